@@ -1,0 +1,61 @@
+/** Figures: medians of alternating rounds, printed for people and kept as JSON. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  /** The lowest and the highest round. */
+  readonly range?: readonly [number, number];
+}
+
+export interface Benchmark {
+  readonly name: string;
+  readonly summary: string;
+  /** `quick` only shows that it runs. Says what it does as it goes. */
+  run(quick: boolean, say: (line: string) => void): Promise<readonly Figure[]>;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+export function figure(name: string, unit: string, rounds: readonly number[]): Figure {
+  return {
+    name,
+    value: rounded(median(rounds)),
+    unit,
+    range: [rounded(Math.min(...rounds)), rounded(Math.max(...rounds))],
+  };
+}
+
+/** The ratio round by round, so that what slows a whole round down cancels out. */
+export function ratio(name: string, ours: readonly number[], theirs: readonly number[]): Figure {
+  const each = ours.map((value, at) => value / (theirs[at] ?? Number.NaN));
+  return figure(name, 'x', each);
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(3));
+}
+
+export function print(figures: readonly Figure[], say: (line: string) => void): void {
+  const width = Math.max(...figures.map(({ name }) => name.length));
+  for (const { name, value, unit, range } of figures) {
+    const spread = range === undefined ? '' : `  (${range[0]} to ${range[1]})`;
+    say(`  ${name.padEnd(width)}  ${String(value).padStart(8)} ${unit}${spread}`);
+  }
+}
+
+export function keep(name: string, figures: readonly Figure[], versions: object): void {
+  const folder = new URL('results/', import.meta.url);
+  mkdirSync(folder, { recursive: true });
+  const machine = { cores: cpus().length, node: process.version, ...versions };
+  const text = JSON.stringify(
+    { name, measuredAt: new Date().toISOString(), machine, figures },
+    null,
+    2,
+  );
+  writeFileSync(new URL(`${name}.json`, folder), `${text}\n`);
+}

@@ -1,0 +1,50 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { CommandModule } from '../command.ts';
+import { exit } from '../exit.ts';
+import { declareStore, openExisting, storePlace } from '../store-place.ts';
+
+export const command: CommandModule = {
+  examples: [
+    'millrace export backup.ndjson --data ./.millrace',
+    'millrace export backup.ndjson --database postgres://millrace@localhost:5432/millrace',
+  ],
+  declare(command) {
+    command.argument('<file>', 'where the rows are written, one JSON object a line');
+    declareStore(command);
+  },
+  async run(command, reply, signal) {
+    const [file = ''] = command.args;
+    const place = storePlace(command.opts(), process.env);
+    const store = await openExisting(place);
+    try {
+      const { exportStore } = await import('../../store/index.ts');
+      let lines = 0;
+      const counted = async function* (): AsyncGenerator<string> {
+        for await (const line of exportStore(store)) {
+          lines += 1;
+          if (lines % 100_000 === 0) reply.say(`  ${lines} lines`);
+          yield `${line}\n`;
+        }
+      };
+      // Under another name until it is complete: half an export must not look like one.
+      const partial = `${file}.partial`;
+      try {
+        await pipeline(Readable.from(counted()), createWriteStream(partial), { signal });
+        await rename(partial, file);
+      } catch (error) {
+        await rm(partial, { force: true });
+        throw error;
+      }
+      // The first line is the header, the last one the count.
+      const rows = lines - 2;
+      reply.say(`${rows} rows of the ${place.kind} store are in ${file}.`);
+      reply.answer({ store: place.kind, file, rows });
+      return exit.done;
+    } finally {
+      await store.close();
+    }
+  },
+};

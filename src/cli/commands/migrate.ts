@@ -1,0 +1,50 @@
+import { MillraceError } from '../../core/index.ts';
+import type { CommandModule } from '../command.ts';
+import { exit } from '../exit.ts';
+import { declareStore, migrateStore, storePlace } from '../store-place.ts';
+
+export const command: CommandModule = {
+  examples: [
+    'millrace migrate status --data ./.millrace',
+    'millrace migrate up --database postgres://millrace@localhost:5432/millrace',
+    'millrace migrate down --to 0 --data ./.millrace',
+  ],
+  declare(command) {
+    command
+      .argument('<way>', 'up, down or status')
+      .option('--to <version>', 'stop at this version; down goes one step without it');
+    declareStore(command);
+  },
+  async run(command, reply) {
+    const [way = ''] = command.args;
+    const options = command.opts<{ to?: string; database?: string; data?: string }>();
+    const to = options.to === undefined ? undefined : wholeNumber(options.to);
+    const place = storePlace(options, process.env);
+    const status = await migrateStore(place, (migrations) => {
+      switch (way) {
+        case 'up':
+          return migrations.up(to);
+        case 'down':
+          return migrations.down(to);
+        case 'status':
+          return migrations.status();
+        default:
+          throw new MillraceError({
+            code: 'bad_input',
+            what: `There is no way ${way} to migrate.`,
+            todo: 'Use up, down or status.',
+          });
+      }
+    });
+    const { current, latest, pending } = status;
+    reply.say(`The ${place.kind} store is at version ${current} of ${latest}.`);
+    for (const name of pending) reply.say(`  pending: ${name}`);
+    reply.answer({ store: place.kind, ...status });
+    return exit.done;
+  },
+};
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new MillraceError({ code: 'bad_input', what: `--to takes a version number, not ${text}.` });
+}

@@ -1,0 +1,23 @@
+import { exit, run } from './index.ts';
+
+const interruption = new AbortController();
+
+/** The first signal asks the command to end in order, the second does not ask. */
+function interrupt(): void {
+  if (interruption.signal.aborted) process.exit(exit.interrupted);
+  interruption.abort();
+}
+process.on('SIGINT', interrupt);
+process.on('SIGTERM', interrupt);
+
+// A reader that has seen enough (`millrace events | head`) is not an error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(exit.done);
+  throw error;
+});
+
+process.exitCode = await run(process.argv.slice(2), {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  signal: interruption.signal,
+});

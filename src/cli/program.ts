@@ -1,0 +1,76 @@
+import { Command, CommanderError } from 'commander';
+import { isMillraceError } from '../core/index.ts';
+import { catalogue } from './catalogue.ts';
+import type { CommandModule, Reply, Surroundings } from './command.ts';
+import { exit, type ExitCode, exitCodeOf } from './exit.ts';
+import { version } from './version.ts';
+
+/** Runs one command line and returns its exit code. It never throws and never ends the process. */
+export async function run(argv: readonly string[], world: Surroundings): Promise<ExitCode> {
+  let code: ExitCode = exit.done;
+  try {
+    const program = await declareProgram(argv, world, (result) => (code = result));
+    await program.parseAsync(argv, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) explain(error, argv, world);
+    return world.signal.aborted ? exit.interrupted : exitCodeOf(error);
+  }
+}
+
+async function declareProgram(
+  argv: readonly string[],
+  world: Surroundings,
+  finish: (code: ExitCode) => void,
+): Promise<Command> {
+  const program = new Command('millrace')
+    .description('Durable task graphs and distributed SQL over Parquet, on one scheduler.')
+    .version(version())
+    .configureOutput({ writeOut: world.out, writeErr: world.err })
+    .showHelpAfterError('Add --help to see how it is used.')
+    .exitOverride();
+  const named = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
+  for (const { name, summary, load } of catalogue) {
+    const command = program.command(name).description(summary);
+    // Only what is named (also as `help NAME`) is loaded.
+    if (named.includes(name)) declareCommand(command, (await load()).command, world, finish);
+  }
+  return program;
+}
+
+function declareCommand(
+  command: Command,
+  module: CommandModule,
+  world: Surroundings,
+  finish: (code: ExitCode) => void,
+): void {
+  module.declare(command);
+  command
+    .option('--json', 'answer as JSON on stdout; text for people goes to stderr')
+    .option('--debug', 'show stack traces')
+    .addHelpText('after', `\nExamples:\n${module.examples.map((line) => `  $ ${line}\n`).join('')}`)
+    .action(async () => {
+      const reply = replyTo(command.opts<{ json?: true }>().json ?? false, world);
+      finish(await module.run(command, reply, world.signal));
+    });
+}
+
+function replyTo(json: boolean, world: Surroundings): Reply {
+  return {
+    say: (line) => (json ? world.err : world.out)(`${line}\n`),
+    answer: (value) => {
+      if (json) world.out(`${JSON.stringify(value)}\n`);
+    },
+  };
+}
+
+/** Says what went wrong without a stack trace, unless one was asked for. */
+function explain(error: unknown, argv: readonly string[], world: Surroundings): void {
+  const message = error instanceof Error ? error.message : String(error);
+  const stack = error instanceof Error ? error.stack : undefined;
+  world.err(`millrace: ${argv.includes('--debug') ? (stack ?? message) : message}\n`);
+  if (argv.includes('--json')) {
+    const code = isMillraceError(error) ? error.code : 'unexpected';
+    world.out(`${JSON.stringify({ error: { code, message } })}\n`);
+  }
+}

@@ -1,0 +1,84 @@
+/** Which store a command means: a PostgreSQL database, or the DuckDB file of a single node. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { MillraceError } from '../core/index.ts';
+import type { Migrations, MigrationStatus, Store } from '../store/index.ts';
+
+export type StorePlace =
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'duckdb'; readonly path: string };
+
+const DATA = './.millrace';
+const FILE = 'millrace.duckdb';
+
+export function declareStore(command: Command): void {
+  command
+    .option('--database <url>', 'a PostgreSQL database (or MILLRACE_DATABASE)')
+    .option('--data <dir>', `the folder of a single node (or MILLRACE_DATA; default ${DATA})`);
+}
+
+/** Flags win over the environment; naming both kinds with flags is a mistake. */
+export function storePlace(
+  options: { readonly database?: string; readonly data?: string },
+  environment: NodeJS.ProcessEnv,
+): StorePlace {
+  if (options.database !== undefined && options.data !== undefined) {
+    throw new MillraceError({
+      code: 'bad_input',
+      what: '--database and --data name two different stores.',
+      todo: 'Give one of them.',
+    });
+  }
+  const url =
+    options.database ?? (options.data === undefined ? environment['MILLRACE_DATABASE'] : undefined);
+  if (url !== undefined && url !== '') return { kind: 'postgres', url: checkedUrl(url) };
+  return { kind: 'duckdb', path: join(options.data ?? environment['MILLRACE_DATA'] ?? DATA, FILE) };
+}
+
+function checkedUrl(url: string): string {
+  if (/^postgres(ql)?:\/\//.test(url)) return url;
+  // The text itself may hold a password: it is not repeated.
+  throw new MillraceError({
+    code: 'bad_input',
+    what: 'The database is not a PostgreSQL URL.',
+    todo: 'Write it as postgres://user@host:5432/name.',
+  });
+}
+
+/** A store that must be there already: looking at one must not make an empty one. */
+export async function openExisting(place: StorePlace): Promise<Store> {
+  if (place.kind === 'duckdb') requireFile(place.path);
+  return open(place, false);
+}
+
+/** A store to write to: made and brought up to date if need be. */
+export async function openOrCreate(place: StorePlace): Promise<Store> {
+  if (place.kind === 'duckdb') mkdirSync(join(place.path, '..'), { recursive: true });
+  return open(place, true);
+}
+
+async function open(place: StorePlace, migrate: boolean): Promise<Store> {
+  const { openDuckdbStore, openPostgresStore } = await import('../store/index.ts');
+  if (place.kind === 'postgres') return openPostgresStore({ url: place.url, migrate });
+  return openDuckdbStore({ path: place.path, migrate });
+}
+
+export async function migrateStore(
+  place: StorePlace,
+  use: (migrations: Migrations) => Promise<MigrationStatus>,
+): Promise<MigrationStatus> {
+  const { migrateDuckdb, migratePostgres } = await import('../store/index.ts');
+  if (place.kind === 'postgres') return migratePostgres({ url: place.url }, use);
+  mkdirSync(join(place.path, '..'), { recursive: true });
+  return migrateDuckdb({ path: place.path }, use);
+}
+
+function requireFile(path: string): void {
+  if (existsSync(path)) return;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `There is no store at ${path}.`,
+    todo: 'Name its folder with --data, or a PostgreSQL database with --database.',
+  });
+}

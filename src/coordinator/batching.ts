@@ -1,0 +1,72 @@
+import { Effects } from '../core/index.ts';
+import type {
+  Ask,
+  Instant,
+  JobImage,
+  MillraceError,
+  SchedulerEvent,
+  SchedulerState,
+} from '../core/index.ts';
+import type { Asks } from './asks.ts';
+
+/** What the dispatcher is fed. Kept with its batch, so that it can be fed again. */
+export type Input =
+  | {
+      readonly kind: 'event';
+      readonly event: SchedulerEvent;
+      readonly ask: Ask | null;
+      /** The memory that it was made for, when it rests on what was read from the store. */
+      readonly generation?: number;
+    }
+  | {
+      readonly kind: 'read';
+      /** Looks at the state; what it answers is called once that state is committed. */
+      readonly look: (state: SchedulerState, now: Instant) => () => void;
+      readonly refuse: (why: MillraceError) => void;
+    }
+  | {
+      readonly kind: 'restore';
+      readonly images: readonly JobImage[];
+      /** The memory that the images were read for. */
+      readonly generation: number;
+      /** Told whether they were taken in. */
+      readonly done: (taken: boolean) => void;
+      readonly refuse: (why: MillraceError) => void;
+    };
+
+/** Inputs that share a transaction, their effects, and whom to tell. */
+export class Batching {
+  readonly effects: Effects;
+  readonly inputs: Input[] = [];
+  readonly #afterwards: (() => void)[] = [];
+
+  constructor(effects: Effects = new Effects()) {
+    this.effects = effects;
+  }
+
+  static of(input: Input): Batching {
+    const batch = new Batching();
+    batch.inputs.push(input);
+    return batch;
+  }
+
+  /** Nothing to write and nobody to answer. */
+  get isIdle(): boolean {
+    return this.effects.isEmpty && !this.effects.hasReplies && this.#afterwards.length === 0;
+  }
+
+  whenCommitted(act: () => void): void {
+    this.#afterwards.push(act);
+  }
+
+  committed(): void {
+    for (const act of this.#afterwards) act();
+  }
+
+  refuse(why: MillraceError, asks: Asks): void {
+    for (const input of this.inputs) {
+      if (input.kind !== 'event') input.refuse(why);
+      else if (input.ask !== null) asks.refuse(input.ask, why);
+    }
+  }
+}

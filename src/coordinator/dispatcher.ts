@@ -1,0 +1,398 @@
+/**
+ * Group commit. Events are fed to the core as they come; their effects gather in the open batch.
+ * When no commit is in flight the batch is closed and written at once, otherwise by the next
+ * commit: an idle leader answers after one commit, a busy one pays one commit for hundreds of
+ * events. No answer leaves before the batch it was computed from is committed.
+ *
+ * On any doubt the memory is dropped. A batch that the store refuses because of its data is fed
+ * again one event at a time, so that only the offender is refused; everything else ends the reign.
+ */
+import { restoreJob, step } from '../core/index.ts';
+import type {
+  Ask,
+  Effects,
+  Instant,
+  JobImage,
+  MillraceError,
+  ReplyBody,
+  SchedulerEvent,
+  SchedulerState,
+} from '../core/index.ts';
+import { deferred } from '../kit/index.ts';
+import type { Clock, Deferred } from '../kit/index.ts';
+import type { Store } from '../store/index.ts';
+import { Asks } from './asks.ts';
+import { Batching } from './batching.ts';
+import type { Input } from './batching.ts';
+import { asFault, overloaded, refusal, reloading, steppedDown } from './faults.ts';
+import { Pace } from './pace.ts';
+import type { Reign } from './reign.ts';
+
+export interface DispatcherOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly reign: Reign;
+  readonly memory: Memory;
+  /** Reads the whole state back, to start over after a bad event. */
+  readonly reload: () => Promise<Memory>;
+  /** The reign is over; called once. */
+  readonly onEnd: (why: MillraceError) => void;
+  /** Events that may wait before callers are told that the leader is overloaded. */
+  readonly backlogMax?: number;
+}
+
+/** A state fresh from the store, and what reading it back found to be done. */
+export interface Memory {
+  readonly state: SchedulerState;
+  readonly effects: Effects;
+}
+
+const BACKLOG_MAX = 10_000;
+/** Sessions must be heard even when clients flood the leader, or leases would be lost to load. */
+const SESSION_SHARE = 4;
+
+type Phase = 'idle' | 'writing' | 'isolating' | 'ended';
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #backlogMax: number;
+  readonly #asks: Asks = new Asks();
+  readonly #pace: Pace;
+  #state: SchedulerState;
+  /** Counts the memories: rows read back for an earlier one are not taken in. */
+  #generation = 1;
+  #readers = 0;
+  #phase: Phase = 'idle';
+  #endedBy: MillraceError | null = null;
+  #backlog: Input[] = [];
+  #open: Batching;
+  /** The core threw while it was fed the open batch: its state is half-changed. */
+  #isPoisoned = false;
+  #isPumpScheduled = false;
+  #settled: Deferred<void> | null = null;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#backlogMax = options.backlogMax ?? BACKLOG_MAX;
+    this.#state = options.memory.state;
+    this.#open = new Batching(options.memory.effects);
+    const { clock, reign } = options;
+    this.#pace = new Pace(clock, reign.time, () => this.#schedulePump());
+    this.#schedulePump();
+  }
+
+  get backlog(): number {
+    return this.#backlog.length + this.#open.inputs.length;
+  }
+
+  /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
+  ask(make: (ask: Ask) => SchedulerEvent, generation?: number): Promise<ReplyBody> {
+    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
+    const ask = this.#asks.next();
+    const event = make(ask);
+    const share = 'sessionId' in event || event.type === 'register' ? SESSION_SHARE : 1;
+    if (this.backlog >= this.#backlogMax * share) return Promise.reject(overloaded(this.backlog));
+    const answer = this.#asks.wait(ask);
+    const made = generation === undefined ? {} : { generation };
+    this.#enqueue({ kind: 'event', event, ask, ...made });
+    return answer;
+  }
+
+  /** Feeds an event that rests on what `look` finds in the store; what the memory learns while it
+   * looks is not forgotten. */
+  askAfter<T>(
+    look: () => Promise<T>,
+    make: (found: T, ask: Ask) => SchedulerEvent,
+  ): Promise<ReplyBody> {
+    return this.#whileReading(async (generation) => {
+      const found = await look();
+      return this.ask((ask) => make(found, ask), generation);
+    });
+  }
+
+  /** Feeds an event that nobody waits for. */
+  tell(event: SchedulerEvent): void {
+    if (this.#endedBy === null) this.#enqueue({ kind: 'event', event, ask: null });
+  }
+
+  /** Looks at facts that never change, such as a task's name: no commit can undo these. */
+  peek<T>(look: (state: SchedulerState) => T): T {
+    return look(this.#state);
+  }
+
+  /** Reads the state; settles when everything that the answer rests on is committed. */
+  read<T>(look: (state: SchedulerState, now: Instant) => T): Promise<T> {
+    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
+    const answer = deferred<T>();
+    this.#enqueue({
+      kind: 'read',
+      look: (state, now) => {
+        const value = look(state, now);
+        return () => answer.resolve(value);
+      },
+      refuse: answer.reject,
+    });
+    return answer.promise;
+  }
+
+  /**
+   * Reads jobs back from the store into the memory. Jobs that end while `read` is under way stay
+   * ended, and what was read for a memory that was dropped meanwhile is read again.
+   */
+  async load(read: () => Promise<readonly JobImage[]>): Promise<readonly JobImage[]> {
+    for (;;) {
+      const taken = await this.#whileReading(async (generation) => {
+        const images = await read();
+        return (await this.#restore(images, generation)) ? images : null;
+      });
+      if (taken !== null) return taken;
+    }
+  }
+
+  /** The memory notes what ends meanwhile: what `act` reads may be older than that. */
+  async #whileReading<T>(act: (generation: number) => Promise<T>): Promise<T> {
+    this.#readers += 1;
+    try {
+      const generation = await this.read((state) => {
+        state.takeNotes();
+        return this.#generation;
+      });
+      return await act(generation);
+    } finally {
+      this.#readers -= 1;
+      if (this.#readers === 0) this.#state.dropNotes();
+    }
+  }
+
+  #restore(images: readonly JobImage[], generation: number): Promise<boolean> {
+    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
+    const answer = deferred<boolean>();
+    const { resolve: done, reject: refuse } = answer;
+    this.#enqueue({ kind: 'restore', images, generation, done, refuse });
+    return answer.promise;
+  }
+
+  /** Ends the reign from this side; waits for a commit in flight, so that it can be resigned. */
+  async end(why: MillraceError): Promise<void> {
+    const isBusy = this.#phase === 'writing' || this.#phase === 'isolating';
+    const settled = isBusy ? (this.#settled ??= deferred()) : null;
+    this.#end(why);
+    await settled?.promise;
+  }
+
+  #enqueue(input: Input): void {
+    this.#backlog.push(input);
+    this.#schedulePump();
+  }
+
+  /** A microtask: what arrives in the same turn of the event loop shares a batch. */
+  #schedulePump(): void {
+    if (this.#isPumpScheduled) return;
+    this.#isPumpScheduled = true;
+    queueMicrotask(() => {
+      this.#isPumpScheduled = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    if (this.#phase === 'ended' || this.#phase === 'isolating' || this.#endedBy !== null) return;
+    this.#pace.beat(this.#state);
+    if (!this.#isPoisoned) this.#feedBacklog();
+    if (this.#phase !== 'idle') return;
+    if (this.#isPoisoned) this.#isolate(this.#open.inputs);
+    else this.#close();
+  }
+
+  #feedBacklog(): void {
+    const inputs = this.#backlog;
+    this.#backlog = [];
+    for (const [at, input] of inputs.entries()) {
+      this.#open.inputs.push(input);
+      if (this.#feed(input, this.#open) === null) continue;
+      this.#isPoisoned = true;
+      this.#backlog = inputs.slice(at + 1);
+      return;
+    }
+  }
+
+  #feed(input: Input, batch: Batching): MillraceError | null {
+    const now = this.#options.reign.time.now();
+    try {
+      if (input.kind === 'event') this.#feedEvent(input, now, batch);
+      else if (input.kind === 'read') batch.whenCommitted(input.look(this.#state, now));
+      else {
+        const isCurrent = input.generation === this.#generation;
+        for (const image of isCurrent ? input.images : []) {
+          restoreJob(this.#state, image, now, batch.effects);
+        }
+        batch.whenCommitted(() => input.done(isCurrent));
+      }
+      return null;
+    } catch (error) {
+      return asFault(error);
+    }
+  }
+
+  #feedEvent(input: Extract<Input, { kind: 'event' }>, now: Instant, batch: Batching): void {
+    const { event, ask, generation = this.#generation } = input;
+    if (generation === this.#generation) return step(this.#state, event, now, batch.effects);
+    if (ask !== null) this.#asks.refuse(ask, reloading());
+  }
+
+  /** Inputs first, then what has become due, then work for whoever waits. */
+  #finish(batch: Batching, mayTick: boolean): MillraceError | null {
+    const now = this.#options.reign.time.now();
+    try {
+      if (mayTick) step(this.#state, { type: 'tick' }, now, batch.effects);
+      step(this.#state, { type: 'assign' }, now, batch.effects);
+      return null;
+    } catch (error) {
+      return asFault(error);
+    }
+  }
+
+  #close(): void {
+    const batch = this.#open;
+    const fault = this.#finish(batch, this.#pace.mayTick);
+    if (fault !== null) {
+      // Without inputs it is nobody's event but our own mistake: start over as a new leader.
+      return batch.inputs.length === 0 ? this.#end(fault) : this.#isolate(batch.inputs);
+    }
+    this.#pace.arm(this.#state);
+    if (batch.isIdle && !this.#options.reign.isRenewalDue) {
+      this.#open.inputs.length = 0;
+      return;
+    }
+    this.#open = new Batching();
+    this.#phase = 'writing';
+    this.#write(batch).then(
+      () => this.#written(batch),
+      (error: unknown) => this.#refused(batch, asFault(error)),
+    );
+  }
+
+  /** Answers without changes need no commit, but they do need a leader that is one. */
+  async #write(batch: Batching): Promise<void> {
+    const { store, reign } = this.#options;
+    if (!batch.effects.isEmpty) {
+      const rows = batch.effects.batch(this.#state.lastSeq, this.#state.nextJobNo);
+      return reign.renewedBy(() => store.commit(reign.term, reign.ttlMs, rows));
+    }
+    if (reign.isRenewalDue) return reign.renew();
+  }
+
+  /** Committed is committed: the answers go out even if the reign has ended meanwhile. */
+  #written(batch: Batching): void {
+    this.#deliver(batch);
+    if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
+    this.#phase = 'idle';
+    this.#schedulePump();
+  }
+
+  #deliver(batch: Batching): void {
+    batch.committed();
+    for (const reply of batch.effects.takeReplies()) this.#asks.answer(reply);
+  }
+
+  #refused(batch: Batching, fault: MillraceError): void {
+    if (fault.code === 'bad_row' && batch.inputs.length > 0 && this.#endedBy === null) {
+      return this.#isolate([...batch.inputs, ...this.#open.inputs]);
+    }
+    // Without inputs it is our own fault, and a reign that is over looks for no offender.
+    batch.refuse(steppedDown(fault), this.#asks);
+    this.#phase = 'idle';
+    this.#end(fault);
+    this.#closeDoors(this.#endedBy ?? fault);
+  }
+
+  /** Feeds the inputs again, each in a transaction of its own, from what the store has. */
+  #isolate(inputs: readonly Input[]): void {
+    this.#phase = 'isolating';
+    this.#isPoisoned = false;
+    this.#open = new Batching();
+    this.#releaseParked(inputs);
+    this.#feedOneByOne(inputs).then(
+      () => {
+        if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
+        this.#phase = 'idle';
+        this.#schedulePump();
+      },
+      (error: unknown) => {
+        this.#phase = 'idle';
+        this.#end(asFault(error));
+        if (this.#endedBy !== null) this.#closeDoors(this.#endedBy);
+      },
+    );
+  }
+
+  /** Parked polls go with the memory: their callers poll again. */
+  #releaseParked(inputs: readonly Input[]): void {
+    const kept = [...inputs, ...this.#backlog].flatMap((input) =>
+      input.kind === 'event' && input.ask !== null ? [input.ask] : [],
+    );
+    this.#asks.refuseAllBut(new Set(kept), reloading());
+  }
+
+  async #feedOneByOne(inputs: readonly Input[]): Promise<void> {
+    let isClean = false;
+    for (const input of inputs) {
+      if (this.#endedBy !== null) Batching.of(input).refuse(this.#endedBy, this.#asks);
+      else {
+        if (!isClean) await this.#startOver();
+        isClean = await this.#feedAlone(input);
+      }
+    }
+    if (!isClean && this.#endedBy === null) await this.#startOver();
+  }
+
+  async #startOver(): Promise<void> {
+    const { state, effects } = await this.#options.reload();
+    this.#state = state;
+    this.#generation += 1;
+    await this.#write(new Batching(effects));
+    if (this.#readers > 0) this.#state.takeNotes();
+  }
+
+  /** Without a tick, so that no timer's fault is laid on the caller. False when this input was the
+   * bad one; throws when the reign cannot go on. */
+  async #feedAlone(input: Input): Promise<boolean> {
+    const batch = Batching.of(input);
+    const fault =
+      this.#feed(input, batch) ?? this.#finish(batch, false) ?? (await this.#tryWrite(batch));
+    if (fault === null) {
+      this.#deliver(batch);
+      return true;
+    }
+    batch.refuse(refusal(fault), this.#asks);
+    if (fault.code !== 'bad_row' && fault.code !== 'invariant') throw fault;
+    return false;
+  }
+
+  async #tryWrite(batch: Batching): Promise<MillraceError | null> {
+    try {
+      await this.#write(batch);
+      return null;
+    } catch (error) {
+      return asFault(error);
+    }
+  }
+
+  #end(why: MillraceError): void {
+    if (this.#endedBy !== null) return;
+    this.#endedBy = steppedDown(why);
+    this.#pace.stop();
+    if (this.#phase === 'idle') this.#closeDoors(this.#endedBy);
+    this.#options.onEnd(why);
+  }
+
+  /** Nothing is in flight any more: everybody who still waits is told. */
+  #closeDoors(why: MillraceError): void {
+    this.#phase = 'ended';
+    this.#open.refuse(why, this.#asks);
+    for (const input of this.#backlog) if (input.kind !== 'event') input.refuse(why);
+    this.#backlog = [];
+    this.#asks.refuseAllBut(new Set(), why);
+    this.#settled?.resolve();
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * A candidate for ever: campaigns, leads, and campaigns again when the reign is over. On any doubt
+ * it steps down first and asks afterwards. When the reign ended without another leader being the
+ * cause, the term is given back as soon as the store can be reached, so that nobody has to wait
+ * for it to expire.
+ */
+import { MillraceError, isMillraceError } from '../core/index.ts';
+import type { Settings, TermId } from '../core/index.ts';
+import type { LeaderInfo, Term } from '../store/index.ts';
+import { Leader } from './leader.ts';
+import type { LeaderOptions } from './leader.ts';
+
+export interface ElectorOptions extends Pick<
+  LeaderOptions,
+  'store' | 'clock' | 'settings' | 'calendar' | 'backlogMax'
+> {
+  readonly shard: number;
+  readonly nodeId: string;
+  readonly url: string | null;
+  readonly grpc: string | null;
+  /** A fresh random term id. */
+  readonly newTermId: () => TermId;
+  /** A fraction in [0, 1) to keep candidates from asking in step. */
+  readonly random: () => number;
+  readonly onLead?: (leader: Leader) => void;
+  readonly onFollow?: (info: LeaderInfo | null, why: MillraceError | null) => void;
+}
+
+export class Elector {
+  readonly #options: ElectorOptions;
+  #leader: Leader | null = null;
+  #isStopped = false;
+  #cancelWait: () => void = () => {};
+  #running: Promise<void> | null = null;
+
+  constructor(options: ElectorOptions) {
+    this.#options = options;
+  }
+
+  /** The leader here, if this process leads. */
+  get leader(): Leader | null {
+    return this.#leader;
+  }
+
+  start(): void {
+    this.#running ??= this.#campaignForEver();
+  }
+
+  /** Steps down, gives the term back and stops being a candidate. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelWait();
+    await this.#leader?.end(stopping());
+    await this.#running;
+  }
+
+  async #campaignForEver(): Promise<void> {
+    while (!this.#isStopped) {
+      const waitMs = await this.#campaign();
+      if (!this.#isStopped) await this.#wait(waitMs);
+    }
+  }
+
+  /** One campaign, and the reign that it may win. Answers how long to wait before the next. */
+  async #campaign(): Promise<number> {
+    const { store, clock, settings, shard, nodeId, url, grpc, newTermId } = this.#options;
+    const askedAtMs = clock.monotonicMs();
+    try {
+      const ttlMs = settings.leaderTtlMs;
+      const candidacy = { shard, nodeId, url, grpc, term: newTermId(), ttlMs };
+      const campaign = await store.campaign(candidacy);
+      if (!campaign.won) {
+        this.#options.onFollow?.(campaign.leader, null);
+        return this.#pauseMs(settings, campaign.leader.expiresAt - campaign.now);
+      }
+      await this.#reign(campaign.term, { ...campaign, nodeId, askedAtMs });
+      return this.#pauseMs(settings, 0);
+    } catch (error) {
+      this.#options.onFollow?.(null, asError(error));
+      return this.#pauseMs(settings, settings.leaderRenewMs);
+    }
+  }
+
+  async #reign(term: Term, elected: LeaderOptions['elected']): Promise<void> {
+    const why = await new Promise<MillraceError>((onEnd) => {
+      this.#lead(elected, onEnd).catch((error: unknown) => onEnd(asError(error)));
+    });
+    const leader = this.#leader;
+    this.#leader = null;
+    await leader?.end(why);
+    this.#options.onFollow?.(null, why);
+    if (why.code !== 'deposed') await this.#resign(term);
+  }
+
+  async #lead(
+    elected: LeaderOptions['elected'],
+    onEnd: (why: MillraceError) => void,
+  ): Promise<void> {
+    const leader = await Leader.start({ ...this.#options, elected, onEnd });
+    if (this.#isStopped) return leader.end(stopping());
+    this.#leader = leader;
+    this.#options.onLead?.(leader);
+  }
+
+  /** Until the store answers: an own term that nobody gave back keeps everybody waiting. */
+  async #resign(term: Term): Promise<void> {
+    const { store, settings } = this.#options;
+    const untilMs = this.#options.clock.monotonicMs() + settings.leaderTtlMs;
+    while (this.#options.clock.monotonicMs() < untilMs) {
+      try {
+        return await store.resign(term);
+      } catch {
+        // The store is away; the term expires by itself in the end.
+        await this.#wait(settings.leaderRenewMs / 4);
+      }
+    }
+  }
+
+  /** Soon after the leader's time is up, and often enough to notice when it resigns. */
+  #pauseMs(settings: Settings, expectedMs: number): number {
+    const base = Math.min(
+      settings.leaderRenewMs,
+      Math.max(expectedMs, settings.leaderRenewMs / 10),
+    );
+    return Math.ceil(base * (0.75 + this.#options.random() / 2));
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(ms, resolve);
+      this.#cancelWait = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+function asError(error: unknown): MillraceError {
+  if (isMillraceError(error)) return error;
+  const what = error instanceof Error ? error.message : String(error);
+  return new MillraceError({ code: 'invariant', what, cause: error });
+}
+
+function stopping(): MillraceError {
+  return new MillraceError({
+    code: 'shutting_down',
+    what: 'This leader is stopping.',
+    todo: 'Ask again: another node takes over.',
+  });
+}

@@ -1,0 +1,49 @@
+/** What goes wrong at a leader, as its callers are told. */
+import { MillraceError, isMillraceError } from '../core/index.ts';
+
+export function asFault(error: unknown): MillraceError {
+  if (isMillraceError(error)) return error;
+  const what = error instanceof Error ? error.message : String(error);
+  return new MillraceError({ code: 'invariant', what: `unexpected: ${what}`, cause: error });
+}
+
+/** What the caller of a bad event is told; the store's own words are the cause. */
+export function refusal(fault: MillraceError): MillraceError {
+  if (fault.code !== 'bad_row') return fault;
+  return new MillraceError({
+    code: 'bad_input',
+    what: 'The store cannot keep this.',
+    why: fault.what,
+    todo: 'Nothing was stored. Change the input.',
+    cause: fault,
+  });
+}
+
+/** What everybody who still waits is told when a reign ends. A fault of our own is no answer to
+ * their question: the next leader has one. */
+export function steppedDown(why: MillraceError): MillraceError {
+  if (why.code !== 'bad_row' && why.code !== 'invariant') return why;
+  return new MillraceError({
+    code: 'not_leader',
+    what: 'This leader has stepped down.',
+    why: why.what,
+    todo: 'Ask again: it reads its state back, or another node takes over.',
+    cause: why,
+  });
+}
+
+export function overloaded(backlog: number): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `The leader has ${backlog} events waiting for the store.`,
+    todo: 'Try again later, and slow down.',
+  });
+}
+
+export function reloading(): MillraceError {
+  return new MillraceError({
+    code: 'loading',
+    what: 'The leader is reading its state back.',
+    todo: 'Ask again.',
+  });
+}

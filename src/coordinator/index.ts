@@ -1,0 +1,13 @@
+/**
+ * The leader: elected for a term, it feeds events to the core, commits the effects in groups and
+ * answers after the commit. Dispatching, reading back, election and the desks at which clients and
+ * workers are served live here. The rules themselves live in the core, the tables in the store.
+ */
+export { cronCalendar } from './calendar.ts';
+export { Elector } from './elector.ts';
+export type { ElectorOptions } from './elector.ts';
+export type { JobReply } from './job-desk.ts';
+export { Leader } from './leader.ts';
+export type { LeaderOptions } from './leader.ts';
+export type { ReadyAssignment } from './payloads.ts';
+export type { PollReply, PollRequest, ReportReply, Session } from './worker-desk.ts';

@@ -1,0 +1,215 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { jobNo } from '../core/index.ts';
+import type { TaskId } from '../core/index.ts';
+import type { Dumped, Store } from '../store/index.ts';
+import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
+import type { Led } from '../testing/lead.ts';
+import { VirtualClock, settled } from '../testing/virtual-clock.ts';
+
+let clock: VirtualClock;
+let store: Store;
+let led: Led;
+let worker: ScriptedWorker;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  store = memoryStore(clock);
+  led = await lead(store, clock);
+  await led.leader.loaded;
+  worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+});
+
+const task = (id: string, more: object = {}): object => ({ id, executor: 'echo', ...more });
+const id = (text: string): TaskId => text as TaskId;
+
+async function submit(name: string, document: object): Promise<unknown> {
+  return led.leader.jobs.submit({ name, ...document }, { jobId: jobId(name) });
+}
+
+/** Runs whatever can run, with a result or a fatal failure for each task. */
+async function runAll(outcome: (taskId: string) => unknown = () => null): Promise<string[]> {
+  const ran: string[] = [];
+  for (;;) {
+    const assignments = await worker.pollNow(100);
+    if (assignments.length === 0) return ran;
+    for (const { lease, taskId } of assignments) {
+      ran.push(taskId);
+      const result = outcome(taskId);
+      if (!(result instanceof Error)) await worker.complete(lease, result);
+      else {
+        const error = { code: 'broken', message: result.message };
+        const item = { kind: 'failed', lease, error, failure: 'fatal' } as const;
+        await worker.leader.workers.report(worker.session, [item]);
+      }
+    }
+    worker.held.length = 0;
+  }
+}
+
+/** A new leader on the same store. */
+async function failOver(): Promise<void> {
+  await store.resign(led.leader.term);
+  led = await lead(store, clock);
+  worker.leader = led.leader;
+}
+
+describe('submitting', () => {
+  test('bad input names the field, and nothing is stored', async () => {
+    const bad = submit('bad', { tasks: [task('a', { dependsOn: ['ghost'] })] });
+    await expect(bad).rejects.toMatchObject({ code: 'bad_input', path: '/tasks/0/dependsOn/0' });
+    expect(await store.jobs(0, { limit: 10 })).toEqual([]);
+    const events = await store.events(0, 0, 10);
+    expect(events.map(({ kind }) => kind)).toEqual(['leader.elected', 'node.registered']);
+  });
+
+  test('the same key gives the first job: while it lives, when it is over, and under a new leader', async () => {
+    const document = { idempotencyKey: 'k', tasks: [task('a')] };
+    await submit('first', document);
+    expect(await submit('second', document)).toMatchObject({ jobId: 'first', changed: false });
+    await runAll();
+    const third = await submit('third', document);
+    expect(third).toMatchObject({ jobId: 'first', state: 'succeeded' });
+    await failOver();
+    expect(await submit('fourth', document)).toMatchObject({ jobId: 'first', changed: false });
+    expect(await store.jobs(0, { limit: 10 })).toHaveLength(1);
+  });
+
+  test('two submissions with one key at the same moment make one job', async () => {
+    const document = { idempotencyKey: 'k', tasks: [task('a')] };
+    const both = await Promise.all([submit('x', document), submit('y', document)]);
+    expect(both).toMatchObject([
+      { jobId: 'x', changed: true },
+      { jobId: 'x', changed: false },
+    ]);
+  });
+
+  test('a task whose execution key was completed takes that result and does not run', async () => {
+    const document = { tasks: [task('a', { idempotencyKey: 'pay-7' })] };
+    await submit('first', document);
+    await runAll(() => ({ paid: true }));
+    await submit('second', document);
+    expect(await runAll()).toEqual([]);
+    const view = await store.task(0, jobId('second'), id('a'));
+    expect(view).toMatchObject({ task: { state: 'succeeded' }, result: '{"paid":true}' });
+  });
+
+  test('a task whose execution key is pending in a job that is still loading waits for it', async () => {
+    const document = { tasks: [task('a', { idempotencyKey: 'pay-7' })] };
+    await submit('first', document);
+    await failOver();
+    await submit('second', document);
+    await led.leader.loaded;
+    expect(await runAll(() => 5)).toEqual(['a']);
+    const rows = await store.jobs(0, { limit: 10 });
+    expect(rows.map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
+  });
+});
+
+describe('cancelling', () => {
+  test('a job that is over stays as it is, and one that never was is not found', async () => {
+    await submit('one', { tasks: [task('a')] });
+    await runAll();
+    const reply = await led.leader.jobs.cancel(jobId('one'), 'no need');
+    expect(reply).toMatchObject({ state: 'succeeded', changed: false });
+    const unknown = led.leader.jobs.cancel(jobId('ghost'), 'no need');
+    await expect(unknown).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('a live job that is not in memory yet is brought in and cancelled', async () => {
+    await submit('one', { tasks: [task('a')] });
+    await failOver();
+    const reply = await led.leader.jobs.cancel(jobId('one'), 'no need');
+    expect(reply).toMatchObject({ state: 'cancelled', changed: true });
+    await led.leader.loaded;
+    expect((await store.jobRow(0, jobId('one')))?.state).toBe('cancelled');
+    expect(await runAll()).toEqual([]);
+  });
+
+  test('a running task is told to stop with the next answer, and a late completion is lost', async () => {
+    await submit('one', { tasks: [task('a')] });
+    const [assignment] = await worker.poll(1);
+    const lease = assignment!.lease;
+    const parked = worker.pollFully(1);
+    await settled();
+    const reply = await led.leader.jobs.cancel(jobId('one'), 'no need');
+    expect(reply.state).toBe('running');
+    expect((await parked).orders.abort).toEqual([lease]);
+    const { verdicts } = await worker.complete(lease, 1);
+    expect(verdicts).toEqual(['lost']);
+    expect((await store.jobRow(0, jobId('one')))?.state).toBe('cancelled');
+  });
+});
+
+describe('running again', () => {
+  const chain = {
+    tasks: [task('a'), task('b', { dependsOn: ['a'] }), task('c', { dependsOn: ['b'] })],
+  };
+
+  test('a failed job goes on from the failed task and keeps its history', async () => {
+    await submit('one', chain);
+    await runAll((each) => (each === 'b' ? new Error('no') : `${each}1`));
+    expect((await store.jobRow(0, jobId('one')))?.state).toBe('failed');
+    await failOver();
+    const reply = await led.leader.jobs.rerun(jobId('one'), 1);
+    expect(reply).toMatchObject({ state: 'queued', run: 2, changed: true });
+    expect(await led.leader.jobs.rerun(jobId('one'), 1)).toMatchObject({ run: 2, changed: false });
+    expect(await runAll((each) => `${each}2`)).toEqual(['b', 'c']);
+    const view = await store.job(0, jobId('one'));
+    expect(view?.job).toMatchObject({ state: 'succeeded', run: 2 });
+    expect(view?.tasks.map(({ result }) => result)).toEqual(['"a1"', '"b2"', '"c2"']);
+    expect(view?.history.map(({ taskNo, state, run }) => [taskNo, state, run])).toEqual([
+      [1, 'failed', 1],
+      [2, 'skipped', 1],
+    ]);
+  });
+
+  test('a job that succeeded is not run again, and one that never was is not found', async () => {
+    await submit('one', { tasks: [task('a')] });
+    await runAll();
+    await expect(led.leader.jobs.rerun(jobId('one'))).rejects.toMatchObject({ code: 'conflict' });
+    await expect(led.leader.jobs.rerun(jobId('no'))).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('a dead task is redriven with what was skipped because of it', async () => {
+    await submit('one', { tasks: [...chain.tasks, task('x')] });
+    await runAll((each) => (each === 'b' || each === 'x' ? new Error('no') : null));
+    await led.leader.jobs.redrive(jobId('one'), id('b'));
+    expect(await runAll()).toEqual(['b', 'c']);
+    expect((await store.jobRow(0, jobId('one')))?.state).toBe('failed');
+  });
+
+  test('a fork takes over what does not lie below its task', async () => {
+    await submit('one', chain);
+    await runAll((each) => `${each}1`);
+    await led.leader.jobs.fork(jobId('one'), id('b'), jobId('two'));
+    expect(await runAll((each) => `${each}2`)).toEqual(['b', 'c']);
+    const results = (await store.job(0, jobId('two')))?.tasks.map(({ result }) => result);
+    expect(results).toEqual(['"a1"', '"b2"', '"c2"']);
+    const ghost = led.leader.jobs.fork(jobId('one'), id('ghost'), jobId('three'));
+    await expect(ghost).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+describe('the inbox', () => {
+  async function* rows(): AsyncIterable<Dumped> {
+    const counters = { shard: 0, lastSeq: 0, nextJobNo: jobNo(1) };
+    yield { table: 'counters', row: counters };
+    const good = JSON.stringify({ name: 'good', tasks: [task('a')] });
+    yield { table: 'inbox', row: { no: 1, jobId: jobId('good'), document: good } };
+    yield { table: 'inbox', row: { no: 2, jobId: jobId('bad'), document: '{"tasks":[]}' } };
+  }
+
+  test('documents become jobs, bad ones become failed jobs, and the rows are gone', async () => {
+    const filled = memoryStore(clock);
+    await filled.fill(rows());
+    const { leader } = await lead(filled, clock);
+    expect(await leader.jobs.drainInbox()).toBe(2);
+    expect(await filled.inbox(0, 10)).toEqual([]);
+    expect((await filled.jobRow(0, jobId('good')))?.state).toBe('queued');
+    expect(await filled.jobRow(0, jobId('bad'))).toMatchObject({
+      state: 'failed',
+      error: { code: 'bad_input' },
+    });
+    expect(await leader.jobs.drainInbox()).toBe(0);
+  });
+});

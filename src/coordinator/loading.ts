@@ -1,0 +1,84 @@
+/**
+ * From the store into memory. A new leader serves as soon as the nodes and the jobs with running
+ * tasks are there; the other live jobs stream in behind, urgent ones first.
+ */
+import {
+  Effects,
+  PRIORITIES,
+  SchedulerState,
+  jobNo,
+  restoreCluster,
+  restoreDone,
+  restoreJob,
+} from '../core/index.ts';
+import type { JobImage, JobNo, SchedulerOptions } from '../core/index.ts';
+import type { Store } from '../store/index.ts';
+import type { Dispatcher, Memory } from './dispatcher.ts';
+import type { Reign } from './reign.ts';
+
+/** Jobs a portion: small enough to leave room for live events between two of them. */
+const PORTION = 500;
+
+export interface LoadOptions {
+  readonly store: Store;
+  readonly reign: Reign;
+  readonly scheduler: Omit<SchedulerOptions, 'term'>;
+}
+
+/** What must be in memory before the first answer. */
+export async function loadFirst(options: LoadOptions): Promise<Memory> {
+  const { store, reign, scheduler } = options;
+  const { shard } = reign.term;
+  const cluster = await store.loadCluster(shard);
+  const busy = await store.loadBusyJobs(shard);
+  const state = new SchedulerState({ ...scheduler, term: reign.term.id });
+  const now = reign.time.now();
+  const effects = new Effects();
+  restoreCluster(state, cluster, now, effects);
+  for (const image of busy) restoreJob(state, image, now, effects);
+  return { state, effects };
+}
+
+/** The rest, through the dispatcher, while it already serves. */
+export async function loadRest(
+  { store, reign }: LoadOptions,
+  dispatcher: Dispatcher,
+): Promise<void> {
+  const { shard } = reign.term;
+  for (const priority of PRIORITIES) {
+    let from: JobNo | null = jobNo(0);
+    while (from !== null) {
+      const start: JobNo = from;
+      let next: JobNo | null = null;
+      await dispatcher.load(async () => {
+        const portion = await store.loadJobs(shard, priority, start, PORTION);
+        next = portion.next;
+        return portion.jobs;
+      });
+      from = next;
+    }
+  }
+  await dispatcher.read(restoreDone);
+}
+
+/** Everything at once, to start over in the middle of a reign. */
+export async function loadAll(options: LoadOptions): Promise<Memory> {
+  const memory = await loadFirst(options);
+  const { state, effects } = memory;
+  const { store, reign } = options;
+  for (const priority of PRIORITIES) {
+    let from: JobNo | null = jobNo(0);
+    while (from !== null) {
+      const portion: { jobs: readonly JobImage[]; next: JobNo | null } = await store.loadJobs(
+        reign.term.shard,
+        priority,
+        from,
+        PORTION,
+      );
+      for (const image of portion.jobs) restoreJob(state, image, reign.time.now(), effects);
+      from = portion.next;
+    }
+  }
+  restoreDone(state, reign.time.now());
+  return memory;
+}

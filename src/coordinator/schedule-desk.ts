@@ -1,0 +1,41 @@
+import { MillraceError, parseJobDocument, parseScheduleSpec } from '../core/index.ts';
+import type { Calendar, ChangeSchedule, ReplyBody, ScheduleId } from '../core/index.ts';
+import type { DeskOptions } from './job-desk.ts';
+
+export type ScheduleReply = Extract<ReplyBody, { type: 'schedule' }>;
+
+/** What clients ask of a leader about schedules. */
+export class ScheduleDesk {
+  readonly #options: DeskOptions;
+  readonly #calendar: Calendar;
+
+  constructor(options: DeskOptions, calendar: Calendar) {
+    this.#options = options;
+    this.#calendar = calendar;
+  }
+
+  /** Creates the schedule, or gives an existing one a new timing and document. */
+  async put(scheduleId: ScheduleId, value: unknown): Promise<ScheduleReply> {
+    const { settings, dispatcher } = this.#options;
+    const spec = parseScheduleSpec(value, settings, this.#calendar);
+    const document = parseJobDocument(spec.document, settings);
+    return asSchedule(
+      await dispatcher.ask((ask) => ({ type: 'putSchedule', ask, scheduleId, spec, document })),
+    );
+  }
+
+  async change(scheduleId: ScheduleId, change: ChangeSchedule['change']): Promise<ScheduleReply> {
+    const { dispatcher } = this.#options;
+    return asSchedule(
+      await dispatcher.ask((ask) => ({ type: 'changeSchedule', ask, scheduleId, change })),
+    );
+  }
+}
+
+function asSchedule(reply: ReplyBody): ScheduleReply {
+  if (reply.type === 'schedule') return reply;
+  throw new MillraceError({
+    code: 'invariant',
+    what: `a schedule was asked, ${reply.type} answered`,
+  });
+}

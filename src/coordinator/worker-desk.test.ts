@@ -1,0 +1,161 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { NodeId, ReportItem, TaskId } from '../core/index.ts';
+import type { Store } from '../store/index.ts';
+import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
+import type { Led } from '../testing/lead.ts';
+import { VirtualClock, settled } from '../testing/virtual-clock.ts';
+
+let clock: VirtualClock;
+let store: Store;
+let led: Led;
+let worker: ScriptedWorker;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  store = memoryStore(clock);
+  led = await lead(store, clock, { settings: { resultBytesMax: 100, stepBytesMax: 100 } });
+  await led.leader.loaded;
+  worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+});
+
+async function submit(name: string, ...tasks: object[]): Promise<void> {
+  await led.leader.jobs.submit({ name, tasks }, { jobId: jobId(name) });
+}
+
+const taskView = (job: string, task: string) => store.task(0, jobId(job), task as TaskId);
+
+test('an input is put together from the results of dependencies, and null is a result', async () => {
+  await submit(
+    'one',
+    { id: 'a', executor: 'echo' },
+    { id: 'b', executor: 'echo' },
+    {
+      id: 'c',
+      executor: 'echo',
+      dependsOn: ['a', 'b'],
+      input: { left: { $from: 'a', path: '/x/0' }, right: { $from: 'b' }, own: 1 },
+    },
+  );
+  const [a, b] = await worker.poll(2);
+  await worker.complete(a!.lease, { x: ['first'] });
+  await worker.complete(b!.lease, null);
+  worker.held.length = 0;
+  const [c] = await worker.poll(1);
+  expect(JSON.parse(c!.input)).toEqual({ left: 'first', right: null, own: 1 });
+});
+
+test('an input that cannot be put together fails the task for good, without a worker', async () => {
+  await submit(
+    'one',
+    { id: 'a', executor: 'echo' },
+    { id: 'b', executor: 'echo', dependsOn: ['a'], input: { $from: 'a', path: '/no/such' } },
+  );
+  const [a] = await worker.poll(1);
+  await worker.complete(a!.lease, { x: 1 });
+  worker.held.length = 0;
+  expect(await worker.pollNow(1)).toEqual([]);
+  expect((await taskView('one', 'b'))?.task).toMatchObject({
+    state: 'failed',
+    error: { code: 'missing_path' },
+  });
+});
+
+test.each<[string, Partial<ReportItem>, string]>([
+  ['a result over the limit', { kind: 'completed', result: `"${'x'.repeat(200)}"` }, 'bad_result'],
+  ['a result that is not JSON', { kind: 'completed', result: '{' }, 'bad_result'],
+  ['a step over the limit', { kind: 'step', name: 's', body: `"${'x'.repeat(200)}"` }, 'bad_step'],
+])('%s fails the task and is not stored', async (_, item, code) => {
+  await submit('one', { id: 'a', executor: 'echo' });
+  const [a] = await worker.poll(1);
+  await led.leader.workers.report(worker.session, [{ ...item, lease: a!.lease } as ReportItem]);
+  expect(await taskView('one', 'a')).toMatchObject({
+    task: { state: 'failed', error: { code } },
+    result: null,
+  });
+});
+
+test('text that no store could keep is cleaned before it is stored', async () => {
+  await submit('one', { id: 'a', executor: 'echo' });
+  const [a] = await worker.poll(1);
+  const error = { code: 'boom', message: 'a\0b \uD800 c' };
+  const item = { kind: 'failed', lease: a!.lease, error, failure: 'fatal' } as const;
+  await led.leader.workers.report(worker.session, [item]);
+  expect((await taskView('one', 'a'))?.task.error?.message).toBe('a\uFFFDb \uFFFD c');
+});
+
+test('a completion that was accepted is answered ok again, by memory, by the store and by a new leader', async () => {
+  await submit(
+    'one',
+    { id: 'a', executor: 'echo' },
+    { id: 'b', executor: 'echo', dependsOn: ['a'] },
+  );
+  const [a] = await worker.poll(1);
+  const tell = async () => (await worker.complete(a!.lease, 1)).verdicts;
+  expect(await tell()).toEqual(['ok']);
+  expect(await tell()).toEqual(['ok']);
+  worker.held.length = 0;
+  const [b] = await worker.poll(1);
+  await worker.complete(b!.lease);
+  expect((await store.jobRow(0, jobId('one')))?.state).toBe('succeeded');
+  expect(await tell()).toEqual(['ok']);
+  await store.resign(led.leader.term);
+  worker.leader = (await lead(store, clock)).leader;
+  expect(await tell()).toEqual(['ok']);
+  expect((await taskView('one', 'a'))?.result).toBe('1');
+});
+
+test('a completion with an old fence is lost even when the job is over', async () => {
+  await submit('one', { id: 'a', executor: 'echo' });
+  const [a] = await worker.poll(1);
+  const stale = { ...a!.lease, fence: a!.lease.fence - 1 };
+  await worker.complete(a!.lease, 1);
+  expect((await worker.complete(stale, 2)).verdicts).toEqual(['lost']);
+  expect((await taskView('one', 'a'))?.result).toBe('1');
+});
+
+test('running tasks keep running under a new leader and report to it', async () => {
+  await submit('one', { id: 'a', executor: 'echo' });
+  const [a] = await worker.poll(1);
+  await store.resign(led.leader.term);
+  worker.leader = (await lead(store, clock)).leader;
+  await worker.beat();
+  expect((await worker.complete(a!.lease, 1)).verdicts).toEqual(['ok']);
+  expect((await taskView('one', 'a'))?.task).toMatchObject({ state: 'succeeded', attempt: 1 });
+});
+
+test('a worker that leaves gives back what it holds, uncounted', async () => {
+  await submit('one', { id: 'a', executor: 'echo' });
+  await worker.poll(1);
+  await led.leader.workers.leave(worker.session);
+  const other = await ScriptedWorker.join(led.leader, 'v', ['echo']);
+  const [again] = await other.poll(1);
+  expect(again).toMatchObject({ attempt: 1, lease: { fence: 2 } });
+});
+
+test('a session whose process is proven gone ends at once', async () => {
+  await submit('one', { id: 'a', executor: 'echo' });
+  await worker.poll(1);
+  led.leader.workers.gone(worker.session);
+  const other = await ScriptedWorker.join(led.leader, 'v', ['echo']);
+  const [again] = await other.poll(1);
+  expect(again).toMatchObject({ attempt: 2, lease: { fence: 2 } });
+});
+
+test('a drained node is told, gets nothing, and takes work again when it is released', async () => {
+  const parked = worker.pollFully(1);
+  await settled();
+  await led.leader.workers.drain('w' as NodeId);
+  expect((await parked).orders.drain).toBe(true);
+  await submit('one', { id: 'a', executor: 'echo' });
+  expect(await worker.pollNow(1)).toEqual([]);
+  await led.leader.workers.release('w' as NodeId);
+  expect(await worker.poll(1)).toHaveLength(1);
+});
+
+test('a poll that is given up is answered empty', async () => {
+  const patience = new AbortController();
+  const parked = worker.poll(1, patience.signal);
+  await settled();
+  patience.abort();
+  expect(await parked).toEqual([]);
+});

@@ -1,0 +1,243 @@
+/** What workers ask of a leader. They have no database: this is all they get to see. */
+import { MillraceError, utf8Bytes } from '../core/index.ts';
+import type {
+  Ask,
+  Heartbeat,
+  LeaseName,
+  NodeId,
+  NodeOffer,
+  Orders,
+  ReplyBody,
+  Report,
+  ReportItem,
+  SessionId,
+  TaskDocument,
+  Verdict,
+} from '../core/index.ts';
+import { refKey } from '../store/index.ts';
+import type { DeskOptions } from './job-desk.ts';
+import { keyScopes, knownKeys } from './known-keys.ts';
+import type { KnownKeys } from './known-keys.ts';
+import type { ReadyAssignment } from './payloads.ts';
+import { cleanText } from './text.ts';
+
+export interface Session {
+  readonly nodeId: NodeId;
+  readonly sessionId: SessionId;
+}
+
+export interface PollRequest extends Session {
+  readonly pollNo: number;
+  readonly capacity: number;
+  readonly held: readonly LeaseName[];
+}
+
+export interface PollReply {
+  readonly assignments: readonly ReadyAssignment[];
+  readonly orders: Orders;
+}
+
+export interface ReportReply {
+  readonly verdicts: readonly Verdict[];
+  readonly orders: Orders;
+}
+
+export type Registered = Extract<ReplyBody, { type: 'registered' }>;
+
+export class WorkerDesk {
+  readonly #options: DeskOptions;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  async register(offer: NodeOffer): Promise<Registered> {
+    const { dispatcher } = this.#options;
+    return expect(await dispatcher.ask((ask) => ({ type: 'register', ask, offer })), 'registered');
+  }
+
+  async heartbeat(beat: Omit<Heartbeat, 'type' | 'ask'>): Promise<Orders> {
+    const { dispatcher } = this.#options;
+    const reply = await dispatcher.ask((ask) => ({ type: 'heartbeat', ask, ...beat }));
+    return expect(reply, 'orders').orders;
+  }
+
+  /** Parks until there is work, an order, or the signal asks for an empty answer. */
+  async poll(request: PollRequest, signal?: AbortSignal): Promise<PollReply> {
+    const { dispatcher } = this.#options;
+    const { nodeId, sessionId, pollNo } = request;
+    const hangUp = (): void => {
+      // `ask` is not used: the reply goes to the parked poll itself.
+      dispatcher.tell({ type: 'hangUp', nodeId, sessionId, pollNo });
+    };
+    signal?.addEventListener('abort', hangUp, { once: true });
+    try {
+      const asked = dispatcher.ask((ask) => ({ type: 'poll', ask, ...request }));
+      if (signal?.aborted === true) hangUp();
+      const { assignments, orders } = expect(await asked, 'assignments');
+      return { assignments: await this.#hydrate(request, assignments), orders };
+    } finally {
+      signal?.removeEventListener('abort', hangUp);
+    }
+  }
+
+  /** A task whose input cannot be made fails here: no worker could do better with it. */
+  async #hydrate(
+    session: Session,
+    assignments: Parameters<DeskOptions['payloads']['hydrate']>[0],
+  ): Promise<readonly ReadyAssignment[]> {
+    const { payloads, dispatcher } = this.#options;
+    const { ready, failed } = await payloads.hydrate(assignments, (jobNo, id) =>
+      dispatcher.peek((state) => state.jobs.get(jobNo)?.taskNo(id, state.tasks) ?? null),
+    );
+    if (failed.length > 0) {
+      const items = failed.map(({ assignment: { lease }, error }): ReportItem => {
+        const clean = { code: error.code, message: cleanText(error.message) };
+        return { kind: 'failed', lease, error: clean, failure: 'fatal' };
+      });
+      await this.report(session, items);
+    }
+    return ready;
+  }
+
+  async report(session: Session, items: readonly ReportItem[]): Promise<ReportReply> {
+    const { dispatcher } = this.#options;
+    const { nodeId, sessionId } = session;
+    const checked = items.map((item) => this.#checked(item));
+    const event = (ask: Ask, all: readonly ReportItem[]): Report => ({
+      type: 'report',
+      ask,
+      nodeId,
+      sessionId,
+      items: all,
+    });
+    const scopes = checked.flatMap((item) => keyScopes(childrenOf(item)));
+    const reply = expect(
+      scopes.length === 0
+        ? await dispatcher.ask((ask) => event(ask, checked))
+        : await dispatcher.askAfter(
+            () => knownKeys(this.#options, scopes),
+            (keys, ask) =>
+              event(
+                ask,
+                checked.map((item) => withKeys(item, keys)),
+              ),
+          ),
+      'verdicts',
+    );
+    return { verdicts: await this.#verify(items, reply.verdicts), orders: reply.orders };
+  }
+
+  /** What the store could not keep, or no consumer could read, fails the task instead. */
+  #checked(item: ReportItem): ReportItem {
+    const { resultBytesMax, stepBytesMax } = this.#options.settings;
+    switch (item.kind) {
+      case 'completed': {
+        const fault = item.result === null ? null : payloadFault(item.result, resultBytesMax);
+        return fault === null ? item : refused(item.lease, 'bad_result', `its result ${fault}`);
+      }
+      case 'step': {
+        const fault = payloadFault(item.body, stepBytesMax);
+        if (fault === null) return { ...item, name: cleanText(item.name) };
+        return refused(
+          item.lease,
+          'bad_step',
+          `the result of step ${cleanText(item.name)} ${fault}`,
+        );
+      }
+      case 'failed': {
+        const { code, message } = item.error;
+        return { ...item, error: { code: cleanText(code), message: cleanText(message) } };
+      }
+      case 'progress':
+        return { ...item, note: item.note === null ? null : cleanText(item.note) };
+      case 'started':
+      case 'aborted':
+      case 'released':
+        return item;
+      case 'suspended': {
+        const { until, lease } = item;
+        if (until.type !== 'time' || isDuration(until.forMs)) return item;
+        return refused(lease, 'bad_sleep', `it wants to sleep for ${until.forMs} ms`);
+      }
+    }
+  }
+
+  /** A report for a job that has left the memory: accepted before, or lost? The row knows. */
+  async #verify(
+    items: readonly ReportItem[],
+    verdicts: readonly Verdict[],
+  ): Promise<readonly Verdict[]> {
+    if (!verdicts.includes('unknown')) return verdicts;
+    const { store, shard } = this.#options;
+    const asked = items.filter((_, at) => verdicts[at] === 'unknown').map(({ lease }) => lease);
+    const rows = await store.taskRows(shard, asked);
+    return verdicts.map((verdict, at) => {
+      const item = items[at];
+      if (verdict !== 'unknown' || item === undefined) return verdict;
+      const { lease, kind } = item;
+      const row = rows.get(refKey(lease.jobNo, lease.taskNo));
+      const isSame = row?.fence === lease.fence && row.term === lease.term;
+      const wasAccepted = kind === 'completed' ? row?.state === 'succeeded' : kind === 'failed';
+      return isSame && wasAccepted ? 'ok' : 'lost';
+    });
+  }
+
+  async leave(session: Session): Promise<void> {
+    const { nodeId, sessionId } = session;
+    await this.#options.dispatcher.ask((ask) => ({ type: 'leave', ask, nodeId, sessionId }));
+  }
+
+  /** Somebody has proof that the process behind the session is gone. */
+  gone(session: Session): void {
+    const { nodeId, sessionId } = session;
+    this.#options.dispatcher.tell({ type: 'sessionGone', nodeId, sessionId });
+  }
+
+  async drain(nodeId: NodeId): Promise<void> {
+    await this.#options.dispatcher.ask((ask) => ({ type: 'drain', ask, nodeId }));
+  }
+
+  async release(nodeId: NodeId): Promise<void> {
+    await this.#options.dispatcher.ask((ask) => ({ type: 'releaseNode', ask, nodeId }));
+  }
+}
+
+function childrenOf(item: ReportItem): readonly TaskDocument[] {
+  return item.kind === 'suspended' && item.until.type === 'children' ? item.until.tasks : [];
+}
+
+/** Children may name keys that only the store knows. */
+function withKeys(item: ReportItem, keys: KnownKeys): ReportItem {
+  if (item.kind !== 'suspended' || item.until.type !== 'children') return item;
+  return { ...item, until: { ...item.until, ...keys } };
+}
+
+/** Ten years, like the timeouts in a document. */
+const SLEEP_MS_MAX = 3_650 * 24 * 3_600_000;
+
+function isDuration(ms: number): boolean {
+  return Number.isSafeInteger(ms) && ms >= 0 && ms <= SLEEP_MS_MAX;
+}
+
+function payloadFault(text: string, bytesMax: number): string | null {
+  if (text.length > bytesMax || utf8Bytes(text) > bytesMax) return `is over ${bytesMax} bytes`;
+  try {
+    JSON.parse(text);
+    return null;
+  } catch {
+    return 'is not JSON';
+  }
+}
+
+function refused(lease: LeaseName, code: string, message: string): ReportItem {
+  return { kind: 'failed', lease, error: { code, message }, failure: 'fatal' };
+}
+
+function expect<T extends ReplyBody['type']>(
+  reply: ReplyBody,
+  type: T,
+): Extract<ReplyBody, { type: T }> {
+  if (reply.type === type) return reply as Extract<ReplyBody, { type: T }>;
+  throw new MillraceError({ code: 'invariant', what: `${type} was asked, ${reply.type} answered` });
+}

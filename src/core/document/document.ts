@@ -1,0 +1,95 @@
+/**
+ * The job document as the core understands it: checked, with defaults filled in and dependencies
+ * turned from names into numbers. `parse.ts` makes one from unknown JSON or says what is wrong.
+ */
+import type { NodeId, TaskId, TaskNo } from '../ids.ts';
+import type { Priority } from '../task/chart.ts';
+import type { Json } from '../json.ts';
+
+export interface JobDocument {
+  readonly name: string;
+  readonly priority: Priority;
+  readonly idempotencyKey: string | null;
+  readonly maxParallel: number | null;
+  readonly onFailure: 'finish' | 'cancel';
+  readonly totalMs: number | null;
+  /** In document order: a task's number is its place here. */
+  readonly tasks: readonly TaskDocument[];
+}
+
+export interface TaskDocument {
+  readonly id: TaskId;
+  readonly executor: string;
+  readonly priority: Priority;
+  readonly parent: TaskNo | null;
+  readonly dependsOn: readonly Dependency[];
+  readonly idempotencyKey: string | null;
+  readonly options: TaskOptions;
+  /** JSON text of the input template; null when it is absent or null. */
+  readonly input: string | null;
+}
+
+export interface Dependency {
+  readonly no: TaskNo;
+  /** Must succeed; an optional one only has to end. */
+  readonly required: boolean;
+}
+
+/** The parts of a task that most tasks leave at their defaults; interned in memory. */
+export interface TaskOptions {
+  readonly retry: RetryPolicy;
+  readonly timeouts: Timeouts;
+  readonly placement: Placement;
+  readonly concurrency: Concurrency | null;
+}
+
+export interface RetryPolicy {
+  /** In all, the first one included. */
+  readonly maxAttempts: number;
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly maxLosses: number;
+}
+
+export interface Timeouts {
+  /** From ready to assigned. */
+  readonly queueMs: number | null;
+  /** From started to ended, each attempt. */
+  readonly runMs: number | null;
+  /** From created to ended, over all attempts. */
+  readonly totalMs: number | null;
+}
+
+export interface Placement {
+  /** Besides the task's own executor, the node must have all of these ... */
+  readonly executors: readonly string[];
+  /** ... and at least one of these, if any are named. */
+  readonly executorsAny: readonly string[];
+  readonly capabilities: Readonly<Record<string, CapabilityTest>>;
+  /** Null: any node. Never empty. */
+  readonly allowedNodes: readonly NodeId[] | null;
+  readonly forbiddenNodes: readonly NodeId[];
+  /** How many tasks with this very placement may run on one node at the same time. */
+  readonly maxParallelPerNode: number | null;
+}
+
+/** At most `limit` tasks of the cluster that name the same `key` are assigned at the same time. */
+export interface Concurrency {
+  readonly key: string;
+  readonly limit: number;
+}
+
+/** What a node says of itself. */
+export type CapabilityValue = string | number | boolean | readonly (string | number)[];
+export type Capabilities = Readonly<Record<string, CapabilityValue>>;
+
+/** A bare value means: number `>=`, list `superset`, anything else equal. */
+export type CapabilityTest =
+  | CapabilityValue
+  | { readonly [operator in Operator]?: CapabilityValue };
+export const OPERATORS = ['=', '!=', '>', '>=', '<', '<=', 'in', 'has'] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+/** An input template: plain JSON in which `{ "$from": task, "path": pointer }` stands for a part
+ * of a dependency's result. */
+export type InputTemplate = Json;

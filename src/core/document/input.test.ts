@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { TaskId } from '../ids.ts';
+import type { Json } from '../json.ts';
+import { inputReferences, resolveInput } from './input.ts';
+
+/** Resolves against results by task id. */
+const resolved = (template: Json, results: Readonly<Record<string, Json>>): unknown =>
+  resolveInput(JSON.stringify(template), (task) => results[task]);
+
+const input = (value: Json): unknown => ({ ok: true, input: value });
+
+describe('resolving an input', () => {
+  test('gives null for an absent template', () => {
+    expect(resolveInput(null, () => 1)).toEqual(input(null));
+  });
+
+  test('leaves a template without references as it is', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        fc.pre(!JSON.stringify(value).includes('$from'));
+        expect(resolved(value as Json, {})).toEqual(
+          input(JSON.parse(JSON.stringify(value)) as Json),
+        );
+      }),
+    );
+  });
+
+  test('puts a whole result, and parts of results, in place of references', () => {
+    const template = {
+      all: { $from: 'fetch' },
+      rows: [
+        { $from: 'fetch', path: '/body/rows' },
+        { $from: 'count', path: '' },
+      ],
+      fixed: 'x',
+    };
+    const fetch = { body: { rows: [1, 2] } };
+    expect(resolved(template, { fetch, count: 7 })).toEqual(
+      input({ all: fetch, rows: [[1, 2], 7], fixed: 'x' }),
+    );
+  });
+
+  test('gives null for a dependency without a result, whatever the path', () => {
+    expect(resolved({ a: { $from: 'warm', path: '/deep/er' } }, {})).toEqual(input({ a: null }));
+  });
+
+  test('treats a null result as a result', () => {
+    expect(resolved({ $from: 'a' }, { a: null })).toEqual(input(null));
+    expect(resolved({ $from: 'a', path: '/x' }, { a: null })).toMatchObject({ ok: false });
+  });
+
+  test('names the path that a result does not have', () => {
+    expect(resolved([{ $from: 'fetch', path: '/body/rows/9' }], { fetch: { body: {} } })).toEqual({
+      ok: false,
+      error: {
+        code: 'missing_path',
+        message: "The result of task 'fetch' has nothing at '/body/rows/9'.",
+        task: 'fetch',
+        path: '/body/rows/9',
+      },
+    });
+  });
+
+  test('reports the first of several missing paths', () => {
+    const template = [
+      { $from: 'a', path: '/1' },
+      { $from: 'a', path: '/2' },
+    ];
+    expect(resolved(template, { a: {} })).toMatchObject({ error: { path: '/1' } });
+  });
+
+  test('does not look for references inside results', () => {
+    const tricky = { $from: 'secret' };
+    expect(resolved({ $from: 'a' }, { a: tricky, secret: 1 })).toEqual(input(tricky));
+  });
+
+  test('never changes a result', () => {
+    const result = Object.freeze({ list: Object.freeze([Object.freeze({ a: 1 })]) });
+    expect(resolved({ x: { $from: 'r', path: '/list' } }, { r: result })).toEqual(
+      input({ x: [{ a: 1 }] }),
+    );
+  });
+
+  test('keeps a field named __proto__ a field', () => {
+    const template = '{"__proto__":{"polluted":true},"a":{"$from":"t"}}';
+    const outcome = resolveInput(template, () => 1);
+    expect(JSON.stringify(outcome.ok && outcome.input)).toBe(
+      '{"__proto__":{"polluted":true},"a":1}',
+    );
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  test('takes text that only mentions $from for text', () => {
+    expect(resolved({ note: 'use "$from" here' }, {})).toEqual(input({ note: 'use "$from" here' }));
+  });
+});
+
+describe('the references of an input', () => {
+  test('are each named once, in order', () => {
+    const template = [
+      { $from: 'b' },
+      { x: { $from: 'a', path: '/1' } },
+      { $from: 'b', path: '/2' },
+    ];
+    expect(inputReferences(JSON.stringify(template))).toEqual(['b', 'a']);
+  });
+
+  test('are none in plain data and in nothing', () => {
+    expect(inputReferences('{"a":[1,"x"]}')).toEqual([]);
+    expect(inputReferences(null)).toEqual([]);
+  });
+
+  test('are exactly the tasks that resolving asks for', () => {
+    const reference = fc.constantFrom('a', 'b', 'c').map((task): Json => ({ $from: task }));
+    const { template } = fc.letrec<{ template: Json }>((tie) => ({
+      template: fc.oneof(
+        { depthSize: 'small', withCrossShrink: true },
+        fc.integer(),
+        reference,
+        fc.array(tie('template'), { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom('x', 'y'), tie('template')),
+      ),
+    }));
+    fc.assert(
+      fc.property(template, (value) => {
+        const asked = new Set<TaskId>();
+        resolveInput(JSON.stringify(value), (task) => {
+          asked.add(task);
+          return 1;
+        });
+        expect(new Set(inputReferences(JSON.stringify(value)))).toEqual(asked);
+      }),
+    );
+  });
+});

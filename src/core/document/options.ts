@@ -1,0 +1,146 @@
+/**
+ * Retry, timeouts, placement and concurrency: the parts of a task that most tasks leave alone.
+ * They are read from documents and stored as JSON text of only what differs from the defaults, in
+ * the very shape of the document, so both directions share one reader.
+ */
+import { MillraceError, isMillraceError } from '../errors.ts';
+import { canonicalJson, type Json } from '../json.ts';
+import type { Settings } from '../settings.ts';
+import type { Concurrency, RetryPolicy, TaskOptions, Timeouts } from './document.ts';
+import { ANYWHERE, readPlacement } from './placement.ts';
+import { COUNT_MAX, DURATION_MS_MAX, Fields } from './reader.ts';
+import { refuse } from './refuse.ts';
+
+const ATTEMPTS_MAX = 100;
+const LOSSES_MAX = 100;
+
+/** The fields of a task document that this file reads. */
+export const OPTION_FIELDS: readonly string[] = ['retry', 'timeouts', 'placement', 'concurrency'];
+
+const STORED: ReadonlySet<string> = new Set(OPTION_FIELDS);
+const RETRY: ReadonlySet<string> = new Set([
+  'maxAttempts',
+  'backoffMs',
+  'maxBackoffMs',
+  'maxLosses',
+]);
+const TIMEOUTS: ReadonlySet<string> = new Set(['queueMs', 'runMs', 'totalMs']);
+const CONCURRENCY: ReadonlySet<string> = new Set(['key', 'limit']);
+
+const NEVER: Timeouts = Object.freeze({ queueMs: null, runMs: null, totalMs: null });
+
+const defaults = new WeakMap<Settings, TaskOptions>();
+
+/** One frozen object for each settings: tasks without options of their own all share it. */
+export function defaultOptions(settings: Settings): TaskOptions {
+  const known = defaults.get(settings);
+  if (known !== undefined) return known;
+  const { maxAttempts, backoffMs, maxBackoffMs, maxLosses } = settings;
+  const options: TaskOptions = Object.freeze({
+    retry: Object.freeze({ maxAttempts, backoffMs, maxBackoffMs, maxLosses }),
+    timeouts: NEVER,
+    placement: ANYWHERE,
+    concurrency: null,
+  });
+  defaults.set(settings, options);
+  return options;
+}
+
+/** Reads the option fields of a task document. */
+export function readOptions(task: Fields, settings: Settings): TaskOptions {
+  if (OPTION_FIELDS.every((field) => task.raw(field) === undefined))
+    return defaultOptions(settings);
+  return {
+    retry: readRetry(task, settings),
+    timeouts: readTimeouts(task),
+    placement: readPlacement(task),
+    concurrency: readConcurrency(task),
+  };
+}
+
+function readRetry(task: Fields, settings: Settings): RetryPolicy {
+  const fields = task.inner('retry', RETRY);
+  const standard = defaultOptions(settings).retry;
+  if (fields === undefined) return standard;
+  const backoffMs = fields.whole('backoffMs', 0, DURATION_MS_MAX);
+  const maxBackoffMs = fields.whole('maxBackoffMs', 0, DURATION_MS_MAX);
+  if (backoffMs !== null && maxBackoffMs !== null && backoffMs > maxBackoffMs) {
+    refuse(
+      fields.at('maxBackoffMs'),
+      `The longest back-off, ${maxBackoffMs} ms, is shorter than the first, ${backoffMs} ms.`,
+      'Raise maxBackoffMs, lower backoffMs, or leave one of them out.',
+    );
+  }
+  // Whichever was given wins over the default of the other.
+  return {
+    maxAttempts: fields.whole('maxAttempts', 1, ATTEMPTS_MAX) ?? standard.maxAttempts,
+    backoffMs: backoffMs ?? Math.min(standard.backoffMs, maxBackoffMs ?? standard.backoffMs),
+    maxBackoffMs: maxBackoffMs ?? Math.max(standard.maxBackoffMs, backoffMs ?? 0),
+    maxLosses: fields.whole('maxLosses', 1, LOSSES_MAX) ?? standard.maxLosses,
+  };
+}
+
+function readTimeouts(task: Fields): Timeouts {
+  const fields = task.inner('timeouts', TIMEOUTS);
+  if (fields === undefined) return NEVER;
+  return {
+    queueMs: fields.durationMs('queueMs'),
+    runMs: fields.durationMs('runMs'),
+    totalMs: fields.durationMs('totalMs'),
+  };
+}
+
+function readConcurrency(task: Fields): Concurrency | null {
+  const fields = task.inner('concurrency', CONCURRENCY);
+  if (fields === undefined) return null;
+  const key =
+    fields.name('key') ?? fields.missing('key', 'Tasks with the same key share the limit.');
+  const limit = fields.whole('limit', 1, COUNT_MAX);
+  return { key, limit: limit ?? fields.missing('limit', 'Say how many may run at the same time.') };
+}
+
+/** JSON text of what differs from the defaults; null when nothing does. Same options, same text. */
+export function encodeOptions(options: TaskOptions, settings: Settings): string | null {
+  const standard = defaultOptions(settings);
+  if (options === standard) return null;
+  const text = canonicalJson({
+    ...differing('retry', options.retry, standard.retry),
+    ...differing('timeouts', options.timeouts, standard.timeouts),
+    ...differing('placement', options.placement, standard.placement),
+    ...(options.concurrency === null
+      ? {}
+      : { concurrency: options.concurrency as unknown as Json }),
+  });
+  return text === '{}' ? null : text;
+}
+
+/** `{ [name]: the fields that differ }`, or nothing when none does. */
+function differing<Part extends object>(
+  name: string,
+  part: Part,
+  standard: Part,
+): Record<string, Json> {
+  if (part === standard) return {};
+  const fields = Object.entries(part).filter(([key, value]) => {
+    const usual = standard[key as keyof Part];
+    return value !== usual && canonicalJson(value as Json) !== canonicalJson(usual as Json);
+  });
+  return fields.length === 0 ? {} : { [name]: Object.fromEntries(fields) };
+}
+
+/** The inverse of `encodeOptions`, under the same settings. */
+export function decodeOptions(text: string | null, settings: Settings): TaskOptions {
+  if (text === null) return defaultOptions(settings);
+  try {
+    return readOptions(Fields.of(JSON.parse(text), '', 'The stored options', STORED), settings);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError) && !isMillraceError(cause)) throw cause;
+    throw new MillraceError({
+      code: 'bad_row',
+      what: 'The stored options of a task cannot be read.',
+      why: cause.message,
+      todo: 'The store was changed by something else, or by a newer version.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * From unknown JSON to a job document, or to an error that names the field, says what is wrong
+ * and what to do. Everything is checked before anything is stored; what comes out needs no
+ * further check anywhere.
+ *
+ * The work is bounded by the document's size: it is weighed first, ids are read next, then each
+ * task against those ids, then the graph as a whole.
+ */
+import { taskNo, type TaskId, type TaskNo } from '../ids.ts';
+import type { Settings } from '../settings.ts';
+import type { Priority } from '../task/chart.ts';
+import type { JobDocument, TaskDocument } from './document.ts';
+import { findCycle, shownCycle } from './graph.ts';
+import { COUNT_MAX, Fields } from './reader.ts';
+import { below, refuse, refuseSize } from './refuse.ts';
+import { readPriority, readTask, readTaskId, taskFields, type Surroundings } from './task.ts';
+import { described } from './text.ts';
+import { weigh } from './weigh.ts';
+
+const DEFAULT_JOB_NAME = 'job';
+/** Normal: between high (1) and low (3). */
+const DEFAULT_PRIORITY: Priority = 2;
+
+const JOB: ReadonlySet<string> = new Set([
+  'name',
+  'priority',
+  'idempotencyKey',
+  'maxParallel',
+  'onFailure',
+  'timeouts',
+  'tasks',
+]);
+const JOB_TIMEOUTS: ReadonlySet<string> = new Set(['totalMs']);
+
+/** `path` is where the document stands in what the caller was given, for messages. */
+export function parseJobDocument(value: unknown, settings: Settings, path = ''): JobDocument {
+  const fields: Fields = Fields.of(value, path, 'A job document', JOB);
+  // An input stands three levels deep: document, tasks, task.
+  weigh(value, path, 'The job document', 3, settings.documentBytesMax);
+  const priority = readPriority(fields) ?? DEFAULT_PRIORITY;
+  const tasks = fields.list('tasks');
+  if (tasks === undefined) fields.missing('tasks', 'A job has at least one task.');
+  if (tasks.length === 0)
+    refuse(fields.at('tasks'), 'The list is empty.', 'A job has at least one task.');
+  return {
+    name: fields.name('name') ?? DEFAULT_JOB_NAME,
+    priority,
+    idempotencyKey: fields.name('idempotencyKey') ?? null,
+    maxParallel: fields.whole('maxParallel', 1, COUNT_MAX),
+    onFailure: fields.choice('onFailure', ['finish', 'cancel']) ?? 'finish',
+    totalMs: fields.inner('timeouts', JOB_TIMEOUTS)?.durationMs('totalMs') ?? null,
+    tasks: readTasks(tasks, fields.at('tasks'), settings, NOTHING, priority),
+  };
+}
+
+/** The tasks that a running job has already, by id. A `Map` will do. */
+export interface KnownTasks {
+  readonly size: number;
+  get(id: string): TaskNo | undefined;
+}
+
+const NOTHING: KnownTasks = new Map<string, TaskNo>();
+
+/**
+ * Tasks to add to a running job. They are numbered on from the known ones and depend on one
+ * another only; a parent may be new or known. `priority` is for those that name none.
+ */
+export function parseTaskDocuments(
+  value: unknown,
+  settings: Settings,
+  known: KnownTasks,
+  priority: Priority = DEFAULT_PRIORITY,
+  path = '',
+): readonly TaskDocument[] {
+  if (!Array.isArray(value)) refuse(path, `Tasks must be a list, not ${described(value)}.`);
+  weigh(value, path, 'The list of tasks', 2, settings.documentBytesMax);
+  return readTasks(value as readonly unknown[], path, settings, known, priority);
+}
+
+function readTasks(
+  list: readonly unknown[],
+  path: string,
+  settings: Settings,
+  known: KnownTasks,
+  priority: Priority,
+): readonly TaskDocument[] {
+  if (list.length + known.size > settings.tasksPerJobMax) {
+    const already = known.size === 0 ? '' : ` on top of ${known.size}`;
+    refuseSize(
+      path,
+      `${list.length} tasks${already} are too many, a job may have ${settings.tasksPerJobMax}.`,
+      'Split the work into several jobs.',
+    );
+  }
+  const tasks = Array.from(list, (each, at) => taskFields(each, below(path, at)));
+  const siblings = readIds(tasks, known);
+  const around: Surroundings = {
+    settings,
+    priority,
+    siblings,
+    existing: (id) => known.get(id),
+    firstNo: known.size,
+    namedBy: new Int32Array(list.length).fill(-1),
+    options: new Map(),
+  };
+  const documents: TaskDocument[] = [];
+  for (const [id, no] of siblings) {
+    documents.push(readTask(tasks[no - known.size] as Fields, id, no, around));
+  }
+  refuseCycles(tasks, documents, known.size);
+  return documents;
+}
+
+/** In document order, like the tasks. */
+function readIds(tasks: readonly Fields[], known: KnownTasks): ReadonlyMap<TaskId, TaskNo> {
+  const siblings = new Map<TaskId, TaskNo>();
+  tasks.forEach((task, at) => {
+    const id = readTaskId(task);
+    if (known.get(id) !== undefined) {
+      refuse(task.at('id'), `The job has a task '${id}' already.`, 'Choose another id.');
+    }
+    const first = siblings.get(id);
+    if (first !== undefined) {
+      refuse(
+        task.at('id'),
+        `The id '${id}' is taken by the task at place ${first - known.size}.`,
+        'Give each task an id of its own.',
+      );
+    }
+    siblings.set(id, taskNo(known.size + at));
+  });
+  return siblings;
+}
+
+function refuseCycles(
+  tasks: readonly Fields[],
+  documents: readonly TaskDocument[],
+  firstNo: number,
+): void {
+  const shown = (cycle: readonly number[]): string =>
+    shownCycle(cycle.map((place) => documents[place]?.id ?? ''));
+  const waits = documents.map((task) => task.dependsOn.map(({ no }) => no - firstNo));
+  const circle = findCycle(waits);
+  if (circle !== null) {
+    const [from, to] = [circle[0] as number, circle[1] as number];
+    const edge = (waits[from] as readonly number[]).indexOf(to);
+    refuse(
+      below((tasks[from] as Fields).at('dependsOn'), edge),
+      `The dependencies form a cycle: ${shown(circle)}.`,
+      'None of these tasks could ever start; remove one of the dependencies.',
+    );
+  }
+  if (documents.every((task) => task.parent === null)) return;
+  // A parent that was there before the new tasks cannot lie on a cycle with them.
+  const parents = documents.map(({ parent }) =>
+    parent === null || parent < firstNo ? [] : [parent - firstNo],
+  );
+  const family = findCycle(parents);
+  if (family === null) return;
+  refuse(
+    (tasks[family[0] as number] as Fields).at('parent'),
+    `The parents form a cycle: ${shown(family)}.`,
+    'A task cannot be its own ancestor.',
+  );
+}

@@ -1,0 +1,79 @@
+/** Where a task may run: the `placement` of a task document. */
+import type { NodeId } from '../ids.ts';
+import { readCapabilityTest } from '../node/capability-reader.ts';
+import { NO_TESTS } from '../node/capability.ts';
+import type { CapabilityTest, Placement } from './document.ts';
+import { COUNT_MAX, type Fields, NAMES_MAX, readId, readName } from './reader.ts';
+import { below, refuse } from './refuse.ts';
+import { described } from './text.ts';
+
+const NONE: readonly never[] = Object.freeze([]);
+
+/** Any node that has the executor. Shared, so that the common case is one comparison. */
+export const ANYWHERE: Placement = Object.freeze({
+  executors: NONE,
+  executorsAny: NONE,
+  capabilities: NO_TESTS,
+  allowedNodes: null,
+  forbiddenNodes: NONE,
+  maxParallelPerNode: null,
+});
+
+const FIELDS: ReadonlySet<string> = new Set([
+  'executors',
+  'executorsAny',
+  'capabilities',
+  'allowedNodes',
+  'forbiddenNodes',
+  'maxParallelPerNode',
+]);
+
+export function readPlacement(task: Fields): Placement {
+  const fields = task.inner('placement', FIELDS);
+  if (fields === undefined) return ANYWHERE;
+  const executorsAny = fields.names('executorsAny', readName);
+  if (executorsAny?.length === 0) {
+    refuse(
+      fields.at('executorsAny'),
+      'An empty list leaves no executor to choose from.',
+      'Name at least one, or leave the field out.',
+    );
+  }
+  const allowedNodes = fields.names('allowedNodes', readId);
+  if (allowedNodes?.length === 0) {
+    refuse(
+      fields.at('allowedNodes'),
+      'An empty list allows no node, so the task could never run.',
+      'Name at least one, or leave the field out to allow any node.',
+    );
+  }
+  // A node that is both allowed and forbidden is legal: deny wins.
+  return {
+    executors: fields.names('executors', readName) ?? NONE,
+    executorsAny: executorsAny ?? NONE,
+    capabilities: readTests(fields),
+    allowedNodes: (allowedNodes as readonly NodeId[] | undefined) ?? null,
+    forbiddenNodes:
+      (fields.names('forbiddenNodes', readId) as readonly NodeId[] | undefined) ?? NONE,
+    maxParallelPerNode: fields.whole('maxParallelPerNode', 1, COUNT_MAX),
+  };
+}
+
+function readTests(placement: Fields): Readonly<Record<string, CapabilityTest>> {
+  const value = placement.raw('capabilities');
+  if (value === undefined) return NO_TESTS;
+  const path = placement.at('capabilities');
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    refuse(path, `'capabilities' must be an object, not ${described(value)}.`);
+  }
+  const entries = Object.entries(value as Readonly<Record<string, unknown>>);
+  if (entries.length === 0) return NO_TESTS;
+  if (entries.length > NAMES_MAX) {
+    refuse(path, `Has ${entries.length} entries, ${NAMES_MAX} are allowed.`);
+  }
+  const tests = entries.map(([name, test]): [string, CapabilityTest] => {
+    const at = (): string => below(path, name);
+    return [readName(name, at), readCapabilityTest(test, at)];
+  });
+  return Object.fromEntries(tests.toSorted(([left], [right]) => (left < right ? -1 : 1)));
+}

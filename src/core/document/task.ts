@@ -1,0 +1,168 @@
+/** One task of a document: everything but what concerns the other tasks as a whole. */
+import type { TaskId, TaskNo } from '../ids.ts';
+import type { Settings } from '../settings.ts';
+import type { Priority } from '../task/chart.ts';
+import type { Dependency, TaskDocument, TaskOptions } from './document.ts';
+import { defaultOptions, encodeOptions, OPTION_FIELDS, readOptions } from './options.ts';
+import { Fields, readId, type Path } from './reader.ts';
+import { below, refuse } from './refuse.ts';
+import { didYouMean } from './spelling.ts';
+import { readInput, type Referable } from './template.ts';
+import { described } from './text.ts';
+
+const TASK: ReadonlySet<string> = new Set([
+  'id',
+  'executor',
+  'input',
+  'dependsOn',
+  ...OPTION_FIELDS,
+  'priority',
+  'parent',
+  'idempotencyKey',
+]);
+const DEPENDENCY: ReadonlySet<string> = new Set(['id', 'required']);
+
+/** What a task is read against: the ids around it and what it inherits. */
+export interface Surroundings {
+  readonly settings: Settings;
+  readonly priority: Priority;
+  /** The tasks of this document; a task may depend on these. */
+  readonly siblings: ReadonlyMap<string, TaskNo>;
+  /** A task that may be a parent but is not in this document. */
+  readonly existing: (id: string) => TaskNo | undefined;
+  /** The number of the first task of this document. */
+  readonly firstNo: number;
+  /** By place: the task that was the last to name this one as a dependency, or -1. */
+  readonly namedBy: Int32Array;
+  /** Equal options become one object, by their text. */
+  readonly options: Map<string, TaskOptions>;
+}
+
+export function taskFields(value: unknown, path: string): Fields {
+  return Fields.of(value, path, 'A task', TASK);
+}
+
+export function readTaskId(task: Fields): TaskId {
+  const value = task.raw('id');
+  if (value === undefined) task.missing('id', 'Every task needs an id of its own.');
+  return readId(value, () => task.at('id')) as TaskId;
+}
+
+export function readPriority(fields: Fields): Priority | null {
+  return fields.whole('priority', 0, 3) as Priority | null;
+}
+
+export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundings): TaskDocument {
+  const executor =
+    task.name('executor') ?? task.missing('executor', "Name what runs it, such as 'http'.");
+  const dependsOn = readDependencies(task, id, no, around);
+  return {
+    id,
+    executor,
+    priority: readPriority(task) ?? around.priority,
+    parent: readParent(task, id, around),
+    dependsOn,
+    idempotencyKey: task.name('idempotencyKey') ?? null,
+    options: shared(readOptions(task, around.settings), around),
+    input: readTaskInput(task, no, around),
+  };
+}
+
+function readTaskInput(task: Fields, self: TaskNo, around: Surroundings): string | null {
+  const value = task.raw('input');
+  if (value === undefined || value === null) return null;
+  const { siblings, namedBy, firstNo, settings } = around;
+  const referable: Referable = {
+    isDependency: (from) => namedBy[(siblings.get(from) ?? NaN) - firstNo] === self,
+    ids: () => siblings.keys(),
+  };
+  return readInput(value, task.at('input'), referable, settings.inputBytesMax);
+}
+
+/** A job of a hundred thousand tasks has a handful of different options: keep one object of each. */
+function shared(options: TaskOptions, around: Surroundings): TaskOptions {
+  const text = encodeOptions(options, around.settings);
+  if (text === null) return defaultOptions(around.settings);
+  const known = around.options.get(text);
+  if (known !== undefined) return known;
+  around.options.set(text, options);
+  return options;
+}
+
+function readParent(task: Fields, id: TaskId, around: Surroundings): TaskNo | null {
+  const value = task.raw('parent');
+  if (value === undefined) return null;
+  const at = (): string => task.at('parent');
+  const parent = readId(value, at);
+  if (parent === id) refuse(at(), `The task '${id}' is its own parent.`);
+  const no = around.siblings.get(parent) ?? around.existing(parent);
+  if (no !== undefined) return no;
+  return refuse(
+    at(),
+    `There is no task '${parent}'.${didYouMean(parent, around.siblings.keys())}`,
+    'A parent is a task of the same job.',
+  );
+}
+
+const NO_DEPENDENCIES: readonly never[] = Object.freeze([]);
+
+/** Also stamps each dependency as named by this task, which finds the second mention of one, and
+ * later tells `$from` what it may name, without a set for each of a hundred thousand tasks. */
+function readDependencies(
+  task: Fields,
+  id: TaskId,
+  self: TaskNo,
+  around: Surroundings,
+): readonly Dependency[] {
+  const list = task.list('dependsOn');
+  if (list === undefined || list.length === 0) return NO_DEPENDENCIES;
+  const dependsOn: Dependency[] = [];
+  for (let place = 0; place < list.length; place += 1) {
+    const each = list[place];
+    const at = (): string => below(task.at('dependsOn'), place);
+    const { wanted, required, where } =
+      typeof each === 'string'
+        ? { wanted: readId(each, at), required: true, where: at }
+        : readDependency(each, at());
+    if (wanted === id) refuse(where(), `The task '${id}' depends on itself.`, 'Remove this entry.');
+    const no = around.siblings.get(wanted) ?? unknownDependency(wanted, where(), around);
+    if (around.namedBy[no - around.firstNo] === self) {
+      refuse(where(), `The dependency '${wanted}' is named twice.`, 'Keep one of the two.');
+    }
+    around.namedBy[no - around.firstNo] = self;
+    dependsOn.push({ no, required });
+  }
+  return dependsOn;
+}
+
+interface Wanted {
+  readonly wanted: string;
+  readonly required: boolean;
+  readonly where: Path;
+}
+
+function readDependency(value: unknown, path: string): Wanted {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    refuse(path, `A dependency is a task id or { id, required }, not ${described(value)}.`);
+  }
+  const fields = Fields.of(value, path, 'A dependency', DEPENDENCY);
+  const id = fields.raw('id');
+  if (id === undefined) fields.missing('id', 'Name the task to wait for.');
+  const where = (): string => fields.at('id');
+  return { wanted: readId(id, where), required: fields.flag('required') ?? true, where };
+}
+
+function unknownDependency(id: string, path: string, around: Surroundings): never {
+  if (around.existing(id) !== undefined) {
+    refuse(
+      path,
+      `The task '${id}' is already in the job, and new tasks cannot wait for it.`,
+      'New tasks depend on one another only.',
+    );
+  }
+  return refuse(
+    path,
+    `There is no task '${id}'.${didYouMean(id, around.siblings.keys())}`,
+    'A dependency is a task of the same document.',
+  );
+}

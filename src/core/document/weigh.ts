@@ -1,0 +1,106 @@
+/**
+ * Bounds the work before any of it is done: how long a value is as JSON text and how deep it goes.
+ * The value may come from a program and not from a parser, so it may contain itself, or the same
+ * object a million times; the walk ends as soon as a bound is passed.
+ */
+import { below, refuse, refuseSize } from './refuse.ts';
+import { jsonStringBytes } from './text.ts';
+
+/** Lists and objects inside each other, counted from the input's own outermost one. */
+export const DEPTH_MAX = 200;
+
+/** How much of the path of a value that is too deep is worth showing: `/tasks/0/input`. */
+const SHOWN_KEYS = 3;
+
+interface Scale {
+  readonly bytesMax: number;
+  readonly depthMax: number;
+  readonly path: string;
+  readonly what: string;
+  /** The containers around the current value and the keys that lead to it. */
+  readonly around: object[];
+  readonly keys: (string | number)[];
+  bytes: number;
+}
+
+/** The bytes of the value as compact JSON. `outer` is how deep an input may stand inside it. */
+export function weigh(
+  value: unknown,
+  path: string,
+  what: string,
+  outer: number,
+  bytesMax: number,
+): number {
+  const depthMax = DEPTH_MAX + outer;
+  const scale: Scale = { bytesMax, depthMax, path, what, around: [], keys: [], bytes: 0 };
+  add(scale, value);
+  return scale.bytes;
+}
+
+function add(scale: Scale, value: unknown): void {
+  if (typeof value === 'string') {
+    // The length alone is enough to refuse a huge one without reading it.
+    count(scale, value.length);
+    count(scale, jsonStringBytes(value) - value.length);
+  } else if (typeof value === 'object' && value !== null) {
+    enter(scale, value);
+  } else if (typeof value === 'number') {
+    count(scale, String(value).length);
+  } else {
+    count(scale, value === false ? 5 : 4);
+  }
+}
+
+function enter(scale: Scale, container: object): void {
+  scale.around.push(container);
+  if (scale.around.length > scale.depthMax) tooDeep(scale);
+  count(scale, 2);
+  if (Array.isArray(container)) {
+    const list = container as readonly unknown[];
+    for (let at = 0; at < list.length; at += 1) {
+      scale.keys.push(at);
+      add(scale, list[at]);
+      count(scale, at === 0 ? 0 : 1);
+      scale.keys.pop();
+    }
+  } else {
+    addFields(scale, container as Readonly<Record<string, unknown>>);
+  }
+  scale.around.pop();
+}
+
+function addFields(scale: Scale, object: Readonly<Record<string, unknown>>): void {
+  let comma = 0;
+  for (const key of Object.keys(object)) {
+    const value = object[key];
+    if (value === undefined || typeof value === 'function') continue;
+    scale.keys.push(key);
+    count(scale, jsonStringBytes(key) + 1 + comma);
+    add(scale, value);
+    scale.keys.pop();
+    comma = 1;
+  }
+}
+
+function count(scale: Scale, bytes: number): void {
+  scale.bytes += bytes;
+  if (scale.bytes <= scale.bytesMax) return;
+  refuseSize(
+    scale.path,
+    `${scale.what} is larger than ${scale.bytesMax} bytes as JSON.`,
+    'Split it, or pass large data by reference.',
+  );
+}
+
+function tooDeep(scale: Scale): never {
+  const path = scale.keys.slice(0, SHOWN_KEYS).reduce<string>(below, scale.path);
+  // Only a value that contains itself can stand around itself.
+  const again = new Set(scale.around).size < scale.around.length;
+  refuse(
+    path,
+    again
+      ? 'Contains itself, so it has no JSON form.'
+      : `Is nested deeper than ${DEPTH_MAX} levels.`,
+    'Pass plain data.',
+  );
+}

@@ -1,0 +1,220 @@
+/**
+ * What a step leaves to be done: rows to write, then answers to send. Nothing here may reach
+ * anybody before the rows are committed.
+ */
+import type { MillraceError } from './errors.ts';
+import type { Ask } from './event.ts';
+import { TASKS_PER_JOB_LIMIT } from './ids.ts';
+import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId, TaskNo } from './ids.ts';
+import type { Batch, TaskRef } from './rows.ts';
+import type {
+  CopiedResultRow,
+  EventRow,
+  JobRow,
+  KeyRow,
+  NodeRow,
+  ResultRow,
+  ScheduleRow,
+  StepRow,
+  TaskRow,
+  TaskSpecRow,
+} from './rows.ts';
+import type { JobState } from './task/chart.ts';
+import type { LeaseName } from './task/lease.ts';
+
+/** One task for one worker. The input is fetched from the store when the answer is sent. */
+export interface Assignment {
+  readonly lease: LeaseName;
+  readonly jobId: JobId;
+  readonly taskId: TaskId;
+  readonly executor: string;
+  readonly run: number;
+  readonly attempt: number;
+  readonly runMs: number | null;
+  /** True when the task goes on after a suspension. */
+  readonly resumed: boolean;
+}
+
+/** What the leader wants of a worker, sent with every answer. */
+export interface Orders {
+  /** Stop these: cancelled, timed out, or no longer yours. */
+  readonly abort: readonly LeaseName[];
+  readonly drain: boolean;
+}
+
+/** `lost`: not your lease any more, abort. `unknown`: the job is not in memory, ask the store. */
+export type Verdict = 'ok' | 'lost' | 'unknown';
+
+export type ReplyBody =
+  | {
+      readonly type: 'job';
+      readonly jobId: JobId;
+      readonly state: JobState;
+      readonly run: number;
+      /** False when the call changed nothing: it was there already, or it was over. */
+      readonly changed: boolean;
+    }
+  | { readonly type: 'registered'; readonly sessionTtlMs: number; readonly heartbeatMs: number }
+  | { readonly type: 'orders'; readonly orders: Orders }
+  | {
+      readonly type: 'assignments';
+      readonly assignments: readonly Assignment[];
+      readonly orders: Orders;
+    }
+  | { readonly type: 'verdicts'; readonly verdicts: readonly Verdict[]; readonly orders: Orders }
+  | { readonly type: 'node'; readonly nodeId: NodeId }
+  | {
+      readonly type: 'schedule';
+      readonly scheduleId: ScheduleId;
+      readonly nextAt: Instant | null;
+      readonly jobId: JobId | null;
+    }
+  | { readonly type: 'refused'; readonly error: MillraceError };
+
+export interface Reply {
+  readonly ask: Ask;
+  readonly body: ReplyBody;
+}
+
+/** Collects changes until they are committed; a row changed twice is written once. */
+export class Effects {
+  #replies: Reply[] = [];
+  readonly #archived: TaskRef[] = [];
+  readonly #jobInserts: Map<JobNo, JobRow> = new Map();
+  readonly #jobUpdates: Map<JobNo, JobRow> = new Map();
+  readonly #specInserts: TaskSpecRow[] = [];
+  readonly #taskInserts: Map<number, TaskRow> = new Map();
+  readonly #taskUpdates: Map<number, TaskRow> = new Map();
+  readonly #results: ResultRow[] = [];
+  readonly #keys: Map<string, KeyRow | null> = new Map();
+  readonly #copiedResults: CopiedResultRow[] = [];
+  readonly #steps: Map<string, StepRow> = new Map();
+  readonly #nodes: Map<NodeId, NodeRow | null> = new Map();
+  readonly #schedules: Map<ScheduleId, ScheduleRow | null> = new Map();
+  readonly #inboxDeletes: number[] = [];
+  readonly #events: EventRow[] = [];
+
+  reply(ask: Ask, body: ReplyBody): void {
+    this.#replies.push({ ask, body });
+  }
+
+  get hasReplies(): boolean {
+    return this.#replies.length > 0;
+  }
+
+  takeReplies(): Reply[] {
+    const replies = this.#replies;
+    this.#replies = [];
+    return replies;
+  }
+
+  insertJob(row: JobRow): void {
+    this.#jobInserts.set(row.no, row);
+  }
+
+  job(row: JobRow): void {
+    (this.#jobInserts.has(row.no) ? this.#jobInserts : this.#jobUpdates).set(row.no, row);
+  }
+
+  insertTask(spec: TaskSpecRow, row: TaskRow): void {
+    this.#specInserts.push(spec);
+    this.#taskInserts.set(taskKey(row.jobNo, row.taskNo), row);
+  }
+
+  task(row: TaskRow): void {
+    const key = taskKey(row.jobNo, row.taskNo);
+    (this.#taskInserts.has(key) ? this.#taskInserts : this.#taskUpdates).set(key, row);
+  }
+
+  /** Whether the task's row changes in this very batch. */
+  touches(ref: TaskRef): boolean {
+    const key = taskKey(ref.jobNo, ref.taskNo);
+    return this.#taskUpdates.has(key) || this.#taskInserts.has(key);
+  }
+
+  /** A new run overwrites the row: the store copies the image it has to the history first. */
+  archive(ref: TaskRef): void {
+    this.#archived.push(ref);
+  }
+
+  result(row: ResultRow): void {
+    this.#results.push(row);
+  }
+
+  copyResult(row: CopiedResultRow): void {
+    this.#copiedResults.push(row);
+  }
+
+  step(row: StepRow): void {
+    const key = `${row.jobNo}/${row.taskNo}/${row.run}/${row.name}`;
+    if (!this.#steps.has(key)) this.#steps.set(key, row);
+  }
+
+  key(scope: string, row: KeyRow | null): void {
+    this.#keys.set(scope, row);
+  }
+
+  node(id: NodeId, row: NodeRow | null): void {
+    this.#nodes.set(id, row);
+  }
+
+  schedule(id: ScheduleId, row: ScheduleRow | null): void {
+    this.#schedules.set(id, row);
+  }
+
+  deleteInbox(no: number): void {
+    this.#inboxDeletes.push(no);
+  }
+
+  event(row: EventRow): void {
+    this.#events.push(row);
+  }
+
+  /** Nothing to write: replies may go at once. */
+  get isEmpty(): boolean {
+    return (
+      this.#events.length === 0 &&
+      this.#taskUpdates.size === 0 &&
+      this.#jobUpdates.size === 0 &&
+      this.#jobInserts.size === 0 &&
+      this.#taskInserts.size === 0 &&
+      this.#nodes.size === 0 &&
+      this.#schedules.size === 0 &&
+      this.#keys.size === 0 &&
+      this.#steps.size === 0 &&
+      this.#inboxDeletes.length === 0
+    );
+  }
+
+  batch(lastSeq: number, nextJobNo: JobNo): Batch {
+    return {
+      lastSeq,
+      nextJobNo,
+      archived: this.#archived,
+      jobInserts: [...this.#jobInserts.values()],
+      jobUpdates: [...this.#jobUpdates.values()],
+      specInserts: this.#specInserts,
+      taskInserts: [...this.#taskInserts.values()],
+      taskUpdates: [...this.#taskUpdates.values()],
+      results: this.#results,
+      keyUpserts: [...this.#keys.values()].filter((row) => row !== null),
+      keyDeletes: nullKeys(this.#keys),
+      copiedResults: this.#copiedResults,
+      steps: [...this.#steps.values()],
+      nodeUpserts: [...this.#nodes.values()].filter((row) => row !== null),
+      nodeDeletes: nullKeys(this.#nodes),
+      scheduleUpserts: [...this.#schedules.values()].filter((row) => row !== null),
+      scheduleDeletes: nullKeys(this.#schedules),
+      inboxDeletes: this.#inboxDeletes,
+      events: this.#events,
+    };
+  }
+}
+
+function taskKey(job: JobNo, task: TaskNo): number {
+  return job * TASKS_PER_JOB_LIMIT + task;
+}
+
+function nullKeys<K>(map: ReadonlyMap<K, unknown>): K[] {
+  return [...map].filter(([, value]) => value === null).map(([key]) => key);
+}

@@ -1,0 +1,71 @@
+/**
+ * Every error a person can meet has a stable code, says what happened, why, and what to do.
+ * `MillraceError` is the only class thrown on purpose in this code base.
+ */
+export type ErrorCode =
+  | 'bad_input'
+  | 'too_large'
+  | 'not_found'
+  | 'conflict'
+  | 'overloaded'
+  | 'not_leader'
+  | 'loading'
+  | 'unknown_session'
+  | 'superseded'
+  | 'store_unavailable'
+  | 'store_locked'
+  | 'store_version'
+  | 'outcome_unknown'
+  | 'deposed'
+  | 'bad_row'
+  | 'bad_setting'
+  | 'shutting_down'
+  | 'invariant';
+
+export interface ErrorParts {
+  readonly code: ErrorCode;
+  /** One sentence: what happened. */
+  readonly what: string;
+  /** Why, if the sentence does not say it. */
+  readonly why?: string;
+  /** The next step for the person who reads this. */
+  readonly todo?: string;
+  /** For bad input: where, as a JSON-pointer-like path (`/tasks/3/retry/maxAttempts`). */
+  readonly path?: string;
+  readonly cause?: unknown;
+}
+
+export class MillraceError extends Error {
+  override readonly name = 'MillraceError';
+  readonly code: ErrorCode;
+  readonly what: string;
+  readonly why: string | undefined;
+  readonly todo: string | undefined;
+  readonly path: string | undefined;
+
+  constructor(parts: ErrorParts) {
+    const where = parts.path === undefined ? '' : `${parts.path}: `;
+    const text = [`${where}${parts.what}`, parts.why, parts.todo].filter(
+      (part) => part !== undefined,
+    );
+    super(text.join(' '), parts.cause === undefined ? undefined : { cause: parts.cause });
+    this.code = parts.code;
+    this.what = parts.what;
+    this.why = parts.why;
+    this.todo = parts.todo;
+    this.path = parts.path;
+  }
+}
+
+export function isMillraceError(value: unknown, code?: ErrorCode): value is MillraceError {
+  return value instanceof MillraceError && (code === undefined || value.code === code);
+}
+
+/** A broken invariant is a bug in Millrace: stop, drop the memory, reload from the store. */
+export function invariant(condition: boolean, what: string): asserts condition {
+  if (!condition) throw new MillraceError({ code: 'invariant', what: `invariant broken: ${what}` });
+}
+
+export function assertNever(value: never): never {
+  throw new MillraceError({ code: 'invariant', what: `unhandled case ${JSON.stringify(value)}` });
+}

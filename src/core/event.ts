@@ -1,0 +1,214 @@
+/**
+ * Everything that can happen to the scheduler, as one union. Each event is a value: documents are
+ * checked, ids are chosen and times are read before it is made.
+ */
+import type { JobDocument, TaskDocument } from './document/document.ts';
+import type { JobId, NodeId, ScheduleId, SessionId, TaskId, TaskNo } from './ids.ts';
+import type { NodeOffer } from './node/node.ts';
+import type { TaskError, TaskRef } from './rows.ts';
+import type { ScheduleSpec } from './schedule/schedule.ts';
+import type { LeaseName } from './task/lease.ts';
+import type { TerminalState } from './task/chart.ts';
+
+declare const askBrand: unique symbol;
+/** Names the caller that waits for the reply. Chosen by whoever feeds the scheduler. */
+export type Ask = number & { readonly [askBrand]: true };
+
+/** A task that starts its life ended, with a result taken from another job (fork). */
+export interface Seed {
+  readonly state: TerminalState;
+  readonly result: string | null;
+}
+
+export interface Submit {
+  readonly type: 'submit';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly document: JobDocument;
+  readonly seeds?: ReadonlyMap<TaskNo, Seed>;
+  /** Scopes of the document's execution keys that the store knows as completed. */
+  readonly completedKeys?: ReadonlySet<string>;
+  /** Scopes that the store knows as pending, with the task that executes under each. */
+  readonly pendingKeys?: ReadonlyMap<string, TaskRef>;
+  /** The inbox row that this job came from: deleted in the same transaction. */
+  readonly inboxNo?: number;
+}
+
+/** An inbox row whose document is no good: kept as a failed job, so that its owner can see why. */
+export interface Reject {
+  readonly type: 'reject';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly name: string;
+  readonly error: TaskError;
+  readonly inboxNo: number;
+}
+
+export interface Cancel {
+  readonly type: 'cancel';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly reason: string;
+}
+
+/** Runs what did not succeed again, as a new generation. The job must be in memory. */
+export interface Rerun {
+  readonly type: 'rerun';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  /** Only if the job is at this run: makes a repeated call harmless. */
+  readonly expectedRun?: number;
+  /** Redrive: only this dead task and what was skipped because of it. */
+  readonly taskId?: TaskId;
+}
+
+export interface Register {
+  readonly type: 'register';
+  readonly ask: Ask;
+  readonly offer: NodeOffer;
+}
+
+interface FromSession {
+  readonly ask: Ask;
+  readonly nodeId: NodeId;
+  readonly sessionId: SessionId;
+}
+
+export interface Heartbeat extends FromSession {
+  readonly type: 'heartbeat';
+  /** Every lease the worker holds, finished but unacknowledged ones included. */
+  readonly held: readonly LeaseName[];
+  /** The number of the last poll whose answer the worker had taken in when it made this list. */
+  readonly seenPoll: number;
+}
+
+export interface PollEvent extends FromSession {
+  readonly type: 'poll';
+  /** Grows with each poll of the session; an older one that arrives late is ignored. */
+  readonly pollNo: number;
+  readonly capacity: number;
+  /** As in a heartbeat. What was assigned and is not in here was never received: it is resent. */
+  readonly held: readonly LeaseName[];
+}
+
+/** The caller of a parked poll has gone or wants its answer now, empty or not. */
+export interface HangUp {
+  readonly type: 'hangUp';
+  readonly nodeId: NodeId;
+  readonly sessionId: SessionId;
+  readonly pollNo: number;
+}
+
+/** Why an attempt failed. `missing`: the node lacks something that it promised. */
+export type FailureClass = 'retryable' | 'fatal' | 'missing';
+
+export type ReportItem =
+  | { readonly kind: 'started'; readonly lease: LeaseName }
+  | {
+      readonly kind: 'progress';
+      readonly lease: LeaseName;
+      readonly fraction: number;
+      readonly note: string | null;
+    }
+  | {
+      readonly kind: 'step';
+      readonly lease: LeaseName;
+      readonly name: string;
+      readonly body: string;
+    }
+  | { readonly kind: 'completed'; readonly lease: LeaseName; readonly result: string | null }
+  | {
+      readonly kind: 'failed';
+      readonly lease: LeaseName;
+      readonly error: TaskError;
+      readonly failure: FailureClass;
+      /** For `missing`: what it lacks, if not the task's own executor. */
+      readonly missing?: string;
+    }
+  /** The handler was aborted as ordered. */
+  | { readonly kind: 'aborted'; readonly lease: LeaseName }
+  /** Given back unfinished: drain, or never started. Counts as nothing. */
+  | { readonly kind: 'released'; readonly lease: LeaseName }
+  | { readonly kind: 'suspended'; readonly lease: LeaseName; readonly until: SuspendUntil };
+
+export type SuspendUntil =
+  /** For so long from now on, by the database's clock: a node's own clock decides nothing. */
+  | { readonly type: 'time'; readonly forMs: number }
+  | ({ readonly type: 'children'; readonly tasks: readonly TaskDocument[] } & Pick<
+      Submit,
+      'completedKeys' | 'pendingKeys'
+    >);
+
+export interface Report extends FromSession {
+  readonly type: 'report';
+  readonly items: readonly ReportItem[];
+}
+
+/** The worker says goodbye: what it still holds goes back uncounted. */
+export interface Leave extends FromSession {
+  readonly type: 'leave';
+}
+
+/** Proof from outside that the session's process is gone. */
+export interface SessionGone {
+  readonly type: 'sessionGone';
+  readonly nodeId: NodeId;
+  readonly sessionId: SessionId;
+}
+
+export interface Drain {
+  readonly type: 'drain';
+  readonly ask: Ask;
+  readonly nodeId: NodeId;
+}
+
+/** Takes a node out of quarantine, and out of a drain. */
+export interface ReleaseNode {
+  readonly type: 'releaseNode';
+  readonly ask: Ask;
+  readonly nodeId: NodeId;
+}
+
+export interface PutSchedule {
+  readonly type: 'putSchedule';
+  readonly ask: Ask;
+  readonly scheduleId: ScheduleId;
+  readonly spec: ScheduleSpec;
+  readonly document: JobDocument;
+}
+
+export interface ChangeSchedule {
+  readonly type: 'changeSchedule';
+  readonly ask: Ask;
+  readonly scheduleId: ScheduleId;
+  readonly change: 'delete' | 'pause' | 'resume' | 'trigger';
+}
+
+/** Match ready tasks with waiting polls and answer them. Fed once before every commit. */
+export interface Assign {
+  readonly type: 'assign';
+}
+
+/** Time has passed: whatever is due by `now` happens. */
+export interface Tick {
+  readonly type: 'tick';
+}
+
+export type SchedulerEvent =
+  | Submit
+  | Reject
+  | Cancel
+  | Rerun
+  | Register
+  | Heartbeat
+  | PollEvent
+  | HangUp
+  | Report
+  | Leave
+  | SessionGone
+  | Drain
+  | ReleaseNode
+  | PutSchedule
+  | ChangeSchedule
+  | Assign
+  | Tick;

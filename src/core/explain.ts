@@ -1,0 +1,175 @@
+/** "Why is this task waiting?" as a function of the state. */
+import type { Instant, JobId, NodeId, TaskId } from './ids.ts';
+import type { Job } from './job/job.ts';
+import { lacks } from './node/capability.ts';
+import type { Node } from './node/node.ts';
+import type { Requirement } from './queue/requirement.ts';
+import type { SchedulerState } from './state.ts';
+import { isTerminal } from './task/chart.ts';
+import type { TaskState } from './task/chart.ts';
+import type { Slot } from './task/table.ts';
+
+export type WaitCode =
+  | 'dependencies'
+  | 'children'
+  | 'execution_key'
+  | 'back_off'
+  | 'sleep'
+  | 'no_node_fits'
+  | 'no_node_free'
+  | 'nodes_unavailable'
+  | 'job_limit'
+  | 'concurrency_key'
+  | 'limit_per_node'
+  | 'being_stopped'
+  | 'running'
+  | 'ended';
+
+export interface Explanation {
+  readonly jobId: JobId;
+  readonly taskId: TaskId;
+  readonly state: TaskState;
+  readonly code: WaitCode;
+  /** A sentence for people. */
+  readonly why: string;
+  /** How long it has been ready, for tasks that are. */
+  readonly ageMs: number | null;
+  /** For `no_node_fits`: the nodes that come nearest, and what each lacks. */
+  readonly nearest: readonly { readonly nodeId: NodeId; readonly lacks: readonly string[] }[];
+}
+
+/** Null when the task is not in memory: its job has ended, or there is none. */
+export function explain(
+  state: SchedulerState,
+  jobId: JobId,
+  taskId: TaskId,
+  now: Instant,
+): Explanation | null {
+  const job = state.jobsById.get(jobId);
+  const no = job?.taskNo(taskId, state.tasks) ?? null;
+  const slot = job === undefined || no === null ? null : job.slot(no);
+  if (job === undefined || slot === null) return null;
+  const { tasks } = state;
+  const task = tasks.state(slot);
+  const ageMs = task === 'ready' ? now - tasks.queuedAt.get(slot) : null;
+  const base = { jobId, taskId, state: task, ageMs, nearest: [] };
+  return { ...base, ...reason(state, job, slot, now) };
+}
+
+type Reason = Pick<Explanation, 'code' | 'why'> & Partial<Pick<Explanation, 'nearest'>>;
+
+function reason(state: SchedulerState, job: Job, slot: Slot, now: Instant): Reason {
+  const { tasks } = state;
+  switch (tasks.state(slot)) {
+    case 'blocked':
+      return blockedBy(state, job, slot);
+    case 'delayed': {
+      const inMs = Math.max(0, tasks.notBefore.get(slot) - now);
+      if (tasks.suspended(slot) === 'time') return { code: 'sleep', why: `sleeps for ${inMs} ms` };
+      const error = tasks.error(slot);
+      return {
+        code: 'back_off',
+        why: `runs again in ${inMs} ms, after ${error?.code ?? 'a loss'}`,
+      };
+    }
+    case 'running': {
+      const lease = state.leases.get(slot);
+      if (lease?.stopping === 'cancel' || lease?.stopping === 'timeout') {
+        return { code: 'being_stopped', why: `node ${lease.node.id} was told to stop it` };
+      }
+      return { code: 'running', why: `runs on node ${lease?.node.id ?? '?'}` };
+    }
+    case 'ready':
+      return queuedBecause(state, job, slot);
+    case 'succeeded':
+    case 'failed':
+    case 'cancelled':
+    case 'skipped':
+      return { code: 'ended', why: `it has ${tasks.state(slot)}` };
+  }
+}
+
+function blockedBy(state: SchedulerState, job: Job, slot: Slot): Reason {
+  const { tasks } = state;
+  if (tasks.suspended(slot) === 'children') {
+    return { code: 'children', why: `waits for ${tasks.openChildren(slot)} of its children` };
+  }
+  const key = tasks.key(slot);
+  if (key?.waiters.has(slot) === true) {
+    return { code: 'execution_key', why: `waits for the running task with key ${key.scope}` };
+  }
+  const open: string[] = [];
+  for (const other of job.slots) {
+    if (isTerminal(tasks.state(other))) continue;
+    job.edges?.eachDependent(tasks.no(other), (no) => {
+      if (no === tasks.no(slot)) open.push(tasks.id(other));
+    });
+  }
+  return { code: 'dependencies', why: `waits for ${shown(open, ', ')}` };
+}
+
+function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {
+  const { tasks } = state;
+  const requirement = tasks.requirement(slot);
+  const able = state.matching.nodesThatMeet(requirement);
+  if (able.length === 0) return noNodeFits(state, slot);
+  if (job.atLimit) {
+    return { code: 'job_limit', why: `its job runs ${job.assigned} of ${job.maxParallel} tasks` };
+  }
+  const limit = tasks.limit(slot);
+  if (limit?.full === true) {
+    const why = `concurrency key ${limit.key} runs ${limit.held} of ${limit.max}`;
+    return { code: 'concurrency_key', why };
+  }
+  const serving = able.filter((node) => node.group?.requirements.has(requirement) === true);
+  if (serving.length > 0) {
+    const [fit, busy] = serving.length === 1 ? ['node fits', 'is'] : ['nodes fit', 'are'];
+    return { code: 'no_node_free', why: `${serving.length} ${fit} but ${busy} busy` };
+  }
+  const max = requirement.placement.maxParallelPerNode;
+  if (max !== null && able.every((node) => (node.heldBy.get(requirement) ?? 0) >= max)) {
+    return { code: 'limit_per_node', why: `each node that fits runs ${max} of these already` };
+  }
+  const fit = able.length === 1 ? 'node fits' : 'nodes fit';
+  const each = shown(
+    able.map((node) => unavailable(node, requirement)),
+    '; ',
+  );
+  return { code: 'nodes_unavailable', why: `${able.length} ${fit}, but: ${each}` };
+}
+
+function unavailable(node: Node, requirement: Requirement): string {
+  if (node.draining) return `${node.id} is draining`;
+  const held = node.heldBy.get(requirement) ?? 0;
+  if (held > 0) return `${node.id} runs ${held} of these already`;
+  if (node.quarantinedUntil !== null) return `${node.id} is in quarantine`;
+  return `${node.id} turned out to lack an executor`;
+}
+
+/** The nearest nodes are those that lack least. */
+function noNodeFits(state: SchedulerState, slot: Slot): Reason {
+  const requirement = state.tasks.requirement(slot);
+  const nearest = [...state.nodes.values()]
+    .filter((node) => node.status === 'healthy')
+    .map((node) => ({
+      nodeId: node.id,
+      lacks: lacks(requirement.placement, requirement.executor, {
+        id: node.id,
+        executors: node.executors,
+        capabilities: node.offer.capabilities,
+      }),
+    }))
+    .toSorted((a, b) => a.lacks.length - b.lacks.length)
+    .slice(0, 3);
+  const [first] = nearest;
+  if (first === undefined) return { code: 'no_node_fits', why: 'no node is registered' };
+  const why = `no node fits; the nearest, ${first.nodeId}, lacks ${first.lacks.join(', ')}`;
+  return { code: 'no_node_fits', why, nearest };
+}
+
+/** Not more than a reader takes in. */
+function shown(list: readonly string[], separator: string): string {
+  return [...list.slice(0, SHOWN_MAX), ...(list.length > SHOWN_MAX ? ['...'] : [])].join(separator);
+}
+
+const SHOWN_MAX = 5;

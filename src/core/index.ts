@@ -1,0 +1,39 @@
+/**
+ * The scheduler's heart: a pure, deterministic state machine. Jobs, tasks, leases, nodes,
+ * placement, retry, fairness and schedules live here; so do the rows that make them durable.
+ *
+ * What does not live here: clocks, randomness, I/O. Time comes in with every event, ids come in
+ * as values, and all that goes out is effects. This room imports nothing.
+ */
+export * from './document/document.ts';
+export { documentFromRows } from './document/from-rows.ts';
+export { inputReferences, resolveInput } from './document/input.ts';
+export type { ResolvedInput } from './document/input.ts';
+export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
+export { utf8Bytes } from './document/text.ts';
+export { Effects } from './effects.ts';
+export type { Assignment, Orders, Reply, ReplyBody, Verdict } from './effects.ts';
+export * from './errors.ts';
+export type * from './event.ts';
+export { explain } from './explain.ts';
+export type { Explanation, WaitCode } from './explain.ts';
+export * from './ids.ts';
+export { keyScope } from './job/execution-key.ts';
+export { rollUp } from './job/roll-up.ts';
+export type { RollUp, TreeTask } from './job/roll-up.ts';
+export * from './json.ts';
+export * from './log/kinds.ts';
+export { parseCapabilities } from './node/capability-reader.ts';
+export type { NodeOffer } from './node/node.ts';
+export * from './random.ts';
+export { announceReign, restoreCluster, restoreDone, restoreJob } from './restore.ts';
+export * from './rows.ts';
+export type { Calendar, ScheduleSpec } from './schedule/schedule.ts';
+export { upcomingOccurrences } from './schedule/schedule.ts';
+export { parseScheduleSpec } from './schedule/spec.ts';
+export * from './settings.ts';
+export { SchedulerState } from './state.ts';
+export type { SchedulerOptions } from './state.ts';
+export { step } from './step.ts';
+export * from './task/chart.ts';
+export type { LeaseName } from './task/lease.ts';

@@ -1,0 +1,27 @@
+import type { TaskRef } from '../rows.ts';
+import type { Slot } from '../task/table.ts';
+
+/**
+ * A user's idempotency key while some task in memory names it. Keys that no live task names are
+ * the store's business: it is asked at submit. Scope is executor and key, so two executors may
+ * use the same key for different things.
+ */
+export class ExecutionKey {
+  readonly scope: string;
+  completed: boolean;
+  /** The task that executes under this key. By name, since its job may still be loading. */
+  owner: TaskRef | null = null;
+  /** Tasks that are ready but for this key, oldest first. */
+  readonly waiters: Set<Slot> = new Set();
+  /** Tasks in memory that name it. */
+  tasks = 0;
+
+  constructor(scope: string, completed: boolean) {
+    this.scope = scope;
+    this.completed = completed;
+  }
+}
+
+export function keyScope(executor: string, key: string): string {
+  return `${executor}/${key}`;
+}

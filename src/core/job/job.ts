@@ -1,0 +1,109 @@
+import { taskNo } from '../ids.ts';
+import type { Instant, JobId, JobNo, ScheduleId, TaskId, TaskNo } from '../ids.ts';
+import type { JobRow, TaskError } from '../rows.ts';
+import type { JobState, Priority } from '../task/chart.ts';
+import type { Slot, TaskTable } from '../task/table.ts';
+import type { JobLine } from '../queue/job-line.ts';
+import type { Edges } from './edges.ts';
+
+/** A live job: in memory from submit until its last task has ended. */
+export class Job {
+  readonly no: JobNo;
+  readonly id: JobId;
+  readonly name: string;
+  readonly priority: Priority;
+  readonly idempotencyKey: string | null;
+  readonly maxParallel: number | null;
+  readonly onFailure: 'finish' | 'cancel';
+  readonly totalMs: number | null;
+  readonly scheduleId: ScheduleId | null;
+  readonly createdAt: Instant;
+  state: JobState;
+  run: number;
+  stopping: JobRow['stopping'];
+  error: TaskError | null;
+  startedAt: Instant | null;
+  finishedAt: Instant | null;
+  /** When this run began: total timeouts count from here. A restored re-run counts anew from its
+   * first assignment, since the row does not say when it was asked for. */
+  runSince: Instant;
+  /** By task number. */
+  slots: Slot[] = [];
+  edges: Edges | null = null;
+  /** Tasks that have not ended. */
+  open = 0;
+  /** Leases held now. */
+  assigned = 0;
+  /** Ready tasks in line. */
+  queued = 0;
+  /** The round in which it is the job's turn: see JobLines. */
+  virtualTime = 0;
+  /** Lines that came forward while the job was at its limit. */
+  parkedLines: JobLine[] | null = null;
+  #byId: Map<TaskId, TaskNo> | null = null;
+
+  constructor(row: JobRow) {
+    this.no = row.no;
+    this.id = row.id;
+    this.name = row.name;
+    this.priority = row.priority;
+    this.idempotencyKey = row.idempotencyKey;
+    this.maxParallel = row.maxParallel;
+    this.onFailure = row.onFailure;
+    this.totalMs = row.totalMs;
+    this.scheduleId = row.scheduleId;
+    this.createdAt = row.createdAt;
+    this.state = row.state;
+    this.run = row.run;
+    this.stopping = row.stopping;
+    this.error = row.error;
+    this.startedAt = row.startedAt;
+    this.finishedAt = row.finishedAt;
+    this.runSince = row.run === 1 ? row.createdAt : (row.startedAt ?? row.createdAt);
+  }
+
+  get atLimit(): boolean {
+    return this.maxParallel !== null && this.assigned >= this.maxParallel;
+  }
+
+  /** All tasks are in: an array that grew by pushing keeps room for sixteen more. */
+  trim(): void {
+    this.slots = this.slots.slice();
+  }
+
+  slot(no: TaskNo): Slot | null {
+    return this.slots[no] ?? null;
+  }
+
+  /** By name; the index is built on first use, since most jobs are never asked by name, and grows
+   * with the job. */
+  taskNo(id: TaskId, tasks: TaskTable): TaskNo | null {
+    const byId = (this.#byId ??= new Map<TaskId, TaskNo>());
+    for (let no = byId.size; no < this.slots.length; no += 1) {
+      byId.set(tasks.id(this.slots[no] as Slot), taskNo(no));
+    }
+    return byId.get(id) ?? null;
+  }
+}
+
+export function jobRow(job: Job): JobRow {
+  return {
+    no: job.no,
+    id: job.id,
+    name: job.name,
+    priority: job.priority,
+    idempotencyKey: job.idempotencyKey,
+    maxParallel: job.maxParallel,
+    onFailure: job.onFailure,
+    totalMs: job.totalMs,
+    scheduleId: job.scheduleId,
+    createdAt: job.createdAt,
+    state: job.state,
+    run: job.run,
+    taskCount: job.slots.length,
+    stopping: job.stopping,
+    error: job.error,
+    startedAt: job.startedAt,
+    finishedAt: job.finishedAt,
+  };
+}

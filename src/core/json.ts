@@ -1,0 +1,18 @@
+/** JSON as a type, and the one text form of a value that idempotency keys are built from. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/** Same value, same text: keys sorted, no spaces. Iterative input depth is bounded by the parser. */
+export function canonicalJson(value: Json): string {
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonicalJson).join(',')}]`;
+  if (value !== null && typeof value === 'object') {
+    const object = value as JsonObject;
+    const fields = Object.keys(object)
+      .toSorted()
+      .map((key) => `${JSON.stringify(key)}:${canonicalJson(object[key] as Json)}`);
+    return `{${fields.join(',')}}`;
+  }
+  return JSON.stringify(value);
+}

@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Column, bytes, doubles, shorts, words } from './column.ts';
+import { Heap } from './heap.ts';
+
+const smaller = (a: number, b: number): boolean => a < b;
+
+test('a heap gives back what was put in, smallest first', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer()), (items) => {
+      const heap = new Heap<number>(smaller);
+      for (const item of items) heap.push(item);
+      const out = items.map(() => heap.pop());
+      expect(out).toEqual(items.toSorted((a, b) => a - b));
+      expect(heap.pop()).toBeUndefined();
+    }),
+  );
+});
+
+test('a heap in use always has the smallest on top', () => {
+  fc.assert(
+    fc.property(fc.array(fc.option(fc.integer())), (moves) => {
+      const heap = new Heap<number>(smaller);
+      const model: number[] = [];
+      for (const move of moves) {
+        if (move === null) {
+          model.sort((a, b) => a - b);
+          expect(heap.pop()).toBe(model.shift());
+        } else {
+          heap.push(move);
+          model.push(move);
+        }
+        expect(heap.size).toBe(model.length);
+        expect(heap.peek()).toBe(model.length === 0 ? undefined : Math.min(...model));
+      }
+    }),
+  );
+});
+
+test.each([
+  ['bytes', bytes, 255],
+  ['shorts', shorts, 65_535],
+  ['words', words, 4_294_967_295],
+  ['doubles', doubles, 1_700_000_000_000.5],
+])('a column of %s keeps what fits, and 0 where nothing was written', (_name, make, largest) => {
+  const column = new Column(make);
+  column.set(3, largest);
+  column.set(100_000, 7);
+  expect(column.get(3)).toBe(largest);
+  expect(column.get(100_000)).toBe(7);
+  expect(column.get(99_999)).toBe(0);
+  expect(column.get(10_000_000)).toBe(0);
+});

@@ -1,0 +1,105 @@
+/** A worker process as the scheduler sees it: one session, what it offers, what it holds. */
+import type { Capabilities } from '../document/document.ts';
+import type { Ask } from '../event.ts';
+import type { Instant, JobNo, NodeId, SessionId } from '../ids.ts';
+import type { Lease, LeaseName } from '../task/lease.ts';
+import type { Slot } from '../task/table.ts';
+import type { Group } from '../queue/group.ts';
+import type { Requirement } from '../queue/requirement.ts';
+import type { NodeRow, NodeStatus } from '../rows.ts';
+
+/** What a node says of itself when it registers. */
+export interface NodeOffer {
+  readonly id: NodeId;
+  /** Chosen anew by each process: a restarted worker is another session. */
+  readonly sessionId: SessionId;
+  /** How many tasks it may hold at the same time, prefetched ones included. */
+  readonly slots: number;
+  readonly executors: readonly string[];
+  readonly capabilities: Capabilities;
+  readonly address: string | null;
+  readonly version: string;
+}
+
+/** A parked GetTask: answered when there is work, an order, or the caller gives up. */
+export interface Poll {
+  readonly ask: Ask;
+  readonly no: number;
+  /** How many more tasks the worker asked for. */
+  wants: number;
+  /** Leases that the worker never received, sent again with this answer. */
+  readonly again: Lease[];
+  /** Leases that it holds no longer: told to abort with this answer. */
+  readonly lost: readonly LeaseName[];
+  /** New leases for this answer. */
+  readonly fresh: Lease[];
+}
+
+export class Node {
+  offer: NodeOffer;
+  readonly executors: Set<string>;
+  status: NodeStatus = 'healthy';
+  draining = false;
+  registeredAt: Instant;
+  /** The last word of the session. */
+  seenAt: Instant;
+  expiresAt: Instant;
+  quarantinedUntil: Instant | null = null;
+  /** Out of quarantine, but one more failure brings it back at once. */
+  onProbation = false;
+  /** Failures that may be the node's fault, newest last. */
+  readonly failures: { readonly at: Instant; readonly jobNo: JobNo }[] = [];
+  /** Executors that turned out to be missing: not asked again before the node registers anew. */
+  readonly strikes: Set<string> = new Set();
+  readonly leases: Map<Slot, Lease> = new Map();
+  poll: Poll | null = null;
+  lastPollNo = 0;
+  // Owned by Matching.
+  group: Group | null = null;
+  readonly meets: Set<Requirement> = new Set();
+  /** Of those, the ones that it may be given as a first choice. */
+  readonly able: Set<Requirement> = new Set();
+  readonly heldBy: Map<Requirement, number> = new Map();
+
+  constructor(offer: NodeOffer, now: Instant, expiresAt: Instant) {
+    this.offer = offer;
+    this.executors = new Set(offer.executors);
+    this.registeredAt = now;
+    this.seenAt = now;
+    this.expiresAt = expiresAt;
+  }
+
+  get id(): NodeId {
+    return this.offer.id;
+  }
+
+  get sessionId(): SessionId {
+    return this.offer.sessionId;
+  }
+
+  get takesWork(): boolean {
+    return this.status === 'healthy' && !this.draining;
+  }
+
+  /** A parked poll that wants more, and a place for it. */
+  get canTakeMore(): boolean {
+    return this.poll !== null && this.poll.wants > 0 && this.leases.size < this.offer.slots;
+  }
+}
+
+export function nodeRow(node: Node): NodeRow {
+  return {
+    id: node.id,
+    sessionId: node.sessionId,
+    status: node.status,
+    draining: node.draining,
+    slots: node.offer.slots,
+    executors: node.offer.executors,
+    capabilities: JSON.stringify(node.offer.capabilities),
+    address: node.offer.address,
+    version: node.offer.version,
+    quarantinedUntil: node.quarantinedUntil,
+    registeredAt: node.registeredAt,
+    seenAt: node.seenAt,
+  };
+}

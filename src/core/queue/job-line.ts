@@ -1,0 +1,75 @@
+import { invariant } from '../errors.ts';
+import type { Job } from '../job/job.ts';
+import type { Slot, TaskTable } from '../task/table.ts';
+import type { JobLines } from './job-lines.ts';
+import type { Limit } from './limit.ts';
+
+/**
+ * The ready tasks of one job in one place, oldest first, with removal from the middle in O(1): the
+ * links are columns of the task table. A task stands in one line at most, and the table knows
+ * which.
+ */
+export class JobLine {
+  readonly job: Job;
+  /** Where this line takes its turns with those of other jobs. */
+  readonly home: JobLines;
+  /** The job's virtual time when this line came into its home; refreshed when it surfaces. */
+  turn = 0;
+  /** `out`: not in its home's heap. `parked`: the job is at its limit and will put it back. */
+  standing: 'in' | 'out' | 'parked' = 'out';
+  /** Concurrency keys that have sent a task here, and others of whose tasks still wait. */
+  woken: Set<Limit> | null = null;
+  #head = 0;
+  #tail = 0;
+  #size = 0;
+
+  constructor(job: Job, home: JobLines) {
+    this.job = job;
+    this.home = home;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  first(): Slot {
+    invariant(this.#head !== 0, 'a line that comes forward is not empty');
+    return this.#head as Slot;
+  }
+
+  append(slot: Slot, tasks: TaskTable): void {
+    this.#enter(slot, tasks);
+    tasks.previous.set(slot, this.#tail);
+    tasks.next.set(slot, 0);
+    if (this.#tail === 0) this.#head = slot;
+    else tasks.next.set(this.#tail, slot);
+    this.#tail = slot;
+  }
+
+  prepend(slot: Slot, tasks: TaskTable): void {
+    this.#enter(slot, tasks);
+    tasks.previous.set(slot, 0);
+    tasks.next.set(slot, this.#head);
+    if (this.#head === 0) this.#tail = slot;
+    else tasks.previous.set(this.#head, slot);
+    this.#head = slot;
+  }
+
+  remove(slot: Slot, tasks: TaskTable): void {
+    invariant(tasks.line(slot) === this, 'a task is removed from the line it stands in');
+    const previous = tasks.previous.get(slot);
+    const next = tasks.next.get(slot);
+    if (previous === 0) this.#head = next;
+    else tasks.next.set(previous, next);
+    if (next === 0) this.#tail = previous;
+    else tasks.previous.set(next, previous);
+    tasks.setLine(slot, null);
+    this.#size -= 1;
+  }
+
+  #enter(slot: Slot, tasks: TaskTable): void {
+    invariant(tasks.line(slot) === null, 'a task stands in one line at most');
+    tasks.setLine(slot, this);
+    this.#size += 1;
+  }
+}

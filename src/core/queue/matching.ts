@@ -1,0 +1,247 @@
+/**
+ * Who may run what, kept up to date so that nobody has to search.
+ *
+ * Nodes that may serve the same set of requirements form a group. Everything that changes what a
+ * node may serve (registration, drain, quarantine, a missing executor, a limit per node reached)
+ * moves it to another group; scheduling itself then never looks at nodes one by one. A new
+ * requirement costs one look at each node; after that a task costs O(groups) at most.
+ */
+import type { Placement } from '../document/document.ts';
+import type { Node } from '../node/node.ts';
+import { meets } from '../node/capability.ts';
+import { canonicalJson } from '../json.ts';
+import type { Json } from '../json.ts';
+import { Group } from './group.ts';
+import { Requirement } from './requirement.ts';
+
+/** Requirements without tasks are kept this long, so that a lone repeated task costs no rebuild. */
+const IDLE_REQUIREMENTS_MAX = 256;
+
+type Hash = readonly [number, number];
+
+export class Matching {
+  readonly #nodes: Set<Node> = new Set();
+  readonly #requirements: Map<string, Requirement> = new Map();
+  readonly #texts: WeakMap<Placement, string> = new WeakMap();
+  readonly #groups: Map<string, Group> = new Map();
+  readonly #hashes: Map<Group, Hash> = new Map();
+  readonly #idle: Set<Requirement> = new Set();
+  /** Groups with a waiting node and maybe work: what the next assignment pass looks at. */
+  readonly active: Set<Group> = new Set();
+  #lastId = 0;
+
+  get groupCount(): number {
+    return this.#groups.size;
+  }
+
+  /** Requirements that tasks in memory have. */
+  get inUse(): number {
+    return this.#requirements.size - this.#idle.size;
+  }
+
+  /** The shared requirement of all tasks that ask the same; counts one more task. */
+  require(executor: string, placement: Placement): Requirement {
+    const text = `${executor}/${this.#textOf(placement)}`;
+    let requirement = this.#requirements.get(text);
+    if (requirement === undefined) {
+      this.#lastId += 1;
+      requirement = new Requirement(this.#lastId, text, executor, placement);
+      this.#requirements.set(text, requirement);
+      for (const node of this.#nodes) this.#introduce(node, requirement);
+    }
+    requirement.tasks += 1;
+    this.#idle.delete(requirement);
+    return requirement;
+  }
+
+  /** One task less. */
+  release(requirement: Requirement): void {
+    requirement.tasks -= 1;
+    if (requirement.tasks > 0) return;
+    this.#idle.add(requirement);
+    if (this.#idle.size <= IDLE_REQUIREMENTS_MAX) return;
+    const [oldest] = this.#idle;
+    if (oldest !== undefined) this.#drop(oldest);
+  }
+
+  add(node: Node): void {
+    this.#nodes.add(node);
+    for (const requirement of this.#requirements.values()) {
+      if (isMetBy(requirement, node)) node.meets.add(requirement);
+    }
+    this.update(node);
+  }
+
+  remove(node: Node): void {
+    for (const requirement of node.able) this.#countAble(requirement, -1);
+    node.able.clear();
+    node.meets.clear();
+    this.#leave(node);
+    this.#nodes.delete(node);
+  }
+
+  /** What the node may be given changed: drain, quarantine, release, a struck executor. */
+  update(node: Node): void {
+    if (!this.#nodes.has(node)) return;
+    for (const requirement of node.meets) this.#updateAble(node, requirement);
+    this.#regroup(node);
+  }
+
+  /** `held` of `requirement` on the node changed by `by`; a limit per node may open or close. */
+  held(node: Node, requirement: Requirement, by: 1 | -1): void {
+    if (requirement.placement.maxParallelPerNode === null) return;
+    const count = (node.heldBy.get(requirement) ?? 0) + by;
+    if (count > 0) node.heldBy.set(requirement, count);
+    else node.heldBy.delete(requirement);
+    this.#toggle(node, requirement);
+  }
+
+  #updateAble(node: Node, requirement: Requirement): void {
+    const isAble = node.takesWork && node.quarantinedUntil === null && !isStruck(node, requirement);
+    if (node.able.has(requirement) === isAble) return;
+    if (isAble) node.able.add(requirement);
+    else node.able.delete(requirement);
+    this.#countAble(requirement, isAble ? 1 : -1);
+  }
+
+  /** When the last able node of a requirement goes, nodes in quarantine serve it after all. */
+  #countAble(requirement: Requirement, by: 1 | -1): void {
+    requirement.able += by;
+    const turned = (by === 1 && requirement.able === 1) || (by === -1 && requirement.able === 0);
+    if (!turned) return;
+    for (const node of this.#nodes) {
+      if (node.quarantinedUntil !== null) this.#toggle(node, requirement);
+    }
+  }
+
+  #introduce(node: Node, requirement: Requirement): void {
+    if (!isMetBy(requirement, node)) return;
+    node.meets.add(requirement);
+    this.#updateAble(node, requirement);
+    this.#toggle(node, requirement);
+  }
+
+  #drop(requirement: Requirement): void {
+    for (const node of this.#nodes) {
+      if (!node.meets.delete(requirement)) continue;
+      node.able.delete(requirement);
+      this.#toggle(node, requirement);
+    }
+    this.#idle.delete(requirement);
+    this.#requirements.delete(requirement.text);
+  }
+
+  #mayServe(node: Node, requirement: Requirement): boolean {
+    if (!node.takesWork || !node.meets.has(requirement) || isStruck(node, requirement))
+      return false;
+    const max = requirement.placement.maxParallelPerNode;
+    if (max !== null && (node.heldBy.get(requirement) ?? 0) >= max) return false;
+    return node.quarantinedUntil === null || requirement.able === 0;
+  }
+
+  /** Brings one requirement of one node up to date. */
+  #toggle(node: Node, requirement: Requirement): void {
+    const from = node.group;
+    if (from === null) return;
+    const may = this.#mayServe(node, requirement);
+    if (from.requirements.has(requirement) === may) return;
+    const hash = xor(this.#hashes.get(from) as Hash, requirement.hash);
+    this.#place(
+      node,
+      () => {
+        const wanted = new Set(from.requirements);
+        if (may) wanted.add(requirement);
+        else wanted.delete(requirement);
+        return wanted;
+      },
+      hash,
+    );
+  }
+
+  #regroup(node: Node): void {
+    const wanted = new Set<Requirement>();
+    let hash: Hash = [0, 0];
+    for (const requirement of node.meets) {
+      if (!this.#mayServe(node, requirement)) continue;
+      wanted.add(requirement);
+      hash = xor(hash, requirement.hash);
+    }
+    this.#place(node, () => wanted, hash);
+  }
+
+  #place(node: Node, requirements: () => ReadonlySet<Requirement>, hash: Hash): void {
+    const key = `${hash[0]}.${hash[1]}`;
+    let group = this.#groups.get(key);
+    if (group === undefined) {
+      group = new Group(requirements());
+      this.#groups.set(key, group);
+      this.#hashes.set(group, hash);
+    }
+    if (node.group === group) return;
+    this.#leave(node);
+    node.group = group;
+    group.nodes.add(node);
+    this.updateWaiting(node);
+  }
+
+  #leave(node: Node): void {
+    const group = node.group;
+    if (group === null) return;
+    group.waiting.delete(node);
+    group.nodes.delete(node);
+    node.group = null;
+    if (group.nodes.size === 0) {
+      const hash = this.#hashes.get(group) as Hash;
+      group.dissolve();
+      this.#groups.delete(`${hash[0]}.${hash[1]}`);
+      this.#hashes.delete(group);
+      this.active.delete(group);
+    }
+  }
+
+  /** Whether the node can take more may have changed: its poll, or its free places. */
+  updateWaiting(node: Node): void {
+    const { group } = node;
+    if (group === null) return;
+    if (!node.canTakeMore) return void group.waiting.delete(node);
+    group.waiting.add(node);
+    if (group.mayHaveWork) this.active.add(group);
+  }
+
+  /** The node has been served: others in its group come first. */
+  moveBack(node: Node): void {
+    node.group?.waiting.delete(node);
+    this.updateWaiting(node);
+  }
+
+  nodesThatMeet(requirement: Requirement): Node[] {
+    return [...this.#nodes].filter((node) => node.meets.has(requirement));
+  }
+
+  /** Most placements are the one shared default object: its text is made once. */
+  #textOf(placement: Placement): string {
+    let text = this.#texts.get(placement);
+    if (text === undefined) {
+      text = canonicalJson(placement as unknown as Json);
+      this.#texts.set(placement, text);
+    }
+    return text;
+  }
+}
+
+function isMetBy({ placement, executor }: Requirement, node: Node): boolean {
+  const { id, executors, offer } = node;
+  return meets(placement, executor, { id, executors, capabilities: offer.capabilities });
+}
+
+/** Something that the node promised turned out to be missing there. */
+function isStruck({ strikes }: Node, { executor, placement }: Requirement): boolean {
+  if (strikes.size === 0) return false;
+  const { executors, executorsAny } = placement;
+  if (strikes.has(executor) || executors.some((each) => strikes.has(each))) return true;
+  return executorsAny.length > 0 && executorsAny.every((each) => strikes.has(each));
+}
+
+function xor(a: Hash, b: Hash): Hash {
+  return [(a[0] ^ b[0]) >>> 0, (a[1] ^ b[1]) >>> 0];
+}

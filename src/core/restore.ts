@@ -1,0 +1,250 @@
+/**
+ * Reading back: from rows to the state that wrote them. What is not durable comes back at its
+ * safest: every session gets a full TTL from now on, every lease counts as not yet received.
+ */
+import { decodeOptions } from './document/options.ts';
+import type { Capabilities, Dependency } from './document/document.ts';
+import { parseJobDocument } from './document/parse.ts';
+import { Effects } from './effects.ts';
+import { isMillraceError } from './errors.ts';
+import { instant, later } from './ids.ts';
+import type { Instant, NodeId, SessionId, TermId } from './ids.ts';
+import { Edges, decodeDependencies } from './job/edges.ts';
+import { Job } from './job/job.ts';
+import { Node } from './node/node.ts';
+import type { ClusterImage, JobImage, NodeRow, ScheduleRow, TaskRow } from './rows.ts';
+import { decodeScheduleSpec } from './schedule/spec.ts';
+import type { SchedulerState } from './state.ts';
+import { loseAttempt } from './steps/attempt.ts';
+import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
+import { armQuarantineEnd } from './steps/quarantine.ts';
+import { armRunTimeout } from './steps/report.ts';
+import { armSchedule } from './steps/schedules.ts';
+import { armDeath, armSession } from './steps/session.ts';
+import { settle } from './steps/settle.ts';
+import { addTask, armTotals } from './steps/submit.ts';
+import { isFinished, isTerminal } from './task/chart.ts';
+import type { Lease } from './task/lease.ts';
+import type { Slot } from './task/table.ts';
+import { Turn } from './turn.ts';
+
+/** First of all: counters, nodes and schedules, into an empty state. */
+export function restoreCluster(
+  state: SchedulerState,
+  image: ClusterImage,
+  now: Instant,
+  effects: Effects,
+): void {
+  const turn = new Turn(state, now, effects);
+  state.isComplete = false;
+  state.lastSeq = image.lastSeq;
+  state.nextJobNo = image.nextJobNo;
+  for (const row of image.nodes) restoreNode(turn, row);
+  for (const row of image.schedules) restoreSchedule(turn, row);
+}
+
+/** Last of all, when every live job is in memory: schedules may fire from here on. */
+export function restoreDone(state: SchedulerState, now: Instant): void {
+  const turn = new Turn(state, now, new Effects());
+  state.isComplete = true;
+  for (const schedule of state.schedules.values()) armSchedule(turn, schedule);
+}
+
+/** A new reign begins: said once, in its first transaction. */
+export function announceReign(
+  state: SchedulerState,
+  reign: { readonly epoch: number; readonly nodeId: string },
+  now: Instant,
+  effects: Effects,
+): void {
+  new Turn(state, now, effects).log('leader.elected', {}, { ...reign });
+}
+
+/** Then jobs, in any order and any portions. One that is in memory, or left it since the image was
+ * read, is left alone. */
+export function restoreJob(
+  state: SchedulerState,
+  image: JobImage,
+  now: Instant,
+  effects: Effects,
+): void {
+  if (state.jobs.has(image.job.no)) return;
+  if (state.leftWhileReading?.has(image.job.no) === true) return;
+  const turn = new Turn(state, now, effects);
+  const job = new Job(image.job);
+  state.jobs.set(job.no, job);
+  state.jobsById.set(job.id, job);
+  if (job.idempotencyKey !== null) state.jobsByKey.set(job.idempotencyKey, job);
+  const dependencies = image.specs.map((spec) => decodeDependencies(spec.dependsOn));
+  restoreSkeleton(turn, job, image, dependencies);
+  restoreKeys(turn, image);
+  const unmet = countUnmet(image, dependencies);
+  for (const row of image.tasks) restoreTask(turn, job, row, unmet[row.taskNo] ?? 0);
+  for (const slot of job.slots) restoreKeyWait(turn, slot);
+  // When a re-run was asked for is not in the row: until it has begun, its time counts from now.
+  if (job.run > 1 && job.startedAt === null) job.runSince = now;
+  if (!isFinished(job.state)) armTotals(turn, job);
+  settle(turn);
+}
+
+function restoreNode(turn: Turn, row: NodeRow): void {
+  const { state } = turn;
+  const node = new Node(
+    {
+      id: row.id,
+      sessionId: row.sessionId,
+      slots: row.slots,
+      executors: row.executors,
+      capabilities: JSON.parse(row.capabilities) as Capabilities,
+      address: row.address,
+      version: row.version,
+    },
+    row.registeredAt,
+    later(turn.now, state.settings.sessionTtlMs),
+  );
+  node.status = row.status;
+  node.draining = row.draining;
+  node.quarantinedUntil = row.quarantinedUntil;
+  // The row of a healthy node is as old as its registration: heartbeats write none.
+  node.seenAt = row.status === 'healthy' ? turn.now : row.seenAt;
+  state.nodes.set(node.id, node);
+  if (node.status !== 'healthy') {
+    state.replacedSessions.set(node.sessionId, node.id);
+    return armDeath(turn, node);
+  }
+  state.matching.add(node);
+  armSession(turn, node);
+  armQuarantineEnd(turn, node);
+}
+
+function restoreSchedule(turn: Turn, row: ScheduleRow): void {
+  const { state } = turn;
+  try {
+    const spec = decodeScheduleSpec(row.spec);
+    const document = parseJobDocument(spec.document, state.settings);
+    const { id, paused, nextAt, lastAt, lastJobId } = row;
+    const schedule = { id, spec, document, paused, nextAt, lastAt, lastJobId };
+    state.schedules.set(id, schedule);
+  } catch (error) {
+    if (!isMillraceError(error)) throw error;
+    // Stricter limits than when it was stored: it stays in the store and says so in the log,
+    // since a leader that cannot start helps nobody.
+    turn.log('schedule.missed', {}, { schedule: row.id, error: error.message });
+  }
+}
+
+type Dependencies = readonly (readonly Dependency[])[];
+
+function restoreSkeleton(turn: Turn, job: Job, image: JobImage, dependencies: Dependencies): void {
+  if (dependencies.some((list) => list.length > 0)) job.edges = new Edges(dependencies);
+  for (const [at, spec] of image.specs.entries()) {
+    const { id, executor, priority, parentNo: parent, idempotencyKey } = spec;
+    const options = decodeOptions(spec.options, turn.state.settings);
+    const document = { id, executor, priority, parent, idempotencyKey, options };
+    addTask(turn.state, job, { ...document, dependsOn: dependencies[at] ?? [], input: null });
+  }
+  job.trim();
+  for (const slot of job.slots) turn.state.tasks.opened(slot);
+}
+
+function restoreKeys(turn: Turn, image: JobImage): void {
+  for (const row of image.keys) {
+    const key = turn.state.keys.get(row.scope);
+    if (key === undefined || key.completed || key.owner !== null) continue;
+    // What was settled since the image was read counts, not what the image says.
+    const settled = turn.state.keysWhileReading?.get(row.scope);
+    if (settled !== undefined) key.completed = settled.completed;
+    else if (row.state === 'completed') key.completed = true;
+    else key.owner = { jobNo: row.jobNo, taskNo: row.taskNo };
+  }
+}
+
+/** The open dependencies that each blocked task still waits for. */
+function countUnmet(image: JobImage, dependencies: Dependencies): number[] {
+  const isOpen = ({ no }: Dependency): boolean => {
+    const row = image.tasks[no];
+    return row !== undefined && !isTerminal(row.state);
+  };
+  return dependencies.map((list) => list.filter(isOpen).length);
+}
+
+function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
+  const { tasks, queue } = turn.state;
+  const slot = job.slots[row.taskNo] as Slot;
+  tasks.restoreState(slot, row.state);
+  tasks.run.set(slot, row.run);
+  tasks.attempt.set(slot, row.attempt);
+  tasks.failures.set(slot, row.failures);
+  tasks.losses.set(slot, row.losses);
+  tasks.fence.set(slot, row.fence);
+  tasks.setTerm(slot, row.term);
+  tasks.setSuspended(slot, row.suspended);
+  tasks.setError(slot, row.error);
+  tasks.progress.set(slot, row.progress);
+  tasks.queuedAt.set(slot, row.queuedAt ?? 0);
+  tasks.startedAt.set(slot, row.startedAt ?? 0);
+  tasks.notBefore.set(slot, row.notBefore ?? 0);
+  tasks.unmet.set(slot, unmet);
+  // Only the document's own first runs were certainly created with the job.
+  const isFirst = row.run === 1 && tasks.parent(slot) === null;
+  tasks.setSince(slot, isFirst ? job.createdAt : (row.queuedAt ?? turn.now));
+  switch (row.state) {
+    case 'blocked':
+      return;
+    case 'ready':
+      queue.add(slot);
+      return armQueueTimeout(turn, slot, instant(tasks.queuedAt.get(slot)));
+    case 'delayed':
+      return armWake(turn, slot);
+    case 'running':
+      return restoreLease(turn, job, slot, row);
+    case 'succeeded':
+    case 'failed':
+      return tasks.acceptedFence.set(slot, row.fence);
+    case 'cancelled':
+    case 'skipped':
+      return;
+  }
+}
+
+/** With nothing unmet, only another task's execution key kept it blocked. Its owner may have ended
+ * while this job was not in memory to hear of it: so ask again. */
+function restoreKeyWait(turn: Turn, slot: Slot): void {
+  const { tasks } = turn.state;
+  if (tasks.state(slot) !== 'blocked' || tasks.suspended(slot) !== null) return;
+  if (tasks.unmet.get(slot) === 0 && tasks.key(slot) !== null) makeReady(turn, slot);
+}
+
+function restoreLease(turn: Turn, job: Job, slot: Slot, row: TaskRow): void {
+  const { state } = turn;
+  const known = row.nodeId === null ? undefined : state.nodes.get(row.nodeId);
+  const isAlive = known?.sessionId === row.sessionId && known?.status === 'healthy';
+  const node = isAlive ? known : departed(turn, row);
+  const lease: Lease = {
+    slot,
+    job,
+    taskNo: row.taskNo,
+    fence: row.fence,
+    term: row.term as TermId,
+    node,
+    sessionId: node.sessionId,
+    resumed: false,
+    startedAt: row.startedAt,
+    stopping: row.stopping,
+    ackedByPoll: null,
+  };
+  state.leases.set(slot, lease);
+  node.leases.set(slot, lease);
+  state.queue.assigned(slot);
+  state.matching.held(node, state.tasks.requirement(slot), 1);
+  if (!isAlive) loseAttempt(turn, lease, 'its session is not known here');
+  else if (row.startedAt !== null) armRunTimeout(turn, lease, row.startedAt);
+}
+
+/** A session that did not survive, as in a store that was moved: here only to lose its lease. */
+function departed(turn: Turn, { nodeId, sessionId }: TaskRow): Node {
+  const id = nodeId ?? ('' as NodeId);
+  const offer = { id, sessionId: sessionId ?? ('' as SessionId), slots: 0, executors: [] };
+  const rest = { capabilities: {}, address: null, version: '' };
+  return new Node({ ...offer, ...rest }, turn.now, turn.now);
+}

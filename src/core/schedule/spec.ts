@@ -1,0 +1,118 @@
+/** Schedules as documents and as rows: checked on the way in, trusted on the way back. */
+import { parseJobDocument } from '../document/parse.ts';
+import { DURATION_MS_MAX, Fields } from '../document/reader.ts';
+import { refuse } from '../document/refuse.ts';
+import { MillraceError, isMillraceError } from '../errors.ts';
+import type { Settings } from '../settings.ts';
+import { readMoment } from './moment.ts';
+import { MISFIRES, OVERLAPS, type Calendar, type ScheduleSpec, type Timing } from './schedule.ts';
+
+/** Shorter intervals are a stream, not a schedule. */
+const EVERY_MS_MIN = 100;
+
+const SPEC: ReadonlySet<string> = new Set(['timing', 'misfire', 'overlap', 'document']);
+const TIMING: ReadonlySet<string> = new Set(['cron', 'zone', 'everyMs', 'anchorAt', 'at']);
+const CRON: ReadonlySet<string> = new Set(['cron', 'zone']);
+const INTERVAL: ReadonlySet<string> = new Set(['everyMs', 'anchorAt']);
+const ONCE: ReadonlySet<string> = new Set(['at']);
+
+/** A pattern that is right in every zone, to tell a wrong zone from a wrong pattern. */
+const MIDNIGHT = '0 0 * * *';
+
+export function parseScheduleSpec(
+  value: unknown,
+  settings: Settings,
+  calendar: Calendar,
+  path = '',
+): ScheduleSpec {
+  const fields = Fields.of(value, path, 'A schedule', SPEC);
+  const spec = readSpec(fields);
+  if ('cron' in spec.timing) checkCron(spec.timing, fields.at('timing'), calendar);
+  const document = parseJobDocument(spec.document, settings, fields.at('document'));
+  if (document.idempotencyKey !== null) {
+    refuse(
+      `${fields.at('document')}/idempotencyKey`,
+      'A scheduled job cannot have a key of its own: the second firing would be the first job again.',
+      'Leave it out; every firing gets its own key.',
+    );
+  }
+  const keyed = document.tasks.findIndex((task) => task.idempotencyKey !== null);
+  if (keyed >= 0) {
+    refuse(
+      `${fields.at('document')}/tasks/${keyed}/idempotencyKey`,
+      'A task of a scheduled job cannot have a key: the second firing would take the first result.',
+      'Leave it out; every firing executes its tasks.',
+    );
+  }
+  // A copy, so that what the caller does to his object later changes nothing here.
+  return { ...spec, document: JSON.parse(JSON.stringify(spec.document)) as unknown };
+}
+
+function readSpec(fields: Fields): ScheduleSpec {
+  if (fields.raw('document') === undefined) fields.missing('document', 'Say which job to submit.');
+  return {
+    timing: readTiming(fields),
+    misfire: fields.choice('misfire', MISFIRES) ?? 'once',
+    overlap: fields.choice('overlap', OVERLAPS) ?? 'skip',
+    document: fields.raw('document'),
+  };
+}
+
+function readTiming(spec: Fields): Timing {
+  const howTo = 'Use { cron, zone }, { everyMs } or { at }.';
+  const any = spec.inner('timing', TIMING) ?? spec.missing('timing', howTo);
+  if (any.raw('cron') !== undefined) {
+    const fields = spec.inner('timing', CRON) as Fields;
+    return { cron: fields.name('cron') as string, zone: fields.name('zone') ?? 'UTC' };
+  }
+  if (any.raw('everyMs') !== undefined) {
+    const fields = spec.inner('timing', INTERVAL) as Fields;
+    const everyMs = fields.whole('everyMs', EVERY_MS_MIN, DURATION_MS_MAX) as number;
+    const anchor = fields.raw('anchorAt');
+    if (anchor === undefined) return { everyMs };
+    return { everyMs, anchorAt: readMoment(anchor, () => fields.at('anchorAt')) };
+  }
+  if (any.raw('at') !== undefined) {
+    const fields = spec.inner('timing', ONCE) as Fields;
+    return { at: readMoment(fields.raw('at'), () => fields.at('at')) };
+  }
+  return refuse(spec.at('timing'), 'Says neither cron, everyMs nor at.', howTo);
+}
+
+function checkCron(
+  timing: { readonly cron: string; readonly zone: string },
+  path: string,
+  calendar: Calendar,
+): void {
+  const zoneFault = calendar.check(MIDNIGHT, timing.zone);
+  if (zoneFault !== null) refuse(`${path}/zone`, zoneFault, "Use an IANA name: 'Europe/Berlin'.");
+  const fault = calendar.check(timing.cron, timing.zone);
+  if (fault !== null) {
+    refuse(
+      `${path}/cron`,
+      fault,
+      "Write minute, hour, day, month and weekday ('0 2 * * 1-5'), with seconds in front if needed.",
+    );
+  }
+}
+
+/** The text of `ScheduleRow.spec`. */
+export function encodeScheduleSpec(spec: ScheduleSpec): string {
+  return JSON.stringify(spec);
+}
+
+/** The inverse of `encodeScheduleSpec`. The job document is checked again when it is submitted. */
+export function decodeScheduleSpec(text: string): ScheduleSpec {
+  try {
+    return readSpec(Fields.of(JSON.parse(text), '', 'A stored schedule', SPEC));
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError) && !isMillraceError(cause)) throw cause;
+    throw new MillraceError({
+      code: 'bad_row',
+      what: 'The stored schedule cannot be read.',
+      why: cause.message,
+      todo: 'The store was changed by something else, or by a newer version.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import type { JobDocument } from '../document/document.ts';
+import type { Instant, JobId, ScheduleId } from '../ids.ts';
+import type { ScheduleRow } from '../rows.ts';
+import type { ScheduleSpec } from './schedule.ts';
+import { encodeScheduleSpec } from './spec.ts';
+
+/** A schedule in memory: its timing, the job it submits, and how far it has come. */
+export interface Schedule {
+  readonly id: ScheduleId;
+  readonly spec: ScheduleSpec;
+  readonly document: JobDocument;
+  paused: boolean;
+  nextAt: Instant | null;
+  lastAt: Instant | null;
+  lastJobId: JobId | null;
+}
+
+export function scheduleRow(schedule: Schedule): ScheduleRow {
+  const { id, spec, paused, nextAt, lastAt, lastJobId } = schedule;
+  return { id, spec: encodeScheduleSpec(spec), paused, nextAt, lastAt, lastJobId };
+}

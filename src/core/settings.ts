@@ -1,0 +1,116 @@
+import { MillraceError } from './errors.ts';
+import { TASKS_PER_JOB_LIMIT } from './ids.ts';
+
+/**
+ * Every knob of the scheduler with its default, in one table, and the relations between them.
+ * Durations end in `Ms`, sizes in `Bytes`.
+ */
+export interface Settings {
+  /** How often a node renews its session. */
+  readonly heartbeatMs: number;
+  /** A session that was not renewed for this long ends, and its leases with it. */
+  readonly sessionTtlMs: number;
+  /** A stale node is called dead after this long without a word. */
+  readonly nodeDeadMs: number;
+  /** A dead node is forgotten after this long. */
+  readonly nodeForgetMs: number;
+  readonly leaderTtlMs: number;
+  readonly leaderRenewMs: number;
+  /** Attempts in all, the first one included. */
+  readonly maxAttempts: number;
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  /** How often a task may lose its node before it is called dead. Counted apart from attempts. */
+  readonly maxLosses: number;
+  readonly quarantineFailures: number;
+  readonly quarantineJobs: number;
+  readonly quarantineWindowMs: number;
+  readonly quarantineMs: number;
+  readonly slotsPerNode: number;
+  /** How long a finished job, the log and a completed execution key are kept. */
+  readonly jobRetentionMs: number;
+  readonly eventRetentionMs: number;
+  readonly keyRetentionMs: number;
+  readonly pruneEveryMs: number;
+  /** How many occurrences a schedule with misfire policy `all` may catch up at once. */
+  readonly catchUpMax: number;
+  readonly documentBytesMax: number;
+  readonly tasksPerJobMax: number;
+  readonly inputBytesMax: number;
+  readonly resultBytesMax: number;
+  readonly stepBytesMax: number;
+  readonly schedulesMax: number;
+}
+
+export const defaultSettings: Settings = {
+  heartbeatMs: 3_000,
+  sessionTtlMs: 20_000,
+  nodeDeadMs: 120_000,
+  nodeForgetMs: 3_600_000,
+  leaderTtlMs: 10_000,
+  leaderRenewMs: 3_000,
+  maxAttempts: 3,
+  backoffMs: 250,
+  maxBackoffMs: 300_000,
+  maxLosses: 5,
+  quarantineFailures: 3,
+  quarantineJobs: 2,
+  quarantineWindowMs: 600_000,
+  quarantineMs: 600_000,
+  slotsPerNode: 8,
+  jobRetentionMs: 7 * 24 * 3_600_000,
+  eventRetentionMs: 7 * 24 * 3_600_000,
+  keyRetentionMs: 30 * 24 * 3_600_000,
+  pruneEveryMs: 60_000,
+  catchUpMax: 100,
+  documentBytesMax: 16 * 1024 * 1024,
+  tasksPerJobMax: 100_000,
+  inputBytesMax: 1024 * 1024,
+  resultBytesMax: 4 * 1024 * 1024,
+  stepBytesMax: 1024 * 1024,
+  schedulesMax: 10_000,
+};
+
+/** Checks each value and the relations that the lease protocol rests on; names the culprit. */
+export function checkedSettings(given: Partial<Settings> = {}): Settings {
+  const settings: Settings = { ...defaultSettings, ...given };
+  for (const [name, value] of Object.entries(settings)) {
+    if (!Number.isSafeInteger(value) || value <= 0) {
+      refuse(name, `must be a whole number above 0, not ${String(value)}`);
+    }
+  }
+  const { heartbeatMs, sessionTtlMs, leaderTtlMs, leaderRenewMs, nodeDeadMs } = settings;
+  if (leaderRenewMs * 3 > leaderTtlMs) {
+    refuse('leaderRenewMs', `${leaderRenewMs} is more than a third of leaderTtlMs ${leaderTtlMs}`);
+  }
+  if (heartbeatMs * 3 > sessionTtlMs) {
+    refuse('heartbeatMs', `${heartbeatMs} is more than a third of sessionTtlMs ${sessionTtlMs}`);
+  }
+  // Workers must outlive a fail-over: the old leader's TTL, one renewal, one heartbeat.
+  if (sessionTtlMs < leaderTtlMs + leaderRenewMs + heartbeatMs) {
+    refuse(
+      'sessionTtlMs',
+      `${sessionTtlMs} is less than leaderTtlMs + leaderRenewMs + heartbeatMs ` +
+        `(${leaderTtlMs + leaderRenewMs + heartbeatMs})`,
+    );
+  }
+  if (settings.tasksPerJobMax > TASKS_PER_JOB_LIMIT) {
+    refuse('tasksPerJobMax', `${settings.tasksPerJobMax} is more than ${TASKS_PER_JOB_LIMIT}`);
+  }
+  if (nodeDeadMs < sessionTtlMs) {
+    refuse('nodeDeadMs', `${nodeDeadMs} is less than sessionTtlMs ${sessionTtlMs}`);
+  }
+  // The log names jobs by their number: while it speaks of one, the job is there to be looked up.
+  if (settings.eventRetentionMs > settings.jobRetentionMs) {
+    refuse('eventRetentionMs', `it is more than jobRetentionMs ${settings.jobRetentionMs}`);
+  }
+  return settings;
+}
+
+function refuse(name: string, why: string): never {
+  throw new MillraceError({
+    code: 'bad_setting',
+    what: `The setting ${name} is wrong: ${why}.`,
+    todo: 'Change it, or leave it out to get the default.',
+  });
+}

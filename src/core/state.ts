@@ -1,0 +1,77 @@
+/** All that a leader keeps in memory. Everything here can be built again from the store. */
+import { jobNo } from './ids.ts';
+import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
+import type { ExecutionKey } from './job/execution-key.ts';
+import type { Job } from './job/job.ts';
+import type { Node } from './node/node.ts';
+import { Matching } from './queue/matching.ts';
+import { ReadyQueue } from './queue/ready-queue.ts';
+import type { Calendar } from './schedule/schedule.ts';
+import type { Schedule } from './schedule/state.ts';
+import type { Settings } from './settings.ts';
+import type { Lease } from './task/lease.ts';
+import { TaskTable } from './task/table.ts';
+import type { Slot } from './task/table.ts';
+import { Timers } from './timers.ts';
+
+export interface SchedulerOptions {
+  readonly settings: Settings;
+  readonly calendar: Calendar;
+  /** The reign under which fences are given. */
+  readonly term: TermId;
+}
+
+export class SchedulerState {
+  readonly settings: Settings;
+  readonly calendar: Calendar;
+  readonly term: TermId;
+  lastSeq = 0;
+  nextJobNo: JobNo = jobNo(1);
+  readonly jobs: Map<JobNo, Job> = new Map();
+  readonly jobsById: Map<JobId, Job> = new Map();
+  /** Live jobs by the idempotency key they were submitted with. */
+  readonly jobsByKey: Map<string, Job> = new Map();
+  readonly tasks: TaskTable = new TaskTable();
+  readonly leases: Map<Slot, Lease> = new Map();
+  readonly keys: Map<string, ExecutionKey> = new Map();
+  readonly nodes: Map<NodeId, Node> = new Map();
+  /** Sessions that were replaced by a newer one of the same node: they may not come back. */
+  readonly replacedSessions: Map<SessionId, NodeId> = new Map();
+  readonly schedules: Map<ScheduleId, Schedule> = new Map();
+  readonly matching: Matching = new Matching();
+  readonly queue: ReadyQueue = new ReadyQueue(this.tasks, this.matching);
+  readonly timers: Timers = new Timers();
+  /** Jobs that left the memory while somebody is reading rows back: an image of one of these may
+   * be older than its end and must not bring it back. Null while nobody reads. */
+  leftWhileReading: Set<JobNo> | null = null;
+  /** Execution keys that were settled meanwhile: what was read of these is not true any more. */
+  keysWhileReading: Map<string, { readonly completed: boolean }> | null = null;
+  /** Every live job is in memory. Until then schedules keep still: they cannot tell whether their
+   * last job still runs. */
+  isComplete = true;
+  /** Nodes whose parked poll gets its answer in the next assignment pass. */
+  readonly answerable: Set<Node> = new Set();
+
+  constructor(options: SchedulerOptions) {
+    this.settings = options.settings;
+    this.calendar = options.calendar;
+    this.term = options.term;
+  }
+
+  /** Somebody begins to read rows back: note what ends from now on. */
+  takeNotes(): void {
+    this.leftWhileReading ??= new Set();
+    this.keysWhileReading ??= new Map();
+  }
+
+  /** Nobody reads any more. */
+  dropNotes(): void {
+    this.leftWhileReading = null;
+    this.keysWhileReading = null;
+  }
+
+  /** When a `tick` is due next. */
+  nextWakeAt(): Instant | null {
+    return this.timers.nextAt();
+  }
+}

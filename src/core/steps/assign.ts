@@ -1,0 +1,105 @@
+/** Polls come in and wait; one pass before each commit gives them work and answers them. */
+import type { Assignment } from '../effects.ts';
+import type { HangUp, PollEvent } from '../event.ts';
+import type { Node, Poll } from '../node/node.ts';
+import { leaseName } from '../task/lease.ts';
+import type { Lease, LeaseName } from '../task/lease.ts';
+import type { Slot } from '../task/table.ts';
+import type { Turn } from '../turn.ts';
+import { giveBack } from './attempt.ts';
+import { startLease } from './lifecycle.ts';
+import { heldLeases, liveNode, ordersFor } from './session.ts';
+
+export function poll(turn: Turn, event: PollEvent): void {
+  const node = liveNode(turn, event);
+  if (node === null) return;
+  const { state } = turn;
+  const held = heldLeases(state, node, event.held);
+  if (event.pollNo <= node.lastPollNo) return answerEmpty(turn, node, event.ask, held.lost);
+  if (node.poll !== null) answerEmpty(turn, node, node.poll.ask, []);
+  node.lastPollNo = event.pollNo;
+  const again: Lease[] = [];
+  for (const lease of [...node.leases.values()]) {
+    if (held.ours.has(lease)) lease.ackedByPoll ??= event.pollNo;
+    else if (lease.stopping === null) again.push(lease);
+    // Never received, and not wanted any more: there is nothing to abort.
+    else giveBack(turn, lease);
+  }
+  const wants = event.capacity - again.length;
+  node.poll = { ask: event.ask, no: event.pollNo, wants, again, fresh: [], lost: held.lost };
+  const orders = ordersFor(node, held.lost);
+  if (again.length > 0 || orders.abort.length > 0 || orders.drain) state.answerable.add(node);
+  state.matching.updateWaiting(node);
+}
+
+/** Answered in the next pass with whatever there is for it by then. */
+export function hangUp(turn: Turn, event: HangUp): void {
+  const node = turn.state.nodes.get(event.nodeId);
+  if (node?.sessionId !== event.sessionId || node.poll?.no !== event.pollNo) return;
+  turn.state.answerable.add(node);
+}
+
+/** Matches ready tasks with waiting polls until one of the two runs out. */
+export function assign(turn: Turn): void {
+  const { matching, queue, answerable } = turn.state;
+  for (const group of matching.active) {
+    matching.active.delete(group);
+    for (const node of group.waiting) {
+      const slot = queue.take(group);
+      if (slot === null) break;
+      give(turn, node, slot);
+    }
+  }
+  for (const node of answerable) {
+    if (node.poll !== null) answer(turn, node, node.poll);
+  }
+  answerable.clear();
+}
+
+/** One task at a time and then to the back: work is spread, not heaped on the first poll. */
+function give(turn: Turn, node: Node, slot: Slot): void {
+  const { matching, answerable } = turn.state;
+  const lease = startLease(turn, node, slot);
+  const parked = node.poll as Poll;
+  parked.fresh.push(lease);
+  parked.wants -= 1;
+  answerable.add(node);
+  matching.moveBack(node);
+}
+
+function answer(turn: Turn, node: Node, parked: Poll): void {
+  node.poll = null;
+  turn.state.matching.updateWaiting(node);
+  const current = [...parked.again, ...parked.fresh].filter(
+    (lease) => turn.state.leases.get(lease.slot) === lease,
+  );
+  turn.effects.reply(parked.ask, {
+    type: 'assignments',
+    assignments: current.map((lease) => assignment(turn, lease)),
+    orders: ordersFor(node, parked.lost),
+  });
+}
+
+function answerEmpty(
+  turn: Turn,
+  node: Node,
+  ask: PollEvent['ask'],
+  lost: readonly LeaseName[],
+): void {
+  turn.effects.reply(ask, { type: 'assignments', assignments: [], orders: ordersFor(node, lost) });
+}
+
+function assignment(turn: Turn, lease: Lease): Assignment {
+  const { tasks } = turn.state;
+  const { slot, job } = lease;
+  return {
+    lease: leaseName(lease),
+    jobId: job.id,
+    taskId: tasks.id(slot),
+    executor: tasks.requirement(slot).executor,
+    run: tasks.run.get(slot),
+    attempt: tasks.attempt.get(slot),
+    runMs: tasks.options(slot).timeouts.runMs,
+    resumed: lease.resumed,
+  };
+}

@@ -1,0 +1,111 @@
+/** The ways an attempt ends short of success, and what becomes of the task. */
+import { later } from '../ids.ts';
+import type { FailureClass } from '../event.ts';
+import { fraction } from '../random.ts';
+import type { TaskError } from '../rows.ts';
+import type { SchedulerState } from '../state.ts';
+import type { Lease } from '../task/lease.ts';
+import type { Slot } from '../task/table.ts';
+import type { Turn } from '../turn.ts';
+import { delay, endLease, finish, makeReady } from './lifecycle.ts';
+import { blame } from './quarantine.ts';
+
+/** The handler failed, or was aborted because its time was up. */
+export function failAttempt(
+  turn: Turn,
+  lease: Lease,
+  error: TaskError,
+  failure: Exclude<FailureClass, 'missing'>,
+): void {
+  const { tasks } = turn.state;
+  const { slot, node } = lease;
+  if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  tasks.failures.set(slot, tasks.failures.get(slot) + 1);
+  if (failure === 'retryable') blame(turn, node, lease.job);
+  const { maxAttempts } = tasks.options(slot).retry;
+  const failures = tasks.failures.get(slot);
+  if (failure === 'fatal') return finish(turn, slot, 'failed', { error });
+  if (isOverdue(turn, slot)) return finish(turn, slot, 'failed', { error: overdue(error) });
+  if (failures >= maxAttempts) {
+    const times = failures === 1 ? '1 attempt' : `${failures} attempts`;
+    const message = `gave up after ${times}; the last error was ${error.code}: ${error.message}`;
+    return finish(turn, slot, 'failed', { error: { code: 'dead', message } });
+  }
+  turn.log('retried', { slot, nodeId: node.id }, { ...error });
+  endLease(turn, lease);
+  tasks.setError(slot, error);
+  delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, failures)));
+}
+
+/** The session ended under the lease: nobody knows how far the attempt came. */
+export function loseAttempt(turn: Turn, lease: Lease, why: string): void {
+  const { tasks } = turn.state;
+  const { slot, node } = lease;
+  if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
+  tasks.losses.set(slot, tasks.losses.get(slot) + 1);
+  const losses = tasks.losses.get(slot);
+  if (losses > tasks.options(slot).retry.maxLosses) {
+    const message = `lost its node ${losses} times, the last one ${node.id}: ${why}`;
+    return finish(turn, slot, 'failed', { error: { code: 'dead', message } });
+  }
+  turn.log('reassigned', { slot, nodeId: node.id }, { why });
+  endLease(turn, lease);
+  // The first loss is most likely the node's bad luck, the next ones may be the task's doing.
+  if (losses === 1) makeReady(turn, slot);
+  else delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, losses - 1)));
+}
+
+/** The node lacks an executor that it promised: it is not asked for that again, others are. */
+export function strike(
+  turn: Turn,
+  lease: Lease,
+  error: TaskError,
+  missing: string | undefined,
+): void {
+  const { tasks, matching } = turn.state;
+  const { executor, placement } = tasks.requirement(lease.slot);
+  const others = [...placement.executors, ...placement.executorsAny];
+  // What the task does not ask for would not keep it from coming back here.
+  lease.node.strikes.add(missing !== undefined && others.includes(missing) ? missing : executor);
+  matching.update(lease.node);
+  giveBack(turn, lease, error);
+}
+
+/** Given back by a worker that could or would not run it: counts as nothing, unless it was told to
+ * stop, for then it has. */
+export function giveBack(turn: Turn, lease: Lease, error: TaskError | null = null): void {
+  const { slot, node } = lease;
+  if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
+  turn.log('released', { slot, nodeId: node.id }, error === null ? undefined : { ...error });
+  endLease(turn, lease);
+  if (error !== null) turn.state.tasks.setError(slot, error);
+  makeReady(turn, slot);
+}
+
+export const TIMED_OUT: TaskError = {
+  code: 'timeout',
+  message: 'the attempt ran longer than timeouts.runMs',
+};
+
+/** Exponential, with a jitter of up to a half that is the same whenever it is computed. */
+function backoffMs(state: SchedulerState, slot: Slot, times: number): number {
+  const { tasks } = state;
+  const retry = tasks.options(slot).retry;
+  const full = Math.min(retry.maxBackoffMs, retry.backoffMs * 2 ** Math.min(times - 1, 30));
+  const jitter = fraction(tasks.job(slot).no, tasks.no(slot), tasks.fence.get(slot));
+  return Math.max(1, Math.round(full * (1 - jitter / 2)));
+}
+
+/** Whether the time for all attempts together is over. */
+function isOverdue(turn: Turn, slot: Slot): boolean {
+  const { tasks } = turn.state;
+  const { totalMs } = tasks.options(slot).timeouts;
+  return totalMs !== null && later(tasks.since(slot), totalMs) <= turn.now;
+}
+
+function overdue(error: TaskError): TaskError {
+  const message = `timeouts.totalMs is over; the last error was ${error.code}: ${error.message}`;
+  return { code: 'timeout', message };
+}

@@ -1,0 +1,106 @@
+/**
+ * Execution keys: of all tasks that name one, one executes at a time; the first success is the
+ * result of all. When the owner does not succeed, the oldest waiter inherits.
+ */
+import { ExecutionKey, keyScope } from '../job/execution-key.ts';
+import type { TaskRef } from '../rows.ts';
+import type { SchedulerState } from '../state.ts';
+import type { TerminalState } from '../task/chart.ts';
+import type { Slot } from '../task/table.ts';
+import type { Turn } from '../turn.ts';
+
+/** What the store knows of a key that no task in memory has named so far. */
+export interface KeyInStore {
+  readonly completed: boolean;
+  /** Its job may still be on its way into memory. */
+  readonly owner: TaskRef | null;
+}
+
+export const UNKNOWN_KEY: KeyInStore = { completed: false, owner: null };
+
+/** The shared key, with one more task that names it. */
+export function nameKey(
+  state: SchedulerState,
+  executor: string,
+  name: string,
+  inStore: KeyInStore,
+): ExecutionKey {
+  const scope = keyScope(executor, name);
+  let key = state.keys.get(scope);
+  if (key === undefined) {
+    const settled = state.keysWhileReading?.get(scope);
+    key = new ExecutionKey(scope, settled?.completed ?? inStore.completed);
+    key.owner = settled === undefined ? inStore.owner : null;
+    state.keys.set(scope, key);
+  }
+  key.tasks += 1;
+  return key;
+}
+
+export function unnameKey(state: SchedulerState, key: ExecutionKey): void {
+  key.tasks -= 1;
+  if (key.tasks === 0) state.keys.delete(key.scope);
+}
+
+/** `ours`: execute. `waits`: somebody else executes. `completed`: the result is there. */
+export function claimKey(turn: Turn, slot: Slot): 'ours' | 'waits' | 'completed' {
+  const { tasks } = turn.state;
+  const key = tasks.key(slot);
+  if (key === null || owns(turn.state, key, slot)) return 'ours';
+  if (key.completed) return 'completed';
+  if (key.owner !== null) {
+    key.waiters.add(slot);
+    return 'waits';
+  }
+  key.owner = { jobNo: tasks.job(slot).no, taskNo: tasks.no(slot) };
+  turn.state.keysWhileReading?.delete(key.scope);
+  turn.effects.key(key.scope, {
+    scope: key.scope,
+    state: 'pending',
+    ...key.owner,
+    result: null,
+    updatedAt: turn.now,
+  });
+  return 'ours';
+}
+
+/** The task has ended: completes its key or gives it up. Answers who may go on because of it. */
+export function settleKey(
+  turn: Turn,
+  slot: Slot,
+  to: TerminalState,
+  result: string | null,
+): readonly Slot[] {
+  const key = turn.state.tasks.key(slot);
+  if (key === null) return [];
+  key.waiters.delete(slot);
+  if (!owns(turn.state, key, slot) || key.owner === null) return [];
+  const { owner } = key;
+  key.owner = null;
+  turn.state.keysWhileReading?.set(key.scope, { completed: to === 'succeeded' });
+  const waiters = [...key.waiters];
+  if (to !== 'succeeded') {
+    turn.effects.key(key.scope, null);
+    const [heir] = waiters;
+    if (heir === undefined) return [];
+    key.waiters.delete(heir);
+    return [heir];
+  }
+  key.completed = true;
+  key.waiters.clear();
+  turn.effects.key(key.scope, {
+    scope: key.scope,
+    state: 'completed',
+    jobNo: owner.jobNo,
+    taskNo: owner.taskNo,
+    result,
+    updatedAt: turn.now,
+  });
+  return waiters;
+}
+
+function owns(state: SchedulerState, key: ExecutionKey, slot: Slot): boolean {
+  const { owner } = key;
+  if (owner === null) return false;
+  return owner.jobNo === state.tasks.job(slot).no && owner.taskNo === state.tasks.no(slot);
+}

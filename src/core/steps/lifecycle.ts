@@ -1,0 +1,162 @@
+/** The moves of a task, each with its row, its log entry and what else it sets in motion. */
+import type { TaskError } from '../rows.ts';
+import { instant, later } from '../ids.ts';
+import type { Instant } from '../ids.ts';
+import { invariant } from '../errors.ts';
+import type { LogKind } from '../log/kinds.ts';
+import type { Node } from '../node/node.ts';
+import type { TerminalState } from '../task/chart.ts';
+import type { Lease } from '../task/lease.ts';
+import type { Slot } from '../task/table.ts';
+import type { Turn } from '../turn.ts';
+import { claimKey, settleKey } from './keys.ts';
+
+/** Nothing but a node stands between the task and its run. Call it without a lease. */
+export function makeReady(turn: Turn, slot: Slot): void {
+  const { tasks, queue } = turn.state;
+  const claim = claimKey(turn, slot);
+  if (claim === 'waits') return;
+  if (claim === 'completed') {
+    turn.effects.copyResult({
+      jobNo: tasks.job(slot).no,
+      taskNo: tasks.no(slot),
+      run: tasks.run.get(slot),
+      scope: tasks.key(slot)?.scope ?? '',
+    });
+    return finish(turn, slot, 'succeeded', { detail: { fromKey: true } });
+  }
+  tasks.move(slot, 'ready');
+  tasks.queuedAt.set(slot, turn.now);
+  turn.writeTask(slot);
+  turn.log('queued', { slot });
+  queue.add(slot);
+  armQueueTimeout(turn, slot, turn.now);
+}
+
+export function armQueueTimeout(turn: Turn, slot: Slot, queuedAt: Instant): void {
+  const { tasks, timers } = turn.state;
+  const { queueMs } = tasks.options(slot).timeouts;
+  if (queueMs === null) return;
+  timers.arm({
+    type: 'queueTimeout',
+    at: later(queuedAt, queueMs),
+    jobNo: tasks.job(slot).no,
+    taskNo: tasks.no(slot),
+    stamp: tasks.stamp.get(slot),
+  });
+}
+
+/** Not before `at`: retry back-off or a sleep. Call it without a lease. */
+export function delay(turn: Turn, slot: Slot, at: Instant): void {
+  const { tasks } = turn.state;
+  tasks.move(slot, 'delayed');
+  tasks.notBefore.set(slot, at);
+  turn.writeTask(slot);
+  armWake(turn, slot);
+}
+
+export function armWake(turn: Turn, slot: Slot): void {
+  const { tasks, timers } = turn.state;
+  timers.arm({
+    type: 'wake',
+    at: instant(tasks.notBefore.get(slot)),
+    jobNo: tasks.job(slot).no,
+    taskNo: tasks.no(slot),
+    stamp: tasks.stamp.get(slot),
+  });
+}
+
+/** A ready task, already out of line, becomes the node's. The fence grows: older ones are void. */
+export function startLease(turn: Turn, node: Node, slot: Slot): Lease {
+  const { state } = turn;
+  const { tasks } = state;
+  const job = tasks.job(slot);
+  const resumed = tasks.suspended(slot) !== null;
+  tasks.move(slot, 'running');
+  tasks.fence.set(slot, tasks.fence.get(slot) + 1);
+  tasks.setTerm(slot, state.term);
+  tasks.attempt.set(slot, tasks.failures.get(slot) + tasks.losses.get(slot) + 1);
+  tasks.setSuspended(slot, null);
+  tasks.startedAt.set(slot, 0);
+  const lease: Lease = {
+    slot,
+    job,
+    taskNo: tasks.no(slot),
+    fence: tasks.fence.get(slot),
+    term: state.term,
+    node,
+    sessionId: node.sessionId,
+    resumed,
+    startedAt: null,
+    stopping: null,
+    ackedByPoll: null,
+  };
+  invariant(!state.leases.has(slot), 'a task has one lease at most');
+  state.leases.set(slot, lease);
+  node.leases.set(slot, lease);
+  state.queue.assigned(slot);
+  state.matching.held(node, tasks.requirement(slot), 1);
+  turn.writeTask(slot);
+  turn.log('assigned', { slot, nodeId: node.id });
+  if (job.state === 'queued') {
+    job.state = 'running';
+    job.startedAt = turn.now;
+    turn.writeJob(job);
+    turn.log('job.started', { job });
+  }
+  return lease;
+}
+
+/** The lease is over, whatever comes next. */
+export function endLease(turn: Turn, lease: Lease): void {
+  const { state } = turn;
+  state.leases.delete(lease.slot);
+  lease.node.leases.delete(lease.slot);
+  state.queue.released(lease.slot);
+  state.matching.held(lease.node, state.tasks.requirement(lease.slot), -1);
+  // A freed place may let a parked poll of that node take more.
+  state.matching.updateWaiting(lease.node);
+}
+
+export interface Ending {
+  readonly error?: TaskError;
+  /** JSON text. */
+  readonly result?: string | null;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** The end of a task in this run. Its dependents are told when the turn is settled. */
+export function finish(turn: Turn, slot: Slot, to: TerminalState, ending: Ending = {}): void {
+  const { tasks, queue, leases } = turn.state;
+  const lease = leases.get(slot);
+  if (tasks.state(slot) === 'ready') queue.remove(slot);
+  if (lease !== undefined) endLease(turn, lease);
+  tasks.move(slot, to);
+  tasks.setSuspended(slot, null);
+  tasks.setError(slot, ending.error ?? null);
+  if (to === 'succeeded') tasks.progress.set(slot, 1);
+  const result = ending.result ?? null;
+  if (result !== null) {
+    const [jobNo, taskNo, run] = [tasks.job(slot).no, tasks.no(slot), tasks.run.get(slot)];
+    turn.effects.result({ jobNo, taskNo, run, body: result });
+  }
+  turn.writeTask(slot, turn.now, lease?.node.id ?? null);
+  const { error } = ending;
+  const detail = error === undefined ? ending.detail : { ...error, ...ending.detail };
+  const about = lease === undefined ? { slot } : { slot, nodeId: lease.node.id };
+  turn.log(logKind(to, error), about, detail);
+  turn.ended.push(slot);
+  for (const next of settleKey(turn, slot, to, result)) makeReady(turn, next);
+}
+
+export function logKind(to: TerminalState, error?: TaskError): LogKind {
+  switch (to) {
+    case 'succeeded':
+      return 'completed';
+    case 'failed':
+      return error?.code === 'dead' ? 'dead' : 'failed';
+    case 'cancelled':
+    case 'skipped':
+      return to;
+  }
+}

@@ -1,0 +1,143 @@
+/** What workers say of their leases. A name that is not current changes nothing. */
+import { assertNever } from '../errors.ts';
+import type { Report, ReportItem, SuspendUntil } from '../event.ts';
+import type { Verdict } from '../effects.ts';
+import { later } from '../ids.ts';
+import type { Instant } from '../ids.ts';
+import type { Lease, LeaseName } from '../task/lease.ts';
+import type { Turn } from '../turn.ts';
+import { TIMED_OUT, failAttempt, giveBack, strike } from './attempt.ts';
+import { delay, endLease, finish, makeReady } from './lifecycle.ts';
+import { findLease, liveNode, ordersFor } from './session.ts';
+import { adoptChildren, childrenFault } from './children.ts';
+import { settle } from './settle.ts';
+
+export function report(turn: Turn, event: Report): void {
+  const node = liveNode(turn, event);
+  if (node === null) return;
+  const verdicts = event.items.map((item) => {
+    const lease = findLease(turn.state, item.lease);
+    if (lease === null || lease.node !== node) return judgeStale(turn, item);
+    const verdict = apply(turn, lease, item);
+    // Before the next item looks, and before the orders are read: an end may stop the whole job.
+    settle(turn);
+    return verdict;
+  });
+  turn.effects.reply(event.ask, { type: 'verdicts', verdicts, orders: ordersFor(node) });
+}
+
+/** Not a current lease. Was this very report accepted before, and only its answer lost? */
+function judgeStale(turn: Turn, { kind, lease: name }: ReportItem): Verdict {
+  const { jobs, tasks } = turn.state;
+  const job = jobs.get(name.jobNo);
+  if (job === undefined) return 'unknown';
+  const slot = job.slot(name.taskNo);
+  if (slot === null || tasks.fence.get(slot) !== name.fence || tasks.term(slot) !== name.term) {
+    return 'lost';
+  }
+  if (kind === 'completed') return tasks.state(slot) === 'succeeded' ? 'ok' : 'lost';
+  // The lease has ended: whoever still works under it must stop, however it ended.
+  if (kind === 'started' || kind === 'progress' || kind === 'step') return 'lost';
+  return tasks.acceptedFence.get(slot) === name.fence ? 'ok' : 'lost';
+}
+
+function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
+  const { tasks } = turn.state;
+  const { slot } = lease;
+  switch (item.kind) {
+    case 'started':
+      start(turn, lease);
+      return 'ok';
+    case 'progress':
+      tasks.progress.set(slot, Math.min(1, Math.max(0, item.fraction)));
+      turn.writeTask(slot);
+      turn.log(
+        'progress',
+        { slot, nodeId: lease.node.id },
+        {
+          fraction: tasks.progress.get(slot),
+          ...(item.note === null ? {} : { note: item.note }),
+        },
+      );
+      return 'ok';
+    case 'step': {
+      const [jobNo, taskNo, run] = [lease.job.no, lease.taskNo, tasks.run.get(slot)];
+      turn.effects.step({ jobNo, taskNo, run, name: item.name, body: item.body });
+      return 'ok';
+    }
+    case 'completed':
+      return complete(turn, lease, item.result);
+    case 'failed':
+      accept(turn, item.lease, lease);
+      if (item.failure === 'missing') strike(turn, lease, item.error, item.missing);
+      else failAttempt(turn, lease, item.error, item.failure);
+      return 'ok';
+    case 'aborted':
+    case 'released':
+      accept(turn, item.lease, lease);
+      giveBack(turn, lease);
+      return 'ok';
+    case 'suspended':
+      accept(turn, item.lease, lease);
+      suspend(turn, lease, item.until);
+      return 'ok';
+    default:
+      return assertNever(item);
+  }
+}
+
+/** The run timeout counts from here, not from the assignment: a prefetched task only waits. */
+function start(turn: Turn, lease: Lease): void {
+  if (lease.startedAt !== null) return;
+  const { tasks } = turn.state;
+  lease.startedAt = turn.now;
+  tasks.startedAt.set(lease.slot, turn.now);
+  turn.writeTask(lease.slot);
+  turn.log('started', { slot: lease.slot, nodeId: lease.node.id });
+  armRunTimeout(turn, lease, turn.now);
+}
+
+export function armRunTimeout(turn: Turn, lease: Lease, from: Instant): void {
+  const { runMs } = turn.state.tasks.options(lease.slot).timeouts;
+  if (runMs === null) return;
+  const { job, taskNo, fence } = lease;
+  const at = later(from, runMs);
+  turn.state.timers.arm({ type: 'runTimeout', at, jobNo: job.no, taskNo, fence });
+}
+
+/** A cancel that was committed before this moment wins; an ordered timeout does not. */
+function complete(turn: Turn, lease: Lease, result: string | null): Verdict {
+  if (lease.stopping === 'cancel') {
+    finish(turn, lease.slot, 'cancelled');
+    return 'lost';
+  }
+  start(turn, lease);
+  turn.state.tasks.acceptedFence.set(lease.slot, lease.fence);
+  lease.node.onProbation = false;
+  finish(turn, lease.slot, 'succeeded', { result });
+  return 'ok';
+}
+
+function accept(turn: Turn, name: LeaseName, lease: Lease): void {
+  turn.state.tasks.acceptedFence.set(lease.slot, name.fence);
+}
+
+/** The handler stepped aside without ending: no slot, no attempt is spent while it waits. */
+function suspend(turn: Turn, lease: Lease, until: SuspendUntil): void {
+  const { tasks } = turn.state;
+  const { slot } = lease;
+  if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
+  const fault = until.type === 'children' ? childrenFault(turn, lease, until) : null;
+  if (fault !== null) return failAttempt(turn, lease, fault, 'fatal');
+  turn.log('suspended', { slot, nodeId: lease.node.id }, { until: until.type });
+  endLease(turn, lease);
+  tasks.setSuspended(slot, until.type);
+  if (until.type === 'time') return delay(turn, slot, later(turn.now, until.forMs));
+  const children = adoptChildren(turn, lease, until);
+  if (tasks.openChildren(slot) === 0) return makeReady(turn, slot);
+  tasks.move(slot, 'blocked');
+  turn.writeTask(slot);
+  // Last, for some may end at once: their parent must be waiting by then.
+  for (const child of children) makeReady(turn, child);
+}

@@ -1,0 +1,291 @@
+import { describe, expect, test } from 'vitest';
+import { Harness, echo } from '../../testing/harness.ts';
+import type { ScriptedNode } from '../../testing/harness/scripted-node.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const document = { name: 'nightly', tasks: [echo('a')] };
+const every = (everyMs: number, more: object = {}): Readonly<Record<string, unknown>> => ({
+  timing: { everyMs },
+  document,
+  ...more,
+});
+
+/** Lets time pass minute by minute; the node runs whatever comes, at once. */
+function live(world: Harness, node: ScriptedNode, ms: number): void {
+  for (let left = ms; left > 0; left -= 10_000) {
+    world.advance(Math.min(left, 10_000));
+    node.beat();
+    for (const task of node.poll(99)) node.complete(task);
+  }
+}
+
+const fired = (world: Harness): number =>
+  world.log().filter(({ kind }) => kind === 'schedule.fired').length;
+const missed = (world: Harness): number =>
+  world
+    .log()
+    .filter(({ kind }) => kind === 'schedule.missed')
+    .reduce(
+      (sum, { detail }) => sum + (JSON.parse(detail ?? '{}') as { missed: number }).missed,
+      0,
+    );
+
+describe('timing', () => {
+  test('an interval fires again and again', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const reply = world.schedule('s', every(HOUR_MS));
+    expect(reply).toMatchObject({ type: 'schedule', nextAt: world.later(HOUR_MS), jobId: null });
+    live(world, node, 5 * HOUR_MS);
+    expect(fired(world)).toBe(5);
+    expect(world.jobIds().map((id) => world.job(id))).toMatchObject(
+      Array.from({ length: 5 }, () => ({ state: 'succeeded', scheduleId: 's', name: 'nightly' })),
+    );
+  });
+
+  test('cron asks the calendar', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', { timing: { cron: `every ${HOUR_MS} ms` }, document });
+    const first = Math.ceil((world.now + 1) / HOUR_MS) * HOUR_MS;
+    live(world, node, 3 * HOUR_MS);
+    expect(fired(world)).toBe(3);
+    expect(world.job(world.jobIds()[0]!).createdAt).toBe(first);
+  });
+
+  test('once fires once, and stays quiet when it is put, paused and resumed again', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const once = { timing: { at: world.later(1_000) }, document };
+    world.schedule('s', once);
+    live(world, node, MINUTE_MS);
+    expect(fired(world)).toBe(1);
+    expect(world.rows.schedules.get([...world.rows.schedules.keys()][0]!)?.nextAt).toBeNull();
+    world.schedule('s', once);
+    world.changeSchedule('s', 'pause');
+    world.changeSchedule('s', 'resume');
+    live(world, node, MINUTE_MS);
+    expect(fired(world)).toBe(1);
+  });
+
+  test('put again without a change keeps its step', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(HOUR_MS));
+    for (let at = 0; at < 4; at += 1) {
+      live(world, node, HOUR_MS / 2);
+      world.schedule('s', every(HOUR_MS, { overlap: 'cancel' }));
+    }
+    expect(fired(world)).toBe(2);
+  });
+
+  test('put again with another timing starts anew', () => {
+    const world = new Harness();
+    world.schedule('s', every(HOUR_MS));
+    world.advance(MINUTE_MS);
+    expect(world.schedule('s', every(2 * HOUR_MS))).toMatchObject({
+      nextAt: world.later(2 * HOUR_MS),
+    });
+  });
+
+  test('one that was deleted and made again meets its own past without harm', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const once = { timing: { at: world.later(1_000) }, document };
+    for (let at = 0; at < 2; at += 1) {
+      world.schedule('s', once);
+      live(world, node, 10_000);
+      world.changeSchedule('s', 'delete');
+    }
+    expect(fired(world)).toBe(2);
+    expect(new Set(world.jobIds()).size).toBe(2);
+  });
+});
+
+describe('misfires, when nobody led for a while', () => {
+  const asleep = (world: Harness, ms: number): void => {
+    world.now = world.later(ms);
+    world.restart();
+    world.tick();
+  };
+
+  test.each([
+    ['skip', 0, 24],
+    ['once', 1, 23],
+  ])('%s fires %i of 24 and counts the others', (misfire, fires, misses) => {
+    const world = new Harness();
+    world.schedule('s', every(HOUR_MS, { misfire }));
+    asleep(world, 24 * HOUR_MS + 30 * MINUTE_MS);
+    expect([fired(world), missed(world)]).toEqual([fires, misses]);
+    expect(world.rows.schedules.values().next().value?.nextAt).toBe(world.later(30 * MINUTE_MS));
+  });
+
+  test('all with overlap queue runs each of them, one after the other', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(HOUR_MS, { misfire: 'all', overlap: 'queue' }));
+    asleep(world, 5 * HOUR_MS);
+    expect(fired(world)).toBe(1);
+    node.restartProcess();
+    for (let at = 0; at < 5; at += 1) {
+      const tasks = node.poll(9);
+      expect(tasks).toHaveLength(1);
+      node.complete(tasks[0]!);
+      world.tick();
+    }
+    expect(fired(world)).toBe(5);
+    expect(node.poll(9)).toEqual([]);
+  });
+
+  test('a little late is on time: a fail-over is no misfire', () => {
+    const world = new Harness();
+    world.schedule('s', every(HOUR_MS, { misfire: 'skip' }));
+    asleep(world, HOUR_MS + 30_000);
+    expect([fired(world), missed(world)]).toEqual([1, 0]);
+  });
+});
+
+describe('overlap, when the last job still runs', () => {
+  test('skip leaves the occurrence out', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(10_000, { overlap: 'skip' }));
+    world.advance(10_000);
+    const [a] = node.poll(9);
+    world.advance(10_000);
+    expect([fired(world), missed(world)]).toEqual([1, 1]);
+    node.complete(a!);
+    world.advance(10_000);
+    expect(fired(world)).toBe(2);
+  });
+
+  test('queue waits for the end and then fires', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(10_000, { overlap: 'queue' }));
+    world.advance(10_000);
+    const [a] = node.poll(9);
+    world.advance(12_000);
+    node.beat();
+    expect(fired(world)).toBe(1);
+    node.complete(a!);
+    world.tick();
+    expect([fired(world), missed(world)]).toEqual([2, 0]);
+    expect(node.poll(9)).toHaveLength(1);
+  });
+
+  test('cancel stops the running job and starts the next', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(10_000, { overlap: 'cancel' }));
+    world.advance(10_000);
+    const [a] = node.poll(9);
+    world.advance(10_000);
+    expect(fired(world)).toBe(2);
+    expect(node.beat().abort).toEqual([a!.lease]);
+    node.obey();
+    expect(world.job(a!.jobId)).toMatchObject({
+      state: 'cancelled',
+      error: { message: 'schedule s has started its next run' },
+    });
+  });
+});
+
+describe('by hand', () => {
+  test('a paused schedule does not fire, and what passed is no misfire', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(HOUR_MS));
+    world.changeSchedule('s', 'pause');
+    live(world, node, 5 * HOUR_MS + MINUTE_MS);
+    expect(fired(world)).toBe(0);
+    expect(world.changeSchedule('s', 'resume')).toMatchObject({
+      nextAt: world.later(HOUR_MS - MINUTE_MS),
+    });
+    live(world, node, HOUR_MS);
+    expect([fired(world), missed(world)]).toEqual([1, 0]);
+  });
+
+  test('trigger fires now, as often as asked, and changes nothing about the next time', () => {
+    const world = new Harness();
+    world.schedule('s', every(HOUR_MS));
+    const replies = [1, 2].map(() => world.changeSchedule('s', 'trigger'));
+    expect(replies).toMatchObject([
+      { type: 'schedule', nextAt: world.later(HOUR_MS) },
+      { type: 'schedule', nextAt: world.later(HOUR_MS) },
+    ]);
+    expect(world.jobIds()).toHaveLength(2);
+    expect(world.jobIds()).toEqual(replies.map((reply) => 'jobId' in reply && reply.jobId));
+  });
+
+  test('a deleted schedule is gone; its jobs stay', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(HOUR_MS));
+    live(world, node, HOUR_MS);
+    world.changeSchedule('s', 'delete');
+    live(world, node, 5 * HOUR_MS);
+    expect(world.rows.schedules.size).toBe(0);
+    expect(world.jobIds()).toHaveLength(1);
+  });
+
+  test('what is not there is refused, and so is one too many', () => {
+    const world = new Harness({ settings: { schedulesMax: 1 } });
+    expect(world.changeSchedule('s', 'pause')).toMatchObject({ error: { code: 'not_found' } });
+    world.schedule('one', every(HOUR_MS));
+    expect(world.schedule('two', every(HOUR_MS))).toMatchObject({ error: { code: 'conflict' } });
+    expect(world.schedule('one', every(HOUR_MS))).toMatchObject({ type: 'schedule' });
+  });
+});
+
+describe('over restarts', () => {
+  test('every occurrence fires exactly once', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(MINUTE_MS));
+    for (let at = 0; at < 60; at += 1) {
+      world.restart();
+      live(world, node, 30_000);
+      world.restart();
+      live(world, node, 30_000);
+    }
+    expect([fired(world), missed(world)]).toEqual([60, 0]);
+  });
+
+  test('a job that still runs is remembered for the overlap policy', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(10_000, { overlap: 'queue' }));
+    world.advance(10_000);
+    const [a] = node.poll(9);
+    world.advance(10_000);
+    world.restart();
+    world.tick();
+    expect(fired(world)).toBe(1);
+    node.complete(a!);
+    world.tick();
+    expect(fired(world)).toBe(2);
+  });
+
+  test('a pause is remembered', () => {
+    const world = new Harness();
+    world.schedule('s', every(10_000));
+    world.changeSchedule('s', 'pause');
+    world.restart();
+    world.advance(30_000);
+    expect(fired(world)).toBe(0);
+  });
+
+  test('a schedule that this version cannot read stays in the store and is named in the log', () => {
+    const world = new Harness();
+    world.schedule('s', every(10_000));
+    const [row] = world.rows.schedules.values();
+    world.rows.schedules.set(row!.id, { ...row!, spec: '{"timing":{"moon":"full"}}' });
+    world.restart();
+    world.advance(60_000);
+    expect(world.rows.schedules.size).toBe(1);
+    expect(world.log().at(-1)).toMatchObject({ kind: 'schedule.missed' });
+    expect(world.log().at(-1)?.detail).toContain('"schedule":"s"');
+  });
+});

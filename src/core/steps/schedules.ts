@@ -1,0 +1,159 @@
+/**
+ * Schedules fire exactly once a time in the cluster: the job and the schedule's next time are one
+ * transaction of the one leader.
+ */
+import { MillraceError, assertNever } from '../errors.ts';
+import type { ChangeSchedule, PutSchedule } from '../event.ts';
+import type { Instant, JobId, ScheduleId } from '../ids.ts';
+import type { Job } from '../job/job.ts';
+import { dueOccurrences, firstOccurrence, resumedOccurrence } from '../schedule/schedule.ts';
+import type { Timing } from '../schedule/schedule.ts';
+import type { Schedule } from '../schedule/state.ts';
+import { scheduleRow } from '../schedule/state.ts';
+import type { Turn } from '../turn.ts';
+import { stopJob } from './stop.ts';
+import { createJob } from './submit.ts';
+
+/** An occurrence this much late is still on time: a fail-over is not a misfire. */
+const GRACE_MS = 60_000;
+
+export function putSchedule(turn: Turn, event: PutSchedule): void {
+  const { state } = turn;
+  const known = state.schedules.get(event.scheduleId);
+  if (known === undefined && state.schedules.size >= state.settings.schedulesMax) {
+    return turn.refuse(event.ask, tooMany(state.settings.schedulesMax));
+  }
+  const schedule: Schedule = {
+    id: event.scheduleId,
+    spec: event.spec,
+    document: event.document,
+    paused: known?.paused ?? false,
+    nextAt: nextAfterPut(turn, known, event.spec.timing),
+    lastAt: known?.lastAt ?? null,
+    lastJobId: known?.lastJobId ?? null,
+  };
+  state.schedules.set(schedule.id, schedule);
+  save(turn, schedule);
+  reply(turn, event.ask, schedule, null);
+}
+
+/** Put again without another timing it keeps its step, and what has fired already does not come
+ * again: whoever deploys often puts often. */
+function nextAfterPut(turn: Turn, known: Schedule | undefined, timing: Timing): Instant | null {
+  const isSame = JSON.stringify(known?.spec.timing) === JSON.stringify(timing);
+  if (known !== undefined && isSame) return known.nextAt;
+  const first = firstOccurrence(timing, turn.now, turn.state.calendar);
+  return known?.lastAt === first ? null : first;
+}
+
+export function changeSchedule(turn: Turn, event: ChangeSchedule): void {
+  const { state } = turn;
+  const schedule = state.schedules.get(event.scheduleId);
+  if (schedule === undefined) return turn.refuse(event.ask, unknown(event.scheduleId));
+  switch (event.change) {
+    case 'delete':
+      state.schedules.delete(schedule.id);
+      turn.effects.schedule(schedule.id, null);
+      return reply(turn, event.ask, schedule, null);
+    case 'pause':
+      schedule.paused = true;
+      break;
+    case 'resume':
+      // What passed during the pause was meant to be left out: it is no misfire.
+      if (schedule.paused && schedule.nextAt !== null) {
+        const { timing } = schedule.spec;
+        schedule.nextAt = resumedOccurrence(timing, schedule.nextAt, turn.now, state.calendar);
+      }
+      schedule.paused = false;
+      break;
+    case 'trigger':
+      fire(turn, schedule, turn.now, { byHand: true });
+      break;
+    default:
+      return assertNever(event.change);
+  }
+  save(turn, schedule);
+  reply(turn, event.ask, schedule, event.change === 'trigger' ? schedule.lastJobId : null);
+}
+
+/** The schedule's time has come, or its last job has ended while the next one was waiting. */
+export function scheduleDue(turn: Turn, schedule: Schedule): void {
+  const { state } = turn;
+  if (schedule.nextAt === null) return;
+  const last = schedule.lastJobId === null ? undefined : state.jobsById.get(schedule.lastJobId);
+  const { overlap } = schedule.spec;
+  // The next time stays due until the last job has ended: settle brings us back here.
+  if (overlap === 'queue' && last !== undefined) return;
+  const due = dueOccurrences(
+    schedule.spec,
+    schedule.nextAt,
+    turn.now,
+    state.calendar,
+    GRACE_MS,
+    state.settings.catchUpMax,
+  );
+  schedule.nextAt = due.nextAt;
+  let { missed } = due;
+  if (overlap === 'queue') {
+    const [at, waiting] = due.fire;
+    if (waiting !== undefined) schedule.nextAt = waiting;
+    if (at !== undefined) fire(turn, schedule, at);
+  } else {
+    // One job at a time: of several that are due at once, the newest is the one that matters.
+    const at = due.fire.at(-1);
+    const isHeldBack = overlap === 'skip' && last !== undefined;
+    missed += due.fire.length - (at === undefined || isHeldBack ? 0 : 1);
+    if (at !== undefined && !isHeldBack) replace(turn, schedule, last, at);
+  }
+  if (missed > 0) {
+    const detail = { schedule: schedule.id, missed, atLeast: !due.missedExact };
+    turn.log('schedule.missed', {}, detail);
+  }
+  save(turn, schedule);
+}
+
+function replace(turn: Turn, schedule: Schedule, last: Job | undefined, at: Instant): void {
+  if (last !== undefined && last.stopping === null) {
+    const message = `schedule ${schedule.id} has started its next run`;
+    stopJob(turn, last, 'cancel', { code: 'cancelled', message });
+  }
+  fire(turn, schedule, at);
+}
+
+/** With the job's number: a schedule may be deleted and made again, and then meet its own past. */
+function fire(turn: Turn, schedule: Schedule, at: Instant, detail: { byHand?: true } = {}): void {
+  const jobId = `${schedule.id}.${at}.${turn.state.nextJobNo}` as JobId;
+  // By hand is no occurrence: what has fired by time is still known to have.
+  if (detail.byHand === undefined) schedule.lastAt = at;
+  schedule.lastJobId = jobId;
+  const document = { ...schedule.document, idempotencyKey: null };
+  const job = createJob(turn, jobId, document, { scheduleId: schedule.id });
+  turn.log('schedule.fired', { job }, { schedule: schedule.id, at, ...detail });
+}
+
+function save(turn: Turn, schedule: Schedule): void {
+  turn.effects.schedule(schedule.id, scheduleRow(schedule));
+  armSchedule(turn, schedule);
+}
+
+export function armSchedule(turn: Turn, schedule: Schedule): void {
+  if (schedule.nextAt === null || schedule.paused) return;
+  turn.state.timers.arm({ type: 'schedule', at: schedule.nextAt, scheduleId: schedule.id });
+}
+
+function reply(turn: Turn, ask: PutSchedule['ask'], schedule: Schedule, jobId: JobId | null): void {
+  const { id: scheduleId, nextAt } = schedule;
+  turn.effects.reply(ask, { type: 'schedule', scheduleId, nextAt, jobId });
+}
+
+function unknown(id: ScheduleId): MillraceError {
+  return new MillraceError({ code: 'not_found', what: `There is no schedule ${id}.` });
+}
+
+function tooMany(max: number): MillraceError {
+  return new MillraceError({
+    code: 'conflict',
+    what: `There are ${max} schedules already, which is the limit.`,
+    todo: 'Delete one, or raise the setting schedulesMax.',
+  });
+}

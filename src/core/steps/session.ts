@@ -1,0 +1,246 @@
+/** Nodes come, speak, fall silent and go. A session ends once; its leases end with it. */
+import { MillraceError } from '../errors.ts';
+import type { Drain, Heartbeat, Leave, Register, ReleaseNode, SessionGone } from '../event.ts';
+import type { Orders } from '../effects.ts';
+import { later } from '../ids.ts';
+import type { NodeId } from '../ids.ts';
+import { Node } from '../node/node.ts';
+import type { SchedulerState } from '../state.ts';
+import { leaseName } from '../task/lease.ts';
+import type { Lease, LeaseName } from '../task/lease.ts';
+import type { Turn } from '../turn.ts';
+import { giveBack, loseAttempt } from './attempt.ts';
+import { armQuarantineEnd, endQuarantine } from './quarantine.ts';
+
+/** Old session ids kept to refuse a late registration; beyond this the oldest are forgotten. */
+const ENDED_SESSIONS_MAX = 10_000;
+
+export function register(turn: Turn, event: Register): void {
+  const { state } = turn;
+  const { offer, ask } = event;
+  if (state.replacedSessions.has(offer.sessionId)) return turn.refuse(ask, superseded(offer.id));
+  const known = state.nodes.get(offer.id);
+  const { sessionTtlMs, heartbeatMs } = state.settings;
+  const isSame = known?.sessionId === offer.sessionId;
+  if (known !== undefined && isSame) {
+    // The same process again: a repeated call, or new capabilities. Strikes are forgiven.
+    known.offer = offer;
+    known.executors.clear();
+    for (const executor of offer.executors) known.executors.add(executor);
+    known.strikes.clear();
+    touch(turn, known);
+    state.matching.remove(known);
+    state.matching.add(known);
+    turn.writeNode(known);
+  } else {
+    if (known !== undefined) endSession(turn, known, 'replaced by a new session of the node');
+    const node = new Node(offer, turn.now, later(turn.now, sessionTtlMs));
+    if (known !== undefined) inheritRecord(node, known);
+    state.nodes.set(offer.id, node);
+    state.matching.add(node);
+    armSession(turn, node);
+    armQuarantineEnd(turn, node);
+    turn.writeNode(node);
+    turn.log('node.registered', { nodeId: node.id }, { session: node.sessionId });
+  }
+  turn.effects.reply(ask, { type: 'registered', sessionTtlMs, heartbeatMs });
+}
+
+/** A restart does not clear a node's name. */
+function inheritRecord(node: Node, before: Node): void {
+  node.quarantinedUntil = before.quarantinedUntil;
+  node.onProbation = before.onProbation;
+  node.failures.push(...before.failures);
+}
+
+export function armSession(turn: Turn, node: Node): void {
+  const { id: nodeId, sessionId, expiresAt } = node;
+  turn.state.timers.arm({ type: 'session', at: expiresAt, nodeId, sessionId });
+}
+
+/** Any word of a session renews it, in memory only: a heartbeat writes no row. */
+function touch(turn: Turn, node: Node): void {
+  node.seenAt = turn.now;
+  node.expiresAt = later(turn.now, turn.state.settings.sessionTtlMs);
+}
+
+/** The node, if the session lives; otherwise null, and the caller was told. */
+export function liveNode(turn: Turn, event: Heartbeat | Leave | SpeaksFor): Node | null {
+  const node = turn.state.nodes.get(event.nodeId);
+  if (node?.sessionId === event.sessionId && node.status === 'healthy') {
+    touch(turn, node);
+    return node;
+  }
+  const gone = turn.state.replacedSessions.has(event.sessionId);
+  turn.refuse(event.ask, gone ? superseded(event.nodeId) : unknownSession(event.nodeId));
+  return null;
+}
+
+type SpeaksFor = Pick<Leave, 'ask' | 'nodeId' | 'sessionId'>;
+
+export function heartbeat(turn: Turn, event: Heartbeat): void {
+  const node = liveNode(turn, event);
+  if (node === null) return;
+  const held = heldLeases(turn.state, node, event.held);
+  for (const lease of [...node.leases.values()]) {
+    const missed = lease.ackedByPoll !== null && lease.ackedByPoll <= event.seenPoll;
+    if (!missed || held.ours.has(lease)) continue;
+    // The worker had it and has it no longer.
+    if (lease.stopping === null) sendAgain(turn, node, lease);
+    else giveBack(turn, lease);
+  }
+  turn.effects.reply(event.ask, { type: 'orders', orders: ordersFor(node, held.lost) });
+}
+
+/** With the parked poll, or the next one. */
+function sendAgain(turn: Turn, node: Node, lease: Lease): void {
+  lease.ackedByPoll = null;
+  if (node.poll === null) return;
+  node.poll.again.push(lease);
+  node.poll.wants -= 1;
+  turn.state.answerable.add(node);
+  turn.state.matching.updateWaiting(node);
+}
+
+/** Sorts what a worker says it holds into what it does hold and what it must let go. */
+export function heldLeases(
+  state: SchedulerState,
+  node: Node,
+  names: readonly LeaseName[],
+): { readonly ours: ReadonlySet<Lease>; readonly lost: readonly LeaseName[] } {
+  const ours = new Set<Lease>();
+  const lost: LeaseName[] = [];
+  for (const name of names) {
+    const lease = findLease(state, name);
+    if (lease !== null && lease.node === node) ours.add(lease);
+    else lost.push(name);
+  }
+  return { ours, lost };
+}
+
+/** The lease of that very name, if it is current: fence and term must both agree. */
+export function findLease(state: SchedulerState, name: LeaseName): Lease | null {
+  const slot = state.jobs.get(name.jobNo)?.slot(name.taskNo) ?? null;
+  const lease = slot === null ? undefined : state.leases.get(slot);
+  if (lease === undefined || lease.fence !== name.fence || lease.term !== name.term) return null;
+  return lease;
+}
+
+export function ordersFor(node: Node, lost: readonly LeaseName[] = []): Orders {
+  const stopping = [...node.leases.values()].filter((lease) => lease.stopping !== null);
+  return { abort: [...stopping.map(leaseName), ...lost], drain: node.draining };
+}
+
+export function leave(turn: Turn, event: Leave): void {
+  const node = liveNode(turn, event);
+  if (node === null) return;
+  for (const lease of [...node.leases.values()]) giveBack(turn, lease);
+  endSession(turn, node, 'left');
+  turn.state.nodes.delete(node.id);
+  turn.effects.node(node.id, null);
+  turn.log('node.left', { nodeId: node.id });
+  turn.effects.reply(event.ask, { type: 'node', nodeId: node.id });
+}
+
+export function sessionGone(turn: Turn, event: SessionGone): void {
+  const node = turn.state.nodes.get(event.nodeId);
+  if (node?.sessionId !== event.sessionId || node.status !== 'healthy') return;
+  goStale(turn, node, 'its process is gone');
+}
+
+/** The session timer: a session renewed meanwhile gets a new one. */
+export function sessionDue(turn: Turn, node: Node): void {
+  if (node.expiresAt > turn.now) return armSession(turn, node);
+  goStale(turn, node, 'no heartbeat within the session TTL');
+}
+
+function goStale(turn: Turn, node: Node, why: string): void {
+  endSession(turn, node, why);
+  node.status = 'stale';
+  turn.writeNode(node);
+  turn.log('node.stale', { nodeId: node.id }, { why });
+  armDeath(turn, node);
+}
+
+/** From silence to dead, and from dead to forgotten, each counted from the last word. */
+export function armDeath(turn: Turn, node: Node): void {
+  const { nodeDeadMs, nodeForgetMs } = turn.state.settings;
+  const { id: nodeId, sessionId } = node;
+  const isStale = node.status === 'stale';
+  const at = later(node.seenAt, isStale ? nodeDeadMs : nodeDeadMs + nodeForgetMs);
+  turn.state.timers.arm({ type: isStale ? 'nodeDead' : 'nodeForget', at, nodeId, sessionId });
+}
+
+export function nodeDeadDue(turn: Turn, node: Node): void {
+  node.status = 'dead';
+  turn.writeNode(node);
+  turn.log('node.dead', { nodeId: node.id });
+  armDeath(turn, node);
+}
+
+export function nodeForgetDue(turn: Turn, node: Node): void {
+  turn.state.nodes.delete(node.id);
+  turn.effects.node(node.id, null);
+}
+
+/** Nothing this session says from now on is believed. */
+function endSession(turn: Turn, node: Node, why: string): void {
+  const { state } = turn;
+  const { poll } = node;
+  node.poll = null;
+  state.answerable.delete(node);
+  state.matching.remove(node);
+  for (const lease of [...node.leases.values()]) loseAttempt(turn, lease, why);
+  if (poll !== null) turn.refuse(poll.ask, superseded(node.id));
+  state.replacedSessions.set(node.sessionId, node.id);
+  if (state.replacedSessions.size > ENDED_SESSIONS_MAX) {
+    const [oldest] = state.replacedSessions.keys();
+    if (oldest !== undefined) state.replacedSessions.delete(oldest);
+  }
+}
+
+export function drain(turn: Turn, event: Drain): void {
+  const node = turn.state.nodes.get(event.nodeId);
+  if (node === undefined) return turn.refuse(event.ask, unknownNode(event.nodeId));
+  if (!node.draining) {
+    node.draining = true;
+    turn.state.matching.update(node);
+    if (node.poll !== null) turn.state.answerable.add(node);
+    turn.writeNode(node);
+    turn.log('node.draining', { nodeId: node.id });
+  }
+  turn.effects.reply(event.ask, { type: 'node', nodeId: node.id });
+}
+
+export function releaseNode(turn: Turn, event: ReleaseNode): void {
+  const node = turn.state.nodes.get(event.nodeId);
+  if (node === undefined) return turn.refuse(event.ask, unknownNode(event.nodeId));
+  endQuarantine(turn, node, false);
+  if (node.draining) {
+    node.draining = false;
+    turn.state.matching.update(node);
+    turn.writeNode(node);
+    turn.log('node.released', { nodeId: node.id });
+  }
+  turn.effects.reply(event.ask, { type: 'node', nodeId: node.id });
+}
+
+function superseded(nodeId: NodeId): MillraceError {
+  return new MillraceError({
+    code: 'superseded',
+    what: `This session of node ${nodeId} is over.`,
+    todo: 'Stop all its work and register with a new session id.',
+  });
+}
+
+function unknownSession(nodeId: NodeId): MillraceError {
+  return new MillraceError({
+    code: 'unknown_session',
+    what: `Node ${nodeId} has no such session here.`,
+    todo: 'Stop all its work and register with a new session id.',
+  });
+}
+
+function unknownNode(nodeId: NodeId): MillraceError {
+  return new MillraceError({ code: 'not_found', what: `There is no node ${nodeId}.` });
+}

@@ -1,0 +1,127 @@
+/** What follows from tasks that ended: dependents, parents, and at last their job. */
+import { assertNever } from '../errors.ts';
+import type { Job } from '../job/job.ts';
+import type { TaskError } from '../rows.ts';
+import type { SchedulerState } from '../state.ts';
+import type { JobState } from '../task/chart.ts';
+import { isTerminal } from '../task/chart.ts';
+import type { Slot } from '../task/table.ts';
+import type { Turn } from '../turn.ts';
+import { unnameKey } from './keys.ts';
+import { finish, makeReady } from './lifecycle.ts';
+import { stopJob } from './stop.ts';
+
+/** Runs at the end of every step. A loop, not recursion: a chain may be 100,000 tasks deep. */
+export function settle(turn: Turn): void {
+  for (let slot = turn.ended.pop(); slot !== undefined; slot = turn.ended.pop()) {
+    const job = turn.state.tasks.job(slot);
+    tellDependents(turn, job, slot);
+    tellParent(turn, job, slot);
+    const failed = turn.state.tasks.state(slot) === 'failed';
+    if (failed && job.onFailure === 'cancel' && job.stopping === null && job.open > 0) {
+      stopJob(turn, job, 'failure', jobError(turn.state, slot));
+    }
+    if (job.open === 0) turn.over.add(job);
+  }
+  for (const job of turn.over) finishJob(turn, job);
+  turn.over.clear();
+}
+
+function tellDependents(turn: Turn, job: Job, slot: Slot): void {
+  const { tasks } = turn.state;
+  const succeeded = tasks.state(slot) === 'succeeded';
+  job.edges?.eachDependent(tasks.no(slot), (no, required) => {
+    const dependent = job.slot(no);
+    if (dependent === null || tasks.state(dependent) !== 'blocked') return;
+    if (tasks.suspended(dependent) !== null) return;
+    if (required && !succeeded) return finish(turn, dependent, 'skipped', because(turn, slot));
+    meet(turn, dependent);
+  });
+}
+
+function because(turn: Turn, slot: Slot): { detail: Readonly<Record<string, unknown>> } {
+  const { tasks } = turn.state;
+  return { detail: { because: tasks.id(slot), its: tasks.state(slot) } };
+}
+
+/** A parent that waits for its children comes back when the last one has ended. */
+function tellParent(turn: Turn, job: Job, slot: Slot): void {
+  const { tasks } = turn.state;
+  const no = tasks.parent(slot);
+  const parent = no === null ? null : job.slot(no);
+  if (parent === null || tasks.state(parent) !== 'blocked') return;
+  if (tasks.suspended(parent) !== 'children') return;
+  if (tasks.openChildren(parent) === 0) makeReady(turn, parent);
+}
+
+function meet(turn: Turn, slot: Slot): void {
+  const { unmet } = turn.state.tasks;
+  unmet.set(slot, unmet.get(slot) - 1);
+  if (unmet.get(slot) === 0) makeReady(turn, slot);
+}
+
+function finishJob(turn: Turn, job: Job): void {
+  const { state } = turn;
+  const firstFailed = job.slots.find((slot) => state.tasks.state(slot) === 'failed');
+  job.state = outcome(state, job, firstFailed !== undefined);
+  job.finishedAt = turn.now;
+  job.stopping = null;
+  if (job.error === null && firstFailed !== undefined) job.error = jobError(state, firstFailed);
+  turn.writeJob(job);
+  turn.log(endOf(job.state), { job }, job.error === null ? undefined : { ...job.error });
+  dropJob(state, job);
+  const schedule = job.scheduleId === null ? undefined : state.schedules.get(job.scheduleId);
+  // With overlap policy `queue` the next occurrence waits for this moment.
+  if (schedule?.lastJobId === job.id && schedule.nextAt !== null) {
+    state.timers.arm({ type: 'schedule', at: schedule.nextAt, scheduleId: schedule.id });
+  }
+}
+
+function outcome({ tasks }: SchedulerState, job: Job, someFailed: boolean): JobState {
+  switch (job.stopping) {
+    case 'cancel':
+      return 'cancelled';
+    case 'timeout':
+    case 'failure':
+      return 'failed';
+    case null:
+      if (someFailed) return 'failed';
+      // Left from an earlier stop: one dead task was redriven, the others were not.
+      return job.slots.some((slot) => tasks.state(slot) === 'cancelled')
+        ? 'cancelled'
+        : 'succeeded';
+    default:
+      return assertNever(job.stopping);
+  }
+}
+
+function endOf(state: JobState): 'job.cancelled' | 'job.failed' | 'job.succeeded' {
+  if (state === 'cancelled') return 'job.cancelled';
+  return state === 'failed' ? 'job.failed' : 'job.succeeded';
+}
+
+function jobError(state: SchedulerState, slot: Slot): TaskError {
+  const error = state.tasks.error(slot);
+  const message = `task ${state.tasks.id(slot)} failed: ${error?.message ?? 'no message'}`;
+  return { code: 'task_failed', message };
+}
+
+/** The job leaves the memory; the store has everything. */
+export function dropJob(state: SchedulerState, job: Job): void {
+  const { tasks } = state;
+  for (const slot of job.slots) {
+    if (!isTerminal(tasks.state(slot))) continue;
+    state.matching.release(tasks.requirement(slot));
+    const key = tasks.key(slot);
+    if (key !== null) unnameKey(state, key);
+    const limit = tasks.limit(slot);
+    if (limit !== null) state.queue.dropLimit(limit);
+    tasks.free(slot);
+  }
+  state.leftWhileReading?.add(job.no);
+  state.jobs.delete(job.no);
+  state.jobsById.delete(job.id);
+  if (job.idempotencyKey !== null && state.jobsByKey.get(job.idempotencyKey) === job) {
+    state.jobsByKey.delete(job.idempotencyKey);
+  }
+}

@@ -1,0 +1,131 @@
+/** Time passes: each timer that is due does what it was armed for, if that still makes sense. */
+import { assertNever } from '../errors.ts';
+import type { Job } from '../job/job.ts';
+import type { Node } from '../node/node.ts';
+import type { TaskError } from '../rows.ts';
+import type { Schedule } from '../schedule/state.ts';
+import type { SchedulerState } from '../state.ts';
+import { isTerminal } from '../task/chart.ts';
+import type { Lease } from '../task/lease.ts';
+import type { Slot } from '../task/table.ts';
+import type { Timer } from '../timers.ts';
+import type { Turn } from '../turn.ts';
+import { finish, makeReady } from './lifecycle.ts';
+import { endQuarantine } from './quarantine.ts';
+import { scheduleDue } from './schedules.ts';
+import { nodeDeadDue, nodeForgetDue, sessionDue } from './session.ts';
+import { settle } from './settle.ts';
+import { orderAbort, stopJob } from './stop.ts';
+
+export function tick(turn: Turn): void {
+  const { timers } = turn.state;
+  if (timers.isCrowded) timers.sweep((timer) => fits(turn.state, timer));
+  for (let timer = timers.due(turn.now); timer !== null; timer = timers.due(turn.now)) {
+    ring(turn, timer);
+    // Before the next timer looks: a job that has ended must be gone for it.
+    settle(turn);
+  }
+}
+
+/** Whether what the timer was armed for is still to be expected. */
+function fits(state: SchedulerState, timer: Timer): boolean {
+  switch (timer.type) {
+    case 'wake':
+    case 'queueTimeout': {
+      const slot = taskOf(state, timer);
+      return slot !== null && state.tasks.stamp.get(slot) === timer.stamp;
+    }
+    case 'runTimeout':
+      return leaseOf(state, timer)?.fence === timer.fence;
+    case 'taskTimeout': {
+      const slot = taskOf(state, timer);
+      if (slot === null || isTerminal(state.tasks.state(slot))) return false;
+      return state.tasks.run.get(slot) === timer.run;
+    }
+    case 'jobTimeout':
+      return state.jobs.get(timer.jobNo)?.run === timer.run;
+    case 'session':
+      return nodeOf(state, timer)?.status === 'healthy';
+    case 'nodeDead':
+      return nodeOf(state, timer)?.status === 'stale';
+    case 'nodeForget':
+      return nodeOf(state, timer)?.status === 'dead';
+    case 'quarantine':
+      return state.nodes.get(timer.nodeId)?.quarantinedUntil === timer.at;
+    case 'schedule': {
+      const schedule = state.schedules.get(timer.scheduleId);
+      return state.isComplete && schedule?.nextAt === timer.at && !schedule.paused;
+    }
+    default:
+      return assertNever(timer);
+  }
+}
+
+function ring(turn: Turn, timer: Timer): void {
+  const { state } = turn;
+  if (!fits(state, timer)) return;
+  switch (timer.type) {
+    case 'wake':
+      return makeReady(turn, taskOf(state, timer) as Slot);
+    case 'queueTimeout':
+      return finish(turn, taskOf(state, timer) as Slot, 'failed', { error: QUEUE_TIMEOUT });
+    case 'runTimeout':
+      return orderAbort(turn, leaseOf(state, timer) as Lease, 'timeout');
+    case 'taskTimeout':
+      return endOverdue(turn, taskOf(state, timer) as Slot);
+    case 'jobTimeout': {
+      const job = state.jobs.get(timer.jobNo) as Job;
+      return job.stopping === null ? stopJob(turn, job, 'timeout', JOB_TIMEOUT) : undefined;
+    }
+    case 'session':
+      return sessionDue(turn, nodeOf(state, timer) as Node);
+    case 'nodeDead':
+      return nodeDeadDue(turn, nodeOf(state, timer) as Node);
+    case 'nodeForget':
+      return nodeForgetDue(turn, nodeOf(state, timer) as Node);
+    case 'quarantine':
+      return endQuarantine(turn, state.nodes.get(timer.nodeId) as Node, true);
+    case 'schedule':
+      return scheduleDue(turn, state.schedules.get(timer.scheduleId) as Schedule);
+    default:
+      return assertNever(timer);
+  }
+}
+
+type TaskTimer = Extract<Timer, { taskNo: unknown }>;
+type SessionTimer = Extract<Timer, { sessionId: unknown }>;
+
+function taskOf(state: SchedulerState, timer: TaskTimer): Slot | null {
+  return state.jobs.get(timer.jobNo)?.slot(timer.taskNo) ?? null;
+}
+
+function leaseOf(state: SchedulerState, timer: TaskTimer): Lease | undefined {
+  const slot = taskOf(state, timer);
+  return slot === null ? undefined : state.leases.get(slot);
+}
+
+/** The node, if it is still the same session. */
+function nodeOf(state: SchedulerState, timer: SessionTimer): Node | undefined {
+  const node = state.nodes.get(timer.nodeId);
+  return node?.sessionId === timer.sessionId ? node : undefined;
+}
+
+/** Running ones are ordered to stop and end when they have: see failAttempt. */
+function endOverdue(turn: Turn, slot: Slot): void {
+  const lease = turn.state.leases.get(slot);
+  if (lease !== undefined) return orderAbort(turn, lease, 'timeout');
+  finish(turn, slot, 'failed', { error: TOTAL_TIMEOUT });
+}
+
+const QUEUE_TIMEOUT: TaskError = {
+  code: 'queue_timeout',
+  message: 'the task waited longer than timeouts.queueMs for a node',
+};
+const TOTAL_TIMEOUT: TaskError = {
+  code: 'timeout',
+  message: 'the task did not end within timeouts.totalMs',
+};
+const JOB_TIMEOUT: TaskError = {
+  code: 'timeout',
+  message: 'the job did not end within timeouts.totalMs',
+};

@@ -1,0 +1,38 @@
+import type { Instant, JobNo, SessionId, TaskNo, TermId } from '../ids.ts';
+import type { Job } from '../job/job.ts';
+import type { Node } from '../node/node.ts';
+import type { Slot } from './table.ts';
+
+/** How a worker names the lease it speaks of. A name that is not current is answered "lost". */
+export interface LeaseName {
+  readonly jobNo: JobNo;
+  readonly taskNo: TaskNo;
+  readonly fence: number;
+  readonly term: TermId;
+}
+
+/**
+ * A session's right to run one attempt of one task. It exists exactly while the task is `running`,
+ * from assignment to the accepted end, the loss of the session, or its return. Limits count
+ * leases, so they hold for what may really be running.
+ */
+export interface Lease {
+  readonly slot: Slot;
+  readonly job: Job;
+  readonly taskNo: TaskNo;
+  readonly fence: number;
+  readonly term: TermId;
+  readonly node: Node;
+  readonly sessionId: SessionId;
+  /** The task goes on after a suspension. */
+  readonly resumed: boolean;
+  startedAt: Instant | null;
+  /** Being taken back: the worker is told to abort with every answer until it says it has. */
+  stopping: 'cancel' | 'timeout' | null;
+  /** The worker has said that it received the assignment, in the poll of this number. */
+  ackedByPoll: number | null;
+}
+
+export function leaseName(lease: Lease): LeaseName {
+  return { jobNo: lease.job.no, taskNo: lease.taskNo, fence: lease.fence, term: lease.term };
+}

@@ -1,0 +1,307 @@
+/**
+ * The skeleton of every task of every live job, column by column. A task is a slot: a small
+ * number that is good as long as its job is in memory, and is used again afterwards. Inputs,
+ * results and steps are never here.
+ */
+import { Column, bytes, doubles, shorts, words } from '../memory/column.ts';
+import { invariant } from '../errors.ts';
+import type { Instant, TaskId, TaskNo, TermId } from '../ids.ts';
+import { taskNo } from '../ids.ts';
+import type { Job } from '../job/job.ts';
+import type { JobLine } from '../queue/job-line.ts';
+import type { Requirement } from '../queue/requirement.ts';
+import type { Limit } from '../queue/limit.ts';
+import type { ExecutionKey } from '../job/execution-key.ts';
+import type { TaskOptions } from '../document/document.ts';
+import type { Suspension, TaskError } from '../rows.ts';
+import { TASK_MOVES, TASK_STATES, isTerminal } from './chart.ts';
+import type { TaskState } from './chart.ts';
+
+declare const slotBrand: unique symbol;
+export type Slot = number & { readonly [slotBrand]: true };
+
+const SUSPENSIONS: readonly (Suspension | null)[] = [null, 'time', 'children', 'signal'];
+
+/** What a task is born with and keeps. */
+export interface TaskFacts {
+  readonly job: Job;
+  readonly no: TaskNo;
+  readonly id: TaskId;
+  readonly priority: number;
+  readonly parent: TaskNo | null;
+  /** A suspended parent waits for it: see `steps/children.ts`. */
+  readonly isAwaited: boolean;
+  readonly requirement: Requirement;
+  readonly options: TaskOptions;
+  readonly limit: Limit | null;
+  readonly key: ExecutionKey | null;
+}
+
+/** Facts that few tasks have: kept aside so that the others do not pay for them. */
+interface Extras {
+  key: ExecutionKey | null;
+  limit: Limit | null;
+  parent: TaskNo | null;
+  isAwaited: boolean;
+  error: TaskError | null;
+  since: Instant | null;
+  openChildren: number;
+}
+
+const NO_EXTRAS: Readonly<Extras> = {
+  key: null,
+  limit: null,
+  parent: null,
+  isAwaited: false,
+  error: null,
+  since: null,
+  openChildren: 0,
+};
+
+export class TaskTable {
+  // Facts
+  readonly #jobs: (Job | null)[] = [null];
+  readonly #ids: (TaskId | null)[] = [null];
+  readonly #requirements: (Requirement | null)[] = [null];
+  readonly #options: (TaskOptions | null)[] = [null];
+  readonly #extras: Map<number, Extras> = new Map();
+  readonly #numbers: Column = new Column(words);
+  readonly #priorities: Column = new Column(bytes);
+  // State
+  readonly #states: Column = new Column(bytes);
+  readonly #suspended: Column = new Column(bytes);
+  readonly #terms: Column = new Column(words);
+  readonly run: Column = new Column(shorts);
+  /** The attempt that runs or ran last. A resumed or returned task keeps its number. */
+  readonly attempt: Column = new Column(shorts);
+  readonly failures: Column = new Column(shorts);
+  readonly losses: Column = new Column(shorts);
+  readonly fence: Column = new Column(words);
+  /** The fence whose ending report was accepted last: a re-sent one is answered "ok". */
+  readonly acceptedFence: Column = new Column(words);
+  /** Dependencies still to end before a blocked task is ready. */
+  readonly unmet: Column = new Column(words);
+  /** New with every move, and never the same for two tasks: a timer armed before is then stale,
+   * also one that was armed in an earlier life of the job. */
+  readonly stamp: Column = new Column(words);
+  readonly progress: Column = new Column(doubles);
+  readonly queuedAt: Column = new Column(doubles);
+  readonly startedAt: Column = new Column(doubles);
+  readonly notBefore: Column = new Column(doubles);
+  // Where a ready task stands in line: see JobLine.
+  readonly previous: Column = new Column(words);
+  readonly next: Column = new Column(words);
+  readonly #lines: (JobLine | null)[] = [null];
+
+  readonly #free: number[] = [];
+  readonly #termIds: (TermId | null)[] = [null];
+  readonly #termNumbers: Map<TermId, number> = new Map();
+  #count = 0;
+  #stamps = 0;
+
+  get size(): number {
+    return this.#count;
+  }
+
+  /** A new task in state `blocked`, run 1. */
+  add(facts: TaskFacts): Slot {
+    const slot = (this.#free.pop() ?? this.#jobs.length) as Slot;
+    this.#count += 1;
+    this.#jobs[slot] = facts.job;
+    this.#ids[slot] = facts.id;
+    this.#requirements[slot] = facts.requirement;
+    this.#options[slot] = facts.options;
+    this.#lines[slot] = null;
+    const { key, limit, parent, isAwaited } = facts;
+    if (key !== null || limit !== null || parent !== null) {
+      this.#extras.set(slot, { ...NO_EXTRAS, key, limit, parent, isAwaited });
+    }
+    this.#numbers.set(slot, facts.no);
+    this.#priorities.set(slot, facts.priority);
+    this.#states.set(slot, 0);
+    this.#suspended.set(slot, 0);
+    this.#terms.set(slot, 0);
+    this.run.set(slot, 1);
+    for (const column of [
+      this.attempt,
+      this.failures,
+      this.losses,
+      this.fence,
+      this.acceptedFence,
+      this.unmet,
+      this.progress,
+      this.queuedAt,
+      this.startedAt,
+      this.notBefore,
+    ]) {
+      column.set(slot, 0);
+    }
+    this.#stampAnew(slot);
+    return slot;
+  }
+
+  free(slot: Slot): void {
+    invariant(this.#lines[slot] === null, 'a freed task stands in no line');
+    this.#count -= 1;
+    this.#jobs[slot] = null;
+    this.#ids[slot] = null;
+    this.#requirements[slot] = null;
+    this.#options[slot] = null;
+    this.#extras.delete(slot);
+    this.#stampAnew(slot);
+    this.#free.push(slot);
+  }
+
+  #stampAnew(slot: Slot): void {
+    this.#stamps += 1;
+    this.stamp.set(slot, this.#stamps);
+  }
+
+  state(slot: Slot): TaskState {
+    return TASK_STATES[this.#states.get(slot)] as TaskState;
+  }
+
+  /** The one door through which a task changes its state. */
+  move(slot: Slot, to: TaskState): void {
+    const from = this.state(slot);
+    invariant(TASK_MOVES[from].includes(to), `a task may not go from ${from} to ${to}`);
+    if (isTerminal(from)) this.#countOpen(slot, 1);
+    else if (isTerminal(to)) this.#countOpen(slot, -1);
+    this.#states.set(slot, TASK_STATES.indexOf(to));
+    this.#stampAnew(slot);
+  }
+
+  /** Only for reading back from the store, where the moves were checked when they were made. */
+  restoreState(slot: Slot, state: TaskState): void {
+    this.#states.set(slot, TASK_STATES.indexOf(state));
+    if (isTerminal(state)) this.#countOpen(slot, -1);
+  }
+
+  /** The task, and its parent if that is in memory by now, count one more that has not ended. */
+  opened(slot: Slot): void {
+    const extras = this.#extras.get(slot);
+    // It will wait for the task above with the same key, so that one cannot wait for it.
+    if (extras?.isAwaited === true && this.#sharesKeyAbove(slot)) extras.isAwaited = false;
+    this.#countOpen(slot, 1);
+  }
+
+  #sharesKeyAbove(slot: Slot): boolean {
+    const key = this.key(slot);
+    if (key === null) return false;
+    const job = this.job(slot);
+    let no = this.parent(slot);
+    while (no !== null) {
+      const above = job.slot(no);
+      if (above === null) return false;
+      if (this.key(above) === key) return true;
+      no = this.parent(above);
+    }
+    return false;
+  }
+
+  #countOpen(slot: Slot, by: 1 | -1): void {
+    const job = this.job(slot);
+    job.open += by;
+    const { parent, isAwaited } = this.#extras.get(slot) ?? NO_EXTRAS;
+    const above = parent === null || !isAwaited ? null : job.slot(parent);
+    if (above !== null) this.#own(above).openChildren += by;
+  }
+
+  job(slot: Slot): Job {
+    return this.#jobs[slot] as Job;
+  }
+
+  id(slot: Slot): TaskId {
+    return this.#ids[slot] as TaskId;
+  }
+
+  no(slot: Slot): TaskNo {
+    return taskNo(this.#numbers.get(slot));
+  }
+
+  priority(slot: Slot): number {
+    return this.#priorities.get(slot);
+  }
+
+  requirement(slot: Slot): Requirement {
+    return this.#requirements[slot] as Requirement;
+  }
+
+  options(slot: Slot): TaskOptions {
+    return this.#options[slot] as TaskOptions;
+  }
+
+  key(slot: Slot): ExecutionKey | null {
+    return this.#extras.get(slot)?.key ?? null;
+  }
+
+  limit(slot: Slot): Limit | null {
+    return this.#extras.get(slot)?.limit ?? null;
+  }
+
+  parent(slot: Slot): TaskNo | null {
+    return this.#extras.get(slot)?.parent ?? null;
+  }
+
+  error(slot: Slot): TaskError | null {
+    return this.#extras.get(slot)?.error ?? null;
+  }
+
+  setError(slot: Slot, error: TaskError | null): void {
+    if (error !== null || this.#extras.has(slot)) this.#own(slot).error = error;
+  }
+
+  /** Children that have not ended and that the task waits for when it is suspended. */
+  openChildren(slot: Slot): number {
+    return this.#extras.get(slot)?.openChildren ?? 0;
+  }
+
+  /** When this run of the task was created. */
+  since(slot: Slot): Instant {
+    return this.#extras.get(slot)?.since ?? this.job(slot).createdAt;
+  }
+
+  setSince(slot: Slot, since: Instant): void {
+    if (since !== this.since(slot)) this.#own(slot).since = since;
+  }
+
+  #own(slot: Slot): Extras {
+    let extras = this.#extras.get(slot);
+    if (extras === undefined) {
+      extras = { ...NO_EXTRAS };
+      this.#extras.set(slot, extras);
+    }
+    return extras;
+  }
+
+  suspended(slot: Slot): Suspension | null {
+    return SUSPENSIONS[this.#suspended.get(slot)] as Suspension | null;
+  }
+
+  setSuspended(slot: Slot, suspension: Suspension | null): void {
+    this.#suspended.set(slot, SUSPENSIONS.indexOf(suspension));
+  }
+
+  /** The reign in which the current fence was given; few terms, so a small number a task. */
+  term(slot: Slot): TermId | null {
+    return this.#termIds[this.#terms.get(slot)] as TermId | null;
+  }
+
+  setTerm(slot: Slot, term: TermId | null): void {
+    if (term === null) return this.#terms.set(slot, 0);
+    let number = this.#termNumbers.get(term);
+    if (number === undefined) {
+      number = this.#termIds.push(term) - 1;
+      this.#termNumbers.set(term, number);
+    }
+    this.#terms.set(slot, number);
+  }
+
+  line(slot: Slot): JobLine | null {
+    return this.#lines[slot] ?? null;
+  }
+
+  setLine(slot: Slot, line: JobLine | null): void {
+    this.#lines[slot] = line;
+  }
+}

@@ -1,0 +1,121 @@
+/** One step in progress: the state, the time, and where the effects go. */
+import type { MillraceError } from './errors.ts';
+import type { Effects } from './effects.ts';
+import type { Ask } from './event.ts';
+import type { Instant, NodeId } from './ids.ts';
+import { instant } from './ids.ts';
+import type { Job } from './job/job.ts';
+import { jobRow } from './job/job.ts';
+import type { LogKind } from './log/kinds.ts';
+import type { Node } from './node/node.ts';
+import { nodeRow } from './node/node.ts';
+import type { TaskRow } from './rows.ts';
+import type { SchedulerState } from './state.ts';
+import type { Slot } from './task/table.ts';
+
+export class Turn {
+  readonly state: SchedulerState;
+  readonly now: Instant;
+  readonly effects: Effects;
+  /** Tasks that ended in this turn and whose dependents have not been told yet. */
+  readonly ended: Slot[] = [];
+  /** Jobs whose last task ended: they leave the memory when the turn is settled. */
+  readonly over: Set<Job> = new Set();
+  readonly #jobReplies: { readonly ask: Ask; readonly job: Job; readonly changed: boolean }[] = [];
+
+  constructor(state: SchedulerState, now: Instant, effects: Effects) {
+    this.state = state;
+    this.now = now;
+    this.effects = effects;
+  }
+
+  /** Appends to the log; the sequence has no gaps because this is the only place it grows. */
+  log(kind: LogKind, about: LogSubject, detail?: Readonly<Record<string, unknown>>): void {
+    this.state.lastSeq += 1;
+    const { slot, job, nodeId } = about;
+    const { tasks } = this.state;
+    this.effects.event({
+      seq: this.state.lastSeq,
+      at: this.now,
+      kind,
+      jobNo: slot === undefined ? (job?.no ?? null) : tasks.job(slot).no,
+      taskNo: slot === undefined ? null : tasks.no(slot),
+      nodeId: nodeId ?? null,
+      run: slot === undefined ? (job?.run ?? null) : tasks.run.get(slot),
+      attempt: slot === undefined ? null : tasks.attempt.get(slot),
+      fence: slot === undefined ? null : tasks.fence.get(slot),
+      detail: detail === undefined ? null : JSON.stringify(detail),
+    });
+  }
+
+  /** Writes the task's whole row as it is now. */
+  writeTask(slot: Slot, finishedAt: Instant | null = null, nodeId: NodeId | null = null): void {
+    this.effects.task(taskRow(this.state, slot, finishedAt, nodeId));
+  }
+
+  writeJob(job: Job): void {
+    this.effects.job(jobRow(job));
+  }
+
+  writeNode(node: Node): void {
+    this.effects.node(node.id, nodeRow(node));
+  }
+
+  refuse(ask: Ask, error: MillraceError): void {
+    this.effects.reply(ask, { type: 'refused', error });
+  }
+
+  /** Answers with the job as it is when the turn is settled. */
+  replyJob(ask: Ask, job: Job, changed: boolean): void {
+    this.#jobReplies.push({ ask, job, changed });
+  }
+
+  sendJobReplies(): void {
+    for (const { ask, job, changed } of this.#jobReplies) {
+      const { id, state, run } = job;
+      this.effects.reply(ask, { type: 'job', jobId: id, state, run, changed });
+    }
+  }
+}
+
+interface LogSubject {
+  readonly slot?: Slot;
+  readonly job?: Job;
+  readonly nodeId?: NodeId;
+}
+
+export function taskRow(
+  state: SchedulerState,
+  slot: Slot,
+  finishedAt: Instant | null,
+  nodeId: NodeId | null,
+): TaskRow {
+  const { tasks } = state;
+  const lease = state.leases.get(slot);
+  const delayed = tasks.state(slot) === 'delayed';
+  return {
+    jobNo: tasks.job(slot).no,
+    taskNo: tasks.no(slot),
+    state: tasks.state(slot),
+    run: tasks.run.get(slot),
+    attempt: tasks.attempt.get(slot),
+    failures: tasks.failures.get(slot),
+    losses: tasks.losses.get(slot),
+    fence: tasks.fence.get(slot),
+    term: tasks.term(slot),
+    nodeId: lease?.node.id ?? nodeId,
+    sessionId: lease?.sessionId ?? null,
+    stopping: lease?.stopping ?? null,
+    suspended: tasks.suspended(slot),
+    notBefore: delayed ? instant(tasks.notBefore.get(slot)) : null,
+    progress: tasks.progress.get(slot),
+    error: tasks.error(slot),
+    queuedAt: orNull(tasks.queuedAt.get(slot)),
+    startedAt: orNull(tasks.startedAt.get(slot)),
+    finishedAt,
+  };
+}
+
+function orNull(at: number): Instant | null {
+  return at === 0 ? null : instant(at);
+}

@@ -1,0 +1,11 @@
+/**
+ * Small parts that every room may need and that know nothing of jobs or queries: a clock to inject, a deferred
+ * promise, a queue that refuses instead of growing, and one way to start and stop. Domain words do not live here,
+ * and neither do errors with codes: those belong to the core.
+ */
+
+export { BoundedQueue, type Offer } from './bounded-queue.ts';
+export { type Clock, systemClock } from './clock.ts';
+export { type Deferred, deferred } from './deferred.ts';
+export { KeyedLock } from './keyed-lock.ts';
+export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';

@@ -1,0 +1,50 @@
+/** What DuckDB says, in the words of the port. */
+import { isMillraceError, MillraceError } from '../../core/index.ts';
+import { badRow } from '../row-checks.ts';
+
+const textOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** A statement before COMMIT failed: the transaction is rolled back and nothing was changed. */
+export function refused(cause: unknown): MillraceError {
+  if (isMillraceError(cause)) return cause;
+  const text = textOf(cause);
+  // The appender says it without the name of the error.
+  if (/(Constraint|Conversion|Out of Range) Error|constraint failed/.test(text)) {
+    return badRow('a row', text.replace(/\.?\s*$/, ''), cause);
+  }
+  return unavailable(cause);
+}
+
+export function unavailable(cause: unknown): MillraceError {
+  if (isMillraceError(cause)) return cause;
+  return new MillraceError({
+    code: 'store_unavailable',
+    what: 'The DuckDB file could not be read or written.',
+    why: textOf(cause),
+    todo: 'Look for a full disk or missing rights, then start again.',
+    cause,
+  });
+}
+
+/** COMMIT itself failed: the log may or may not have reached the disk. */
+export function unknownOutcome(cause: unknown): MillraceError {
+  return new MillraceError({
+    code: 'outcome_unknown',
+    what: 'It is not known whether the last batch was stored.',
+    why: textOf(cause),
+    todo: 'Drop what is in memory and load it again.',
+    cause,
+  });
+}
+
+export function locked(path: string, cause?: unknown): MillraceError {
+  const holder = cause === undefined ? null : /PID (\d+)/.exec(textOf(cause));
+  const who = holder === null ? 'this process' : `the process ${holder[1]}`;
+  return new MillraceError({
+    code: 'store_locked',
+    what: `The store ${path} is already open in ${who}.`,
+    why: 'A DuckDB file belongs to one process at a time.',
+    todo: 'Stop that process, or use PostgreSQL (--database) to run several.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,12 @@
+drop table event;
+drop table inbox;
+drop table schedule;
+drop table node;
+drop table idempotency;
+drop table step;
+drop table result;
+drop table history;
+drop table task;
+drop table spec;
+drop table job;
+drop table shard;

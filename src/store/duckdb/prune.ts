@@ -1,0 +1,134 @@
+/**
+ * Old rows go. Deleted rows leave the file at the next checkpoint: groups of rows without a
+ * survivor are freed and sparse ones merged; freed blocks are used again, and the file gets shorter
+ * when they lie at its end.
+ */
+import type { Instant } from '../../core/index.ts';
+import type { Pruned, Retention, Term } from '../store.ts';
+import { many, one, type Session } from './session.ts';
+import type { Shard, Shards } from './shards.ts';
+import { inTransaction } from './transaction.ts';
+
+type HashAndNo = readonly [number, number];
+
+interface PruneChanges {
+  readonly pruned: Pruned;
+  readonly firstSeq: number;
+  /** Entries that the indexes lose once the transaction is committed. */
+  readonly jobs: readonly HashAndNo[];
+  readonly jobKeys: readonly HashAndNo[];
+  readonly keys: readonly HashAndNo[];
+}
+
+export async function prune(
+  session: Session,
+  shards: Shards,
+  { term, retention, now }: { term: Term; retention: Retention; now: Instant },
+): Promise<Pruned> {
+  const shard = shards.led(term);
+  const changes = await inTransaction(session, () => pruneShard(session, shard, retention, now));
+  for (const [hash, no] of changes.jobs) shards.jobs.remove(hash, no);
+  for (const [hash, no] of changes.jobKeys) shards.jobKeys.remove(hash, no);
+  for (const [hash, no] of changes.keys) shards.keys.remove(hash, no);
+  shards.set({ ...shards.get(shard.no), firstSeq: changes.firstSeq });
+  return changes.pruned;
+}
+
+async function pruneShard(
+  session: Session,
+  shard: Shard,
+  retention: Retention,
+  now: Instant,
+): Promise<PruneChanges> {
+  const jobs = await pruneJobs(session, shard.no, now - retention.jobsMs, retention.jobsMax);
+  const { removed, firstSeq } = await pruneEvents(session, shard, now - retention.eventsMs);
+  const keys = await pruneKeys(session, shard.no, now - retention.keysMs);
+  // The counters can no longer be told from rows that are gone.
+  await session.run(
+    `update shard set last_seq = $2::bigint, next_job_no = $3::bigint where shard = $1::integer`,
+    one('integer', shard.no),
+    one('bigint', shard.lastSeq),
+    one('bigint', shard.nextJobNo),
+  );
+  return {
+    pruned: { jobs: jobs.ids.length, events: removed, keys: keys.length, more: jobs.more },
+    firstSeq,
+    jobs: jobs.ids,
+    jobKeys: jobs.keys,
+    keys,
+  };
+}
+
+const CHILDREN = ['spec', 'task', 'history', 'result', 'step'];
+
+async function pruneJobs(
+  session: Session,
+  shard: number,
+  before: number,
+  max: number,
+): Promise<{ ids: HashAndNo[]; keys: HashAndNo[]; more: boolean }> {
+  const found = await session.rows(
+    `select no, id_hash, idempotency_key_hash from job
+      where shard = $1::integer and finished_at < $2::bigint order by no limit $3::bigint`,
+    one('integer', shard),
+    one('bigint', before),
+    one('bigint', max + 1),
+  );
+  const old = found.slice(0, max) as [number, number, number | null][];
+  const numbers = many(
+    'bigint',
+    old.map(([no]) => no),
+  );
+  for (const table of old.length === 0 ? [] : ['job', ...CHILDREN]) {
+    const column = table === 'job' ? 'no' : 'job_no';
+    await session.run(
+      `delete from ${table}
+        where shard = $1::integer and ${column} in (select unnest($2::bigint[]))`,
+      one('integer', shard),
+      numbers,
+    );
+  }
+  return {
+    ids: old.map(([no, hash]) => [hash, no]),
+    keys: old.flatMap(([no, , hash]) => (hash === null ? [] : [[hash, no] as const])),
+    more: found.length > max,
+  };
+}
+
+/** From the front only: what remains has no gaps, whatever order the times are in. */
+async function pruneEvents(
+  session: Session,
+  shard: Shard,
+  before: number,
+): Promise<{ removed: number; firstSeq: number }> {
+  const kept = await session.rows(
+    `select min(seq) from event where shard = $1::integer and happened_at >= $2::bigint`,
+    one('integer', shard.no),
+    one('bigint', before),
+  );
+  const firstSeq = (kept[0]?.[0] as number | null) ?? shard.lastSeq + 1;
+  if (firstSeq <= shard.firstSeq) return { removed: 0, firstSeq: shard.firstSeq };
+  const removed = await session.run(
+    `delete from event where shard = $1::integer and seq < $2::bigint`,
+    one('integer', shard.no),
+    one('bigint', firstSeq),
+  );
+  return { removed, firstSeq };
+}
+
+/** A live job may still wait for a key that it names, or copy its result. */
+async function pruneKeys(session: Session, shard: number, before: number): Promise<HashAndNo[]> {
+  const gone = await session.rows(
+    `delete from idempotency
+      where shard = $1::integer and state = 'completed' and updated_at < $2::bigint
+        and scope not in (
+          select s.executor || '/' || s.idempotency_key
+            from spec s join job j on j.shard = s.shard and j.no = s.job_no
+           where s.shard = $1::integer and j.finished_at is null and s.idempotency_key is not null
+        )
+      returning scope_hash, no`,
+    one('integer', shard),
+    one('bigint', before),
+  );
+  return gone as [number, number][];
+}

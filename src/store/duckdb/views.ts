@@ -1,0 +1,259 @@
+/** Payloads, and what people see. */
+import {
+  type JobId,
+  type JobNo,
+  type JobRow,
+  type StepRow,
+  type TaskId,
+  type TaskNo,
+  type TaskRef,
+  type TaskRow,
+} from '../../core/index.ts';
+import { type EventView, type JobFilter, type JobView, refKey, type TaskView } from '../store.ts';
+import { type Cell, rowOf } from './columns.ts';
+import { columnList, selectRows } from './rows.ts';
+import { many, one, type Parameter, type Session } from './session.ts';
+import { EVENT, HISTORY, JOB, SPEC, STEP, TASK } from './tables.ts';
+
+/** A job by its id, once the index has said which numbers it can have. */
+export async function jobById(
+  session: Session,
+  shard: number,
+  id: JobId,
+  numbers: readonly number[],
+): Promise<JobRow | null> {
+  if (numbers.length === 0) return null;
+  const [job] = await selectRows(
+    session,
+    JOB,
+    `where t.shard = $1::integer and t.id = $2 and t.no in (select unnest($3::bigint[]))`,
+    one('integer', shard),
+    one('varchar', id),
+    many('bigint', numbers),
+  );
+  return job ?? null;
+}
+
+export async function jobIdByKey(
+  session: Session,
+  shard: number,
+  key: string,
+  numbers: readonly number[],
+): Promise<JobId | null> {
+  if (numbers.length === 0) return null;
+  const rows = await session.rows(
+    `select id from job
+      where shard = $1::integer and idempotency_key = $2 and no in (select unnest($3::bigint[]))`,
+    one('integer', shard),
+    one('varchar', key),
+    many('bigint', numbers),
+  );
+  return (rows[0]?.[0] ?? null) as JobId | null;
+}
+
+const REFS = `(select unnest($2::bigint[]) as job_no, unnest($3::integer[]) as task_no) s`;
+const SAME_TASK = `t.shard = $1::integer and t.job_no = s.job_no and t.task_no = s.task_no`;
+
+const PAYLOADS = {
+  input: `select s.job_no, s.task_no, t.input from spec t, ${REFS}
+           where ${SAME_TASK} and t.input is not null`,
+  result: `select s.job_no, s.task_no, r.body from task t, result r, ${REFS}
+            where ${SAME_TASK} and r.shard = $1::integer and r.job_no = s.job_no
+              and r.task_no = s.task_no and r.run = t.run`,
+};
+
+export async function payloads(
+  session: Session,
+  what: keyof typeof PAYLOADS,
+  shard: number,
+  refs: readonly TaskRef[],
+): Promise<ReadonlyMap<string, string>> {
+  if (refs.length === 0) return new Map();
+  const rows = await session.rows(
+    PAYLOADS[what],
+    one('integer', shard),
+    many(
+      'bigint',
+      refs.map((ref) => ref.jobNo),
+    ),
+    many(
+      'integer',
+      refs.map((ref) => ref.taskNo),
+    ),
+  );
+  return new Map(
+    rows.map(([jobNo, taskNo, body]) => [refKey(jobNo as JobNo, taskNo as TaskNo), body as string]),
+  );
+}
+
+export async function taskRows(
+  session: Session,
+  shard: number,
+  refs: readonly TaskRef[],
+): Promise<ReadonlyMap<string, TaskRow>> {
+  if (refs.length === 0) return new Map();
+  const rows = await selectRows(
+    session,
+    TASK,
+    `, ${REFS} where ${SAME_TASK}`,
+    one('integer', shard),
+    many(
+      'bigint',
+      refs.map((ref) => ref.jobNo),
+    ),
+    many(
+      'integer',
+      refs.map((ref) => ref.taskNo),
+    ),
+  );
+  return new Map(rows.map((row) => [refKey(row.jobNo, row.taskNo), row]));
+}
+
+export async function stepsOf(
+  session: Session,
+  shard: number,
+  { jobNo, taskNo }: TaskRef,
+  run: number,
+): Promise<StepRow[]> {
+  return selectRows(
+    session,
+    STEP,
+    `where t.shard = $1::integer and t.job_no = $2::bigint and t.task_no = $3::integer
+       and t.run = $4::integer`,
+    one('integer', shard),
+    one('bigint', jobNo),
+    one('integer', taskNo),
+    one('integer', run),
+  );
+}
+
+/** Specs, tasks and results of a job, or of one task of it. */
+async function taskViews(
+  session: Session,
+  shard: number,
+  job: JobNo,
+  id: TaskId | null,
+): Promise<TaskView[]> {
+  const rows = await session.rows(
+    `select ${columnList(SPEC)}, ${columnList(TASK).replaceAll('t.', 'k.')}, r.body
+       from spec t
+       join task k on k.shard = t.shard and k.job_no = t.job_no and k.task_no = t.task_no
+       left join result r on r.shard = k.shard and r.job_no = k.job_no
+         and r.task_no = k.task_no and r.run = k.run
+      where t.shard = $1::integer and k.shard = $1::integer
+        and t.job_no = $2::bigint and k.job_no = $2::bigint ${id === null ? '' : 'and t.id = $3'}
+      order by t.task_no`,
+    one('integer', shard),
+    one('bigint', job),
+    ...(id === null ? [] : [one('varchar', id)]),
+  );
+  const width = SPEC.columns.length;
+  return rows.map((cells: Cell[]) => ({
+    spec: rowOf(SPEC, cells),
+    task: rowOf(TASK, cells.slice(width)),
+    result: cells.at(-1) as string | null,
+  }));
+}
+
+export async function taskView(
+  session: Session,
+  shard: number,
+  job: JobRow,
+  id: TaskId,
+): Promise<TaskView | null> {
+  const [view] = await taskViews(session, shard, job.no, id);
+  return view ?? null;
+}
+
+export async function jobView(session: Session, shard: number, job: JobRow): Promise<JobView> {
+  const tasks = await taskViews(session, shard, job.no, null);
+  const history = await selectRows(
+    session,
+    HISTORY,
+    `where t.shard = $1::integer and t.job_no = $2::bigint order by t.run, t.task_no`,
+    one('integer', shard),
+    one('bigint', job.no),
+  );
+  return { job, tasks, history };
+}
+
+export async function listJobs(
+  session: Session,
+  shard: number,
+  { state, name, before, limit }: JobFilter,
+): Promise<JobRow[]> {
+  const parameters: Parameter[] = [one('integer', shard), one('bigint', limit)];
+  const wanted = (sql: string, parameter: Parameter): string =>
+    `and ${sql.replace('?', `$${parameters.push(parameter)}`)}`;
+  const filters = [
+    state === undefined ? '' : wanted('t.state = ?', one('varchar', state)),
+    name === undefined ? '' : wanted('t.name = ?', one('varchar', name)),
+    before === undefined ? '' : wanted('t.no < ?::bigint', one('bigint', before)),
+  ];
+  return selectRows(
+    session,
+    JOB,
+    `where t.shard = $1::integer ${filters.join(' ')} order by t.no desc limit $2::bigint`,
+    ...parameters,
+  );
+}
+
+/** Names are added afterwards and only for these events: a join would read all specs. */
+export async function listEvents(
+  session: Session,
+  shard: number,
+  { after, limit, jobNo }: { after: number; limit: number; jobNo: JobNo | null },
+): Promise<EventView[]> {
+  const ofJob = jobNo === null ? '' : 'and t.job_no = $4::bigint';
+  const events = await selectRows(
+    session,
+    EVENT,
+    `where t.shard = $1::integer and t.seq > $2::bigint ${ofJob} order by t.seq limit $3::bigint`,
+    one('integer', shard),
+    one('bigint', after),
+    one('bigint', limit),
+    ...(jobNo === null ? [] : [one('bigint', jobNo)]),
+  );
+  const jobs = new Set(events.flatMap((event) => event.jobNo ?? []));
+  const refs = events.flatMap(({ jobNo: job, taskNo }) =>
+    job === null || taskNo === null ? [] : [{ jobNo: job, taskNo }],
+  );
+  const names = await namesOf(session, shard, [...jobs], refs);
+  return events.map((event) => ({
+    ...event,
+    jobId: (names.get(`${event.jobNo}`) ?? null) as JobId | null,
+    taskId: (names.get(`${event.jobNo}/${event.taskNo}`) ?? null) as TaskId | null,
+  }));
+}
+
+async function namesOf(
+  session: Session,
+  shard: number,
+  jobs: readonly JobNo[],
+  refs: readonly TaskRef[],
+): Promise<Map<string, string>> {
+  if (jobs.length === 0) return new Map();
+  const jobRows = await session.rows(
+    `select no, id from job where shard = $1::integer and no in (select unnest($2::bigint[]))`,
+    one('integer', shard),
+    many('bigint', jobs),
+  );
+  const names = new Map(jobRows.map(([no, id]) => [`${no as number}`, id as string]));
+  if (refs.length === 0) return names;
+  const taskRows = await session.rows(
+    `select distinct t.job_no, t.task_no, t.id from spec t, ${REFS} where ${SAME_TASK}`,
+    one('integer', shard),
+    many(
+      'bigint',
+      refs.map((ref) => ref.jobNo),
+    ),
+    many(
+      'integer',
+      refs.map((ref) => ref.taskNo),
+    ),
+  );
+  for (const [job, task, id] of taskRows) {
+    names.set(`${job as number}/${task as number}`, id as string);
+  }
+  return names;
+}

@@ -1,0 +1,294 @@
+/**
+ * The store of tests and of the simulator: plain maps, no I/O, and no time but the clock it is
+ * given, so that the same calls always give the same answers. Several leaders may share one; each
+ * call runs in one turn, which makes it a transaction. Rows are kept as they come, not copied.
+ */
+import type {
+  Batch,
+  Instant,
+  JobId,
+  JobNo,
+  JobRow,
+  KeyRow,
+  StepRow,
+  TaskId,
+  TaskRef,
+  TaskRow,
+} from '../../core/index.ts';
+import { deposed, notEmpty, pastRetention } from '../refusals.ts';
+import {
+  type Campaign,
+  type Candidacy,
+  type ClusterImage,
+  type Dumped,
+  type EventView,
+  type InboxRow,
+  type JobFilter,
+  type JobImage,
+  type JobPortion,
+  type JobView,
+  type LeaderInfo,
+  type Pruned,
+  refKey,
+  type Retention,
+  type Store,
+  type TaskView,
+  type Term,
+} from '../store.ts';
+import { applyBatch } from './apply.ts';
+import { busyJobs, imageOf, jobView, listEvents, listJobs, portion, taskView } from './images.ts';
+import { pruneShard } from './prune.ts';
+import {
+  emptyShard,
+  expired,
+  firstSeq,
+  type JobRecord,
+  type Reign,
+  type Shard,
+  type TaskRecord,
+  until,
+} from './shard.ts';
+import { dumpShard, Filling } from './transfer.ts';
+
+export interface MemoryOptions {
+  /** The database's clock. */
+  readonly now: () => Instant;
+}
+
+export function openMemoryStore(options: MemoryOptions): Store {
+  return new MemoryStore(options.now);
+}
+
+class MemoryStore implements Store {
+  readonly kind = 'memory';
+  /** The processes of a simulated cluster share this object. */
+  readonly clustered = true;
+  readonly #now: () => Instant;
+  #shards: Map<number, Shard> = new Map();
+
+  constructor(now: () => Instant) {
+    this.#now = now;
+  }
+
+  async campaign(candidacy: Candidacy): Promise<Campaign> {
+    const shard = this.#shard(candidacy.shard);
+    const now = this.#now();
+    const held = shard.reign;
+    if (held !== null && !held.released && !expired(held, now)) {
+      return { won: false, leader: infoOf(held), now };
+    }
+    const { nodeId, url, grpc, term, ttlMs } = candidacy;
+    const epoch = (held?.epoch ?? 0) + 1;
+    const expiresAt = until(now, ttlMs);
+    shard.reign = { nodeId, url, grpc, epoch, term, expiresAt, released: false };
+    return { won: true, term: { shard: shard.no, epoch, id: term }, now };
+  }
+
+  async renew(term: Term, ttlMs: number): Promise<Instant> {
+    return this.#extend(this.#led(term), ttlMs);
+  }
+
+  async resign(term: Term): Promise<void> {
+    const shard = this.#shards.get(term.shard);
+    const reign = shard?.reign;
+    if (shard === undefined || !reign || !isReignOf(reign, term)) return;
+    shard.reign = { ...reign, released: true };
+  }
+
+  async leader(shard: number): Promise<LeaderInfo | null> {
+    const reign = this.#shards.get(shard)?.reign;
+    return reign && !reign.released ? infoOf(reign) : null;
+  }
+
+  async commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant> {
+    const shard = this.#led(term);
+    applyBatch(shard, batch);
+    return this.#extend(shard, ttlMs);
+  }
+
+  async prune(term: Term, retention: Retention): Promise<Pruned> {
+    return pruneShard(this.#led(term), retention, this.#now());
+  }
+
+  async loadCluster(shard: number): Promise<ClusterImage> {
+    const { lastSeq, nextJobNo, nodes, schedules } = this.#read(shard);
+    const now = this.#now();
+    return {
+      now,
+      lastSeq,
+      nextJobNo,
+      nodes: [...nodes.values()],
+      schedules: [...schedules.values()],
+    };
+  }
+
+  async loadBusyJobs(shard: number): Promise<readonly JobImage[]> {
+    return busyJobs(this.#read(shard));
+  }
+
+  async loadJobs(shard: number, priority: number, from: JobNo, limit: number): Promise<JobPortion> {
+    return portion(this.#read(shard), priority, from, limit);
+  }
+
+  async loadJob(shard: number, id: JobId): Promise<JobImage | null> {
+    const job = this.#job(shard, id);
+    return job === undefined ? null : imageOf(this.#read(shard), job);
+  }
+
+  async inputs(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, string>> {
+    return this.#payloads(shard, refs, ({ spec }) => spec.input);
+  }
+
+  async results(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, string>> {
+    return this.#payloads(
+      shard,
+      refs,
+      ({ task, results }) => results?.get(task?.run ?? -1) ?? null,
+    );
+  }
+
+  async steps(shard: number, { jobNo, taskNo }: TaskRef, run: number): Promise<readonly StepRow[]> {
+    const record = this.#read(shard).jobs.get(jobNo)?.tasks.get(taskNo);
+    const named = record?.steps?.get(run) ?? new Map<string, string>();
+    return [...named].map(([name, body]) => ({ jobNo, taskNo, run, name, body }));
+  }
+
+  async keys(shard: number, scopes: readonly string[]): Promise<readonly KeyRow[]> {
+    const { keys } = this.#read(shard);
+    return [...new Set(scopes)].flatMap((scope) => keys.get(scope) ?? []);
+  }
+
+  async jobIdForKey(shard: number, idempotencyKey: string): Promise<JobId | null> {
+    const { jobs, jobNosByKey } = this.#read(shard);
+    const no = jobNosByKey.get(idempotencyKey);
+    return no === undefined ? null : (jobs.get(no)?.row.id ?? null);
+  }
+
+  async taskRows(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, TaskRow>> {
+    const rows = new Map<string, TaskRow>();
+    for (const { jobNo, taskNo } of refs) {
+      const row = this.#read(shard).jobs.get(jobNo)?.tasks.get(taskNo)?.task;
+      if (row) rows.set(refKey(jobNo, taskNo), row);
+    }
+    return rows;
+  }
+
+  async task(shard: number, id: JobId, taskId: TaskId): Promise<TaskView | null> {
+    const job = this.#job(shard, id);
+    const no = job?.taskNos.get(taskId);
+    const record = no === undefined ? undefined : job?.tasks.get(no);
+    return record === undefined ? null : taskView(record);
+  }
+
+  async jobRow(shard: number, id: JobId): Promise<JobRow | null> {
+    return this.#job(shard, id)?.row ?? null;
+  }
+
+  async job(shard: number, id: JobId): Promise<JobView | null> {
+    const job = this.#job(shard, id);
+    return job === undefined ? null : jobView(job);
+  }
+
+  async jobs(shard: number, filter: JobFilter): Promise<readonly JobRow[]> {
+    return listJobs(this.#read(shard), filter);
+  }
+
+  async events(
+    shardNo: number,
+    after: number,
+    limit: number,
+    jobId?: JobId,
+  ): Promise<readonly EventView[]> {
+    const shard = this.#read(shardNo);
+    const first = firstSeq(shard);
+    if (after + 1 < first) throw pastRetention(after, first);
+    if (jobId === undefined) return listEvents(shard, after + 1 - first, limit, undefined);
+    const no = shard.jobNos.get(jobId);
+    return no === undefined ? [] : listEvents(shard, after + 1 - first, limit, no);
+  }
+
+  async inbox(shard: number, limit: number): Promise<readonly InboxRow[]> {
+    const rows = [...this.#read(shard).inbox.values()];
+    return rows.toSorted((a, b) => a.no - b.no).slice(0, limit);
+  }
+
+  async *dump(): AsyncIterable<Dumped> {
+    const shards = [...this.#shards.values()].toSorted((a, b) => a.no - b.no);
+    // All at once: a dump shows one moment, also when the reader takes its time.
+    yield* shards.flatMap((shard) => [...dumpShard(shard)]);
+  }
+
+  async fill(rows: AsyncIterable<Dumped>): Promise<number> {
+    this.#refuseUnlessEmpty();
+    const filling = new Filling();
+    for await (const row of rows) filling.take(row);
+    filling.finish();
+    this.#refuseUnlessEmpty();
+    for (const [no, shard] of filling.shards) shard.reign = this.#shards.get(no)?.reign ?? null;
+    this.#shards = filling.shards;
+    return filling.rows;
+  }
+
+  /** The object is shared, so one client that leaves takes nothing away from the others. */
+  async close(): Promise<void> {}
+
+  #refuseUnlessEmpty(): void {
+    for (const shard of this.#shards.values()) {
+      const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, inbox } = shard;
+      const rows = jobs.size + keys.size + nodes.size + schedules.size + inbox.size;
+      if (lastSeq > 0 || nextJobNo > 1 || rows > 0) throw notEmpty();
+    }
+  }
+
+  #shard(no: number): Shard {
+    const shard = this.#shards.get(no) ?? emptyShard(no);
+    this.#shards.set(no, shard);
+    return shard;
+  }
+
+  /** For reading: a shard that nobody has campaigned for is empty, and stays unknown. */
+  #read(no: number): Shard {
+    return this.#shards.get(no) ?? emptyShard(no);
+  }
+
+  #led(term: Term): Shard {
+    const shard = this.#shards.get(term.shard);
+    if (!shard?.reign || !isReignOf(shard.reign, term)) throw deposed(term);
+    return shard;
+  }
+
+  #extend(shard: Shard, ttlMs: number): Instant {
+    const now = this.#now();
+    if (shard.reign !== null) shard.reign = { ...shard.reign, expiresAt: until(now, ttlMs) };
+    return now;
+  }
+
+  #job(shardNo: number, id: JobId): JobRecord | undefined {
+    const shard = this.#read(shardNo);
+    const no = shard.jobNos.get(id);
+    return no === undefined ? undefined : shard.jobs.get(no);
+  }
+
+  #payloads(
+    shard: number,
+    refs: readonly TaskRef[],
+    pick: (record: TaskRecord) => string | null,
+  ): ReadonlyMap<string, string> {
+    const { jobs } = this.#read(shard);
+    const found = new Map<string, string>();
+    for (const { jobNo, taskNo } of refs) {
+      const record = jobs.get(jobNo)?.tasks.get(taskNo);
+      const body = record === undefined ? null : pick(record);
+      if (body !== null) found.set(refKey(jobNo, taskNo), body);
+    }
+    return found;
+  }
+}
+
+function isReignOf(reign: Reign, term: Term): boolean {
+  return !reign.released && reign.epoch === term.epoch && reign.term === term.id;
+}
+
+function infoOf({ nodeId, url, grpc, epoch, term, expiresAt }: Reign): LeaderInfo {
+  return { nodeId, url, grpc, epoch, term, expiresAt };
+}

@@ -1,0 +1,50 @@
+/** Old rows go: finished jobs with all that hangs on them, events from the front, completed keys. */
+import type { Instant } from '../../core/index.ts';
+import type { Pruned, Retention } from '../store.ts';
+import type { JobRecord, Shard } from './shard.ts';
+
+export function pruneShard(shard: Shard, retention: Retention, now: Instant): Pruned {
+  const jobs = pruneJobs(shard, now - retention.jobsMs, retention.jobsMax);
+  const events = pruneEvents(shard, now - retention.eventsMs);
+  const keys = pruneKeys(shard, now - retention.keysMs);
+  return { jobs: jobs.removed, events, keys, more: jobs.left > 0 };
+}
+
+function pruneJobs(shard: Shard, before: number, max: number): { removed: number; left: number } {
+  const old = [...shard.jobs.values()].filter(
+    ({ row }) => row.finishedAt !== null && row.finishedAt < before,
+  );
+  const removed = old.slice(0, max);
+  for (const job of removed) removeJob(shard, job);
+  return { removed: removed.length, left: old.length - removed.length };
+}
+
+function removeJob(shard: Shard, { row }: JobRecord): void {
+  shard.jobs.delete(row.no);
+  shard.jobNos.delete(row.id);
+  if (row.idempotencyKey !== null) shard.jobNosByKey.delete(row.idempotencyKey);
+}
+
+/** From the front only: what remains has no gaps, whatever order the times are in. */
+function pruneEvents(shard: Shard, before: number): number {
+  const kept = shard.events.findIndex((event) => event.at >= before);
+  const count = kept === -1 ? shard.events.length : kept;
+  if (count > 0) shard.events = shard.events.slice(count);
+  return count;
+}
+
+/** A live job may still wait for a key that it names, or copy its result. */
+function pruneKeys(shard: Shard, before: number): number {
+  const named = new Set<string>();
+  for (const no of shard.live) {
+    for (const scope of shard.jobs.get(no)?.scopes ?? []) named.add(scope);
+  }
+  let removed = 0;
+  for (const key of shard.keys.values()) {
+    const old = key.state === 'completed' && key.updatedAt < before;
+    if (!old || named.has(key.scope)) continue;
+    shard.keys.delete(key.scope);
+    removed += 1;
+  }
+  return removed;
+}

@@ -1,0 +1,91 @@
+/** What one shard holds: plain maps, and the few indexes that keep a commit as cheap as its batch. */
+import {
+  type EventRow,
+  type Instant,
+  instant,
+  type JobId,
+  type JobNo,
+  type JobRow,
+  jobNo,
+  type KeyRow,
+  type NodeId,
+  type NodeRow,
+  type ScheduleId,
+  type ScheduleRow,
+  type TaskId,
+  type TaskNo,
+  type TaskRow,
+  type TaskSpecRow,
+  type TermId,
+} from '../../core/index.ts';
+import type { InboxRow } from '../store.ts';
+
+export interface Reign {
+  readonly nodeId: string;
+  readonly url: string | null;
+  readonly grpc: string | null;
+  readonly epoch: number;
+  readonly term: TermId;
+  readonly expiresAt: Instant;
+  readonly released: boolean;
+}
+
+export interface TaskRecord {
+  readonly spec: TaskSpecRow;
+  task: TaskRow | null;
+  /** Rows of earlier runs, oldest first. Most tasks have no history and no steps: null saves a map. */
+  history: TaskRow[] | null;
+  results: Map<number, string> | null;
+  steps: Map<number, Map<string, string>> | null;
+}
+
+export interface JobRecord {
+  row: JobRow;
+  readonly tasks: Map<TaskNo, TaskRecord>;
+  readonly taskNos: Map<TaskId, TaskNo>;
+  /** Scopes of the idempotency keys that its tasks name. */
+  scopes: Set<string> | null;
+}
+
+export interface Shard {
+  readonly no: number;
+  reign: Reign | null;
+  lastSeq: number;
+  nextJobNo: JobNo;
+  readonly jobs: Map<JobNo, JobRecord>;
+  readonly live: Set<JobNo>;
+  readonly jobNos: Map<JobId, JobNo>;
+  readonly jobNosByKey: Map<string, JobNo>;
+  readonly keys: Map<string, KeyRow>;
+  readonly nodes: Map<NodeId, NodeRow>;
+  readonly schedules: Map<ScheduleId, ScheduleRow>;
+  readonly inbox: Map<number, InboxRow>;
+  /** Contiguous: the event at index i has the number `events[0].seq + i`. */
+  events: EventRow[];
+}
+
+export function emptyShard(no: number): Shard {
+  return {
+    no,
+    reign: null,
+    lastSeq: 0,
+    nextJobNo: jobNo(1),
+    jobs: new Map(),
+    live: new Set(),
+    jobNos: new Map(),
+    jobNosByKey: new Map(),
+    keys: new Map(),
+    nodes: new Map(),
+    schedules: new Map(),
+    inbox: new Map(),
+    events: [],
+  };
+}
+
+/** The number of the oldest event that is still kept, or of the next one when none is. */
+export function firstSeq(shard: Shard): number {
+  return shard.events[0]?.seq ?? shard.lastSeq + 1;
+}
+
+export const expired = (reign: Reign, now: Instant): boolean => reign.expiresAt <= now;
+export const until = (now: Instant, ttlMs: number): Instant => instant(now + ttlMs);

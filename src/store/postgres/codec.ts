@@ -1,0 +1,221 @@
+/**
+ * How a row becomes columns and columns become a row again. A table's codec names each field once,
+ * with its column; statements take their column lists from it, and values travel as one array a
+ * column, in the text form that PostgreSQL reads: `{1,NULL,"a b"}`.
+ */
+import { invariant, type Instant, type TaskError } from '../../core/index.ts';
+import { badRow } from '../row-checks.ts';
+
+type Scalar = string | number | boolean | null;
+export type Values = Readonly<Record<string, unknown>>;
+
+type SqlType =
+  | 'smallint'
+  | 'integer'
+  | 'bigint'
+  | 'double precision'
+  | 'boolean'
+  | 'text'
+  | 'timestamptz';
+
+interface Column<T> {
+  readonly name: string;
+  readonly type: SqlType;
+  readonly of: (value: T) => Scalar;
+  /** What to make of an element that cannot travel in an array as it is. */
+  readonly cast?: string;
+  /** How to select it, when its own text form is not the one to parse. */
+  readonly read?: (column: string) => string;
+}
+
+export interface Field<T> {
+  readonly columns: readonly Column<T>[];
+  readonly decode: (values: Values) => T;
+}
+
+export function column<T extends Scalar>(name: string, type: SqlType): Field<T> {
+  return {
+    columns: [{ name, type, of: (value) => value }],
+    decode: (values) => values[name] as T,
+  };
+}
+
+/** A word out of a fixed list, stored as its place in it. */
+export function coded<T extends string>(name: string, words: readonly T[]): Field<T> {
+  const numbers = new Map<string, number>(words.map((word, at) => [word, at]));
+  return {
+    columns: [{ name, type: 'smallint', of: (word) => numbers.get(word) ?? -1 }],
+    decode: (values) => {
+      const word = words[values[name] as number];
+      invariant(word !== undefined, `no ${name} has the number ${String(values[name])}`);
+      return word;
+    },
+  };
+}
+
+export function time<T extends Instant | null>(name: string): Field<T> {
+  return {
+    columns: [{ name, type: 'timestamptz', of: (at) => (at === null ? null : timeText(at)) }],
+    decode: (values) => values[name] as T,
+  };
+}
+
+export function failure(): Field<TaskError | null> {
+  return {
+    columns: [
+      { name: 'error_code', type: 'text', of: (error) => error?.code ?? null },
+      { name: 'error_message', type: 'text', of: (error) => error?.message ?? null },
+    ],
+    decode: (values) =>
+      values['error_code'] === null
+        ? null
+        : { code: values['error_code'] as string, message: values['error_message'] as string },
+  };
+}
+
+/** An array inside an array of rows: its literal travels as text. */
+export function list<T extends string | number>(
+  name: string,
+  type: 'integer' | 'text',
+): Field<readonly T[]> {
+  return {
+    columns: [
+      {
+        name,
+        type: 'text',
+        of: (items) => literal(items),
+        cast: `${type}[]`,
+        read: (column) => `to_json(${column})::text`,
+      },
+    ],
+    decode: (values) => JSON.parse(values[name] as string) as T[],
+  };
+}
+
+/** Rows to parameters: an array literal a column, or a null a column when there are no rows. */
+export interface Encoder<Row> {
+  readonly names: readonly string[];
+  encode(rows: readonly Row[]): (string | null)[];
+}
+
+export class Codec<Row> implements Encoder<Row> {
+  /** `shard` is not among them: it stands before them in every table. */
+  readonly columns: readonly Column<Row>[];
+  readonly #decoders: readonly (readonly [string, (values: Values) => unknown])[];
+
+  constructor(fields: { readonly [K in keyof Row]-?: Field<Row[K]> }) {
+    const names = Object.keys(fields) as (keyof Row & string)[];
+    this.columns = names.flatMap((name) =>
+      fields[name].columns.map((part) => ({ ...part, of: (row: Row) => part.of(row[name]) })),
+    );
+    this.#decoders = names.map((name) => [name, fields[name].decode]);
+  }
+
+  get names(): readonly string[] {
+    return this.columns.map(({ name }) => name);
+  }
+
+  encode(rows: readonly Row[]): (string | null)[] {
+    return encodeColumns(this.columns, rows);
+  }
+
+  /** Encodes some of the columns, in the codec's own order. */
+  only(...wanted: readonly string[]): Encoder<Row> {
+    return encoderOf(this.columns.filter(({ name }) => wanted.includes(name)));
+  }
+
+  /** For a select list. */
+  read(alias: string): string {
+    return this.columns
+      .map(({ name, read }) => {
+        const column = `${alias}.${name}`;
+        return read === undefined ? column : `${read(column)} as ${name}`;
+      })
+      .join(', ');
+  }
+
+  decode(values: Values): Row {
+    const row: Record<string, unknown> = {};
+    for (const [name, decode] of this.#decoders) row[name] = decode(values);
+    return row as Row;
+  }
+}
+
+/** A list of bare values. */
+export function single<T extends string | number>(name: string, type: SqlType): Encoder<T> {
+  return encoderOf<T>([{ name, type, of: (value) => value }]);
+}
+
+function encoderOf<Row>(columns: readonly Column<Row>[]): Encoder<Row> {
+  const names = columns.map(({ name }) => name);
+  return { names, encode: (rows) => encodeColumns(columns, rows) };
+}
+
+function encodeColumns<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): (string | null)[] {
+  if (rows.length === 0) return columns.map(() => null);
+  return columns.map(({ name, type, of }) => {
+    // Side by side, a list that ends early goes on with nulls: one of nulls only need not be sent.
+    if (rows.every((row) => of(row) === null)) return '{}';
+    const text = literal(rows, of);
+    if (type === 'text') refuseTorn(text, name);
+    return text;
+  });
+}
+
+// Elements that hold nothing else need no quotes; most ids are of this kind.
+const PLAIN = /^(?!null$)[A-Za-z0-9_.:@+=/-]+$/i;
+
+function literal<T>(items: readonly T[], of?: (item: T) => Scalar): string {
+  let text = '{';
+  for (const item of items) {
+    if (text.length > 1) text += ',';
+    const value = of === undefined ? (item as Scalar) : of(item);
+    if (value === null) text += 'NULL';
+    else if (typeof value !== 'string') text += value;
+    else if (PLAIN.test(value)) text += value;
+    else text += `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
+  }
+  return `${text}}`;
+}
+
+/** UTF-8 has no half surrogate pairs: the driver would write U+FFFD in their place and say nothing. */
+function refuseTorn(text: string, column: string): void {
+  if ((text as string & { isWellFormed(): boolean }).isWellFormed()) return;
+  throw badRow(`a value of ${column}`, 'it contains half a surrogate pair');
+}
+
+/** Most times of a batch are the time of the batch, so the last one is remembered. */
+let last: { readonly at: Instant; readonly text: string } | null = null;
+
+const INSTANT_MAX = 8_640_000_000_000_000;
+
+/** Years beyond 9999 are `+010000` in JavaScript and `10000` in PostgreSQL. */
+function timeText(at: Instant): string {
+  if (last?.at === at) return last.text;
+  if (!Number.isInteger(at) || Math.abs(at) > INSTANT_MAX) {
+    throw badRow(`the time ${at}`, 'it is no whole number of milliseconds that a date can have');
+  }
+  const text = new Date(at).toISOString();
+  last = { at, text: text.startsWith('+') ? text.slice(1) : text };
+  return last.text;
+}
+
+const TIME = /^(\d+)(-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/;
+
+export function parseTime(text: string): number {
+  const [, year = '', day, hour] = TIME.exec(text) ?? [];
+  const sameInBoth = year.length === 4 ? year : `+${year.padStart(6, '0')}`;
+  const at = Date.parse(`${sameInBoth}${day}T${hour}Z`);
+  invariant(Number.isSafeInteger(at), `PostgreSQL gave the time ${text}`);
+  return at;
+}
+
+/** 64-bit numbers must fit a JavaScript number, or they are refused, not rounded. */
+export function parseBigint(text: string): number {
+  const value = Number(text);
+  invariant(Number.isSafeInteger(value), `PostgreSQL gave the number ${text}`);
+  return value;
+}

@@ -1,0 +1,101 @@
+/**
+ * The group commit: a batch becomes one statement, always the same one, so that it is parsed and
+ * planned once a connection. Migration 0002 has its functions and says why it is one statement.
+ */
+import type { Batch, Instant } from '../../core/index.ts';
+import { badRow } from '../row-checks.ts';
+import type { Term } from '../store.ts';
+import type { Encoder } from './codec.ts';
+import type { Parameters, Run } from './connection.ts';
+import { writeFailure } from './failure.ts';
+import type { Prepared } from './line.ts';
+import * as rows from './rows.ts';
+
+type ListName = Exclude<keyof Batch, 'lastSeq' | 'nextJobNo'>;
+
+interface Part {
+  /** A function of migration 0002. */
+  readonly call: string;
+  /** Its arguments after the shard, an array each. */
+  readonly columns: readonly string[];
+  readonly encode: (batch: Batch) => Parameters;
+}
+
+function part<K extends ListName>(call: string, list: K, encoder: Encoder<Batch[K][number]>): Part {
+  const encode = (batch: Batch): Parameters => encoder.encode(batch[list]);
+  return { call, columns: encoder.names, encode };
+}
+
+/** In the order of the port. */
+const PARTS: readonly Part[] = [
+  part('archive_tasks', 'archived', rows.refs),
+  part('insert_jobs', 'jobInserts', rows.jobs),
+  part('update_jobs', 'jobUpdates', rows.jobUpdates),
+  part('insert_specs', 'specInserts', rows.specs),
+  part('insert_tasks', 'taskInserts', rows.tasks),
+  part('update_tasks', 'taskUpdates', rows.tasks),
+  part('insert_results', 'results', rows.results),
+  part('put_keys', 'keyUpserts', rows.keys),
+  part('delete_keys', 'keyDeletes', rows.scopes),
+  part('copy_results', 'copiedResults', rows.copiedResults),
+  part('insert_steps', 'steps', rows.steps),
+  part('put_nodes', 'nodeUpserts', rows.nodes),
+  part('delete_nodes', 'nodeDeletes', rows.ids),
+  part('put_schedules', 'scheduleUpserts', rows.schedules),
+  part('delete_schedules', 'scheduleDeletes', rows.ids),
+  part('delete_inbox', 'inboxDeletes', rows.numbers),
+  part('insert_events', 'events', rows.events),
+];
+
+const FENCE_WIDTH = 7;
+
+export const commitStatement: Prepared & { readonly parts: readonly Part[] } = {
+  ...nest(),
+  parts: PARTS,
+};
+
+/** `select insert_events(... insert_jobs(fence($1, ...), $8, ...) ...)`. */
+function nest(): Prepared {
+  const placeholders = (from: number, count: number): string =>
+    Array.from({ length: count }, (_, at) => `$${from + at}`).join(', ');
+  let statement = `millrace.fence(${placeholders(1, FENCE_WIDTH)})`;
+  let used = FENCE_WIDTH;
+  for (const { call, columns } of PARTS) {
+    statement = `millrace.${call}(${statement}, ${placeholders(used + 1, columns.length)})`;
+    used += columns.length;
+  }
+  return { statement: `select ${statement}, now() as at`, parameters: used };
+}
+
+export async function commit(run: Run, term: Term, ttlMs: number, batch: Batch): Promise<Instant> {
+  checkNumbers(batch);
+  const { lastSeq, nextJobNo, events } = batch;
+  const fence = [term.shard, term.epoch, term.id, ttlMs, lastSeq, events.length, nextJobNo];
+  const parameters = [...fence, ...PARTS.flatMap(({ encode }) => encode(batch))];
+  const [row] = await run(commitStatement.statement, parameters).catch((cause: unknown) => {
+    throw writeFailure(cause, term);
+  });
+  return row?.['at'] as Instant;
+}
+
+/** What the batch itself shows; that the counters follow on those stored is for the fence to say. */
+function checkNumbers({
+  events,
+  lastSeq,
+  jobInserts,
+  nextJobNo,
+  specInserts,
+  taskInserts,
+}: Batch): void {
+  const before = lastSeq - events.length;
+  for (const [at, event] of events.entries()) {
+    if (event.seq === before + at + 1) continue;
+    throw badRow(`event ${event.seq}`, `the numbers up to ${lastSeq} have a gap`);
+  }
+  for (const { no } of jobInserts) {
+    if (no >= nextJobNo) throw badRow(`job ${no}`, `nextJobNo is ${nextJobNo}`);
+  }
+  if (specInserts.length !== taskInserts.length) {
+    throw badRow('the batch', 'specs and tasks do not come in pairs');
+  }
+}

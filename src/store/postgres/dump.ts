@@ -1,0 +1,73 @@
+/** Everything, shard by shard and table by table, as it was at one moment. */
+import type { JobNo } from '../../core/index.ts';
+import type { Dumped } from '../store.ts';
+import type { Codec, Values } from './codec.ts';
+import type { Run } from './connection.ts';
+import * as rows from './rows.ts';
+
+const ROWS_AT_ONCE = 1_000;
+
+type Name = Exclude<Dumped['table'], 'counters'>;
+type RowOf<T extends Name> = Extract<Dumped, { readonly table: T }>['row'];
+
+export interface Table<T extends Name = Name> {
+  readonly sqlName: string;
+  readonly codec: Codec<RowOf<T>>;
+  /** Where two dumps of the same rows agree. */
+  readonly order: string;
+}
+
+/** In the order of the port, which is also one in which rows can be put back. */
+export const TABLES: { readonly [T in Name]: Table<T> } = {
+  job: { sqlName: 'job', codec: rows.jobs, order: 'no' },
+  spec: { sqlName: 'task_spec', codec: rows.specs, order: 'job_no, task_no' },
+  task: { sqlName: 'task', codec: rows.tasks, order: 'job_no, task_no' },
+  history: { sqlName: 'task_history', codec: rows.tasks, order: 'job_no, task_no, run' },
+  result: { sqlName: 'task_result', codec: rows.results, order: 'job_no, task_no, run' },
+  step: { sqlName: 'task_step', codec: rows.steps, order: 'job_no, task_no, run, name' },
+  key: { sqlName: 'idempotency', codec: rows.keys, order: 'scope' },
+  node: { sqlName: 'node', codec: rows.nodes, order: 'id' },
+  schedule: { sqlName: 'schedule', codec: rows.schedules, order: 'id' },
+  inbox: { sqlName: 'inbox', codec: rows.inbox, order: 'no' },
+  event: { sqlName: 'event', codec: rows.events, order: 'seq' },
+};
+
+export async function* dumpAll(run: Run): AsyncIterable<Dumped> {
+  const shards = await run(
+    `select shard, last_seq, next_job_no, first_seq from millrace.leader
+     union select shard, 0, 1, 1 from millrace.inbox i
+       where not exists (select from millrace.leader l where l.shard = i.shard)
+     order by shard`,
+    [],
+  );
+  for (const row of shards) {
+    const shard = row['shard'] as number;
+    const nextJobNo = row['next_job_no'] as JobNo;
+    yield { table: 'counters', row: { shard, lastSeq: row['last_seq'] as number, nextJobNo } };
+    for (const name of Object.keys(TABLES) as Name[]) {
+      yield* dumpTable(run, name, shard, row['first_seq'] as number);
+    }
+  }
+}
+
+async function* dumpTable(
+  run: Run,
+  table: Name,
+  shard: number,
+  firstSeq: number,
+): AsyncIterable<Dumped> {
+  const { sqlName, codec, order } = TABLES[table] as Table & { codec: Codec<unknown> };
+  // Numbers, not parameters: a cursor is declared without them.
+  const kept = table === 'event' ? `and x.seq >= ${firstSeq}` : '';
+  await run(
+    `declare dumped no scroll cursor for select ${codec.read('x')}
+       from millrace.${sqlName} x where x.shard = ${shard} ${kept} order by ${order}`,
+    [],
+  );
+  for (;;) {
+    const found: readonly Values[] = await run(`fetch ${ROWS_AT_ONCE} from dumped`, []);
+    for (const values of found) yield { table, row: codec.decode(values) } as Dumped;
+    if (found.length < ROWS_AT_ONCE) break;
+  }
+  await run('close dumped', []);
+}

@@ -1,0 +1,124 @@
+/**
+ * The leader's line: one connection for leadership and commits. A statement on it is a transaction,
+ * so there is never one left open, neither by an error nor by a process that stops half-way.
+ *
+ * The driver would connect again by itself and send what it still had in hand. Here a connection
+ * that broke is given up for good, so that "not sent" and "perhaps sent" stay apart: what fails
+ * while connecting has changed nothing, what fails later may have.
+ */
+import type postgres from 'postgres';
+import { deferred, systemClock } from '../../kit/index.ts';
+import type { Values } from './codec.ts';
+import { connect, type ConnectionSettings, type Parameters, runOn } from './connection.ts';
+import { breaksConnection, unavailable } from './failure.ts';
+
+/** A statement that is made ready when the line opens, and how many parameters it takes. */
+export interface Prepared {
+  readonly statement: string;
+  readonly parameters: number;
+}
+
+interface Connection {
+  readonly sql: postgres.Sql;
+  readonly ready: Promise<void>;
+}
+
+export class Line {
+  readonly #settings: ConnectionSettings;
+  readonly #prepared: readonly Prepared[];
+  #connection: Connection | null = null;
+  #closed = false;
+
+  constructor(settings: ConnectionSettings, prepared: readonly Prepared[]) {
+    this.#settings = settings;
+    this.#prepared = prepared;
+  }
+
+  /** Fails with `store_unavailable` when nothing was sent, otherwise with the cause as it is. */
+  async run(statement: string, parameters: Parameters): Promise<readonly Values[]> {
+    if (this.#closed) throw unavailable(new Error('the store was closed'));
+    const connection = (this.#connection ??= this.#connect());
+    try {
+      await connection.ready;
+    } catch (cause) {
+      this.#giveUp(connection);
+      throw unavailable(cause);
+    }
+    try {
+      return await this.#inTime(runOn(connection.sql)(statement, parameters));
+    } catch (cause) {
+      if (breaksConnection(cause)) this.#giveUp(connection);
+      throw cause;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const connection = this.#connection;
+    this.#connection = null;
+    await connection?.sql.end({ timeout: 1 });
+  }
+
+  #connect(): Connection {
+    const sql = connect(this.#settings, session(this.#settings.ttlMs), {
+      max: 1,
+      onclose: () => this.#giveUp(connection),
+    });
+    const connection = { sql, ready: prepare(sql, this.#prepared) };
+    return connection;
+  }
+
+  #giveUp(connection: Connection): void {
+    if (this.#connection === connection) this.#connection = null;
+    void connection.sql.end({ timeout: 0 });
+  }
+
+  /**
+   * The server gives up first, by its own timeouts. When not even that is heard, the network is gone.
+   * After a pause of this process the answer may lie unread: it gets one turn to be read.
+   */
+  async #inTime<T>(answer: Promise<T>): Promise<T> {
+    const silence = deferred<never>();
+    const limitMs = this.#settings.ttlMs / 2;
+    const cancel = systemClock.after(limitMs, () => {
+      setImmediate(() => silence.reject(new Error(`no answer within ${limitMs} ms`)));
+    });
+    try {
+      return await Promise.race([answer, silence.promise]);
+    } finally {
+      cancel();
+    }
+  }
+}
+
+async function prepare(sql: postgres.Sql, prepared: readonly Prepared[]): Promise<void> {
+  // A server or role that does not wait for the disk would break what a commit promises.
+  await sql.unsafe(
+    `select set_config('synchronous_commit', 'on', false)
+     where current_setting('synchronous_commit') = 'off'`,
+  );
+  for (const { statement, parameters } of prepared) {
+    const nulls = Array.from({ length: parameters }, () => null);
+    await sql.unsafe(statement, nulls, { prepare: true }).describe();
+  }
+}
+
+/** Everything here ends below half of the TTL, so that a leader that hangs cannot outlive its reign. */
+function session(ttlMs: number): Readonly<Record<string, string>> {
+  const limitMs = String(Math.max(1, Math.floor(ttlMs * 0.4)));
+  return {
+    statement_timeout: limitMs,
+    idle_in_transaction_session_timeout: limitMs,
+    tcp_user_timeout: limitMs,
+    tcp_keepalives_idle: String(Math.max(1, Math.floor(ttlMs / 5_000))),
+    tcp_keepalives_interval: '1',
+    tcp_keepalives_count: '2',
+    // Rows are found by key, always: a plan made while a table was small must not scan it ever after.
+    plan_cache_mode: 'force_generic_plan',
+    enable_seqscan: 'off',
+    enable_bitmapscan: 'off',
+    enable_material: 'off',
+    enable_hashjoin: 'off',
+    enable_mergejoin: 'off',
+  };
+}

@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import postgres from 'postgres';
+import { expect, onTestFinished, test } from 'vitest';
+import { millraceDatabase } from '../../../test/fixture/millrace-database.ts';
+import { freshDatabase } from '../../../test/fixture/postgres.ts';
+import { TestLeader } from '../../testing/conformance/leader.ts';
+import { aJob, aSpec, aTask } from '../../testing/conformance/rows.ts';
+import { migratePostgres, openPostgresStore } from './open.ts';
+
+async function emptyDatabase(): Promise<string> {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  return database.url;
+}
+
+function connect(url: string): postgres.Sql {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  onTestFinished(() => sql.end());
+  return sql;
+}
+
+/** Everything that a migration may leave in a database. */
+async function contentOf(url: string): Promise<string[]> {
+  const rows = await connect(url)`
+    select 'table ' || c.oid::regclass as name from pg_class c where relnamespace::regnamespace::text = 'millrace'
+    union select 'function ' || oid::regprocedure from pg_proc where pronamespace::regnamespace::text = 'millrace'
+    union select 'schema ' || nspname from pg_namespace where nspname = 'millrace'`;
+  return rows.map((row) => row['name'] as string).toSorted();
+}
+
+const up = (url: string, to?: number) => migratePostgres({ url }, (all) => all.up(to));
+const down = (url: string, to?: number) => migratePostgres({ url }, (all) => all.down(to));
+const status = (url: string) => migratePostgres({ url }, (all) => all.status());
+
+test('ten processes that start at once on an empty database migrate it once', async () => {
+  const url = await emptyDatabase();
+  const open = new URL('open.ts', import.meta.url).href;
+  const script = `
+    import { openPostgresStore } from ${JSON.stringify(open)};
+    const store = await openPostgresStore({ url: ${JSON.stringify(url)}, migrate: true });
+    console.log((await store.loadCluster(0)).nextJobNo);
+    await store.close();`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
+  const runs = Array.from({ length: 10 }, () => promisify(execFile)(process.execPath, args));
+  const answers = await Promise.all(runs);
+  expect(answers.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 10 }, () => '1\n'));
+  const { latest } = await status(url);
+  const ledger = await connect(url)`select version from millrace.migration order by version`;
+  expect(ledger.map((row) => row['version'] as number)).toEqual(
+    Array.from({ length: latest }, (_, at) => at + 1),
+  );
+}, 60_000);
+
+test('up and down, step by step, leave nothing behind in an empty database', async () => {
+  const url = await emptyDatabase();
+  expect(await status(url)).toMatchObject({ current: 0 });
+  const { latest } = await up(url);
+  const full = await contentOf(url);
+  for (let version = latest - 1; version >= 0; version -= 1) {
+    expect(await down(url)).toMatchObject({ current: version });
+  }
+  expect(await contentOf(url)).toEqual([]);
+  expect(await down(url)).toMatchObject({ current: 0 });
+  for (let version = 1; version <= latest; version += 1) {
+    expect(await up(url, version)).toMatchObject({ current: version });
+  }
+  expect(await contentOf(url)).toEqual(full);
+});
+
+test('a filled database goes down to nothing and up again', async () => {
+  const url = await emptyDatabase();
+  const store = await openPostgresStore({ url, migrate: true });
+  const leader = await TestLeader.of(store, 0);
+  await leader.submit(aJob(1), [aSpec(1, 0)], [aTask(1, 0)]);
+  await leader.commit({ events: [{}, {}] });
+  await store.resign(leader.term);
+  await store.close();
+  await down(url, 0);
+  expect(await contentOf(url)).toEqual([]);
+  const again = await openPostgresStore({ url, migrate: true });
+  onTestFinished(() => again.close());
+  expect(await again.jobs(0, { limit: 9 })).toEqual([]);
+});
+
+test('a migration leaves the rows of an older version where they are', async () => {
+  const url = await emptyDatabase();
+  await up(url, 1);
+  await connect(url)`insert into millrace.inbox (shard, job_id, document) values (0, 'j', '{}')`;
+  await up(url);
+  const store = await openPostgresStore({ url });
+  onTestFinished(() => store.close());
+  expect(await store.inbox(0, 9)).toEqual([{ no: 1, jobId: 'j', document: '{}' }]);
+});
+
+test('a script that fails leaves the version before it, whole', async () => {
+  const url = await emptyDatabase();
+  await up(url, 1);
+  const before = await contentOf(url);
+  await connect(url)`create function millrace.delete_inbox(smallint, bigint[]) returns smallint
+    language sql as 'select 1::smallint'`;
+  await expect(up(url)).rejects.toMatchObject({ code: 'store_version' });
+  expect(await status(url)).toMatchObject({ current: 1 });
+  await connect(url)`drop function millrace.delete_inbox(smallint, bigint[])`;
+  expect(await contentOf(url)).toEqual(before);
+  await up(url);
+});
+
+test('an older database is refused, with the command that helps', async () => {
+  const url = await emptyDatabase();
+  const refusal = {
+    code: 'store_version',
+    message: expect.stringContaining('millrace migrate up') as string,
+  };
+  await expect(openPostgresStore({ url })).rejects.toMatchObject(refusal);
+  await up(url, 1);
+  await expect(openPostgresStore({ url })).rejects.toMatchObject(refusal);
+});
+
+test('a database of a newer build is refused, also for migrating', async () => {
+  const database = await millraceDatabase();
+  onTestFinished(() => database.drop());
+  const { url } = database;
+  await connect(
+    url,
+  )`insert into millrace.migration (version, name) values (9000, '9000-from-the-future')`;
+  const refusal = { code: 'store_version', message: expect.stringContaining('newer') as string };
+  await expect(openPostgresStore({ url })).rejects.toMatchObject(refusal);
+  await expect(openPostgresStore({ url, migrate: true })).rejects.toMatchObject(refusal);
+  await expect(down(url)).rejects.toMatchObject(refusal);
+});
+
+test('nobody migrates under a leader that is at work', async () => {
+  const database = await millraceDatabase();
+  onTestFinished(() => database.drop());
+  const { url } = database;
+  const store = await openPostgresStore({ url });
+  onTestFinished(() => store.close());
+  const leader = await TestLeader.of(store, 0);
+  await expect(down(url)).rejects.toMatchObject({ code: 'conflict' });
+  await store.resign(leader.term);
+  await down(url);
+});
+
+test('a version that does not exist is no target', async () => {
+  const url = await emptyDatabase();
+  await expect(up(url, 99)).rejects.toMatchObject({ code: 'bad_input' });
+});

@@ -1,0 +1,107 @@
+/** The PostgreSQL store: for clusters, and for a single node that has a server anyway. */
+import type { Store } from '../store.ts';
+import { type MigrationStatus, type Migrations, requireCurrent } from '../migrations.ts';
+import { commit, commitStatement } from './commit.ts';
+import type { ConnectionSettings } from './connection.ts';
+import { dumpAll } from './dump.ts';
+import { fillEmpty } from './fill.ts';
+import { listenToInbox } from './inbox.ts';
+import { campaign, leaderOf, renew, resign } from './leadership.ts';
+import { withMigrations } from './ledger.ts';
+import { Line } from './line.ts';
+import { loadBusyJobs, loadCluster, loadJob, loadJobs } from './load.ts';
+import { eventsAfter } from './log.ts';
+import { ReadPool } from './pool.ts';
+import { prune } from './prune.ts';
+import {
+  inboxOf,
+  inputsOf,
+  jobIdForKey,
+  jobRowOf,
+  jobView,
+  keysOf,
+  listJobs,
+  resultsOf,
+  stepsOf,
+  taskRowsOf,
+  taskView,
+} from './views.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** Bring the database to this build's version first. Otherwise it must be there already. */
+  readonly migrate?: boolean;
+  /** The leader's TTL; timeouts on the leader's connection follow from it. */
+  readonly ttlHintMs?: number;
+  /** How the connections show in `pg_stat_activity`. */
+  readonly applicationName?: string;
+}
+
+export interface PostgresStore extends Store {
+  readonly kind: 'postgres';
+  /** Calls `fn` after a user's transaction with `millrace.submit` committed, and after a gap in
+   * which that may have been missed. Answers how to stop. */
+  onInbox(fn: () => void): Promise<() => Promise<void>>;
+}
+
+const TTL_MS = 10_000;
+
+export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
+  const settings = settingsOf(options);
+  await withMigrations(settings, async (migrations) => {
+    requireCurrent(await (options.migrate === true ? migrations.up() : migrations.status()));
+  });
+  return storeOn(settings);
+}
+
+/** For `millrace migrate`: opens, does one thing, closes. */
+export function migratePostgres(
+  options: Pick<PostgresOptions, 'url'>,
+  use: (migrations: Migrations) => Promise<MigrationStatus>,
+): Promise<MigrationStatus> {
+  return withMigrations(settingsOf(options), use);
+}
+
+function settingsOf(options: PostgresOptions): ConnectionSettings {
+  const { url, applicationName = 'millrace', ttlHintMs: ttlMs = TTL_MS } = options;
+  return { url, applicationName, ttlMs };
+}
+
+function storeOn(settings: ConnectionSettings): PostgresStore {
+  const pool = new ReadPool(settings);
+  const line = new Line(settings, [commitStatement]);
+  const read = pool.run;
+  const write = line.run.bind(line);
+  return {
+    kind: 'postgres',
+    clustered: true,
+    campaign: (candidacy) => campaign(write, candidacy),
+    renew: (term, ttlMs) => renew(write, term, ttlMs),
+    resign: (term) => resign(write, term),
+    leader: (shard) => leaderOf(read, shard),
+    commit: (term, ttlMs, batch) => commit(write, term, ttlMs, batch),
+    prune: (term, retention) => prune(read, write, term, retention),
+    loadCluster: (shard) => loadCluster(pool, shard),
+    loadBusyJobs: (shard) => loadBusyJobs(pool, shard),
+    loadJobs: (shard, priority, from, limit) => loadJobs(pool, shard, priority, from, limit),
+    loadJob: (shard, id) => loadJob(pool, shard, id),
+    inputs: (shard, refs) => inputsOf(read, shard, refs),
+    results: (shard, refs) => resultsOf(read, shard, refs),
+    steps: (shard, ref, run) => stepsOf(read, shard, ref, run),
+    keys: (shard, scopes) => keysOf(read, shard, scopes),
+    jobIdForKey: (shard, key) => jobIdForKey(read, shard, key),
+    taskRows: (shard, refs) => taskRowsOf(read, shard, refs),
+    task: (shard, id, taskId) => taskView(pool, shard, id, taskId),
+    jobRow: (shard, id) => jobRowOf(read, shard, id),
+    job: (shard, id) => jobView(pool, shard, id),
+    jobs: (shard, filter) => listJobs(read, shard, filter),
+    events: (shard, after, limit, jobId) => eventsAfter(read, shard, after, limit, jobId),
+    inbox: (shard, limit) => inboxOf(read, shard, limit),
+    dump: () => pool.stream(dumpAll),
+    fill: (rows) => fillEmpty(settings, rows),
+    onInbox: (fn) => listenToInbox(settings, fn),
+    close: async () => {
+      await Promise.all([pool.close(), line.close()]);
+    },
+  };
+}

@@ -1,0 +1,166 @@
+/** The columns of every table, written once. The order is that of the functions in migration 0002. */
+import {
+  type CopiedResultRow,
+  type EventRow,
+  JOB_STATES,
+  type JobRow,
+  type KeyRow,
+  LOG_KINDS,
+  type NodeRow,
+  type ResultRow,
+  type ScheduleRow,
+  type StepRow,
+  TASK_STATES,
+  type TaskRef,
+  type TaskRow,
+  type TaskSpecRow,
+} from '../../core/index.ts';
+import type { InboxRow } from '../store.ts';
+import { Codec, coded, column, type Encoder, failure, list, single, time } from './codec.ts';
+
+export const jobs: Codec<JobRow> = new Codec<JobRow>({
+  no: column('no', 'bigint'),
+  id: column('id', 'text'),
+  name: column('name', 'text'),
+  priority: column('priority', 'smallint'),
+  idempotencyKey: column('idempotency_key', 'text'),
+  maxParallel: column('max_parallel', 'integer'),
+  onFailure: column('on_failure', 'text'),
+  totalMs: column('total_ms', 'bigint'),
+  scheduleId: column('schedule_id', 'text'),
+  createdAt: time('created_at'),
+  state: coded('state', JOB_STATES),
+  run: column('run', 'integer'),
+  taskCount: column('task_count', 'integer'),
+  stopping: column('stopping', 'text'),
+  error: failure(),
+  startedAt: time('started_at'),
+  finishedAt: time('finished_at'),
+});
+
+/** What an update of a job may change, with the number that finds it. */
+export const jobUpdates: Encoder<JobRow> = jobs.only(
+  'no',
+  'state',
+  'run',
+  'task_count',
+  'stopping',
+  'error_code',
+  'error_message',
+  'started_at',
+  'finished_at',
+);
+
+const ref = {
+  jobNo: column<TaskRef['jobNo']>('job_no', 'bigint'),
+  taskNo: column<TaskRef['taskNo']>('task_no', 'integer'),
+};
+
+export const refs: Codec<TaskRef> = new Codec<TaskRef>(ref);
+
+export const specs: Codec<TaskSpecRow> = new Codec<TaskSpecRow>({
+  ...ref,
+  id: column('id', 'text'),
+  executor: column('executor', 'text'),
+  priority: column('priority', 'smallint'),
+  parentNo: column('parent_no', 'integer'),
+  dependsOn: list('depends_on', 'integer'),
+  idempotencyKey: column('idempotency_key', 'text'),
+  options: column('options', 'text'),
+  input: column('input', 'text'),
+});
+
+export const tasks: Codec<TaskRow> = new Codec<TaskRow>({
+  ...ref,
+  state: coded('state', TASK_STATES),
+  run: column('run', 'integer'),
+  attempt: column('attempt', 'integer'),
+  failures: column('failures', 'integer'),
+  losses: column('losses', 'integer'),
+  fence: column('fence', 'bigint'),
+  term: column('term', 'text'),
+  nodeId: column('node_id', 'text'),
+  sessionId: column('session_id', 'text'),
+  stopping: column('stopping', 'text'),
+  suspended: column('suspended', 'text'),
+  notBefore: time('not_before'),
+  progress: column('progress', 'double precision'),
+  error: failure(),
+  queuedAt: time('queued_at'),
+  startedAt: time('started_at'),
+  finishedAt: time('finished_at'),
+});
+
+export const results: Codec<ResultRow> = new Codec<ResultRow>({
+  ...ref,
+  run: column('run', 'integer'),
+  body: column('body', 'text'),
+});
+
+export const copiedResults: Codec<CopiedResultRow> = new Codec<CopiedResultRow>({
+  ...ref,
+  run: column('run', 'integer'),
+  scope: column('scope', 'text'),
+});
+
+export const steps: Codec<StepRow> = new Codec<StepRow>({
+  ...ref,
+  run: column('run', 'integer'),
+  name: column('name', 'text'),
+  body: column('body', 'text'),
+});
+
+export const keys: Codec<KeyRow> = new Codec<KeyRow>({
+  scope: column('scope', 'text'),
+  state: column('state', 'text'),
+  ...ref,
+  result: column('result', 'text'),
+  updatedAt: time('updated_at'),
+});
+
+export const nodes: Codec<NodeRow> = new Codec<NodeRow>({
+  id: column('id', 'text'),
+  sessionId: column('session_id', 'text'),
+  status: column('status', 'text'),
+  draining: column('draining', 'boolean'),
+  slots: column('slots', 'integer'),
+  executors: list('executors', 'text'),
+  capabilities: column('capabilities', 'text'),
+  address: column('address', 'text'),
+  version: column('version', 'text'),
+  quarantinedUntil: time('quarantined_until'),
+  registeredAt: time('registered_at'),
+  seenAt: time('seen_at'),
+});
+
+export const schedules: Codec<ScheduleRow> = new Codec<ScheduleRow>({
+  id: column('id', 'text'),
+  spec: column('spec', 'text'),
+  paused: column('paused', 'boolean'),
+  nextAt: time('next_at'),
+  lastAt: time('last_at'),
+  lastJobId: column('last_job_id', 'text'),
+});
+
+export const inbox: Codec<InboxRow> = new Codec<InboxRow>({
+  no: column('no', 'bigint'),
+  jobId: column('job_id', 'text'),
+  document: column('document', 'text'),
+});
+
+export const events: Codec<EventRow> = new Codec<EventRow>({
+  seq: column('seq', 'bigint'),
+  at: time('at'),
+  kind: coded('kind', LOG_KINDS),
+  jobNo: column('job_no', 'bigint'),
+  taskNo: column('task_no', 'integer'),
+  nodeId: column('node_id', 'text'),
+  run: column('run', 'integer'),
+  attempt: column('attempt', 'integer'),
+  fence: column('fence', 'bigint'),
+  detail: column('detail', 'text'),
+});
+
+export const ids: Encoder<string> = single('id', 'text');
+export const scopes: Encoder<string> = single('scope', 'text');
+export const numbers: Encoder<number> = single('no', 'bigint');

@@ -1,0 +1,38 @@
+/** What every adapter says in the same words. */
+import { MillraceError } from '../core/index.ts';
+import type { Store, Term } from './store.ts';
+
+export function deposed(term: Term): MillraceError {
+  return new MillraceError({
+    code: 'deposed',
+    what: `Term ${term.id} (epoch ${term.epoch}) no longer leads shard ${term.shard}.`,
+    why: 'Another node took over, or the term was given back. Nothing was changed.',
+    todo: 'Drop what is in memory and campaign again.',
+  });
+}
+
+export function pastRetention(after: number, first: number): MillraceError {
+  return new MillraceError({
+    code: 'not_found',
+    what: `Events after ${after} are no longer kept; the oldest one is ${first}.`,
+    todo: `Read the state anew, then follow the events from ${first - 1}.`,
+  });
+}
+
+export function notEmpty(): MillraceError {
+  return new MillraceError({
+    code: 'conflict',
+    what: 'The store is not empty, so nothing was imported.',
+    todo: 'Import into a new store.',
+  });
+}
+
+/** Cluster settings ask for a store that several processes may share. */
+export function assertClusterable(store: Pick<Store, 'kind' | 'clustered'>): void {
+  if (store.clustered) return;
+  throw new MillraceError({
+    code: 'bad_setting',
+    what: `A cluster cannot run on a ${store.kind} store: one process owns its file.`,
+    todo: 'Give a PostgreSQL URL with --database, or run a single node.',
+  });
+}

@@ -1,0 +1,260 @@
+/**
+ * What a stored row may look like, for the adapters that have no server to say it for them. The
+ * same rules stand as CHECK constraints in the SQL schemas; here they also cover what a driver
+ * would change in silence, such as a lone surrogate or a fraction in a whole-number column.
+ */
+import {
+  type Batch,
+  type EventRow,
+  isFinished,
+  isTerminal,
+  JOB_STATES,
+  type JobRow,
+  type KeyRow,
+  LOG_KINDS,
+  MillraceError,
+  type NodeRow,
+  type ScheduleRow,
+  TASK_STATES,
+  type TaskError,
+  type TaskRow,
+  type TaskSpecRow,
+} from '../core/index.ts';
+import type { InboxRow } from './store.ts';
+
+/** Nothing was changed; `row` names the offender, so that the caller can refuse just that one. */
+export function badRow(row: string, why: string, cause?: unknown): MillraceError {
+  return new MillraceError({
+    code: 'bad_row',
+    what: `The store refused ${row}: ${why}.`,
+    todo: 'Nothing of the batch was stored.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+// With the `u` flag a surrogate matches only when it stands alone. No database can keep these.
+const UNSTORABLE = /[\0\p{Surrogate}]/u;
+
+type Nullable<T> = T | null;
+
+function text(row: string, column: string, value: Nullable<string>): void {
+  if (value !== null && UNSTORABLE.test(value)) {
+    throw badRow(row, `${column} contains NUL or half a surrogate pair`);
+  }
+}
+
+function whole(row: string, column: string, value: Nullable<number>, least = 0): void {
+  if (value !== null && !(Number.isSafeInteger(value) && value >= least)) {
+    throw badRow(row, `${column} is ${value}, not a whole number from ${least}`);
+  }
+}
+
+/** Columns of four bytes in the databases. */
+const SMALL_MAX = 2 ** 31 - 1;
+
+function small(row: string, column: string, value: Nullable<number>, least = 0): void {
+  whole(row, column, value, least);
+  if (value !== null && value > SMALL_MAX) throw badRow(row, `${column} ${value} is too large`);
+}
+
+function time(row: string, column: string, value: Nullable<number>): void {
+  whole(row, column, value, Number.MIN_SAFE_INTEGER);
+}
+
+function oneOf(row: string, column: string, value: unknown, allowed: readonly unknown[]): void {
+  if (!allowed.includes(value)) throw badRow(row, `${column} is ${String(value)}`);
+}
+
+function error(row: string, value: Nullable<TaskError>): void {
+  if (value === null) return;
+  text(row, 'error.code', value.code);
+  text(row, 'error.message', value.message);
+}
+
+function rule(row: string, holds: boolean, why: string): void {
+  if (!holds) throw badRow(row, why);
+}
+
+const PRIORITY = [0, 1, 2, 3];
+const ON_FAILURE = ['finish', 'cancel'];
+const JOB_STOPPING = ['cancel', 'timeout', 'failure', null];
+const TASK_STOPPING = ['cancel', 'timeout', null];
+const SUSPENDED = ['time', 'children', 'signal', null];
+const KEY_STATES = ['pending', 'completed'];
+const NODE_STATUS = ['healthy', 'stale', 'dead'];
+
+export function checkJob(job: JobRow): void {
+  const row = `job ${job.no}`;
+  whole(row, 'no', job.no, 1);
+  text(row, 'id', job.id);
+  text(row, 'name', job.name);
+  oneOf(row, 'priority', job.priority, PRIORITY);
+  text(row, 'idempotencyKey', job.idempotencyKey);
+  small(row, 'maxParallel', job.maxParallel, 1);
+  oneOf(row, 'onFailure', job.onFailure, ON_FAILURE);
+  whole(row, 'totalMs', job.totalMs);
+  text(row, 'scheduleId', job.scheduleId);
+  time(row, 'createdAt', job.createdAt);
+  oneOf(row, 'state', job.state, JOB_STATES);
+  small(row, 'run', job.run);
+  small(row, 'taskCount', job.taskCount);
+  oneOf(row, 'stopping', job.stopping, JOB_STOPPING);
+  error(row, job.error);
+  time(row, 'startedAt', job.startedAt);
+  time(row, 'finishedAt', job.finishedAt);
+  const ended = isFinished(job.state) === (job.finishedAt !== null);
+  rule(row, ended, `state ${job.state} with finishedAt ${job.finishedAt}`);
+}
+
+export function checkSpec(spec: TaskSpecRow): void {
+  const row = `the spec of task ${spec.jobNo}/${spec.taskNo}`;
+  small(row, 'taskNo', spec.taskNo);
+  text(row, 'id', spec.id);
+  text(row, 'executor', spec.executor);
+  oneOf(row, 'priority', spec.priority, PRIORITY);
+  small(row, 'parentNo', spec.parentNo);
+  for (const edge of spec.dependsOn) small(row, 'dependsOn', edge < 0 ? ~edge : edge);
+  text(row, 'idempotencyKey', spec.idempotencyKey);
+  text(row, 'options', spec.options);
+  text(row, 'input', spec.input);
+}
+
+export function checkTask(task: TaskRow): void {
+  const row = `task ${task.jobNo}/${task.taskNo}`;
+  oneOf(row, 'state', task.state, TASK_STATES);
+  small(row, 'run', task.run);
+  small(row, 'attempt', task.attempt);
+  small(row, 'failures', task.failures);
+  small(row, 'losses', task.losses);
+  small(row, 'fence', task.fence);
+  text(row, 'term', task.term);
+  text(row, 'nodeId', task.nodeId);
+  text(row, 'sessionId', task.sessionId);
+  oneOf(row, 'stopping', task.stopping, TASK_STOPPING);
+  oneOf(row, 'suspended', task.suspended, SUSPENDED);
+  time(row, 'notBefore', task.notBefore);
+  rule(row, task.progress >= 0 && task.progress <= 1, `progress is ${task.progress}`);
+  error(row, task.error);
+  time(row, 'queuedAt', task.queuedAt);
+  time(row, 'startedAt', task.startedAt);
+  time(row, 'finishedAt', task.finishedAt);
+  const leased = (task.state === 'running') === (task.sessionId !== null);
+  rule(row, leased, `state ${task.state} with sessionId ${task.sessionId}`);
+  rule(row, task.state !== 'running' || task.fence > 0, 'running without a fence');
+  rule(row, task.state === 'running' || task.stopping === null, `stopping while ${task.state}`);
+  const ended = isTerminal(task.state) === (task.finishedAt !== null);
+  rule(row, ended, `state ${task.state} with finishedAt ${task.finishedAt}`);
+  rule(row, task.state !== 'delayed' || task.notBefore !== null, 'delayed without notBefore');
+}
+
+export function checkPayload(
+  row: { readonly jobNo: number; readonly taskNo: number; readonly run: number },
+  what: 'result' | 'step',
+  body: string,
+  name = '',
+): void {
+  const where = `a ${what} of task ${row.jobNo}/${row.taskNo}`;
+  small(where, 'run', row.run);
+  text(where, 'body', body);
+  text(where, 'name', name);
+}
+
+export function checkKey(key: KeyRow): void {
+  const row = `key ${key.scope}`;
+  text(row, 'scope', key.scope);
+  oneOf(row, 'state', key.state, KEY_STATES);
+  text(row, 'result', key.result);
+  rule(row, key.state === 'completed' || key.result === null, 'pending with a result');
+  time(row, 'updatedAt', key.updatedAt);
+}
+
+export function checkNode(node: NodeRow): void {
+  const row = `node ${node.id}`;
+  text(row, 'id', node.id);
+  text(row, 'sessionId', node.sessionId);
+  oneOf(row, 'status', node.status, NODE_STATUS);
+  small(row, 'slots', node.slots);
+  for (const executor of node.executors) text(row, 'executors', executor);
+  text(row, 'capabilities', node.capabilities);
+  text(row, 'address', node.address);
+  text(row, 'version', node.version);
+  time(row, 'quarantinedUntil', node.quarantinedUntil);
+  time(row, 'registeredAt', node.registeredAt);
+  time(row, 'seenAt', node.seenAt);
+}
+
+export function checkSchedule(schedule: ScheduleRow): void {
+  const row = `schedule ${schedule.id}`;
+  text(row, 'id', schedule.id);
+  text(row, 'spec', schedule.spec);
+  time(row, 'nextAt', schedule.nextAt);
+  time(row, 'lastAt', schedule.lastAt);
+  text(row, 'lastJobId', schedule.lastJobId);
+}
+
+const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);
+
+export function checkEvent(event: EventRow): void {
+  const row = `event ${event.seq}`;
+  whole(row, 'seq', event.seq, 1);
+  time(row, 'at', event.at);
+  rule(row, KINDS.has(event.kind), `kind is ${event.kind}`);
+  text(row, 'nodeId', event.nodeId);
+  small(row, 'run', event.run);
+  small(row, 'attempt', event.attempt);
+  small(row, 'fence', event.fence);
+  text(row, 'detail', event.detail);
+}
+
+export function checkInbox({ no, jobId, document }: InboxRow): void {
+  const row = `inbox row ${no}`;
+  whole(row, 'no', no);
+  text(row, 'jobId', jobId);
+  text(row, 'document', document);
+}
+
+export function checkCounters(row: Counters & { readonly shard: number }): void {
+  small(`shard ${row.shard}`, 'shard', row.shard);
+  whole(`shard ${row.shard}`, 'lastSeq', row.lastSeq);
+  whole(`shard ${row.shard}`, 'nextJobNo', row.nextJobNo, 1);
+}
+
+/** The counters a batch starts from. */
+export interface Counters {
+  readonly lastSeq: number;
+  readonly nextJobNo: number;
+}
+
+/** All that can be said about a batch without looking at the rows that are stored already. */
+export function checkBatch(batch: Batch, before: Counters): void {
+  checkNumbers(batch, before);
+  for (const job of batch.jobInserts) checkJob(job);
+  for (const job of batch.jobUpdates) checkJob(job);
+  for (const spec of batch.specInserts) checkSpec(spec);
+  for (const task of batch.taskInserts) checkTask(task);
+  for (const task of batch.taskUpdates) checkTask(task);
+  for (const result of batch.results) checkPayload(result, 'result', result.body);
+  for (const key of batch.keyUpserts) checkKey(key);
+  for (const step of batch.steps) checkPayload(step, 'step', step.body, step.name);
+  for (const node of batch.nodeUpserts) checkNode(node);
+  for (const schedule of batch.scheduleUpserts) checkSchedule(schedule);
+  for (const event of batch.events) checkEvent(event);
+}
+
+/** Event numbers continue without a gap, and a job number is never given out twice. */
+function checkNumbers(batch: Batch, before: Counters): void {
+  let seq = before.lastSeq;
+  for (const event of batch.events) {
+    seq += 1;
+    rule(`event ${event.seq}`, event.seq === seq, `the next event number is ${seq}`);
+  }
+  rule('the counters', batch.lastSeq === seq, `lastSeq is ${batch.lastSeq}, not ${seq}`);
+  whole('the counters', 'nextJobNo', batch.nextJobNo, before.nextJobNo);
+  for (const job of batch.jobInserts) {
+    const given = `numbers from ${before.nextJobNo} to below ${batch.nextJobNo} are given out here`;
+    const fresh = job.no >= before.nextJobNo && job.no < batch.nextJobNo;
+    rule(`job ${job.no}`, fresh, given);
+  }
+  const { length } = batch.specInserts;
+  rule('the batch', batch.taskInserts.length === length, 'specs and tasks do not come in pairs');
+}

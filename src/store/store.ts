@@ -1,0 +1,200 @@
+/**
+ * The store port: all that Millrace asks of a database, on one page. Three adapters keep it
+ * (memory, DuckDB, PostgreSQL) and one conformance suite holds all three to it.
+ *
+ * Promises every adapter makes:
+ *  - `commit` is atomic, and fenced: it changes nothing unless `term` still leads its shard.
+ *  - What `commit` acknowledged is there after any crash.
+ *  - An error of code `outcome_unknown` means just that; `deposed`, `bad_row` and
+ *    `store_unavailable` mean that nothing was changed.
+ *  - Times are the database's own; `now` in answers is its clock.
+ */
+import type {
+  Batch,
+  ClusterImage,
+  EventRow,
+  Instant,
+  JobId,
+  JobImage,
+  JobNo,
+  JobRow,
+  JobState,
+  KeyRow,
+  NodeRow,
+  ResultRow,
+  ScheduleRow,
+  StepRow,
+  TaskId,
+  TaskNo,
+  TaskRef,
+  TaskRow,
+  TaskSpecRow,
+  TermId,
+} from '../core/index.ts';
+
+export type { ClusterImage, JobImage } from '../core/index.ts';
+
+/** One leader's reign over one shard. */
+export interface Term {
+  readonly shard: number;
+  readonly epoch: number;
+  readonly id: TermId;
+}
+
+export interface LeaderInfo {
+  readonly nodeId: string;
+  readonly url: string | null;
+  readonly grpc: string | null;
+  readonly epoch: number;
+  readonly term: TermId;
+  readonly expiresAt: Instant;
+}
+
+export interface Candidacy {
+  readonly shard: number;
+  readonly nodeId: string;
+  readonly url: string | null;
+  readonly grpc: string | null;
+  /** A fresh random id, used if this candidate wins. */
+  readonly term: TermId;
+  readonly ttlMs: number;
+}
+
+export type Campaign =
+  | { readonly won: true; readonly term: Term; readonly now: Instant }
+  | { readonly won: false; readonly leader: LeaderInfo; readonly now: Instant };
+
+export interface JobPortion {
+  readonly jobs: readonly JobImage[];
+  /** Where the next portion starts; null after the last. */
+  readonly next: JobNo | null;
+}
+
+/** A task with everything that people may see of it. */
+export interface TaskView {
+  readonly spec: TaskSpecRow;
+  readonly task: TaskRow;
+  /** JSON text of the current run's result; null when there is none or it is null. */
+  readonly result: string | null;
+}
+
+export interface JobView {
+  readonly job: JobRow;
+  readonly tasks: readonly TaskView[];
+  /** Rows of earlier runs, oldest first. */
+  readonly history: readonly TaskRow[];
+}
+
+export interface JobFilter {
+  readonly state?: JobState;
+  readonly name?: string;
+  /** Newest first; only jobs with a smaller number. */
+  readonly before?: JobNo;
+  readonly limit: number;
+}
+
+export interface EventView extends EventRow {
+  readonly jobId: JobId | null;
+  readonly taskId: TaskId | null;
+}
+
+export interface InboxRow {
+  readonly no: number;
+  readonly jobId: JobId;
+  /** JSON text, unchecked. */
+  readonly document: string;
+}
+
+export interface Retention {
+  readonly jobsMs: number;
+  readonly eventsMs: number;
+  readonly keysMs: number;
+  /** At most so many jobs in one call, so that a prune never holds up the commits for long. */
+  readonly jobsMax: number;
+}
+
+export interface Pruned {
+  readonly jobs: number;
+  readonly events: number;
+  readonly keys: number;
+  /** There is more to prune: call again. */
+  readonly more: boolean;
+}
+
+/** A row of any table, for moving a store: `export` writes them, `import` reads them. */
+export type Dumped =
+  | {
+      readonly table: 'counters';
+      readonly row: { readonly shard: number; readonly lastSeq: number; readonly nextJobNo: JobNo };
+    }
+  | { readonly table: 'job'; readonly row: JobRow }
+  | { readonly table: 'spec'; readonly row: TaskSpecRow }
+  | { readonly table: 'task'; readonly row: TaskRow }
+  | { readonly table: 'history'; readonly row: TaskRow }
+  | { readonly table: 'result'; readonly row: ResultRow }
+  | { readonly table: 'step'; readonly row: StepRow }
+  | { readonly table: 'key'; readonly row: KeyRow }
+  | { readonly table: 'node'; readonly row: NodeRow }
+  | { readonly table: 'schedule'; readonly row: ScheduleRow }
+  | { readonly table: 'inbox'; readonly row: InboxRow }
+  | { readonly table: 'event'; readonly row: EventRow };
+
+export interface Store {
+  readonly kind: 'memory' | 'duckdb' | 'postgres';
+  /** Whether several processes may share it. */
+  readonly clustered: boolean;
+
+  // Leadership
+  /** Takes the shard, with epoch + 1, if it is free, released or expired by the database clock. */
+  campaign(candidacy: Candidacy): Promise<Campaign>;
+  /** Extends the reign; throws `deposed` when it is over. Answers the database's time. */
+  renew(term: Term, ttlMs: number): Promise<Instant>;
+  /** Gives the shard back at once; does nothing when it is no longer ours. */
+  resign(term: Term): Promise<void>;
+  leader(shard: number): Promise<LeaderInfo | null>;
+
+  // The one way to change anything else
+  /** Answers the database's time of the transaction. Renews the reign for `ttlMs` as well. */
+  commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant>;
+  /** Removes finished jobs, events and completed keys by age, fenced like a commit. */
+  prune(term: Term, retention: Retention): Promise<Pruned>;
+
+  // Reading back, for a new leader
+  loadCluster(shard: number): Promise<ClusterImage>;
+  /** Live jobs that have a running task: a new leader needs these before it can serve. */
+  loadBusyJobs(shard: number): Promise<readonly JobImage[]>;
+  /** All live jobs in portions: urgent priorities first, then by number. */
+  loadJobs(shard: number, priority: number, from: JobNo, limit: number): Promise<JobPortion>;
+  /** One job, live or finished. */
+  loadJob(shard: number, id: JobId): Promise<JobImage | null>;
+
+  // Reading payloads and views
+  inputs(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, string>>;
+  /** Results of the tasks' current runs, by `refKey`. */
+  results(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, string>>;
+  steps(shard: number, ref: TaskRef, run: number): Promise<readonly StepRow[]>;
+  keys(shard: number, scopes: readonly string[]): Promise<readonly KeyRow[]>;
+  jobIdForKey(shard: number, idempotencyKey: string): Promise<JobId | null>;
+  /** Hot rows as they are stored, by `refKey`. */
+  taskRows(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, TaskRow>>;
+  task(shard: number, id: JobId, taskId: TaskId): Promise<TaskView | null>;
+  jobRow(shard: number, id: JobId): Promise<JobRow | null>;
+  job(shard: number, id: JobId): Promise<JobView | null>;
+  jobs(shard: number, filter: JobFilter): Promise<readonly JobRow[]>;
+  /** In order, from `after` (exclusive). Throws `not_found` when `after` is past retention. */
+  events(shard: number, after: number, limit: number, jobId?: JobId): Promise<readonly EventView[]>;
+  inbox(shard: number, limit: number): Promise<readonly InboxRow[]>;
+
+  // Moving
+  /** Shard by shard: a `counters` row opens each shard, the rows after it belong to it. */
+  dump(): AsyncIterable<Dumped>;
+  /** Into an empty store only; one transaction. Answers the number of rows. */
+  fill(rows: AsyncIterable<Dumped>): Promise<number>;
+
+  close(): Promise<void>;
+}
+
+/** How `inputs` and `results` name a task. */
+export function refKey(jobNo: JobNo, taskNo: TaskNo): string {
+  return `${jobNo}/${taskNo}`;
+}

@@ -1,0 +1,77 @@
+import type { Batch, Instant, MillraceError } from '../core/index.ts';
+import { deferred } from '../kit/index.ts';
+import type { Deferred } from '../kit/index.ts';
+import type { Store, Term } from '../store/index.ts';
+
+/**
+ * A store whose commits wait for a nod, or fail as told: before anything is written, or after
+ * everything is (the answer of COMMIT was lost).
+ */
+export interface Gate {
+  readonly store: Store;
+  /** Batches that reached the store, in order. */
+  readonly commits: Batch[];
+  /** Commits wait from now on. */
+  hold(): void;
+  /** Lets the commits that wait go on, and holds no more. */
+  release(): void;
+  /** The next commit fails; with `applied` it is written all the same. */
+  failNext(error: MillraceError, applied?: boolean): void;
+  /** Commits that this refuses fail with what it answers. */
+  refuseIf(check: (batch: Batch) => MillraceError | null): void;
+  /** Renewals and commits fail with this until told otherwise. */
+  cutOff(error: MillraceError | null): void;
+}
+
+export function gated(inner: Store): Gate {
+  const commits: Batch[] = [];
+  let opened: Deferred<void> | null = null;
+  let failure: { readonly error: MillraceError; readonly applied: boolean } | null = null;
+  let refusal: (batch: Batch) => MillraceError | null = () => null;
+  let away: MillraceError | null = null;
+  const commit = async (term: Term, ttlMs: number, batch: Batch): Promise<Instant> => {
+    commits.push(batch);
+    await opened?.promise;
+    const fail = failure;
+    failure = null;
+    const refused = away ?? refusal(batch);
+    if (refused !== null) throw refused;
+    if (fail !== null && !fail.applied) throw fail.error;
+    const now = await inner.commit(term, ttlMs, batch);
+    if (fail !== null) throw fail.error;
+    return now;
+  };
+  const renew = async (term: Term, ttlMs: number): Promise<Instant> => {
+    await opened?.promise;
+    if (away !== null) throw away;
+    return inner.renew(term, ttlMs);
+  };
+  const store = new Proxy(inner, {
+    get(target, name) {
+      if (name === 'commit') return commit;
+      if (name === 'renew') return renew;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+  return {
+    store,
+    commits,
+    hold: () => {
+      opened ??= deferred();
+    },
+    release: () => {
+      opened?.resolve();
+      opened = null;
+    },
+    failNext: (error, applied = false) => {
+      failure = { error, applied };
+    },
+    refuseIf: (check) => {
+      refusal = check;
+    },
+    cutOff: (error) => {
+      away = error;
+    },
+  };
+}

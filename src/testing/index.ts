@@ -1,0 +1,5 @@
+/**
+ * The simulator, the fault injection and the conformance suites. Nothing in production imports this room.
+ */
+
+export {};

@@ -1,0 +1,124 @@
+import { checkedSettings, instant } from '../core/index.ts';
+import type {
+  Instant,
+  JobId,
+  LeaseName,
+  MillraceError,
+  NodeId,
+  SessionId,
+  Settings,
+  TermId,
+} from '../core/index.ts';
+import { Leader, cronCalendar } from '../coordinator/index.ts';
+import type { PollReply, ReadyAssignment, ReportReply } from '../coordinator/index.ts';
+import { deferred } from '../kit/index.ts';
+import { openMemoryStore } from '../store/index.ts';
+import type { Store } from '../store/index.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+/** A leader on a virtual clock, elected by hand. */
+export interface Led {
+  readonly leader: Leader;
+  readonly ended: Promise<MillraceError>;
+}
+
+/** Where virtual time starts: 2001, so that no time is zero. */
+const EPOCH_MS = 1_000_000_000_000;
+
+function virtualNow(clock: VirtualClock): () => Instant {
+  return () => instant(EPOCH_MS + Math.floor(clock.monotonicMs()));
+}
+
+export function memoryStore(clock: VirtualClock): Store {
+  return openMemoryStore({ now: virtualNow(clock) });
+}
+
+let terms = 0;
+
+export async function lead(
+  store: Store,
+  clock: VirtualClock,
+  given: { readonly settings?: Partial<Settings>; readonly backlogMax?: number } = {},
+): Promise<Led> {
+  const settings = checkedSettings(given.settings);
+  terms += 1;
+  const nodeId = `leader-${terms}`;
+  const campaign = await store.campaign({
+    shard: 0,
+    nodeId,
+    url: null,
+    grpc: null,
+    term: `term-${terms}` as TermId,
+    ttlMs: settings.leaderTtlMs,
+  });
+  if (!campaign.won) throw new Error(`${campaign.leader.nodeId} leads`);
+  const ended = deferred<MillraceError>();
+  const leader = await Leader.start({
+    store,
+    clock,
+    settings,
+    calendar: cronCalendar,
+    elected: { ...campaign, nodeId, askedAtMs: clock.monotonicMs() },
+    onEnd: ended.resolve,
+    ...(given.backlogMax === undefined ? {} : { backlogMax: given.backlogMax }),
+  });
+  return { leader, ended: ended.promise };
+}
+
+/** A worker in name only: the test says what it does. */
+export class ScriptedWorker {
+  readonly session: { readonly nodeId: NodeId; readonly sessionId: SessionId };
+  readonly held: LeaseName[] = [];
+  leader: Leader;
+  #pollNo = 0;
+
+  private constructor(leader: Leader, name: string) {
+    this.leader = leader;
+    this.session = { nodeId: name as NodeId, sessionId: `${name}-1` as SessionId };
+  }
+
+  static async join(leader: Leader, name: string, executors: string[]): Promise<ScriptedWorker> {
+    const worker = new ScriptedWorker(leader, name);
+    await leader.workers.register({
+      id: worker.session.nodeId,
+      sessionId: worker.session.sessionId,
+      slots: 1_000,
+      executors,
+      capabilities: {},
+      address: null,
+      version: '0.1.0',
+    });
+    return worker;
+  }
+
+  /** Parks until there is work. */
+  async poll(capacity: number, signal?: AbortSignal): Promise<readonly ReadyAssignment[]> {
+    return (await this.pollFully(capacity, signal)).assignments;
+  }
+
+  async pollFully(capacity: number, signal?: AbortSignal): Promise<PollReply> {
+    this.#pollNo += 1;
+    const { session, held } = this;
+    const request = { ...session, pollNo: this.#pollNo, capacity, held: [...held] };
+    const reply = await this.leader.workers.poll(request, signal);
+    this.held.push(...reply.assignments.map(({ lease }) => lease));
+    return reply;
+  }
+
+  /** What can be had without waiting. */
+  async pollNow(capacity: number): Promise<readonly ReadyAssignment[]> {
+    return this.poll(capacity, AbortSignal.abort());
+  }
+
+  complete(lease: LeaseName, result: unknown = null): Promise<ReportReply> {
+    const text = result === null ? null : JSON.stringify(result);
+    return this.leader.workers.report(this.session, [{ kind: 'completed', lease, result: text }]);
+  }
+
+  beat(): Promise<unknown> {
+    const { session, held } = this;
+    return this.leader.workers.heartbeat({ ...session, held, seenPoll: this.#pollNo });
+  }
+}
+
+export const jobId = (text: string): JobId => text as JobId;

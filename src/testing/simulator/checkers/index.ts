@@ -1,0 +1,34 @@
+/** All the checkers, each with the rule that it holds; none of them knows the core's memory. */
+import { checkDependencies } from './dependencies.ts';
+import { checkEndings, checkJobEndings } from './endings.ts';
+import type { Evidence } from './evidence.ts';
+import { checkExecutionKeys, checkKeysAtRest } from './keys.ts';
+import { checkLeases, checkTerms } from './leases.ts';
+import { checkLimits } from './limits.ts';
+import { checkLog } from './log.ts';
+import { checkPromises } from './promises.ts';
+import { checkResults } from './results.ts';
+import { checkRows } from './rows.ts';
+import { checkSchedules } from './schedules.ts';
+
+/** Rules that hold at every moment. */
+const ALWAYS = [
+  checkTerms,
+  checkLeases,
+  checkLog,
+  checkRows,
+  checkDependencies,
+  checkLimits,
+  checkResults,
+  checkExecutionKeys,
+  checkPromises,
+  checkSchedules,
+];
+
+/** Rules that hold when everything has come to rest. */
+const AT_REST = [checkEndings, checkJobEndings, checkKeysAtRest];
+
+export function checkAll(evidence: Evidence, isAtRest: boolean): void {
+  for (const check of ALWAYS) check(evidence);
+  if (isAtRest) for (const check of AT_REST) check(evidence);
+}

@@ -1,0 +1,41 @@
+import type { Evidence } from './evidence.ts';
+
+/** One lease a task at a time; fences grow; leases are given by the leader of that moment only. */
+export function checkLeases({ replay, journal, findings }: Evidence): void {
+  for (const event of replay.doubles) {
+    const what = `task ${event.jobNo}/${event.taskNo} was assigned to ${event.nodeId}`;
+    findings.add('one lease', `${what} (event ${event.seq}) while another lease was open`);
+  }
+  const fences = new Map<string, number>();
+  for (const { batch, term } of journal.commits) {
+    for (const row of [...batch.taskInserts, ...batch.taskUpdates]) {
+      const key = `${row.jobNo}/${row.taskNo}`;
+      const before = fences.get(key) ?? 0;
+      fences.set(key, row.fence);
+      if (row.fence < before) findings.add('fences', `task ${key}: ${row.fence} after ${before}`);
+      if (row.fence > before && row.term !== term.id) {
+        const what = `task ${key} fence ${row.fence} was given by ${row.term}`;
+        findings.add('terms', `${what} in a commit of ${term.id}`);
+      }
+    }
+  }
+}
+
+/** Whoever commits leads at that moment, and epochs only grow. */
+export function checkTerms({ journal, findings }: Evidence): void {
+  const reigns = journal.reigns;
+  reigns.forEach(({ term }, at) => {
+    const before = reigns[at - 1];
+    if (before !== undefined && term.epoch !== before.term.epoch + 1) {
+      findings.add('terms', `epoch ${term.epoch} follows ${before.term.epoch}`);
+    }
+  });
+  let at = -1;
+  for (const commit of journal.commits) {
+    while ((reigns[at + 1]?.atMs ?? Infinity) < commit.atMs) at += 1;
+    const candidates = [reigns[at], reigns[at + 1]].map((reign) => reign?.term.id);
+    if (!candidates.includes(commit.term.id)) {
+      findings.add('terms', `a commit of ${commit.term.id} (epoch ${commit.term.epoch}) came late`);
+    }
+  }
+}

@@ -1,0 +1,167 @@
+/** The whole cluster in one place: coordinators, workers and clients around one store. */
+import type { Leader } from '../../coordinator/index.ts';
+import type { Store } from '../../store/index.ts';
+import { openMemoryStore } from '../../store/index.ts';
+import { Client } from './client.ts';
+import { Cluster } from './cluster.ts';
+import { Coordinator } from './coordinator.ts';
+import { ALL_CAPABILITIES, EXECUTORS } from './documents.ts';
+import type { Vocabulary } from './documents.ts';
+import { storeThrough } from './faulty-store.ts';
+import type { StoreConditions } from './faulty-store.ts';
+import { Findings } from './findings.ts';
+import { Journal } from './journal.ts';
+import { Network } from './network.ts';
+import type { SimulationOptions } from './options.ts';
+import { Random } from './random.ts';
+import type { Trace } from './trace.ts';
+import { Weather } from './weather.ts';
+import { Witness } from './witness.ts';
+import { Worker } from './worker.ts';
+import { World } from './world.ts';
+
+/** The worker that joins when all faults are over. */
+export const ABLE = 'able';
+
+/** A deliberate mistake, put in from outside. */
+export interface Sabotage {
+  /** What a process takes for the store. */
+  readonly store?: (store: Store, simulation: Simulation) => Store;
+  readonly leader?: (leader: Leader, simulation: Simulation) => void;
+}
+
+export class Simulation {
+  readonly options: SimulationOptions;
+  readonly random: Random;
+  readonly world: World;
+  readonly findings: Findings = new Findings();
+  readonly journal: Journal = new Journal();
+  readonly witness: Witness;
+  readonly network: Network;
+  readonly store: Store;
+  readonly conditions: StoreConditions;
+  readonly coordinators: readonly Coordinator[];
+  readonly workers: Worker[];
+  readonly clients: readonly Client[];
+  readonly weather: Weather;
+  readonly #cluster: Cluster;
+  readonly #sabotage: Sabotage;
+  #isHealed = false;
+
+  constructor(options: SimulationOptions, trace: Trace, sabotage: Sabotage = {}) {
+    this.options = options;
+    this.#sabotage = sabotage;
+    this.random = new Random(options.seed);
+    this.world = new World(trace);
+    this.witness = new Witness(this.findings, this.journal);
+    this.network = new Network(this.world, this.random.fork('network'), options.network);
+    this.conditions = {
+      isAway: false,
+      lossRate: options.storeLossRate,
+      refuseRate: options.storeRefuseRate,
+      usualMs: options.storeUsualMs,
+      worstMs: options.storeWorstMs,
+      timeoutMs: options.settings.leaderTtlMs / 2,
+    };
+    this.store = this.journal.wrap(
+      openMemoryStore({ now: () => this.world.databaseNow() }),
+      this.world,
+    );
+    this.coordinators = numbered(options.coordinators, 'c').map((name) => this.#coordinator(name));
+    this.#cluster = new Cluster(this.network, this.coordinators);
+    const names = numbered(options.workers, 'w');
+    this.workers = names.map((name, at) => this.#worker(name, at === 0));
+    const words = { ...options.words, nodes: names };
+    this.clients = numbered(options.clients, 'client').map((name) => this.#client(name, words));
+    this.weather = new Weather({
+      world: this.world,
+      random: this.random.fork('weather'),
+      network: this.network,
+      store: this.conditions,
+      coordinators: this.coordinators,
+      workers: this.workers,
+      simulation: options,
+    });
+  }
+
+  start(): void {
+    for (const { process } of [...this.coordinators, ...this.workers, ...this.clients]) {
+      process.start();
+    }
+    this.weather.begin();
+  }
+
+  /** No more faults, and somebody who can do everything. */
+  heal(): void {
+    this.#isHealed = true;
+    this.weather.heal();
+    const able = this.#worker(ABLE, true);
+    this.workers.push(able);
+    able.process.start();
+    // A node that has lost an executor gets it back in the only way there is.
+    for (const worker of this.workers) if (worker.isStruck) worker.drain();
+  }
+
+  #coordinator(name: string): Coordinator {
+    const { world, network, conditions } = this;
+    const random = this.random.fork(name);
+    return new Coordinator({
+      name,
+      world,
+      random,
+      settings: this.options.settings,
+      backlogMax: this.options.backlogMax,
+      openStore: (life) => {
+        const link = { life, world, network, conditions, random: random.fork('store') };
+        const store = storeThrough(link, this.store);
+        return this.#sabotage.store?.(store, this) ?? store;
+      },
+      onLead: (leader) => this.#sabotage.leader?.(leader, this),
+    });
+  }
+
+  #worker(name: string, isAble: boolean): Worker {
+    const random = this.random.fork(name);
+    const { options, world, witness, findings } = this;
+    const memory = random.pick([8, 16, 64]);
+    const executors = EXECUTORS.filter((each) => isAble || each !== 'gpu' || random.chance(0.3));
+    return new Worker({
+      name,
+      world,
+      random,
+      witness,
+      findings,
+      dice: this.random.fork('handlers'),
+      settings: options.settings,
+      cluster: this.#cluster,
+      offer: {
+        slots: name === ABLE ? 8 : random.whole(1, options.slotsMax),
+        executors,
+        capabilities: isAble ? ALL_CAPABILITIES : { memory },
+      },
+      isHealed: () => this.#isHealed,
+      handlers: () => (this.#isHealed ? { ...options.handlers, missingRate: 0 } : options.handlers),
+    });
+  }
+
+  #client(name: string, words: Vocabulary): Client {
+    const { options, world, witness, findings } = this;
+    return new Client({
+      name,
+      world,
+      random: this.random.fork(name),
+      cluster: this.#cluster,
+      witness,
+      findings,
+      words,
+      calls: options.callsPerClient,
+      pauseMs: options.pauseMs,
+      schedules: options.schedules,
+      operatesNodes: options.operatesNodes,
+    });
+  }
+}
+
+function numbered(count: number, prefix: string): string[] {
+  return Array.from({ length: count }, (_, at) => `${prefix}${at + 1}`);
+}

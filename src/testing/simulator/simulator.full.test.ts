@@ -1,0 +1,19 @@
+import { describe, expect, test } from 'vitest';
+import { report } from './report.ts';
+import { simulate } from './run.ts';
+
+const SEEDS_PER_PORTION = 100;
+const portions = Array.from({ length: 20 }, (_, at) => 1_001 + at * SEEDS_PER_PORTION);
+
+describe('the simulated cluster, at length', () => {
+  test.each(portions)(
+    `keeps every rule, ${SEEDS_PER_PORTION} seeds from %i`,
+    { timeout: 300_000 },
+    async (from) => {
+      for (let seed = from; seed < from + SEEDS_PER_PORTION; seed += 1) {
+        const outcome = await simulate(seed);
+        expect(report(outcome)).toBe('');
+      }
+    },
+  );
+});

@@ -1,0 +1,166 @@
+/**
+ * Broken on purpose: each variant takes one promise away, from outside, through the ports that the
+ * production code is given. A checker that lets one of these pass is no checker.
+ */
+import type { Batch, LeaseName, ReportItem, TaskRow, Verdict } from '../../core/index.ts';
+import type { Leader, PollRequest, ReadyAssignment, Session } from '../../coordinator/index.ts';
+import type { Term } from '../../store/index.ts';
+import type { Draft } from './documents.ts';
+import { intercepted } from './journal.ts';
+import type { Sabotage } from './simulation.ts';
+
+export interface Variant {
+  readonly name: string;
+  /** The rule that must be found broken. */
+  readonly caughtBy: string;
+  readonly sabotage: Sabotage;
+}
+
+/** Every commit of a process goes through `change` first. */
+function onCommit(change: (batch: Batch) => Batch): Sabotage {
+  return {
+    store: (store) =>
+      intercepted(store, {
+        commit: (term: Term, ttlMs: number, batch: Batch) =>
+          store.commit(term, ttlMs, change(batch)),
+      }),
+  };
+}
+
+/** A report is taken for the lease that is current, whatever lease it names. */
+const fenceIgnored: Sabotage = {
+  leader: (leader, { journal }) => {
+    const { workers } = leader;
+    const report = workers.report.bind(workers);
+    patch(workers, 'report', async (session: Session, items: readonly ReportItem[]) => {
+      const verdicts: Verdict[] = [];
+      for (const item of items) {
+        const row = journal.row(item.lease.jobNo, item.lease.taskNo);
+        const [asSession, asItem] = renamed(session, item, row);
+        const reply = await report(asSession, [asItem]);
+        verdicts.push(reply.verdicts[0] ?? 'lost');
+      }
+      return { verdicts, orders: { abort: [], drain: false } };
+    });
+  },
+};
+
+function renamed(session: Session, item: ReportItem, row: TaskRow | null): [Session, ReportItem] {
+  if (row === null) return [session, item];
+  const { nodeId, sessionId, fence, term } = row;
+  if (nodeId === null || sessionId === null || term === null) return [session, item];
+  const lease: LeaseName = { ...item.lease, fence, term };
+  return [
+    { nodeId, sessionId },
+    { ...item, lease },
+  ];
+}
+
+/** The store says yes before it has done anything. */
+const replyBeforeCommit: Sabotage = {
+  store: (store, { world }) =>
+    intercepted(store, {
+      commit: async (term: Term, ttlMs: number, batch: Batch) => {
+        store.commit(term, ttlMs, batch).catch(() => {});
+        return world.databaseNow();
+      },
+    }),
+};
+
+/** Whoever writes is taken for the leader of the day. */
+const epochUnchecked: Sabotage = {
+  store: (store, simulation) => {
+    const current = (term: Term): Term => simulation.journal.reigns.at(-1)?.term ?? term;
+    return intercepted(store, {
+      commit: (term: Term, ttlMs: number, batch: Batch) =>
+        store.commit(current(term), ttlMs, batch),
+      renew: (term: Term, ttlMs: number) => store.renew(current(term), ttlMs),
+    });
+  },
+};
+
+/** What one worker is given, the next one that asks is given as well. */
+const doubleLease: Sabotage = {
+  leader: ({ workers }: Leader) => {
+    const poll = workers.poll.bind(workers);
+    let last: ReadyAssignment | null = null;
+    patch(workers, 'poll', async (request: PollRequest, signal?: AbortSignal) => {
+      const reply = await poll(request, signal);
+      const extra = last;
+      last = reply.assignments[0] ?? null;
+      const assignments = extra === null ? reply.assignments : [...reply.assignments, extra];
+      return { ...reply, assignments };
+    });
+  },
+};
+
+/** The documents lose their edges on the way in. */
+const dependenciesSkipped: Sabotage = {
+  leader: ({ jobs }: Leader) => {
+    const submit = jobs.submit.bind(jobs);
+    patch(jobs, 'submit', (document: unknown, options: Parameters<typeof submit>[1]) => {
+      const { tasks, ...rest } = document as Draft;
+      const loose = tasks.map(({ dependsOn: _dependsOn, input: _input, ...task }) => task);
+      return submit({ ...rest, tasks: loose }, options);
+    });
+  },
+};
+
+/** One task update in a few commits never arrives. */
+const lostUpdate: Sabotage = onCommit((batch) =>
+  batch.lastSeq % 5 === 0 ? { ...batch, taskUpdates: batch.taskUpdates.slice(1) } : batch,
+);
+
+/** An event is numbered like the one before it. */
+const sequenceRepeated: Sabotage = onCommit((batch) => ({
+  ...batch,
+  events: batch.events.map((event, at) => (at > 0 ? { ...event, seq: event.seq - 1 } : event)),
+}));
+
+/** The last event of a batch is there twice. */
+const eventTwice: Sabotage = onCommit((batch) => {
+  const last = batch.events.at(-1);
+  if (last === undefined || last.taskNo === null) return batch;
+  const events = [...batch.events, { ...last, seq: last.seq + 1 }];
+  return { ...batch, events, lastSeq: batch.lastSeq + 1 };
+});
+
+/** Results get into the wrong hands. */
+const resultChanged: Sabotage = onCommit((batch) => ({
+  ...batch,
+  results: batch.results.map((row) => ({ ...row, body: '"not this one"' })),
+}));
+
+/** A new run overwrites the old one's row without a trace. */
+const historyLost: Sabotage = onCommit((batch) => ({ ...batch, archived: [] }));
+
+/** A firing does not move its schedule on. */
+const scheduleForgotten: Sabotage = onCommit((batch) => ({
+  ...batch,
+  scheduleUpserts: batch.events.some(({ kind }) => kind === 'schedule.fired')
+    ? []
+    : batch.scheduleUpserts,
+}));
+
+export const VARIANTS: readonly Variant[] = [
+  { name: 'fence ignored', caughtBy: 'replies', sabotage: fenceIgnored },
+  { name: 'reply before commit', caughtBy: 'replies', sabotage: replyBeforeCommit },
+  { name: 'epoch unchecked', caughtBy: 'terms', sabotage: epochUnchecked },
+  { name: 'double lease', caughtBy: 'one lease', sabotage: doubleLease },
+  { name: 'dependencies skipped', caughtBy: 'dependencies', sabotage: dependenciesSkipped },
+  { name: 'lost update', caughtBy: 'log and rows', sabotage: lostUpdate },
+  { name: 'sequence repeated', caughtBy: 'refusals', sabotage: sequenceRepeated },
+  { name: 'event twice', caughtBy: 'log and rows', sabotage: eventTwice },
+  { name: 'result changed', caughtBy: 'results', sabotage: resultChanged },
+  { name: 'history lost', caughtBy: 'history', sabotage: historyLost },
+  { name: 'schedule forgotten', caughtBy: 'schedules', sabotage: scheduleForgotten },
+];
+
+/** On the object itself, so that the class stays as it is. */
+function patch<T extends object, K extends keyof T & string>(
+  object: T,
+  name: K,
+  method: T[K],
+): void {
+  Object.defineProperty(object, name, { value: method });
+}

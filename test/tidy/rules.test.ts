@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { provenRequirements, sqlHasOneReader } from './relations.ts';
+import type { Rule } from './rule.ts';
+import { doors, functionLength, noWaiting, plainNames, wholeTests } from './syntax.ts';
+import { doorParagraph, fileLength, leftovers, places } from './text.ts';
+
+/** Where a rule complains, as `path:line`, about files given as `{ path: text }`. */
+function complaints(rule: Rule, files: Readonly<Record<string, string>>): string[] {
+  const list = Object.entries(files).map(([path, text]) => ({ path, text }));
+  return rule.find(list).map(({ path, line }) => `${path}:${line}`);
+}
+
+const lines = (count: number): string => 'f();\n'.repeat(count);
+
+test('a file of 401 lines is too long, unless it is generated or no code', () => {
+  expect(complaints(fileLength, { 'src/a.ts': lines(401) })).toEqual(['src/a.ts:401']);
+  expect(
+    complaints(fileLength, {
+      'src/a.ts': lines(400),
+      'src/gen/a.ts': lines(401),
+      'src/a.sql': lines(401),
+    }),
+  ).toEqual([]);
+});
+
+describe('function length', () => {
+  test.each([
+    ['function f() {\n', '}'],
+    ['const f = () => {\n', '};'],
+    ['class C {\n m() {\n', '}\n}'],
+    ["test('x', () => {\n", '});'],
+  ])('%s...', (head, tail) => {
+    const at = head.startsWith('class') ? 'a.ts:2' : 'a.ts:1';
+    expect(complaints(functionLength, { 'a.ts': head + lines(69) + tail })).toEqual([at]);
+    expect(complaints(functionLength, { 'a.ts': head + lines(68) + tail })).toEqual([]);
+  });
+
+  test('a chapter of tests may be longer, a test may not', () => {
+    const tests = "test('x', () => {\n});\n".repeat(50);
+    const chapters = `describe('x', () => {\n${tests}});\nfunction suite() {\n${tests}}`;
+    expect(complaints(functionLength, { 'a.ts': chapters })).toEqual([]);
+    const long = `describe('x', () => {\ntest.each([1])('x', () => {\n${lines(70)}});\n});`;
+    expect(complaints(functionLength, { 'a.ts': long })).toEqual(['a.ts:2']);
+  });
+});
+
+describe('plain names', () => {
+  test.each([
+    'const stringUtils = 1;',
+    'class JobManager {}',
+    'function f(helper: number) {}',
+    'interface CommonParts {}',
+    "import { x as testHelpers } from 'x';",
+  ])('%s', (text) => {
+    expect(complaints(plainNames, { 'a.ts': text })).toEqual(['a.ts:1']);
+  });
+
+  test('file names count', () => {
+    expect(complaints(plainNames, { 'src/utils/a.sql': '' })).toEqual(['src/utils/a.sql:1']);
+    expect(complaints(plainNames, { 'src/test-helpers.ts': '' })).toEqual([
+      'src/test-helpers.ts:1',
+    ]);
+  });
+
+  test('comments, strings, names of others and longer words do not', () => {
+    const text =
+      "// a helper\nimport { utils as u } from 'x';\nconst uncommon = u.helpers + 'manager';";
+    expect(complaints(plainNames, { 'a.ts': text })).toEqual([]);
+  });
+});
+
+test.each(['TODO', 'FIXME', 'XXX'])('%s is a left-over, in any file', (word) => {
+  expect(complaints(leftovers, { 'a.md': `x\n${word}: later` })).toEqual(['a.md:2']);
+  expect(complaints(leftovers, { 'a.md': `${word}S and x${word}` })).toEqual([]);
+});
+
+describe('places', () => {
+  test.each([
+    'https://registry.npmjs.org/x',
+    "cd '/work/main'",
+    '/root/.npmrc',
+    'path=/home/me',
+    'x:\n/work',
+  ])('%s', (text) => {
+    expect(complaints(places, { 'a.md': text })).toHaveLength(1);
+  });
+
+  test.each(['GET /api/work', 'src/home/a.ts', '/workers', 'the npm registry'])(
+    'not %s',
+    (text) => {
+      expect(complaints(places, { 'a.md': text })).toEqual([]);
+    },
+  );
+});
+
+test.each(['test.only()', 'it.skip.each([])()', "describe.todo('x')", 'test.for([]).only()'])(
+  '%s does not always run',
+  (text) => {
+    expect(complaints(wholeTests, { 'a.test.ts': text })).toEqual(['a.test.ts:1']);
+  },
+);
+
+test('skip is a word like others elsewhere', () => {
+  expect(complaints(wholeTests, { 'a.test.ts': "task.skip(); 'test.only'" })).toEqual([]);
+});
+
+describe('waiting', () => {
+  test.each([
+    'setTimeout(() => {}, 5);',
+    'await sleep(5);',
+    "import { setTimeout as delay } from 'node:timers/promises';",
+  ])('%s', (text) => {
+    expect(complaints(noWaiting, { 'a.test.ts': text })).toEqual(['a.test.ts:1']);
+    expect(complaints(noWaiting, { 'a.ts': text })).toEqual([]);
+  });
+
+  test('an executor of that name is something else', () => {
+    const text = "run({ executor: 'sleep' }); clock.sleep(5); // setTimeout(";
+    expect(complaints(noWaiting, { 'a.test.ts': text })).toEqual([]);
+  });
+});
+
+test('a dynamic import goes through the door', () => {
+  const importing = (target: string): string => `const x = () => import('${target}');`;
+  const path = 'src/cli/commands/up.ts';
+  expect(complaints(doors, { [path]: importing('../../store/memory/memory.ts') })).toEqual([
+    `${path}:1`,
+  ]);
+  for (const allowed of ['../../store/index.ts', './demo.ts', '../exit.ts', 'commander']) {
+    expect(complaints(doors, { [path]: importing(allowed) })).toEqual([]);
+  }
+});
+
+test('a door says what is behind it', () => {
+  const path = 'src/core/index.ts';
+  const paragraph = `/**\n * ${'What lives here and what does not. '.repeat(3)}\n */\nexport {};\n`;
+  expect(complaints(doorParagraph, { [path]: paragraph })).toEqual([]);
+  for (const poor of ['export {};', '/** The core. */', `import 'x';\n${paragraph}`]) {
+    expect(complaints(doorParagraph, { [path]: poor })).toEqual([`${path}:1`]);
+  }
+  expect(complaints(doorParagraph, { 'src/core/task/index.ts': '' })).toEqual([]);
+});
+
+test('an .sql file has one reader', () => {
+  const sql = { 'src/store/postgres/claim.sql': '' };
+  const reader = { 'src/store/postgres/claim.ts': "read('./claim.sql')" };
+  const second = { 'src/store/open.ts': "read('postgres/claim.sql')" };
+  const apart = { 'src/store/memory/claim.ts': "read('claim.sql')" };
+  const test = { 'src/store/postgres/claim.test.ts': "read('./claim.sql')" };
+  const found = ['src/store/postgres/claim.sql:1'];
+  expect(complaints(sqlHasOneReader, { ...sql, ...reader, ...apart, ...test })).toEqual([]);
+  expect(complaints(sqlHasOneReader, { ...sql, ...apart, ...test })).toEqual(found);
+  expect(complaints(sqlHasOneReader, { ...sql, ...reader, ...second })).toEqual(found);
+});
+
+test('a migration needs a loader of its folder', () => {
+  const sql = { 'src/store/postgres/migrations/0001-start.up.sql': '' };
+  const loader = { 'src/store/postgres/open.ts': "new URL('./migrations/', import.meta.url)" };
+  expect(complaints(sqlHasOneReader, { ...sql, ...loader })).toEqual([]);
+  expect(complaints(sqlHasOneReader, sql)).toEqual([`${Object.keys(sql)[0]}:1`]);
+});
+
+test('a row of the coverage page names tests that exist, once', () => {
+  const at = (...rows: string[]): string[] =>
+    complaints(provenRequirements, {
+      'docs/coverage.md': ['| id | proof |', '|---|---|', ...rows].join('\n'),
+      'test/a.test.ts': '',
+    });
+  expect(at('| JT-1 | `test/a.test.ts` |')).toEqual([]);
+  expect(at('| JT-1 | `test/b.test.ts` |')).toEqual(['docs/coverage.md:3']);
+  expect(at('| JT-1 | soon |')).toEqual(['docs/coverage.md:3']);
+  expect(at('| JT-1 | `test/a.test.ts` |', '| JT-1 | `test/a.test.ts` |')).toEqual([
+    'docs/coverage.md:4',
+  ]);
+});

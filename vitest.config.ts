@@ -1,0 +1,25 @@
+import { configDefaults, defineConfig } from 'vitest/config';
+
+/** `vitest` runs the gate's tests; `vitest --mode full` also those in `*.full.test.ts`. */
+export default defineConfig(({ mode }) => ({
+  test: {
+    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude:
+      mode === 'full' ? configDefaults.exclude : [...configDefaults.exclude, '**/*.full.test.ts'],
+    globalSetup: 'test/fixture/postgres-server.ts',
+    setupFiles: 'test/fixture/child-coverage.ts',
+    // A process per file: native code that crashes takes one file with it, not the run.
+    pool: 'forks',
+    maxWorkers: 2,
+    restoreMocks: true,
+    // Room for a busy machine; a test that hangs still ends.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    coverage: {
+      include: ['src/**/*.ts'],
+      exclude: ['**/*.test.ts'],
+      reporter: ['json'],
+      reportsDirectory: 'coverage/tests',
+    },
+  },
+}));
