@@ -41,7 +41,10 @@ export class RawPostgres implements Subject {
   }
 
   static async open(url: string): Promise<RawPostgres> {
-    const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
+    // A prepared statement keeps the plan it got when the tables were empty: without these it
+    // scans the whole table for every batch, and the comparison would flatter the store.
+    const connection = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
+    const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => {}, connection });
     await sql.unsafe(TABLES);
     return new RawPostgres(sql);
   }
