@@ -1,7 +1,7 @@
 /** Between a look into the store and what is done with it, the world goes on. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MillraceError } from '../core/index.ts';
-import type { TaskId } from '../core/index.ts';
+import type { ScheduleId, TaskId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
@@ -173,4 +173,33 @@ test('a task waits again for an optional dependency that is redriven before it h
   await worker.complete(b.lease);
   worker.held.length = 0;
   expect((await worker.poll(1)).map((each) => each.taskId)).toEqual(['c']);
+});
+
+test('a schedule keeps still until the job it fired last is in memory', async () => {
+  const first = await lead(memory, clock);
+  const document = { tasks: [{ id: 'a', executor: 'nobody-has-it' }] };
+  const spec = { timing: { everyMs: 1_000 }, overlap: 'skip', document };
+  await first.leader.schedules.put('s' as ScheduleId, spec);
+  await clock.advance(1_500);
+  expect(await memory.jobs(0, { limit: 10 })).toHaveLength(1);
+  await first.leader.end(new MillraceError({ code: 'shutting_down', what: 'bye' }));
+  await memory.resign(first.leader.term);
+
+  const gate = deferred();
+  const slow = changed({
+    loadJobs: async (...args) => {
+      await gate.promise;
+      return memory.loadJobs(...args);
+    },
+  });
+  const second = await lead(slow, clock);
+  await clock.advance(5_000);
+  expect(await memory.jobs(0, { limit: 10 })).toHaveLength(1);
+  gate.resolve();
+  await second.leader.loaded;
+  await clock.advance(5_000);
+  // Its job still runs, so it is left out, and known to be: nothing was fired over it.
+  expect(await memory.jobs(0, { limit: 10 })).toHaveLength(1);
+  const events = await memory.events(0, 0, 1_000);
+  expect(events.some(({ kind }) => kind === 'schedule.missed')).toBe(true);
 });

@@ -74,6 +74,17 @@ test.each<[string, Partial<ReportItem>, string]>([
   });
 });
 
+test.each([-1, 0.5, Number.NaN, 1e15])('a sleep of %s ms fails the task', async (forMs) => {
+  await submit('one', { id: 'a', executor: 'echo' });
+  const [a] = await worker.poll(1);
+  const until = { type: 'time', forMs } as const;
+  await led.leader.workers.report(worker.session, [{ kind: 'suspended', lease: a!.lease, until }]);
+  expect((await taskView('one', 'a'))?.task).toMatchObject({
+    state: 'failed',
+    error: { code: 'bad_sleep' },
+  });
+});
+
 test('text that no store could keep is cleaned before it is stored', async () => {
   await submit('one', { id: 'a', executor: 'echo' });
   const [a] = await worker.poll(1);

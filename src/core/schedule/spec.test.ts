@@ -127,6 +127,20 @@ describe('a schedule', () => {
       '/document/idempotencyKey',
       'second firing',
     ],
+    [
+      'with a key for a task of all its jobs',
+      {
+        timing,
+        document: {
+          tasks: [
+            { id: 'a', executor: 'echo' },
+            { id: 'b', executor: 'echo', idempotencyKey: 'k' },
+          ],
+        },
+      },
+      '/document/tasks/1/idempotencyKey',
+      'second firing',
+    ],
   ])('%s is refused', (_, value, path, words) => {
     const refusal = refusalOf(() => parse(value));
     expect(refusal).toMatchObject({ code: 'bad_input', path });

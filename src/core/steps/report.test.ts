@@ -99,6 +99,15 @@ describe('a report is lost', () => {
     expect(world.task('job', 'a').state).toBe('delayed');
   });
 
+  test('when it says that work goes on under a lease that has ended, however it ended', () => {
+    const { node, a } = running();
+    node.complete(a);
+    expect(node.start(a)).toBe('lost');
+    expect(node.progress(a, 0.5)).toBe('lost');
+    expect(node.step(a, 'late', 1)).toBe('lost');
+    expect(node.complete(a)).toBe('ok');
+  });
+
   test('when the task does not exist', () => {
     const { node, a } = running();
     expect(node.complete(named(a, { taskNo: 17 as Assignment['lease']['taskNo'] }))).toBe('lost');

@@ -69,6 +69,19 @@ describe('timing', () => {
     expect(fired(world)).toBe(1);
   });
 
+  test('by hand is no occurrence: one that has fired does not come again when it is put', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const at = world.later(1_000);
+    world.schedule('s', { timing: { at }, document });
+    live(world, node, MINUTE_MS);
+    world.changeSchedule('s', 'trigger');
+    world.schedule('s', every(HOUR_MS));
+    world.schedule('s', { timing: { at }, document });
+    live(world, node, MINUTE_MS);
+    expect(fired(world)).toBe(2);
+  });
+
   test('put again without a change keeps its step', () => {
     const world = new Harness();
     const node = world.node('w1');
