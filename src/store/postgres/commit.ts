@@ -6,9 +6,9 @@ import type { Batch, Instant } from '../../core/index.ts';
 import { badRow } from '../row-checks.ts';
 import type { Term } from '../store.ts';
 import type { Encoder } from './codec.ts';
-import type { Parameters, Run } from './connection.ts';
+import type { Parameters } from './connection.ts';
 import { writeFailure } from './failure.ts';
-import type { Prepared } from './line.ts';
+import type { Line, Prepared } from './line.ts';
 import * as rows from './rows.ts';
 
 type ListName = Exclude<keyof Batch, 'lastSeq' | 'nextJobNo'>;
@@ -67,14 +67,27 @@ function nest(): Prepared {
   return { statement: `select ${statement}, now() as at`, parameters: used };
 }
 
-export async function commit(run: Run, term: Term, ttlMs: number, batch: Batch): Promise<Instant> {
+/** Rows that even a slow machine writes within the usual limit of the line. */
+const USUAL_ROWS = 20_000;
+
+export async function commit(
+  run: Line['run'],
+  term: Term,
+  ttlMs: number,
+  batch: Batch,
+): Promise<Instant> {
   checkNumbers(batch);
   const { lastSeq, nextJobNo, events } = batch;
   const fence = [term.shard, term.epoch, term.id, ttlMs, lastSeq, events.length, nextJobNo];
   const parameters = [...fence, ...PARTS.flatMap(({ encode }) => encode(batch))];
-  const [row] = await run(commitStatement.statement, parameters).catch((cause: unknown) => {
-    throw writeFailure(cause, term);
-  });
+  const lists = Object.values(batch).filter((list) => Array.isArray(list));
+  const rowCount = lists.reduce((total, list) => total + list.length, 0);
+  const patience = Math.max(1, Math.ceil(rowCount / USUAL_ROWS));
+  const [row] = await run(commitStatement.statement, parameters, patience).catch(
+    (cause: unknown) => {
+      throw writeFailure(cause, term);
+    },
+  );
   return row?.['at'] as Instant;
 }
 

@@ -34,8 +34,13 @@ export class Line {
     this.#prepared = prepared;
   }
 
-  /** Fails with `store_unavailable` when nothing was sent, otherwise with the cause as it is. */
-  async run(statement: string, parameters: Parameters): Promise<readonly Values[]> {
+  /**
+   * Fails with `store_unavailable` when nothing was sent, otherwise with the cause as it is. `patience`
+   * multiplies the time that the statement may take: a job of a hundred thousand tasks is one
+   * transaction, and a limit that it can never keep would refuse it for ever. Meanwhile it holds
+   * the leader's row, so nobody takes over.
+   */
+  async run(statement: string, parameters: Parameters, patience = 1): Promise<readonly Values[]> {
     if (this.#closed) throw unavailable(new Error('the store was closed'));
     const connection = (this.#connection ??= this.#connect());
     try {
@@ -44,8 +49,15 @@ export class Line {
       this.#giveUp(connection);
       throw unavailable(cause);
     }
+    const run = runOn(connection.sql);
     try {
-      return await this.#inTime(runOn(connection.sql)(statement, parameters));
+      if (patience === 1) return await this.#inTime(run(statement, parameters), 1);
+      await this.#inTime(run(SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, patience)]), 1);
+      try {
+        return await this.#inTime(run(statement, parameters), patience);
+      } finally {
+        await this.#inTime(run(SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, 1)]), 1);
+      }
     } catch (cause) {
       if (breaksConnection(cause)) this.#giveUp(connection);
       throw cause;
@@ -77,9 +89,9 @@ export class Line {
    * The server gives up first, by its own timeouts. When not even that is heard, the network is gone.
    * After a pause of this process the answer may lie unread: it gets one turn to be read.
    */
-  async #inTime<T>(answer: Promise<T>): Promise<T> {
+  async #inTime<T>(answer: Promise<T>, patience: number): Promise<T> {
     const silence = deferred<never>();
-    const limitMs = this.#settings.ttlMs / 2;
+    const limitMs = (this.#settings.ttlMs / 2) * patience;
     const cancel = systemClock.after(limitMs, () => {
       setImmediate(() => silence.reject(new Error(`no answer within ${limitMs} ms`)));
     });
@@ -103,9 +115,15 @@ async function prepare(sql: postgres.Sql, prepared: readonly Prepared[]): Promis
   }
 }
 
+const SET_TIMEOUT = `select set_config('statement_timeout', $1, false)`;
+
+function timeoutOf(ttlMs: number, patience: number): string {
+  return String(Math.max(1, Math.floor(ttlMs * 0.4 * patience)));
+}
+
 /** Everything here ends below half of the TTL, so that a leader that hangs cannot outlive its reign. */
 function session(ttlMs: number): Readonly<Record<string, string>> {
-  const limitMs = String(Math.max(1, Math.floor(ttlMs * 0.4)));
+  const limitMs = timeoutOf(ttlMs, 1);
   return {
     statement_timeout: limitMs,
     idle_in_transaction_session_timeout: limitMs,
