@@ -15,6 +15,8 @@ export type Input =
       readonly kind: 'event';
       readonly event: SchedulerEvent;
       readonly ask: Ask | null;
+      /** Jobs that are brought into memory for it. */
+      readonly images: readonly JobImage[];
       /** The memory that it was made for, when it rests on what was read from the store. */
       readonly generation?: number;
     }

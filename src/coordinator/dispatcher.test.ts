@@ -246,6 +246,21 @@ describe('bad events', () => {
   });
 });
 
+test('whoever waits is told when not even the isolation of a bad event succeeds', async () => {
+  gate.refuseIf(({ jobInserts }) => (jobInserts.length > 0 ? fault('bad_row') : null));
+  gate.hold();
+  const bad = submit('bad');
+  await settled();
+  const read = led.leader.jobs.explain(jobId('x'), 'a' as never);
+  const later = led.leader.jobs.explain(jobId('y'), 'a' as never);
+  await settled();
+  gate.failReads(fault('store_unavailable'));
+  gate.release();
+  await expect(bad).rejects.toBeInstanceOf(MillraceError);
+  await expect(read).rejects.toBeInstanceOf(MillraceError);
+  await expect(later).rejects.toBeInstanceOf(MillraceError);
+});
+
 describe('back-pressure', () => {
   test('a slow store fills a bounded queue, then callers are told, and sessions are still heard', async () => {
     const slow = gated(memoryStore(clock));
@@ -291,6 +306,23 @@ describe('time', () => {
     expect(nodes.map(({ id, status }) => [id, status])).toEqual([
       ['heard', 'healthy'],
       ['silent', 'stale'],
+    ]);
+  });
+
+  test('a commit that took long does not end the sessions whose heartbeats waited for it', async () => {
+    const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+    gate.hold();
+    const slow = submit('slow');
+    const beat = worker.beat();
+    for (let round = 0; round < 25; round += 1) {
+      void led.leader.jobs.explain(jobId('slow'), 'a' as never).catch(() => {});
+      await clock.advance(1_000);
+    }
+    gate.release();
+    await Promise.all([slow, beat]);
+    await worker.beat();
+    expect((await gate.store.loadCluster(0)).nodes.map(({ status }) => status)).toEqual([
+      'healthy',
     ]);
   });
 

@@ -7,7 +7,6 @@
  * On any doubt the memory is dropped. A batch that the store refuses because of its data is fed
  * again one event at a time, so that only the offender is refused; everything else ends the reign.
  */
-import { restoreJob, step } from '../core/index.ts';
 import type {
   Ask,
   Effects,
@@ -24,6 +23,7 @@ import type { Store } from '../store/index.ts';
 import { Asks } from './asks.ts';
 import { Batching } from './batching.ts';
 import type { Input } from './batching.ts';
+import { feed, finish } from './feeding.ts';
 import { asFault, overloaded, refusal, reloading, steppedDown } from './faults.ts';
 import { Pace } from './pace.ts';
 import type { Reign } from './reign.ts';
@@ -86,7 +86,11 @@ export class Dispatcher {
   }
 
   /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
-  ask(make: (ask: Ask) => SchedulerEvent, generation?: number): Promise<ReplyBody> {
+  ask(
+    make: (ask: Ask) => SchedulerEvent,
+    generation?: number,
+    images: readonly JobImage[] = [],
+  ): Promise<ReplyBody> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
     const ask = this.#asks.next();
     const event = make(ask);
@@ -94,7 +98,7 @@ export class Dispatcher {
     if (this.backlog >= this.#backlogMax * share) return Promise.reject(overloaded(this.backlog));
     const answer = this.#asks.wait(ask);
     const made = generation === undefined ? {} : { generation };
-    this.#enqueue({ kind: 'event', event, ask, ...made });
+    this.#enqueue({ kind: 'event', event, ask, images, ...made });
     return answer;
   }
 
@@ -110,9 +114,18 @@ export class Dispatcher {
     });
   }
 
+  /** Feeds an event about a job that is not in memory, together with its image: nobody sees the one
+   * without the other, and a job that was brought in for nothing leaves at once. */
+  askAbout(
+    read: () => Promise<readonly JobImage[]>,
+    make: (ask: Ask) => SchedulerEvent,
+  ): Promise<ReplyBody> {
+    return this.#whileReading(async (generation) => this.ask(make, generation, await read()));
+  }
+
   /** Feeds an event that nobody waits for. */
   tell(event: SchedulerEvent): void {
-    if (this.#endedBy === null) this.#enqueue({ kind: 'event', event, ask: null });
+    if (this.#endedBy === null) this.#enqueue({ kind: 'event', event, ask: null, images: [] });
   }
 
   /** Looks at facts that never change, such as a task's name: no commit can undo these. */
@@ -217,39 +230,12 @@ export class Dispatcher {
   }
 
   #feed(input: Input, batch: Batching): MillraceError | null {
-    const now = this.#options.reign.time.now();
-    try {
-      if (input.kind === 'event') this.#feedEvent(input, now, batch);
-      else if (input.kind === 'read') batch.whenCommitted(input.look(this.#state, now));
-      else {
-        const isCurrent = input.generation === this.#generation;
-        for (const image of isCurrent ? input.images : []) {
-          restoreJob(this.#state, image, now, batch.effects);
-        }
-        batch.whenCommitted(() => input.done(isCurrent));
-      }
-      return null;
-    } catch (error) {
-      return asFault(error);
-    }
+    const memory = { state: this.#state, generation: this.#generation };
+    return feed(input, memory, this.#options.reign.time.now(), batch, this.#asks);
   }
 
-  #feedEvent(input: Extract<Input, { kind: 'event' }>, now: Instant, batch: Batching): void {
-    const { event, ask, generation = this.#generation } = input;
-    if (generation === this.#generation) return step(this.#state, event, now, batch.effects);
-    if (ask !== null) this.#asks.refuse(ask, reloading());
-  }
-
-  /** Inputs first, then what has become due, then work for whoever waits. */
   #finish(batch: Batching, mayTick: boolean): MillraceError | null {
-    const now = this.#options.reign.time.now();
-    try {
-      if (mayTick) step(this.#state, { type: 'tick' }, now, batch.effects);
-      step(this.#state, { type: 'assign' }, now, batch.effects);
-      return null;
-    } catch (error) {
-      return asFault(error);
-    }
+    return finish(this.#state, this.#options.reign.time.now(), batch, mayTick);
   }
 
   #close(): void {
@@ -266,8 +252,12 @@ export class Dispatcher {
     }
     this.#open = new Batching();
     this.#phase = 'writing';
+    const sentAtMs = this.#options.clock.monotonicMs();
     this.#write(batch).then(
-      () => this.#written(batch),
+      () => {
+        this.#pace.answered(sentAtMs, this.#state);
+        this.#written(batch);
+      },
       (error: unknown) => this.#refused(batch, asFault(error)),
     );
   }
@@ -321,7 +311,9 @@ export class Dispatcher {
       (error: unknown) => {
         this.#phase = 'idle';
         this.#end(asFault(error));
-        if (this.#endedBy !== null) this.#closeDoors(this.#endedBy);
+        const why = this.#endedBy ?? asFault(error);
+        for (const input of inputs) Batching.of(input).refuse(why, this.#asks);
+        this.#closeDoors(why);
       },
     );
   }

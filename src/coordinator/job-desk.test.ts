@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { jobNo } from '../core/index.ts';
+import { checkedSettings, jobNo, parseTaskDocuments } from '../core/index.ts';
 import type { TaskId } from '../core/index.ts';
 import type { Dumped, Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
@@ -125,6 +125,14 @@ describe('cancelling', () => {
     expect(await runAll()).toEqual([]);
   });
 
+  test('a job that ends while the cancel is on its way is answered as it is, not as unknown', async () => {
+    await submit('one', { tasks: [task('a')] });
+    const [assignment] = await worker.poll(1);
+    const cancelled = led.leader.jobs.cancel(jobId('one'), 'no need');
+    await worker.complete(assignment!.lease);
+    expect((await cancelled).state).toBe('succeeded');
+  });
+
   test('a running task is told to stop with the next answer, and a late completion is lost', async () => {
     await submit('one', { tasks: [task('a')] });
     const [assignment] = await worker.poll(1);
@@ -190,6 +198,33 @@ describe('running again', () => {
   });
 });
 
+test('a fork that would run a task again which has children of its own is refused', async () => {
+  await submit('one', { tasks: [task('x'), task('p', { dependsOn: ['x'] })] });
+  const [x] = await worker.pollNow(1);
+  await worker.complete(x!.lease);
+  worker.held.length = 0;
+  const [p] = await worker.pollNow(1);
+  const tasks = parseTaskDocuments([task('c')], checkedSettings(), {
+    size: 2,
+    get: () => undefined,
+  });
+  const until = { type: 'children', tasks } as const;
+  await led.leader.workers.report(worker.session, [{ kind: 'suspended', lease: p!.lease, until }]);
+  worker.held.length = 0;
+  await runAll();
+  expect((await store.jobRow(0, jobId('one')))?.state).toBe('succeeded');
+  const fork = led.leader.jobs.fork(jobId('one'), id('x'), jobId('two'));
+  await expect(fork).rejects.toMatchObject({ code: 'conflict' });
+});
+
+test.each(['', 'a/b', 'a\0b', 'x'.repeat(201)])(
+  'the id %j is refused before it is stored',
+  async (bad) => {
+    const refused = led.leader.jobs.submit({ tasks: [task('a')] }, { jobId: jobId(bad) });
+    await expect(refused).rejects.toMatchObject({ code: 'bad_input' });
+  },
+);
+
 describe('the inbox', () => {
   async function* rows(): AsyncIterable<Dumped> {
     const counters = { shard: 0, lastSeq: 0, nextJobNo: jobNo(1) };
@@ -211,5 +246,26 @@ describe('the inbox', () => {
       error: { code: 'bad_input' },
     });
     expect(await leader.jobs.drainInbox()).toBe(0);
+  });
+
+  async function* repeated(count: number): AsyncIterable<Dumped> {
+    yield { table: 'counters', row: { shard: 0, lastSeq: 0, nextJobNo: jobNo(1) } };
+    const document = JSON.stringify({ name: 'x', idempotencyKey: 'k', tasks: [task('a')] });
+    for (let no = 1; no <= count; no += 1) {
+      yield { table: 'inbox', row: { no, jobId: jobId(`j${no}`), document } };
+    }
+    yield { table: 'inbox', row: { no: count + 1, jobId: jobId('broken'), document: '{' } };
+  }
+
+  test('rows that name the same key are one job and all gone, a portion of them and more', async () => {
+    const filled = memoryStore(clock);
+    await filled.fill(repeated(150));
+    const { leader } = await lead(filled, clock);
+    const [first, second] = await Promise.all([leader.jobs.drainInbox(), leader.jobs.drainInbox()]);
+    expect([first, second]).toEqual([151, 151]);
+    expect(await filled.inbox(0, 10)).toEqual([]);
+    const jobs = await filled.jobs(0, { limit: 10 });
+    expect(jobs.map(({ state }) => state).toSorted()).toEqual(['failed', 'queued']);
+    expect(jobs.find(({ state }) => state === 'failed')?.error?.code).toBe('bad_input');
   });
 });

@@ -15,8 +15,10 @@ import type {
   Explanation,
   JobDocument,
   JobId,
+  JobImage,
   JobRow,
   ReplyBody,
+  SchedulerEvent,
   Seed,
   Settings,
   Submit,
@@ -29,6 +31,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
+import { checkId } from './checks.ts';
 import { cleanText } from './text.ts';
 
 export type JobReply = Extract<ReplyBody, { type: 'job' }>;
@@ -56,13 +59,15 @@ export class JobDesk {
   readonly #options: DeskOptions;
   /** Submissions that name the same key wait for each other: the store is asked only once. */
   readonly #keys: KeyedLock = new KeyedLock();
+  #draining: Promise<number> | null = null;
 
   constructor(options: DeskOptions) {
     this.#options = options;
   }
 
   /** Takes an unchecked document. */
-  submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
+  async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
+    checkId(options.jobId, 'job');
     return this.submitParsed(parseJobDocument(document, this.#options.settings), options);
   }
 
@@ -114,30 +119,32 @@ export class JobDesk {
   }
 
   async cancel(jobId: JobId, reason: string): Promise<JobReply> {
-    if (!(await this.#bringIn(jobId, (row) => !isFinished(row.state)))) {
-      const over = await this.#unchanged(jobId);
-      if (over === null) throw unknownJob(jobId);
-      return over;
-    }
-    const { dispatcher } = this.#options;
-    return asJob(
-      await dispatcher.ask((ask) => ({ type: 'cancel', ask, jobId, reason: cleanText(reason) })),
-    );
+    const event = (ask: Ask): SchedulerEvent => ({
+      type: 'cancel',
+      ask,
+      jobId,
+      reason: cleanText(reason),
+    });
+    return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
   }
 
   /** From the tasks that did not succeed. With `expectedRun`, only once. */
   async rerun(jobId: JobId, expectedRun?: number): Promise<JobReply> {
-    if (!(await this.#bringIn(jobId, () => true))) throw unknownJob(jobId);
     const expected = expectedRun === undefined ? {} : { expectedRun };
-    const { dispatcher } = this.#options;
-    return asJob(await dispatcher.ask((ask) => ({ type: 'rerun', ask, jobId, ...expected })));
+    return this.#askAbout(
+      jobId,
+      () => true,
+      (ask) => ({ type: 'rerun', ask, jobId, ...expected }),
+    );
   }
 
   /** One dead task again, and what was skipped because of it. */
   async redrive(jobId: JobId, taskId: TaskId): Promise<JobReply> {
-    if (!(await this.#bringIn(jobId, () => true))) throw unknownJob(jobId);
-    const { dispatcher } = this.#options;
-    return asJob(await dispatcher.ask((ask) => ({ type: 'rerun', ask, jobId, taskId })));
+    return this.#askAbout(
+      jobId,
+      () => true,
+      (ask) => ({ type: 'rerun', ask, jobId, taskId }),
+    );
   }
 
   /** A new job from the same document: what is not below `from` and succeeded is taken over. */
@@ -157,8 +164,16 @@ export class JobDesk {
     return this.#options.dispatcher.read((state, now) => explain(state, jobId, taskId, now));
   }
 
-  /** Jobs that were put into the user's own transactions. Answers how many were taken in. */
-  async drainInbox(): Promise<number> {
+  /** Jobs that were put into the user's own transactions. Answers how many rows were taken out. */
+  drainInbox(): Promise<number> {
+    // One at a time: two that read the same row would both make a job of it.
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = null;
+    });
+    return this.#draining;
+  }
+
+  async #drain(): Promise<number> {
     let taken = 0;
     for (;;) {
       const rows = await this.#options.store.inbox(this.#shard, INBOX_PORTION);
@@ -168,38 +183,46 @@ export class JobDesk {
     }
   }
 
+  /** Whatever becomes of it, the row is gone afterwards: one that stays would be taken in for ever. */
   async #takeIn({ no, jobId, document }: InboxRow): Promise<void> {
     const { dispatcher, settings } = this.#options;
     try {
-      const parsed = parseJobDocument(JSON.parse(document), settings);
-      await this.submitParsed(parsed, { jobId, inboxNo: no });
+      const parsed = parseJobDocument(parseJson(document), settings);
+      const reply = await this.submitParsed(parsed, { jobId, inboxNo: no, isRepeated: true });
+      // It was there before, or another one with its key: then no event has taken the row out.
+      if (!reply.changed) await dispatcher.ask((ask) => ({ type: 'dropInbox', ask, inboxNo: no }));
     } catch (error) {
       if (!isMillraceError(error, 'bad_input') && !isMillraceError(error, 'too_large')) throw error;
       // The user's transaction is long over: a failed job is the only way to tell him.
-      const { code, message } = error;
-      const reason = { code, message: cleanText(message) };
-      await dispatcher.ask((ask) => ({
-        type: 'reject',
-        ask,
-        jobId,
-        name: 'inbox',
-        error: reason,
-        inboxNo: no,
-      }));
+      const reason = { code: error.code, message: cleanText(error.message) };
+      const about = { jobId, name: 'inbox', error: reason, inboxNo: no };
+      await dispatcher.ask((ask) => ({ type: 'reject', ask, ...about }));
     }
   }
 
-  /** Makes sure the job is in memory if it exists and is wanted. */
-  async #bringIn(jobId: JobId, wanted: (row: JobRow) => boolean): Promise<boolean> {
+  /** Asks the memory, or brings the job in with the question if the store has it as `wanted`. */
+  async #askAbout(
+    jobId: JobId,
+    wanted: (row: JobRow) => boolean,
+    make: (ask: Ask) => SchedulerEvent,
+  ): Promise<JobReply> {
     const { dispatcher, store } = this.#options;
-    if (await dispatcher.read((state) => state.jobsById.has(jobId))) return true;
+    if (await dispatcher.read((state) => state.jobsById.has(jobId))) {
+      try {
+        return asJob(await dispatcher.ask(make));
+      } catch (error) {
+        // It may have ended, and left the memory, between the two: then the store knows.
+        if (!isMillraceError(error, 'not_found')) throw error;
+      }
+    }
     const row = await store.jobRow(this.#shard, jobId);
-    if (row === null || !wanted(row)) return false;
-    const images = await dispatcher.load(async () => {
+    if (row === null) throw unknownJob(jobId);
+    if (!wanted(row)) return unchangedRow(row);
+    const read = async (): Promise<readonly JobImage[]> => {
       const image = await store.loadJob(this.#shard, jobId);
       return image === null ? [] : [image];
-    });
-    return images.length > 0;
+    };
+    return asJob(await dispatcher.askAbout(read, make));
   }
 
   get #shard(): number {
@@ -219,10 +242,31 @@ function seedsOutside(view: JobView, document: JobDocument, from: TaskId): Map<T
   for (const no of below) for (const dependent of dependents[no] ?? []) below.add(dependent);
   const seeds = new Map<TaskNo, Seed>();
   for (const { spec, task, result } of view.tasks) {
+    if (spec.parentNo !== null && below.has(spec.parentNo) && !below.has(spec.taskNo)) {
+      throw hasChildren(document.tasks[spec.parentNo]?.id ?? from);
+    }
     if (below.has(spec.taskNo) || task.state !== 'succeeded') continue;
     seeds.set(spec.taskNo, { state: 'succeeded', result });
   }
   return seeds;
+}
+
+/** Its children were made from what it was given then: taken over they would be stale, and started
+ * anew they would run before it. */
+function hasChildren(id: string): MillraceError {
+  return new MillraceError({
+    code: 'conflict',
+    what: `Task ${id} would run again, and it has child tasks of its own.`,
+    todo: 'Fork from one of its children, or submit the job anew.',
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new MillraceError({ code: 'bad_input', what: 'The document is not JSON.', cause });
+  }
 }
 
 function unchangedRow({ id: jobId, state, run }: JobRow): JobReply {

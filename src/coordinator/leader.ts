@@ -10,7 +10,7 @@ import { Dispatcher } from './dispatcher.ts';
 import { asFault } from './faults.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { JobDesk } from './job-desk.ts';
-import { loadAll, loadFirst, loadRest } from './loading.ts';
+import { loadAll, loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
 import { Reign } from './reign.ts';
 import { ScheduleDesk } from './schedule-desk.ts';
@@ -50,7 +50,7 @@ export class Leader {
     const { store, clock, settings, calendar, elected } = options;
     const reign = new Reign(store, clock, settings, elected);
     const load = { store, reign, scheduler: { settings, calendar } };
-    const memory = await loadFirst(load);
+    const memory = await renewing(load, clock, () => loadFirst(load));
     const { nodeId, term } = elected;
     const announced = { epoch: term.epoch, nodeId };
     announceReign(memory.state, announced, reign.time.now(), memory.effects);
@@ -60,7 +60,7 @@ export class Leader {
       clock,
       reign,
       memory,
-      reload: () => loadAll(load),
+      reload: () => renewing(load, clock, () => loadAll(load)),
       onEnd: (why) => {
         housekeeping.stop();
         options.onEnd(why);

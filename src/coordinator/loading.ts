@@ -12,6 +12,7 @@ import {
   restoreJob,
 } from '../core/index.ts';
 import type { JobImage, JobNo, SchedulerOptions } from '../core/index.ts';
+import type { Clock } from '../kit/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Dispatcher, Memory } from './dispatcher.ts';
 import type { Reign } from './reign.ts';
@@ -23,6 +24,31 @@ export interface LoadOptions {
   readonly store: Store;
   readonly reign: Reign;
   readonly scheduler: Omit<SchedulerOptions, 'term'>;
+}
+
+/** Runs `act` and keeps the term alive meanwhile: a load that takes longer than the TTL would
+ * otherwise depose one leader after the other. */
+export async function renewing<T>(
+  { reign, scheduler }: LoadOptions,
+  clock: Clock,
+  act: () => Promise<T>,
+): Promise<T> {
+  let cancel = (): void => {};
+  let isDone = false;
+  const renewLater = (): void => {
+    if (isDone) return;
+    cancel = clock.after(scheduler.settings.leaderRenewMs, () => {
+      // A failure shows at the first commit; until then there is nobody to tell.
+      reign.renew().then(renewLater, () => {});
+    });
+  };
+  renewLater();
+  try {
+    return await act();
+  } finally {
+    isDone = true;
+    cancel();
+  }
 }
 
 /** What must be in memory before the first answer. */

@@ -29,6 +29,13 @@ export class Pace {
     this.#lastBeatMs = nowMs;
   }
 
+  /** A store that was slow kept the answers to heartbeats back as well: their senders come first. */
+  answered(sentAtMs: number, { settings }: SchedulerState): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - sentAtMs <= settings.leaderRenewMs * 2) return;
+    this.#heldUntilMs = nowMs + settings.heartbeatMs;
+  }
+
   get mayTick(): boolean {
     return this.#clock.monotonicMs() >= this.#heldUntilMs;
   }

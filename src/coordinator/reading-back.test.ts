@@ -1,12 +1,14 @@
 /** Between a look into the store and what is done with it, the world goes on. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { MillraceError } from '../core/index.ts';
-import type { ScheduleId, TaskId } from '../core/index.ts';
+import { MillraceError, checkedSettings } from '../core/index.ts';
+import type { ScheduleId, TaskId, TermId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
 import type { Led } from '../testing/lead.ts';
 import { VirtualClock, settled } from '../testing/virtual-clock.ts';
+import { cronCalendar } from './calendar.ts';
+import { Elector } from './elector.ts';
 
 let clock: VirtualClock;
 let memory: Store;
@@ -202,4 +204,35 @@ test('a schedule keeps still until the job it fired last is in memory', async ()
   expect(await memory.jobs(0, { limit: 10 })).toHaveLength(1);
   const events = await memory.events(0, 0, 1_000);
   expect(events.some(({ kind }) => kind === 'schedule.missed')).toBe(true);
+});
+
+test('two candidates whose reading back takes longer than a term still get a leader', async () => {
+  const slow = changed({
+    loadBusyJobs: async (shard) => {
+      await new Promise<void>((resolve) => {
+        clock.after(25_000, resolve);
+      });
+      return memory.loadBusyJobs(shard);
+    },
+  });
+  const electors = ['one', 'two'].map(
+    (nodeId) =>
+      new Elector({
+        store: slow,
+        clock,
+        settings: checkedSettings(),
+        calendar: cronCalendar,
+        shard: 0,
+        nodeId,
+        url: null,
+        grpc: null,
+        newTermId: () => `${nodeId}-term` as TermId,
+        random: () => 0.5,
+      }),
+  );
+  for (const elector of electors) elector.start();
+  await clock.advance(40_000);
+  expect(electors.filter(({ leader }) => leader !== null)).toHaveLength(1);
+  expect((await memory.leader(0))?.epoch).toBe(1);
+  await Promise.all(electors.map((elector) => elector.stop()).concat(clock.advance(30_000)));
 });

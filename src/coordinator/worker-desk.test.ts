@@ -62,6 +62,7 @@ test('an input that cannot be put together fails the task for good, without a wo
 
 test.each<[string, Partial<ReportItem>, string]>([
   ['a result over the limit', { kind: 'completed', result: `"${'x'.repeat(200)}"` }, 'bad_result'],
+  ['half of a surrogate pair', { kind: 'completed', result: '"\uD800"' }, 'bad_result'],
   ['a result that is not JSON', { kind: 'completed', result: '{' }, 'bad_result'],
   ['a step over the limit', { kind: 'step', name: 's', body: `"${'x'.repeat(200)}"` }, 'bad_step'],
 ])('%s fails the task and is not stored', async (_, item, code) => {
@@ -84,6 +85,26 @@ test.each([-1, 0.5, Number.NaN, 1e15])('a sleep of %s ms fails the task', async 
     error: { code: 'bad_sleep' },
   });
 });
+
+test('progress that is no number is none, and the other items of the report count', async () => {
+  await submit('one', { id: 'a', executor: 'echo' });
+  const [a] = await worker.poll(1);
+  const { lease } = a!;
+  const { verdicts } = await led.leader.workers.report(worker.session, [
+    { kind: 'progress', lease, fraction: Number.NaN, note: null },
+    { kind: 'completed', lease, result: '1' },
+  ]);
+  expect(verdicts).toEqual(['ok', 'ok']);
+});
+
+test.each([{ id: 'a/b' as NodeId }, { slots: Number.NaN }, { slots: -1 }, { executors: ['a\0'] }])(
+  'an offer with %j is refused before it is stored',
+  async (wrong) => {
+    const offer = { ...worker.session, id: 'n' as NodeId, slots: 1, executors: [], version: '0' };
+    const full = { ...offer, capabilities: {}, address: null, ...wrong };
+    await expect(led.leader.workers.register(full)).rejects.toMatchObject({ code: 'bad_input' });
+  },
+);
 
 test('text that no store could keep is cleaned before it is stored', async () => {
   await submit('one', { id: 'a', executor: 'echo' });

@@ -19,6 +19,7 @@ import type { DeskOptions } from './job-desk.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { ReadyAssignment } from './payloads.ts';
+import { checkedOffer } from './checks.ts';
 import { cleanText } from './text.ts';
 
 export interface Session {
@@ -51,8 +52,9 @@ export class WorkerDesk {
     this.#options = options;
   }
 
-  async register(offer: NodeOffer): Promise<Registered> {
+  async register(given: NodeOffer): Promise<Registered> {
     const { dispatcher } = this.#options;
+    const offer = checkedOffer(given);
     return expect(await dispatcher.ask((ask) => ({ type: 'register', ask, offer })), 'registered');
   }
 
@@ -150,7 +152,11 @@ export class WorkerDesk {
         return { ...item, error: { code: cleanText(code), message: cleanText(message) } };
       }
       case 'progress':
-        return { ...item, note: item.note === null ? null : cleanText(item.note) };
+        return {
+          ...item,
+          fraction: Number.isFinite(item.fraction) ? item.fraction : 0,
+          note: item.note === null ? null : cleanText(item.note),
+        };
       case 'started':
       case 'aborted':
       case 'released':
@@ -222,6 +228,7 @@ function isDuration(ms: number): boolean {
 
 function payloadFault(text: string, bytesMax: number): string | null {
   if (text.length > bytesMax || utf8Bytes(text) > bytesMax) return `is over ${bytesMax} bytes`;
+  if (/\p{Surrogate}/u.test(text)) return 'has half of a surrogate pair in it';
   try {
     JSON.parse(text);
     return null;

@@ -62,6 +62,7 @@ export type ReplyBody =
       readonly orders: Orders;
     }
   | { readonly type: 'verdicts'; readonly verdicts: readonly Verdict[]; readonly orders: Orders }
+  | { readonly type: 'done' }
   | { readonly type: 'node'; readonly nodeId: NodeId }
   | {
       readonly type: 'schedule';

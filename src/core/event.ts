@@ -44,6 +44,13 @@ export interface Reject {
   readonly inboxNo: number;
 }
 
+/** An inbox row whose job is there already: only the row goes. */
+export interface DropInbox {
+  readonly type: 'dropInbox';
+  readonly ask: Ask;
+  readonly inboxNo: number;
+}
+
 export interface Cancel {
   readonly type: 'cancel';
   readonly ask: Ask;
@@ -197,6 +204,7 @@ export interface Tick {
 export type SchedulerEvent =
   | Submit
   | Reject
+  | DropInbox
   | Cancel
   | Rerun
   | Register

@@ -26,7 +26,7 @@ export * from './log/kinds.ts';
 export { parseCapabilities } from './node/capability-reader.ts';
 export type { NodeOffer } from './node/node.ts';
 export * from './random.ts';
-export { announceReign, restoreCluster, restoreDone, restoreJob } from './restore.ts';
+export { announceReign, forgetIfOver, restoreCluster, restoreDone, restoreJob } from './restore.ts';
 export * from './rows.ts';
 export type { Calendar, ScheduleSpec } from './schedule/schedule.ts';
 export { upcomingOccurrences } from './schedule/schedule.ts';

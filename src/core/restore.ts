@@ -8,7 +8,7 @@ import { parseJobDocument } from './document/parse.ts';
 import { Effects } from './effects.ts';
 import { isMillraceError } from './errors.ts';
 import { instant, later } from './ids.ts';
-import type { Instant, NodeId, SessionId, TermId } from './ids.ts';
+import type { Instant, JobNo, NodeId, SessionId, TermId } from './ids.ts';
 import { Edges, decodeDependencies } from './job/edges.ts';
 import { Job } from './job/job.ts';
 import { Node } from './node/node.ts';
@@ -19,9 +19,9 @@ import { loseAttempt } from './steps/attempt.ts';
 import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
 import { armQuarantineEnd } from './steps/quarantine.ts';
 import { armRunTimeout } from './steps/report.ts';
-import { armSchedule } from './steps/schedules.ts';
+import { armSchedule } from './steps/schedule-timer.ts';
+import { dropJob, settle } from './steps/settle.ts';
 import { armDeath, armSession } from './steps/session.ts';
-import { settle } from './steps/settle.ts';
 import { addTask, armTotals } from './steps/submit.ts';
 import { isFinished, isTerminal } from './task/chart.ts';
 import type { Lease } from './task/lease.ts';
@@ -48,6 +48,12 @@ export function restoreDone(state: SchedulerState, now: Instant): void {
   const turn = new Turn(state, now, new Effects());
   state.isComplete = true;
   for (const schedule of state.schedules.values()) armSchedule(turn, schedule);
+}
+
+/** A finished job that was brought in for a call which left it as it was. */
+export function forgetIfOver(state: SchedulerState, no: JobNo): void {
+  const job = state.jobs.get(no);
+  if (job !== undefined && job.open === 0) dropJob(state, job);
 }
 
 /** A new reign begins: said once, in its first transaction. */
@@ -123,7 +129,7 @@ function restoreSchedule(turn: Turn, row: ScheduleRow): void {
     const spec = decodeScheduleSpec(row.spec);
     const document = parseJobDocument(spec.document, state.settings);
     const { id, paused, nextAt, lastAt, lastJobId } = row;
-    const schedule = { id, spec, document, paused, nextAt, lastAt, lastJobId };
+    const schedule = { id, spec, document, paused, nextAt, lastAt, lastJobId, timerNo: 0 };
     state.schedules.set(id, schedule);
   } catch (error) {
     if (!isMillraceError(error)) throw error;

@@ -39,6 +39,9 @@ function take(turn: Turn, event: SchedulerEvent): void {
       return submit(turn, event);
     case 'reject':
       return reject(turn, event);
+    case 'dropInbox':
+      turn.effects.deleteInbox(event.inboxNo);
+      return turn.effects.reply(event.ask, { type: 'done' });
     case 'cancel':
       return cancel(turn, event);
     case 'rerun':

@@ -31,7 +31,7 @@ export type Timer = { readonly at: Instant } & (
       readonly sessionId: SessionId;
     }
   | { readonly type: 'quarantine'; readonly nodeId: NodeId }
-  | { readonly type: 'schedule'; readonly scheduleId: ScheduleId }
+  | { readonly type: 'schedule'; readonly scheduleId: ScheduleId; readonly timerNo: number }
 );
 
 /** Below this many it is not worth looking for stale ones. */

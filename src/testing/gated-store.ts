@@ -19,6 +19,8 @@ export interface Gate {
   failNext(error: MillraceError, applied?: boolean): void;
   /** Commits that this refuses fail with what it answers. */
   refuseIf(check: (batch: Batch) => MillraceError | null): void;
+  /** Reading back fails with this from now on. */
+  failReads(error: MillraceError): void;
   /** Renewals and commits fail with this until told otherwise. */
   cutOff(error: MillraceError | null): void;
 }
@@ -29,6 +31,7 @@ export function gated(inner: Store): Gate {
   let failure: { readonly error: MillraceError; readonly applied: boolean } | null = null;
   let refusal: (batch: Batch) => MillraceError | null = () => null;
   let away: MillraceError | null = null;
+  let unreadable: MillraceError | null = null;
   const commit = async (term: Term, ttlMs: number, batch: Batch): Promise<Instant> => {
     commits.push(batch);
     await opened?.promise;
@@ -50,6 +53,10 @@ export function gated(inner: Store): Gate {
     get(target, name) {
       if (name === 'commit') return commit;
       if (name === 'renew') return renew;
+      if (name === 'loadCluster' && unreadable !== null) {
+        const error = unreadable;
+        return () => Promise.reject(error);
+      }
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
@@ -69,6 +76,9 @@ export function gated(inner: Store): Gate {
     },
     refuseIf: (check) => {
       refusal = check;
+    },
+    failReads: (error) => {
+      unreadable = error;
     },
     cutOff: (error) => {
       away = error;

@@ -13,6 +13,8 @@ export interface Schedule {
   nextAt: Instant | null;
   lastAt: Instant | null;
   lastJobId: JobId | null;
+  /** Counts the timers armed for it: only the latest one rings. */
+  timerNo: number;
 }
 
 export function scheduleRow(schedule: Schedule): ScheduleRow {

@@ -82,6 +82,15 @@ describe('timing', () => {
     expect(fired(world)).toBe(2);
   });
 
+  test('put over and over leaves no trail of timers', () => {
+    const world = new Harness();
+    for (let at = 0; at < 5_000; at += 1) {
+      world.schedule('s', every(HOUR_MS));
+      if (at % 500 === 0) world.advance(1);
+    }
+    expect(world.state.timers.size).toBeLessThan(2_100);
+  });
+
   test('put again without a change keeps its step', () => {
     const world = new Harness();
     const node = world.node('w1');

@@ -11,6 +11,7 @@ import type { Timing } from '../schedule/schedule.ts';
 import type { Schedule } from '../schedule/state.ts';
 import { scheduleRow } from '../schedule/state.ts';
 import type { Turn } from '../turn.ts';
+import { armSchedule } from './schedule-timer.ts';
 import { stopJob } from './stop.ts';
 import { createJob } from './submit.ts';
 
@@ -31,6 +32,7 @@ export function putSchedule(turn: Turn, event: PutSchedule): void {
     nextAt: nextAfterPut(turn, known, event.spec.timing),
     lastAt: known?.lastAt ?? null,
     lastJobId: known?.lastJobId ?? null,
+    timerNo: known?.timerNo ?? 0,
   };
   state.schedules.set(schedule.id, schedule);
   save(turn, schedule);
@@ -80,7 +82,9 @@ export function changeSchedule(turn: Turn, event: ChangeSchedule): void {
 export function scheduleDue(turn: Turn, schedule: Schedule): void {
   const { state } = turn;
   if (schedule.nextAt === null) return;
-  const last = schedule.lastJobId === null ? undefined : state.jobsById.get(schedule.lastJobId);
+  const known = schedule.lastJobId === null ? undefined : state.jobsById.get(schedule.lastJobId);
+  // One that is only looked at again, with nothing left to do, is not running.
+  const last = known !== undefined && known.open > 0 ? known : undefined;
   const { overlap } = schedule.spec;
   // The next time stays due until the last job has ended: settle brings us back here.
   if (overlap === 'queue' && last !== undefined) return;
@@ -134,11 +138,6 @@ function fire(turn: Turn, schedule: Schedule, at: Instant, detail: { byHand?: tr
 function save(turn: Turn, schedule: Schedule): void {
   turn.effects.schedule(schedule.id, scheduleRow(schedule));
   armSchedule(turn, schedule);
-}
-
-export function armSchedule(turn: Turn, schedule: Schedule): void {
-  if (schedule.nextAt === null || schedule.paused) return;
-  turn.state.timers.arm({ type: 'schedule', at: schedule.nextAt, scheduleId: schedule.id });
 }
 
 function reply(turn: Turn, ask: PutSchedule['ask'], schedule: Schedule, jobId: JobId | null): void {

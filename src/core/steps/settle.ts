@@ -9,6 +9,7 @@ import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
 import { unnameKey } from './keys.ts';
 import { finish, makeReady } from './lifecycle.ts';
+import { armSchedule } from './schedule-timer.ts';
 import { stopJob } from './stop.ts';
 
 /** Runs at the end of every step. A loop, not recursion: a chain may be 100,000 tasks deep. */
@@ -73,7 +74,7 @@ function finishJob(turn: Turn, job: Job): void {
   const schedule = job.scheduleId === null ? undefined : state.schedules.get(job.scheduleId);
   // With overlap policy `queue` the next occurrence waits for this moment.
   if (schedule?.lastJobId === job.id && schedule.nextAt !== null) {
-    state.timers.arm({ type: 'schedule', at: schedule.nextAt, scheduleId: schedule.id });
+    armSchedule(turn, schedule);
   }
 }
 

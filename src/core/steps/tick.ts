@@ -54,7 +54,8 @@ function fits(state: SchedulerState, timer: Timer): boolean {
       return state.nodes.get(timer.nodeId)?.quarantinedUntil === timer.at;
     case 'schedule': {
       const schedule = state.schedules.get(timer.scheduleId);
-      return state.isComplete && schedule?.nextAt === timer.at && !schedule.paused;
+      if (!state.isComplete || schedule === undefined || schedule.paused) return false;
+      return schedule.timerNo === timer.timerNo && schedule.nextAt === timer.at;
     }
     default:
       return assertNever(timer);

@@ -1,0 +1,71 @@
+/** From inputs to effects: where the dispatcher meets the core. */
+import { forgetIfOver, restoreJob, step } from '../core/index.ts';
+import type { Instant, MillraceError, SchedulerState } from '../core/index.ts';
+import type { Asks } from './asks.ts';
+import type { Batching, Input } from './batching.ts';
+import { asFault, reloading } from './faults.ts';
+
+interface Target {
+  readonly state: SchedulerState;
+  /** Inputs that were made for an earlier memory are not fed to this one. */
+  readonly generation: number;
+}
+
+/** Answers what went wrong; the state is then half-changed and no good any more. */
+export function feed(
+  input: Input,
+  target: Target,
+  now: Instant,
+  batch: Batching,
+  asks: Asks,
+): MillraceError | null {
+  const { state, generation } = target;
+  try {
+    switch (input.kind) {
+      case 'read':
+        batch.whenCommitted(input.look(state, now));
+        return null;
+      case 'restore': {
+        const isCurrent = input.generation === generation;
+        for (const image of isCurrent ? input.images : []) {
+          restoreJob(state, image, now, batch.effects);
+        }
+        batch.whenCommitted(() => input.done(isCurrent));
+        return null;
+      }
+      case 'event':
+        if ((input.generation ?? generation) === generation) feedEvent(input, state, now, batch);
+        else if (input.ask !== null) asks.refuse(input.ask, reloading());
+        return null;
+    }
+  } catch (error) {
+    return asFault(error);
+  }
+}
+
+function feedEvent(
+  { event, images }: Extract<Input, { kind: 'event' }>,
+  state: SchedulerState,
+  now: Instant,
+  { effects }: Batching,
+): void {
+  for (const image of images) restoreJob(state, image, now, effects);
+  step(state, event, now, effects);
+  for (const { job } of images) forgetIfOver(state, job.no);
+}
+
+/** After the inputs: what has become due, then work for whoever waits. */
+export function finish(
+  state: SchedulerState,
+  now: Instant,
+  { effects }: Batching,
+  mayTick: boolean,
+): MillraceError | null {
+  try {
+    if (mayTick) step(state, { type: 'tick' }, now, effects);
+    step(state, { type: 'assign' }, now, effects);
+    return null;
+  } catch (error) {
+    return asFault(error);
+  }
+}
