@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -59,7 +59,7 @@ test('a store moves from DuckDB to PostgreSQL and back, and nothing is lost', as
   }
 });
 
-test('a damaged export is refused with its line, and nothing is stored', async () => {
+test('a damaged export is refused with its line, and no store is left behind', async () => {
   await filled(folder);
   const file = join(folder, 'x.ndjson');
   millrace('export', file, '--data', folder);
@@ -68,9 +68,41 @@ test('a damaged export is refused with its line, and nothing is stored', async (
   const target = join(folder, 'other');
   const refused = millrace('import', file, '--data', target);
   expect(refused.code).toBe(2);
-  const store = await openDuckdbStore({ path: join(target, 'millrace.duckdb') });
-  expect(await store.jobs(0, { limit: 10 })).toEqual([]);
+  expect(refused.err).toMatch(/line \d+: /);
+  expect(readdirSync(target)).toEqual([]);
+});
+
+test('a refused import leaves a store that was there before', async () => {
+  await filled(folder);
+  const file = join(folder, 'x.ndjson');
+  millrace('export', file, '--data', folder);
+  expect(millrace('import', file, '--data', folder).code).toBe(1);
+  const store = await openDuckdbStore({ path: join(folder, 'millrace.duckdb') });
+  expect((await store.jobRow(0, 'kept' as JobId))?.name).toBe('kept');
   await store.close();
+});
+
+test.each([
+  ['an empty file', ''],
+  ['another text', '# Millrace\n'],
+  ['other JSON', '{"format":"other"}\n'],
+  ['null', 'null\n'],
+])('%s is no export, and no store is made for it', (_name, text) => {
+  const file = join(folder, 'x.ndjson');
+  const target = join(folder, 'other');
+  writeFileSync(file, text);
+  const { code, err } = millrace('import', file, '--data', target);
+  expect(code).toBe(2);
+  expect(err).toContain('is not an export');
+  expect(existsSync(target)).toBe(false);
+});
+
+test.each(['status', 'down'])('migrate %s does not make a store', (way) => {
+  const target = join(folder, 'none');
+  const { code, err } = millrace('migrate', way, '--data', target);
+  expect(code).toBe(2);
+  expect(err).toContain('There is no store');
+  expect(existsSync(target)).toBe(false);
 });
 
 test('migrate shows, makes and takes back the tables', () => {
@@ -78,9 +110,8 @@ test('migrate shows, makes and takes back the tables', () => {
     const { out } = millrace('migrate', 'status', '--data', folder, '--json');
     return JSON.parse(out) as { store: string; current: number; latest: number; pending: string[] };
   };
-  expect(status()).toMatchObject({ store: 'duckdb', current: 0 });
   expect(millrace('migrate', 'up', '--data', folder).code).toBe(0);
-  expect(status()).toMatchObject({ current: status().latest, pending: [] });
+  expect(status()).toMatchObject({ store: 'duckdb', current: status().latest, pending: [] });
   expect(millrace('migrate', 'down', '--to', '0', '--data', folder).code).toBe(0);
   expect(status()).toMatchObject({ current: 0 });
 });
@@ -92,11 +123,17 @@ test.each([
   [['export', 'x', '--database', 'postgres://a@b/c', '--data', '.'], 'two different stores'],
   [['export', 'x', '--data', 'no/such/folder'], 'There is no store'],
   [['import', 'no/such/file'], 'There is no file'],
+  [['import', tmpdir(), '--data', 'no'], 'is a folder'],
+  [['import', 'README.md/x', '--data', 'no'], 'a part of its path is a file'],
+  [['export', 'no/such/x', '--data', 'no'], 'There is no folder no/such'],
+  [['export', tmpdir(), '--data', 'no'], 'is a folder'],
+  [['migrate', 'up', '--data', 'README.md'], 'README.md cannot be the folder of a store'],
+  [['migrate', 'up', '--data', 'README.md/x'], 'README.md/x cannot be the folder of a store'],
 ])('wrong use of %j is told in a sentence', (args, sentence) => {
   const { code, err } = millrace(...args);
   expect(code).toBe(2);
   expect(err).toContain(sentence);
-  expect(err).not.toContain('    at ');
+  expect(err).not.toMatch(/ {4}at |\bE[A-Z]{4,}\b/);
   expect(existsSync('no')).toBe(false);
 });
 

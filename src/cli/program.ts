@@ -24,7 +24,7 @@ async function declareProgram(
   finish: (code: ExitCode) => void,
 ): Promise<Command> {
   const program = new Command('millrace')
-    .description('Durable task graphs and distributed SQL over Parquet, on one scheduler.')
+    .description('Durable task graphs on one scheduler; SQL over Parquet comes next.')
     .version(version())
     .configureOutput({ writeOut: world.out, writeErr: world.err })
     .showHelpAfterError('Add --help to see how it is used.')

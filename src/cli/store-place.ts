@@ -1,8 +1,9 @@
 /** Which store a command means: a PostgreSQL database, or the DuckDB file of a single node. */
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { MillraceError } from '../core/index.ts';
+import { pathError } from './local-path.ts';
 import type { Migrations, MigrationStatus, Store } from '../store/index.ts';
 
 export type StorePlace =
@@ -53,9 +54,19 @@ export async function openExisting(place: StorePlace): Promise<Store> {
 }
 
 /** A store to write to: made and brought up to date if need be. */
-export async function openOrCreate(place: StorePlace): Promise<Store> {
-  if (place.kind === 'duckdb') mkdirSync(join(place.path, '..'), { recursive: true });
-  return open(place, true);
+export async function openOrCreate(place: StorePlace): Promise<{
+  readonly store: Store;
+  /** Once closed: takes away a file that was made here. */ readonly discard: () => void;
+}> {
+  if (place.kind === 'postgres') return { store: await open(place, true), discard: () => {} };
+  const { path } = place;
+  makeFolder(dirname(path));
+  const isNew = !existsSync(path);
+  const store = await open(place, true);
+  const discard = (): void => {
+    if (isNew) for (const file of [path, `${path}.wal`]) rmSync(file, { force: true });
+  };
+  return { store, discard };
 }
 
 async function open(place: StorePlace, migrate: boolean): Promise<Store> {
@@ -66,12 +77,22 @@ async function open(place: StorePlace, migrate: boolean): Promise<Store> {
 
 export async function migrateStore(
   place: StorePlace,
+  mayCreate: boolean,
   use: (migrations: Migrations) => Promise<MigrationStatus>,
 ): Promise<MigrationStatus> {
   const { migrateDuckdb, migratePostgres } = await import('../store/index.ts');
   if (place.kind === 'postgres') return migratePostgres({ url: place.url }, use);
-  mkdirSync(join(place.path, '..'), { recursive: true });
+  if (mayCreate) makeFolder(dirname(place.path));
+  else requireFile(place.path);
   return migrateDuckdb({ path: place.path }, use);
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw pathError(error, `${folder} cannot be the folder of a store`);
+  }
 }
 
 function requireFile(path: string): void {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
+import { pathError, requireTarget } from '../local-path.ts';
 import { declareStore, openExisting, storePlace } from '../store-place.ts';
 
 export const command: CommandModule = {
@@ -18,6 +19,7 @@ export const command: CommandModule = {
   async run(command, reply, signal) {
     const [file = ''] = command.args;
     const place = storePlace(command.opts(), process.env);
+    await requireTarget(file);
     const store = await openExisting(place);
     try {
       const { exportStore } = await import('../../store/index.ts');
@@ -36,7 +38,7 @@ export const command: CommandModule = {
         await rename(partial, file);
       } catch (error) {
         await rm(partial, { force: true });
-        throw error;
+        throw pathError(error, `${file} cannot be written`);
       }
       // The first line is the header, the last one the count.
       const rows = lines - 2;

@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { MillraceError } from '../../core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
+import { pathError, requireSource } from '../local-path.ts';
 import { declareStore, openOrCreate, storePlace } from '../store-place.ts';
 
 export const command: CommandModule = {
@@ -17,23 +17,53 @@ export const command: CommandModule = {
   },
   async run(command, reply, signal) {
     const [file = ''] = command.args;
-    await access(file).catch(() => {
-      throw new MillraceError({ code: 'bad_input', what: `There is no file ${file}.` });
-    });
     const place = storePlace(command.opts(), process.env);
-    const store = await openOrCreate(place);
+    await requireSource(file);
+    await requireExport(file, signal);
+    const { store, discard } = await openOrCreate(place);
+    let isRefused = true;
     try {
       const { importStore } = await import('../../store/index.ts');
       const counts = await importStore(store, linesOf(file, signal));
+      isRefused = false;
       const rows = Object.values(counts).reduce((total, count) => total + count, 0);
       reply.say(`${rows} rows of ${file} are in the ${place.kind} store.`);
       reply.answer({ store: place.kind, file, rows });
       return exit.done;
     } finally {
       await store.close();
+      if (isRefused) discard();
     }
   },
 };
+
+const FORMAT = 'millrace-export';
+const HEADER_BYTES = 4_096;
+
+/** Before a store is opened, and perhaps made: does the file begin as an export does? */
+async function requireExport(file: string, signal: AbortSignal): Promise<void> {
+  let head = '';
+  try {
+    const options = { signal, end: HEADER_BYTES - 1, encoding: 'utf8' } as const;
+    for await (const chunk of createReadStream(file, options)) head += String(chunk);
+  } catch (error) {
+    throw pathError(error, `${file} cannot be read`);
+  }
+  if (formatOf(head.split('\n', 1)[0] ?? '') === FORMAT) return;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `${file} is not an export: its first line is not the beginning of a ${FORMAT}.`,
+    todo: 'Name a file that `millrace export` has written.',
+  });
+}
+
+function formatOf(line: string): unknown {
+  try {
+    return (JSON.parse(line) as { readonly format?: unknown } | null)?.format;
+  } catch {
+    return undefined;
+  }
+}
 
 /** The reader is made when the first line is asked for: one made earlier loses what it reads until
  * somebody listens. */

@@ -1,4 +1,5 @@
 import { MillraceError } from '../../core/index.ts';
+import type { Migrations, MigrationStatus } from '../../store/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareStore, migrateStore, storePlace } from '../store-place.ts';
@@ -20,22 +21,8 @@ export const command: CommandModule = {
     const options = command.opts<{ to?: string; database?: string; data?: string }>();
     const to = options.to === undefined ? undefined : wholeNumber(options.to);
     const place = storePlace(options, process.env);
-    const status = await migrateStore(place, (migrations) => {
-      switch (way) {
-        case 'up':
-          return migrations.up(to);
-        case 'down':
-          return migrations.down(to);
-        case 'status':
-          return migrations.status();
-        default:
-          throw new MillraceError({
-            code: 'bad_input',
-            what: `There is no way ${way} to migrate.`,
-            todo: 'Use up, down or status.',
-          });
-      }
-    });
+    const go = wayOf(way, to);
+    const status = await migrateStore(place, way === 'up', go);
     const { current, latest, pending } = status;
     reply.say(`The ${place.kind} store is at version ${current} of ${latest}.`);
     for (const name of pending) reply.say(`  pending: ${name}`);
@@ -43,6 +30,26 @@ export const command: CommandModule = {
     return exit.done;
   },
 };
+
+function wayOf(
+  way: string,
+  to: number | undefined,
+): (migrations: Migrations) => Promise<MigrationStatus> {
+  switch (way) {
+    case 'up':
+      return (migrations) => migrations.up(to);
+    case 'down':
+      return (migrations) => migrations.down(to);
+    case 'status':
+      return (migrations) => migrations.status();
+    default:
+      throw new MillraceError({
+        code: 'bad_input',
+        what: `There is no way ${way} to migrate.`,
+        todo: 'Use up, down or status.',
+      });
+  }
+}
 
 function wholeNumber(text: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);

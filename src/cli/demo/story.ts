@@ -38,6 +38,7 @@ export interface DemoResult {
   readonly reassigned: number;
   readonly events: number;
   readonly epochs: number;
+  readonly isLateRefused: boolean;
   readonly answer: string;
   readonly isRight: boolean;
 }
@@ -55,53 +56,69 @@ class Demo {
   readonly #reply: Reply;
   readonly #signal: AbortSignal;
   readonly #path: string;
-  readonly #workers: readonly DemoWorker[];
+  readonly #workers: readonly [DemoWorker, DemoWorker, DemoWorker];
+  #store: Store | null = null;
+  #elector: Elector | null = null;
 
   constructor(reply: Reply, signal: AbortSignal, path: string) {
     this.#reply = reply;
     this.#signal = signal;
     this.#path = path;
-    this.#workers = ['w1', 'w2', 'w3'].map((name) => new DemoWorker(name, systemClock, work, 120));
+    const options = { clock: systemClock, work, workMs: 120 };
+    this.#workers = [
+      new DemoWorker({ ...options, name: 'w1' }),
+      new DemoWorker({ ...options, name: 'w2', diesAtTask: 3 }),
+      new DemoWorker({ ...options, name: 'w3' }),
+    ];
   }
 
+  /** However it ends, nothing is left that would keep the process alive. */
   async run(): Promise<DemoResult> {
-    const [, doomed] = this.#workers as [DemoWorker, DemoWorker, DemoWorker];
+    try {
+      await this.#loseWorker();
+      return await this.#loseLeader();
+    } finally {
+      for (const worker of this.#workers) worker.die();
+      await this.#endReign();
+    }
+  }
+
+  async #loseWorker(): Promise<void> {
+    const [, doomed] = this.#workers;
     this.#reply.say('One leader, three workers and one DuckDB file, all in this process.\n');
-    const first = await this.#elect();
-    await Promise.all(this.#workers.map((worker) => worker.follow(first.leader)));
-    await first.leader.jobs.submit(graph(), { jobId: JOB });
+    const { leader, store } = await this.#elect();
+    await Promise.all(this.#workers.map((worker) => worker.follow(leader)));
+    await leader.jobs.submit(graph(), { jobId: JOB });
     this.#reply.say(`1. A graph of ${MEASUREMENTS + 2} tasks is committed; the workers pull.`);
 
-    await this.#until(first.store, (view) => ended(view) >= 6);
-    doomed.die();
-    const lost = doomed.held.length;
-    this.#reply.say(`2. Worker w2 dies with ${lost} tasks in its hands. Its session will run out.`);
-
-    await this.#until(first.store, (view) => ended(view) >= 12);
-    await first.elector.stop();
-    await first.store.close();
-    this.#reply.say('3. The leader stops in the middle of it. Its file is opened again ...');
-    const second = await this.#elect();
-    for (const worker of this.#workers) if (worker !== doomed) await worker.follow(second.leader);
-    const { epoch } = second.leader.term;
-    this.#reply.say(`   ... by a new leader, epoch ${epoch}: the other workers just go on.`);
-
-    const view = await this.#until(second.store, ({ job }) => job.finishedAt !== null);
-    await doomed.follow(second.leader);
-    const verdict = await doomed.reportLate();
-    this.#reply.say(`4. w2 was only paused and now reports its old task. It is told: ${verdict}`);
-
-    const result = await summary(second.store, view, epoch);
-    for (const worker of this.#workers) worker.die();
-    await second.elector.stop();
-    await second.store.close();
-    return result;
+    await this.#until(store, ({ job }) => !doomed.isAlive || job.finishedAt !== null);
+    const lost = doomed.held.length === 1 ? '1 task' : `${doomed.held.length} tasks`;
+    this.#reply.say(`2. Worker w2 dies with ${lost} in its hands. Its session will run out.`);
+    await this.#until(store, (view) => ended(view) >= 12);
   }
 
-  async #elect(): Promise<{ store: Store; elector: Elector; leader: Leader }> {
+  async #loseLeader(): Promise<DemoResult> {
+    const [one, doomed, other] = this.#workers;
+    await this.#endReign();
+    this.#reply.say('3. The leader stops in the middle of it. Its file is opened again ...');
+    const { leader, store } = await this.#elect();
+    for (const worker of [one, other]) await worker.follow(leader);
+    const { epoch } = leader.term;
+    this.#reply.say(`   ... by a new leader, epoch ${epoch}: the other workers just go on.`);
+
+    const view = await this.#until(store, ({ job }) => job.finishedAt !== null);
+    await doomed.follow(leader);
+    const late = await doomed.reportLate();
+    this.#reply.say(`4. w2 was only paused and now reports its old task. It is told: ${late.text}`);
+    return summary(store, view, { epochs: epoch, isLateRefused: late.isRefused });
+  }
+
+  async #elect(): Promise<{ store: Store; leader: Leader }> {
+    this.#signal.throwIfAborted();
     const store = await openDuckdbStore({ path: this.#path, migrate: true });
+    this.#store = store;
     const led = deferred<Leader>();
-    const elector = new Elector({
+    this.#elector = new Elector({
       store,
       clock: systemClock,
       settings,
@@ -114,8 +131,18 @@ class Demo {
       random: Math.random,
       onLead: led.resolve,
     });
-    elector.start();
-    return { store, elector, leader: await led.promise };
+    this.#elector.start();
+    return { store, leader: await unlessAborted(this.#signal, led.promise) };
+  }
+
+  async #endReign(): Promise<void> {
+    const [elector, store] = [this.#elector, this.#store];
+    [this.#elector, this.#store] = [null, null];
+    try {
+      await elector?.stop();
+    } finally {
+      await store?.close();
+    }
   }
 
   /** Looks until it is so, and shows how far the graph has come. */
@@ -133,6 +160,18 @@ class Demo {
         systemClock.after(100, resolve);
       });
     }
+  }
+}
+
+async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  const aborted = deferred<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -159,20 +198,26 @@ function bar(view: JobView): string {
   return `[${signs}] ${ended(view)} of ${view.tasks.length}`;
 }
 
-async function summary(store: Store, view: JobView, epochs: number): Promise<DemoResult> {
+async function summary(
+  store: Store,
+  view: JobView,
+  seen: Pick<DemoResult, 'epochs' | 'isLateRefused'>,
+): Promise<DemoResult> {
   const events = await store.events(0, 0, 10_000);
   const isGapFree = events.every(({ seq }, at) => seq === at + 1);
   const answer = JSON.parse(view.tasks.at(-1)?.result ?? '""') as string;
   const expected = (MEASUREMENTS * (MEASUREMENTS + 1) * (2 * MEASUREMENTS + 1)) / 6;
   const succeeded = view.tasks.filter(({ task }) => task.state === 'succeeded').length;
   const isComplete = succeeded === view.tasks.length && isGapFree;
+  const reassigned = events.filter(({ kind }) => kind === 'reassigned').length;
+  const isAsTold = reassigned > 0 && seen.isLateRefused;
   return {
     tasks: view.tasks.length,
     succeeded,
-    reassigned: events.filter(({ kind }) => kind === 'reassigned').length,
+    reassigned,
     events: events.length,
-    epochs,
+    ...seen,
     answer,
-    isRight: isComplete && answer.endsWith(` ${expected}`),
+    isRight: isComplete && isAsTold && answer.endsWith(` ${expected}`),
   };
 }

@@ -1,8 +1,24 @@
+import { isMillraceError } from '../../core/index.ts';
 import type { LeaseName, NodeId, ReportItem, SessionId } from '../../core/index.ts';
 import type { Leader, ReadyAssignment } from '../../coordinator/index.ts';
 import type { Clock } from '../../kit/index.ts';
 
 export type Work = (input: unknown) => unknown;
+
+export interface DemoWorkerOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly work: Readonly<Record<string, Work>>;
+  readonly workMs: number;
+  /** Dies when it has taken so many tasks, before it reports any of its last batch. */
+  readonly diesAtTask?: number;
+}
+
+/** What a worker is told that reports after its time. */
+export interface LateAnswer {
+  readonly isRefused: boolean;
+  readonly text: string;
+}
 
 /**
  * The smallest thing that keeps the worker's side of the protocol, inside this process: it
@@ -14,18 +30,25 @@ export class DemoWorker {
   readonly #work: Readonly<Record<string, Work>>;
   readonly #clock: Clock;
   readonly #workMs: number;
+  readonly #diesAtTask: number;
   readonly #held: Map<string, LeaseName> = new Map();
+  readonly #endPauses: Set<() => void> = new Set();
   #leader: Leader | null = null;
   #pollNo = 0;
+  #taken = 0;
   #isAlive = true;
-  done = 0;
 
-  constructor(name: string, clock: Clock, work: Readonly<Record<string, Work>>, workMs: number) {
-    this.name = name;
-    this.sessionId = `${name}-session` as SessionId;
-    this.#clock = clock;
-    this.#work = work;
-    this.#workMs = workMs;
+  constructor(options: DemoWorkerOptions) {
+    this.name = options.name;
+    this.sessionId = `${options.name}-session` as SessionId;
+    this.#clock = options.clock;
+    this.#work = options.work;
+    this.#workMs = options.workMs;
+    this.#diesAtTask = options.diesAtTask ?? Infinity;
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
   }
 
   get held(): readonly LeaseName[] {
@@ -53,18 +76,26 @@ export class DemoWorker {
   /** Falls silent, as a process does that was killed. What it held, it holds for ever. */
   die(): void {
     this.#isAlive = false;
+    // A timer that is left running would keep the process from ending.
+    for (const end of this.#endPauses) end();
   }
 
   /** Speaks again with what it had: a process that was only paused. Answers what it is told. */
-  async reportLate(): Promise<string> {
+  async reportLate(): Promise<LateAnswer> {
     const [lease] = this.held;
-    if (lease === undefined || this.#leader === null) return 'it held nothing';
+    if (lease === undefined || this.#leader === null) {
+      return { isRefused: false, text: 'nothing, for it held nothing' };
+    }
     try {
       const item: ReportItem = { kind: 'completed', lease, result: '"from the dead"' };
       const { verdicts } = await this.#leader.workers.report(this.#session, [item]);
-      return verdicts[0] ?? 'nothing';
+      const [verdict] = verdicts;
+      const isRefused = verdict === 'lost' || verdict === 'unknown';
+      return { isRefused, text: verdict ?? 'nothing' };
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      if (!isMillraceError(error)) throw error;
+      const isRefused = error.code === 'unknown_session' || error.code === 'superseded';
+      return { isRefused, text: error.message };
     }
   }
 
@@ -87,13 +118,18 @@ export class DemoWorker {
       const request = { ...this.#session, pollNo: this.#pollNo, capacity: 2, held: this.held };
       const reply = await this.#leader?.workers.poll(request).catch(() => undefined);
       if (reply === undefined) await this.#pause(50);
-      else await Promise.all(reply.assignments.map((assignment) => this.#run(assignment)));
+      else await this.#runAll(reply.assignments);
     }
   }
 
+  async #runAll(assignments: readonly ReadyAssignment[]): Promise<void> {
+    for (const { lease } of assignments) this.#held.set(keyOf(lease), lease);
+    this.#taken += assignments.length;
+    if (this.#taken >= this.#diesAtTask) this.die();
+    else await Promise.all(assignments.map((assignment) => this.#run(assignment)));
+  }
+
   async #run({ lease, executor, input }: ReadyAssignment): Promise<void> {
-    const key = `${lease.jobNo}/${lease.taskNo}`;
-    this.#held.set(key, lease);
     await this.#pause(this.#workMs);
     if (!this.#isAlive) return;
     const result = this.#work[executor]?.(JSON.parse(input));
@@ -101,8 +137,7 @@ export class DemoWorker {
       { kind: 'started', lease },
       { kind: 'completed', lease, result: JSON.stringify(result ?? null) },
     ]);
-    this.#held.delete(key);
-    this.done += 1;
+    this.#held.delete(keyOf(lease));
   }
 
   /** Until there is a verdict: a report that nobody answered is repeated, which is safe. */
@@ -115,8 +150,19 @@ export class DemoWorker {
   }
 
   #pause(ms: number): Promise<void> {
+    if (!this.#isAlive) return Promise.resolve();
     return new Promise((resolve) => {
-      this.#clock.after(ms, resolve);
+      const end = (): void => {
+        cancel();
+        this.#endPauses.delete(end);
+        resolve();
+      };
+      const cancel = this.#clock.after(ms, end);
+      this.#endPauses.add(end);
     });
   }
+}
+
+function keyOf({ jobNo, taskNo }: LeaseName): string {
+  return `${jobNo}/${taskNo}`;
 }

@@ -75,7 +75,8 @@ export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
     await shards.load(file.writer);
     return new DuckdbStore(file, shards, now);
   } catch (cause) {
-    await file.close();
+    // What went wrong first is what there is to tell.
+    await file.close().catch(() => {});
     throw unavailable(cause);
   }
 }

@@ -191,3 +191,14 @@ describe('space', () => {
     return JSON.stringify(letters.join(''));
   }
 });
+
+test('a file whose last checkpoint fails is closed all the same, and can be opened again', async () => {
+  const file = await openFile(path);
+  await file.writer.script('create table kept (n integer)');
+  // Within a transaction that changed something there is no checkpoint.
+  await file.writer.script('begin; insert into kept values (1)');
+  await expect(file.close()).rejects.toMatchObject({ code: 'store_unavailable' });
+  const again = await openFile(path);
+  expect(await again.reader.rows('select count(*)::integer from kept')).toEqual([[0]]);
+  await again.close();
+});

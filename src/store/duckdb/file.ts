@@ -91,17 +91,17 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
     const target = (file ?? MEMORY).replaceAll("'", "''");
     await main.script(`attach '${target}' as ${CATALOG} (row_group_size ${ROW_GROUP_ROWS})`);
     const [writer, reader] = [await connect(), await connect()];
-    const close = async (): Promise<void> => {
-      await writer.exclusively(() => writer.script('checkpoint'));
-      for (const session of [reader, writer]) {
-        await session.exclusively(async () => session.close());
-      }
-      // Takes the lock off even if a result that nobody collected yet still holds the instance.
-      await main.script(`detach ${CATALOG}`);
-      main.close();
-      instance.closeSync();
-      if (file !== null) opened.delete(file);
-    };
+    const close = (): Promise<void> =>
+      allOf([
+        () => writer.exclusively(() => writer.script('checkpoint')),
+        () => reader.exclusively(async () => reader.close()),
+        () => writer.exclusively(async () => writer.close()),
+        // Takes the lock off even if a result that nobody collected yet still holds the instance.
+        () => main.script(`detach ${CATALOG}`),
+        () => main.close(),
+        () => instance.closeSync(),
+        () => void (file !== null && opened.delete(file)),
+      ]);
     return { writer, reader, connect, close };
   } catch (cause) {
     main.close();
@@ -111,4 +111,17 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
     }
     throw unavailable(cause);
   }
+}
+
+/** Each step, whatever became of those before it; the first failure is told at the end. */
+async function allOf(steps: readonly (() => Promise<void> | void)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (cause) {
+      failures.push(cause);
+    }
+  }
+  if (failures.length > 0) throw unavailable(failures[0]);
 }

@@ -8,7 +8,7 @@ import type { Term } from '../store.ts';
 import type { Encoder } from './codec.ts';
 import type { Parameters } from './connection.ts';
 import { writeFailure } from './failure.ts';
-import type { Line, Prepared } from './line.ts';
+import { type Line, patienceFor, type Prepared } from './line.ts';
 import * as rows from './rows.ts';
 
 type ListName = Exclude<keyof Batch, 'lastSeq' | 'nextJobNo'>;
@@ -67,9 +67,6 @@ function nest(): Prepared {
   return { statement: `select ${statement}, now() as at`, parameters: used };
 }
 
-/** Rows that even a slow machine writes within the usual limit of the line. */
-const USUAL_ROWS = 20_000;
-
 export async function commit(
   run: Line['run'],
   term: Term,
@@ -82,8 +79,7 @@ export async function commit(
   const parameters = [...fence, ...PARTS.flatMap(({ encode }) => encode(batch))];
   const lists = Object.values(batch).filter((list) => Array.isArray(list));
   const rowCount = lists.reduce((total, list) => total + list.length, 0);
-  const patience = Math.max(1, Math.ceil(rowCount / USUAL_ROWS));
-  const [row] = await run(commitStatement.statement, parameters, patience).catch(
+  const [row] = await run(commitStatement.statement, parameters, patienceFor(rowCount)).catch(
     (cause: unknown) => {
       throw writeFailure(cause, term);
     },

@@ -67,3 +67,29 @@ export function runOn(sql: Pick<postgres.Sql, 'unsafe'>): Run {
   return async (statement, parameters) =>
     sql.unsafe<Values[]>(statement, [...parameters], { prepare: true });
 }
+
+export interface OneConnection {
+  /** Fails, with nothing sent, once the connection was lost. */
+  readonly run: Run;
+  readonly isLost: () => boolean;
+  /** Also rolls back what was not committed. */
+  readonly end: () => Promise<void>;
+}
+
+/**
+ * For a transaction of several statements. The driver would connect again by itself when a connection
+ * ends between two of them, and the rest would run outside of the transaction.
+ */
+export function connectOnce(settings: ConnectionSettings, session: Session): OneConnection {
+  let lost = false;
+  const sql = connect(settings, session, { max: 1, onclose: () => void (lost = true) });
+  const run = runOn(sql);
+  return {
+    run: async (statement, parameters) => {
+      if (lost) throw new Error('the connection was lost within a transaction');
+      return run(statement, parameters);
+    },
+    isLost: () => lost,
+    end: () => sql.end({ timeout: 1 }),
+  };
+}

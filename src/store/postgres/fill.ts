@@ -1,9 +1,10 @@
 /** Puts the rows of a dump into an empty database, in one transaction. */
+import { isMillraceError, type MillraceError } from '../../core/index.ts';
 import { notEmpty } from '../refusals.ts';
 import { badRow } from '../row-checks.ts';
 import type { Dumped } from '../store.ts';
 import type { Codec } from './codec.ts';
-import { connect, type ConnectionSettings, type Run, runOn } from './connection.ts';
+import { connectOnce, type ConnectionSettings, type Run } from './connection.ts';
 import { type Table, TABLES } from './dump.ts';
 import { unavailable, writeFailure } from './failure.ts';
 
@@ -15,22 +16,28 @@ export async function fillEmpty(
   settings: ConnectionSettings,
   dumped: AsyncIterable<Dumped>,
 ): Promise<number> {
-  const sql = connect(settings, {}, { max: 1 });
+  const connection = connectOnce(settings, {});
   const run: Run = (statement, parameters) =>
-    runOn(sql)(statement, parameters).catch((cause: unknown) => {
-      throw writeFailure(cause);
+    connection.run(statement, parameters).catch((cause: unknown) => {
+      throw failureBeforeCommit(cause);
     });
   try {
-    await sql.unsafe('begin').catch((cause: unknown) => {
-      throw unavailable(cause);
-    });
+    await run('begin', []);
     const count = await new Filling(run).take(dumped);
-    await run('commit', []);
+    if (connection.isLost()) throw unavailable(new Error('the connection was lost'));
+    await connection.run('commit', []).catch((cause: unknown) => {
+      throw writeFailure(cause);
+    });
     return count;
   } finally {
-    // Also rolls back what was not committed.
-    await sql.end({ timeout: 1 });
+    await connection.end();
   }
+}
+
+/** Whatever it was, the transaction is rolled back. */
+function failureBeforeCommit(cause: unknown): MillraceError {
+  const failure = writeFailure(cause);
+  return isMillraceError(failure, 'outcome_unknown') ? unavailable(cause) : failure;
 }
 
 class Filling {
@@ -124,7 +131,11 @@ class Filling {
     if (row['stray'] === true) {
       throw badRow(`shard ${shard}`, 'a job number is too high, or a row has no job or no task');
     }
-    await this.#run('update millrace.leader set first_seq = $2 where shard = $1', [shard, first]);
+    const kept = await this.#run(
+      'update millrace.leader set first_seq = $2 where shard = $1 returning shard',
+      [shard, first],
+    );
+    if (kept.length !== 1) throw unavailable(new Error(`the counters of shard ${shard} are gone`));
     await this.#run(
       `insert into millrace.job_live (shard, no, priority)
          select shard, no, priority from millrace.job where shard = $1 and finished_at is null`,

@@ -18,6 +18,13 @@ export interface Prepared {
   readonly parameters: number;
 }
 
+/** Rows that even a slow machine writes within the usual limit of the line. */
+const USUAL_ROWS = 20_000;
+
+export function patienceFor(rowCount: number): number {
+  return Math.max(1, Math.ceil(rowCount / USUAL_ROWS));
+}
+
 interface Connection {
   readonly sql: postgres.Sql;
   readonly ready: Promise<void>;
@@ -27,6 +34,7 @@ export class Line {
   readonly #settings: ConnectionSettings;
   readonly #prepared: readonly Prepared[];
   #connection: Connection | null = null;
+  #turn: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(settings: ConnectionSettings, prepared: readonly Prepared[]) {
@@ -43,20 +51,39 @@ export class Line {
   async run(statement: string, parameters: Parameters, patience = 1): Promise<readonly Values[]> {
     if (this.#closed) throw unavailable(new Error('the store was closed'));
     const connection = (this.#connection ??= this.#connect());
+    // One at a time, so that the limit of a statement is not used up by those before it.
+    const answer = this.#turn.then(() => this.#send(connection, statement, parameters, patience));
+    this.#turn = answer.then(
+      () => {},
+      () => {},
+    );
+    return answer;
+  }
+
+  async #send(
+    connection: Connection,
+    statement: string,
+    parameters: Parameters,
+    patience: number,
+  ): Promise<readonly Values[]> {
     try {
       await connection.ready;
     } catch (cause) {
       this.#giveUp(connection);
       throw unavailable(cause);
     }
+    // What was to follow a lost statement must not overtake it on another connection.
+    if (this.#connection !== connection) throw unavailable(new Error('the connection was lost'));
     const run = runOn(connection.sql);
+    const limitTo = (times: number): Promise<unknown> =>
+      this.#inTime(run(SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, times)]), 1);
     try {
       if (patience === 1) return await this.#inTime(run(statement, parameters), 1);
-      await this.#inTime(run(SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, patience)]), 1);
+      await limitTo(patience);
       try {
         return await this.#inTime(run(statement, parameters), patience);
       } finally {
-        await this.#inTime(run(SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, 1)]), 1);
+        await limitTo(1);
       }
     } catch (cause) {
       if (breaksConnection(cause)) this.#giveUp(connection);

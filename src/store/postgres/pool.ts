@@ -1,6 +1,7 @@
 /** The connections that only read. */
 import type postgres from 'postgres';
-import { connect, type ConnectionSettings, type Run, runOn } from './connection.ts';
+import { deferred, systemClock } from '../../kit/index.ts';
+import { connect, connectOnce, type ConnectionSettings, type Run, runOn } from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
 
 const CONNECTIONS_MAX = 4;
@@ -17,42 +18,92 @@ const SESSION = {
   enable_bitmapscan: 'off',
 };
 
+/** Generous: they are for a network that is gone without a word, which TCP notices much later. */
+export interface ReadLimits {
+  readonly statementMs: number;
+  /** For all of a snapshot: loading the jobs of a cluster takes its time. */
+  readonly snapshotMs: number;
+}
+const LIMITS: ReadLimits = { statementMs: 30_000, snapshotMs: 300_000 };
+
 export class ReadPool {
   readonly #settings: ConnectionSettings;
-  readonly #sql: postgres.Sql;
+  readonly #limits: ReadLimits;
+  #sql: postgres.Sql;
+  #closed = false;
 
-  constructor(settings: ConnectionSettings) {
+  constructor(settings: ConnectionSettings, limits: ReadLimits = LIMITS) {
     this.#settings = settings;
-    this.#sql = connect(settings, SESSION, { max: CONNECTIONS_MAX, idle_timeout: IDLE_SECONDS });
+    this.#limits = limits;
+    this.#sql = this.#connect();
   }
 
   readonly run: Run = (statement, parameters) =>
-    twice(() => runOn(this.#sql)(statement, parameters));
+    twice(() => this.#inTime(this.#limits.statementMs, (sql) => runOn(sql)(statement, parameters)));
 
   /** Several statements that see one moment. */
   snapshot<T>(use: (run: Run) => Promise<T>): Promise<T> {
-    return twice(
-      async () => (await this.#sql.begin(SNAPSHOT, (sql) => use(runOn(sql)))) as unknown as T,
+    return twice(() =>
+      this.#inTime(
+        this.#limits.snapshotMs,
+        async (sql) => (await sql.begin(SNAPSHOT, (tx) => use(runOn(tx)))) as unknown as T,
+      ),
     );
   }
 
   /** The same for as long as the reader takes, so on a connection of its own. */
   async *stream<T>(read: (run: Run) => AsyncIterable<T>): AsyncIterable<T> {
-    const sql = connect(this.#settings, SESSION, { max: 1 });
+    const connection = connectOnce(this.#settings, SESSION);
     const run: Run = (statement, parameters) =>
-      runOn(sql)(statement, parameters).catch((cause: unknown) => {
+      connection.run(statement, parameters).catch((cause: unknown) => {
         throw unavailable(cause);
       });
     try {
       await run(`begin ${SNAPSHOT}`, []);
       yield* read(run);
     } finally {
-      await sql.end({ timeout: 1 });
+      await connection.end();
     }
   }
 
   close(): Promise<void> {
+    this.#closed = true;
     return this.#sql.end({ timeout: 1 });
+  }
+
+  #connect(): postgres.Sql {
+    // The server need not go on with what nobody waits for any more.
+    const session = { ...SESSION, statement_timeout: String(this.#limits.snapshotMs) };
+    return connect(this.#settings, session, { max: CONNECTIONS_MAX, idle_timeout: IDLE_SECONDS });
+  }
+
+  /** After silence all connections are given up: other reads on them are repeated on new ones. */
+  async #inTime<T>(limitMs: number, read: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+    const sql = this.#sql;
+    const silence = deferred<never>();
+    let silent = false;
+    const cancel = systemClock.after(limitMs, () => {
+      // After a pause of this process the answer may lie unread: it gets one turn to be read.
+      setImmediate(() => {
+        silent = true;
+        silence.reject(unavailable(new Error(`no answer within ${limitMs} ms`)));
+      });
+    });
+    const answer = read(sql);
+    try {
+      return await Promise.race([answer, silence.promise]);
+    } catch (cause) {
+      if (silent) this.#replace(sql);
+      throw cause;
+    } finally {
+      cancel();
+    }
+  }
+
+  #replace(sql: postgres.Sql): void {
+    if (this.#closed || this.#sql !== sql) return;
+    this.#sql = this.#connect();
+    void sql.end({ timeout: 0 });
   }
 }
 

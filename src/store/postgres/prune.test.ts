@@ -5,6 +5,7 @@ import { instant } from '../../core/index.ts';
 import type { Retention } from '../store.ts';
 import { TestLeader } from '../../testing/conformance/leader.ts';
 import { aJob, aSpec, succeeded } from '../../testing/conformance/rows.ts';
+import { openPostgresStore } from './open.ts';
 
 const HOUR = 3_600_000;
 const KEEP: Retention = { jobsMs: HOUR, eventsMs: HOUR, keysMs: HOUR, jobsMax: 1_000 };
@@ -85,3 +86,18 @@ test('a few large jobs are enough for one call', async () => {
   expect(await store.prune(leader.term, KEEP)).toMatchObject({ jobs: 1, more: true });
   expect(await store.prune(leader.term, KEEP)).toMatchObject({ jobs: 1, more: false });
 });
+
+test('a job of a hundred thousand tasks is removed although the line is in a hurry', async () => {
+  const { store, url } = await openTestStore();
+  const leader = await TestLeader.of(store, 0);
+  const tasks = Array.from({ length: 100_000 }, (_, no) => no);
+  const finishedAt = instant(leader.now - 2 * HOUR);
+  await leader.submit(
+    aJob(1, { state: 'succeeded', finishedAt, taskCount: tasks.length }),
+    tasks.map((no) => aSpec(1, no)),
+    tasks.map((no) => succeeded(1, no)),
+  );
+  const hurried = await openPostgresStore({ url, ttlHintMs: 250 });
+  onTestFinished(() => hurried.close());
+  expect(await hurried.prune(leader.term, KEEP)).toMatchObject({ jobs: 1, more: false });
+}, 60_000);

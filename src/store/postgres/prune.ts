@@ -5,11 +5,18 @@
 import type { Pruned, Retention, Term } from '../store.ts';
 import type { Run } from './connection.ts';
 import { writeFailure } from './failure.ts';
+import { type Line, patienceFor } from './line.ts';
 import * as rows from './rows.ts';
 
 /** Tasks and keys that one call removes at most, a whole job at least: commits wait meanwhile. */
 const TASKS_MAX = 20_000;
 const KEYS_MAX = 1_000;
+
+/**
+ * A job goes in one piece, so it gets the time for it, as its commit did: for each task, its spec, its
+ * result and, as a guess, a run before the last one.
+ */
+const ROWS_PER_TASK = 4;
 
 interface Old<T> {
   readonly items: readonly T[];
@@ -18,7 +25,7 @@ interface Old<T> {
 
 export async function prune(
   read: Run,
-  write: Run,
+  write: Line['run'],
   term: Term,
   retention: Retention,
 ): Promise<Pruned> {
@@ -40,6 +47,7 @@ export async function prune(
       ...rows.scopes.encode(keys.items),
       firstSeq,
     ],
+    patienceFor(jobs.rows),
   ).catch((cause: unknown) => {
     throw writeFailure(cause, term);
   });
@@ -51,7 +59,11 @@ export async function prune(
   };
 }
 
-async function oldJobs(read: Run, shard: number, retention: Retention): Promise<Old<number>> {
+interface OldJobs extends Old<number> {
+  readonly rows: number;
+}
+
+async function oldJobs(read: Run, shard: number, retention: Retention): Promise<OldJobs> {
   const { jobsMs, jobsMax } = retention;
   const found = await read(
     `select no, task_count from millrace.old_jobs($1, now() - $2 * interval '1 millisecond', $3)`,
@@ -60,11 +72,12 @@ async function oldJobs(read: Run, shard: number, retention: Retention): Promise<
   const items: number[] = [];
   let tasks = 0;
   for (const row of found.slice(0, jobsMax)) {
-    tasks += row['task_count'] as number;
-    if (items.length > 0 && tasks > TASKS_MAX) break;
+    const count = row['task_count'] as number;
+    if (items.length > 0 && tasks + count > TASKS_MAX) break;
+    tasks += count;
     items.push(row['no'] as number);
   }
-  return { items, more: items.length < found.length };
+  return { items, more: items.length < found.length, rows: tasks * ROWS_PER_TASK };
 }
 
 async function oldKeys(read: Run, shard: number, { keysMs }: Retention): Promise<Old<string>> {

@@ -1,0 +1,114 @@
+/** Connections that end, or fall silent, at the worst moment. */
+import postgres from 'postgres';
+import { expect, onTestFinished, test } from 'vitest';
+import { openTestStore } from '../../../test/fixture/millrace-database.ts';
+import { jobNo } from '../../core/index.ts';
+import { contentOf, manyRows } from '../../testing/conformance/moving.ts';
+import { aJob, aSpec, aTask } from '../../testing/conformance/rows.ts';
+import type { Dumped } from '../store.ts';
+import { Line } from './line.ts';
+import { ReadPool } from './pool.ts';
+
+function connect(url: string): postgres.Sql {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  onTestFinished(() => sql.end());
+  return sql;
+}
+
+const settingsOf = (url: string, ttlMs: number) => ({ url, ttlMs, applicationName: 'test' });
+
+async function killIdleTransaction(sql: postgres.Sql): Promise<void> {
+  const killed = await sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where datname = current_database() and state = 'idle in transaction'`;
+  expect(killed).toHaveLength(1);
+}
+
+const COUNTERS: Dumped = { table: 'counters', row: { shard: 0, lastSeq: 0, nextJobNo: jobNo(3) } };
+
+test('a fill whose connection ends between two statements stores nothing and says so', async () => {
+  const { store, url } = await openTestStore();
+  const sql = connect(url);
+  async function* rows(): AsyncGenerator<Dumped> {
+    yield COUNTERS;
+    yield { table: 'job', row: aJob(1) };
+    await killIdleTransaction(sql);
+    yield { table: 'job', row: aJob(2) };
+    yield { table: 'spec', row: aSpec(2, 0) };
+    yield { table: 'task', row: aTask(2, 0) };
+  }
+  await expect(store.fill(rows())).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await contentOf(store)).toEqual([]);
+});
+
+test('a fill whose connection ends after the last row stores nothing and says so', async () => {
+  const { store, url } = await openTestStore();
+  const sql = connect(url);
+  async function* rows(): AsyncGenerator<Dumped> {
+    yield COUNTERS;
+    await killIdleTransaction(sql);
+  }
+  await expect(store.fill(rows())).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(await contentOf(store)).toEqual([]);
+});
+
+test('a dump whose connection ends half-way fails rather than stops short', async () => {
+  const { store, url } = await openTestStore();
+  await store.fill(
+    (async function* rows() {
+      yield* manyRows();
+    })(),
+  );
+  const sql = connect(url);
+  const dumped: Dumped[] = [];
+  const dump = async (): Promise<void> => {
+    for await (const row of store.dump()) {
+      if (dumped.length === 0) await killIdleTransaction(sql);
+      dumped.push(row);
+    }
+  };
+  await expect(dump()).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
+test('a stream never goes on outside of its snapshot', async () => {
+  const { url } = await openTestStore();
+  const sql = connect(url);
+  const pool = new ReadPool(settingsOf(url, 10_000));
+  onTestFinished(() => pool.close());
+  const stream = pool.stream(async function* read(run) {
+    yield await run('select 1 as one', []);
+    yield await run('select 2 as two', []);
+  });
+  const read = async (): Promise<void> => {
+    let first = true;
+    for await (const _ of stream) {
+      if (first) await killIdleTransaction(sql);
+      first = false;
+    }
+  };
+  await expect(read()).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
+test('a read that gets no answer is given up, and the next one has a new connection', async () => {
+  const { url } = await openTestStore();
+  const limits = { statementMs: 300, snapshotMs: 300 };
+  const pool = new ReadPool(settingsOf(url, 10_000), limits);
+  onTestFinished(() => pool.close());
+  const count = 'select count(*) from millrace.node';
+  await connect(url).begin(async (tx) => {
+    await tx`lock table millrace.node`;
+    const silent = { code: 'store_unavailable' };
+    await expect(pool.run(count, [])).rejects.toMatchObject(silent);
+    await expect(pool.snapshot((run) => run(count, []))).rejects.toMatchObject(silent);
+    expect(await pool.run('select 1 as one', [])).toMatchObject([{ one: 1 }]);
+  });
+  expect(await pool.run(count, [])).toHaveLength(1);
+});
+
+test('the time of a statement on the line is not used up by those before it', async () => {
+  const { url } = await openTestStore();
+  const line = new Line(settingsOf(url, 2_000), []);
+  onTestFinished(() => line.close());
+  // Each takes half of the limit; together they take more than it.
+  const long = [1, 2, 3].map(() => line.run('select 1 as one from pg_sleep(0.5)', []));
+  expect(await Promise.all(long)).toHaveLength(3);
+});
