@@ -4,9 +4,10 @@
  * cause, the term is given back as soon as the store can be reached, so that nobody has to wait
  * for it to expire.
  */
-import { MillraceError, isMillraceError } from '../core/index.ts';
+import { MillraceError } from '../core/index.ts';
 import type { Settings, TermId } from '../core/index.ts';
 import type { LeaderInfo, Term } from '../store/index.ts';
+import { asFault } from './faults.ts';
 import { Leader } from './leader.ts';
 import type { LeaderOptions } from './leader.ts';
 
@@ -76,14 +77,14 @@ export class Elector {
       await this.#reign(campaign.term, { ...campaign, nodeId, askedAtMs });
       return this.#pauseMs(settings, 0);
     } catch (error) {
-      this.#options.onFollow?.(null, asError(error));
+      this.#options.onFollow?.(null, asFault(error));
       return this.#pauseMs(settings, settings.leaderRenewMs);
     }
   }
 
   async #reign(term: Term, elected: LeaderOptions['elected']): Promise<void> {
     const why = await new Promise<MillraceError>((onEnd) => {
-      this.#lead(elected, onEnd).catch((error: unknown) => onEnd(asError(error)));
+      this.#lead(elected, onEnd).catch((error: unknown) => onEnd(asFault(error)));
     });
     const leader = this.#leader;
     this.#leader = null;
@@ -134,12 +135,6 @@ export class Elector {
       };
     });
   }
-}
-
-function asError(error: unknown): MillraceError {
-  if (isMillraceError(error)) return error;
-  const what = error instanceof Error ? error.message : String(error);
-  return new MillraceError({ code: 'invariant', what, cause: error });
 }
 
 function stopping(): MillraceError {
