@@ -17,7 +17,7 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 60_000,
     coverage: {
       include: ['src/**/*.ts'],
-      exclude: ['**/*.test.ts'],
+      exclude: ['**/*.test.ts', '**/gen/**'],
       reporter: ['json'],
       reportsDirectory: 'coverage/tests',
     },

@@ -68,7 +68,7 @@ async function tests(): Promise<boolean> {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${results}`];
   const scope = full ? ['--mode=full'] : ['--coverage'];
   const ok = await step('vitest', ['run', ...scope, ...reporters], {
-    MILLRACE_CHILD_COVERAGE: children,
+    TEST_CHILD_COVERAGE: children,
   });
   if (!existsSync(results)) return false;
   const counts = JSON.parse(readFileSync(results, 'utf8')) as {

@@ -12,8 +12,19 @@ export const exit = {
 
 export type ExitCode = (typeof exit)[keyof typeof exit];
 
-const wrongUse: ReadonlySet<ErrorCode> = new Set(['bad_input', 'bad_setting', 'too_large']);
-const unreachable: ReadonlySet<ErrorCode> = new Set(['not_leader', 'store_unavailable', 'loading']);
+const wrongUse: ReadonlySet<ErrorCode> = new Set([
+  'bad_input',
+  'bad_setting',
+  'too_large',
+  'unauthenticated',
+  'forbidden',
+]);
+const unreachable: ReadonlySet<ErrorCode> = new Set([
+  'not_leader',
+  'unreachable',
+  'store_unavailable',
+  'loading',
+]);
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exit.done : exit.wrongUse;

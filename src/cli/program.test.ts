@@ -86,6 +86,8 @@ test('what fails after an interruption was interrupted', async () => {
 test('every kind of error has its exit code', () => {
   const failed = (code: MillraceError['code']) => exitCodeOf(new MillraceError({ code, what: '' }));
   expect(failed('bad_setting')).toBe(exit.wrongUse);
+  expect(failed('unauthenticated')).toBe(exit.wrongUse);
+  expect(failed('forbidden')).toBe(exit.wrongUse);
   expect(failed('not_leader')).toBe(exit.unreachable);
   expect(failed('invariant')).toBe(exit.workFailed);
   expect(exitCodeOf('a string')).toBe(exit.workFailed);

@@ -9,6 +9,7 @@
  */
 import type {
   Ask,
+  Batch,
   Effects,
   Instant,
   JobImage,
@@ -37,6 +38,8 @@ export interface DispatcherOptions {
   readonly reload: () => Promise<Memory>;
   /** The reign is over; called once. */
   readonly onEnd: (why: MillraceError) => void;
+  /** Told of every batch that was committed, before its answers go out. */
+  readonly onCommitted?: (rows: Batch) => void;
   /** Events that may wait before callers are told that the leader is overloaded. */
   readonly backlogMax?: number;
 }
@@ -85,6 +88,11 @@ export class Dispatcher {
     return this.#backlog.length + this.#open.inputs.length;
   }
 
+  /** How full the backlog is: 1 is when callers are refused. */
+  get pressure(): number {
+    return this.backlog / this.#backlogMax;
+  }
+
   /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
   ask(
     make: (ask: Ask) => SchedulerEvent,
@@ -128,9 +136,9 @@ export class Dispatcher {
     if (this.#endedBy === null) this.#enqueue({ kind: 'event', event, ask: null, images: [] });
   }
 
-  /** Looks at facts that never change, such as a task's name: no commit can undo these. */
-  peek<T>(look: (state: SchedulerState) => T): T {
-    return look(this.#state);
+  /** Looks at facts that no commit can undo, such as a task's name, and at figures. */
+  peek<T>(look: (state: SchedulerState, now: Instant) => T): T {
+    return look(this.#state, this.#options.reign.time.now());
   }
 
   /** Reads the state; settles when everything that the answer rests on is committed. */
@@ -267,7 +275,8 @@ export class Dispatcher {
     const { store, reign } = this.#options;
     if (!batch.effects.isEmpty) {
       const rows = batch.effects.batch(this.#state.lastSeq, this.#state.nextJobNo);
-      return reign.renewedBy(() => store.commit(reign.term, reign.ttlMs, rows));
+      await reign.renewedBy(() => store.commit(reign.term, reign.ttlMs, rows));
+      return this.#options.onCommitted?.(rows);
     }
     if (reign.isRenewalDue) return reign.renew();
   }

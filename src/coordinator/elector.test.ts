@@ -1,14 +1,20 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MillraceError, checkedSettings } from '../core/index.ts';
 import type { TermId } from '../core/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Candidacy, Store } from '../store/index.ts';
 import { gated } from '../testing/gated-store.ts';
-import { jobId, memoryStore } from '../testing/lead.ts';
+import { jobId, memoryStore, ScriptedWorker } from '../testing/lead.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { cronCalendar } from './calendar.ts';
 import { Elector } from './elector.ts';
 
 const ECHO = { tasks: [{ id: 'a', executor: 'echo' }] };
+const TWO = {
+  tasks: [
+    { id: 'a', executor: 'echo' },
+    { id: 'b', executor: 'echo' },
+  ],
+};
 const away = new MillraceError({ code: 'store_unavailable', what: 'it is away' });
 
 let clock: VirtualClock;
@@ -113,4 +119,121 @@ test('stopping twice is the same as once, and a stopped elector serves nobody', 
   await Promise.all([only.stop(), only.stop(), clock.advance(1)]);
   const refused = leader?.jobs.submit(ECHO, { jobId: jobId('x') });
   await expect(refused).rejects.toMatchObject({ code: 'shutting_down' });
+});
+
+/** A store that can tell that a leader is gone: the test says which epoch. */
+function telling(inner: Store): { store: Store; tell: (epoch: number) => void; watches: number } {
+  const tellers: ((epoch: number | null) => void)[] = [];
+  const told = {
+    watches: 0,
+    tell: (epoch: number) => {
+      for (const each of tellers.splice(0)) each(epoch);
+    },
+    store: new Proxy(inner, {
+      get(target, name) {
+        if (name === 'whenVacant') {
+          return (_: number, signal: AbortSignal) =>
+            new Promise<number | null>((resolve) => {
+              told.watches += 1;
+              tellers.push(resolve);
+              signal.addEventListener('abort', () => resolve(null));
+            });
+        }
+        if (name === 'campaign') {
+          return async (candidacy: Candidacy) => {
+            const leader = await target.leader(candidacy.shard);
+            const isGone = leader !== null && leader.epoch === candidacy.vacated;
+            if (isGone) await target.resign({ ...leader, shard: 0, id: leader.term });
+            const campaign = await target.campaign(candidacy);
+            if (!campaign.won || !isGone) return campaign;
+            const previous = { nodeId: leader.nodeId, epoch: leader.epoch, isGone: true };
+            return { ...campaign, previous };
+          };
+        }
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      },
+    }),
+  };
+  return told;
+}
+
+test('a candidate takes over as soon as the store tells that the leader is gone', async () => {
+  const told = telling(store);
+  const first = candidate('one');
+  await clock.advance(1);
+  const second = candidate('two', told.store);
+  // One watch over many pauses.
+  await clock.advance(30_000);
+  expect(told.watches).toBe(1);
+  expect(second.leader).toBeNull();
+  told.tell(1);
+  await clock.advance(0);
+  expect(second.leader?.term.epoch).toBe(2);
+  expect(first.leader).not.toBeNull();
+  await clock.advance(10_000);
+  expect(first.leader).toBeNull();
+  expect(history.at(-1)).toBe('one follows two');
+});
+
+test('a word about an epoch that is over changes nothing, and the watch goes on', async () => {
+  const told = telling(store);
+  candidate('one');
+  await clock.advance(1);
+  const second = candidate('two', told.store);
+  await clock.advance(1);
+  told.tell(7);
+  await clock.advance(1);
+  expect(second.leader).toBeNull();
+  expect(told.watches).toBe(2);
+  await Promise.all([second.stop(), clock.advance(1)]);
+  told.tell(1);
+  await clock.advance(30_000);
+  expect(second.leader).toBeNull();
+});
+
+test('the session of the dead leader’s own node ends with it, and no other', async () => {
+  const told = telling(store);
+  const first = candidate('one');
+  await clock.advance(1);
+  const leader = first.leader;
+  if (leader === null) throw new Error('one leads');
+  await leader.jobs.submit(TWO, { jobId: jobId('j') });
+  const own = await ScriptedWorker.join(leader, 'one', ['echo']);
+  const other = await ScriptedWorker.join(leader, 'w-1', ['echo']);
+  await own.pollNow(1);
+  await other.pollNow(1);
+  const second = candidate('two', told.store);
+  await clock.advance(1);
+  told.tell(1);
+  await clock.advance(1);
+  const next = second.leader;
+  if (next === null) throw new Error('two leads');
+  await next.loaded;
+  own.leader = next;
+  other.leader = next;
+  await expect(own.beat()).rejects.toMatchObject({ code: 'superseded' });
+  await other.beat();
+  const nodes = await store.nodes(0);
+  expect(nodes.map(({ id, status, running }) => [id, status, running])).toEqual([
+    ['one', 'stale', 0],
+    ['w-1', 'healthy', 1],
+  ]);
+});
+
+test('a leader that only ran out of time keeps its node’s session', async () => {
+  const gate = gated(store);
+  const first = candidate('one', gate.store);
+  await clock.advance(1);
+  const leader = first.leader;
+  if (leader === null) throw new Error('one leads');
+  const own = await ScriptedWorker.join(leader, 'one', ['echo']);
+  gate.hold();
+  const second = candidate('two');
+  await clock.advance(15_000);
+  const next = second.leader;
+  if (next === null) throw new Error('two leads');
+  own.leader = next;
+  expect(await own.beat()).toMatchObject({ drain: false });
+  gate.release();
 });

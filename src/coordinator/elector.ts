@@ -1,5 +1,6 @@
 /**
- * A candidate for ever: campaigns, leads, and campaigns again when the reign is over. On any doubt
+ * A candidate for ever: campaigns, leads, and campaigns again when the reign is over. It asks from time
+ * to time, and at once when the store sees that the leader's process is gone. On any doubt
  * it steps down first and asks afterwards. When the reign ended without another leader being the
  * cause, the term is given back as soon as the store can be reached, so that nobody has to wait
  * for it to expire.
@@ -13,7 +14,7 @@ import type { LeaderOptions } from './leader.ts';
 
 export interface ElectorOptions extends Pick<
   LeaderOptions,
-  'store' | 'clock' | 'settings' | 'calendar' | 'backlogMax'
+  'store' | 'clock' | 'settings' | 'calendar' | 'backlogMax' | 'handshake' | 'onCommitted'
 > {
   readonly shard: number;
   readonly nodeId: string;
@@ -32,6 +33,10 @@ export class Elector {
   #leader: Leader | null = null;
   #isStopped = false;
   #cancelWait: () => void = () => {};
+  #watch: AbortController | null = null;
+  /** The epoch that was found deserted, for the next campaign. */
+  #vacated: number | null = null;
+  #ownEpoch: number | null = null;
   #running: Promise<void> | null = null;
 
   constructor(options: ElectorOptions) {
@@ -50,6 +55,7 @@ export class Elector {
   /** Steps down, gives the term back and stops being a candidate. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#watch?.abort();
     this.#cancelWait();
     await this.#leader?.end(stopping());
     await this.#running;
@@ -66,20 +72,43 @@ export class Elector {
   async #campaign(): Promise<number> {
     const { store, clock, settings, shard, nodeId, url, grpc, newTermId } = this.#options;
     const askedAtMs = clock.monotonicMs();
+    const vacated = this.#vacated === null ? {} : { vacated: this.#vacated };
+    this.#vacated = null;
     try {
       const ttlMs = settings.leaderTtlMs;
-      const candidacy = { shard, nodeId, url, grpc, term: newTermId(), ttlMs };
+      const candidacy = { shard, nodeId, url, grpc, term: newTermId(), ttlMs, ...vacated };
       const campaign = await store.campaign(candidacy);
       if (!campaign.won) {
+        this.#watchLeader();
         this.#options.onFollow?.(campaign.leader, null);
         return this.#pauseMs(settings, campaign.leader.expiresAt - campaign.now);
       }
-      await this.#reign(campaign.term, { ...campaign, nodeId, askedAtMs });
+      this.#watch?.abort();
+      // A reign of this very process may have lost its connection for long. The process lives.
+      const previous = campaign.previous?.epoch === this.#ownEpoch ? null : campaign.previous;
+      this.#ownEpoch = campaign.term.epoch;
+      await this.#reign(campaign.term, { ...campaign, previous, nodeId, askedAtMs });
       return this.#pauseMs(settings, 0);
     } catch (error) {
       this.#options.onFollow?.(null, asFault(error));
       return this.#pauseMs(settings, settings.leaderRenewMs);
     }
+  }
+
+  /** Until this node leads or stops: one watch at a time, over all pauses. */
+  #watchLeader(): void {
+    const { store, shard } = this.#options;
+    if (this.#watch !== null || this.#isStopped || store.whenVacant === undefined) return;
+    const watch = new AbortController();
+    this.#watch = watch;
+    const over = (epoch: number | null): void => {
+      this.#watch = null;
+      if (epoch === null || watch.signal.aborted) return;
+      this.#vacated = epoch;
+      this.#cancelWait();
+    };
+    // Without a watch the pauses remain; the next campaign that is lost starts another.
+    store.whenVacant(shard, watch.signal).then(over, () => over(null));
   }
 
   async #reign(term: Term, elected: LeaderOptions['elected']): Promise<void> {

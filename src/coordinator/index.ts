@@ -9,5 +9,6 @@ export type { ElectorOptions } from './elector.ts';
 export type { JobReply } from './job-desk.ts';
 export { Leader } from './leader.ts';
 export type { LeaderOptions } from './leader.ts';
-export type { ReadyAssignment } from './payloads.ts';
-export type { PollReply, PollRequest, ReportReply, Session } from './worker-desk.ts';
+export { Office } from './office.ts';
+export { WorkerWatch } from './worker-watch.ts';
+export type { Sight } from './worker-watch.ts';

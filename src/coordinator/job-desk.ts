@@ -26,6 +26,7 @@ import type {
   TaskNo,
 } from '../core/index.ts';
 import { KeyedLock } from '../kit/index.ts';
+import type { Handshake } from '../protocol/index.ts';
 import type { InboxRow, JobView, Store } from '../store/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
@@ -42,6 +43,8 @@ export interface DeskOptions {
   readonly settings: Settings;
   readonly dispatcher: Dispatcher;
   readonly payloads: Payloads;
+  /** What this leader is, for those who want to join. */
+  readonly handshake: Handshake;
 }
 
 export interface SubmitOptions {

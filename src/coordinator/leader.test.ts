@@ -3,6 +3,7 @@ import { checkedSettings, instant } from '../core/index.ts';
 import type { JobId, NodeId, SessionId, TermId } from '../core/index.ts';
 import { openMemoryStore } from '../store/index.ts';
 import { systemClock } from '../kit/index.ts';
+import { ownHandshake } from '../protocol/index.ts';
 import { cronCalendar, Elector } from './index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Leader } from './index.ts';
@@ -26,7 +27,7 @@ test('a job is submitted, polled, run and committed', async () => {
   elector.start();
   const leader = await led.promise;
   const session = { nodeId: 'w1' as NodeId, sessionId: 's1' as SessionId };
-  await leader.workers.register({
+  const offer = {
     id: session.nodeId,
     sessionId: session.sessionId,
     slots: 2,
@@ -34,7 +35,8 @@ test('a job is submitted, polled, run and committed', async () => {
     capabilities: {},
     address: null,
     version: '0',
-  });
+  };
+  await leader.workers.register(offer, ownHandshake());
   const polled = leader.workers.poll({ ...session, pollNo: 1, capacity: 2, held: [] });
   const reply = await leader.jobs.submit(
     {

@@ -2,14 +2,26 @@
  * A leader from its election to its end: memory read back, events dispatched, callers served at
  * its desks. Everything the network rooms need of a leader goes through here.
  */
-import { announceReign } from '../core/index.ts';
-import type { Calendar, Instant, MillraceError, Settings } from '../core/index.ts';
+import { announceReign, figures, step } from '../core/index.ts';
+import type {
+  Calendar,
+  Instant,
+  MillraceError,
+  NodeId,
+  SchedulerFigures,
+  Settings,
+} from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { Store, Term } from '../store/index.ts';
+import { ownHandshake } from '../protocol/index.ts';
+import type { Handshake } from '../protocol/index.ts';
+import type { Predecessor, Store, Term } from '../store/index.ts';
 import { Dispatcher } from './dispatcher.ts';
+import type { Memory } from './dispatcher.ts';
 import { asFault } from './faults.ts';
 import { Housekeeping } from './housekeeping.ts';
+import { InboxDrain } from './inbox-drain.ts';
 import { JobDesk } from './job-desk.ts';
+import type { DeskOptions } from './job-desk.ts';
 import { loadAll, loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
 import { Reign } from './reign.ts';
@@ -22,6 +34,10 @@ export interface LeaderOptions {
   readonly settings: Settings;
   readonly calendar: Calendar;
   readonly elected: Elected;
+  /** What this side is, for workers that want to join. */
+  readonly handshake?: Handshake;
+  /** Called after every commit. */
+  readonly onCommitted?: () => void;
   /** The reign is over, for this reason; called once. */
   readonly onEnd: (why: MillraceError) => void;
   /** Events that may wait for the store before callers are told that it is too much. */
@@ -34,6 +50,8 @@ export interface Elected {
   readonly now: Instant;
   /** Monotonic time before the vote was sent: trust counts from here. */
   readonly askedAtMs: number;
+  /** Whom this leader has deposed. */
+  readonly previous?: Predecessor | null;
 }
 
 export class Leader {
@@ -54,15 +72,23 @@ export class Leader {
     const { nodeId, term } = elected;
     const announced = { epoch: term.epoch, nodeId };
     announceReign(memory.state, announced, reign.time.now(), memory.effects);
+    endSessionOf(elected.previous ?? null, memory, reign.time.now());
     const housekeeping = new Housekeeping(store, clock, settings, term);
+    const inbox = new InboxDrain(store, clock);
+    const payloads = new Payloads(store, term.shard);
     const dispatcher = new Dispatcher({
       store,
       clock,
       reign,
       memory,
+      onCommitted: (rows) => {
+        payloads.learn(rows);
+        options.onCommitted?.();
+      },
       reload: () => renewing(load, clock, () => loadAll(load)),
       onEnd: (why) => {
         housekeeping.stop();
+        inbox.stop();
         options.onEnd(why);
       },
       ...(options.backlogMax === undefined ? {} : { backlogMax: options.backlogMax }),
@@ -71,19 +97,24 @@ export class Leader {
     const loaded = loadRest(load, dispatcher).catch((error: unknown) =>
       dispatcher.end(asFault(error)),
     );
-    return new Leader(options, dispatcher, loaded);
+    const leader = new Leader(options, { dispatcher, payloads }, loaded);
+    inbox.start(() => leader.jobs.drainInbox());
+    return leader;
   }
 
-  private constructor(options: LeaderOptions, dispatcher: Dispatcher, loaded: Promise<void>) {
-    const { store, settings, calendar, elected } = options;
-    const { shard } = elected.term;
-    const desk = { store, shard, settings, dispatcher, payloads: new Payloads(store, shard) };
+  private constructor(
+    options: LeaderOptions,
+    parts: Pick<DeskOptions, 'dispatcher' | 'payloads'>,
+    loaded: Promise<void>,
+  ) {
+    const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
+    const desk = { store, shard: elected.term.shard, settings, handshake, ...parts };
     this.term = elected.term;
     this.jobs = new JobDesk(desk);
     this.workers = new WorkerDesk(desk);
     this.schedules = new ScheduleDesk(desk, calendar);
     this.loaded = loaded;
-    this.#dispatcher = dispatcher;
+    this.#dispatcher = parts.dispatcher;
   }
 
   /** Events that wait for the store. */
@@ -91,8 +122,25 @@ export class Leader {
     return this.#dispatcher.backlog;
   }
 
+  /** What monitoring wants to know; costs nothing. */
+  figures(): SchedulerFigures & { readonly backlog: number } {
+    return { ...this.#dispatcher.peek(figures), backlog: this.backlog };
+  }
+
   /** Serves no more. Settles when nothing is in flight, so that the term can be resigned. */
   end(why: MillraceError): Promise<void> {
     return this.#dispatcher.end(why);
   }
+}
+
+/**
+ * The dead leader's own worker went with it, so its session ends at once. All others get a full TTL,
+ * and so does this one when only the leader's time was up: it may be alive and cut off.
+ */
+function endSessionOf(previous: Predecessor | null, memory: Memory, now: Instant): void {
+  if (previous === null || !previous.isGone) return;
+  const node = memory.state.nodes.get(previous.nodeId as NodeId);
+  if (node === undefined) return;
+  const { id: nodeId, sessionId } = node;
+  step(memory.state, { type: 'sessionGone', nodeId, sessionId }, now, memory.effects);
 }

@@ -1,17 +1,13 @@
 /**
- * Inputs for assignments. The memory of the leader holds no payloads: they are read from the store
- * when a task goes out, one read for all tasks of an answer.
+ * Inputs for assignments. The scheduler's memory holds no payloads: what is not known from a moment
+ * ago is read from the store when a task goes out, one read for all tasks of an answer.
  */
 import { inputReferences, resolveInput, taskNo } from '../core/index.ts';
-import type { Assignment, Json, TaskError, TaskId, TaskNo, TaskRef } from '../core/index.ts';
+import type { Assignment, Batch, Json, TaskError, TaskId, TaskNo, TaskRef } from '../core/index.ts';
+import type { ReadyAssignment, StepRecord } from '../protocol/index.ts';
 import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
-
-/** An assignment with all a worker needs. */
-export interface ReadyAssignment extends Assignment {
-  /** JSON text. */
-  readonly input: string;
-}
+import { PayloadCache } from './payload-cache.ts';
 
 /** The input cannot be made: the task must fail, and would fail the same way again. */
 export interface Unresolvable {
@@ -19,58 +15,94 @@ export interface Unresolvable {
   readonly error: TaskError;
 }
 
+export interface Hydrated {
+  readonly ready: ReadyAssignment[];
+  readonly failed: Unresolvable[];
+}
+
 export type FindTask = (jobNo: Assignment['lease']['jobNo'], id: TaskId) => TaskNo | null;
+
+const NO_STEPS: readonly StepRecord[] = [];
 
 export class Payloads {
   readonly #store: Store;
   readonly #shard: number;
+  readonly #recent: PayloadCache = new PayloadCache();
 
   constructor(store: Store, shard: number) {
     this.#store = store;
     this.#shard = shard;
   }
 
-  async hydrate(
-    assignments: readonly Assignment[],
-    find: FindTask,
-  ): Promise<{ readonly ready: ReadyAssignment[]; readonly failed: Unresolvable[] }> {
-    if (assignments.length === 0) return { ready: [], failed: [] };
-    const refs = assignments.map(({ lease }) => lease);
-    const templates = await this.#store.inputs(this.#shard, refs);
-    const results = await this.#results(assignments, templates, find);
+  /** What was just committed need not be read back. */
+  learn(batch: Batch): void {
+    this.#recent.learn(batch);
+  }
+
+  async hydrate(assignments: readonly Assignment[], find: FindTask): Promise<Hydrated> {
     const ready: ReadyAssignment[] = [];
     const failed: Unresolvable[] = [];
+    if (assignments.length === 0) return { ready, failed };
+    const templates = await this.#templates(assignments);
+    const results = await this.#results(assignments, templates, find);
+    const steps = await this.#steps(assignments);
     for (const assignment of assignments) {
       const { jobNo, taskNo: no } = assignment.lease;
-      const template = templates.get(refKey(jobNo, no)) ?? null;
+      const key = refKey(jobNo, no);
+      const template = templates.get(key) ?? null;
+      const done = steps.get(key) ?? NO_STEPS;
+      if (isPlain(template)) {
+        ready.push({ ...assignment, input: template ?? 'null', steps: done });
+        continue;
+      }
       const resolved = resolveInput(template, (id) => {
         const from = find(jobNo, id);
         return from === null ? undefined : results.get(refKey(jobNo, from));
       });
-      if (resolved.ok) ready.push({ ...assignment, input: JSON.stringify(resolved.input) });
-      else failed.push({ assignment, error: resolved.error });
+      if (resolved.ok) {
+        ready.push({ ...assignment, input: JSON.stringify(resolved.input), steps: done });
+      } else failed.push({ assignment, error: resolved.error });
     }
     return { ready, failed };
+  }
+
+  async #templates(
+    assignments: readonly Assignment[],
+  ): Promise<ReadonlyMap<string, string | null>> {
+    const templates = new Map<string, string | null>();
+    const missing: TaskRef[] = [];
+    for (const { lease } of assignments) {
+      const known = this.#recent.inputs.get(lease);
+      if (known === undefined) missing.push(lease);
+      else templates.set(refKey(lease.jobNo, lease.taskNo), known);
+    }
+    if (missing.length === 0) return templates;
+    const read = await this.#store.inputs(this.#shard, missing);
+    return new Map([...templates, ...read]);
   }
 
   /** Results of the tasks that the templates refer to. A succeeded task without one has null. */
   async #results(
     assignments: readonly Assignment[],
-    templates: ReadonlyMap<string, string>,
+    templates: ReadonlyMap<string, string | null>,
     find: FindTask,
   ): Promise<ReadonlyMap<string, Json>> {
-    const wanted = new Map<string, TaskRef>();
+    const results = new Map<string, Json>();
+    const missing = new Map<string, TaskRef>();
     for (const { lease } of assignments) {
       const template = templates.get(refKey(lease.jobNo, lease.taskNo)) ?? null;
       for (const id of inputReferences(template)) {
         const no = find(lease.jobNo, id);
         if (no === null) continue;
-        wanted.set(refKey(lease.jobNo, no), { jobNo: lease.jobNo, taskNo: taskNo(no) });
+        const ref = { jobNo: lease.jobNo, taskNo: taskNo(no) };
+        const known = this.#recent.results.get(ref);
+        const key = refKey(ref.jobNo, ref.taskNo);
+        if (typeof known === 'string') results.set(key, JSON.parse(known) as Json);
+        else missing.set(key, ref);
       }
     }
-    const results = new Map<string, Json>();
-    if (wanted.size === 0) return results;
-    const refs = [...wanted.values()];
+    if (missing.size === 0) return results;
+    const refs = [...missing.values()];
     const [bodies, rows] = await Promise.all([
       this.#store.results(this.#shard, refs),
       this.#store.taskRows(this.#shard, refs),
@@ -81,4 +113,25 @@ export class Payloads {
     }
     return results;
   }
+
+  /** Only a task that was assigned before can have finished steps. */
+  async #steps(
+    assignments: readonly Assignment[],
+  ): Promise<ReadonlyMap<string, readonly StepRecord[]>> {
+    const steps = new Map<string, readonly StepRecord[]>();
+    const again = assignments.filter(({ lease }) => lease.fence > 1);
+    await Promise.all(
+      again.map(async ({ lease, run }) => {
+        const rows = await this.#store.steps(this.#shard, lease, run);
+        const records = rows.map(({ name, body }) => ({ name, body }));
+        steps.set(refKey(lease.jobNo, lease.taskNo), records);
+      }),
+    );
+    return steps;
+  }
+}
+
+/** Nothing in it can refer to a result, so it goes out as it is. */
+function isPlain(template: string | null): boolean {
+  return template === null || !template.includes('$');
 }

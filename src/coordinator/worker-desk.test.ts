@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { NodeId, ReportItem, TaskId } from '../core/index.ts';
+import { ownHandshake } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
 import type { Led } from '../testing/lead.ts';
@@ -102,7 +103,9 @@ test.each([{ id: 'a/b' as NodeId }, { slots: Number.NaN }, { slots: -1 }, { exec
   async (wrong) => {
     const offer = { ...worker.session, id: 'n' as NodeId, slots: 1, executors: [], version: '0' };
     const full = { ...offer, capabilities: {}, address: null, ...wrong };
-    await expect(led.leader.workers.register(full)).rejects.toMatchObject({ code: 'bad_input' });
+    await expect(led.leader.workers.register(full, ownHandshake())).rejects.toMatchObject({
+      code: 'bad_input',
+    });
   },
 );
 

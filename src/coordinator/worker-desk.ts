@@ -2,7 +2,6 @@
 import { MillraceError, utf8Bytes } from '../core/index.ts';
 import type {
   Ask,
-  Heartbeat,
   LeaseName,
   NodeId,
   NodeOffer,
@@ -10,58 +9,72 @@ import type {
   ReplyBody,
   Report,
   ReportItem,
-  SessionId,
   TaskDocument,
   Verdict,
 } from '../core/index.ts';
 import { refKey } from '../store/index.ts';
+import type {
+  Beat,
+  Handshake,
+  LeaderForWorkers,
+  PollReply,
+  PollRequest,
+  ReadyAssignment,
+  Registered,
+  ReportReply,
+  Session,
+  WorkerOrders,
+} from '../protocol/index.ts';
+import { checkHandshake } from './handshake.ts';
 import type { DeskOptions } from './job-desk.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
-import type { ReadyAssignment } from './payloads.ts';
 import { checkedOffer } from './checks.ts';
 import { cleanText } from './text.ts';
 
-export interface Session {
-  readonly nodeId: NodeId;
-  readonly sessionId: SessionId;
-}
-
-export interface PollRequest extends Session {
-  readonly pollNo: number;
-  readonly capacity: number;
-  readonly held: readonly LeaseName[];
-}
-
-export interface PollReply {
-  readonly assignments: readonly ReadyAssignment[];
-  readonly orders: Orders;
-}
-
-export interface ReportReply {
-  readonly verdicts: readonly Verdict[];
-  readonly orders: Orders;
-}
-
-export type Registered = Extract<ReplyBody, { type: 'registered' }>;
-
-export class WorkerDesk {
+export class WorkerDesk implements LeaderForWorkers {
   readonly #options: DeskOptions;
 
   constructor(options: DeskOptions) {
     this.#options = options;
   }
 
-  async register(given: NodeOffer): Promise<Registered> {
-    const { dispatcher } = this.#options;
+  async register(given: NodeOffer, handshake: Handshake): Promise<Registered> {
+    const { dispatcher, handshake: own } = this.#options;
+    checkHandshake(own, handshake);
     const offer = checkedOffer(given);
-    return expect(await dispatcher.ask((ask) => ({ type: 'register', ask, offer })), 'registered');
+    const reply = await dispatcher.ask((ask) => ({ type: 'register', ask, offer }));
+    const { sessionTtlMs, heartbeatMs } = expect(reply, 'registered');
+    return { sessionTtlMs, heartbeatMs };
   }
 
-  async heartbeat(beat: Omit<Heartbeat, 'type' | 'ask'>): Promise<Orders> {
+  async heartbeat({ executors, ...beat }: Beat): Promise<WorkerOrders> {
     const { dispatcher } = this.#options;
     const reply = await dispatcher.ask((ask) => ({ type: 'heartbeat', ask, ...beat }));
-    return expect(reply, 'orders').orders;
+    const { orders } = expect(reply, 'orders');
+    this.#checkOffer(beat, executors);
+    return this.#paced(orders);
+  }
+
+  /** A node that offers other executors than it registered must say so in a registration. */
+  #checkOffer({ nodeId, sessionId }: Session, executors: readonly string[]): void {
+    const node = this.#options.dispatcher.peek((state) => state.nodes.get(nodeId));
+    if (node?.sessionId !== sessionId) return;
+    const isSame =
+      executors.length === node.executors.size &&
+      executors.every((name) => node.executors.has(name));
+    if (isSame) return;
+    throw new MillraceError({
+      code: 'unknown_session',
+      what: `Node ${nodeId} offers other executors than it registered.`,
+      todo: 'Register anew.',
+    });
+  }
+
+  /** A leader that cannot keep up asks its workers to call less often. */
+  #paced(orders: Orders): WorkerOrders {
+    const { pressure } = this.#options.dispatcher;
+    return { ...orders, slowDownMs: pressure < 0.5 ? 0 : Math.ceil(pressure * SLOW_DOWN_MS) };
   }
 
   /** Parks until there is work, an order, or the signal asks for an empty answer. */
@@ -77,7 +90,10 @@ export class WorkerDesk {
       const asked = dispatcher.ask((ask) => ({ type: 'poll', ask, ...request }));
       if (signal?.aborted === true) hangUp();
       const { assignments, orders } = expect(await asked, 'assignments');
-      return { assignments: await this.#hydrate(request, assignments), orders };
+      return {
+        assignments: await this.#hydrate(request, assignments),
+        orders: this.#paced(orders),
+      };
     } finally {
       signal?.removeEventListener('abort', hangUp);
     }
@@ -127,7 +143,8 @@ export class WorkerDesk {
           ),
       'verdicts',
     );
-    return { verdicts: await this.#verify(items, reply.verdicts), orders: reply.orders };
+    const verdicts = await this.#verify(items, reply.verdicts);
+    return { verdicts, orders: this.#paced(reply.orders) };
   }
 
   /** What the store could not keep, or no consumer could read, fails the task instead. */
@@ -173,14 +190,15 @@ export class WorkerDesk {
   async #verify(
     items: readonly ReportItem[],
     verdicts: readonly Verdict[],
-  ): Promise<readonly Verdict[]> {
-    if (!verdicts.includes('unknown')) return verdicts;
+  ): Promise<ReportReply['verdicts']> {
+    if (verdicts.every((verdict) => verdict !== 'unknown')) return verdicts;
     const { store, shard } = this.#options;
     const asked = items.filter((_, at) => verdicts[at] === 'unknown').map(({ lease }) => lease);
     const rows = await store.taskRows(shard, asked);
     return verdicts.map((verdict, at) => {
       const item = items[at];
-      if (verdict !== 'unknown' || item === undefined) return verdict;
+      if (verdict !== 'unknown') return verdict;
+      if (item === undefined) return 'lost';
       const { lease, kind } = item;
       const row = rows.get(refKey(lease.jobNo, lease.taskNo));
       const isSame = row?.fence === lease.fence && row.term === lease.term;
@@ -192,6 +210,12 @@ export class WorkerDesk {
   async leave(session: Session): Promise<void> {
     const { nodeId, sessionId } = session;
     await this.#options.dispatcher.ask((ask) => ({ type: 'leave', ask, nodeId, sessionId }));
+  }
+
+  /** Where the session can be reached, if it lives and has said so. */
+  addressOf({ nodeId, sessionId }: Session): string | null {
+    const node = this.#options.dispatcher.peek((state) => state.nodes.get(nodeId));
+    return node?.sessionId === sessionId ? node.offer.address : null;
   }
 
   /** Somebody has proof that the process behind the session is gone. */
@@ -218,6 +242,9 @@ function withKeys(item: ReportItem, keys: KnownKeys): ReportItem {
   if (item.kind !== 'suspended' || item.until.type !== 'children') return item;
   return { ...item, until: { ...item.until, ...keys } };
 }
+
+/** The longest wish to be left alone. */
+const SLOW_DOWN_MS = 1_000;
 
 /** Ten years, like the timeouts in a document. */
 const SLEEP_MS_MAX = 3_650 * 24 * 3_600_000;

@@ -33,6 +33,8 @@ export interface Assignment {
   readonly runMs: number | null;
   /** True when the task goes on after a suspension. */
   readonly resumed: boolean;
+  /** The key that its user gave it. */
+  readonly idempotencyKey: string | null;
 }
 
 /** What the leader wants of a worker, sent with every answer. */

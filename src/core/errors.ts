@@ -9,6 +9,10 @@ export type ErrorCode =
   | 'conflict'
   | 'overloaded'
   | 'not_leader'
+  | 'unreachable'
+  | 'incompatible'
+  | 'unimplemented'
+  | 'expired'
   | 'loading'
   | 'unknown_session'
   | 'superseded'
@@ -19,6 +23,8 @@ export type ErrorCode =
   | 'deposed'
   | 'bad_row'
   | 'bad_setting'
+  | 'unauthenticated'
+  | 'forbidden'
   | 'shutting_down'
   | 'invariant';
 
@@ -32,7 +38,19 @@ export interface ErrorParts {
   readonly todo?: string;
   /** For bad input: where, as a JSON-pointer-like path (`/tasks/3/retry/maxAttempts`). */
   readonly path?: string;
+  /** For `not_leader`: who leads, as far as is known. */
+  readonly leader?: LeaderAddress;
   readonly cause?: unknown;
+}
+
+/** Where a leader is reached. */
+export interface LeaderAddress {
+  readonly nodeId: string;
+  /** By people and their tools. */
+  readonly url: string | null;
+  /** By nodes, as HOST:PORT. */
+  readonly grpc: string | null;
+  readonly epoch: number;
 }
 
 export class MillraceError extends Error {
@@ -42,6 +60,7 @@ export class MillraceError extends Error {
   readonly why: string | undefined;
   readonly todo: string | undefined;
   readonly path: string | undefined;
+  readonly leader: LeaderAddress | undefined;
 
   constructor(parts: ErrorParts) {
     const where = parts.path === undefined ? '' : `${parts.path}: `;
@@ -54,6 +73,7 @@ export class MillraceError extends Error {
     this.why = parts.why;
     this.todo = parts.todo;
     this.path = parts.path;
+    this.leader = parts.leader;
   }
 }
 

@@ -8,4 +8,5 @@ export { BoundedQueue, type Offer } from './bounded-queue.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { KeyedLock } from './keyed-lock.ts';
+export { redactUrl } from './redact-url.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';

@@ -58,10 +58,26 @@ export interface Candidacy {
   /** A fresh random id, used if this candidate wins. */
   readonly term: TermId;
   readonly ttlMs: number;
+  /** The epoch that `whenVacant` found deserted: it may be deposed before its time is up. */
+  readonly vacated?: number;
+}
+
+/** The leader that a won campaign has deposed. */
+export interface Predecessor {
+  readonly nodeId: string;
+  readonly epoch: number;
+  /** The store has proof that its process is gone; otherwise only its time was up. */
+  readonly isGone: boolean;
 }
 
 export type Campaign =
-  | { readonly won: true; readonly term: Term; readonly now: Instant }
+  | {
+      readonly won: true;
+      readonly term: Term;
+      readonly now: Instant;
+      /** Null when nobody led before, or whoever did has given the shard back. */
+      readonly previous: Predecessor | null;
+    }
   | { readonly won: false; readonly leader: LeaderInfo; readonly now: Instant };
 
 export interface JobPortion {
@@ -91,6 +107,35 @@ export interface JobFilter {
   /** Newest first; only jobs with a smaller number. */
   readonly before?: JobNo;
   readonly limit: number;
+}
+
+export interface NodeView extends NodeRow {
+  /** The tasks that it holds, as far as they are committed. */
+  readonly running: number;
+}
+
+export interface DeadFilter {
+  /** Newest first; only tasks before this one in that order. */
+  readonly before?: TaskRef;
+  readonly limit: number;
+}
+
+/** A task that is out of attempts. */
+export interface DeadTask {
+  readonly jobId: JobId;
+  readonly taskId: TaskId;
+  readonly executor: string;
+  readonly task: TaskRow;
+}
+
+/** How far the log goes. */
+export interface LogHead {
+  /** The newest event; 0 when there was none yet. */
+  readonly seq: number;
+  /** The oldest one that is kept, or the next one when none is. */
+  readonly firstSeq: number;
+  /** The database's time at which this was true. */
+  readonly at: Instant;
 }
 
 export interface EventView extends EventRow {
@@ -152,6 +197,11 @@ export interface Store {
   /** Gives the shard back at once; does nothing when it is no longer ours. */
   resign(term: Term): Promise<void>;
   leader(shard: number): Promise<LeaderInfo | null>;
+  /**
+   * Settles with the epoch whose leader is seen to have gone before its time, for `campaign`, and with
+   * null when `signal` aborts. Absent where only time can tell.
+   */
+  whenVacant?(shard: number, signal: AbortSignal): Promise<number | null>;
 
   // The one way to change anything else
   /** Answers the database's time of the transaction. Renews the reign for `ttlMs` as well. */
@@ -183,7 +233,19 @@ export interface Store {
   jobs(shard: number, filter: JobFilter): Promise<readonly JobRow[]>;
   /** In order, from `after` (exclusive). Throws `not_found` when `after` is past retention. */
   events(shard: number, after: number, limit: number, jobId?: JobId): Promise<readonly EventView[]>;
+  /** The log's head; reading a view after it shows at least as much. */
+  lastSeq(shard: number): Promise<LogHead>;
+  /** By id. */
+  nodes(shard: number): Promise<readonly NodeView[]>;
+  /** By id. */
+  schedules(shard: number): Promise<readonly ScheduleRow[]>;
+  /** Failed tasks with the error code `dead`, those of the newest job first. */
+  deadTasks(shard: number, filter: DeadFilter): Promise<readonly DeadTask[]>;
   inbox(shard: number, limit: number): Promise<readonly InboxRow[]>;
+  /** Calls `fn` when rows may have come into the inbox: at once, after each transaction that put one
+   * there, and after a gap in which that may have been missed. Answers how to stop. Absent where
+   * rows only come with an import. */
+  onInbox?(fn: () => void): Promise<() => Promise<void>>;
 
   // Moving
   /** Shard by shard: a `counters` row opens each shard, the rows after it belong to it. */

@@ -10,8 +10,9 @@ import type {
   TermId,
 } from '../core/index.ts';
 import { Leader, cronCalendar } from '../coordinator/index.ts';
-import type { PollReply, ReadyAssignment, ReportReply } from '../coordinator/index.ts';
 import { deferred } from '../kit/index.ts';
+import { ownHandshake } from '../protocol/index.ts';
+import type { PollReply, ReadyAssignment, ReportReply } from '../protocol/index.ts';
 import { openMemoryStore } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -68,18 +69,20 @@ export async function lead(
 /** A worker in name only: the test says what it does. */
 export class ScriptedWorker {
   readonly session: { readonly nodeId: NodeId; readonly sessionId: SessionId };
+  readonly executors: readonly string[];
   readonly held: LeaseName[] = [];
   leader: Leader;
   #pollNo = 0;
 
-  private constructor(leader: Leader, name: string) {
+  private constructor(leader: Leader, name: string, executors: readonly string[]) {
     this.leader = leader;
+    this.executors = executors;
     this.session = { nodeId: name as NodeId, sessionId: `${name}-1` as SessionId };
   }
 
   static async join(leader: Leader, name: string, executors: string[]): Promise<ScriptedWorker> {
-    const worker = new ScriptedWorker(leader, name);
-    await leader.workers.register({
+    const worker = new ScriptedWorker(leader, name, executors);
+    const offer = {
       id: worker.session.nodeId,
       sessionId: worker.session.sessionId,
       slots: 1_000,
@@ -87,7 +90,8 @@ export class ScriptedWorker {
       capabilities: {},
       address: null,
       version: '0.1.0',
-    });
+    };
+    await leader.workers.register(offer, ownHandshake());
     return worker;
   }
 
@@ -116,8 +120,8 @@ export class ScriptedWorker {
   }
 
   beat(): Promise<unknown> {
-    const { session, held } = this;
-    return this.leader.workers.heartbeat({ ...session, held, seenPoll: this.#pollNo });
+    const { session, held, executors } = this;
+    return this.leader.workers.heartbeat({ ...session, held, executors, seenPoll: this.#pollNo });
   }
 }
 

@@ -1,6 +1,8 @@
 import { isMillraceError } from '../../core/index.ts';
 import type { LeaseName, NodeId, ReportItem, SessionId } from '../../core/index.ts';
-import type { Leader, ReadyAssignment } from '../../coordinator/index.ts';
+import type { Leader } from '../../coordinator/index.ts';
+import { ownHandshake } from '../../protocol/index.ts';
+import type { ReadyAssignment } from '../../protocol/index.ts';
 import type { Clock } from '../../kit/index.ts';
 
 export type Work = (input: unknown) => unknown;
@@ -60,7 +62,7 @@ export class DemoWorker {
     const isNew = this.#leader === null;
     this.#leader = leader;
     if (!isNew) return;
-    await leader.workers.register({
+    const offer = {
       id: this.name as NodeId,
       sessionId: this.sessionId,
       slots: 2,
@@ -68,7 +70,8 @@ export class DemoWorker {
       capabilities: {},
       address: null,
       version: 'demo',
-    });
+    };
+    await leader.workers.register(offer, ownHandshake());
     void this.#renewForEver();
     void this.#pollForEver();
   }
@@ -90,7 +93,7 @@ export class DemoWorker {
       const item: ReportItem = { kind: 'completed', lease, result: '"from the dead"' };
       const { verdicts } = await this.#leader.workers.report(this.#session, [item]);
       const [verdict] = verdicts;
-      const isRefused = verdict === 'lost' || verdict === 'unknown';
+      const isRefused = verdict === 'lost';
       return { isRefused, text: verdict ?? 'nothing' };
     } catch (error) {
       if (!isMillraceError(error)) throw error;
@@ -105,7 +108,8 @@ export class DemoWorker {
 
   async #renewForEver(): Promise<void> {
     while (this.#isAlive) {
-      const beat = { ...this.#session, held: this.held, seenPoll: this.#pollNo };
+      const executors = Object.keys(this.#work);
+      const beat = { ...this.#session, held: this.held, executors, seenPoll: this.#pollNo };
       // Between two leaders nobody answers: the next beat finds the new one.
       await this.#leader?.workers.heartbeat(beat).catch(() => {});
       await this.#pause(100);

@@ -25,3 +25,8 @@ export class ExecutionKey {
 export function keyScope(executor: string, key: string): string {
   return `${executor}/${key}`;
 }
+
+/** The user's key again. */
+export function keyInScope(executor: string, scope: string): string {
+  return scope.slice(executor.length + 1);
+}

@@ -32,6 +32,19 @@ export class JobLines {
     return this.#lines.size === this.#vacant;
   }
 
+  /** Of those that stand here; a job at its limit has more elsewhere. */
+  get taskCount(): number {
+    let count = 0;
+    for (const line of this.#lines.values()) count += line.size;
+    return count;
+  }
+
+  /** A task that will be among the next, without a look at whose turn it really is. */
+  first(): Slot | null {
+    const line = this.#heap.peek();
+    return line === undefined || line.size === 0 ? null : line.first();
+  }
+
   add(slot: Slot, tasks: TaskTable, at: 'front' | 'back'): JobLine {
     const job = tasks.job(slot);
     let line = this.#lines.get(job);

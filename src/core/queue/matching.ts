@@ -214,6 +214,14 @@ export class Matching {
     this.updateWaiting(node);
   }
 
+  /** Requirements that tasks in memory have and no node meets. */
+  *unmet(): Iterable<Requirement> {
+    for (const requirement of this.#requirements.values()) {
+      if (requirement.tasks === 0 || requirement.groups.size > 0) continue;
+      if (this.nodesThatMeet(requirement).length === 0) yield requirement;
+    }
+  }
+
   nodesThatMeet(requirement: Requirement): Node[] {
     return [...this.#nodes].filter((node) => node.meets.has(requirement));
   }

@@ -2,6 +2,7 @@
 import type { Assignment } from '../effects.ts';
 import type { HangUp, PollEvent } from '../event.ts';
 import type { Node, Poll } from '../node/node.ts';
+import { keyInScope } from '../job/execution-key.ts';
 import { leaseName } from '../task/lease.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
@@ -92,14 +93,17 @@ function answerEmpty(
 function assignment(turn: Turn, lease: Lease): Assignment {
   const { tasks } = turn.state;
   const { slot, job } = lease;
+  const { executor } = tasks.requirement(slot);
+  const key = tasks.key(slot);
   return {
     lease: leaseName(lease),
     jobId: job.id,
     taskId: tasks.id(slot),
-    executor: tasks.requirement(slot).executor,
+    executor,
     run: tasks.run.get(slot),
     attempt: tasks.attempt.get(slot),
     runMs: tasks.options(slot).timeouts.runMs,
     resumed: lease.resumed,
+    idempotencyKey: key === null ? null : keyInScope(executor, key.scope),
   };
 }

@@ -4,6 +4,7 @@
  * are not looked up.
  */
 import type { Batch, ResultRow, StepRow, TaskRef, TaskSpecRow } from '../../core/index.ts';
+import { chunksOf } from '../event-chunk.ts';
 import { badRow } from '../row-checks.ts';
 import { checkResults, checkUnique, foldJobs, foldTasks } from './batch-checks.ts';
 import { field, type Table } from './columns.ts';
@@ -27,7 +28,6 @@ const TASK_NAME: Table<TaskSpecRow> = {
 export const STAGED: readonly Table<never>[] = [
   tables.JOB_STATE,
   tables.TASK,
-  tables.RESULT,
   tables.STEP,
   TASK_REF,
   TASK_NAME,
@@ -52,7 +52,7 @@ export async function applyBatch(
   await writeResults(write);
   await writeSteps(write);
   await writeCluster(write);
-  await insertRows(session, tables.EVENT, shard, batch.events);
+  await insertRows(session, tables.EVENT_CHUNK, shard, chunksOf(batch.events));
   return keys;
 }
 
@@ -169,17 +169,16 @@ async function writeResults(write: Write): Promise<void> {
   if (results.length === 0) return;
   checkResults(results);
   await checkTasks(write, results);
-  await withRows(session, tables.RESULT, shard, results, async ({ sql, parameters }) => {
-    const taken = await session.rows(
-      `select t.job_no, t.task_no, t.run from result t, ${sql} where ${sameKeys(RUN_KEY)} limit 1`,
-      ...parameters,
-    );
-    if (taken[0] !== undefined) throw badRow(`the result of ${taken[0].join('/')}`, 'there is one');
-    await session.run(
-      `insert into result select s.shard, s.job_no, s.task_no, s.run, s.body from ${sql}`,
-      ...parameters,
-    );
-  });
+  await insertRows(session, tables.RESULT, shard, results);
+  // Looked for afterwards: what is there twice, it or its double came from this batch.
+  const twice = await session.rows(
+    `select t.job_no, t.task_no, t.run from result t
+      where t.shard = $1::integer and t.job_no in (select unnest($2::bigint[]))
+      group by all having count(*) > 1 limit 1`,
+    one('integer', shard),
+    many('bigint', [...new Set(results.map((row) => row.jobNo))]),
+  );
+  if (twice[0] !== undefined) throw badRow(`the result of ${twice[0].join('/')}`, 'there is one');
 }
 
 /** The first one of a name stays, so that a retried attempt sees what the earlier one saw. */

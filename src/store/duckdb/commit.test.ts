@@ -184,15 +184,11 @@ describe('the database itself', () => {
     const file = await openFile(':memory:');
     const { writer } = file;
     await migrationsIn(writer).up();
-    const count = 'select count(*) from event where shard = 1';
-    const join = 'select count(*) from event e, job j where e.job_no = j.no';
-    await writer.script(
-      `insert into event (shard, seq, happened_at, kind, job_no) values (0, 1, 0, 0, 1)`,
-    );
+    const count = 'select count(*) from result where shard = 1';
+    const join = 'select count(*) from result r, job j where r.job_no = j.no';
+    await writer.script(`insert into result values (0, 1, 0, 1, '1')`);
     expect([await writer.rows(count), await writer.rows(join)]).toEqual([[[0]], [[0]]]);
-    await writer.script(
-      `insert into event (shard, seq, happened_at, kind, job_no) values (1, 1, 0, 0, 900)`,
-    );
+    await writer.script(`insert into result values (1, 900, 0, 1, '1')`);
     await writer.script(
       `insert into job (shard, no, id, id_hash, name, priority, on_failure, created_at, state, run, task_count)
        values (1, 900, 'x', 1, 'x', 1, 'finish', 0, 'queued', 1, 0)`,

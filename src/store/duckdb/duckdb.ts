@@ -11,6 +11,7 @@ import {
   type JobNo,
   type JobRow,
   type KeyRow,
+  type ScheduleRow,
   type StepRow,
   type TaskId,
   type TaskRef,
@@ -22,6 +23,8 @@ import type {
   Campaign,
   Candidacy,
   ClusterImage,
+  DeadFilter,
+  DeadTask,
   Dumped,
   EventView,
   InboxRow,
@@ -30,6 +33,8 @@ import type {
   JobPortion,
   JobView,
   LeaderInfo,
+  LogHead,
+  NodeView,
   Pruned,
   Retention,
   Store,
@@ -45,6 +50,8 @@ import { busyJobs, imagesOf, type KeysOf, portion } from './images.ts';
 import { selectKeys } from './keys.ts';
 import { campaign } from './leadership.ts';
 import { migrationsIn } from './ledger.ts';
+import { listEvents } from './log.ts';
+import * as listings from './listings.ts';
 import { prune } from './prune.ts';
 import { createStages, selectRows } from './rows.ts';
 import { one, type Session } from './session.ts';
@@ -204,7 +211,7 @@ class DuckdbStore implements Store {
     };
     refuseIfPast();
     const list = (session: Session, jobNo: JobNo | null): Promise<EventView[]> =>
-      views.listEvents(session, shard, { after, limit, jobNo });
+      listEvents(session, shard, { after, limit, jobNo });
     const found =
       jobId === undefined
         ? await this.#read((session) => list(session, null))
@@ -212,6 +219,23 @@ class DuckdbStore implements Store {
     // Again, for a prune may have come between.
     refuseIfPast();
     return found ?? [];
+  }
+
+  async lastSeq(shard: number): Promise<LogHead> {
+    const { lastSeq: seq, firstSeq } = this.#shards.get(shard);
+    return { seq, firstSeq, at: this.#now() };
+  }
+
+  async nodes(shard: number): Promise<readonly NodeView[]> {
+    return this.#read((session) => listings.nodeViews(session, shard));
+  }
+
+  async schedules(shard: number): Promise<readonly ScheduleRow[]> {
+    return this.#read((session) => listings.schedules(session, shard));
+  }
+
+  async deadTasks(shard: number, filter: DeadFilter): Promise<readonly DeadTask[]> {
+    return this.#read((session) => listings.deadTasks(session, shard, filter));
   }
 
   async inbox(shard: number, limit: number): Promise<readonly InboxRow[]> {

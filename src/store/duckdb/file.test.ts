@@ -120,7 +120,7 @@ describe('what cannot be opened says why', () => {
 describe('migrations', () => {
   test('go up, down and up again, and tell where they are', async () => {
     const status = await migrateDuckdb({ path }, (migrations) => migrations.status());
-    expect(status).toMatchObject({ current: 0, pending: ['0001-tables'] });
+    expect(status).toMatchObject({ current: 0, pending: ['0001-tables', '0002-event-chunks'] });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());
     expect(latest).toMatchObject({ current: latest.latest, pending: [] });
     expect(await migrateDuckdb({ path }, (migrations) => migrations.down(0))).toMatchObject({
@@ -129,6 +129,38 @@ describe('migrations', () => {
     await (await openDuckdbStore({ path })).close();
     const again = await migrateDuckdb({ path }, (migrations) => migrations.status());
     expect(again.pending).toEqual([]);
+  });
+
+  test('turn events into chunks and back, to the letter', async () => {
+    await migrateDuckdb({ path }, (migrations) => migrations.up(1));
+    const run = async (...statements: string[]): Promise<unknown> => {
+      const file = await openFile(path);
+      for (const sql of statements) await file.writer.script(sql);
+      const rows = await file.writer.rows('select * from event order by all').catch(() => null);
+      await file.close();
+      return rows;
+    };
+    const before = await run(
+      `insert into shard values (0, 1, 'x', 0, 1), (3, 1, 'x', 1201, 9007199254740991)`,
+      `insert into event select 3, i + 1, 8640000000000000 - i % 3, i % 30,
+         case when i % 7 > 0 then 9007199254740990 - i % 5 end, case when i % 2 = 0 then i end,
+         case when i % 3 = 0 then 'w-' || i end, 1, case when i % 4 = 0 then i end, 2147483647,
+         case when i % 5 = 0 then '"\\u0000 ''ü"' end from range(699, 1201) t(i)`,
+    );
+    expect(before).toHaveLength(502);
+    const store = await openDuckdbStore({ path });
+    await expect(store.events(3, 698, 9)).rejects.toMatchObject({ code: 'not_found' });
+    const events = await store.events(3, 699, 1_000);
+    expect(events).toHaveLength(502);
+    expect(events[1]).toMatchObject({
+      seq: 701,
+      at: 8_639_999_999_999_999,
+      detail: '"\\u0000 \'ü"',
+    });
+    expect(events[2]).toMatchObject({ jobNo: 9_007_199_254_740_989, attempt: null, nodeId: null });
+    await store.close();
+    await migrateDuckdb({ path }, (migrations) => migrations.down(1));
+    expect(await run()).toEqual(before);
   });
 
   test('an old file is refused when it must not be migrated', async () => {

@@ -16,18 +16,22 @@ export async function campaign(
     return { won: false, leader: shard.leader, now };
   }
   const epoch = shard.epoch + 1;
+  const { leader } = shard;
+  const previous =
+    leader === null ? null : { nodeId: leader.nodeId, epoch: leader.epoch, isGone: false };
   await inTransaction(session, async () => {
     await session.run('delete from shard where shard = $1::integer', one('integer', shard.no));
     await session.run(
-      'insert into shard values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint)',
+      'insert into shard values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint, $6::bigint)',
       one('integer', shard.no),
       one('bigint', epoch),
       one('varchar', candidacy.term),
       one('bigint', shard.lastSeq),
       one('bigint', shard.nextJobNo),
+      one('bigint', shard.firstSeq),
     );
   });
   // What a reign is extended to meanwhile is lost with it: it was over.
   shards.set({ ...shards.get(shard.no), epoch, leader: reignOf(candidacy, epoch, now) });
-  return { won: true, term: { shard: shard.no, epoch, id: candidacy.term }, now };
+  return { won: true, term: { shard: shard.no, epoch, id: candidacy.term }, now, previous };
 }

@@ -4,9 +4,12 @@
  * when they lie at its end.
  */
 import type { Instant } from '../../core/index.ts';
+import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
+import { selectRows } from './rows.ts';
 import { many, one, type Session } from './session.ts';
 import type { Shard, Shards } from './shards.ts';
+import { EVENT_CHUNK } from './tables.ts';
 import { inTransaction } from './transaction.ts';
 
 type HashAndNo = readonly [number, number];
@@ -45,10 +48,12 @@ async function pruneShard(
   const keys = await pruneKeys(session, shard.no, now - retention.keysMs);
   // The counters can no longer be told from rows that are gone.
   await session.run(
-    `update shard set last_seq = $2::bigint, next_job_no = $3::bigint where shard = $1::integer`,
+    `update shard set last_seq = $2::bigint, next_job_no = $3::bigint, first_seq = $4::bigint
+      where shard = $1::integer`,
     one('integer', shard.no),
     one('bigint', shard.lastSeq),
     one('bigint', shard.nextJobNo),
+    one('bigint', firstSeq),
   );
   return {
     pruned: { jobs: jobs.ids.length, events: removed, keys: keys.length, more: jobs.more },
@@ -101,19 +106,21 @@ async function pruneEvents(
   shard: Shard,
   before: number,
 ): Promise<{ removed: number; firstSeq: number }> {
-  const kept = await session.rows(
-    `select min(seq) from event where shard = $1::integer and happened_at >= $2::bigint`,
+  const [kept] = await selectRows(
+    session,
+    EVENT_CHUNK,
+    `where t.shard = $1::integer and t.happened_at >= $2::bigint order by t.last_seq limit 1`,
     one('integer', shard.no),
     one('bigint', before),
   );
-  const firstSeq = (kept[0]?.[0] as number | null) ?? shard.lastSeq + 1;
-  if (firstSeq <= shard.firstSeq) return { removed: 0, firstSeq: shard.firstSeq };
-  const removed = await session.run(
-    `delete from event where shard = $1::integer and seq < $2::bigint`,
+  const first = kept === undefined ? null : eventsIn(kept).find((event) => event.at >= before);
+  const firstSeq = Math.max(first?.seq ?? shard.lastSeq + 1, shard.firstSeq);
+  await session.run(
+    `delete from event_chunk where shard = $1::integer and last_seq < $2::bigint`,
     one('integer', shard.no),
     one('bigint', firstSeq),
   );
-  return { removed, firstSeq };
+  return { removed: firstSeq - shard.firstSeq, firstSeq };
 }
 
 /** A live job may still wait for a key that it names, or copy its result. */

@@ -59,7 +59,7 @@ export async function createStages(
   tables: readonly Table<never>[],
 ): Promise<void> {
   for (const table of tables) {
-    const columns = [{ name: 'shard', type: 'integer' }, ...table.columns];
+    const columns = [TURN, { name: 'shard', type: 'integer' }, ...table.columns];
     const list = columns.map(({ name, type }) => `${name} ${type}`).join(', ');
     await session.script(`create temp table ${stageOf(table)} (${list})`);
   }
@@ -67,7 +67,15 @@ export async function createStages(
 
 const stageOf = <Row>(table: Table<Row>): string => `stage_${table.name}`;
 
-/** Lends `rows` to statements as a source. A stage is empty again afterwards, or rolled back. */
+/** Which of the rows in a stage are meant. */
+const TURN = { name: 'turn', type: 'integer' } as const;
+/** So many rows of earlier turns may lie in a stage: skipping them costs less than clearing it. */
+const STALE_ROWS_MAX = 20_000;
+
+/**
+ * Lends `rows` to statements as a source. To empty a stage each time would cost a third of the
+ * update, and a statement with the turn as its parameter need not be parsed anew.
+ */
 export async function withRows<Row, T>(
   session: Session,
   table: Table<Row>,
@@ -80,9 +88,16 @@ export async function withRows<Row, T>(
     return use({ sql: `(${sql}) s`, parameters });
   }
   const stage = stageOf(table);
-  await session.append(stage, 'temp', storedColumns(table, shard), rows);
-  const answer = await use({ sql: `temp.${stage} s`, parameters: [] });
-  await session.run(`truncate temp.${stage}`);
+  const { turn, stale } = session.stages.get(stage) ?? { turn: 0, stale: 0 };
+  session.stages.set(stage, { turn: turn + 1, stale: stale + rows.length });
+  const columns = [{ type: TURN.type, get: () => turn }, ...storedColumns(table, shard)];
+  await session.append(stage, 'temp', columns, rows);
+  const sql = `(select * from temp.${stage} where turn = $1::integer) s`;
+  const answer = await use({ sql, parameters: [one('integer', turn)] });
+  if (stale + rows.length > STALE_ROWS_MAX) {
+    await session.run(`truncate temp.${stage}`);
+    session.stages.set(stage, { turn: 0, stale: 0 });
+  }
   return answer;
 }
 

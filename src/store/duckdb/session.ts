@@ -52,6 +52,8 @@ export class Session {
   readonly #connection: DuckDBConnection;
   readonly #catalog: string;
   readonly #statements = new Map<string, DuckDBPreparedStatement>();
+  /** What lies in its temporary tables, see rows.ts. */
+  readonly stages: Map<string, { readonly turn: number; readonly stale: number }> = new Map();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(connection: DuckDBConnection, catalog: string) {

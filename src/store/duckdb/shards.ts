@@ -85,9 +85,8 @@ export class Shards {
 
 async function shardsIn(session: Session): Promise<Map<number, Shard>> {
   const rows = await session.rows(
-    `select s.shard, s.epoch,
-            coalesce((select min(seq) from event e where e.shard = s.shard), s.last_seq + 1),
-            greatest(s.last_seq, (select max(seq) from event e where e.shard = s.shard)),
+    `select s.shard, s.epoch, s.first_seq,
+            greatest(s.last_seq, (select max(last_seq) from event_chunk e where e.shard = s.shard)),
             greatest(s.next_job_no, (select max(no) + 1 from job j where j.shard = s.shard))
        from shard s`,
   );

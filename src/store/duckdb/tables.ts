@@ -1,20 +1,18 @@
-/** The tables of the schema, column by column. Migration 0001 has the same in SQL. */
-import {
-  type EventRow,
-  type JobRow,
-  type KeyRow,
-  LOG_KINDS,
-  logKindNumber,
-  type NodeRow,
-  type ResultRow,
-  type ScheduleRow,
-  type StepRow,
-  type TaskError,
-  type TaskRow,
-  type TaskSpecRow,
+/** The tables of the schema, column by column. The migrations have the same in SQL. */
+import type {
+  JobRow,
+  KeyRow,
+  NodeRow,
+  ResultRow,
+  ScheduleRow,
+  StepRow,
+  TaskError,
+  TaskRow,
+  TaskSpecRow,
 } from '../../core/index.ts';
+import type { EventChunk } from '../event-chunk.ts';
 import type { InboxRow } from '../store.ts';
-import { type Cell, type Column, field, hashed, type Table } from './columns.ts';
+import { type Column, field, hashed, type Table } from './columns.ts';
 
 interface WithError {
   readonly error: TaskError | null;
@@ -192,25 +190,14 @@ export const INBOX: Table<InboxRow> = {
   columns: [field('no', 'bigint'), field('jobId', 'varchar'), field('document', 'varchar')],
 };
 
-export const EVENT: Table<EventRow> = {
-  name: 'event',
+export const EVENT_CHUNK: Table<EventChunk> = {
+  name: 'event_chunk',
   columns: [
-    field('seq', 'bigint'),
-    { ...field<EventRow>('at', 'bigint'), name: 'happened_at' },
-    {
-      name: 'kind',
-      type: 'integer',
-      get: (event) => logKindNumber(event.kind),
-      set: (row, cell: Cell) => {
-        row['kind'] = LOG_KINDS[cell as number];
-      },
-    },
-    field('jobNo', 'bigint'),
-    field('taskNo', 'integer'),
-    field('nodeId', 'varchar'),
-    field('run', 'integer'),
-    field('attempt', 'integer'),
-    field('fence', 'integer'),
-    field('detail', 'varchar'),
+    field('firstSeq', 'bigint'),
+    field('lastSeq', 'bigint'),
+    { ...field<EventChunk>('at', 'bigint'), name: 'happened_at' },
+    field('jobMin', 'bigint'),
+    field('jobMax', 'bigint'),
+    field('body', 'varchar'),
   ],
 };

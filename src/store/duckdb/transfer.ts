@@ -1,5 +1,6 @@
 /** Moving: every row out, in the port's order, and every row in, in one transaction. */
 import { jobNo } from '../../core/index.ts';
+import { chunksOf, eventsIn } from '../event-chunk.ts';
 import { notEmpty } from '../refusals.ts';
 import { badRow } from '../row-checks.ts';
 import type { Dumped } from '../store.ts';
@@ -11,7 +12,7 @@ import type { Shards } from './shards.ts';
 import * as tables from './tables.ts';
 import { inTransaction } from './transaction.ts';
 
-type Kind = Exclude<Dumped['table'], 'counters'>;
+type Kind = Exclude<Dumped['table'], 'counters' | 'event'>;
 
 /** In the order of the port, each with what makes a row of it unique. */
 const MOVED: readonly (readonly [Kind, Table<never>, readonly string[]])[] = [
@@ -25,38 +26,44 @@ const MOVED: readonly (readonly [Kind, Table<never>, readonly string[]])[] = [
   ['node', tables.NODE, ['id']],
   ['schedule', tables.SCHEDULE, ['id']],
   ['inbox', tables.INBOX, ['no']],
-  ['event', tables.EVENT, ['seq']],
 ];
 
-const PORTION = 2_048;
+const PORTION = 2_000;
 
 /** One transaction: it shows one moment, also when the reader takes its time. */
 export async function* dumpStore(session: Session): AsyncGenerator<Dumped> {
   await session.run('begin');
   const shards = (await session.rows(
-    `select s.shard, greatest(s.last_seq, (select max(seq) from event e where e.shard = s.shard)),
-            greatest(s.next_job_no, (select max(no) + 1 from job j where j.shard = s.shard))
+    `select s.shard,
+            greatest(s.last_seq, (select max(last_seq) from event_chunk e where e.shard = s.shard)),
+            greatest(s.next_job_no, (select max(no) + 1 from job j where j.shard = s.shard)),
+            s.first_seq
        from shard s order by s.shard`,
   )) as number[][];
-  for (const [shard = 0, lastSeq = 0, next = 1] of shards) {
+  for (const [shard = 0, lastSeq = 0, next = 1, firstSeq = 1] of shards) {
     yield { table: 'counters', row: { shard, lastSeq, nextJobNo: jobNo(next) } };
-    for (const [kind, table, keys] of MOVED) yield* dumpTable(session, kind, table, keys, shard);
+    for (const [kind, table, keys] of MOVED) {
+      const rows = allRows(session, table, keys, shard);
+      for await (const row of rows) yield { table: kind, row };
+    }
+    for await (const chunk of allRows(session, tables.EVENT_CHUNK, ['last_seq'], shard)) {
+      for (const row of eventsIn(chunk)) if (row.seq >= firstSeq) yield { table: 'event', row };
+    }
   }
   await session.run('commit');
 }
 
-async function* dumpTable(
+async function* allRows<Row>(
   session: Session,
-  kind: Kind,
-  table: Table<never>,
+  table: Table<Row>,
   keys: readonly string[],
   shard: number,
-): AsyncGenerator<Dumped> {
+): AsyncGenerator<Row> {
   const order = keys.map((key) => `t.${key}`).join(', ');
   const sql = `select ${columnList(table)} from ${table.name} t
                 where t.shard = $1::integer order by ${order}`;
   for await (const portion of session.stream(sql, one('integer', shard))) {
-    for (const cells of portion) yield { table: kind, row: rowOf(table, cells) };
+    for (const cells of portion) yield rowOf(table, cells);
   }
 }
 
@@ -71,14 +78,20 @@ export async function fillStore(
     for await (const row of rows) await filling.take(row);
     await filling.flush();
     await checkWhole(session);
+    await session.run(FIRST_SEQ);
     return filling.rows;
   });
   await shards.load(session);
   return count;
 }
 
+const FIRST_SEQ = `update shard set first_seq = e.first_seq
+  from (select shard, min(first_seq) as first_seq from event_chunk group by shard) e
+ where e.shard = shard.shard`;
+
 async function refuseUnlessEmpty(session: Session): Promise<void> {
-  const counts = MOVED.map(([, table]) => `(select count(*) from ${table.name})`).join(' + ');
+  const names = [...MOVED.map(([, table]) => table.name), tables.EVENT_CHUNK.name];
+  const counts = names.map((name) => `(select count(*) from ${name})`).join(' + ');
   const used = await session.rows(
     `select ${counts} + (select count(*) from shard where last_seq > 0 or next_job_no > 1)`,
   );
@@ -107,7 +120,7 @@ class Filling {
       return;
     }
     if (this.#shard === null) throw badRow(`a row of ${item.table}`, 'no counters came before it');
-    const table = MOVED.find(([kind]) => kind === item.table)?.[1] ?? tables.JOB;
+    const table = MOVED.find(([kind]) => kind === item.table)?.[1] ?? tables.EVENT_CHUNK;
     if (table !== this.#table || this.#pending.length >= PORTION) await this.flush();
     this.#table = table;
     this.#pending.push(this.#stored(item) as never);
@@ -117,7 +130,9 @@ class Filling {
     const rows = this.#pending;
     this.#pending = [];
     if (this.#table === null || this.#shard === null) return;
-    await insertRows(this.#session, this.#table, this.#shard, rows);
+    if (this.#table === tables.EVENT_CHUNK) {
+      await insertRows(this.#session, tables.EVENT_CHUNK, this.#shard, chunksOf(rows));
+    } else await insertRows(this.#session, this.#table, this.#shard, rows);
   }
 
   #stored(item: Exclude<Dumped, { table: 'counters' }>): object {
@@ -130,7 +145,7 @@ class Filling {
     await this.flush();
     this.#shard = row.shard;
     await this.#session.run(
-      'insert into shard values ($1::integer, 0, $2, $3::bigint, $4::bigint)',
+      'insert into shard values ($1::integer, 0, $2, $3::bigint, $4::bigint, $3::bigint + 1)',
       one('integer', row.shard),
       one('varchar', ''),
       one('bigint', row.lastSeq),
@@ -182,8 +197,12 @@ const QUESTIONS: readonly (readonly [string, string])[] = [
   ],
   [
     'a gap in the events, or an end before lastSeq',
-    `select s.shard from shard s join event e on e.shard = s.shard group by s.shard, s.last_seq
-      having max(e.seq) <> s.last_seq or max(e.seq) - min(e.seq) + 1 <> count(*)`,
+    `select s.shard from shard s join (
+         select shard, first_seq, last_seq,
+                lag(last_seq) over (partition by shard order by last_seq) as before
+           from event_chunk) e on e.shard = s.shard
+      group by s.shard, s.last_seq
+      having max(e.last_seq) <> s.last_seq or bool_or(e.first_seq <> e.before + 1)`,
   ],
 ];
 

@@ -9,11 +9,11 @@ import {
   type TaskRef,
   type TaskRow,
 } from '../../core/index.ts';
-import { type EventView, type JobFilter, type JobView, refKey, type TaskView } from '../store.ts';
+import { type JobFilter, type JobView, refKey, type TaskView } from '../store.ts';
 import { type Cell, rowOf } from './columns.ts';
 import { columnList, selectRows } from './rows.ts';
 import { many, one, type Parameter, type Session } from './session.ts';
-import { EVENT, HISTORY, JOB, SPEC, STEP, TASK } from './tables.ts';
+import { HISTORY, JOB, SPEC, STEP, TASK } from './tables.ts';
 
 /** A job by its id, once the index has said which numbers it can have. */
 export async function jobById(
@@ -196,64 +196,4 @@ export async function listJobs(
     `where t.shard = $1::integer ${filters.join(' ')} order by t.no desc limit $2::bigint`,
     ...parameters,
   );
-}
-
-/** Names are added afterwards and only for these events: a join would read all specs. */
-export async function listEvents(
-  session: Session,
-  shard: number,
-  { after, limit, jobNo }: { after: number; limit: number; jobNo: JobNo | null },
-): Promise<EventView[]> {
-  const ofJob = jobNo === null ? '' : 'and t.job_no = $4::bigint';
-  const events = await selectRows(
-    session,
-    EVENT,
-    `where t.shard = $1::integer and t.seq > $2::bigint ${ofJob} order by t.seq limit $3::bigint`,
-    one('integer', shard),
-    one('bigint', after),
-    one('bigint', limit),
-    ...(jobNo === null ? [] : [one('bigint', jobNo)]),
-  );
-  const jobs = new Set(events.flatMap((event) => event.jobNo ?? []));
-  const refs = events.flatMap(({ jobNo: job, taskNo }) =>
-    job === null || taskNo === null ? [] : [{ jobNo: job, taskNo }],
-  );
-  const names = await namesOf(session, shard, [...jobs], refs);
-  return events.map((event) => ({
-    ...event,
-    jobId: (names.get(`${event.jobNo}`) ?? null) as JobId | null,
-    taskId: (names.get(`${event.jobNo}/${event.taskNo}`) ?? null) as TaskId | null,
-  }));
-}
-
-async function namesOf(
-  session: Session,
-  shard: number,
-  jobs: readonly JobNo[],
-  refs: readonly TaskRef[],
-): Promise<Map<string, string>> {
-  if (jobs.length === 0) return new Map();
-  const jobRows = await session.rows(
-    `select no, id from job where shard = $1::integer and no in (select unnest($2::bigint[]))`,
-    one('integer', shard),
-    many('bigint', jobs),
-  );
-  const names = new Map(jobRows.map(([no, id]) => [`${no as number}`, id as string]));
-  if (refs.length === 0) return names;
-  const taskRows = await session.rows(
-    `select distinct t.job_no, t.task_no, t.id from spec t, ${REFS} where ${SAME_TASK}`,
-    one('integer', shard),
-    many(
-      'bigint',
-      refs.map((ref) => ref.jobNo),
-    ),
-    many(
-      'integer',
-      refs.map((ref) => ref.taskNo),
-    ),
-  );
-  for (const [job, task, id] of taskRows) {
-    names.set(`${job as number}/${task as number}`, id as string);
-  }
-  return names;
 }

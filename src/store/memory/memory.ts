@@ -10,6 +10,7 @@ import type {
   JobNo,
   JobRow,
   KeyRow,
+  ScheduleRow,
   StepRow,
   TaskId,
   TaskRef,
@@ -20,6 +21,8 @@ import {
   type Campaign,
   type Candidacy,
   type ClusterImage,
+  type DeadFilter,
+  type DeadTask,
   type Dumped,
   type EventView,
   type InboxRow,
@@ -28,6 +31,8 @@ import {
   type JobPortion,
   type JobView,
   type LeaderInfo,
+  type LogHead,
+  type NodeView,
   type Pruned,
   refKey,
   type Retention,
@@ -49,6 +54,7 @@ import {
   until,
 } from './shard.ts';
 import { dumpShard, Filling } from './transfer.ts';
+import { byId, deadTasks, nodeViews } from './views.ts';
 
 export interface MemoryOptions {
   /** The database's clock. */
@@ -81,7 +87,11 @@ class MemoryStore implements Store {
     const epoch = (held?.epoch ?? 0) + 1;
     const expiresAt = until(now, ttlMs);
     shard.reign = { nodeId, url, grpc, epoch, term, expiresAt, released: false };
-    return { won: true, term: { shard: shard.no, epoch, id: term }, now };
+    const previous =
+      held === null || held.released
+        ? null
+        : { nodeId: held.nodeId, epoch: held.epoch, isGone: false };
+    return { won: true, term: { shard: shard.no, epoch, id: term }, now, previous };
   }
 
   async renew(term: Term, ttlMs: number): Promise<Instant> {
@@ -205,6 +215,23 @@ class MemoryStore implements Store {
     if (jobId === undefined) return listEvents(shard, after + 1 - first, limit, undefined);
     const no = shard.jobNos.get(jobId);
     return no === undefined ? [] : listEvents(shard, after + 1 - first, limit, no);
+  }
+
+  async lastSeq(shardNo: number): Promise<LogHead> {
+    const shard = this.#read(shardNo);
+    return { seq: shard.lastSeq, firstSeq: firstSeq(shard), at: this.#now() };
+  }
+
+  async nodes(shard: number): Promise<readonly NodeView[]> {
+    return nodeViews(this.#read(shard));
+  }
+
+  async schedules(shard: number): Promise<readonly ScheduleRow[]> {
+    return byId([...this.#read(shard).schedules.values()]);
+  }
+
+  async deadTasks(shard: number, filter: DeadFilter): Promise<readonly DeadTask[]> {
+    return deadTasks(this.#read(shard), filter);
   }
 
   async inbox(shard: number, limit: number): Promise<readonly InboxRow[]> {

@@ -83,7 +83,7 @@ export function list<T extends string | number>(
       {
         name,
         type: 'text',
-        of: (items) => literal(items),
+        of: (items) => literal(items, (item) => item),
         cast: `${type}[]`,
         read: (column) => `to_json(${column})::text`,
       },
@@ -157,8 +157,6 @@ function encodeColumns<Row>(
 ): (string | null)[] {
   if (rows.length === 0) return columns.map(() => null);
   return columns.map(({ name, type, of }) => {
-    // Side by side, a list that ends early goes on with nulls: one of nulls only need not be sent.
-    if (rows.every((row) => of(row) === null)) return '{}';
     const text = literal(rows, of);
     if (type === 'text') refuseTorn(text, name);
     return text;
@@ -168,17 +166,29 @@ function encodeColumns<Row>(
 // Elements that hold nothing else need no quotes; most ids are of this kind.
 const PLAIN = /^(?!null$)[A-Za-z0-9_.:@+=/-]+$/i;
 
-function literal<T>(items: readonly T[], of?: (item: T) => Scalar): string {
-  let text = '{';
+/** Neighbours are often the same, a term or a time for example: then the text is made once. */
+function literal<T>(items: readonly T[], of: (item: T) => Scalar): string {
+  let text = '';
+  let last: Scalar = null;
+  let element = 'NULL';
+  let isNull = true;
   for (const item of items) {
-    if (text.length > 1) text += ',';
-    const value = of === undefined ? (item as Scalar) : of(item);
-    if (value === null) text += 'NULL';
-    else if (typeof value !== 'string') text += value;
-    else if (PLAIN.test(value)) text += value;
-    else text += `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
+    const value = of(item);
+    if (value !== last) {
+      last = value;
+      element = elementOf(value);
+      isNull = false;
+    }
+    text += text === '' ? `{${element}` : `,${element}`;
   }
-  return `${text}}`;
+  // Side by side, a list that ends early goes on with nulls: one of nulls only need not be sent.
+  return isNull ? '{}' : `${text}}`;
+}
+
+function elementOf(value: Scalar): string {
+  if (value === null) return 'NULL';
+  if (typeof value !== 'string') return String(value);
+  return PLAIN.test(value) ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
 }
 
 /** UTF-8 has no half surrogate pairs: the driver would write U+FFFD in their place and say nothing. */
@@ -187,20 +197,23 @@ function refuseTorn(text: string, column: string): void {
   throw badRow(`a value of ${column}`, 'it contains half a surrogate pair');
 }
 
-/** Most times of a batch are the time of the batch, so the last one is remembered. */
-let last: { readonly at: Instant; readonly text: string } | null = null;
+/** The times of a batch are few and close to each other: each is written out once, or nearly. */
+const TIMES_KEPT = 256;
+const times: { at: Instant; text: string }[] = [];
 
 const INSTANT_MAX = 8_640_000_000_000_000;
 
 /** Years beyond 9999 are `+010000` in JavaScript and `10000` in PostgreSQL. */
 function timeText(at: Instant): string {
-  if (last?.at === at) return last.text;
+  const kept = times[at % TIMES_KEPT];
+  if (kept?.at === at) return kept.text;
   if (!Number.isInteger(at) || Math.abs(at) > INSTANT_MAX) {
     throw badRow(`the time ${at}`, 'it is no whole number of milliseconds that a date can have');
   }
-  const text = new Date(at).toISOString();
-  last = { at, text: text.startsWith('+') ? text.slice(1) : text };
-  return last.text;
+  const iso = new Date(at).toISOString();
+  const text = iso.startsWith('+') ? iso.slice(1) : iso;
+  if (at >= 0) times[at % TIMES_KEPT] = { at, text };
+  return text;
 }
 
 const TIME = /^(\d+)(-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/;

@@ -19,7 +19,7 @@ function connect(url: string): postgres.Sql {
 const ofLeader = (sql: postgres.Sql) => sql`
   select pid, state from pg_stat_activity
    where datname = current_database() and pid <> pg_backend_pid()
-     and query ~ 'millrace\.(fence|campaign)'`;
+     and query ~ 'millrace\.(fence|campaign|stand)'`;
 
 async function numbers(store: Awaited<ReturnType<typeof openTestStore>>['store']) {
   return (await store.jobs(0, { limit: 9 })).map((job) => job.no);

@@ -1,9 +1,10 @@
 /**
  * The group commit: a batch becomes one statement, always the same one, so that it is parsed and
- * planned once a connection. Migration 0002 has its functions and says why it is one statement.
+ * planned once a connection. Migrations 0002 and 0006 have its functions; 0002 says why it is one statement.
  */
 import type { Batch, Instant } from '../../core/index.ts';
-import { badRow } from '../row-checks.ts';
+import { chunksOf } from '../event-chunk.ts';
+import { badRow, checkEvent } from '../row-checks.ts';
 import type { Term } from '../store.ts';
 import type { Encoder } from './codec.ts';
 import type { Parameters } from './connection.ts';
@@ -14,9 +15,9 @@ import * as rows from './rows.ts';
 type ListName = Exclude<keyof Batch, 'lastSeq' | 'nextJobNo'>;
 
 interface Part {
-  /** A function of migration 0002. */
+  /** A function of the migrations. */
   readonly call: string;
-  /** Its arguments after the shard, an array each. */
+  /** Its arguments after the shard: an array a column, and what else it has to know. */
   readonly columns: readonly string[];
   readonly encode: (batch: Batch) => Parameters;
 }
@@ -26,11 +27,21 @@ function part<K extends ListName>(call: string, list: K, encoder: Encoder<Batch[
   return { call, columns: encoder.names, encode };
 }
 
+/** The same part with a number in front. */
+function after(name: string, of: (batch: Batch) => number, { call, columns, encode }: Part): Part {
+  return { call, columns: [name, ...columns], encode: (batch) => [of(batch), ...encode(batch)] };
+}
+
+/** The number of the event before those of the batch. */
+function logFrom({ lastSeq, events }: Batch): number {
+  return lastSeq - events.length;
+}
+
 /** In the order of the port. */
 const PARTS: readonly Part[] = [
   part('archive_tasks', 'archived', rows.refs),
-  part('insert_jobs', 'jobInserts', rows.jobs),
-  part('update_jobs', 'jobUpdates', rows.jobUpdates),
+  after('log_from', logFrom, part('insert_jobs', 'jobInserts', rows.jobs)),
+  after('log_to', ({ lastSeq }) => lastSeq, part('update_jobs', 'jobUpdates', rows.jobUpdates)),
   part('insert_specs', 'specInserts', rows.specs),
   part('insert_tasks', 'taskInserts', rows.tasks),
   part('update_tasks', 'taskUpdates', rows.tasks),
@@ -44,7 +55,11 @@ const PARTS: readonly Part[] = [
   part('put_schedules', 'scheduleUpserts', rows.schedules),
   part('delete_schedules', 'scheduleDeletes', rows.ids),
   part('delete_inbox', 'inboxDeletes', rows.numbers),
-  part('insert_events', 'events', rows.events),
+  {
+    call: 'insert_events',
+    columns: rows.chunks.names,
+    encode: ({ events }) => rows.chunks.encode(chunksOf(events)),
+  },
 ];
 
 const FENCE_WIDTH = 7;
@@ -98,8 +113,11 @@ function checkNumbers({
 }: Batch): void {
   const before = lastSeq - events.length;
   for (const [at, event] of events.entries()) {
-    if (event.seq === before + at + 1) continue;
-    throw badRow(`event ${event.seq}`, `the numbers up to ${lastSeq} have a gap`);
+    if (event.seq !== before + at + 1) {
+      throw badRow(`event ${event.seq}`, `the numbers up to ${lastSeq} have a gap`);
+    }
+    // Inside a chunk the server cannot look after them.
+    checkEvent(event);
   }
   for (const { no } of jobInserts) {
     if (no >= nextJobNo) throw badRow(`job ${no}`, `nextJobNo is ${nextJobNo}`);

@@ -8,6 +8,8 @@ export interface ConnectionSettings {
   readonly applicationName: string;
   /** The leader's TTL: nothing on its line may take half as long. */
   readonly ttlMs: number;
+  /** A pooler hands out the server's connections by transaction, see pooler.ts. */
+  readonly isPooled?: boolean;
 }
 
 export type Parameters = readonly (string | number | null)[];
@@ -16,7 +18,7 @@ export type Parameters = readonly (string | number | null)[];
 export type Run = (statement: string, parameters: Parameters) => Promise<readonly Values[]>;
 
 /** Session settings are strings: the driver leaves out those that are 0 or false. */
-type Session = Readonly<Record<string, string>>;
+export type Session = Readonly<Record<string, string>>;
 
 /** Texts must mean the same to both sides, whatever the server's or the role's defaults are. */
 const SESSION: Session = {
@@ -25,6 +27,8 @@ const SESSION: Session = {
   extra_float_digits: '1',
   default_transaction_isolation: 'read committed',
   jit: 'off',
+  // Look-ups by key do not repeat: remembering their answers costs a tenth of an update.
+  enable_memoize: 'off',
 };
 
 type ClientOptions = Pick<postgres.Options<never>, 'max' | 'idle_timeout' | 'onclose'> & {
@@ -33,10 +37,12 @@ type ClientOptions = Pick<postgres.Options<never>, 'max' | 'idle_timeout' | 'onc
 };
 
 export function connect(
-  { url, applicationName, ttlMs }: ConnectionSettings,
+  { url, applicationName, ttlMs, isPooled }: ConnectionSettings,
   session: Session,
   options: ClientOptions,
 ): postgres.Sql {
+  // A pooler refuses to start a connection with settings that it cannot give back afterwards.
+  const settings = isPooled === true ? {} : { ...SESSION, ...session };
   try {
     return postgres(url, {
       ...options,
@@ -46,7 +52,7 @@ export function connect(
       onnotice: () => {},
       connect_timeout: Math.max(1, Math.ceil(ttlMs / 2_000)),
       keep_alive: Math.max(1, Math.floor(ttlMs / 4_000)),
-      connection: { application_name: applicationName, ...SESSION, ...session },
+      connection: { application_name: applicationName, ...settings },
       types: {
         bigint: { to: 20, from: [20], parse: parseBigint, serialize: String },
         instant: { to: 1184, from: [1184], parse: parseTime, serialize: String },
@@ -62,34 +68,56 @@ export function connect(
   }
 }
 
-/** Sends statements under a name, so that the server parses each of them once a connection. */
-export function runOn(sql: Pick<postgres.Sql, 'unsafe'>): Run {
+/** Sends statements under a name, so that the server parses each of them once a connection. Behind a
+ * pooler a name would be unknown to the next connection, so there they go without. */
+export function runOn(sql: Pick<postgres.Sql, 'unsafe'>, isPooled = false): Run {
   return async (statement, parameters) =>
-    sql.unsafe<Values[]>(statement, [...parameters], { prepare: true });
+    sql.unsafe<Values[]>(statement, [...parameters], { prepare: !isPooled });
+}
+
+/** The settings of a session as a script for one transaction, which is all that a pooler gives. */
+export function localSettings(session: Session): string {
+  const all = Object.entries({ ...SESSION, ...session });
+  // Those of the connection itself are the pooler's own affair, and defaults for the next transaction
+  // come too late for this one.
+  const local = all.filter(([name]) => !/^(tcp_|default_)/.test(name));
+  return local.map(([name, value]) => `set local ${name} = '${value}';`).join(' ');
 }
 
 export interface OneConnection {
+  /** Opens the transaction, with the session's settings wherever they are kept. */
+  readonly begin: (mode?: string) => Promise<void>;
   /** Fails, with nothing sent, once the connection was lost. */
   readonly run: Run;
   readonly isLost: () => boolean;
   /** Also rolls back what was not committed. */
-  readonly end: () => Promise<void>;
+  readonly end: (timeoutSeconds?: number) => Promise<void>;
 }
 
 /**
  * For a transaction of several statements. The driver would connect again by itself when a connection
  * ends between two of them, and the rest would run outside of the transaction.
  */
-export function connectOnce(settings: ConnectionSettings, session: Session): OneConnection {
+export function connectOnce(
+  settings: ConnectionSettings,
+  session: Session,
+  options: Pick<ClientOptions, 'idle_timeout'> = {},
+): OneConnection {
   let lost = false;
-  const sql = connect(settings, session, { max: 1, onclose: () => void (lost = true) });
-  const run = runOn(sql);
+  const onclose = (): void => void (lost = true);
+  const sql = connect(settings, session, { ...options, max: 1, onclose });
+  const send = runOn(sql, settings.isPooled);
+  const run: Run = async (statement, parameters) => {
+    if (lost) throw new Error('the connection was lost within a transaction');
+    return send(statement, parameters);
+  };
   return {
-    run: async (statement, parameters) => {
-      if (lost) throw new Error('the connection was lost within a transaction');
-      return run(statement, parameters);
+    begin: async (mode = '') => {
+      await run(`begin ${mode}`, []);
+      if (settings.isPooled === true) await sql.unsafe(localSettings(session));
     },
+    run,
     isLost: () => lost,
-    end: () => sql.end({ timeout: 1 }),
+    end: (timeout = 1) => sql.end({ timeout }),
   };
 }

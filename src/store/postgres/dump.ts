@@ -1,13 +1,15 @@
 /** Everything, shard by shard and table by table, as it was at one moment. */
 import type { JobNo } from '../../core/index.ts';
+import { eventsIn } from '../event-chunk.ts';
 import type { Dumped } from '../store.ts';
 import type { Codec, Values } from './codec.ts';
 import type { Run } from './connection.ts';
 import * as rows from './rows.ts';
 
 const ROWS_AT_ONCE = 1_000;
+const CHUNKS_AT_ONCE = 20;
 
-type Name = Exclude<Dumped['table'], 'counters'>;
+type Name = Exclude<Dumped['table'], 'counters' | 'event'>;
 type RowOf<T extends Name> = Extract<Dumped, { readonly table: T }>['row'];
 
 export interface Table<T extends Name = Name> {
@@ -17,7 +19,7 @@ export interface Table<T extends Name = Name> {
   readonly order: string;
 }
 
-/** In the order of the port, which is also one in which rows can be put back. */
+/** In the order of the port, which is also one in which rows can be put back. Events come last. */
 export const TABLES: { readonly [T in Name]: Table<T> } = {
   job: { sqlName: 'job', codec: rows.jobs, order: 'no' },
   spec: { sqlName: 'task_spec', codec: rows.specs, order: 'job_no, task_no' },
@@ -29,7 +31,6 @@ export const TABLES: { readonly [T in Name]: Table<T> } = {
   node: { sqlName: 'node', codec: rows.nodes, order: 'id' },
   schedule: { sqlName: 'schedule', codec: rows.schedules, order: 'id' },
   inbox: { sqlName: 'inbox', codec: rows.inbox, order: 'no' },
-  event: { sqlName: 'event', codec: rows.events, order: 'seq' },
 };
 
 export async function* dumpAll(run: Run): AsyncIterable<Dumped> {
@@ -44,30 +45,42 @@ export async function* dumpAll(run: Run): AsyncIterable<Dumped> {
     const shard = row['shard'] as number;
     const nextJobNo = row['next_job_no'] as JobNo;
     yield { table: 'counters', row: { shard, lastSeq: row['last_seq'] as number, nextJobNo } };
-    for (const name of Object.keys(TABLES) as Name[]) {
-      yield* dumpTable(run, name, shard, row['first_seq'] as number);
+    for (const name of Object.keys(TABLES) as Name[]) yield* dumpTable(run, name, shard);
+    yield* dumpEvents(run, shard, row['first_seq'] as number);
+  }
+}
+
+async function* dumpTable(run: Run, table: Name, shard: number): AsyncIterable<Dumped> {
+  const { sqlName, codec, order } = TABLES[table] as Table & { codec: Codec<unknown> };
+  const portions = inPortions(
+    run,
+    `select ${codec.read('x')} from millrace.${sqlName} x where x.shard = ${shard} order by ${order}`,
+    ROWS_AT_ONCE,
+  );
+  for await (const values of portions) yield { table, row: codec.decode(values) } as Dumped;
+}
+
+async function* dumpEvents(run: Run, shard: number, firstSeq: number): AsyncIterable<Dumped> {
+  const portions = inPortions(
+    run,
+    `select ${rows.chunks.read('x')} from millrace.event_chunk x
+      where x.shard = ${shard} and x.last_seq >= ${firstSeq} order by x.last_seq`,
+    CHUNKS_AT_ONCE,
+  );
+  for await (const values of portions) {
+    for (const row of eventsIn(rows.chunks.decode(values))) {
+      if (row.seq >= firstSeq) yield { table: 'event', row };
     }
   }
 }
 
-async function* dumpTable(
-  run: Run,
-  table: Name,
-  shard: number,
-  firstSeq: number,
-): AsyncIterable<Dumped> {
-  const { sqlName, codec, order } = TABLES[table] as Table & { codec: Codec<unknown> };
-  // Numbers, not parameters: a cursor is declared without them.
-  const kept = table === 'event' ? `and x.seq >= ${firstSeq}` : '';
-  await run(
-    `declare dumped no scroll cursor for select ${codec.read('x')}
-       from millrace.${sqlName} x where x.shard = ${shard} ${kept} order by ${order}`,
-    [],
-  );
+/** Without parameters: a cursor is declared without them. */
+async function* inPortions(run: Run, select: string, size: number): AsyncIterable<Values> {
+  await run(`declare dumped no scroll cursor for ${select}`, []);
   for (;;) {
-    const found: readonly Values[] = await run(`fetch ${ROWS_AT_ONCE} from dumped`, []);
-    for (const values of found) yield { table, row: codec.decode(values) } as Dumped;
-    if (found.length < ROWS_AT_ONCE) break;
+    const found: readonly Values[] = await run(`fetch ${size} from dumped`, []);
+    yield* found;
+    if (found.length < size) break;
   }
   await run('close dumped', []);
 }

@@ -1,24 +1,39 @@
-import type { Instant, TermId } from '../../core/index.ts';
+import { isMillraceError, type Instant, type TermId } from '../../core/index.ts';
 import { deposed } from '../refusals.ts';
-import type { Campaign, Candidacy, LeaderInfo, Term } from '../store.ts';
+import type { Campaign, Candidacy, LeaderInfo, Predecessor, Term } from '../store.ts';
 import type { Values } from './codec.ts';
 import type { Run } from './connection.ts';
 import { writeFailure } from './failure.ts';
+import type { Line } from './line.ts';
 
 const LEADER = 'node_id, url, grpc, epoch, term, expires_at';
 
-export async function campaign(run: Run, candidacy: Candidacy): Promise<Campaign> {
-  const { shard, term, nodeId, url, grpc, ttlMs } = candidacy;
-  const [row] = await run(
-    `select won, (leader).*, now() as at from millrace.campaign($1, $2, $3, $4, $5, $6)`,
-    [shard, term, nodeId, url, grpc, ttlMs],
-  ).catch((cause: unknown) => {
+const CAMPAIGN = `
+  select c.won, (c.leader).*, now() as at, (c.previous).node_id as previous_node,
+         (c.previous).epoch as previous_epoch, c.previous_gone
+    from millrace.campaign($1, $2, $3, $4, $5, $6, $7::integer = 1, $8) c`;
+
+export async function campaign(line: Line, candidacy: Candidacy): Promise<Campaign> {
+  const { shard, term: id, nodeId, url, grpc, ttlMs, vacated = null } = candidacy;
+  const parameters = [shard, id, nodeId, url, grpc, ttlMs, line.isDirect ? 1 : 0, vacated];
+  const [row = {}] = await line.run(CAMPAIGN, parameters).catch((cause: unknown) => {
     throw writeFailure(cause);
   });
-  const leader = infoOf(row as Values);
-  const now = row?.['at'] as Instant;
-  if (row?.['won'] !== true) return { won: false, leader, now };
-  return { won: true, term: { shard, epoch: leader.epoch, id: term }, now };
+  const leader = infoOf(row);
+  const now = row['at'] as Instant;
+  if (row['won'] !== true) return { won: false, leader, now };
+  const term = { shard, epoch: leader.epoch, id };
+  await line.standFor(term);
+  return { won: true, term, now, previous: previousOf(row) };
+}
+
+function previousOf(row: Values): Predecessor | null {
+  if (row['previous_node'] === null) return null;
+  return {
+    nodeId: row['previous_node'] as string,
+    epoch: row['previous_epoch'] as number,
+    isGone: row['previous_gone'] === true,
+  };
 }
 
 export async function renew(run: Run, term: Term, ttlMs: number): Promise<Instant> {
@@ -35,14 +50,27 @@ export async function renew(run: Run, term: Term, ttlMs: number): Promise<Instan
   return at;
 }
 
-export async function resign(run: Run, term: Term): Promise<void> {
-  await run(
-    `update millrace.leader set released = true
-      where shard = $1 and epoch = $2 and term = $3 and not released`,
-    [term.shard, term.epoch, term.id],
-  ).catch((cause: unknown) => {
-    throw writeFailure(cause, term);
-  });
+export async function resign(line: Line, term: Term): Promise<void> {
+  await line
+    .run(
+      `update millrace.leader set released = true
+        where shard = $1 and epoch = $2 and term = $3 and not released`,
+      [term.shard, term.epoch, term.id],
+    )
+    .catch((cause: unknown) => {
+      throw writeFailure(cause, term);
+    });
+  line.standNoMoreFor(term);
+}
+
+/** What somebody else leads needs no lock of ours. */
+export async function whileLeading<T>(line: Line, term: Term, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    if (isMillraceError(error, 'deposed')) line.standNoMoreFor(term);
+    throw error;
+  }
 }
 
 export async function leaderOf(run: Run, shard: number): Promise<LeaderInfo | null> {

@@ -8,7 +8,7 @@ import {
   migrationsOf,
   readMigrations,
 } from '../migrations.ts';
-import { connect, type ConnectionSettings } from './connection.ts';
+import { connect, type ConnectionSettings, localSettings } from './connection.ts';
 import { migrationFailure } from './failure.ts';
 
 /** Any number will do, as long as nobody else uses it: "millrace" read as bytes. */
@@ -32,7 +32,7 @@ export async function withMigrations<T>(
   const sql = connect(settings, SESSION, { max: 1 });
   const all = readMigrations(new URL('migrations/', import.meta.url));
   try {
-    return await use(migrationsOf(all, new PostgresLedger(sql)));
+    return await use(migrationsOf(all, new PostgresLedger(sql, settings.isPooled === true)));
   } catch (cause) {
     throw migrationFailure(cause);
   } finally {
@@ -42,18 +42,37 @@ export async function withMigrations<T>(
 
 class PostgresLedger implements Ledger {
   readonly #sql: postgres.Sql;
+  readonly #isPooled: boolean;
 
-  constructor(sql: postgres.Sql) {
+  constructor(sql: postgres.Sql, isPooled: boolean) {
     this.#sql = sql;
+    this.#isPooled = isPooled;
   }
 
   /** The lock belongs to the session: the server frees it when the process dies. */
   async locked<T>(fn: () => Promise<T>): Promise<T> {
+    if (this.#isPooled) return this.#lockedWithin(fn);
     await this.#sql.unsafe(`select pg_advisory_lock(${LOCK})`);
     try {
       return await fn();
     } finally {
       await this.#sql.unsafe(`select pg_advisory_unlock(${LOCK})`);
+    }
+  }
+
+  /** Behind a pooler a session's lock would be left on some connection, out of reach: there all scripts
+   * are one transaction, which the lock ends with. */
+  async #lockedWithin<T>(fn: () => Promise<T>): Promise<T> {
+    await this.#sql.unsafe(
+      `begin; ${localSettings(SESSION)} select pg_advisory_xact_lock(${LOCK})`,
+    );
+    try {
+      const answer = await fn();
+      await this.#sql.unsafe('commit');
+      return answer;
+    } catch (cause) {
+      await this.#sql.unsafe('rollback').catch(() => {});
+      throw cause;
     }
   }
 

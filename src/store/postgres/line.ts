@@ -8,9 +8,18 @@
  */
 import type postgres from 'postgres';
 import { deferred, systemClock } from '../../kit/index.ts';
+import type { Term } from '../store.ts';
 import type { Values } from './codec.ts';
-import { connect, type ConnectionSettings, type Parameters, runOn } from './connection.ts';
+import {
+  connect,
+  type ConnectionSettings,
+  localSettings,
+  type Parameters,
+  type Run,
+  runOn,
+} from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
+import { Standing } from './standing.ts';
 
 /** A statement that is made ready when the line opens, and how many parameters it takes. */
 export interface Prepared {
@@ -25,6 +34,10 @@ export function patienceFor(rowCount: number): number {
   return Math.max(1, Math.ceil(rowCount / USUAL_ROWS));
 }
 
+/** How soon a lost connection is made anew while it stands for a reign; then twice as long each time. */
+const REOPEN_MS = 20;
+const REOPEN_MS_MAX = 1_000;
+
 interface Connection {
   readonly sql: postgres.Sql;
   readonly ready: Promise<void>;
@@ -33,13 +46,37 @@ interface Connection {
 export class Line {
   readonly #settings: ConnectionSettings;
   readonly #prepared: readonly Prepared[];
+  readonly #standing: Standing = new Standing();
   #connection: Connection | null = null;
+  #reopenMs = REOPEN_MS;
+  #cancelReopen: () => void = () => {};
   #turn: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(settings: ConnectionSettings, prepared: readonly Prepared[]) {
     this.#settings = settings;
     this.#prepared = prepared;
+  }
+
+  /** Whether the connection is ours alone, so that it can stand for a reign. */
+  get isDirect(): boolean {
+    return this.#settings.isPooled !== true;
+  }
+
+  /** A campaign was won on this line. */
+  async standFor(term: Term): Promise<void> {
+    if (!this.isDirect) return;
+    this.#standing.begin(term);
+    const run: Run = (statement, parameters) => this.run(statement, parameters);
+    // If this fails the connection is lost, and the next one stands before anything else.
+    await this.#standing.standFor(term, run).catch(() => {});
+  }
+
+  standNoMoreFor(term: Term): void {
+    if (!this.#standing.end(term)) return;
+    const unlock = 'select pg_advisory_unlock(millrace.lock_space(), $1)';
+    // Without a connection there is no lock either.
+    if (this.#connection !== null) this.run(unlock, [term.shard]).catch(() => {});
   }
 
   /**
@@ -78,6 +115,10 @@ export class Line {
     const limitTo = (times: number): Promise<unknown> =>
       this.#inTime(run(SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, times)]), 1);
     try {
+      if (!this.isDirect) {
+        const answer = this.#runPooled(connection.sql, statement, parameters, patience);
+        return await this.#inTime(answer, patience);
+      }
       if (patience === 1) return await this.#inTime(run(statement, parameters), 1);
       await limitTo(patience);
       try {
@@ -91,8 +132,30 @@ export class Line {
     }
   }
 
+  /** Behind a pooler: a transaction that brings its settings along, in the same breath. */
+  async #runPooled(
+    sql: postgres.Sql,
+    statement: string,
+    parameters: Parameters,
+    patience: number,
+  ): Promise<readonly Values[]> {
+    const settings = localSettings(session(this.#settings.ttlMs, patience));
+    const opening = `begin isolation level read committed; ${settings}
+      ${SYNCHRONOUS.replace('$1', 'true')}`;
+    // Not the driver's own `begin`, see lanes.ts. Sent at once, in this order, which is not the one in
+    // which promises would be asked; after an error the commit is a rollback.
+    const sent = [
+      sql.unsafe<Values[]>(opening).execute(),
+      sql.unsafe<Values[]>(statement, [...parameters], { prepare: false }).execute(),
+      sql.unsafe<Values[]>('commit').execute(),
+    ];
+    const [, rows = []] = await Promise.all(sent);
+    return rows;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
+    this.#cancelReopen();
     const connection = this.#connection;
     this.#connection = null;
     await connection?.sql.end({ timeout: 1 });
@@ -103,13 +166,37 @@ export class Line {
       max: 1,
       onclose: () => this.#giveUp(connection),
     });
-    const connection = { sql, ready: prepare(sql, this.#prepared) };
+    const connection = { sql, ready: this.#prepare(sql) };
     return connection;
   }
 
+  async #prepare(sql: postgres.Sql): Promise<void> {
+    if (!this.isDirect) return;
+    // First, because somebody may be looking for it.
+    await this.#standing.standForAll(runOn(sql));
+    this.#reopenMs = REOPEN_MS;
+    await prepare(sql, this.#prepared);
+  }
+
   #giveUp(connection: Connection): void {
-    if (this.#connection === connection) this.#connection = null;
+    if (this.#connection === connection) {
+      this.#connection = null;
+      this.#reopenSoon();
+    }
     void connection.sql.end({ timeout: 0 });
+  }
+
+  /** Others see that the connection is gone and would take this leader for dead. */
+  #reopenSoon(): void {
+    if (this.#closed || !this.#standing.isNeeded) return;
+    this.#cancelReopen();
+    this.#cancelReopen = systemClock.after(this.#reopenMs, () => {
+      if (this.#closed || this.#connection !== null || !this.#standing.isNeeded) return;
+      const connection = this.#connect();
+      this.#connection = connection;
+      connection.ready.catch(() => this.#giveUp(connection));
+    });
+    this.#reopenMs = Math.min(REOPEN_MS_MAX, this.#reopenMs * 2);
   }
 
   /**
@@ -131,16 +218,16 @@ export class Line {
 }
 
 async function prepare(sql: postgres.Sql, prepared: readonly Prepared[]): Promise<void> {
-  // A server or role that does not wait for the disk would break what a commit promises.
-  await sql.unsafe(
-    `select set_config('synchronous_commit', 'on', false)
-     where current_setting('synchronous_commit') = 'off'`,
-  );
+  await sql.unsafe(SYNCHRONOUS.replace('$1', 'false'));
   for (const { statement, parameters } of prepared) {
     const nulls = Array.from({ length: parameters }, () => null);
     await sql.unsafe(statement, nulls, { prepare: true }).describe();
   }
 }
+
+/** A server or role that does not wait for the disk would break what a commit promises. */
+const SYNCHRONOUS = `select set_config('synchronous_commit', 'on', $1)
+  where current_setting('synchronous_commit') = 'off'`;
 
 const SET_TIMEOUT = `select set_config('statement_timeout', $1, false)`;
 
@@ -149,10 +236,10 @@ function timeoutOf(ttlMs: number, patience: number): string {
 }
 
 /** Everything here ends below half of the TTL, so that a leader that hangs cannot outlive its reign. */
-function session(ttlMs: number): Readonly<Record<string, string>> {
+function session(ttlMs: number, patience = 1): Readonly<Record<string, string>> {
   const limitMs = timeoutOf(ttlMs, 1);
   return {
-    statement_timeout: limitMs,
+    statement_timeout: timeoutOf(ttlMs, patience),
     idle_in_transaction_session_timeout: limitMs,
     tcp_user_timeout: limitMs,
     tcp_keepalives_idle: String(Math.max(1, Math.floor(ttlMs / 5_000))),

@@ -49,11 +49,14 @@ const JOB = rows.jobs.read('j');
 const looked = `cross join lateral (
   select * from millrace.job x where x.shard = $1 and x.no = l.no offset 0) j`;
 
-/** A job with a running task is running itself: queued ones need no look at their tasks. */
-const BUSY = `select ${JOB} from millrace.job_live l ${looked}
-  where l.shard = $1 and j.state = 1 and exists (
-    select from millrace.task t
-     where t.shard = j.shard and t.job_no = j.no and t.state = 3 offset 0)
+/** A job with a running task is running itself: queued ones need no look at their tasks. Walked from the
+ * oldest live job on: a look at each live job instead took four times as long (a million: 1.8 s). */
+const BUSY = `select ${JOB} from millrace.job j
+  where j.shard = $1 and j.state = 1
+    and j.no >= (select min(l.no) from millrace.job_live l where l.shard = $1)
+    and exists (
+      select from millrace.task t
+       where t.shard = j.shard and t.job_no = j.no and t.state = 3 offset 0)
   order by j.priority, j.no`;
 
 const PORTION = `select ${JOB} from (

@@ -88,6 +88,34 @@ test('a stream never goes on outside of its snapshot', async () => {
   await expect(read()).rejects.toMatchObject({ code: 'store_unavailable' });
 });
 
+test('a snapshot whose connection ends half-way is read again, and the process lives', async () => {
+  const { url } = await openTestStore();
+  const sql = connect(url);
+  const pool = new ReadPool(settingsOf(url, 10_000));
+  onTestFinished(() => pool.close());
+  let times = 0;
+  const answer = await pool.snapshot(async (run) => {
+    times += 1;
+    await run('select 1', []);
+    if (times === 1) await killIdleTransaction(sql);
+    return run('select 2 as two', []);
+  });
+  expect(answer).toMatchObject([{ two: 2 }]);
+  expect(times).toBe(2);
+});
+
+test('more snapshots than connections wait for their turn', async () => {
+  const { url } = await openTestStore();
+  const pool = new ReadPool(settingsOf(url, 10_000));
+  onTestFinished(() => pool.close());
+  const pids = await Promise.all(
+    Array.from({ length: 12 }, () =>
+      pool.snapshot(async (run) => (await run('select pg_backend_pid() as pid', []))[0]?.['pid']),
+    ),
+  );
+  expect(new Set(pids).size).toBe(4);
+});
+
 test('a read that gets no answer is given up, and the next one has a new connection', async () => {
   const { url } = await openTestStore();
   const limits = { statementMs: 300, snapshotMs: 300 };

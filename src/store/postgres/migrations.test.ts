@@ -93,6 +93,36 @@ test('a migration leaves the rows of an older version where they are', async () 
   expect(await store.inbox(0, 9)).toEqual([{ no: 1, jobId: 'j', document: '{}' }]);
 });
 
+test('events become chunks and chunks events again, to the letter', async () => {
+  const url = await emptyDatabase();
+  await up(url, 5);
+  const sql = connect(url);
+  await sql`insert into millrace.leader (shard, epoch, term, node_id, expires_at, first_seq, last_seq)
+    values (0, 1, 't', 'n', now(), 1, 0), (3, 1, 't', 'n', now(), 700, 1201)`;
+  await sql`select millrace.make_events(3::smallint, 1, 2000)`;
+  await sql`insert into millrace.event (shard, seq, at, kind, job_no, task_no, node_id, run, attempt, fence, detail)
+    select 3, i + 1, timestamptz '275760-09-13 00:00:00+00' - i % 3 * interval '1 millisecond', i % 30,
+           case when i % 7 > 0 then 9007199254740990 - i % 5 end, case when i % 2 = 0 then i end,
+           case when i % 3 = 0 then 'w-' || i end, 1, case when i % 4 = 0 then i end, 2147483647,
+           case when i % 5 = 0 then '"\\u0000 ''ü"' end
+      from generate_series(600, 1200) i`;
+  const stored = () => sql`select * from millrace.event where seq >= 700 order by shard, seq`;
+  const before = [...(await stored())];
+  expect(before).toHaveLength(502);
+  await up(url);
+  const store = await openPostgresStore({ url });
+  await expect(store.events(3, 698, 9)).rejects.toMatchObject({ code: 'not_found' });
+  const events = await store.events(3, 699, 1_000);
+  expect(events.map((event) => event.seq)).toEqual(
+    Array.from({ length: 502 }, (_, at) => at + 700),
+  );
+  expect(events[1]).toMatchObject({ at: 8_639_999_999_999_999, detail: '"\\u0000 \'ü"' });
+  expect(events[2]).toMatchObject({ jobNo: 9_007_199_254_740_989, attempt: null, nodeId: null });
+  await store.close();
+  await down(url, 5);
+  expect([...(await stored())]).toEqual(before);
+});
+
 test('a script that fails leaves the version before it, whole', async () => {
   const url = await emptyDatabase();
   await up(url, 1);

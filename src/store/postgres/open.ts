@@ -6,13 +6,16 @@ import type { ConnectionSettings } from './connection.ts';
 import { dumpAll } from './dump.ts';
 import { fillEmpty } from './fill.ts';
 import { listenToInbox } from './inbox.ts';
-import { campaign, leaderOf, renew, resign } from './leadership.ts';
+import { campaign, leaderOf, renew, resign, whileLeading } from './leadership.ts';
 import { withMigrations } from './ledger.ts';
 import { Line } from './line.ts';
 import { loadBusyJobs, loadCluster, loadJob, loadJobs } from './load.ts';
 import { eventsAfter } from './log.ts';
+import { deadTasks, logHead, nodeViews, schedulesOf } from './listings.ts';
 import { ReadPool } from './pool.ts';
+import { isPooled } from './pooler.ts';
 import { prune } from './prune.ts';
+import { whenVacant } from './vacancy.ts';
 import {
   inboxOf,
   inputsOf,
@@ -39,15 +42,14 @@ export interface PostgresOptions {
 
 export interface PostgresStore extends Store {
   readonly kind: 'postgres';
-  /** Calls `fn` after a user's transaction with `millrace.submit` committed, and after a gap in
-   * which that may have been missed. Answers how to stop. */
   onInbox(fn: () => void): Promise<() => Promise<void>>;
+  whenVacant(shard: number, signal: AbortSignal): Promise<number | null>;
 }
 
 const TTL_MS = 10_000;
 
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const settings = settingsOf(options);
+  const settings = await wayTo(settingsOf(options));
   await withMigrations(settings, async (migrations) => {
     requireCurrent(await (options.migrate === true ? migrations.up() : migrations.status()));
   });
@@ -55,11 +57,15 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
 }
 
 /** For `millrace migrate`: opens, does one thing, closes. */
-export function migratePostgres(
+export async function migratePostgres(
   options: Pick<PostgresOptions, 'url'>,
   use: (migrations: Migrations) => Promise<MigrationStatus>,
 ): Promise<MigrationStatus> {
-  return withMigrations(settingsOf(options), use);
+  return withMigrations(await wayTo(settingsOf(options)), use);
+}
+
+async function wayTo(settings: ConnectionSettings): Promise<ConnectionSettings> {
+  return { ...settings, isPooled: await isPooled(settings) };
 }
 
 function settingsOf(options: PostgresOptions): ConnectionSettings {
@@ -75,12 +81,14 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
   return {
     kind: 'postgres',
     clustered: true,
-    campaign: (candidacy) => campaign(write, candidacy),
-    renew: (term, ttlMs) => renew(write, term, ttlMs),
-    resign: (term) => resign(write, term),
+    campaign: (candidacy) => campaign(line, candidacy),
+    renew: (term, ttlMs) => whileLeading(line, term, () => renew(write, term, ttlMs)),
+    resign: (term) => resign(line, term),
     leader: (shard) => leaderOf(read, shard),
-    commit: (term, ttlMs, batch) => commit(write, term, ttlMs, batch),
-    prune: (term, retention) => prune(read, write, term, retention),
+    whenVacant: (shard, signal) => whenVacant(read, shard, signal),
+    commit: (term, ttlMs, batch) =>
+      whileLeading(line, term, () => commit(write, term, ttlMs, batch)),
+    prune: (term, retention) => whileLeading(line, term, () => prune(read, write, term, retention)),
     loadCluster: (shard) => loadCluster(pool, shard),
     loadBusyJobs: (shard) => loadBusyJobs(pool, shard),
     loadJobs: (shard, priority, from, limit) => loadJobs(pool, shard, priority, from, limit),
@@ -95,7 +103,11 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     jobRow: (shard, id) => jobRowOf(read, shard, id),
     job: (shard, id) => jobView(pool, shard, id),
     jobs: (shard, filter) => listJobs(read, shard, filter),
-    events: (shard, after, limit, jobId) => eventsAfter(read, shard, after, limit, jobId),
+    events: (shard, after, limit, jobId) => eventsAfter(pool, shard, after, limit, jobId),
+    lastSeq: (shard) => logHead(read, shard),
+    nodes: (shard) => nodeViews(pool, shard),
+    schedules: (shard) => schedulesOf(read, shard),
+    deadTasks: (shard, filter) => deadTasks(read, shard, filter),
     inbox: (shard, limit) => inboxOf(read, shard, limit),
     dump: () => pool.stream(dumpAll),
     fill: (rows) => fillEmpty(settings, rows),

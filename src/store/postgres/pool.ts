@@ -1,8 +1,16 @@
 /** The connections that only read. */
 import type postgres from 'postgres';
 import { deferred, systemClock } from '../../kit/index.ts';
-import { connect, connectOnce, type ConnectionSettings, type Run, runOn } from './connection.ts';
+import {
+  connect,
+  connectOnce,
+  type ConnectionSettings,
+  type Run,
+  runOn,
+  type Session,
+} from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
+import { Lanes } from './lanes.ts';
 
 const CONNECTIONS_MAX = 4;
 const IDLE_SECONDS = 60;
@@ -26,28 +34,37 @@ export interface ReadLimits {
 }
 const LIMITS: ReadLimits = { statementMs: 30_000, snapshotMs: 300_000 };
 
+interface Connections {
+  readonly sql: postgres.Sql;
+  readonly lanes: Lanes;
+}
+
 export class ReadPool {
   readonly #settings: ConnectionSettings;
   readonly #limits: ReadLimits;
-  #sql: postgres.Sql;
+  #connections: Connections;
   #closed = false;
 
   constructor(settings: ConnectionSettings, limits: ReadLimits = LIMITS) {
     this.#settings = settings;
     this.#limits = limits;
-    this.#sql = this.#connect();
+    this.#connections = this.#connect();
   }
 
   readonly run: Run = (statement, parameters) =>
-    twice(() => this.#inTime(this.#limits.statementMs, (sql) => runOn(sql)(statement, parameters)));
+    twice(() =>
+      this.#inTime(this.#limits.statementMs, ({ sql, lanes }) =>
+        // Behind a pooler a statement needs a transaction to have its settings in.
+        this.#settings.isPooled === true
+          ? lanes.within('read only', (run) => run(statement, parameters))
+          : runOn(sql)(statement, parameters),
+      ),
+    );
 
   /** Several statements that see one moment. */
   snapshot<T>(use: (run: Run) => Promise<T>): Promise<T> {
     return twice(() =>
-      this.#inTime(
-        this.#limits.snapshotMs,
-        async (sql) => (await sql.begin(SNAPSHOT, (tx) => use(runOn(tx)))) as unknown as T,
-      ),
+      this.#inTime(this.#limits.snapshotMs, ({ lanes }) => lanes.within(SNAPSHOT, use)),
     );
   }
 
@@ -59,27 +76,34 @@ export class ReadPool {
         throw unavailable(cause);
       });
     try {
-      await run(`begin ${SNAPSHOT}`, []);
+      await connection.begin(SNAPSHOT).catch((cause: unknown) => {
+        throw unavailable(cause);
+      });
       yield* read(run);
     } finally {
       await connection.end();
     }
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closed = true;
-    return this.#sql.end({ timeout: 1 });
+    const { sql, lanes } = this.#connections;
+    await Promise.all([sql.end({ timeout: 1 }), lanes.close(1)]);
   }
 
-  #connect(): postgres.Sql {
+  #connect(): Connections {
     // The server need not go on with what nobody waits for any more.
-    const session = { ...SESSION, statement_timeout: String(this.#limits.snapshotMs) };
-    return connect(this.#settings, session, { max: CONNECTIONS_MAX, idle_timeout: IDLE_SECONDS });
+    const session: Session = { ...SESSION, statement_timeout: String(this.#limits.snapshotMs) };
+    const idle = { idle_timeout: IDLE_SECONDS };
+    return {
+      sql: connect(this.#settings, session, { ...idle, max: CONNECTIONS_MAX }),
+      lanes: new Lanes(CONNECTIONS_MAX, () => connectOnce(this.#settings, session, idle)),
+    };
   }
 
   /** After silence all connections are given up: other reads on them are repeated on new ones. */
-  async #inTime<T>(limitMs: number, read: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-    const sql = this.#sql;
+  async #inTime<T>(limitMs: number, read: (on: Connections) => Promise<T>): Promise<T> {
+    const connections = this.#connections;
     const silence = deferred<never>();
     let silent = false;
     const cancel = systemClock.after(limitMs, () => {
@@ -89,21 +113,22 @@ export class ReadPool {
         silence.reject(unavailable(new Error(`no answer within ${limitMs} ms`)));
       });
     });
-    const answer = read(sql);
+    const answer = read(connections);
     try {
       return await Promise.race([answer, silence.promise]);
     } catch (cause) {
-      if (silent) this.#replace(sql);
+      if (silent) this.#replace(connections);
       throw cause;
     } finally {
       cancel();
     }
   }
 
-  #replace(sql: postgres.Sql): void {
-    if (this.#closed || this.#sql !== sql) return;
-    this.#sql = this.#connect();
-    void sql.end({ timeout: 0 });
+  #replace(connections: Connections): void {
+    if (this.#closed || this.#connections !== connections) return;
+    this.#connections = this.#connect();
+    void connections.sql.end({ timeout: 0 });
+    void connections.lanes.close(0);
   }
 }
 

@@ -9,8 +9,8 @@ import { openPostgresStore } from './open.ts';
 
 const HOUR = 3_600_000;
 const KEEP: Retention = { jobsMs: HOUR, eventsMs: HOUR, keysMs: HOUR, jobsMax: 1_000 };
-/** Fills the first partition and some of the second. */
-const MANY = 70_000;
+/** A hundred chunks and some more. */
+const MANY = 50_100;
 
 function connect(url: string): postgres.Sql {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
@@ -18,61 +18,62 @@ function connect(url: string): postgres.Sql {
   return sql;
 }
 
-const partitions = async (sql: postgres.Sql): Promise<string[]> => {
-  const rows = await sql`select inhrelid::regclass::text as name from pg_inherits
-    where inhparent = 'millrace.event'::regclass order by inhrelid`;
-  return rows.map((row) => row['name'] as string);
+const chunks = async (sql: postgres.Sql): Promise<[number, number][]> => {
+  const rows = await sql`select first_seq::int as first, last_seq::int as last
+    from millrace.event_chunk order by last_seq`;
+  return rows.map((row) => [row['first'] as number, row['last'] as number]);
 };
 
 async function oldEvents(): Promise<{ leader: TestLeader; sql: postgres.Sql }> {
   const { store, url } = await openTestStore({ ttlHintMs: 60_000 });
   const leader = await TestLeader.of(store, 0);
   const at = instant(leader.now - 2 * HOUR);
-  await leader.commit({ events: Array.from({ length: MANY }, () => ({ at })) });
+  const events = Array.from({ length: MANY }, () => ({ at }));
+  await leader.commit({ events: [...events, { at: leader.now }] });
   await leader.commit({ events: [{ at: leader.now }] });
   return { leader, sql: connect(url) };
 }
 
-test('old events go by the partition, and there is always one ahead', async () => {
+test('old events go by the chunk; one that is old in part stays and shows the rest', async () => {
   const { leader, sql } = await oldEvents();
   const { store, term } = leader;
-  expect(await partitions(sql)).toEqual([
-    'millrace.event_0_1',
-    'millrace.event_0_65537',
-    'millrace.event_0_196609',
+  expect(await chunks(sql)).toHaveLength(102);
+  expect(await store.prune(term, KEEP)).toMatchObject({ events: MANY, more: false });
+  expect(await chunks(sql)).toEqual([
+    [50_001, 50_101],
+    [50_102, 50_102],
   ]);
-  expect(await store.prune(term, KEEP)).toMatchObject({ events: MANY });
-  expect(await partitions(sql)).toEqual(['millrace.event_0_65537', 'millrace.event_0_196609']);
   await expect(store.events(0, MANY - 1, 9)).rejects.toMatchObject({ code: 'not_found' });
   const kept = await store.events(0, MANY, 9);
-  expect(kept.map((event) => event.seq)).toEqual([MANY + 1]);
+  expect(kept.map((event) => event.seq)).toEqual([MANY + 1, MANY + 2]);
   expect(await store.prune(term, KEEP)).toEqual({ jobs: 0, events: 0, keys: 0, more: false });
 }, 60_000);
 
-test('a reader of the log is not waited for: its partition goes the next time', async () => {
+test('a reader of the log holds up neither a prune nor a commit', async () => {
   const { leader, sql } = await oldEvents();
-  const { store, term } = leader;
   await sql.begin(async (tx) => {
-    await tx`select from millrace.event limit 1`;
-    expect(await store.prune(term, KEEP)).toMatchObject({ events: MANY });
+    await tx`select from millrace.event_chunk`;
+    expect(await leader.store.prune(leader.term, KEEP)).toMatchObject({ events: MANY });
     await leader.commit({ events: [{}] });
   });
-  expect(await partitions(sql)).toContain('millrace.event_0_1');
-  await store.prune(term, KEEP);
-  expect(await partitions(sql)).not.toContain('millrace.event_0_1');
+  expect(await chunks(sql)).toHaveLength(3);
 }, 60_000);
 
-test('new partitions are made while somebody reads the log', async () => {
-  const { store, url } = await openTestStore({ ttlHintMs: 60_000 });
+test('a long log goes in portions', async () => {
+  const { store, url } = await openTestStore();
   const leader = await TestLeader.of(store, 0);
   await leader.commit({ events: [{}] });
   const sql = connect(url);
-  await sql.begin(async (tx) => {
-    await tx`select from millrace.event`;
-    await leader.commit({ events: Array.from({ length: MANY }, () => ({})) });
-  });
-  expect(await partitions(sql)).toHaveLength(3);
-}, 60_000);
+  await sql`insert into millrace.event_chunk (shard, first_seq, last_seq, at, body)
+    select 0, n, n, now() - interval '2 hours', '[0,0,null,null,null,null,null,null,null]'
+      from generate_series(2, 10500) n`;
+  await sql`update millrace.event_chunk set at = now() - interval '2 hours'`;
+  await sql`update millrace.leader set last_seq = 10500`;
+  expect(await store.prune(leader.term, KEEP)).toMatchObject({ events: 10_000, more: true });
+  expect(await store.prune(leader.term, KEEP)).toMatchObject({ events: 500, more: false });
+  expect(await chunks(sql)).toEqual([]);
+  expect(await store.events(0, 10_500, 9)).toEqual([]);
+});
 
 test('a few large jobs are enough for one call', async () => {
   const { store } = await openTestStore();

@@ -1,16 +1,18 @@
 /**
  * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's
- * line then removes it by key, under the fence. Migration 0004 has the functions.
+ * line then removes it by key, under the fence. Migrations 0004 and 0006 have the functions.
  */
+import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
 import type { Run } from './connection.ts';
 import { writeFailure } from './failure.ts';
 import { type Line, patienceFor } from './line.ts';
 import * as rows from './rows.ts';
 
-/** Tasks and keys that one call removes at most, a whole job at least: commits wait meanwhile. */
+/** What one call removes at most, a whole job at least: commits wait meanwhile. */
 const TASKS_MAX = 20_000;
 const KEYS_MAX = 1_000;
+const CHUNKS_MAX = 10_000;
 
 /**
  * A job goes in one piece, so it gets the time for it, as its commit did: for each task, its spec, its
@@ -30,10 +32,10 @@ export async function prune(
   retention: Retention,
 ): Promise<Pruned> {
   const { shard, epoch, id } = term;
-  const [jobs, keys, firstSeq] = await Promise.all([
+  const [jobs, keys, events] = await Promise.all([
     oldJobs(read, shard, retention),
     oldKeys(read, shard, retention),
-    firstEvent(read, shard, retention),
+    oldEvents(read, shard, retention),
   ]);
   const [row] = await write(
     `select jobs, keys, events
@@ -45,7 +47,7 @@ export async function prune(
       ...rows.numbers.encode(jobs.items),
       retention.jobsMs,
       ...rows.scopes.encode(keys.items),
-      firstSeq,
+      events.firstSeq,
     ],
     patienceFor(jobs.rows),
   ).catch((cause: unknown) => {
@@ -55,7 +57,7 @@ export async function prune(
     jobs: row?.['jobs'] as number,
     events: row?.['events'] as number,
     keys: row?.['keys'] as number,
-    more: jobs.more || keys.more,
+    more: jobs.more || keys.more || events.more,
   };
 }
 
@@ -92,14 +94,35 @@ async function oldKeys(read: Run, shard: number, { keysMs }: Retention): Promise
   return { items, more: items.length < found.length };
 }
 
-async function firstEvent(
-  read: Run,
-  shard: number,
-  { eventsMs }: Retention,
-): Promise<number | null> {
+interface OldEvents {
+  /** The first event that stays; null when there are none at all. */
+  readonly firstSeq: number | null;
+  readonly more: boolean;
+}
+
+/**
+ * From the front, up to the first event that is not old. Plain deletion is cheap: a chunk is one row for
+ * hundreds of events, and the space in front is used again after a vacuum.
+ */
+async function oldEvents(read: Run, shard: number, { eventsMs }: Retention): Promise<OldEvents> {
+  const cutoff = `now() - $2 * interval '1 millisecond'`;
+  // The index alone shows what is old; one body is read, that of the chunk where it ends.
   const [row] = await read(
-    `select millrace.first_event_since($1, now() - $2 * interval '1 millisecond') as seq`,
+    `select ${rows.chunks.read('k')}, old.last_seq as old_seq, old.chunks, ${cutoff} as cutoff
+       from (
+         select max(c.last_seq) as last_seq, count(*) as chunks,
+                min(c.last_seq) filter (where c.at >= ${cutoff}) as kept
+           from (select last_seq, at from millrace.event_chunk where shard = $1
+                  order by last_seq limit ${CHUNKS_MAX}) c
+       ) old
+       left join millrace.event_chunk k on k.shard = $1 and k.last_seq = old.kept`,
     [shard, eventsMs],
   );
-  return row?.['seq'] as number | null;
+  if (row === undefined || row['old_seq'] === null) return { firstSeq: null, more: false };
+  if (row['last_seq'] === null) {
+    return { firstSeq: (row['old_seq'] as number) + 1, more: row['chunks'] === CHUNKS_MAX };
+  }
+  const from = row['cutoff'] as number;
+  const kept = eventsIn(rows.chunks.decode(row)).find((event) => event.at >= from);
+  return { firstSeq: kept?.seq ?? null, more: false };
 }

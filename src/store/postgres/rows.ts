@@ -1,11 +1,9 @@
-/** The columns of every table, written once. The order is that of the functions in migration 0002. */
+/** The columns of every table, written once. The order is that of the functions that a commit calls. */
 import {
   type CopiedResultRow,
-  type EventRow,
   JOB_STATES,
   type JobRow,
   type KeyRow,
-  LOG_KINDS,
   type NodeRow,
   type ResultRow,
   type ScheduleRow,
@@ -15,6 +13,7 @@ import {
   type TaskRow,
   type TaskSpecRow,
 } from '../../core/index.ts';
+import type { EventChunk, LogRef } from '../event-chunk.ts';
 import type { InboxRow } from '../store.ts';
 import { Codec, coded, column, type Encoder, failure, list, single, time } from './codec.ts';
 
@@ -148,17 +147,18 @@ export const inbox: Codec<InboxRow> = new Codec<InboxRow>({
   document: column('document', 'text'),
 });
 
-export const events: Codec<EventRow> = new Codec<EventRow>({
-  seq: column('seq', 'bigint'),
+export const chunks: Codec<EventChunk> = new Codec<EventChunk>({
+  firstSeq: column('first_seq', 'bigint'),
+  lastSeq: column('last_seq', 'bigint'),
   at: time('at'),
-  kind: coded('kind', LOG_KINDS),
+  jobMin: column('job_min', 'bigint'),
+  jobMax: column('job_max', 'bigint'),
+  body: column('body', 'text'),
+});
+
+export const logRefs: Codec<LogRef> = new Codec<LogRef>({
   jobNo: column('job_no', 'bigint'),
   taskNo: column('task_no', 'integer'),
-  nodeId: column('node_id', 'text'),
-  run: column('run', 'integer'),
-  attempt: column('attempt', 'integer'),
-  fence: column('fence', 'bigint'),
-  detail: column('detail', 'text'),
 });
 
 export const ids: Encoder<string> = single('id', 'text');

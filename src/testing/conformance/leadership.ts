@@ -22,7 +22,7 @@ function campaignTests({ store, newShard }: Bench): void {
   test('the first candidate wins with epoch 1', async () => {
     const shard = newShard();
     const campaign = await store().campaign(candidacy(shard));
-    expect(campaign).toMatchObject({ won: true, term: { shard, epoch: 1 } });
+    expect(campaign).toMatchObject({ won: true, term: { shard, epoch: 1 }, previous: null });
   });
 
   test('the second candidate is told who leads, until when, and where', async () => {
@@ -60,7 +60,18 @@ function campaignTests({ store, newShard }: Bench): void {
     await store().campaign(candidacy(shard, { ttlMs: 0 }));
     const next = await store().campaign(candidacy(shard, { nodeId: 'node-b', term: termId('b') }));
     expect(next).toMatchObject({ won: true, term: { epoch: 2, id: 'b' } });
+    // Its time was up, which proves nothing about its process.
+    const previous = { nodeId: 'node-a', epoch: 1, isGone: false };
+    expect(next).toMatchObject({ previous });
     expect(await store().leader(shard)).toMatchObject({ nodeId: 'node-b', epoch: 2 });
+  });
+
+  test('a leader that is there is not deposed by the claim that it is gone', async () => {
+    const shard = newShard();
+    await store().campaign(candidacy(shard));
+    const rival = { nodeId: 'node-b', term: termId('b'), vacated: 1 };
+    expect(await store().campaign(candidacy(shard, rival))).toMatchObject({ won: false });
+    expect(await store().leader(shard)).toMatchObject({ nodeId: 'node-a', epoch: 1 });
   });
 
   test('shards are led independently', async () => {
@@ -82,7 +93,7 @@ function reignTests({ store, newShard, newLeader }: Bench): void {
     await store().resign(term);
     expect(await store().leader(shard)).toBeNull();
     const next = await store().campaign(candidacy(shard, { term: termId('next') }));
-    expect(next).toMatchObject({ won: true, term: { epoch: 2 } });
+    expect(next).toMatchObject({ won: true, term: { epoch: 2 }, previous: null });
   });
 
   test('resigning twice, or from a shard that another leads, does nothing', async () => {

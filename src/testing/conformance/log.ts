@@ -56,4 +56,28 @@ export function logTests({ store, newLeader }: Bench): void {
       [4, null, null],
     ]);
   });
+
+  test('is read by job over many large batches, also after its end', async () => {
+    const leader = await newLeader();
+    await leader.submit(aJob(1), [aSpec(1, 0)], [aTask(1, 0)]);
+    await leader.submit(aJob(2), [aSpec(2, 0)], [aTask(2, 0)]);
+    const [one, two] = [{ jobNo: jobNo(1) }, { jobNo: jobNo(2) }];
+    const others = Array.from({ length: 1_100 }, () => two);
+    await leader.commit({ events: [one, ...others] });
+    await leader.commit({ events: [...others, one, ...others, one] });
+    await leader.commit({
+      jobUpdates: [aJob(1, { state: 'succeeded', finishedAt: leader.now })],
+      events: [...others, one],
+    });
+    await leader.commit({ events: others });
+    const read = async (after: number, limit: number) => {
+      const events = await store().events(leader.shard, after, limit, jobId('job-1'));
+      return events.map(({ seq }) => seq);
+    };
+    expect(await read(0, 100)).toEqual([1, 2_202, 3_303, 4_404]);
+    expect(await read(1, 2)).toEqual([2_202, 3_303]);
+    expect(await read(3_303, 100)).toEqual([4_404]);
+    expect(await read(4_404, 100)).toEqual([]);
+    expect(await store().events(leader.shard, 1_000, 2_000)).toHaveLength(2_000);
+  });
 }

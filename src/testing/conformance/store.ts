@@ -6,6 +6,7 @@ import { describe } from 'vitest';
 import { batchTests } from './batch.ts';
 import { benchOf, type OpenedStore } from './bench.ts';
 import { leadershipTests } from './leadership.ts';
+import { listingTests } from './listing.ts';
 import { loadingTests } from './loading.ts';
 import { logTests } from './log.ts';
 import { movingTests } from './moving.ts';
@@ -32,6 +33,9 @@ export function storeConformance(name: string, open: () => Promise<OpenedStore>)
     });
     describe('loading', () => {
       loadingTests(bench);
+    });
+    describe('lists', () => {
+      listingTests(bench);
     });
     describe('the event log', () => {
       logTests(bench);

@@ -1,7 +1,7 @@
 /** What a simulated handler does with a task: drawn from the seed, the task and the fence alone. */
 import { parseTaskDocuments } from '../../core/index.ts';
 import type { FailureClass, Settings, SuspendUntil } from '../../core/index.ts';
-import type { ReadyAssignment } from '../../coordinator/index.ts';
+import type { ReadyAssignment } from '../../protocol/index.ts';
 import type { Random } from './random.ts';
 
 export interface BehaviourOptions {

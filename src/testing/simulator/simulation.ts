@@ -5,6 +5,7 @@ import { openMemoryStore } from '../../store/index.ts';
 import { Client } from './client.ts';
 import { Cluster } from './cluster.ts';
 import { Coordinator } from './coordinator.ts';
+import { Desertion } from './desertion.ts';
 import { ALL_CAPABILITIES, EXECUTORS } from './documents.ts';
 import type { Vocabulary } from './documents.ts';
 import { storeThrough } from './faulty-store.ts';
@@ -46,6 +47,9 @@ export class Simulation {
   readonly weather: Weather;
   readonly #cluster: Cluster;
   readonly #sabotage: Sabotage;
+  readonly #desertion: Desertion = new Desertion();
+  /** Without it a leader that crashed is replaced when its time is up, as behind a pooler. */
+  readonly #seesCrashes: boolean;
   #isHealed = false;
 
   constructor(options: SimulationOptions, trace: Trace, sabotage: Sabotage = {}) {
@@ -63,10 +67,11 @@ export class Simulation {
       worstMs: options.storeWorstMs,
       timeoutMs: options.settings.leaderTtlMs / 2,
     };
-    this.store = this.journal.wrap(
-      openMemoryStore({ now: () => this.world.databaseNow() }),
-      this.world,
-    );
+    const tables = openMemoryStore({ now: () => this.world.databaseNow() });
+    this.store = this.#desertion.wrap(this.journal.wrap(tables, this.world));
+    // Two leaders by sabotage would keep taking over from each other.
+    const isSound = Object.keys(sabotage).length === 0;
+    this.#seesCrashes = isSound && this.random.fork('crashes').chance(0.5);
     this.coordinators = numbered(options.coordinators, 'c').map((name) => this.#coordinator(name));
     this.#cluster = new Cluster(this.network, this.coordinators);
     const names = numbered(options.workers, 'w');
@@ -113,7 +118,8 @@ export class Simulation {
       backlogMax: this.options.backlogMax,
       openStore: (life) => {
         const link = { life, world, network, conditions, random: random.fork('store') };
-        const store = storeThrough(link, this.store);
+        const plain = storeThrough(link, this.store);
+        const store = this.#seesCrashes ? this.#desertion.through(plain, life) : plain;
         return this.#sabotage.store?.(store, this) ?? store;
       },
       onLead: (leader) => this.#sabotage.leader?.(leader, this),

@@ -3,7 +3,8 @@
  * production code is given. A checker that lets one of these pass is no checker.
  */
 import type { Batch, LeaseName, ReportItem, TaskRow, Verdict } from '../../core/index.ts';
-import type { Leader, PollRequest, ReadyAssignment, Session } from '../../coordinator/index.ts';
+import type { Leader } from '../../coordinator/index.ts';
+import type { PollRequest, ReadyAssignment, Session } from '../../protocol/index.ts';
 import type { Term } from '../../store/index.ts';
 import type { Draft } from './documents.ts';
 import { intercepted } from './journal.ts';
@@ -33,14 +34,14 @@ const fenceIgnored: Sabotage = {
     const { workers } = leader;
     const report = workers.report.bind(workers);
     patch(workers, 'report', async (session: Session, items: readonly ReportItem[]) => {
-      const verdicts: Verdict[] = [];
+      const verdicts: Exclude<Verdict, 'unknown'>[] = [];
       for (const item of items) {
         const row = journal.row(item.lease.jobNo, item.lease.taskNo);
         const [asSession, asItem] = renamed(session, item, row);
         const reply = await report(asSession, [asItem]);
         verdicts.push(reply.verdicts[0] ?? 'lost');
       }
-      return { verdicts, orders: { abort: [], drain: false } };
+      return { verdicts, orders: { abort: [], drain: false, slowDownMs: 0 } };
     });
   },
 };

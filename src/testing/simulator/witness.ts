@@ -3,7 +3,8 @@
  * answer that leaves before its commit is caught here, and so are two handlers at the same time.
  */
 import type { LeaseName, ReportItem, Verdict } from '../../core/index.ts';
-import type { JobReply, ReadyAssignment } from '../../coordinator/index.ts';
+import type { JobReply } from '../../coordinator/index.ts';
+import type { ReadyAssignment } from '../../protocol/index.ts';
 import type { Findings } from './findings.ts';
 import type { Journal } from './journal.ts';
 import type { Life } from './process.ts';

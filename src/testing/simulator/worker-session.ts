@@ -5,7 +5,9 @@
  */
 import { isMillraceError } from '../../core/index.ts';
 import type { LeaseName, NodeOffer, Orders, ReportItem, Verdict } from '../../core/index.ts';
-import type { Leader, ReadyAssignment, Session } from '../../coordinator/index.ts';
+import type { Leader } from '../../coordinator/index.ts';
+import { ownHandshake } from '../../protocol/index.ts';
+import type { ReadyAssignment, Session } from '../../protocol/index.ts';
 import { deferred } from '../../kit/index.ts';
 import { behave } from './behaviour.ts';
 import { isPassing } from './cluster.ts';
@@ -94,7 +96,7 @@ export class WorkerSession {
     while (!this.#isOver) {
       const sentAtMs = this.#life.clock.monotonicMs();
       try {
-        await this.#ask('register', 2_000, (desk) => desk.register(this.offer));
+        await this.#ask('register', 2_000, (desk) => desk.register(this.offer, ownHandshake()));
         return this.#renewed(sentAtMs);
       } catch (error) {
         this.#failed('register', error);
@@ -108,8 +110,9 @@ export class WorkerSession {
     while (!this.#isOver) {
       const sentAtMs = this.#life.clock.monotonicMs();
       try {
-        const { id: nodeId, sessionId } = this.offer;
-        const beat = { nodeId, sessionId, held: this.#names(), seenPoll: this.#seenPoll };
+        const { id: nodeId, sessionId, executors } = this.offer;
+        const held = this.#names();
+        const beat = { nodeId, sessionId, executors, held, seenPoll: this.#seenPoll };
         const orders = await this.#ask('heartbeat', heartbeatMs, (desk) => desk.heartbeat(beat));
         this.#renewed(sentAtMs);
         this.#obey(orders);

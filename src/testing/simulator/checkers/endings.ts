@@ -1,8 +1,8 @@
 import { isTerminal } from '../../../core/index.ts';
-import type { Evidence } from './evidence.ts';
+import type { StoredEvidence } from './evidence.ts';
 
 /** Every run of every task ends exactly once, and the history of all runs is there. */
-export function checkEndings({ tables, replay, findings }: Evidence): void {
+export function checkEndings({ tables, replay, findings }: StoredEvidence): void {
   const ends = new Map<string, string[]>();
   for (const { key, run, state } of replay.ends) {
     const name = `${key}/${run}`;
@@ -30,7 +30,7 @@ export function checkEndings({ tables, replay, findings }: Evidence): void {
 }
 
 /** Every run of every job ends exactly once. */
-export function checkJobEndings({ tables, findings }: Evidence): void {
+export function checkJobEndings({ tables, findings }: StoredEvidence): void {
   const ends = new Map<string, number>();
   for (const { kind, jobNo, run } of tables.events) {
     if (kind !== 'job.succeeded' && kind !== 'job.failed' && kind !== 'job.cancelled') continue;

@@ -4,11 +4,12 @@ import type {
   JobNo,
   JobRow,
   KeyRow,
+  NodeRow,
   ResultRow,
   TaskRow,
   TaskSpecRow,
 } from '../../../core/index.ts';
-import type { Dumped, Store } from '../../../store/index.ts';
+import type { Dumped, InboxRow, Store } from '../../../store/index.ts';
 import { refKey } from '../../../store/index.ts';
 import type { Findings } from '../findings.ts';
 import type { Journal } from '../journal.ts';
@@ -25,6 +26,8 @@ export interface Tables {
   readonly results: ReadonlyMap<string, ResultRow>;
   readonly keys: readonly KeyRow[];
   readonly events: readonly EventRow[];
+  readonly nodes: readonly NodeRow[];
+  readonly inbox: readonly InboxRow[];
   readonly lastSeq: number;
 }
 
@@ -40,6 +43,9 @@ export interface Evidence {
   readonly driftMs: number;
 }
 
+/** What the store alone can tell, for whoever has nothing else. */
+export type StoredEvidence = Pick<Evidence, 'tables' | 'replay' | 'findings'>;
+
 export async function gather(
   store: Store,
   rest: Omit<Evidence, 'tables' | 'replay'>,
@@ -50,7 +56,7 @@ export async function gather(
 
 type RowOf<T extends Dumped['table']> = Extract<Dumped, { readonly table: T }>['row'];
 
-async function readTables(store: Store): Promise<Tables> {
+export async function readTables(store: Store): Promise<Tables> {
   const rows: Dumped[] = [];
   for await (const row of store.dump()) rows.push(row);
   const of = <T extends Dumped['table']>(table: T): RowOf<T>[] =>
@@ -63,6 +69,8 @@ async function readTables(store: Store): Promise<Tables> {
     results: new Map(of('result').map((row) => [`${row.jobNo}/${row.taskNo}/${row.run}`, row])),
     keys: of('key'),
     events: of('event'),
+    nodes: of('node'),
+    inbox: of('inbox'),
     lastSeq: of('counters')[0]?.lastSeq ?? 0,
   };
 }

@@ -1,8 +1,8 @@
 import { keyScope } from '../../../core/index.ts';
-import type { Evidence } from './evidence.ts';
+import type { StoredEvidence } from './evidence.ts';
 
 /** Under one execution key one task executes at a time, and no more after one has succeeded. */
-export function checkExecutionKeys({ tables, replay, findings }: Evidence): void {
+export function checkExecutionKeys({ tables, replay, findings }: StoredEvidence): void {
   const scopeOf = (key: string): string | null => {
     const spec = tables.specs.get(key);
     if (spec === undefined || spec.idempotencyKey === null) return null;
@@ -36,7 +36,7 @@ export function checkExecutionKeys({ tables, replay, findings }: Evidence): void
 }
 
 /** At rest no key is pending: its owner has ended. */
-export function checkKeysAtRest({ tables, findings }: Evidence): void {
+export function checkKeysAtRest({ tables, findings }: StoredEvidence): void {
   for (const { scope, state, jobNo, taskNo } of tables.keys) {
     if (state === 'pending') {
       findings.add('execution keys', `${scope} is still owned by ${jobNo}/${taskNo}`);

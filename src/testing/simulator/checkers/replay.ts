@@ -3,9 +3,16 @@
  * and the state in which the log leaves every task. Knows nothing of the rows but what was planted
  * by a fork, and nothing of the core.
  */
-import type { EventRow, JobNo, LogKind, TaskNo, TaskRow, TaskState } from '../../../core/index.ts';
+import type {
+  Batch,
+  EventRow,
+  JobNo,
+  LogKind,
+  TaskNo,
+  TaskRow,
+  TaskState,
+} from '../../../core/index.ts';
 import { refKey } from '../../../store/index.ts';
-import type { Applied } from '../journal.ts';
 
 export interface LoggedLease {
   readonly key: string;
@@ -46,6 +53,11 @@ export interface Replay {
   readonly doubles: readonly EventRow[];
   /** Events that make no sense where they stand. */
   readonly oddities: readonly string[];
+}
+
+/** What one commit, or the whole log at once, tells. */
+export interface Told {
+  readonly batch: Pick<Batch, 'events' | 'taskUpdates'>;
 }
 
 /** The states of the job's tasks at that moment, by number. */
@@ -166,7 +178,7 @@ class Teller {
   }
 }
 
-export function replay(commits: readonly Applied[]): Replay {
+export function replay(commits: readonly Told[]): Replay {
   const teller = new Teller();
   for (const { batch } of commits) {
     for (const event of batch.events) teller.take(event);

@@ -1,5 +1,5 @@
 import type { JobState } from '../../../core/index.ts';
-import type { Evidence } from './evidence.ts';
+import type { StoredEvidence } from './evidence.ts';
 
 const JOB_AFTER: Readonly<Record<string, JobState>> = {
   'job.created': 'queued',
@@ -10,7 +10,7 @@ const JOB_AFTER: Readonly<Record<string, JobState>> = {
 };
 
 /** The log and the rows tell the same story. */
-export function checkRows({ tables, replay, findings }: Evidence): void {
+export function checkRows({ tables, replay, findings }: StoredEvidence): void {
   for (const oddity of replay.oddities) findings.add('log and rows', oddity);
   for (const [key, row] of tables.tasks) {
     const told = replay.tasks.get(key);
@@ -31,8 +31,8 @@ export function checkRows({ tables, replay, findings }: Evidence): void {
 }
 
 function checkJobs(
-  { jobs, tasks, events }: Evidence['tables'],
-  findings: Evidence['findings'],
+  { jobs, tasks, events }: StoredEvidence['tables'],
+  findings: StoredEvidence['findings'],
 ): void {
   const states = new Map<number, JobState>();
   const runs = new Map<number, number>();

@@ -1,4 +1,4 @@
-import type { Evidence } from './evidence.ts';
+import type { StoredEvidence } from './evidence.ts';
 
 interface Fired {
   readonly schedule: string;
@@ -7,7 +7,7 @@ interface Fired {
 }
 
 /** A schedule fires once an occurrence, and each firing is one job. */
-export function checkSchedules({ tables, findings }: Evidence): void {
+export function checkSchedules({ tables, findings }: StoredEvidence): void {
   const fired = new Set<string>();
   for (const { kind, detail, jobNo } of tables.events) {
     if (kind !== 'schedule.fired' || detail === null) continue;

@@ -1,0 +1,75 @@
+/**
+ * What the API needs of the node it stands before. It reads through `Reader`, changes through the
+ * leader's desks, and knows neither the store nor the coordinator.
+ */
+import type {
+  ChangeSchedule,
+  Explanation,
+  Instant,
+  JobId,
+  JobState,
+  NodeId,
+  ScheduleId,
+  TaskId,
+  TaskState,
+} from '../core/index.ts';
+
+/** What became of a job that was asked to change. */
+export interface JobReply {
+  readonly jobId: JobId;
+  readonly state: JobState;
+  readonly run: number;
+  /** False when the call changed nothing: it was there already, or it was over. */
+  readonly changed: boolean;
+}
+
+export interface ScheduleReply {
+  readonly scheduleId: ScheduleId;
+  readonly nextAt: Instant | null;
+  /** The job that was started by hand. */
+  readonly jobId: JobId | null;
+}
+
+/** The leader of this moment. Its calls may throw `not_leader` later on as well. */
+export interface LeaderDesk {
+  readonly jobs: {
+    submit(
+      document: unknown,
+      options: { readonly jobId: JobId; readonly isRepeated?: boolean },
+    ): Promise<JobReply>;
+    cancel(jobId: JobId, reason: string): Promise<JobReply>;
+    rerun(jobId: JobId, expectedRun?: number): Promise<JobReply>;
+    redrive(jobId: JobId, taskId: TaskId): Promise<JobReply>;
+    fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply>;
+    explain(jobId: JobId, taskId: TaskId): Promise<Explanation | null>;
+  };
+  readonly workers: {
+    drain(nodeId: NodeId): Promise<void>;
+    release(nodeId: NodeId): Promise<void>;
+  };
+  readonly schedules: {
+    put(scheduleId: ScheduleId, value: unknown): Promise<ScheduleReply>;
+    change(scheduleId: ScheduleId, change: ChangeSchedule['change']): Promise<ScheduleReply>;
+  };
+}
+
+/** How this node stands at the moment; asked often, so it must cost nothing. */
+export interface Standing {
+  readonly nodeId: string;
+  readonly leads: boolean;
+  /** Of the leader that this node knows, itself or another. */
+  readonly epoch: number | null;
+  /** It accepts work, or can say who does. */
+  readonly isReady: boolean;
+  /** Only the leader has them. */
+  readonly figures: LeaderFigures | null;
+}
+
+export interface LeaderFigures {
+  /** Events that wait for the store. */
+  readonly backlog: number;
+  readonly jobs?: Readonly<Partial<Record<JobState, number>>>;
+  readonly tasks?: Readonly<Partial<Record<TaskState, number>>>;
+  /** How long the task has been ready that waits longest for a node that could run it. */
+  readonly unfitMs?: number | null;
+}

@@ -1,0 +1,21 @@
+import type { Route } from '../route.ts';
+import { eventRoutes } from './events.ts';
+import { healthRoutes } from './health.ts';
+import { jobRoutes } from './jobs.ts';
+import { nodeRoutes } from './nodes.ts';
+import { queryRoutes } from './queries.ts';
+import { scheduleRoutes } from './schedules.ts';
+import { submitRoutes } from './submit.ts';
+import { taskRoutes } from './tasks.ts';
+
+/** Everything that is served. */
+export const ROUTES: readonly Route[] = [
+  ...submitRoutes,
+  ...jobRoutes,
+  ...taskRoutes,
+  ...eventRoutes,
+  ...nodeRoutes,
+  ...scheduleRoutes,
+  ...queryRoutes,
+  ...healthRoutes,
+];

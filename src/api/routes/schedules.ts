@@ -1,0 +1,142 @@
+/** Schedules: what runs by itself, and when. */
+import { instant, upcomingOccurrences } from '../../core/index.ts';
+import type {
+  Calendar,
+  ChangeSchedule,
+  Instant,
+  Json,
+  ScheduleId,
+  ScheduleSpec,
+} from '../../core/index.ts';
+import type { ScheduleShape } from '../../protocol/index.ts';
+import { checkedId, scheduleIn } from '../fields.ts';
+import { objectText } from '../json-text.ts';
+import { badInput, notFound } from '../refusal.ts';
+import { dated } from '../route.ts';
+import type { Answer, ApiParts, Route } from '../route.ts';
+
+/** As many next times as a person wants to see. */
+const UPCOMING = 5;
+
+const SCHEDULE_ANSWER = { 200: { description: 'The schedule.', schema: 'Schedule' } } as const;
+
+export const scheduleRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/v1/schedules',
+    role: 'read',
+    summary: 'List schedules with their next runs',
+    answers: { 200: { description: 'All schedules.', schema: 'ScheduleList' } },
+    async handle(_call, { reader, calendar }) {
+      const { asOf, value } = await reader.schedules();
+      const schedules = value.map((each) => withUpcoming(each, calendar));
+      // Each holds a document, and there may be thousands.
+      return { kind: 'pieces', status: 200, pieces: objectText({ asOf }, { schedules }), asOf };
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/schedules',
+    role: 'submit',
+    summary: 'Create a schedule, or change the one by that id',
+    body: { schema: 'NamedScheduleDocument', required: true },
+    answers: { 201: { description: 'The schedule.', schema: 'Schedule' } },
+    async handle(call, api) {
+      const body = await call.body();
+      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+        throw badInput('', 'The body must be an object.');
+      }
+      const { id, ...spec } = body as { readonly id?: unknown };
+      if (typeof id !== 'string') throw badInput('/id', 'A schedule needs an id.');
+      const name = checkedId(id, '/id') as ScheduleId;
+      await api.desk().schedules.put(name, spec);
+      return showSchedule(api, name, 201);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/schedules/:id',
+    role: 'read',
+    summary: 'Show a schedule',
+    answers: SCHEDULE_ANSWER,
+    handle: (call, api) => showSchedule(api, scheduleIn(call)),
+  },
+  {
+    method: 'PUT',
+    path: '/api/v1/schedules/:id',
+    role: 'submit',
+    summary: 'Create or change a schedule',
+    body: { schema: 'ScheduleDocument', required: true },
+    answers: SCHEDULE_ANSWER,
+    async handle(call, api) {
+      await api.desk().schedules.put(scheduleIn(call), await call.body());
+      return showSchedule(api, scheduleIn(call));
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/v1/schedules/:id',
+    role: 'submit',
+    summary: 'Delete a schedule',
+    description: 'Jobs that it has started stay.',
+    answers: { 204: { description: 'It is gone.' } },
+    async handle(call, api) {
+      await api.desk().schedules.change(scheduleIn(call), 'delete');
+      return { kind: 'empty', status: 204 };
+    },
+  },
+  changing('pause', 'Hold a schedule back until it is resumed'),
+  changing('resume', 'Let a schedule go on; what passed meanwhile is left out'),
+  changing('trigger', 'Start its job now; `lastJob` names it'),
+];
+
+function changing(change: Exclude<ChangeSchedule['change'], 'delete'>, summary: string): Route {
+  return {
+    method: 'POST',
+    path: `/api/v1/schedules/:id/${change}`,
+    role: 'submit',
+    summary,
+    answers: SCHEDULE_ANSWER,
+    async handle(call, api) {
+      await api.desk().schedules.change(scheduleIn(call), change);
+      return showSchedule(api, scheduleIn(call));
+    },
+  };
+}
+
+async function showSchedule(
+  { reader, calendar }: ApiParts,
+  id: ScheduleId,
+  status = 200,
+): Promise<Answer> {
+  const { asOf, value } = await reader.schedules();
+  const found = value.find((schedule) => schedule.id === id);
+  if (found === undefined) throw notFound(`There is no schedule ${id}.`);
+  return dated(asOf, withUpcoming(found, calendar), status);
+}
+
+function withUpcoming(
+  schedule: ScheduleShape,
+  calendar: Calendar | null,
+): ScheduleShape & { readonly upcoming: readonly string[] } {
+  const { spec, nextAt, paused } = schedule;
+  const timing = timingIn(spec);
+  if (paused || nextAt === null) return { ...schedule, upcoming: [] };
+  if (calendar === null || timing === null) return { ...schedule, upcoming: [nextAt] };
+  const at: Instant = instant(Date.parse(nextAt));
+  const times = upcomingOccurrences(timing, at, UPCOMING, calendar);
+  return { ...schedule, upcoming: times.map((time) => new Date(time).toISOString()) };
+}
+
+/** The timing of a stored schedule; null if a newer version has put something else there. */
+function timingIn(spec: Json): ScheduleSpec['timing'] | null {
+  const { cron, zone, everyMs, at } = fieldsOf(fieldsOf(spec)['timing'] ?? null);
+  if (typeof cron === 'string' && typeof zone === 'string') return { cron, zone };
+  if (typeof everyMs === 'number') return { everyMs };
+  return typeof at === 'number' ? { at: instant(at) } : null;
+}
+
+function fieldsOf(value: Json): { readonly [name: string]: Json } {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as { readonly [name: string]: Json }) : {};
+}

@@ -1,0 +1,13 @@
+import { clusterSchemas, type ClusterSchemaName } from './cluster.ts';
+import { jobSchemas, type JobSchemaName } from './jobs.ts';
+import { requestSchemas, type RequestSchemaName } from './requests.ts';
+import type { Schema } from './schema.ts';
+
+export type SchemaName = JobSchemaName | ClusterSchemaName | RequestSchemaName;
+
+/** Everything that has a name in the API's description. */
+export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
+  ...jobSchemas,
+  ...clusterSchemas,
+  ...requestSchemas,
+};

@@ -1,0 +1,193 @@
+/** What callers send. The server's own checks decide; these say it to people and their tools. */
+import { PRIORITIES } from '../../core/index.ts';
+import {
+  anything,
+  described,
+  flag,
+  listOf,
+  oneOf,
+  orNull,
+  record,
+  ref,
+  type Schema,
+  text,
+  whole,
+} from './schema.ts';
+
+const DOCUMENT_EXAMPLE = {
+  name: 'nightly',
+  priority: 2,
+  idempotencyKey: '2026-11-15',
+  tasks: [
+    {
+      id: 'fetch',
+      executor: 'http',
+      input: { url: 'https://example.org/x' },
+      retry: { maxAttempts: 5, backoffMs: 250 },
+      timeouts: { queueMs: 60_000, runMs: 30_000 },
+    },
+    {
+      id: 'sum',
+      executor: 'myFunction',
+      dependsOn: ['fetch', { id: 'warm', required: false }],
+      input: { rows: { $from: 'fetch', path: '/body/rows' } },
+      placement: { capabilities: { gpu: 'nvidia' }, forbiddenNodes: ['w-9'] },
+    },
+    { id: 'warm', executor: 'echo', input: 1 },
+  ],
+};
+
+const optionalRecord = (
+  description: string,
+  properties: Readonly<Record<string, Schema>>,
+): Schema => record(description, properties, { optional: Object.keys(properties) });
+
+const scheduleFields: Readonly<Record<string, Schema>> = {
+  timing: described(
+    'One of `{cron, zone}`, `{everyMs, anchorAt}` and `{at}`.',
+    optionalRecord('When it runs.', {
+      cron: text,
+      zone: text,
+      everyMs: whole,
+      anchorAt: anything,
+      at: anything,
+    }),
+  ),
+  misfire: described('What becomes of times that were missed.', oneOf(['skip', 'once', 'all'])),
+  overlap: described(
+    'What happens while the last job still runs.',
+    oneOf(['skip', 'queue', 'cancel']),
+  ),
+  document: ref('JobDocument'),
+};
+
+const SCHEDULE_EXAMPLE = {
+  timing: { cron: '0 2 * * 1-5', zone: 'Europe/Berlin' },
+  document: { name: 'nightly', tasks: [{ id: 'a', executor: 'echo' }] },
+};
+
+export type RequestSchemaName =
+  | 'JobDocument'
+  | 'TaskDocument'
+  | 'JobDocumentOrList'
+  | 'CancelRequest'
+  | 'RerunRequest'
+  | 'ForkRequest'
+  | 'ScheduleDocument'
+  | 'NamedScheduleDocument'
+  | 'QueryRequest';
+
+export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
+  JobDocument: record(
+    'A job to run: tasks and what they depend on.',
+    {
+      name: text,
+      priority: oneOf(PRIORITIES),
+      idempotencyKey: described('The same key again gives the first job.', text),
+      maxParallel: orNull(whole),
+      onFailure: oneOf(['finish', 'cancel']),
+      timeouts: optionalRecord('Of the whole job.', { totalMs: whole }),
+      tasks: { ...listOf(ref('TaskDocument')), minItems: 1 },
+    },
+    {
+      optional: ['name', 'priority', 'idempotencyKey', 'maxParallel', 'onFailure', 'timeouts'],
+      example: DOCUMENT_EXAMPLE,
+    },
+  ),
+  TaskDocument: record(
+    'A task of a job.',
+    {
+      id: text,
+      executor: text,
+      input: described('JSON; `{"$from": task, "path": pointer}` takes a result.', anything),
+      dependsOn: listOf({
+        anyOf: [
+          text,
+          record(
+            'An optional one only has to end.',
+            { id: text, required: flag },
+            {
+              optional: ['required'],
+            },
+          ),
+        ],
+      }),
+      priority: oneOf(PRIORITIES),
+      parent: text,
+      idempotencyKey: text,
+      retry: optionalRecord('How often it is tried.', {
+        maxAttempts: whole,
+        backoffMs: whole,
+        maxBackoffMs: whole,
+        maxLosses: whole,
+      }),
+      timeouts: optionalRecord('How long it may take.', {
+        queueMs: whole,
+        runMs: whole,
+        totalMs: whole,
+      }),
+      placement: optionalRecord('Where it may run.', {
+        executors: listOf(text),
+        executorsAny: listOf(text),
+        capabilities: { type: 'object', additionalProperties: anything },
+        allowedNodes: listOf(text),
+        forbiddenNodes: listOf(text),
+        maxParallelPerNode: whole,
+      }),
+      concurrency: record('A limit over the cluster.', { key: text, limit: whole }),
+    },
+    {
+      optional: [
+        'input',
+        'dependsOn',
+        'priority',
+        'parent',
+        'idempotencyKey',
+        'retry',
+        'timeouts',
+        'placement',
+        'concurrency',
+      ],
+    },
+  ),
+  JobDocumentOrList: {
+    description: 'A job document, or a list of them.',
+    anyOf: [ref('JobDocument'), listOf(ref('JobDocument'))],
+    examples: [DOCUMENT_EXAMPLE],
+  },
+  CancelRequest: optionalRecord('Why it is cancelled.', { reason: text }),
+  RerunRequest: optionalRecord(
+    'Only if the job is at this run: then a repeated call is harmless.',
+    {
+      expectedRun: whole,
+    },
+  ),
+  ForkRequest: record(
+    'The task from which on the new job runs again.',
+    { from: text },
+    { example: { from: 'sum' } },
+  ),
+  ScheduleDocument: record('When to run which job.', scheduleFields, {
+    optional: ['misfire', 'overlap'],
+    example: SCHEDULE_EXAMPLE,
+  }),
+  NamedScheduleDocument: record(
+    'When to run which job, under which name.',
+    { id: text, ...scheduleFields },
+    { optional: ['misfire', 'overlap'], example: { id: 'nightly', ...SCHEDULE_EXAMPLE } },
+  ),
+  QueryRequest: record(
+    'A query over Parquet files.',
+    {
+      sql: text,
+      params: listOf(anything),
+      tables: { type: 'object', additionalProperties: anything },
+      settings: { type: 'object', additionalProperties: anything },
+      idempotencyKey: text,
+    },
+    {
+      optional: ['params', 'tables', 'settings', 'idempotencyKey'],
+      example: { sql: 'select 1 as one' },
+    },
+  ),
+};

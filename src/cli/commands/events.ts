@@ -1,0 +1,41 @@
+import type { JobId } from '../../core/index.ts';
+import type { CommandModule } from '../command.ts';
+import { exit } from '../exit.ts';
+import { eventLine } from '../job-words.ts';
+import { declareServer, wholeOption, withClient } from '../server-call.ts';
+
+export const command: CommandModule = {
+  examples: [
+    'millrace events',
+    'millrace events --follow',
+    'millrace events --job 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77 --json',
+  ],
+  declare(command) {
+    command
+      .option('--job <id>', 'only what happens to this job')
+      .option('--follow', 'go on for ever; without --after and --job from now on')
+      .option('--after <seq>', 'only what comes after this event');
+    declareServer(command);
+  },
+  run(command, reply, signal) {
+    const options = command.opts<{ job?: string; follow?: true; after?: string }>();
+    const after = wholeOption('--after', options.after);
+    const job = options.job as JobId | undefined;
+    const isFollowing = options.follow ?? false;
+    return withClient(command, 'read', signal, async (client) => {
+      const isTail = isFollowing && after === undefined && job === undefined;
+      const events = client.events({
+        signal,
+        ...(isTail ? {} : { after: after ?? 0 }),
+        ...(job === undefined ? {} : { job }),
+        ...(isFollowing ? {} : { until: (await client.head({ signal })).seq }),
+      });
+      const isJson = command.opts<{ json?: true }>().json ?? false;
+      for await (const event of events) {
+        if (isJson) reply.answer(event);
+        else reply.say(eventLine(event));
+      }
+      return exit.done;
+    });
+  },
+};

@@ -1,0 +1,36 @@
+import type { JobId, TaskId } from '../../core/index.ts';
+import type { CommandModule } from '../command.ts';
+import { exit } from '../exit.ts';
+import { declareServer, withClient, wrongUse } from '../server-call.ts';
+import { plain } from '../table.ts';
+import { span } from '../wording.ts';
+
+export const command: CommandModule = {
+  examples: ['millrace explain 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77/fetch'],
+  declare(command) {
+    command.argument('<job/task>', 'the task of which you want to know why it waits');
+    declareServer(command);
+  },
+  run(command, reply, signal) {
+    const [name = ''] = command.args;
+    const [job = '', task = '', surplus] = name.split('/');
+    if (job === '' || task === '' || surplus !== undefined) {
+      throw wrongUse(
+        `"${name}" does not name a task.`,
+        'Write JOB/TASK; `millrace job` shows both.',
+      );
+    }
+    return withClient(command, 'read', signal, async (client) => {
+      const answer = await client.explain(job as JobId, task as TaskId, { signal });
+      const { state, why, ageMs, nearest } = answer;
+      const age = ageMs === null ? '' : ` for ${span(ageMs)}`;
+      reply.say(plain(`Task ${task} is ${state}${age}: ${why}.`.replace(/\.\.$/, '.')));
+      // The sentence may name the nearest already.
+      for (const { nodeId, lacks } of nearest.filter((each) => !why.includes(each.nodeId))) {
+        reply.say(plain(`  ${nodeId} lacks ${lacks.join(', ')}`));
+      }
+      reply.answer(answer);
+      return exit.done;
+    });
+  },
+};

@@ -1,0 +1,63 @@
+import type { Command } from 'commander';
+import type { HttpClient, JobsFilter, JobsPage } from '../../client/index.ts';
+import { JOB_STATES, type JobState } from '../../core/index.ts';
+import type { CommandModule } from '../command.ts';
+import { exit } from '../exit.ts';
+import { jobTable } from '../job-words.ts';
+import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
+
+const LIMIT = 20;
+const PAGE_MAX = 1_000;
+
+export const command: CommandModule = {
+  examples: ['millrace jobs', 'millrace jobs --state failed --limit 100', 'millrace jobs --json'],
+  declare(command: Command) {
+    command
+      .option('--state <state>', `only those that are ${JOB_STATES.join(', ')}`)
+      .option('--name <name>', 'only those of this name')
+      .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
+      .option('--cursor <cursor>', 'go on where an earlier list ended');
+    declareServer(command);
+  },
+  async run(command, reply, signal) {
+    const options = command.opts<Readonly<Record<string, string | undefined>>>();
+    const { name, cursor } = options;
+    const state = stateOption(options['state']);
+    const filter: JobsFilter = {
+      signal,
+      ...(state === undefined ? {} : { state }),
+      ...(name === undefined ? {} : { name }),
+      ...(cursor === undefined ? {} : { cursor }),
+    };
+    const limit = Math.max(1, wholeOption('--limit', options['limit']) ?? LIMIT);
+    return withClient(command, 'read', signal, async (client) => {
+      const page = await firstJobs(client, filter, limit);
+      if (page.jobs.length === 0) reply.say('There are no such jobs.');
+      else for (const line of jobTable(page.jobs, page.asOf.at)) reply.say(line);
+      if (page.cursor !== null) reply.say(`There are more: --limit ${limit * 10}`);
+      reply.answer(page);
+      return exit.done;
+    });
+  },
+};
+
+/** As many as were asked for, on however many pages. */
+async function firstJobs(client: HttpClient, filter: JobsFilter, limit: number): Promise<JobsPage> {
+  const jobs: JobsPage['jobs'][number][] = [];
+  let from = filter;
+  for (;;) {
+    const size = Math.min(PAGE_MAX, limit - jobs.length);
+    const { value: page } = await client.jobs({ ...from, limit: size }).next();
+    if (page === undefined) throw wrongUse('The list has no page.', 'Ask again.');
+    jobs.push(...page.jobs);
+    if (page.cursor === null || jobs.length >= limit) return { ...page, jobs };
+    from = { ...filter, cursor: page.cursor };
+  }
+}
+
+function stateOption(text: string | undefined): JobState | undefined {
+  if (text === undefined) return undefined;
+  const state = JOB_STATES.find((each) => each === text);
+  if (state !== undefined) return state;
+  throw wrongUse(`No job is ${text}.`, `Use ${JOB_STATES.join(', ')}.`);
+}

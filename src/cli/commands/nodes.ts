@@ -1,0 +1,45 @@
+import type { NodeShape } from '../../protocol/index.ts';
+import type { CommandModule } from '../command.ts';
+import { exit } from '../exit.ts';
+import { declareServer, withClient } from '../server-call.ts';
+import { table } from '../table.ts';
+import { shortened, when } from '../wording.ts';
+
+export const command: CommandModule = {
+  examples: ['millrace nodes', 'millrace nodes --json'],
+  declare: declareServer,
+  run(command, reply, signal) {
+    return withClient(command, 'read', signal, async (client) => {
+      const answer = await client.nodes({ signal });
+      const { nodes, asOf } = answer;
+      if (nodes.length === 0) reply.say('There are no nodes: nothing runs until a worker comes.');
+      else for (const line of nodeTable(nodes, asOf.at)) reply.say(line);
+      reply.answer(answer);
+      return exit.done;
+    });
+  },
+};
+
+function nodeTable(nodes: readonly NodeShape[], asOf: string): string[] {
+  return table(
+    ['NODE', 'STATUS', 'RUNNING', 'SLOTS', 'SEEN', 'VERSION', 'EXECUTORS'],
+    nodes.map((node) => [
+      node.id,
+      statusOf(node, asOf),
+      node.running,
+      node.slots,
+      when(node.seenAt, asOf),
+      node.version,
+      shortened(node.executors.join(' '), 60),
+    ]),
+  );
+}
+
+function statusOf({ status, draining, quarantinedUntil }: NodeShape, asOf: string): string {
+  const until = when(quarantinedUntil, asOf);
+  const marks = [
+    ...(draining ? ['draining'] : []),
+    ...(until?.startsWith('in ') === true ? [`quarantined, ends ${until}`] : []),
+  ];
+  return marks.length === 0 ? status : `${status} (${marks.join('; ')})`;
+}

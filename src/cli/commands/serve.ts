@@ -1,0 +1,55 @@
+import type { Config } from '../../config/index.ts';
+import { MillraceError } from '../../core/index.ts';
+import type { CommandModule } from '../command.ts';
+import { serveUntil } from '../serving.ts';
+import { configFor, declareSettings } from '../settings.ts';
+import type { Store } from '../../store/index.ts';
+
+export const command: CommandModule = {
+  examples: [
+    'millrace serve --database postgres://millrace@db/millrace',
+    'millrace serve --role observer --server leader.example:7071 --port 7080',
+  ],
+  declare(cli) {
+    declareSettings(cli, [
+      'database',
+      'role',
+      'servers',
+      'host',
+      'port',
+      'grpcPort',
+      'advertise',
+      'nodeId',
+      'slots',
+      'data',
+      'catalog',
+      'roots',
+      'modules',
+      'tokenFile',
+      'tlsCert',
+      'tlsKey',
+      'tlsCa',
+      'insecure',
+    ]);
+  },
+  async run(cli, reply, signal) {
+    const config = configFor(cli, process.env);
+    return serveUntil(config, await openCluster(config), reply, signal);
+  },
+};
+
+/** Null for an observer that watches from afar. */
+async function openCluster({ core, node }: Config): Promise<Store | null> {
+  const { database, role, servers } = node;
+  if (database === undefined) {
+    if (role === 'observer' && servers.length > 0) return null;
+    throw new MillraceError({
+      code: 'bad_input',
+      what: 'A cluster needs a PostgreSQL database.',
+      todo: 'Name it with --database postgres://..., or use `millrace up` for a single node.',
+    });
+  }
+  const { openPostgresStore } = await import('../../store/index.ts');
+  const watches = role === 'observer';
+  return openPostgresStore({ url: database, migrate: !watches, ttlHintMs: core.leaderTtlMs });
+}

@@ -1,0 +1,64 @@
+import { writeSync } from 'node:fs';
+import type { CommandModule } from '../command.ts';
+import { exit } from '../exit.ts';
+import { configFor, declareSettings } from '../settings.ts';
+
+export const command: CommandModule = {
+  examples: [
+    'millrace worker --server leader.example:7071 --module ./tasks.js --slots 16',
+    'millrace worker --server a:7071,b:7071 --capability gpu=nvidia --expect train',
+  ],
+  declare(cli) {
+    declareSettings(cli, [
+      'servers',
+      'nodeId',
+      'slots',
+      'prefetch',
+      'listen',
+      'advertise',
+      'data',
+      'memoryBytes',
+      'roots',
+      'modules',
+      'capabilities',
+      'expect',
+      'drainMs',
+      'abortGraceMs',
+      'tokenFile',
+      'tlsCert',
+      'tlsKey',
+      'tlsCa',
+      'insecure',
+    ]);
+  },
+  async run(cli, reply, signal) {
+    const { node, core } = configFor(cli, process.env);
+    const { runWorkerProcess } = await import('../../worker/index.ts');
+    const settings = { ...node, sessionTtlMs: core.sessionTtlMs };
+    await runWorkerProcess(settings, {
+      drain: signal,
+      orphaned: orphaned(),
+      say: (line) => void process.stderr.write(`${line}\n`),
+      onReady(nodeId, listener) {
+        reply.say(`millrace worker ready ${nodeId}`);
+        reply.answer({ ready: true, nodeId, listener });
+        process.send?.('ready');
+      },
+      die(error) {
+        // Written at once: nothing that is buffered outlives the next line.
+        writeSync(2, `millrace: ${error.message}\n`);
+        process.exit(exit.workFailed);
+      },
+    });
+    // A channel to a parent would keep the process alive.
+    if (process.connected) process.disconnect();
+    return exit.done;
+  },
+};
+
+/** A node that starts its own worker holds a channel to it: when that closes, the node is gone. */
+function orphaned(): AbortSignal {
+  const gone = new AbortController();
+  process.once('disconnect', () => gone.abort());
+  return gone.signal;
+}

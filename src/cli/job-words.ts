@@ -1,0 +1,102 @@
+/** Jobs, tasks and events as people read them. */
+import type { DatedJob } from '../client/index.ts';
+import { type JobId, isTerminal } from '../core/index.ts';
+import type { EventShape, JobSummary, TaskShape } from '../protocol/index.ts';
+import { facts, plain, table } from './table.ts';
+import { counted, errorWords, shortened, took, when } from './wording.ts';
+
+const ERROR_WIDTH = 60;
+
+export function jobTable(jobs: readonly JobSummary[], asOf: string): string[] {
+  return table(
+    ['ID', 'NAME', 'STATE', 'TASKS', 'CREATED', 'TOOK'],
+    jobs.map((job) => [
+      job.id,
+      shortened(job.name, 40),
+      job.state,
+      job.taskCount,
+      when(job.createdAt, asOf),
+      took(job.startedAt, job.finishedAt, asOf),
+    ]),
+  );
+}
+
+export function jobLines(job: DatedJob): string[] {
+  const { at } = job.asOf;
+  const about = facts([
+    ['job', job.id],
+    ['name', job.name],
+    ['state', job.run > 1 ? `${job.state} (run ${job.run})` : job.state],
+    ['tasks', progressOf(job.tasks)],
+    ['created', `${job.createdAt} (${when(job.createdAt, at)})`],
+    ['took', took(job.startedAt, job.finishedAt, at)],
+    ['key', job.idempotencyKey],
+    ['schedule', job.scheduleId],
+    ['error', errorWords(job.error)],
+  ]);
+  return [...about, '', ...taskTable(job.tasks, at), ...notes(job)];
+}
+
+/** `3 of 5 succeeded, 1 running`. */
+function progressOf(tasks: readonly TaskShape[]): string {
+  const counts = new Map<string, number>();
+  for (const { state } of tasks) counts.set(state, (counts.get(state) ?? 0) + 1);
+  const succeeded = `${counts.get('succeeded') ?? 0} of ${tasks.length} succeeded`;
+  counts.delete('succeeded');
+  return [succeeded, ...[...counts].map(([state, count]) => `${count} ${state}`)].join(', ');
+}
+
+function taskTable(tasks: readonly TaskShape[], asOf: string): string[] {
+  return table(
+    ['TASK', 'STATE', 'EXECUTOR', 'ATTEMPT', 'NODE', 'TOOK', 'NOTE'],
+    tasks.map((task) => [
+      task.id,
+      task.state,
+      task.executor,
+      task.attempt,
+      task.node,
+      took(task.startedAt, task.finishedAt, asOf),
+      shortened(errorWords(task.error) ?? task.waiting ?? progressNote(task) ?? '', ERROR_WIDTH),
+    ]),
+  );
+}
+
+function progressNote({ state, progress }: TaskShape): string | null {
+  return isTerminal(state) || progress === 0 ? null : `${Math.round(progress * 100)} %`;
+}
+
+/** The next step for what stands still. */
+function notes(job: DatedJob): string[] {
+  const waiting = job.tasks.find(({ state }) => state === 'ready' || state === 'delayed');
+  if (waiting !== undefined) {
+    return ['', `Why does it wait? millrace explain ${plain(job.id)}/${plain(waiting.id)}`];
+  }
+  if (job.state !== 'failed') return [];
+  return ['', `Run what failed once more: millrace rerun ${plain(job.id)}`];
+}
+
+/** One line when a job is over. */
+export function endingOf(job: DatedJob): string {
+  const time = took(job.createdAt, job.finishedAt, job.asOf.at) ?? '';
+  const failed = job.tasks.filter(({ state }) => state === 'failed').map(({ id }) => id);
+  const which = failed.length === 0 ? '' : `: ${shortened(failed.join(', '), ERROR_WIDTH)} failed`;
+  return plain(
+    `Job ${job.id} ${job.state} after ${time}, ${counted(job.tasks.length, 'task')}${which}.`,
+  );
+}
+
+/** `1842  02:00:01.123  started    nightly-7/fetch  on w-1  attempt 2`; without the job where all are of one. */
+export function eventLine(event: EventShape, watched?: JobId): string {
+  const { seq, at, kind, job, task, node, attempt, detail } = event;
+  const about = [job === watched ? null : job, task].filter((part) => part !== null).join('/');
+  const parts = [
+    String(seq).padStart(6),
+    at.slice(11, 23),
+    kind.padEnd(14),
+    about,
+    node === null ? '' : `on ${node}`,
+    attempt === null || attempt < 2 ? '' : `attempt ${attempt}`,
+    detail === null ? '' : shortened(JSON.stringify(detail), 80),
+  ];
+  return plain(parts.filter((part) => part !== '').join('  '));
+}

@@ -1,0 +1,73 @@
+/** Commands that talk to a server: which one, as whom, and what to do when it does not work. */
+import type { Command } from 'commander';
+import { HttpClient } from '../client/index.ts';
+import { type ErrorParts, MillraceError, isMillraceError } from '../core/index.ts';
+import { loadClientTls, readToken, type Role } from '../security/index.ts';
+import { exit, type ExitCode } from './exit.ts';
+import { configFor, declareSettings } from './settings.ts';
+
+export function declareServer(command: Command): void {
+  declareSettings(command, ['server', 'tokenFile', 'tlsCa', 'tlsCert', 'tlsKey']);
+}
+
+/** `needed` is the role of the token to show, if a file holds several. */
+export async function withClient(
+  command: Command,
+  needed: Role,
+  signal: AbortSignal,
+  use: (client: HttpClient) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { node } = configFor(command, process.env);
+  const token = readToken(node, needed);
+  const client = new HttpClient({
+    server: node.server,
+    tls: loadClientTls(node),
+    ...(token === undefined ? {} : { token }),
+  });
+  try {
+    return await use(client);
+  } catch (error) {
+    // Whoever pressed Ctrl-C knows why it ended.
+    if (signal.aborted) return exit.interrupted;
+    throw withNextStep(error, needed);
+  } finally {
+    client.close();
+  }
+}
+
+function withNextStep(error: unknown, needed: Role): unknown {
+  if (!isMillraceError(error) || error.todo !== undefined) return error;
+  const todo = nextStep(error, needed);
+  if (todo === null) return error;
+  const { code, what, why, path, leader } = error;
+  const parts: ErrorParts = {
+    code,
+    what,
+    todo,
+    cause: error,
+    ...(why === undefined ? {} : { why }),
+    ...(path === undefined ? {} : { path }),
+    ...(leader === undefined ? {} : { leader }),
+  };
+  return new MillraceError(parts);
+}
+
+function nextStep({ code }: MillraceError, needed: Role): string | null {
+  if (code === 'unreachable') {
+    return 'Is `millrace up` running? Another server is named with --server or MILLRACE_SERVER.';
+  }
+  if (code === 'unauthenticated') return 'Show a token with --token-file or MILLRACE_TOKEN.';
+  if (code === 'forbidden') return `This needs a token with the role ${needed}.`;
+  if (code === 'not_leader') return 'Nobody leads at the moment: try again when a node does.';
+  return null;
+}
+
+export function wrongUse(what: string, todo: string): MillraceError {
+  return new MillraceError({ code: 'bad_input', what, todo });
+}
+
+export function wholeOption(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw wrongUse(`${flag} takes a whole number, not ${text}.`, `Write ${flag} 100.`);
+}

@@ -1,0 +1,286 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { asOf, over, runAgainst, shape, summary } from '../../test/fixture/command-line.ts';
+import {
+  eventStream,
+  notLeader,
+  problem,
+  ScriptedServer,
+  sse,
+} from '../../test/fixture/scripted-server.ts';
+import { exit } from './exit.ts';
+
+const JOB = 'GET /api/v1/jobs/j-1';
+const JOBS = 'GET /api/v1/jobs';
+const page = { jobs: [summary], cursor: null, asOf };
+
+let server: ScriptedServer;
+let folder: string;
+
+beforeEach(async () => {
+  server = await ScriptedServer.start();
+  folder = mkdtempSync(join(tmpdir(), 'millrace-commands-'));
+});
+afterEach(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const millrace = (args: readonly string[], signal?: AbortSignal) =>
+  runAgainst(server, args, signal);
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe('looking', () => {
+  test('jobs shows a table, newest first', async () => {
+    server.script(JOBS, { json: { ...page, cursor: 'more' } });
+    const { out } = await millrace([
+      'jobs',
+      '--state',
+      'running',
+      '--name',
+      'nightly',
+      '--limit',
+      '1',
+    ]);
+    expect(out.split('\n')).toEqual([
+      'ID   NAME     STATE    TASKS  CREATED  TOOK',
+      'j-1  nightly  running      2  2m ago   1m',
+      'There are more: --limit 10',
+      '',
+    ]);
+    expect(server.received[0]?.query).toEqual({ state: 'running', name: 'nightly', limit: '1' });
+  });
+
+  test('jobs --json is the page itself, over as many pages as it takes', async () => {
+    const full = { ...page, jobs: Array.from({ length: 1_000 }, () => summary), cursor: 'next' };
+    server.script(JOBS, { json: full }, { json: page });
+    const { out } = await millrace(['jobs', '--limit', '1200', '--json']);
+    const answer = JSON.parse(out) as typeof page;
+    expect(answer).toMatchObject({ cursor: null, asOf });
+    expect(answer.jobs).toHaveLength(1_001);
+    expect(server.received[1]?.query).toEqual({ limit: '200', cursor: 'next' });
+  });
+
+  test('a name cannot move the cursor of a terminal', async () => {
+    server.script(JOBS, { json: { ...page, jobs: [{ ...summary, name: 'a\u001b[2Jb' }] } });
+    expect((await millrace(['jobs'])).out).toContain('a\uFFFD[2Jb');
+  });
+
+  test('job shows its tasks, and why one waits', async () => {
+    server.script(JOB, { json: shape });
+    const { out } = await millrace(['job', 'j-1']);
+    expect(out).toContain('1 of 2 succeeded, 1 ready');
+    expect(out).toMatch(/^sum +ready +add +1 +- +- +no node has add$/m);
+    expect(out).toContain('millrace explain j-1/sum');
+    expect(JSON.parse((await millrace(['job', 'j-1', '--json'])).out)).toEqual(shape);
+  });
+
+  test('a job that is not there is told as such', async () => {
+    server.script(JOB, problem(404, { code: 'not_found', detail: 'There is no job j-1.' }));
+    const { code, err } = await millrace(['job', 'j-1']);
+    expect({ code, err }).toEqual({ code: 1, err: 'millrace: There is no job j-1.\n' });
+  });
+
+  test('nodes shows what each does', async () => {
+    const node = {
+      id: 'w-1',
+      status: 'healthy',
+      draining: true,
+      quarantinedUntil: '2026-11-15T06:05:00.000Z',
+      running: 3,
+      slots: 8,
+      seenAt: '2026-11-15T05:59:59.500Z',
+      version: '0.1.0',
+      executors: ['echo', 'http'],
+    };
+    server.script('GET /api/v1/nodes', { json: { nodes: [node], asOf } });
+    const { out } = await millrace(['nodes']);
+    expect(out).toContain('healthy (draining; quarantined, ends in 5m)');
+    expect(out).toMatch(/ 3 +8 +500ms ago +0\.1\.0 +echo http$/m);
+  });
+
+  test('explain says why a task waits and what the nearest nodes lack', async () => {
+    const nearest = [{ nodeId: 'w-1', lacks: ['executor add', 'gpu = nvidia'] }];
+    const json = {
+      state: 'ready',
+      code: 'no_node_fits',
+      why: 'no node fits',
+      ageMs: 65_000,
+      nearest,
+    };
+    server.script('GET /api/v1/jobs/j-1/tasks/sum/explain', { json });
+    const { out } = await millrace(['explain', 'j-1/sum']);
+    expect(out).toBe(
+      'Task sum is ready for 1m 5s: no node fits.\n  w-1 lacks executor add, gpu = nvidia\n',
+    );
+    expect((await millrace(['explain', 'j-1'])).code).toBe(exit.wrongUse);
+  });
+});
+
+describe('events', () => {
+  const log = [sse(8, 'created', { job: 'j-1' }), sse(9, 'node.registered', { node: 'w-1' })];
+
+  test('without --follow shows what is there and ends', async () => {
+    server.script(JOBS, { json: page }).script('GET /api/v1/events', eventStream(...log));
+    const { code, out } = await millrace(['events', '--job', 'j-1']);
+    expect(code).toBe(exit.done);
+    expect(out.trimEnd().split('\n')).toHaveLength(2);
+    expect(server.received[1]?.query).toEqual({ after: '0', job: 'j-1' });
+  });
+
+  test('--json is one object a line', async () => {
+    server.script(JOBS, { json: page }).script('GET /api/v1/events', eventStream(...log));
+    const { out, err } = await millrace(['events', '--after', '7', '--json']);
+    const lines = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(lines).toMatchObject([
+      { seq: 8, job: 'j-1' },
+      { seq: 9, kind: 'node.registered' },
+    ]);
+    expect(err).toBe('');
+  });
+
+  test('--follow starts now and ends with Ctrl-C', async () => {
+    const interruption = new AbortController();
+    server.script(JOBS, { json: page }).script('GET /api/v1/events', eventStream());
+    const following = millrace(['events', '--follow'], interruption.signal);
+    await server.arrival(2);
+    interruption.abort();
+    expect(await following).toEqual({ code: exit.interrupted, out: '', err: '' });
+    expect(server.received[1]?.query).toEqual({ after: '9' });
+  });
+
+  test('past retention is told', async () => {
+    const gone = problem(410, { code: 'expired', detail: 'Events up to 90 are gone.' });
+    server.script(JOBS, { json: page }).script('GET /api/v1/events', gone);
+    const { code, err } = await millrace(['events', '--after', '3']);
+    expect({ code, err }).toEqual({ code: 1, err: 'millrace: Events up to 90 are gone.\n' });
+  });
+});
+
+describe('changing', () => {
+  test('cancel hands the reason on', async () => {
+    server.script('POST /api/v1/jobs/j-1/cancel', { json: shape });
+    const { out } = await millrace(['cancel', 'j-1', '--reason', 'wrong input']);
+    expect(out).toBe('Job j-1 is being stopped.\n');
+    expect(server.received[0]?.body).toBe('{"reason":"wrong input"}');
+  });
+
+  test('rerun says which run it is', async () => {
+    server.script(JOB, { json: { ...over, state: 'failed' } });
+    server.script('POST /api/v1/jobs/j-1/rerun', { json: { ...shape, run: 2 } });
+    expect((await millrace(['rerun', 'j-1'])).out).toBe('Job j-1 is running, run 2.\n');
+  });
+
+  test('drain --wait looks until the node is empty', async () => {
+    const nodes = (running: number) => ({ json: { nodes: [{ id: 'w-1', running }], asOf } });
+    server.script('POST /api/v1/nodes/w-1/drain', { json: { id: 'w-1' } });
+    server.script('GET /api/v1/nodes', nodes(2), nodes(0));
+    const { code, out } = await millrace(['drain', 'w-1', '--wait']);
+    expect(code).toBe(exit.done);
+    expect(out).toContain('It still holds 2 tasks.\nNode w-1 is empty.\n');
+  });
+
+  test('release takes a node back', async () => {
+    server.script('POST /api/v1/nodes/w-1/release', { json: { id: 'w-1' } });
+    expect((await millrace(['release', 'w-1'])).out).toBe('Node w-1 takes work again.\n');
+  });
+
+  test('schedules are listed and changed', async () => {
+    const spec = { timing: { cron: '0 2 * * *', zone: 'Europe/Berlin' } };
+    const nightly = {
+      id: 'nightly',
+      spec,
+      paused: false,
+      nextAt: asOf.at,
+      lastAt: null,
+      lastJob: 'j-1',
+    };
+    const every = { ...nightly, id: 'often', spec: { timing: { everyMs: 60_000 } }, paused: true };
+    server.script('GET /api/v1/schedules', { json: { schedules: [nightly, every], asOf } });
+    const list = (await millrace(['schedules'])).out;
+    expect(list).toMatch(
+      /^nightly +0 2 \* \* \* Europe\/Berlin +active +2026-11-15T06:00:00.000Z/m,
+    );
+    expect(list).toMatch(/^often +every 1m +paused/m);
+
+    server.script('PUT /api/v1/schedules/nightly', { json: nightly });
+    const put = await millrace(['schedules', 'put', 'nightly', file('s', 'timing: {everyMs: 1}')]);
+    expect(put.out).toBe(`Schedule nightly runs next at ${asOf.at}.\n`);
+    for (const action of ['pause', 'resume', 'trigger']) {
+      server.script(`POST /api/v1/schedules/nightly/${action}`, { json: nightly });
+      expect((await millrace(['schedules', action, 'nightly'])).code).toBe(exit.done);
+    }
+    server.script('DELETE /api/v1/schedules/nightly', { status: 204, text: '' });
+    const gone = await millrace(['schedules', 'delete', 'nightly', '--json']);
+    expect(JSON.parse(gone.out)).toEqual({ id: 'nightly', deleted: true });
+  });
+});
+
+describe('what does not work', () => {
+  test.each([
+    [['jobs', '--state', 'done'], 'Use queued, running'],
+    [['jobs', '--limit', 'all'], '--limit takes a whole number'],
+    [['events', '--after', '-'], '--after takes a whole number'],
+    [['schedules', 'paus', 'x'], "Did you mean 'pause'?"],
+    [['schedules', 'pause'], 'Name its id'],
+    [['schedules', 'put', 'x'], 'put takes a file'],
+    [['submit', 'no/such/file'], 'There is no file'],
+    [['nodes', '--token-file', 'no/such/file'], 'no/such/file'],
+    [['nodes', '--tls-ca', 'no/such/file'], '--tls-ca no/such/file is not there'],
+    [['nodes', '--server', 'localhost'], 'http://127.0.0.1:7070'],
+  ])('%j is wrong use, told in a sentence', async (args, sentence) => {
+    const { code, err } = await millrace(args);
+    expect(code).toBe(exit.wrongUse);
+    expect(err).toContain(sentence);
+    expect(err).not.toMatch(/ {4}at |\bE[A-Z]{4,}\b/);
+    expect(server.received).toEqual([]);
+  });
+
+  test('a server that is not there is told with the next step and exit code 3', async () => {
+    await server.close();
+    const { code, out, err } = await millrace(['nodes', '--json']);
+    expect(code).toBe(exit.unreachable);
+    expect(err).toBe(
+      `millrace: No server can be reached at ${server.url}. The connection is refused. ` +
+        'Is `millrace up` running? Another server is named with --server or MILLRACE_SERVER.\n',
+    );
+    expect(JSON.parse(out)).toMatchObject({ error: { code: 'unreachable' } });
+  });
+
+  test.each([
+    [401, 'unauthenticated', '--token-file', exit.wrongUse],
+    [403, 'forbidden', 'the role admin', exit.wrongUse],
+  ])('%i is told with the next step', async (status, code, step, ending) => {
+    server.script('POST /api/v1/nodes/w-1/drain', problem(status, { code, detail: 'No.' }));
+    const refused = await millrace(['drain', 'w-1']);
+    expect(refused.code).toBe(ending);
+    expect(refused.err).toContain(step);
+  });
+
+  test('the token comes from the file or the environment', async () => {
+    server.script('GET /api/v1/nodes', { json: { nodes: [], asOf } });
+    const tokens = file('tokens', 'read a-token-for-readers\nadmin a-token-for-admins\n');
+    const { out } = await millrace(['nodes', '--token-file', tokens]);
+    expect(out).toContain('There are no nodes');
+    expect(server.received[0]?.headers.authorization).toBe('Bearer a-token-for-readers');
+  });
+
+  test('an interruption within a call ends with 130 and no complaint', async () => {
+    const interruption = new AbortController();
+    server.script('POST /api/v1/jobs/j-1/cancel', notLeader(null));
+    const waiting = millrace(['cancel', 'j-1'], interruption.signal);
+    await server.arrival(1);
+    interruption.abort();
+    expect(await waiting).toEqual({ code: exit.interrupted, out: '', err: '' });
+  });
+});

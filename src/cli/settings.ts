@@ -1,0 +1,65 @@
+/** Settings as flags: every setting is one, and a command shows in its help those that people use with it. */
+import { type Command, Option } from 'commander';
+import {
+  type Config,
+  entryOf,
+  environmentName,
+  flagName,
+  type Flags,
+  loadConfig,
+  type SettingName,
+  settingNames,
+} from '../config/index.ts';
+
+class SettingOption extends Option {
+  readonly setting: SettingName;
+
+  constructor(flag: string, setting: SettingName) {
+    const { kind, fallback, help } = entryOf(setting);
+    const text = fallback === undefined ? '' : kind.show(fallback);
+    const note = text === '' || kind.word === '' ? '' : ` (default ${text})`;
+    super(kind.word === '' ? flag : `${flag} <${kind.word}>`, `${help}${note}`);
+    this.setting = setting;
+    if (kind.isRepeatable) {
+      this.argParser((value, previous?: readonly string[]) => [...(previous ?? []), value]);
+    }
+  }
+}
+
+/** `shown` come first, and where two settings share a flag (`--server`) the one that is shown has it. */
+export function declareSettings(command: Command, shown: readonly SettingName[]): void {
+  command.option('--config <file>', 'settings, as JSON or YAML (or MILLRACE_CONFIG)');
+  const taken = new Set<string>();
+  for (const name of [...shown, ...settingNames]) {
+    const flag = flagName(name);
+    if (flag === null || taken.has(flag)) continue;
+    taken.add(flag);
+    command.addOption(new SettingOption(flag, name).hideHelp(!shown.includes(name)));
+  }
+  command.addHelpText(
+    'after',
+    `\nEvery setting that \`millrace config\` lists is a flag and a variable as well, such as ` +
+      `--session-ttl-ms\nand ${environmentName('sessionTtlMs')}.`,
+  );
+}
+
+/** What the command line, the environment and the file say together. */
+export function configFor(
+  command: Command,
+  environment: NodeJS.ProcessEnv,
+  folder: string = '.',
+): Config {
+  const given = command.opts<Readonly<Record<string, unknown>>>();
+  const flags: Flags = Object.fromEntries(
+    command.options
+      .filter((option) => option instanceof SettingOption)
+      .map((option) => [option.setting, given[option.attributeName()]]),
+  );
+  const file = given['config'];
+  return loadConfig({
+    flags,
+    environment,
+    folder,
+    ...(typeof file === 'string' ? { configFile: file } : {}),
+  });
+}

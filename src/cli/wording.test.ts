@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { table } from './table.ts';
+import { counted, shortened, span, took, when } from './wording.ts';
+
+test.each([
+  [-5, '0ms'],
+  [340, '340ms'],
+  [1_999, '1s'],
+  [60_000, '1m'],
+  [200_000, '3m 20s'],
+  [7_500_000, '2h 5m'],
+  [349_200_000, '4d 1h'],
+])('%i milliseconds are %s', (ms, text) => {
+  expect(span(ms)).toBe(text);
+});
+
+test('times are told from the moment of the answer, past and future', () => {
+  const now = '2026-11-15T06:00:00.000Z';
+  expect(when('2026-11-15T05:59:00.000Z', now)).toBe('1m ago');
+  expect(when('2026-11-15T06:00:02.000Z', now)).toBe('in 2s');
+  expect(when(null, now)).toBeNull();
+  expect(when('never', now)).toBe('never');
+  expect(took('2026-11-15T05:59:00.000Z', null, now)).toBe('1m');
+  expect(took('2026-11-15T05:59:00.000Z', '2026-11-15T05:59:01.000Z', now)).toBe('1s');
+});
+
+test('counts agree with their words, and long text is cut where it says so', () => {
+  expect([counted(1, 'task'), counted(0, 'task')]).toEqual(['1 task', '0 tasks']);
+  expect([shortened('abcdef', 4), shortened('abcd', 4)]).toEqual(['abc…', 'abcd']);
+});
+
+test('columns line up, numbers to the right, and nothing trails', () => {
+  expect(
+    table(
+      ['NAME', 'COUNT', 'NOTE'],
+      [
+        ['a', 5, null],
+        ['longer', 1_000, ''],
+      ],
+    ),
+  ).toEqual(['NAME    COUNT  NOTE', 'a           5  -', 'longer   1000']);
+});

@@ -1,0 +1,48 @@
+/** Times and errors in few words. */
+import type { TaskError } from '../core/index.ts';
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1_000, 's'],
+] as const;
+
+/** `340ms`, `12s`, `3m 20s`, `2h 5m`, `4d 1h`: two units at most. */
+export function span(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))}ms`;
+  const first = UNITS.findIndex(([size]) => ms >= size);
+  const [size, word] = UNITS[first] ?? UNITS[3];
+  const whole = `${Math.floor(ms / size)}${word}`;
+  const next = UNITS[first + 1];
+  if (next === undefined) return whole;
+  const rest = Math.floor((ms % size) / next[0]);
+  return rest === 0 ? whole : `${whole} ${rest}${next[1]}`;
+}
+
+/** Relative to the time of the answer, by the server's clock: the two machines' may differ. */
+export function when(at: string | null, asOf: string): string | null {
+  if (at === null) return null;
+  const ms = Date.parse(asOf) - Date.parse(at);
+  if (Number.isNaN(ms)) return at;
+  return ms >= 0 ? `${span(ms)} ago` : `in ${span(-ms)}`;
+}
+
+/** How long it took, or has taken so far. */
+export function took(from: string | null, to: string | null, asOf: string): string | null {
+  if (from === null) return null;
+  const ms = Date.parse(to ?? asOf) - Date.parse(from);
+  return Number.isNaN(ms) ? null : span(ms);
+}
+
+export function errorWords(error: TaskError | null): string | null {
+  return error === null ? null : `${error.code}: ${error.message}`;
+}
+
+export function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+}
+
+export function counted(count: number, one: string, many: string = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

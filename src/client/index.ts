@@ -1,0 +1,22 @@
+/**
+ * The client of a server's HTTP API: it finds the leader and follows it, repeats what may be
+ * repeated, resumes streams where they broke off, and turns every answer into a value or a
+ * `MillraceError`. It knows no store and no coordinator; what jobs and nodes look like stands in
+ * the protocol room.
+ */
+export { HttpClient } from './http-client.ts';
+export type {
+  CallOptions,
+  DatedJob,
+  DatedNodes,
+  DatedSchedules,
+  DeadTasksPage,
+  EventsOptions,
+  ForkOptions,
+  JobsFilter,
+  JobsPage,
+  RerunOptions,
+  SubmitOptions,
+  Submitted,
+} from './answers.ts';
+export type { ClientOptions } from './options.ts';

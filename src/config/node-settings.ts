@@ -1,0 +1,55 @@
+import type { Capabilities } from '../core/index.ts';
+
+export type NodeRole = 'auto' | 'leader' | 'worker' | 'observer';
+
+/** The knobs of a node and of a client; those of the scheduler are the core's `Settings`. */
+export interface NodeSettings {
+  readonly host: string;
+  /** 0 takes any free port, here and for gRPC. */
+  readonly port: number;
+  readonly grpcPort: number;
+  /** The host under which others reach this node; without it `host`. */
+  readonly advertise: string | undefined;
+  /** Without it the node makes one up at its start. */
+  readonly nodeId: string | undefined;
+  readonly role: NodeRole;
+  /** Tasks that run at once; 0 executes nothing. Without it `slotsPerNode`. */
+  readonly slots: number;
+  /** Tasks that a worker holds ready beyond its slots; without it as many as `slots`. */
+  readonly prefetch: number | undefined;
+  readonly data: string;
+  readonly database: string | undefined;
+  /** Where client commands send their requests. */
+  readonly server: string;
+  /** gRPC addresses of possible leaders, for workers and for observers without a database. */
+  readonly servers: readonly string[];
+  /** Where a worker listens; without it it does not. */
+  readonly listen: string | undefined;
+  readonly memoryBytes: number | undefined;
+  readonly roots: readonly string[];
+  readonly modules: readonly string[];
+  readonly capabilities: Capabilities;
+  /** Executors that the modules must have registered before the first poll. */
+  readonly expect: readonly string[];
+  readonly catalog: string | undefined;
+  readonly tokenFile: string | undefined;
+  /** What a client shows; never a flag, because everybody on the machine can read those. */
+  readonly token: string | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  readonly tlsCa: string | undefined;
+  readonly insecure: boolean;
+  readonly drainMs: number;
+  readonly abortGraceMs: number;
+  /** How long a poll for work is parked at the leader. */
+  readonly pollMs: number;
+  readonly requestBytesMax: number;
+  readonly grpcMessageBytesMax: number;
+  readonly pageMax: number;
+  readonly observerJobsMax: number;
+  readonly sseClientsMax: number;
+  readonly sseSlowClientMs: number;
+  readonly sseKeepAliveMs: number;
+  /** Added to this node's clock. It exists to show that clocks decide nothing. */
+  readonly clockOffsetMs: number;
+}

@@ -1,0 +1,86 @@
+import { MillraceError } from '../core/index.ts';
+import type { JobId, LeaderAddress } from '../core/index.ts';
+import type { JobAnswer, LeaderForClients, LeaderForWorkers, NewJob } from '../protocol/index.ts';
+import { asFault } from './faults.ts';
+import type { JobReply } from './job-desk.ts';
+import type { Leader } from './leader.ts';
+
+/**
+ * The door at which calls for the leader arrive, whether it sits here or not. A node that does not
+ * lead says who does, so that callers can follow.
+ */
+export class Office {
+  readonly #nodeId: string;
+  #leader: Leader | null = null;
+  #elsewhere: LeaderAddress | null = null;
+
+  constructor(nodeId: string) {
+    this.#nodeId = nodeId;
+  }
+
+  /** This node leads, and serves. */
+  open(leader: Leader, address: LeaderAddress): void {
+    this.#leader = leader;
+    this.#elsewhere = address;
+  }
+
+  /** This node does not lead; somebody else may. */
+  refer(to: LeaderAddress | null): void {
+    this.#leader = null;
+    // A term of our own that is over leads nowhere.
+    this.#elsewhere = to?.nodeId === this.#nodeId ? null : to;
+  }
+
+  get isOpen(): boolean {
+    return this.#leader !== null;
+  }
+
+  /** Who leads, as far as is known here. */
+  whoLeads(): LeaderAddress | null {
+    return this.#elsewhere;
+  }
+
+  /** Throws `not_leader`, with where to go. */
+  leader(): Leader {
+    if (this.#leader !== null) return this.#leader;
+    throw notLeader(this.#nodeId, this.#elsewhere);
+  }
+
+  readonly workers = (): LeaderForWorkers => this.leader().workers;
+
+  readonly clients = (): LeaderForClients => clientDesk(this.leader());
+}
+
+function clientDesk({ jobs }: Leader): LeaderForClients {
+  return {
+    submit: (all) => Promise.all(all.map((job) => submitOne(jobs, job))),
+    cancel: async (id, reason) => answerOf(await jobs.cancel(id, reason)),
+    rerun: async (id, expectedRun) => answerOf(await jobs.rerun(id, expectedRun)),
+  };
+}
+
+async function submitOne(
+  jobs: Leader['jobs'],
+  { document, jobId, isRepeated }: NewJob,
+): Promise<JobAnswer | MillraceError> {
+  try {
+    return answerOf(await jobs.submit(document, { jobId, isRepeated }));
+  } catch (error) {
+    return asFault(error);
+  }
+}
+
+function answerOf({ jobId, state, run, changed }: JobReply): JobAnswer {
+  return { id: jobId satisfies JobId, state, run, changed };
+}
+
+function notLeader(nodeId: string, leader: LeaderAddress | null): MillraceError {
+  const where = leader?.url ?? leader?.grpc ?? null;
+  return new MillraceError({
+    code: 'not_leader',
+    what: `Node ${nodeId} does not lead.`,
+    why: leader === null ? 'Nobody leads at the moment.' : `${leader.nodeId} leads.`,
+    todo: where === null ? 'Ask again in a moment.' : `Ask ${where}.`,
+    ...(leader === null ? {} : { leader }),
+  });
+}

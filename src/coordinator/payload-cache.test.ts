@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { jobNo, taskNo } from '../core/index.ts';
+import type { TaskSpecRow } from '../core/index.ts';
+import { batchOf } from '../core/index.ts';
+import { PayloadCache } from './payload-cache.ts';
+
+const ref = (job: number) => ({ jobNo: jobNo(job), taskNo: taskNo(0) });
+const counters = { lastSeq: 0, nextJobNo: jobNo(1) };
+
+function specs(...inputs: (string | null)[]): readonly TaskSpecRow[] {
+  return inputs.map((input, at) => ({ ...ref(at), input }) as TaskSpecRow);
+}
+
+test('an input that was just committed is known, also when it is null', () => {
+  const cache = new PayloadCache();
+  cache.learn(batchOf({ ...counters, specInserts: specs('1', null) }));
+  expect(cache.inputs.get(ref(0))).toBe('1');
+  expect(cache.inputs.get(ref(1))).toBeNull();
+  expect(cache.inputs.get(ref(2))).toBeUndefined();
+});
+
+test('a new run makes the result of the one before unknown', () => {
+  const cache = new PayloadCache();
+  cache.learn(batchOf({ ...counters, results: [{ ...ref(0), run: 1, body: '"old"' }] }));
+  expect(cache.results.get(ref(0))).toBe('"old"');
+  cache.learn(batchOf({ ...counters, archived: [ref(0)] }));
+  expect(cache.results.get(ref(0))).toBeUndefined();
+});
+
+test('the oldest texts are forgotten when there is too much', () => {
+  const cache = new PayloadCache();
+  const large = 'x'.repeat(12 * 1024 * 1024);
+  cache.learn(batchOf({ ...counters, specInserts: specs(large, large, large) }));
+  expect(cache.inputs.get(ref(0))).toBeUndefined();
+  expect(cache.inputs.get(ref(1))).toBe(large);
+  expect(cache.inputs.get(ref(2))).toBe(large);
+});

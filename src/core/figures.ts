@@ -1,0 +1,34 @@
+import type { Instant } from './ids.ts';
+import type { SchedulerState } from './state.ts';
+
+/** What monitoring asks of a leader; costs one look at each kind of requirement. */
+export interface SchedulerFigures {
+  readonly liveJobs: number;
+  readonly readyTasks: number;
+  readonly runningTasks: number;
+  /** Ready tasks that no registered node could run. */
+  readonly unfitTasks: number;
+  /** How long the first in line of those has been ready; null when there is none. */
+  readonly unfitMs: number | null;
+}
+
+export function figures(state: SchedulerState, now: Instant): SchedulerFigures {
+  const { jobs, queue, leases, matching, tasks } = state;
+  let unfitTasks = 0;
+  let unfitMs: number | null = null;
+  for (const { lanes } of matching.unmet()) {
+    for (const { lines } of lanes) {
+      const first = lines.first();
+      unfitTasks += lines.taskCount;
+      if (first === null) continue;
+      unfitMs = Math.max(unfitMs ?? 0, now - tasks.queuedAt.get(first));
+    }
+  }
+  return {
+    liveJobs: jobs.size,
+    readyTasks: queue.size,
+    runningTasks: leases.size,
+    unfitTasks,
+    unfitMs,
+  };
+}

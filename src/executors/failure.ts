@@ -1,0 +1,96 @@
+/** How what a handler throws is read. */
+import { isMillraceError } from '../core/index.ts';
+import type { FailureClass, TaskError } from '../core/index.ts';
+
+/** Thrown by a handler that knows that trying again is of no use. */
+export class FatalError extends Error {
+  override readonly name: string = 'FatalError';
+  readonly failure = 'fatal';
+}
+
+/** Thrown by an executor whose work names an operator that this worker does not have. */
+export class MissingOperatorError extends Error {
+  override readonly name = 'MissingOperatorError';
+  readonly code = 'missing_operator';
+  readonly failure = 'missing';
+  readonly missing: string;
+
+  constructor(operator: string) {
+    super(`custom physical operator '${operator}' is not registered on worker`);
+    this.missing = operator;
+  }
+}
+
+export interface Failure {
+  readonly error: TaskError;
+  readonly failure: FailureClass;
+  /** For `missing`: what the worker lacks. */
+  readonly missing?: string;
+}
+
+const CODE_FOR_ANY = 'error';
+
+/**
+ * Anything can be thrown. An error is retryable unless it carries `failure: 'fatal'`; a `code` that is
+ * text becomes the code of the task's error, so that people can tell failures apart.
+ */
+export function classifyFailure(thrown: unknown): Failure {
+  if (!isRecord(thrown)) {
+    return { error: { code: CODE_FOR_ANY, message: described(thrown) }, failure: 'retryable' };
+  }
+  const code = textOf(thrown, 'code') ?? CODE_FOR_ANY;
+  const error = { code, message: messageOf(thrown) };
+  const missing = textOf(thrown, 'missing');
+  switch (read(thrown, 'failure')) {
+    case 'fatal':
+      return { error, failure: 'fatal' };
+    case 'missing':
+      return { error, failure: 'missing', ...(missing === undefined ? {} : { missing }) };
+    default:
+      return { error, failure: isOfNoUse(thrown) ? 'fatal' : 'retryable' };
+  }
+}
+
+/** Our own refusals that no repetition changes. */
+function isOfNoUse(thrown: unknown): boolean {
+  return (
+    isMillraceError(thrown, 'bad_input') ||
+    isMillraceError(thrown, 'too_large') ||
+    isMillraceError(thrown, 'unimplemented')
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function messageOf(thrown: Readonly<Record<string, unknown>>): string {
+  const message = textOf(thrown, 'message');
+  if (message !== undefined) return message;
+  const name = textOf(thrown, 'name');
+  return name ?? described(thrown);
+}
+
+function textOf(thrown: Readonly<Record<string, unknown>>, field: string): string | undefined {
+  const value = read(thrown, field);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Even looking may throw: what was thrown is anybody's object. */
+function read(thrown: Readonly<Record<string, unknown>>, field: string): unknown {
+  try {
+    return thrown[field];
+  } catch {
+    return undefined;
+  }
+}
+
+function described(thrown: unknown): string {
+  if (thrown === undefined) return 'the handler threw undefined';
+  if (typeof thrown === 'string') return thrown === '' ? 'the handler threw an empty text' : thrown;
+  try {
+    return `the handler threw ${JSON.stringify(thrown) ?? typeof thrown}`;
+  } catch {
+    return 'the handler threw something that cannot be shown';
+  }
+}

@@ -1,0 +1,61 @@
+import type { AsOf, EventPage, EventShape, EventsQuery } from '../protocol/index.ts';
+
+/** The youngest events, for those who follow the log here. */
+export class RecentEvents {
+  readonly #max: number;
+  #events: EventShape[] = [];
+  #asOf: AsOf | null = null;
+  readonly #waiting: Set<() => void> = new Set();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Up to where the log was followed. */
+  get asOf(): AsOf | null {
+    return this.#asOf;
+  }
+
+  /** Starts anew after `asOf`: what lies between may have been missed. */
+  reset(asOf: AsOf): void {
+    this.#events = [];
+    this.#asOf = asOf;
+    this.#wake();
+  }
+
+  add({ events, asOf }: EventPage): void {
+    this.#events.push(...events);
+    // Cut seldom and much, so that it costs little.
+    if (this.#events.length > this.#max * 2) this.#events = this.#events.slice(-this.#max);
+    this.#asOf = asOf;
+    this.#wake();
+  }
+
+  /** Whether everything after this one is here. */
+  reaches(after: number): boolean {
+    const oldest = this.#events[0]?.seq ?? (this.#asOf?.seq ?? 0) + 1;
+    return after + 1 >= oldest;
+  }
+
+  /** What is known after `after`. */
+  page({ after, job }: EventsQuery, asOf: AsOf): EventPage {
+    const start = this.#events.findIndex(({ seq }) => seq > after);
+    const younger = start < 0 ? [] : this.#events.slice(start);
+    return { events: younger.filter((event) => job === undefined || event.job === job), asOf };
+  }
+
+  /** Settles when something was added, or `done` is called. */
+  more(): { readonly added: Promise<void>; readonly done: () => void } {
+    let done = (): void => {};
+    const added = new Promise<void>((resolve) => {
+      done = resolve;
+      this.#waiting.add(resolve);
+    });
+    return { added, done };
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}

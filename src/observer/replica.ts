@@ -1,0 +1,235 @@
+import { MillraceError, isMillraceError } from '../core/index.ts';
+import type { JobId, LeaderAddress } from '../core/index.ts';
+import { startStop } from '../kit/index.ts';
+import type { Clock, StartStop } from '../kit/index.ts';
+import type {
+  AsOf,
+  Dated,
+  DeadTask,
+  EventPage,
+  EventsQuery,
+  JobShape,
+  JobSummary,
+  JobsQuery,
+  NodeShape,
+  Page,
+  Reader,
+  ScheduleShape,
+} from '../protocol/index.ts';
+import { CachedJobs } from './cached-jobs.ts';
+import { RecentEvents } from './recent-events.ts';
+import { Refresher } from './refresher.ts';
+
+export interface ReplicaOptions {
+  /** Lists of dead tasks are not to be had everywhere. */
+  readonly source: Omit<Reader, 'deadTasks'> & Partial<Pick<Reader, 'deadTasks'>>;
+  readonly clock: Clock;
+  /** Jobs kept in memory, the youngest. */
+  readonly jobsMax: number;
+  readonly eventsMax: number;
+  /** A fraction in [0, 1). */
+  readonly random: () => number;
+  /** How often those who follow the log get a sign of life. */
+  readonly beatMs?: number;
+}
+
+const BACK_OFF_MS = [100, 250, 500, 1_000, 2_000] as const;
+const BEAT_MS = 5_000;
+
+/**
+ * Follows the log of its source and keeps what it has seen. Events say what has changed; the new
+ * state is then asked for, so that nothing is worked out twice in two ways. When the source is
+ * away the last state is answered, with the time that it is from.
+ */
+export class Replica implements Reader {
+  readonly #options: ReplicaOptions;
+  readonly #jobs: CachedJobs;
+  readonly #events: RecentEvents;
+  readonly #refresher: Refresher;
+  readonly #life: StartStop;
+  #nodes: Dated<readonly NodeShape[]> | null = null;
+  #schedules: Dated<readonly ScheduleShape[]> | null = null;
+  #leader: LeaderAddress | null = null;
+  #following: Promise<void> = Promise.resolve();
+  #stop: AbortController = new AbortController();
+  #onReady: () => void = () => {};
+  /** Settles when there is a first state to answer from. */
+  readonly ready: Promise<void>;
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.#jobs = new CachedJobs(options.jobsMax);
+    this.#events = new RecentEvents(options.eventsMax);
+    this.#refresher = new Refresher(options.source, this.#jobs);
+    this.ready = new Promise((resolve) => {
+      this.#onReady = resolve;
+    });
+    this.#life = startStop({
+      start: () => {
+        this.#stop = new AbortController();
+        this.#following = this.#followForEver(this.#stop.signal);
+      },
+      stop: async () => {
+        this.#stop.abort();
+        await this.#following;
+      },
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  leader(): Promise<LeaderAddress | null> {
+    return Promise.resolve(this.#leader);
+  }
+
+  async head(): Promise<AsOf> {
+    return this.#events.asOf ?? this.#options.source.head();
+  }
+
+  async nodes(): Promise<Dated<readonly NodeShape[]>> {
+    return this.#nodes ?? this.#options.source.nodes();
+  }
+
+  async schedules(): Promise<Dated<readonly ScheduleShape[]>> {
+    return this.#schedules ?? this.#options.source.schedules();
+  }
+
+  async jobs(query: JobsQuery): Promise<Dated<Page<JobSummary>>> {
+    const { isWhole, items, cursor } = this.#jobs.page(query);
+    const asOf = this.#refresher.cleanAsOf;
+    if (isWhole && asOf !== null) return { asOf, value: { items, cursor } };
+    try {
+      return await this.#options.source.jobs(query);
+    } catch (error) {
+      // What is kept of the page, and a cursor to ask for the rest when the source is back.
+      if (asOf === null || items.length === 0) throw error;
+      return { asOf, value: { items, cursor } };
+    }
+  }
+
+  async job(id: JobId): Promise<Dated<JobShape | null>> {
+    const kept = this.#jobs.get(id);
+    const asOf = this.#events.asOf;
+    // Nothing has happened to it since it was read: it is as fresh as the log.
+    if (kept !== undefined && !kept.isStale && asOf !== null) return { ...kept.read, asOf };
+    try {
+      return await this.#refresher.read(id);
+    } catch (error) {
+      if (kept === undefined) throw error;
+      return kept.read;
+    }
+  }
+
+  /** Rarely asked for: not kept here. */
+  async deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>> {
+    const { source } = this.#options;
+    if (source.deadTasks !== undefined) return source.deadTasks(query);
+    throw new MillraceError({
+      code: 'not_leader',
+      what: 'An observer without a database does not know the dead tasks.',
+      todo: 'Ask the leader.',
+      ...(this.#leader === null ? {} : { leader: this.#leader }),
+    });
+  }
+
+  async *follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {
+    let { after } = query;
+    while (!signal.aborted) {
+      const asOf = this.#events.asOf;
+      if (asOf === null || !this.#events.reaches(after)) {
+        for await (const page of this.#options.source.follow({ ...query, after }, signal)) {
+          yield page;
+          after = Math.max(after, page.asOf.seq);
+          if (this.#events.asOf !== null && this.#events.reaches(after)) break;
+        }
+        continue;
+      }
+      const page = this.#events.page({ ...query, after }, asOf);
+      if (page.events.length > 0 || asOf.seq > after) yield page;
+      after = Math.max(after, asOf.seq);
+      if (this.#events.asOf === asOf && !(await this.#somethingNew(signal))) {
+        yield { events: [], asOf };
+      }
+    }
+  }
+
+  /** False when nothing came for a while. */
+  async #somethingNew(signal: AbortSignal): Promise<boolean> {
+    const { added, done } = this.#events.more();
+    let isNew = true;
+    const cancel = this.#options.clock.after(this.#options.beatMs ?? BEAT_MS, () => {
+      isNew = false;
+      done();
+    });
+    signal.addEventListener('abort', done);
+    await added;
+    cancel();
+    signal.removeEventListener('abort', done);
+    return isNew;
+  }
+
+  async #followForEver(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    let after: number | null = null;
+    while (!signal.aborted) {
+      try {
+        if (after === null) after = await this.#readAll();
+        this.#onReady();
+        for await (const page of this.#options.source.follow({ after }, signal)) {
+          await this.#take(page);
+          after = page.asOf.seq;
+          failures = 0;
+        }
+      } catch (error) {
+        // What it would have to catch up with is gone, or it is another log: start over.
+        if (isMillraceError(error, 'expired')) after = null;
+        failures += 1;
+      }
+      if (!signal.aborted) await this.#pause(failures, signal);
+    }
+  }
+
+  /** Answers up to where the log is known by what was read. */
+  async #readAll(): Promise<number> {
+    const { source } = this.#options;
+    // First the log's end, then the rest: what happens in between is read twice rather than missed.
+    const asOf = await source.head();
+    this.#leader = await source.leader();
+    this.#nodes = await source.nodes();
+    this.#schedules = await source.schedules();
+    await this.#refresher.readAll(this.#options.jobsMax, asOf);
+    this.#events.reset(asOf);
+    return asOf.seq;
+  }
+
+  async #take(page: EventPage): Promise<void> {
+    const { source } = this.#options;
+    const kinds = new Set(page.events.map(({ kind }) => kind.split('.')[0] ?? ''));
+    if (kinds.has('leader')) this.#leader = await source.leader();
+    // Who runs what changes with every assignment; a sign of life is a good time to look too.
+    if (kinds.has('node') || kinds.has('assigned') || kinds.size === 0) {
+      this.#nodes = await source.nodes();
+    }
+    if (kinds.has('schedule')) this.#schedules = await source.schedules();
+    for (const { job } of page.events) if (job !== null) this.#refresher.changed(job);
+    this.#events.add(page);
+    await this.#refresher.catchUp(page.asOf);
+  }
+
+  #pause(failures: number, signal: AbortSignal): Promise<void> {
+    const base = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)] ?? 0;
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(base * (0.5 + this.#options.random()), resolve);
+      signal.addEventListener('abort', () => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+}

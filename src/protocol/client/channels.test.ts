@@ -1,0 +1,248 @@
+import { expect, test, vi } from 'vitest';
+import { channelTo, wireNode } from '../../../test/fixture/wire-node.ts';
+import { jobNo, MillraceError, taskNo } from '../../core/index.ts';
+import type { JobId, LeaseName, NodeId, ReportItem, SessionId, TaskId } from '../../core/index.ts';
+import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
+import type { LeaderForClients, JobAnswer } from '../jobs-port.ts';
+import type { Reader } from '../reader-port.ts';
+import type { JobShape } from '../shapes.ts';
+import type { Handshake, LeaderForWorkers, PollReply, ReadyAssignment } from '../worker-port.ts';
+import { clientChannel } from './client-channel.ts';
+import { remoteReader } from './remote-reader.ts';
+import { workerChannel } from './worker-channel.ts';
+
+const BIG = Number.MAX_SAFE_INTEGER;
+const session = { nodeId: 'n1' as NodeId, sessionId: 's1' as SessionId };
+const lease = {
+  jobNo: jobNo(BIG),
+  taskNo: taskNo(3),
+  fence: BIG - 1,
+  term: 'term' as LeaseName['term'],
+};
+const orders = { abort: [lease], drain: true, slowDownMs: 7 };
+const assignment: ReadyAssignment = {
+  lease,
+  jobId: 'j1' as JobId,
+  taskId: 't1' as TaskId,
+  executor: 'echo',
+  run: 2,
+  attempt: 3,
+  runMs: BIG,
+  resumed: true,
+  input: '{"a":"é"}',
+  idempotencyKey: null,
+  steps: [{ name: 's', body: '1' }],
+};
+const noSignal = new AbortController().signal;
+
+test('a worker hears through the network what it would hear from the desk', async () => {
+  const desk = {
+    register: vi.fn<LeaderForWorkers['register']>(),
+    heartbeat: vi.fn<LeaderForWorkers['heartbeat']>(),
+    poll: vi.fn<LeaderForWorkers['poll']>(),
+    report: vi.fn<LeaderForWorkers['report']>(),
+    leave: vi.fn<LeaderForWorkers['leave']>(),
+  };
+  const { address } = await wireNode({ workers: desk });
+  const leader = workerChannel({ channel: channelTo(address) });
+
+  const offer = {
+    id: session.nodeId,
+    sessionId: session.sessionId,
+    slots: 8,
+    executors: ['echo'],
+    capabilities: { gpu: true, tags: ['a', 1] },
+    address: '127.0.0.1:1',
+    version: '1.2.3',
+  };
+  const handshake: Handshake = { protocol: 1, millrace: '1.2.3', duckdb: null };
+  desk.register.mockResolvedValue({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
+  const registered = await leader.register(offer, handshake);
+  expect(registered).toEqual({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
+  expect(desk.register).toHaveBeenCalledWith(offer, handshake);
+
+  const beat = { ...session, held: [lease], seenPoll: BIG, executors: ['echo'] };
+  desk.heartbeat.mockResolvedValue(orders);
+  expect(await leader.heartbeat(beat)).toEqual(orders);
+  expect(desk.heartbeat).toHaveBeenCalledWith(beat);
+
+  const request = { ...session, pollNo: BIG, capacity: 5, held: [lease] };
+  desk.poll.mockResolvedValue({ assignments: [assignment], orders });
+  expect(await leader.poll(request, noSignal)).toEqual({ assignments: [assignment], orders });
+  expect(desk.poll).toHaveBeenCalledWith(request, expect.any(AbortSignal));
+
+  const items: ReportItem[] = [
+    { kind: 'started', lease },
+    { kind: 'completed', lease, result: '{"é":1}' },
+    { kind: 'suspended', lease, until: { type: 'time', forMs: BIG } },
+  ];
+  desk.report.mockResolvedValue({ verdicts: ['ok', 'lost', 'ok'], orders });
+  expect(await leader.report(session, items)).toEqual({ verdicts: ['ok', 'lost', 'ok'], orders });
+  expect(desk.report).toHaveBeenCalledWith(session, items);
+
+  desk.leave.mockResolvedValue();
+  await leader.leave(session);
+  expect(desk.leave).toHaveBeenCalledWith(session);
+});
+
+test('a worker gets the very error that the desk throws', async () => {
+  const error = new MillraceError({
+    code: 'unknown_session',
+    what: 'There is no session s1.',
+    why: 'It ended.',
+    todo: 'Register anew.',
+  });
+  const { address } = await wireNode({ workers: { heartbeat: () => Promise.reject(error) } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const beat = leader.heartbeat({ ...session, held: [], seenPoll: 0, executors: [] });
+  await expect(beat).rejects.toMatchObject({
+    code: 'unknown_session',
+    what: error.what,
+    why: error.why,
+    todo: error.todo,
+  });
+});
+
+test('results too large for one message travel in several, and their verdicts keep the order', async () => {
+  const sizes: number[] = [];
+  const report: LeaderForWorkers['report'] = (_session, items) => {
+    sizes.push(items.length);
+    const verdicts = items.map(({ lease: { fence } }) => (fence % 2 === 0 ? 'ok' : 'lost'));
+    return Promise.resolve({ verdicts, orders });
+  };
+  const { address } = await wireNode({ workers: { report } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const result = JSON.stringify('x'.repeat(4 * 1024 * 1024 - 2));
+  const items = Array.from({ length: 10 }, (_, fence): ReportItem => {
+    return { kind: 'completed', lease: { ...lease, fence }, result };
+  });
+  const { verdicts } = await leader.report(session, items);
+  expect(sizes).toEqual([3, 3, 3, 1]);
+  expect(verdicts).toEqual(items.map((_, fence) => (fence % 2 === 0 ? 'ok' : 'lost')));
+});
+
+test('work that does not fit into one answer is left for the next', async () => {
+  const input = JSON.stringify('x'.repeat(1024 * 1024 - 2));
+  const reply: PollReply = {
+    assignments: Array.from({ length: 30 }, () => ({ ...assignment, input })),
+    orders,
+  };
+  const { address } = await wireNode({ workers: { poll: () => Promise.resolve(reply) } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const { assignments } = await leader.poll(
+    { ...session, pollNo: 1, capacity: 30, held: [] },
+    noSignal,
+  );
+  expect(assignments).toHaveLength(15);
+});
+
+test('a task with more steps than fit into a request is still handed out', async () => {
+  const body = JSON.stringify('x'.repeat(1024 * 1024 - 2));
+  const steps = Array.from({ length: 24 }, (_, at) => ({ name: `step ${at}`, body }));
+  const reply: PollReply = { assignments: [{ ...assignment, steps }], orders };
+  const { address } = await wireNode({ workers: { poll: () => Promise.resolve(reply) } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const request = { ...session, pollNo: 1, capacity: 1, held: [] };
+  const { assignments } = await leader.poll(request, noSignal);
+  expect(assignments[0]?.steps).toHaveLength(24);
+});
+
+test('a client is answered job by job', async () => {
+  const answer: JobAnswer = { id: 'j1' as JobId, state: 'queued', run: 1, changed: true };
+  const refusal = new MillraceError({ code: 'bad_input', what: 'No tasks.', path: '/tasks' });
+  const desk = {
+    submit: vi.fn<LeaderForClients['submit']>().mockResolvedValue([answer, refusal]),
+    cancel: vi
+      .fn<LeaderForClients['cancel']>()
+      .mockResolvedValue({ ...answer, state: 'cancelled' }),
+    rerun: vi.fn<LeaderForClients['rerun']>().mockResolvedValue({ ...answer, run: 2 }),
+  };
+  const { address } = await wireNode({ clients: desk });
+  const leader = clientChannel(channelTo(address));
+  const jobs = ['j1', 'j2'].map((id) => {
+    return { document: { tasks: [id] }, jobId: id as JobId, isRepeated: false };
+  });
+  expect(await leader.submit(jobs)).toEqual([answer, refusal]);
+  expect(desk.submit).toHaveBeenCalledWith(jobs);
+  expect(await leader.cancel(answer.id, 'why not')).toEqual({ ...answer, state: 'cancelled' });
+  expect(desk.cancel).toHaveBeenCalledWith('j1', 'why not');
+  expect(await leader.rerun(answer.id)).toMatchObject({ run: 2 });
+  expect(desk.rerun).toHaveBeenLastCalledWith('j1', undefined);
+  await leader.rerun(answer.id, 4);
+  expect(desk.rerun).toHaveBeenLastCalledWith('j1', 4);
+});
+
+test('bytes that are no document are refused by themselves, and a job without an id gets one', async () => {
+  const submitted: string[] = [];
+  const submit: LeaderForClients['submit'] = (jobs) => {
+    submitted.push(...jobs.map(({ jobId }) => jobId));
+    return Promise.resolve(
+      jobs.map(({ jobId }) => ({ id: jobId, state: 'queued', run: 1, changed: true })),
+    );
+  };
+  const { address } = await wireNode({ clients: { submit } });
+  const jobs = ['{"tasks":', '{}', '1'].map((text, at) => {
+    return { documentJson: Buffer.from(text), jobId: at === 1 ? 'j1' : '', repeatedCall: false };
+  });
+  const call = channelTo(address).unary(
+    ControlPlaneService.submitJob,
+    { jobs },
+    { deadlineMs: 10_000 },
+  );
+  const answers = (await call).jobs;
+  expect(answers.map(({ id, error }) => error?.code ?? id)).toEqual(['bad_input', ...submitted]);
+  expect(submitted).toEqual(['j1', expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+});
+
+const asOf = { seq: BIG, at: '2026-01-02T03:04:05.678Z' };
+const job: JobShape = {
+  id: 'j1' as JobId,
+  no: BIG,
+  name: 'job',
+  state: 'running',
+  run: 1,
+  priority: 2,
+  taskCount: 0,
+  idempotencyKey: null,
+  scheduleId: null,
+  error: null,
+  createdAt: asOf.at,
+  startedAt: null,
+  finishedAt: null,
+  tasks: [],
+  history: [],
+};
+
+test('a reader far away reads the same', async () => {
+  const { tasks: _tasks, history: _history, ...summary } = job;
+  const reader = {
+    job: vi.fn<Reader['job']>().mockResolvedValue({ value: job, asOf }),
+    jobs: vi.fn<Reader['jobs']>().mockResolvedValue({
+      value: { items: [summary], cursor: 'next' },
+      asOf,
+    }),
+    nodes: vi.fn<Reader['nodes']>().mockResolvedValue({ value: [], asOf }),
+    schedules: vi.fn<Reader['schedules']>().mockResolvedValue({ value: [], asOf }),
+  };
+  const leader = { nodeId: 'n', url: null, grpc: '127.0.0.1:1', epoch: BIG };
+  const { address } = await wireNode({ reader, whoLeads: () => leader });
+  const remote = remoteReader(channelTo(address));
+  expect(await remote.job(job.id)).toEqual({ value: job, asOf });
+  const query = { state: 'running', limit: 5, cursor: 'c' } as const;
+  expect(await remote.jobs(query)).toEqual({ value: { items: [summary], cursor: 'next' }, asOf });
+  expect(reader.jobs).toHaveBeenCalledWith(query);
+  expect(await remote.nodes()).toEqual({ value: [], asOf });
+  expect(await remote.schedules()).toEqual({ value: [], asOf });
+  expect(await remote.head()).toEqual(asOf);
+  expect(await remote.leader()).toEqual(leader);
+});
+
+test('a job that is not there is not there as of a known moment', async () => {
+  const reader = {
+    job: () => Promise.resolve({ value: null, asOf }),
+    nodes: () => Promise.resolve({ value: [], asOf }),
+  };
+  const { address } = await wireNode({ reader });
+  const remote = remoteReader(channelTo(address));
+  expect(await remote.job(job.id)).toEqual({ value: null, asOf });
+});

@@ -1,0 +1,203 @@
+import { describe, expect, test } from 'vitest';
+import { isMillraceError } from '../../core/index.ts';
+import type { ReportItem, SuspendUntil } from '../../core/index.ts';
+import type { Lease } from '../gen/millrace/v1/types.ts';
+import type { Event, Job, NodeInfo } from '../gen/millrace/v1/job.ts';
+import type { TaskReport } from '../gen/millrace/v1/task.ts';
+import type { Session } from '../worker-port.ts';
+import { fromWireAnswer, fromWireNewJob, toWireNewJob } from './change.ts';
+import { fromWireEventPage, fromWireNode } from './cluster.ts';
+import { fromWireJob, fromWireJobsQuery } from './jobs.ts';
+import { fromWireLease, fromWireLeases, fromWireOrders } from './lease.ts';
+import { fromWireReportReply, fromWireReports, reportParts } from './report.ts';
+import { fromWireBeat, fromWireRegister, fromWireRegistered } from './session.ts';
+import { wireCount, wireNumber, wireTime } from './values.ts';
+
+/** What the compiler would never let through, and a stranger sends all the same. */
+const hostile = <T>(value: unknown): T => value as T;
+
+function codeOf(act: () => unknown): string {
+  try {
+    act();
+  } catch (thrown) {
+    if (isMillraceError(thrown)) return thrown.code;
+    throw thrown;
+  }
+  return 'nothing thrown';
+}
+
+const lease: Lease = { jobNo: 1n, taskNo: 0, fence: 1n, term: 't' };
+const bytes = (text: string): Buffer => Buffer.from(text);
+const report = (given: Partial<TaskReport>): TaskReport =>
+  hostile({ lease, what: undefined, ...given });
+const reports = (...list: TaskReport[]): unknown =>
+  fromWireReports({ workerId: 'n', sessionId: 's', reports: list });
+
+test('the largest exact number passes, the next one is refused', () => {
+  expect(fromWireLease({ ...lease, fence: 2n ** 53n - 1n }).fence).toBe(Number.MAX_SAFE_INTEGER);
+  for (const value of [2n ** 53n, 2n ** 64n - 1n]) {
+    expect(codeOf(() => fromWireLease({ ...lease, fence: value }))).toBe('bad_input');
+    expect(codeOf(() => fromWireLease({ ...lease, jobNo: value }))).toBe('bad_input');
+  }
+});
+
+describe('bad input is', () => {
+  test.each<[string, () => unknown]>([
+    ['no lease', () => fromWireLease(undefined)],
+    ['a lease without a term', () => fromWireLease({ ...lease, term: '' })],
+    ['a task number beyond the limit', () => fromWireLease({ ...lease, taskNo: 2 ** 18 })],
+    [
+      'leases without end',
+      () =>
+        fromWireLeases(
+          Array.from({ length: 200_001 }, () => lease),
+          'held',
+        ),
+    ],
+    ['no orders', () => fromWireOrders(undefined)],
+    ['a report about no lease', () => reports(report({ lease: undefined }))],
+    ['a report about nothing', () => reports(report({}))],
+    ['reports without end', () => reports(...Array<TaskReport>(100_001).fill(report({})))],
+    [
+      'a failure of no class',
+      () =>
+        reports(
+          report({
+            what: {
+              $case: 'failed',
+              value: { error: { code: 'c', message: '' }, failure: 0, missing: '' },
+            },
+          }),
+        ),
+    ],
+    [
+      'a failure without an error',
+      () =>
+        reports(
+          report({
+            what: { $case: 'failed', value: { error: undefined, failure: 1, missing: '' } },
+          }),
+        ),
+    ],
+    [
+      'a result that is no text',
+      () =>
+        reports(
+          report({ what: { $case: 'completed', value: { resultJson: Buffer.from([0xff]) } } }),
+        ),
+    ],
+    [
+      'a step without a name',
+      () => reports(report({ what: { $case: 'step', value: { name: '', bodyJson: bytes('1') } } })),
+    ],
+    [
+      'a suspension until nothing',
+      () => reports(report({ what: { $case: 'suspended', value: { until: undefined } } })),
+    ],
+    [
+      'a sleep beyond all numbers',
+      () =>
+        reports(
+          report({
+            what: {
+              $case: 'suspended',
+              value: { until: { $case: 'forMs', value: 2n ** 64n - 1n } },
+            },
+          }),
+        ),
+    ],
+    ['a worker without a name', () => fromWireBeat(hostile({ workerId: '', held: [] }))],
+    [
+      'executors without end',
+      () =>
+        fromWireRegister(
+          hostile({
+            workerId: 'n',
+            sessionId: 's',
+            executors: Array(1_001).fill('x'),
+            capabilitiesJson: bytes(''),
+          }),
+        ),
+    ],
+    [
+      'capabilities that are no JSON',
+      () => fromWireRegister(hostile({ capabilitiesJson: bytes('{') })),
+    ],
+    [
+      'capabilities that are a list',
+      () => fromWireRegister(hostile({ capabilitiesJson: bytes('[]') })),
+    ],
+    ['a session without a time to live', () => fromWireRegistered(hostile({ sessionTtlMs: 0 }))],
+    [
+      'a session without heartbeats',
+      () => fromWireRegistered(hostile({ sessionTtlMs: 1, heartbeatMs: 0 })),
+    ],
+    ['too few verdicts', () => fromWireReportReply({ verdicts: [], orders: undefined }, 1)],
+    ['a verdict that is none', () => fromWireReportReply({ verdicts: [0], orders: undefined }, 1)],
+    [
+      'a document that is no JSON',
+      () => fromWireNewJob(hostile({ documentJson: bytes('{') }), () => hostile('j')),
+    ],
+    ['a document that has no JSON', () => toWireNewJob(hostile({ document: undefined }))],
+    ['a state that is none', () => fromWireAnswer(hostile({ id: 'j', state: 9 }))],
+    ['a search for a state that is none', () => fromWireJobsQuery(hostile({ state: 77 }))],
+    ['a job of no priority', () => fromWireJob(hostile<Job>({ ...aJob, priority: 4 }))],
+    [
+      'a task in no state',
+      () => fromWireJob(hostile<Job>({ ...aJob, tasks: [{ id: 't', state: 0 }] })),
+    ],
+    [
+      'a time beyond all dates',
+      () => fromWireJob(hostile<Job>({ ...aJob, createdAtMs: 2n ** 62n })),
+    ],
+    ['a node of no status', () => fromWireNode(hostile<NodeInfo>({ status: 'great' }))],
+    [
+      'a node whose capabilities are no object',
+      () =>
+        fromWireNode(hostile<NodeInfo>({ id: 'n', status: 'dead', capabilitiesJson: bytes('1') })),
+    ],
+    [
+      'an event of no kind',
+      () => fromWireEventPage({ events: [hostile<Event>({ kind: 'x' })], asOf: undefined }),
+    ],
+    ['half a number', () => wireNumber(0.5, 'x')],
+    ['a count below nothing', () => wireCount(-1, 'x')],
+    ['a time that is none', () => wireTime('soon', 'x')],
+  ])('%s', (_name, act) => {
+    expect(codeOf(act)).toBe('bad_input');
+  });
+
+  const aJob = {
+    id: 'j',
+    no: 1n,
+    state: 1,
+    priority: 0,
+    createdAtMs: 1n,
+    startedAtMs: 0n,
+    finishedAtMs: 0n,
+    tasks: [],
+    history: [],
+    idempotencyKey: '',
+    scheduleId: '',
+  };
+});
+
+test('waiting for children is refused at both ends: their documents do not travel yet', () => {
+  const childrenJson = { $case: 'childrenJson', value: bytes('[]') } as const;
+  const wire = report({ what: { $case: 'suspended', value: { until: childrenJson } } });
+  expect(codeOf(() => reports(wire))).toBe('unimplemented');
+  const until: SuspendUntil = { type: 'children', tasks: [] };
+  const item: ReportItem = { kind: 'suspended', lease: fromWireLease(lease), until };
+  expect(codeOf(() => [...reportParts(hostile<Session>({}), [item])])).toBe('unimplemented');
+});
+
+test('a job without an id gets one', () => {
+  const given = { documentJson: bytes('{}'), jobId: '', repeatedCall: false };
+  expect(fromWireNewJob(given, () => hostile('fresh')).jobId).toBe('fresh');
+});
+
+test('a list that asks for no limit or for too much gets a sensible one', () => {
+  const query = { state: 0, name: '', cursor: '' } as const;
+  expect(fromWireJobsQuery({ ...query, limit: 0 })).toEqual({ limit: 100 });
+  expect(fromWireJobsQuery({ ...query, limit: 2 ** 32 - 1 })).toEqual({ limit: 1_000 });
+});

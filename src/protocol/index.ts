@@ -1,0 +1,31 @@
+/**
+ * What nodes say to each other: the ports that both ends keep, the generated messages, the codecs
+ * between the two, and the gRPC servers and clients that carry them. Nothing here decides anything:
+ * behind a server stands a desk of the coordinator, before a client a worker or an observer.
+ */
+export { cursorOf, readCursor } from './cursor.ts';
+export { idempotencyKeyOf } from './execution-key.ts';
+export { millraceVersion, ownHandshake } from './handshake.ts';
+export type * from './jobs-port.ts';
+export type * from './reader-port.ts';
+export type * from './shapes.ts';
+export * from './worker-port.ts';
+export { clientChannel } from './client/client-channel.ts';
+export type { ClientTls, ConnectionOptions } from './client/connections.ts';
+export { identify } from './client/identify.ts';
+export type { IdentifyOptions, Identity } from './client/identify.ts';
+export { LeaderChannel } from './client/leader-channel.ts';
+export type { CallOptions, LeaderChannelOptions } from './client/leader-channel.ts';
+export { remoteReader } from './client/remote-reader.ts';
+export type { RemoteReader } from './client/remote-reader.ts';
+export { workerChannel } from './client/worker-channel.ts';
+export type { WorkerChannelOptions } from './client/worker-channel.ts';
+export { keepAliveFor, REQUEST_BYTES_MAX } from './limits.ts';
+export type { KeepAlive } from './limits.ts';
+export type { AccessCheck, Caller, NeededRole } from './server/access.ts';
+export { controlPlaneService } from './server/control-plane.ts';
+export type { ControlPlaneOptions } from './server/control-plane.ts';
+export type { RpcService } from './server/handlers.ts';
+export { startRpcServer } from './server/rpc-server.ts';
+export type { RpcServer, RpcServerOptions, ServerTls } from './server/rpc-server.ts';
+export { heartbeatService, shuffleService, workerService } from './server/small-services.ts';

@@ -1,0 +1,63 @@
+/**
+ * Reading, as the API and observers need it. A node with a database reads there, an observer answers
+ * from what it has seen; whoever asks cannot tell, but for `asOf`.
+ */
+import type { JobId, JobState, LeaderAddress } from '../core/index.ts';
+import type {
+  AsOf,
+  DeadTask,
+  EventShape,
+  JobShape,
+  JobSummary,
+  NodeShape,
+  ScheduleShape,
+} from './shapes.ts';
+
+/** An answer, and how fresh it is. */
+export interface Dated<T> {
+  readonly asOf: AsOf;
+  readonly value: T;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Where the next page starts; null after the last. */
+  readonly cursor: string | null;
+}
+
+export interface JobsQuery {
+  readonly state?: JobState;
+  readonly name?: string;
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** Events in order; an empty list is a sign of life. */
+export interface EventPage {
+  readonly events: readonly EventShape[];
+  readonly asOf: AsOf;
+}
+
+export interface EventsQuery {
+  /** The last event that the caller has seen. */
+  readonly after: number;
+  readonly job?: JobId;
+}
+
+export interface Reader {
+  leader(): Promise<LeaderAddress | null>;
+  jobs(query: JobsQuery): Promise<Dated<Page<JobSummary>>>;
+  /** Null when there is no such job. */
+  job(id: JobId): Promise<Dated<JobShape | null>>;
+  deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>>;
+  nodes(): Promise<Dated<readonly NodeShape[]>>;
+  schedules(): Promise<Dated<readonly ScheduleShape[]>>;
+  /** The number of the last event. */
+  head(): Promise<AsOf>;
+  /**
+   * Follows the log until the signal aborts, at the pace of whoever iterates: nothing is kept for a
+   * slow one. Throws `expired` when `after` is past retention. Yields an empty page as a sign of
+   * life when nothing happens for a while.
+   */
+  follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage>;
+}

@@ -1,0 +1,32 @@
+/**
+ * The HTTP/2 stream below a call. gRPC tells a handler that its call was cancelled, but not whether
+ * the caller changed its mind or is gone, and it has no way to cut off a caller that does not read.
+ * Both need the stream, which gRPC keeps to itself: where it cannot be found, nothing is known.
+ */
+import { constants } from 'node:http2';
+import type { Http2Session, ServerHttp2Stream } from 'node:http2';
+
+/** How deep interceptors may lie over the stream. */
+const LAYERS_MAX = 8;
+
+function http2Stream(call: object): ServerHttp2Stream | null {
+  let layer: unknown = call;
+  for (let depth = 0; depth < LAYERS_MAX; depth += 1) {
+    if (typeof layer !== 'object' || layer === null) return null;
+    if ('stream' in layer) return layer.stream as ServerHttp2Stream;
+    if ('nextCall' in layer) layer = layer.nextCall;
+    else if ('call' in layer) layer = layer.call;
+    else return null;
+  }
+  return null;
+}
+
+/** Asked while the call lives; answers later whether its connection was lost. */
+export function connectionWatch(call: object): () => boolean {
+  const session: Http2Session | undefined = http2Stream(call)?.session;
+  return () => session === undefined || session.destroyed || session.closed;
+}
+
+export function cutOff(call: object): void {
+  http2Stream(call)?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}

@@ -1,0 +1,127 @@
+/**
+ * What people see of jobs, tasks, nodes, events and schedules: the same shapes in the HTTP API, in
+ * the client and on observers. Names are public. Times are ISO 8601 text, by the database's clock.
+ */
+import type {
+  Json,
+  JobId,
+  JobState,
+  LogKind,
+  NodeId,
+  NodeStatus,
+  Priority,
+  ScheduleId,
+  TaskError,
+  TaskId,
+  TaskState,
+} from '../core/index.ts';
+
+/** Everything up to this event is in the answer. */
+export interface AsOf {
+  readonly seq: number;
+  readonly at: string;
+}
+
+/** A job without its tasks, as lists show it. */
+export interface JobSummary {
+  readonly id: JobId;
+  /** Grows with each job: lists go by it, newest first. */
+  readonly no: number;
+  readonly name: string;
+  readonly state: JobState;
+  readonly run: number;
+  readonly priority: Priority;
+  readonly taskCount: number;
+  readonly idempotencyKey: string | null;
+  readonly scheduleId: ScheduleId | null;
+  readonly error: TaskError | null;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+}
+
+export interface JobShape extends JobSummary {
+  readonly tasks: readonly TaskShape[];
+  /** Earlier runs of tasks, oldest first. */
+  readonly history: readonly PastRun[];
+}
+
+export interface TaskShape {
+  readonly id: TaskId;
+  readonly state: TaskState;
+  readonly run: number;
+  readonly attempt: number;
+  readonly node: NodeId | null;
+  readonly executor: string;
+  readonly dependsOn: readonly TaskId[];
+  readonly parent: TaskId | null;
+  readonly progress: number;
+  readonly result: Json;
+  readonly error: TaskError | null;
+  /** Why it does not run, in a sentence; null for a task that does not wait, or when only the leader knows. */
+  readonly waiting: string | null;
+  readonly queuedAt: string | null;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+}
+
+export interface PastRun {
+  readonly id: TaskId;
+  readonly run: number;
+  readonly state: TaskState;
+  readonly attempt: number;
+  readonly node: NodeId | null;
+  readonly error: TaskError | null;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+}
+
+/** A task that is out of attempts. */
+export interface DeadTask {
+  readonly job: JobId;
+  readonly task: TaskId;
+  readonly executor: string;
+  readonly attempt: number;
+  readonly node: NodeId | null;
+  readonly error: TaskError | null;
+  readonly finishedAt: string | null;
+}
+
+export interface NodeShape {
+  readonly id: NodeId;
+  readonly sessionId: string;
+  readonly status: NodeStatus;
+  readonly draining: boolean;
+  readonly slots: number;
+  /** Tasks that it holds. */
+  readonly running: number;
+  readonly executors: readonly string[];
+  readonly capabilities: Readonly<Record<string, Json>>;
+  readonly address: string | null;
+  readonly version: string;
+  readonly quarantinedUntil: string | null;
+  readonly registeredAt: string;
+  readonly seenAt: string;
+}
+
+export interface ScheduleShape {
+  readonly id: ScheduleId;
+  readonly spec: Json;
+  readonly paused: boolean;
+  readonly nextAt: string | null;
+  readonly lastAt: string | null;
+  readonly lastJob: JobId | null;
+}
+
+export interface EventShape {
+  readonly seq: number;
+  readonly at: string;
+  readonly kind: LogKind;
+  readonly job: JobId | null;
+  readonly task: TaskId | null;
+  readonly node: NodeId | null;
+  readonly run: number | null;
+  readonly attempt: number | null;
+  readonly fence: number | null;
+  readonly detail: Json;
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { checkBinding, checkLocalPage, isLoopback } from './index.ts';
+
+test.each([
+  '127.0.0.1',
+  '127.8.9.10',
+  '::1',
+  '[::1]',
+  '0:0:0:0:0:0:0:1',
+  '::ffff:127.0.0.1',
+  'localhost',
+  'LOCALHOST.',
+])('%s is this machine', (host) => {
+  expect(isLoopback(host)).toBe(true);
+});
+
+test.each([
+  '0.0.0.0',
+  '::',
+  '10.0.0.1',
+  '128.0.0.1',
+  '::2',
+  'fe80::1%lo',
+  '::ffff:10.0.0.1',
+  'example.org',
+  'localhost.example.org',
+  '127.0.0.1.example.org',
+  '127.1',
+  '0177.0.0.1',
+  '',
+])('%j may be another', (host) => {
+  expect(isLoopback(host)).toBe(false);
+});
+
+describe('an address to listen on', () => {
+  const plain = { host: '0.0.0.0', tokenFile: undefined, tls: false, insecure: false };
+
+  test('of this machine needs nothing', () => {
+    expect(checkBinding({ ...plain, host: '127.0.0.1' })).toBe('loopback');
+  });
+
+  test('of another needs TLS and tokens', () => {
+    expect(checkBinding({ ...plain, tls: true, tokenFile: 'tokens' })).toBe('secured');
+    expect(() => checkBinding(plain)).toThrow(
+      'Others could reach 0.0.0.0, and TLS (--tls-cert and --tls-key) and tokens (--token-file) are missing.',
+    );
+    expect(() => checkBinding({ ...plain, tls: true })).toThrow('tokens (--token-file) is missing');
+    expect(() => checkBinding({ ...plain, tokenFile: 'tokens' })).toThrow(
+      'TLS (--tls-cert and --tls-key) is missing',
+    );
+    expect(() => checkBinding(plain)).toThrow(expect.objectContaining({ code: 'bad_setting' }));
+  });
+
+  test('is free for those who say --insecure', () => {
+    expect(checkBinding({ ...plain, insecure: true })).toBe('insecure');
+    expect(() => checkBinding(plain)).toThrow('--insecure');
+  });
+});
+
+describe('a page in a browser of this machine', () => {
+  test.each([
+    {},
+    { host: '127.0.0.1:7070' },
+    { host: 'localhost:7070', origin: 'http://localhost:3000' },
+    { host: '[::1]:7070', origin: 'http://[::1]:7070' },
+  ])('that belongs here is served: %j', (headers) => {
+    expect(() => checkLocalPage(headers)).not.toThrow();
+  });
+
+  test.each([
+    { host: 'evil.example:7070' },
+    { host: 'localhost.evil.example' },
+    { host: '' },
+    { host: '127.0.0.1:7070', origin: 'https://evil.example' },
+    { host: '127.0.0.1:7070', origin: 'null' },
+  ])('that comes from elsewhere is not: %j', (headers) => {
+    expect(() => checkLocalPage(headers)).toThrow(expect.objectContaining({ code: 'forbidden' }));
+  });
+});

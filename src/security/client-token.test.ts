@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bearer, readToken, type Role } from './index.ts';
+
+const A = 's3cret-a-0123456789';
+const B = 's3cret-b-0123456789';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-token-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function read(text: string, needed: Role = 'submit', token?: string): string | undefined {
+  const tokenFile = join(folder, 'token');
+  writeFileSync(tokenFile, text);
+  return readToken({ token, tokenFile }, needed);
+}
+
+test('the token itself wins over a file, and neither is none', () => {
+  expect(read(`${B}\n`, 'read', A)).toBe(A);
+  expect(readToken({ token: undefined, tokenFile: undefined }, 'read')).toBeUndefined();
+});
+
+test('a file may hold the token alone', () => {
+  expect(read(`${A}\n`)).toBe(A);
+});
+
+test("of a server's file the first token is taken that may do what is needed, the least one first", () => {
+  const text = `admin ${A}\nworker ${B}\n`;
+  expect(read(text, 'worker')).toBe(B);
+  expect(read(text, 'submit')).toBe(A);
+  expect(read(`[{"role": "worker", "token": "${B}"}]`, 'worker')).toBe(B);
+});
+
+test.each([
+  ['s3cret', 'less than 16 characters'],
+  [`worker ${A}`, 'no token with the role submit'],
+  ['', 'holds no token'],
+  [`boss ${A}`, 'does not begin with a role'],
+])('%j is refused without quoting it', (text, why) => {
+  expect(() => read(text)).toThrow(why);
+  expect(() => read(text)).not.toThrow('s3cret');
+});
+
+test('a file that is not there is told', () => {
+  const tokenFile = join(folder, 'none');
+  expect(() => readToken({ token: undefined, tokenFile }, 'read')).toThrow('is not there');
+});
+
+test('it is sent as a bearer token', () => {
+  expect(bearer(A)).toBe(`Bearer ${A}`);
+});

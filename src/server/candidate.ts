@@ -1,0 +1,147 @@
+/** A node that leads when it can: `auto` for ever, `leader` or not at all. */
+import { uuidv7 } from 'uuidv7';
+import { MillraceError } from '../core/index.ts';
+import type { JobId, LeaderAddress, Settings, TaskId, TermId } from '../core/index.ts';
+import { Elector, WorkerWatch, cronCalendar } from '../coordinator/index.ts';
+import type { Leader, Office, Sight } from '../coordinator/index.ts';
+import { deferred } from '../kit/index.ts';
+import type { Clock, Deferred } from '../kit/index.ts';
+import type { Handshake, Reader, Session } from '../protocol/index.ts';
+import type { LeaderInfo, Store } from '../store/index.ts';
+import { EventFeed, StoreReader } from '../views/index.ts';
+import type { Addresses, Part } from './role.ts';
+
+export interface CandidateOptions {
+  readonly nodeId: string;
+  /** `leader` gives up when it does not lead within two TTLs. */
+  readonly role: 'auto' | 'leader';
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly office: Office;
+  readonly handshake: Handshake;
+  /** Looks who is at a worker's address. */
+  readonly look: (address: string) => Promise<Sight>;
+  readonly say: (line: string) => void;
+}
+
+export class Candidate implements Part {
+  readonly reader: Reader;
+  readonly #options: CandidateOptions;
+  readonly #feed: EventFeed;
+  readonly #watch: WorkerWatch;
+  readonly #ready: Deferred<void> = deferred();
+  #elector: Elector | null = null;
+  #cancelPatience: () => void = () => {};
+
+  constructor(options: CandidateOptions) {
+    this.#options = options;
+    const { store, clock, office, look } = options;
+    this.#feed = new EventFeed({ store, clock });
+    this.reader = new StoreReader({
+      store,
+      feed: this.#feed,
+      explain: (job, task) => this.#explain(job, task),
+    });
+    this.#watch = new WorkerWatch({
+      look,
+      addressOf: (session) => office.leader().workers.addressOf(session),
+      onGone: (session) => this.#gone(session),
+    });
+    this.#ready.promise.catch(() => {});
+  }
+
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  whoLeads(): LeaderAddress | null {
+    return this.#options.office.whoLeads();
+  }
+
+  start(addresses: Addresses): Promise<void> {
+    const { store, clock, settings, nodeId, handshake, role } = this.#options;
+    this.#elector = new Elector({
+      store,
+      clock,
+      settings,
+      calendar: cronCalendar,
+      shard: 0,
+      nodeId,
+      handshake,
+      ...addresses,
+      newTermId: () => uuidv7() as TermId,
+      random: Math.random,
+      onCommitted: () => this.#feed.wake(),
+      onLead: (leader) => this.#leads(leader, addresses),
+      onFollow: (info, why) => this.#follows(info, why),
+    });
+    this.#elector.start();
+    if (role === 'leader') {
+      const patienceMs = settings.leaderTtlMs * 2;
+      this.#cancelPatience = clock.after(patienceMs, () => this.#giveUp(patienceMs));
+    }
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelPatience();
+    await this.#elector?.stop();
+  }
+
+  /** A worker has spoken to this leader. */
+  heard(session: Session): void {
+    this.#watch.heard(session);
+  }
+
+  /** A worker's connection has dropped. */
+  lost(session: Session): void {
+    if (this.#options.office.isOpen) this.#watch.lost(session);
+  }
+
+  #leads(leader: Leader, addresses: Addresses): void {
+    const { office, nodeId, say } = this.#options;
+    this.#cancelPatience();
+    office.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
+    say(`This node leads, epoch ${leader.term.epoch}.`);
+    this.#ready.resolve();
+  }
+
+  #follows(info: LeaderInfo | null, why: MillraceError | null): void {
+    const { office, role, nodeId, say } = this.#options;
+    const wasOpen = office.isOpen;
+    office.refer(info === null ? office.whoLeads() : addressOf(info));
+    if (wasOpen && why !== null) say(`This node leads no more: ${why.message}`);
+    if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();
+  }
+
+  #giveUp(patienceMs: number): void {
+    const leader = this.whoLeads();
+    this.#ready.reject(
+      new MillraceError({
+        code: 'not_leader',
+        what: `This node could not lead within ${patienceMs} ms.`,
+        why: leader === null ? 'Nobody leads.' : `${leader.nodeId} leads.`,
+        todo: 'Stop that one first, or use --role auto to take over when it ends.',
+        ...(leader === null ? {} : { leader }),
+      }),
+    );
+  }
+
+  #gone(session: Session): void {
+    const { office, say } = this.#options;
+    if (!office.isOpen) return;
+    say(`Worker ${session.nodeId} is gone: its address says so.`);
+    office.leader().workers.gone(session);
+  }
+
+  async #explain(job: JobId, task: TaskId): Promise<string | null> {
+    const { office } = this.#options;
+    if (!office.isOpen) return null;
+    return (await office.leader().jobs.explain(job, task))?.why ?? null;
+  }
+}
+
+function addressOf({ nodeId, url, grpc, epoch }: LeaderInfo): LeaderAddress {
+  return { nodeId, url, grpc, epoch };
+}

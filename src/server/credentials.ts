@@ -1,0 +1,56 @@
+/** Who may come in at this node's doors, and what it shows at others'. */
+import type { NodeSettings } from '../config/index.ts';
+import type { AccessCheck, ConnectionOptions } from '../protocol/index.ts';
+import {
+  accessFor,
+  checkBinding,
+  loadClientTls,
+  loadServerTls,
+  readToken,
+} from '../security/index.ts';
+import type { Access, ServerTls } from '../security/index.ts';
+
+export interface NodeCredentials {
+  readonly access: Access;
+  readonly tls: ServerTls | undefined;
+  /** How this node calls others. */
+  readonly outgoing: Pick<ConnectionOptions, 'tls' | 'token'>;
+}
+
+/** Throws before anything listens where strangers could come in. */
+export function credentialsFor(node: NodeSettings, say: (line: string) => void): NodeCredentials {
+  const { host, tokenFile, insecure } = node;
+  const tls = loadServerTls(node);
+  const kind = checkBinding({ host, tokenFile, tls: tls !== undefined, insecure });
+  if (kind === 'insecure') say(`Anybody who reaches ${host} may do everything (--insecure).`);
+  const token = readToken(node, 'worker') ?? null;
+  return {
+    access: accessFor({ tokenFile, warn: say }),
+    tls,
+    outgoing: { tls: tls === undefined ? null : clientTls(node), token: () => token },
+  };
+}
+
+function clientTls(node: NodeSettings): NonNullable<ConnectionOptions['tls']> {
+  const { ca, cert, key } = loadClientTls(node);
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+/** The same rule for gRPC as for HTTP. */
+export function rpcAccess(access: Access): AccessCheck {
+  return ({ authorization, peerCertificate }, needed) => {
+    const name = peerCertificate?.subject.CN;
+    const CN = Array.isArray(name) ? name[0] : name;
+    access.allow(
+      {
+        ...(authorization === null ? {} : { authorization }),
+        ...(peerCertificate === null ? {} : { peerCertificate: { subject: CN ? { CN } : {} } }),
+      },
+      needed,
+    );
+  };
+}

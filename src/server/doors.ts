@@ -1,0 +1,149 @@
+/** Where a node is reached: gRPC for nodes, HTTP for people. */
+import { hostname } from 'node:os';
+import { uuidv7 } from 'uuidv7';
+import { startApi } from '../api/index.ts';
+import type { Api, Standing } from '../api/index.ts';
+import type { Config } from '../config/index.ts';
+import { cronCalendar } from '../coordinator/index.ts';
+import type { Office } from '../coordinator/index.ts';
+import type { JobId } from '../core/index.ts';
+import {
+  controlPlaneService,
+  heartbeatService,
+  keepAliveFor,
+  millraceVersion,
+  shuffleService,
+  startRpcServer,
+} from '../protocol/index.ts';
+import type { Reader, RpcServer, Session } from '../protocol/index.ts';
+import { rpcAccess } from './credentials.ts';
+import type { NodeCredentials } from './credentials.ts';
+import type { Addresses } from './role.ts';
+
+export interface DoorsOptions {
+  readonly config: Config;
+  readonly credentials: NodeCredentials;
+  readonly office: Office;
+  readonly reader: Reader;
+  readonly standing: () => Standing;
+  readonly onFault: (error: unknown) => void;
+  readonly onWorkerHeard: (session: Session) => void;
+  readonly onWorkerLost: (session: Session) => void;
+}
+
+export class Doors {
+  readonly addresses: Addresses;
+  readonly #rpc: RpcServer;
+  readonly #api: Api;
+
+  static async open(options: DoorsOptions): Promise<Doors> {
+    const rpc = await openRpc(options);
+    try {
+      const api = await openApi(options);
+      return new Doors(options, rpc, api);
+    } catch (error) {
+      await rpc.stop(0);
+      throw error;
+    }
+  }
+
+  private constructor({ config, credentials }: DoorsOptions, rpc: RpcServer, api: Api) {
+    const host = reachableHost(config.node.advertise ?? config.node.host);
+    const scheme = credentials.tls === undefined ? 'http' : 'https';
+    this.addresses = { url: `${scheme}://${host}:${api.port}`, grpc: `${host}:${rpc.port}` };
+    this.#rpc = rpc;
+    this.#api = api;
+  }
+
+  /** Health checks are told. */
+  setServing(isServing: boolean): void {
+    this.#rpc.setServing(isServing);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#api.stop(), this.#rpc.stop()]);
+  }
+}
+
+function openRpc(options: DoorsOptions): Promise<RpcServer> {
+  const { config, credentials, office, reader, onWorkerHeard, onWorkerLost } = options;
+  const { host, grpcPort } = config.node;
+  const { tls, access } = credentials;
+  const workers = (): ReturnType<Office['workers']> => {
+    const desk = office.workers();
+    return {
+      register: (offer, handshake) => desk.register(offer, handshake),
+      heartbeat: (beat) => desk.heartbeat(beat),
+      poll: (request, signal) => {
+        onWorkerHeard(request);
+        return desk.poll(request, signal);
+      },
+      report: (session, items) => desk.report(session, items),
+      leave: (session) => desk.leave(session),
+    };
+  };
+  return startRpcServer({
+    host,
+    port: grpcPort,
+    services: [
+      controlPlaneService({
+        workers,
+        clients: office.clients,
+        reader,
+        whoLeads: () => office.whoLeads(),
+        onPollCancelled: onWorkerLost,
+      }),
+      heartbeatService(office.workers),
+      shuffleService(),
+    ],
+    tls: tls === undefined ? null : pem(tls),
+    keepAlive: keepAliveFor(config.core.sessionTtlMs),
+    ...(access.isOpen ? {} : { access: rpcAccess(access) }),
+  });
+}
+
+function openApi({
+  config,
+  credentials,
+  office,
+  reader,
+  standing,
+  onFault,
+}: DoorsOptions): Promise<Api> {
+  const { host, port } = config.node;
+  const { tls, access } = credentials;
+  return startApi({
+    host,
+    port,
+    ...(tls === undefined ? {} : { tls }),
+    access,
+    reader,
+    desk: () => office.leader(),
+    standing,
+    newJobId: () => uuidv7() as JobId,
+    version: millraceVersion(),
+    calendar: cronCalendar,
+    limits: {
+      bodyBytesMax: config.node.requestBytesMax,
+      sseClientsMax: config.node.sseClientsMax,
+      stallMs: config.node.sseSlowClientMs,
+      heartbeatMs: config.node.sseKeepAliveMs,
+    },
+    onFault,
+  });
+}
+
+function pem({ cert, key, ca }: NonNullable<NodeCredentials['tls']>): {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly ca?: Buffer;
+} {
+  return ca === undefined ? { cert, key } : { cert, key, ca };
+}
+
+/** An address that means "every one of mine" means nothing to others. */
+function reachableHost(host: string): string {
+  const isAny = host === '0.0.0.0' || host === '::' || host === '';
+  const name = isAny ? hostname() : host;
+  return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
+}

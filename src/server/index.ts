@@ -1,0 +1,7 @@
+/**
+ * A node of the cluster: its part in it (candidate, follower, observer), its doors (gRPC and HTTP),
+ * its own worker in a process beside it, and the order in which they begin and end. What each of
+ * them does lives in their rooms; here they are only put together.
+ */
+export { ServerNode } from './node.ts';
+export type { NodeOptions } from './node.ts';

@@ -1,0 +1,223 @@
+/** One node, put together and taken apart in the right order. */
+import { hostname } from 'node:os';
+import { uuidv7 } from 'uuidv7';
+import type { LeaderFigures, Standing } from '../api/index.ts';
+import type { Config } from '../config/index.ts';
+import { Office } from '../coordinator/index.ts';
+import type { Leader, Sight } from '../coordinator/index.ts';
+import { MillraceError } from '../core/index.ts';
+import { systemClock } from '../kit/index.ts';
+import { LeaderChannel, identify, ownHandshake, remoteReader } from '../protocol/index.ts';
+import type { Session } from '../protocol/index.ts';
+import type { Store } from '../store/index.ts';
+import { EventFeed, StoreReader } from '../views/index.ts';
+import { Follower, Observer } from './bystander.ts';
+import { Candidate } from './candidate.ts';
+import { credentialsFor } from './credentials.ts';
+import type { NodeCredentials } from './credentials.ts';
+import { Doors } from './doors.ts';
+import { OwnWorker } from './own-worker.ts';
+import type { Addresses, Part } from './role.ts';
+import { workerFlags } from './worker-flags.ts';
+
+export interface NodeOptions {
+  readonly config: Config;
+  /** Null for an observer without a database. Closed when the node stops. */
+  readonly store: Store | null;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Lines for people. */
+  readonly say: (line: string) => void;
+}
+
+/** Events that an observer keeps for those who follow the log there. */
+const OBSERVED_EVENTS = 10_000;
+
+export class ServerNode {
+  readonly nodeId: string;
+  readonly #options: NodeOptions;
+  readonly #office: Office;
+  readonly #part: Part;
+  readonly #doors: Doors;
+  readonly #channel: LeaderChannel | null;
+  #worker: OwnWorker | null = null;
+  #isReady = false;
+
+  /** Listens, and begins to play its part; `ready` tells when it accepts work. */
+  static async start(options: NodeOptions): Promise<ServerNode> {
+    const { config, say } = options;
+    const nodeId = config.node.nodeId ?? madeUpId();
+    const credentials = credentialsFor(config.node, say);
+    const office = new Office(nodeId);
+    const channel = channelFor(options, credentials);
+    const part = partFor(options, { nodeId, office, credentials, channel });
+    let node: ServerNode | null = null;
+    const doors = await Doors.open({
+      config,
+      credentials,
+      office,
+      reader: part.reader,
+      onFault: (error) =>
+        say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`),
+      standing: () => node?.standing ?? { ...NO_STANDING, nodeId },
+      onWorkerHeard: (session) => watcher(part)?.heard(session),
+      onWorkerLost: (session) => watcher(part)?.lost(session),
+    });
+    node = new ServerNode(options, { nodeId, office, part, doors, channel });
+    await part.start(doors.addresses);
+    return node;
+  }
+
+  private constructor(
+    options: NodeOptions,
+    made: Pick<ServerNode, 'nodeId'> & {
+      readonly office: Office;
+      readonly part: Part;
+      readonly doors: Doors;
+      readonly channel: LeaderChannel | null;
+    },
+  ) {
+    this.#options = options;
+    this.nodeId = made.nodeId;
+    this.#office = made.office;
+    this.#part = made.part;
+    this.#doors = made.doors;
+    this.#channel = made.channel;
+  }
+
+  get addresses(): Addresses {
+    return this.#doors.addresses;
+  }
+
+  get standing(): Standing {
+    const leads = this.#office.isOpen;
+    return {
+      nodeId: this.nodeId,
+      leads,
+      epoch: this.#office.whoLeads()?.epoch ?? null,
+      isReady: this.#isReady,
+      figures: leads ? figuresOf(this.#office.leader()) : null,
+    };
+  }
+
+  /** Settles when the node accepts work, its own worker included; rejects when it never will. */
+  async ready(): Promise<void> {
+    await this.#part.ready;
+    const { config, environment, say } = this.#options;
+    if (config.node.role !== 'observer' && config.node.slots > 0) {
+      this.#worker = new OwnWorker({
+        clock: systemClock,
+        flags: workerFlags(config.node, this.nodeId, this.#localGrpc),
+        environment,
+        drainMs: config.node.drainMs,
+        say,
+      });
+      this.#worker.start();
+      await this.#worker.ready;
+    }
+    this.#isReady = true;
+    this.#doors.setServing(true);
+  }
+
+  /** Work first, while there is still somebody to report to; the store last. */
+  async stop(): Promise<void> {
+    this.#isReady = false;
+    this.#doors.setServing(false);
+    await this.#worker?.stop();
+    await this.#part.stop();
+    await this.#doors.close();
+    this.#channel?.close();
+    await this.#options.store?.close();
+  }
+
+  /** The worker knocks at its own node first, which tells it who leads. */
+  get #localGrpc(): string {
+    return this.#doors.addresses.grpc;
+  }
+}
+
+function figuresOf(leader: Leader): LeaderFigures {
+  const { backlog, readyTasks, runningTasks, unfitMs } = leader.figures();
+  return { backlog, tasks: { ready: readyTasks, running: runningTasks }, unfitMs };
+}
+
+const NO_STANDING = { leads: false, epoch: null, isReady: false, figures: null } as const;
+
+interface Surroundings {
+  readonly nodeId: string;
+  readonly office: Office;
+  readonly credentials: NodeCredentials;
+  readonly channel: LeaderChannel | null;
+}
+
+function partFor(options: NodeOptions, around: Surroundings): Part {
+  const { config, store, say } = options;
+  const { nodeId, office, credentials, channel } = around;
+  const { role, observerJobsMax } = config.node;
+  const base = { clock: systemClock, settings: config.core, office };
+  if (role === 'observer') {
+    const source = store === null ? remote(channel) : storeReader(store);
+    const limits = { jobsMax: observerJobsMax, eventsMax: OBSERVED_EVENTS, random: Math.random };
+    return new Observer({ ...base, ...limits, source });
+  }
+  if (store === null) throw needsDatabase(role);
+  if (role === 'worker') return new Follower({ ...base, store });
+  return new Candidate({
+    ...base,
+    nodeId,
+    role,
+    store,
+    handshake: ownHandshake(),
+    look: (address) => look(address, credentials),
+    say,
+  });
+}
+
+function channelFor(options: NodeOptions, credentials: NodeCredentials): LeaderChannel | null {
+  const { servers, role } = options.config.node;
+  if (options.store !== null || role !== 'observer') return null;
+  if (servers.length === 0) throw needsDatabase(role);
+  return new LeaderChannel({ ...credentials.outgoing, addresses: servers });
+}
+
+function remote(channel: LeaderChannel | null): ReturnType<typeof remoteReader> {
+  if (channel === null) throw needsDatabase('observer');
+  return remoteReader(channel);
+}
+
+function storeReader(store: Store): StoreReader {
+  return new StoreReader({ store, feed: new EventFeed({ store, clock: systemClock }) });
+}
+
+async function look(address: string, { outgoing }: NodeCredentials): Promise<Sight> {
+  const answer = await identify(address, outgoing);
+  if (answer === 'refused' || answer === 'silent') return { seen: answer };
+  return { seen: 'session', sessionId: answer.sessionId };
+}
+
+interface Watcher {
+  heard(session: Session): void;
+  lost(session: Session): void;
+}
+
+/** Only a node that may lead looks after workers. */
+function watcher(part: Part): Watcher | null {
+  return part instanceof Candidate ? part : null;
+}
+
+/** Unlike any other node's, and still telling people which machine it is. */
+function madeUpId(): string {
+  const machine = hostname()
+    .replaceAll(/[^A-Za-z0-9_.-]/g, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, 60);
+  return `${machine === '' ? 'node' : machine}-${uuidv7().slice(-8)}`;
+}
+
+function needsDatabase(role: string): MillraceError {
+  const alsoServers = role === 'observer' ? ', or the leader with --server HOST:GRPC' : '';
+  return new MillraceError({
+    code: 'bad_setting',
+    what: `A node with the role ${role} needs to know its cluster.`,
+    todo: `Name the database with --database postgres://...${alsoServers}.`,
+  });
+}

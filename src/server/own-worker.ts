@@ -1,0 +1,109 @@
+/**
+ * The worker of a node that executes tasks itself: a process of its own, so that user code never
+ * shares a thread with the coordinator and a crash in it costs tasks, not the node. It speaks to the
+ * leader like any other worker. It ends with its parent, and is started again when it ends by itself.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { deferred } from '../kit/index.ts';
+import type { Clock, Deferred } from '../kit/index.ts';
+
+export interface OwnWorkerOptions {
+  readonly clock: Clock;
+  /** The flags of `millrace worker`. */
+  readonly flags: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  /** How long it may take to finish what it has. */
+  readonly drainMs: number;
+  readonly say: (line: string) => void;
+}
+
+const COMMAND = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+const RESTART_MS = [200, 1_000, 5_000, 15_000] as const;
+/** One that lived so long gets a fresh start. */
+const STEADY_MS = 60_000;
+/** Beyond its own deadline a worker that still lives hangs. */
+const HANG_MS = 5_000;
+/** Mistakes in modules or settings: they would only be made again. */
+const WRONG_USE = 2;
+/** It ended in order, and nobody here had asked for it: somebody has drained the node. */
+const DRAINED = 0;
+
+export class OwnWorker {
+  readonly #options: OwnWorkerOptions;
+  readonly #first: Deferred<void> = deferred();
+  #child: ChildProcess | null = null;
+  #startedAtMs = 0;
+  #restarts = 0;
+  #isStopped = false;
+  #cancelRestart: () => void = () => {};
+
+  constructor(options: OwnWorkerOptions) {
+    this.#options = options;
+    // Nobody may be waiting for it when it fails.
+    this.#first.promise.catch(() => {});
+  }
+
+  /** Settles when it is registered for the first time; rejects when it cannot run at all. */
+  get ready(): Promise<void> {
+    return this.#first.promise;
+  }
+
+  start(): void {
+    const { flags, environment, clock } = this.#options;
+    this.#startedAtMs = clock.monotonicMs();
+    const child = spawn(process.execPath, [COMMAND, 'worker', ...flags], {
+      // It has no business with the database. The channel tells it when its parent is gone.
+      env: { ...environment, MILLRACE_DATABASE: '' },
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    this.#child = child;
+    child.on('message', (message) => {
+      if (message === 'ready') this.#first.resolve();
+    });
+    child.on('error', (error) => this.#ended(child, error.message, null));
+    child.on('exit', (code, signal) => {
+      this.#ended(child, signal ?? `exit code ${code}`, code);
+    });
+  }
+
+  /** Drains it; one that does not end in time is killed. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelRestart();
+    const child = this.#child;
+    if (child === null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    const cancel = this.#options.clock.after(this.#options.drainMs + HANG_MS, () => {
+      child.kill('SIGKILL');
+    });
+    await exited;
+    cancel();
+  }
+
+  #ended(child: ChildProcess, why: string, code: number | null): void {
+    if (this.#child !== child) return;
+    this.#child = null;
+    if (this.#isStopped) return;
+    if (code === WRONG_USE) {
+      const reason = 'Its worker cannot run with these modules and settings, see above.';
+      this.#first.reject(new Error(reason));
+      return;
+    }
+    const { clock, say } = this.#options;
+    if (code === DRAINED) {
+      say(
+        'The worker of this node was drained and has left. It comes back when the node restarts.',
+      );
+      return;
+    }
+    const isSteady = clock.monotonicMs() - this.#startedAtMs > STEADY_MS;
+    this.#restarts = isSteady ? 0 : this.#restarts + 1;
+    const waitMs = RESTART_MS[Math.min(this.#restarts, RESTART_MS.length - 1)] ?? 0;
+    say(`The worker of this node has ended (${why}). It is started again in ${waitMs} ms.`);
+    this.#cancelRestart = clock.after(waitMs, () => this.start());
+  }
+}

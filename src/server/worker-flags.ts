@@ -1,0 +1,44 @@
+import { flagName } from '../config/index.ts';
+import type { NodeSettings, SettingName } from '../config/index.ts';
+
+/** Settings that a node's worker shares with it. All others it reads for itself. */
+const SHARED = [
+  'slots',
+  'prefetch',
+  'data',
+  'memoryBytes',
+  'tokenFile',
+  'tlsCert',
+  'tlsKey',
+  'tlsCa',
+  'advertise',
+  'drainMs',
+  'abortGraceMs',
+  'pollMs',
+  'clockOffsetMs',
+] as const satisfies readonly SettingName[];
+
+const LISTS = ['modules', 'roots', 'expect'] as const satisfies readonly SettingName[];
+
+/** The command line of the worker of this node. */
+export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): string[] {
+  const flags = ['--server', grpc, '--node-id', nodeId, '--listen', `${bracketed(node.host)}:0`];
+  if (node.insecure) flags.push('--insecure');
+  for (const name of SHARED) {
+    const value = node[name];
+    const flag = flagName(name);
+    if (value !== undefined && flag !== null) flags.push(`${flag}=${value}`);
+  }
+  for (const name of LISTS) {
+    const flag = flagName(name);
+    for (const value of node[name]) if (flag !== null) flags.push(`${flag}=${value}`);
+  }
+  for (const [key, value] of Object.entries(node.capabilities)) {
+    flags.push(`--capability=${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  }
+  return flags;
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

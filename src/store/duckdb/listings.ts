@@ -1,0 +1,53 @@
+/** What people see of nodes, schedules and tasks that are out of attempts. */
+import type { JobId, ScheduleRow, TaskId } from '../../core/index.ts';
+import type { DeadFilter, DeadTask, NodeView } from '../store.ts';
+import { rowOf } from './columns.ts';
+import { columnList, selectRows } from './rows.ts';
+import { one, type Session } from './session.ts';
+import { NODE, SCHEDULE, TASK } from './tables.ts';
+
+const BY_ID = 'where t.shard = $1::integer order by t.id';
+
+export async function nodeViews(session: Session, shard: number): Promise<NodeView[]> {
+  const of = one('integer', shard);
+  const nodes = await selectRows(session, NODE, BY_ID, of);
+  const counts = await session.rows(
+    `select node_id, count(*)::integer from task
+      where shard = $1::integer and state = 'running' group by node_id`,
+    of,
+  );
+  const running = new Map(counts.map(([id, count]) => [id as string, count as number]));
+  return nodes.map((node) => ({ ...node, running: running.get(node.id) ?? 0 }));
+}
+
+export function schedules(session: Session, shard: number): Promise<ScheduleRow[]> {
+  return selectRows(session, SCHEDULE, BY_ID, one('integer', shard));
+}
+
+export async function deadTasks(
+  session: Session,
+  shard: number,
+  { before, limit }: DeadFilter,
+): Promise<DeadTask[]> {
+  const earlier =
+    before === undefined
+      ? ''
+      : `and (t.job_no < $3::bigint or t.job_no = $3::bigint and t.task_no < $4::integer)`;
+  const rows = await session.rows(
+    `select ${columnList(TASK)}, j.id, s.id, s.executor
+       from task t
+       join job j on j.shard = t.shard and j.no = t.job_no
+       join spec s on s.shard = t.shard and s.job_no = t.job_no and s.task_no = t.task_no
+      where t.shard = $1::integer and t.state = 'failed' and t.error_code = 'dead' ${earlier}
+      order by t.job_no desc, t.task_no desc limit $2::bigint`,
+    one('integer', shard),
+    one('bigint', limit),
+    ...(before === undefined ? [] : [one('bigint', before.jobNo), one('integer', before.taskNo)]),
+  );
+  return rows.map((cells) => ({
+    task: rowOf(TASK, cells),
+    jobId: cells.at(-3) as JobId,
+    taskId: cells.at(-2) as TaskId,
+    executor: cells.at(-1) as string,
+  }));
+}

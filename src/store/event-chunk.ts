@@ -1,0 +1,160 @@
+/**
+ * The log is stored in chunks: a row holds the events of one commit, at most 500 of them, as columns
+ * in JSON text. Eight rows a job, each in two indexes, were the dearest part of a commit; what
+ * is left of them is a few bytes an event.
+ *
+ * A column whose values are all the same is that value alone. Times are told as the milliseconds before
+ * `at`, job numbers from `jobMin` on: short numbers, which a database also compresses well.
+ */
+import {
+  type EventRow,
+  type Instant,
+  instant,
+  invariant,
+  type JobId,
+  type JobNo,
+  jobNo,
+  LOG_KINDS,
+  logKindNumber,
+  type TaskId,
+} from '../core/index.ts';
+import { badRow } from './row-checks.ts';
+import type { EventView } from './store.ts';
+
+/** Small enough that a page of a hundred events costs little more than its own chunk. */
+export const CHUNK_EVENTS = 500;
+
+export interface EventChunk {
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** The time of the newest event: when it is old, all are. */
+  readonly at: Instant;
+  /** Null when no event has a job. */
+  readonly jobMin: JobNo | null;
+  readonly jobMax: JobNo | null;
+  readonly body: string;
+}
+
+type Cell = string | number | null;
+type Column = Cell | readonly Cell[];
+
+/** Numbers have to follow on each other: a chunk knows only its first and its last. */
+export function chunksOf(events: readonly EventRow[]): EventChunk[] {
+  const chunks: EventChunk[] = [];
+  for (let from = 0; from < events.length; from += CHUNK_EVENTS) {
+    const portion =
+      events.length <= CHUNK_EVENTS ? events : events.slice(from, from + CHUNK_EVENTS);
+    chunks.push(chunkOf(portion));
+  }
+  return chunks;
+}
+
+function chunkOf(events: readonly EventRow[]): EventChunk {
+  const firstSeq = events[0]?.seq ?? 1;
+  let at = events[0]?.at ?? instant(0);
+  let jobMin: JobNo | null = null;
+  let jobMax: JobNo | null = null;
+  for (const [place, event] of events.entries()) {
+    if (event.seq !== firstSeq + place) {
+      throw badRow(`event ${event.seq}`, `the next event number is ${firstSeq + place}`);
+    }
+    if (event.at > at) at = event.at;
+    const { jobNo: job } = event;
+    if (job === null) continue;
+    if (jobMin === null || job < jobMin) jobMin = job;
+    if (jobMax === null || job > jobMax) jobMax = job;
+  }
+  const lastSeq = firstSeq + events.length - 1;
+  return { firstSeq, lastSeq, at, jobMin, jobMax, body: bodyOf(events, at, jobMin ?? 0) };
+}
+
+function bodyOf(events: readonly EventRow[], newest: Instant, jobMin: number): string {
+  const columns: readonly Column[] = [
+    column(events, (event) => logKindNumber(event.kind)),
+    column(events, (event) => age(event, newest)),
+    column(events, (event) => (event.jobNo === null ? null : event.jobNo - jobMin)),
+    column(events, (event) => event.taskNo),
+    column(events, (event) => event.nodeId),
+    column(events, (event) => event.run),
+    column(events, (event) => event.attempt),
+    column(events, (event) => event.fence),
+    column(events, (event) => event.detail),
+  ];
+  return JSON.stringify(columns);
+}
+
+function column(events: readonly EventRow[], of: (event: EventRow) => Cell): Column {
+  const cells = events.map(of);
+  const first = cells[0] ?? null;
+  return cells.every((cell) => cell === first) ? first : cells;
+}
+
+function age({ seq, at }: EventRow, newest: Instant): number {
+  const ms = newest - at;
+  if (Number.isSafeInteger(ms)) return ms;
+  throw badRow(`event ${seq}`, `its time ${at} is too far from the others`);
+}
+
+export function eventsIn({ firstSeq, lastSeq, at, jobMin, body }: EventChunk): EventRow[] {
+  const columns = JSON.parse(body) as readonly Column[];
+  const cell = (place: number, row: number): Cell => {
+    const values = columns[place] ?? null;
+    return isList(values) ? (values[row] ?? null) : values;
+  };
+  return Array.from({ length: lastSeq - firstSeq + 1 }, (_, row): EventRow => {
+    const kind = LOG_KINDS[cell(0, row) as number];
+    invariant(kind !== undefined, `event ${firstSeq + row} has no kind`);
+    const job = cell(2, row) as number | null;
+    return {
+      seq: firstSeq + row,
+      at: instant(at - (cell(1, row) as number)),
+      kind,
+      jobNo: job === null ? null : jobNo((jobMin ?? 0) + job),
+      taskNo: cell(3, row) as EventRow['taskNo'],
+      nodeId: cell(4, row) as EventRow['nodeId'],
+      run: cell(5, row) as number | null,
+      attempt: cell(6, row) as number | null,
+      fence: cell(7, row) as number | null,
+      detail: cell(8, row) as string | null,
+    };
+  });
+}
+
+const isList = (values: Column): values is readonly Cell[] => Array.isArray(values);
+
+/** What a page of the log shows: a job and a task by their numbers. */
+export interface LogRef {
+  readonly jobNo: JobNo;
+  readonly taskNo: EventRow['taskNo'];
+}
+
+/** The names that a page needs, each once. */
+export function refsOf(events: readonly EventRow[]): LogRef[] {
+  const refs = new Map<string, LogRef>();
+  for (const { jobNo: job, taskNo } of events) {
+    if (job !== null) refs.set(logKey(job, taskNo), { jobNo: job, taskNo });
+  }
+  return [...refs.values()];
+}
+
+export interface LogNames {
+  readonly jobId: JobId | null;
+  readonly taskId: TaskId | null;
+}
+
+/** A job that was removed has no name any more; its events are still there. */
+export function named(
+  events: readonly EventRow[],
+  names: ReadonlyMap<string, LogNames>,
+): EventView[] {
+  const of = ({ jobNo: job, taskNo }: EventRow): LogNames | undefined =>
+    job === null ? undefined : names.get(logKey(job, taskNo));
+  return events.map((event) => {
+    const { jobId = null, taskId = null } = of(event) ?? {};
+    return { ...event, jobId, taskId };
+  });
+}
+
+export function logKey(job: JobNo, taskNo: EventRow['taskNo']): string {
+  return `${job}/${taskNo ?? ''}`;
+}

@@ -1,0 +1,183 @@
+/**
+ * The event log for any number of followers. One tail reads it for all of them, and only while
+ * there are any. Each follower goes at its own pace: one that keeps up reads what the tail has just
+ * seen, one that has fallen behind reads the store; nothing is ever kept for a slow one.
+ */
+import { MillraceError, isMillraceError } from '../core/index.ts';
+import type { JobId } from '../core/index.ts';
+import type { Clock } from '../kit/index.ts';
+import type { EventPage, EventShape, EventsQuery } from '../protocol/index.ts';
+import type { Store } from '../store/index.ts';
+import { eventShape, textOf } from './row-shapes.ts';
+import { Tail } from './tail.ts';
+
+export interface EventFeedOptions {
+  readonly store: Pick<Store, 'events' | 'lastSeq'>;
+  readonly clock: Clock;
+  readonly shard?: number;
+  /** How often the log is looked at when nobody calls `wake`. */
+  readonly pollMs?: number;
+  /** How long the log is left alone after each look, however often `wake` is called. */
+  readonly restMs?: number;
+  /** A follower hears something at least this often. */
+  readonly signOfLifeMs?: number;
+  readonly keptMax?: number;
+  readonly pageMax?: number;
+}
+
+/** A part of the log, and how far it goes: further than its last event when others were left out. */
+interface Portion {
+  readonly events: readonly EventShape[];
+  readonly position: number;
+}
+
+export class EventFeed {
+  readonly #options: Required<EventFeedOptions>;
+  #followers = 0;
+  #tail: Tail | null = null;
+  #opening: Promise<Tail> | null = null;
+
+  constructor(options: EventFeedOptions) {
+    this.#options = {
+      shard: 0,
+      pollMs: 250,
+      restMs: 20,
+      signOfLifeMs: 5_000,
+      keptMax: 4_096,
+      pageMax: 500,
+      ...options,
+    };
+  }
+
+  get followers(): number {
+    return this.#followers;
+  }
+
+  /** Something was committed: followers need not wait for the next look. */
+  wake(): void {
+    this.#tail?.wake();
+  }
+
+  /**
+   * The first page comes at once, empty if there is nothing yet. Throws `expired` when the log does
+   * not go back to `after`, and when it does not reach it: then it is another log.
+   */
+  async *follow({ after, job }: EventsQuery, signal: AbortSignal): AsyncGenerator<EventPage> {
+    if (signal.aborted) return;
+    const leave = this.#join();
+    // A follower that stands still at a page does not see the signal: its tail must not run on.
+    signal.addEventListener('abort', leave, { once: true });
+    try {
+      const tail = await this.#open();
+      yield* this.#pages(tail, { after, ...(job === undefined ? {} : { job }) }, signal);
+    } finally {
+      signal.removeEventListener('abort', leave);
+      leave();
+    }
+  }
+
+  async *#pages(
+    tail: Tail,
+    { after, job }: EventsQuery,
+    signal: AbortSignal,
+  ): AsyncGenerator<EventPage> {
+    const { clock, signOfLifeMs } = this.#options;
+    let position = after;
+    let dueAtMs = -Infinity;
+    while (!signal.aborted) {
+      tail.check();
+      if (position > tail.head) await confirmReaches(tail, position);
+      const portion = await this.#portion(tail, position, job);
+      const isNew = portion.position > position;
+      ({ position } = portion);
+      if (portion.events.length > 0 || clock.monotonicMs() >= dueAtMs) {
+        dueAtMs = clock.monotonicMs() + signOfLifeMs;
+        const isCurrent = position >= tail.head;
+        const lastAt = isCurrent ? undefined : portion.events.at(-1)?.at;
+        const asOf = { seq: position, at: lastAt ?? textOf(tail.at) };
+        yield { events: portion.events, asOf };
+      } else if (!isNew) {
+        await tail.news(signal, dueAtMs - clock.monotonicMs());
+      }
+    }
+  }
+
+  async #portion(tail: Tail, position: number, job: JobId | undefined): Promise<Portion> {
+    const { store, shard, pageMax } = this.#options;
+    const recent = tail.recent.after(position, pageMax);
+    if (recent !== null) {
+      const events = job === undefined ? recent : recent.filter((event) => event.job === job);
+      return { events, position: recent.at(-1)?.seq ?? position };
+    }
+    // Known before the read, so the read covers it: a page that is not full reaches at least here.
+    const known = tail.head;
+    const rows = await store.events(shard, position, pageMax, job).catch(asExpired);
+    const last = rows.at(-1)?.seq ?? position;
+    const events = rows.map(eventShape);
+    return { events, position: rows.length < pageMax ? Math.max(known, last) : last };
+  }
+
+  /** Counts a follower; answers how to count it out again, any number of times. */
+  #join(): () => void {
+    this.#followers += 1;
+    let isIn = true;
+    return () => {
+      if (!isIn) return;
+      isIn = false;
+      this.#followers -= 1;
+      if (this.#followers === 0) this.#close();
+    };
+  }
+
+  async #open(): Promise<Tail> {
+    try {
+      this.#tail?.check();
+    } catch {
+      // Those who followed it have been told; this one starts anew.
+      this.#close();
+    }
+    if (this.#tail !== null) return this.#tail;
+    const opening = (this.#opening ??= Tail.open(this.#options));
+    try {
+      const tail = await opening;
+      if (this.#opening === opening) {
+        this.#opening = null;
+        this.#tail = tail;
+        // Everybody may have left while it was opened.
+        if (this.#followers === 0) this.#close();
+      }
+      return tail;
+    } catch (error) {
+      if (this.#opening === opening) this.#opening = null;
+      throw error;
+    }
+  }
+
+  #close(): void {
+    this.#tail?.close();
+    this.#tail = null;
+  }
+}
+
+/** The caller may have seen an event on another node that the tail does not know yet. */
+async function confirmReaches(tail: Tail, position: number): Promise<void> {
+  await tail.refresh();
+  if (position <= tail.head) return;
+  throw new MillraceError({
+    code: 'expired',
+    what: `The log does not reach event ${position}; its newest is ${tail.head}.`,
+    why: 'It is another log than before: the database was restored or replaced.',
+    todo: `Read the state anew, then follow the events from ${tail.head}.`,
+  });
+}
+
+function asExpired(error: unknown): never {
+  if (!isMillraceError(error, 'not_found')) throw error;
+  const { what, todo } = error;
+  throw new MillraceError({
+    code: 'expired',
+    what,
+    ...(todo === undefined ? {} : { todo }),
+    cause: error,
+  });
+}

@@ -1,0 +1,51 @@
+/** Runs in the heartbeat thread: the loop, with a connection of its own. */
+import { writeSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { HeartbeatStart } from './heartbeat.ts';
+import { HeartbeatLoop } from './heartbeat-loop.ts';
+import { processClock } from './process-clock.ts';
+import type { Connector, ConnectorModule, FromThread, ToThread } from './thread-messages.ts';
+
+const { module, options } = workerData as Connector;
+const port = parentPort;
+if (port === null) throw new Error('The heartbeat runs in a thread.');
+
+// Messages wait at the port until somebody listens: none is lost while the module is loaded.
+const connector = (await import(module)) as ConnectorModule;
+const sessions = new Map<number, { readonly loop: HeartbeatLoop; readonly close: () => void }>();
+
+/** The main thread is blocked, so nobody else can end the process; this one may not stop half-way. */
+function endProcess(why: string): void {
+  writeSync(2, `millrace: this worker ends itself: ${why}.\n`);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+function begin(session: number, start: HeartbeatStart): void {
+  const { leader, close } = connector.connect(options, start);
+  const loop = new HeartbeatLoop({
+    leader,
+    clock: processClock,
+    random: Math.random,
+    start,
+    tell: (news) => port?.postMessage({ session, news } satisfies FromThread),
+    onStuck: endProcess,
+  });
+  sessions.set(session, { loop, close });
+}
+
+port.on('message', (message: ToThread) => {
+  const known = sessions.get(message.session);
+  switch (message.type) {
+    case 'begin':
+      return begin(message.session, message.start);
+    case 'change':
+      return known?.loop.change(message.change);
+    case 'heard':
+      return known?.loop.heard(message.no);
+    case 'stop':
+      known?.loop.stop();
+      known?.close();
+      sessions.delete(message.session);
+      return;
+  }
+});

@@ -1,0 +1,14 @@
+/**
+ * A worker: it registers with whoever leads, pulls tasks, runs them in slots and reports until there is
+ * a verdict. Its heartbeat runs on a thread of its own, so a handler that blocks keeps its lease, and a
+ * worker that cannot renew stops its work before the lease can have expired. It sees the leader only
+ * through the port for workers: no store, no database, no rule of the scheduler lives here.
+ */
+export { HeartbeatLoop } from './heartbeat-loop.ts';
+export type { Heartbeat, HeartbeatNews, HeartbeatStart, StartHeartbeat } from './heartbeat.ts';
+export { defaultWorkerSettings } from './settings.ts';
+export type { WorkerSettings } from './settings.ts';
+export { Worker } from './worker.ts';
+export type { WorkerOptions } from './worker.ts';
+export { runWorkerProcess } from './process.ts';
+export type { WorkerProcessSettings, WorkerWorld } from './process.ts';

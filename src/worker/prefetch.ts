@@ -1,0 +1,39 @@
+/** Work for this long is kept ready, so that no slot waits for a round trip to the leader. */
+const AHEAD_MS = 25;
+const PREFETCH_MAX = 500;
+/** How much one run time counts for the average. */
+const WEIGHT = 0.1;
+/** Below this a run time is not worth telling from another. */
+const RUN_MS_MIN = 0.01;
+
+/**
+ * How many tasks a worker holds beyond its slots. Tasks of a millisecond need many, or the slots stand
+ * still between two polls; tasks of a minute need none, or they would wait here while another
+ * worker is free. So it follows the run times that were seen, unless a number was set.
+ */
+export class Prefetch {
+  /** The most that it may ever be. */
+  readonly max: number;
+  readonly #slots: number;
+  readonly #isFixed: boolean;
+  #averageMs: number | null = null;
+
+  constructor(slots: number, fixed: number | undefined) {
+    this.#slots = slots;
+    this.#isFixed = fixed !== undefined;
+    this.max = slots === 0 ? 0 : (fixed ?? PREFETCH_MAX);
+  }
+
+  get size(): number {
+    if (this.#isFixed) return this.max;
+    if (this.#averageMs === null) return 0;
+    return Math.min(this.max, Math.floor((this.#slots * AHEAD_MS) / this.#averageMs));
+  }
+
+  /** A task has run for so long. */
+  ran(ms: number): void {
+    const runMs = Math.max(ms, RUN_MS_MIN);
+    this.#averageMs ??= runMs;
+    this.#averageMs += (runMs - this.#averageMs) * WEIGHT;
+  }
+}

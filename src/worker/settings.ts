@@ -1,0 +1,43 @@
+/** The knobs of a worker. Nothing here is agreed with the leader: it says its own at registration. */
+export interface WorkerSettings {
+  /** Time for running tasks to finish when the worker drains. */
+  readonly drainMs: number;
+  /** Time for a handler to heed its abort signal; after that the process ends itself. */
+  readonly abortGraceMs: number;
+  /** How long a goodbye is tried when the leader does not answer: the TTL does the same, later. */
+  readonly leaveMs: number;
+  /** The least time between two polls of which the first brought nothing. */
+  readonly pollPaceMs: number;
+  /** How long a worker without room waits for some before it parks a poll that asks for none. */
+  readonly roomWaitMs: number;
+  /** A parked poll that asks for too little is renewed, but not before this. */
+  readonly pollRenewMs: number;
+  /** Wait after the first failed call, doubled for each further one up to the longest. */
+  readonly retryMs: number;
+  readonly retryMaxMs: number;
+  /** The same between two sessions that did not last: two workers of one name must not fight. */
+  readonly rejoinMaxMs: number;
+  /** With more than this unreported the worker takes no further work. */
+  readonly unreportedItemsMax: number;
+  readonly unreportedBytesMax: number;
+  /** One report carries at most so many items, and stops growing at so many bytes. */
+  readonly reportItemsMax: number;
+  readonly reportBytesMax: number;
+}
+
+export const defaultWorkerSettings: WorkerSettings = {
+  drainMs: 30_000,
+  abortGraceMs: 30_000,
+  leaveMs: 3_000,
+  pollPaceMs: 50,
+  roomWaitMs: 100,
+  pollRenewMs: 20,
+  retryMs: 100,
+  // A fail-over takes a second or so: nobody should sleep through it.
+  retryMaxMs: 1_000,
+  rejoinMaxMs: 30_000,
+  unreportedItemsMax: 10_000,
+  unreportedBytesMax: 64 * 2 ** 20,
+  reportItemsMax: 1_000,
+  reportBytesMax: 2 * 2 ** 20,
+};

@@ -1,0 +1,103 @@
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import {
+  expectOnce,
+  expectRest,
+  expectSoon,
+  expectSucceeded,
+  leaderRow,
+  Load,
+  reigns,
+  stage,
+  takenFrom,
+} from './stage.ts';
+
+test('the leader is killed: what runs goes on and is accepted by the next leader', async () => {
+  const play = await stage({ leaders: 2, workers: 2, slots: 2 });
+  const { cluster, client } = play;
+  const file = cluster.file('go');
+  const { id } = await client.submit({
+    tasks: [
+      { id: 'a', executor: 'waitForFile', input: { file } },
+      { id: 'b', executor: 'waitForFile', input: { file } },
+      { id: 'c', executor: 'note', dependsOn: ['a', 'b'], input: { value: 'after' } },
+    ],
+  });
+  const begun = await cluster.effects.wait({ job: id, what: 'begin' }, 2);
+  await cluster.node('n-1').process.crash();
+  expect(await takenFrom(play, cluster.node('n-1'))).toEqual({ nodeId: 'n-2', epoch: 2 });
+  writeFileSync(file, '');
+  const job = await client.waitForJob(id);
+  expect(job.state).toBe('succeeded');
+  // The leases that the dead leader gave are the ones that won.
+  for (const { task, fence } of begun) {
+    const seen = job.tasks.find((each) => each.id === task);
+    expect(seen).toMatchObject({ attempt: 1, result: { signed: { attempt: 1, fence } } });
+  }
+  expectOnce(play);
+  await expectRest(play);
+  expect(await reigns(play)).toEqual([
+    { nodeId: 'n-1', epoch: 1 },
+    { nodeId: 'n-2', epoch: 2 },
+  ]);
+});
+
+test("a dead leader's own worker is gone with it: its leases end at once, not after a TTL", async () => {
+  const play = await stage({
+    leaders: 0,
+    settings: { sessionTtlMs: 60_000, nodeDeadMs: 90_000 },
+    workers: 0,
+  });
+  const { cluster, client } = play;
+  const first = await cluster.startNode({ slots: 1 });
+  await cluster.startNode();
+  const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'hang' }] });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  await first.process.crash();
+  await cluster.startWorker({ slots: 1 });
+  // Given out anew long before the session's minute is over.
+  const [, second] = await cluster.effects.wait({ job: id, what: 'begin' }, 2);
+  expect(second).toMatchObject({ attempt: 2 });
+  expect(await client.cancel(id)).toMatchObject({ id });
+  expect(await client.waitForJob(id)).toMatchObject({ state: 'cancelled' });
+  await expectRest(play);
+});
+
+test('a leader that is asked to end hands over at once, and under load nothing is lost', async () => {
+  // With a TTL that no test would wait for.
+  const settings = { leaderTtlMs: 20_000, sessionTtlMs: 30_000, nodeDeadMs: 40_000 };
+  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings });
+  const { cluster } = play;
+  const load = new Load(play.client, { jobs: 200 });
+  await load.reached(60);
+  const askedAt = performance.now();
+  expect(await cluster.node('n-1').process.stop()).toEqual({ code: 0, signal: null });
+  expect(await takenFrom(play, cluster.node('n-1'))).toEqual({ nodeId: 'n-2', epoch: 2 });
+  expect(performance.now() - askedAt).toBeLessThan(10_000);
+  await expectSucceeded(play, await load.done);
+  expectOnce(play);
+  await expectRest(play);
+});
+
+test('leader after leader: every reign has the next epoch, and each acknowledged job is there', async () => {
+  const play = await stage({ leaders: 2, workers: 2, slots: 4 });
+  const { cluster, client } = play;
+  const load = new Load(client, { jobs: 240 });
+  for (const round of [1, 2, 3]) {
+    await load.reached(round * 60);
+    const leader = await expectSoon(() => cluster.leading());
+    // At once after an answer: what was acknowledged is in the database, whatever the leader had in mind.
+    const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+    await leader.process.crash();
+    expect(await play.sql`select count(*)::int from millrace.job where id = ${id}`).toEqual([
+      { count: 1 },
+    ]);
+    expect(await takenFrom(play, leader)).toMatchObject({ epoch: round + 1 });
+    await leader.start();
+  }
+  await expectSucceeded(play, await load.done);
+  expectOnce(play);
+  expect(await leaderRow(play)).toMatchObject({ epoch: 4 });
+  await expectRest(play);
+  expect((await reigns(play)).map(({ epoch }) => epoch)).toEqual([1, 2, 3, 4]);
+});

@@ -1,0 +1,65 @@
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { expectOnce, expectRest, expectSoon, expectSucceeded, Load, reigns, stage, takenFrom } from './stage.ts';
+
+test('a leader that stood still beyond its TTL finds its writes refused, and follows', async () => {
+  const play = await stage({ leaders: 2, workers: 2, slots: 4 });
+  const { cluster, client, sql } = play;
+  const [first, second] = [cluster.node('n-1'), cluster.node('n-2')];
+  const file = cluster.file('go');
+  const { id } = await client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  const load = new Load(client, { jobs: 200 });
+  await load.reached(50);
+  // In the middle of its work: requests and commits are under way.
+  first.process.pause();
+  expect(await takenFrom(play, first)).toEqual({ nodeId: 'n-2', epoch: 2 });
+  await load.reached(100);
+  first.process.resume();
+  // What it still has in hand is sent now, and may not count.
+  await expectSoon(async () => {
+    const answer = await fetch(`${first.plan.url}/api/v1/jobs/${id}/cancel`, { method: 'POST' });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      code: 'not_leader',
+      leader: { nodeId: second.id, epoch: 2, url: second.plan.url },
+    });
+  });
+  expect(first.output).toMatch(/This node leads no more/);
+  writeFileSync(file, '');
+  await expectSucceeded(play, [id, ...(await load.done)]);
+  expectOnce(play);
+  const epochs = await sql`select epoch::int, node_id from millrace.leader`;
+  expect([...epochs]).toEqual([{ epoch: 2, node_id: 'n-2' }]);
+  await expectRest(play);
+  expect(await reigns(play)).toHaveLength(2);
+});
+
+test('two nodes that stand still in turn lead in turn, and what runs is executed once', async () => {
+  const play = await stage({ leaders: 2, workers: 1, slots: 4 });
+  const { cluster, client } = play;
+  const file = cluster.file('go');
+  const { id } = await client.submit({
+    tasks: [{ id: 'a', executor: 'progress', input: { file, ms: 100 } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  const load = new Load(client, { jobs: 120, lanes: 3 });
+  for (const [round, name] of ['n-1', 'n-2', 'n-1'].entries()) {
+    await load.reached((round + 1) * 30);
+    const node = cluster.node(name);
+    node.process.pause();
+    expect(await takenFrom(play, node)).toMatchObject({ epoch: round + 2 });
+    node.process.resume();
+    // The next round needs it as a candidate.
+    await expectSoon(async () => {
+      const answer = await fetch(`${node.plan.url}/api/v1/leader`);
+      expect(await answer.json()).toMatchObject({ epoch: round + 2 });
+    });
+  }
+  writeFileSync(file, '');
+  await expectSucceeded(play, [id, ...(await load.done)]);
+  expectOnce(play);
+  await expectRest(play);
+});

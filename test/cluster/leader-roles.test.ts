@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { expectRest, expectSoon, leaderRow, outputOf, stage } from './stage.ts';
+
+test('a leader and two workers run a graph: ids, results and events are as they should be', async () => {
+  const play = await stage({ workers: 2, slots: 2 });
+  const { client } = play;
+  const submitted = await client.submit({
+    name: 'diamond',
+    tasks: [
+      { id: 'top', executor: 'note', input: { value: { rows: [1, 2] } } },
+      { id: 'left', executor: 'note', dependsOn: ['top'], input: from('top', '/value/rows/0') },
+      { id: 'right', executor: 'note', dependsOn: ['top'], input: from('top', '/value/rows/1') },
+      { id: 'bottom', executor: 'note', dependsOn: ['left', 'right'], input: from('right') },
+    ],
+  });
+  expect(submitted.id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(submitted.state).toBe('queued');
+  const job = await client.waitForJob(submitted.id);
+  expect(job).toMatchObject({ id: submitted.id, state: 'succeeded', name: 'diamond' });
+  const signed = { attempt: 1, fence: expect.any(Number) as number };
+  const right = { signed, value: 2 };
+  expect(job.tasks.map(({ id, state, result }) => ({ id, state, result }))).toEqual([
+    { id: 'top', state: 'succeeded', result: { signed, value: { rows: [1, 2] } } },
+    { id: 'left', state: 'succeeded', result: { signed, value: 1 } },
+    { id: 'right', state: 'succeeded', result: right },
+    { id: 'bottom', state: 'succeeded', result: { signed, value: right } },
+  ]);
+  expect(new Set(job.tasks.map(({ node }) => node))).toEqual(new Set(['w-1', 'w-2']));
+  const kinds: string[] = [];
+  const bottom: string[] = [];
+  for await (const { event, data } of client.events({
+    job: job.id,
+    signal: AbortSignal.timeout(20_000),
+  })) {
+    kinds.push(event);
+    if ((JSON.parse(data) as { task: string | null }).task === 'bottom') bottom.push(event);
+    if (event === 'job.succeeded') break;
+  }
+  expect(kinds[0]).toBe('job.created');
+  expect(kinds.filter((kind) => kind === 'completed')).toHaveLength(4);
+  expect(bottom).toEqual(['created', 'queued', 'assigned', 'started', 'completed']);
+  await expectRest(play);
+});
+
+test('an `auto` node that is alone leads and executes', async () => {
+  const play = await stage({ slots: 1 });
+  const { id } = await play.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+  const job = await play.client.waitForJob(id);
+  expect(job.tasks[0]).toMatchObject({ state: 'succeeded', node: 'n-1' });
+  await expectRest(play);
+});
+
+test('a second `leader` waits for two TTLs and then gives up; an `auto` one follows for ever', async () => {
+  const play = await stage({ leaders: 2, workers: 0 });
+  const { cluster } = play;
+  const late = await cluster.planNode({ role: 'leader' });
+  const startedAt = performance.now();
+  const { code } = await late.launch().exited;
+  expect(code).toBe(3);
+  expect(performance.now() - startedAt).toBeGreaterThan(3_000);
+  expect(late.output).toMatch(/could not lead within 3000 ms/);
+  expect(late.output).toMatch(/n-1 leads/);
+  expect(late.output).not.toMatch(/millrace ready|\n\s+at /);
+  expect(cluster.node('n-2').isRunning).toBe(true);
+  expect(await leaderRow(play)).toEqual({ nodeId: 'n-1', epoch: 1 });
+  await expectRest(play);
+});
+
+test('a `leader` that waits leads when the one before it leaves', async () => {
+  const play = await stage({ leaders: 1, workers: 0, settings: { leaderTtlMs: 4_000, sessionTtlMs: 6_000, nodeDeadMs: 7_000 } });
+  const { cluster } = play;
+  const heir = await cluster.planNode({ role: 'leader' });
+  const waiting = heir.launch();
+  await expectSoon(async () => expect((await fetch(`${heir.plan.url}/healthz`)).status).toBe(200));
+  expect(heir.output).not.toMatch(/millrace ready/);
+  await cluster.node('n-1').process.stop();
+  await waiting.line(heir.plan.ready);
+  expect(await leaderRow(play)).toEqual({ nodeId: 'n-2', epoch: 2 });
+  await expectRest(play);
+});
+
+test('a node of the role `worker` executes and never leads; an observer does neither', async () => {
+  const play = await stage({ leaders: 1, workers: 0 });
+  const { cluster, client } = play;
+  const worker = await cluster.startNode({ id: 'hands', role: 'worker', slots: 1 });
+  const observer = await cluster.startNode({ id: 'eyes', role: 'observer', slots: 4 });
+  const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+  const job = await client.waitForJob(id);
+  expect(job.tasks[0]).toMatchObject({ state: 'succeeded', node: 'hands' });
+  expect((await client.nodes()).map((node) => node.id)).toEqual(['hands']);
+  for (const { plan } of [worker, observer]) {
+    await expectSoon(async () => {
+      const response = await fetch(`${plan.url}/api/v1/jobs/${id}`);
+      expect(await response.json()).toMatchObject({ id, state: 'succeeded' });
+    });
+    const refused = await fetch(`${plan.url}/api/v1/jobs/${id}/cancel`, { method: 'POST' });
+    expect(refused.status).toBe(503);
+    expect(await refused.json()).toMatchObject({ code: 'not_leader', leader: { nodeId: 'n-1' } });
+  }
+  await cluster.node('n-1').process.crash();
+  // Longer than the TTL, by the database's clock: nobody has taken what was free.
+  await expectSoon(async () => {
+    const [row] = await play.sql`
+      select expires_at + interval '1 second' < now() as is_over from millrace.leader`;
+    expect(row).toEqual({ is_over: true });
+  });
+  expect(await leaderRow(play), outputOf(cluster)).toEqual({ nodeId: 'n-1', epoch: 1 });
+  await cluster.node('n-1').start();
+  const again = await client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+  expect(await client.waitForJob(again.id)).toMatchObject({ state: 'succeeded' });
+  await expectRest(play);
+});
+
+function from(task: string, path?: string): object {
+  return { value: path === undefined ? { $from: task } : { $from: task, path } };
+}

@@ -1,0 +1,104 @@
+/** A cluster on a database of its own, from its start to the audit that ends every case with a fault in it. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { onTestFailed, onTestFinished } from 'vitest';
+import { openPostgresStore } from '../../src/store/index.ts';
+import { expectCleanAudit } from '../../src/testing/cluster/audit.ts';
+import { startCluster } from '../../src/testing/cluster/cluster.ts';
+import type { Cluster, ClusterOptions } from '../../src/testing/cluster/cluster.ts';
+import { pauseMs, within } from '../../src/testing/cluster/deadline.ts';
+import { freshDatabase } from '../fixture/postgres.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
+
+export interface Scene {
+  readonly cluster: Cluster;
+  readonly database: string;
+}
+
+/** One node that leads, and workers; `leaders: 0` starts nothing but a database. */
+export async function startScene(options: Partial<ClusterOptions> = {}): Promise<Scene> {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  const client = { patienceMs: 15_000, ...options.client };
+  const cluster = await startCluster({ database: database.url, ...options, client });
+  onTestFailed(() => {
+    for (const node of [...cluster.nodes, ...cluster.workers])
+      if (node.wasStarted) console.error(`--- ${node.id}\n${node.process.output.text()}`);
+  });
+  return { cluster, database: database.url };
+}
+
+/** Ends what still runs, in order, and reads back what the database holds. */
+export async function expectCleanEnd({ cluster, database }: Scene): Promise<void> {
+  await cluster.stop();
+  const store = await openPostgresStore({ url: database });
+  try {
+    await expectCleanAudit(store, cluster.client.acknowledged);
+  } finally {
+    await store.close();
+  }
+}
+
+/** For what gives no signal: asked again until it is so. */
+export async function until<T>(
+  look: () => Promise<T | null | undefined | false>,
+  missing: string,
+  limitMs = 20_000,
+): Promise<T> {
+  let isOver = false;
+  const found = async (): Promise<T> => {
+    for (;;) {
+      const seen = await look();
+      if (seen !== null && seen !== undefined && seen !== false) return seen;
+      if (isOver) throw new Error(missing);
+      await pauseMs(50);
+    }
+  };
+  try {
+    return await within(limitMs, found(), () => missing);
+  } finally {
+    isOver = true;
+  }
+}
+
+export interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** One command of the command line, to its end. */
+export function millrace(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Said> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, ...environment };
+    execFile(process.execPath, [BIN, ...args], { env, timeout: 25_000 }, (error, out, err) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      resolve({ code, out, err });
+    });
+  });
+}
+
+/** The events of a job by kind, attempt and fence, oldest first. */
+export interface JobEvent {
+  readonly kind: string;
+  readonly seq: number;
+  readonly node: string | null;
+  readonly attempt: number | null;
+  readonly fence: number | null;
+  readonly detail: unknown;
+}
+
+/** All that has happened to a job that has ended. */
+export async function eventsOf(cluster: Cluster, job: string): Promise<readonly JobEvent[]> {
+  const events: JobEvent[] = [];
+  const limit = AbortSignal.timeout(20_000);
+  for await (const { event, data } of cluster.client.events({ job, signal: limit })) {
+    events.push(JSON.parse(data) as JobEvent);
+    if (['job.succeeded', 'job.failed', 'job.cancelled'].includes(event)) return events;
+  }
+  return events;
+}

@@ -1,0 +1,171 @@
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import type { Cluster } from '../../src/testing/cluster/cluster.ts';
+import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
+import type { Inspector } from '../../src/testing/cluster/relay.ts';
+import { eventsOf, expectCleanEnd, startScene } from './scene.ts';
+
+/** So long that no test could wait for it. */
+const LONG_TTL = { sessionTtlMs: 60_000, nodeDeadMs: 90_000 };
+
+const kindsOf = async (cluster: Cluster, job: string): Promise<string[]> =>
+  (await eventsOf(cluster, job)).map(({ kind }) => kind);
+
+const MARK = 'the result of this report';
+
+/** A way to the leader on which the answer to one report is lost: the one whose result holds the mark. */
+async function lossyWay(cluster: Cluster): Promise<Proxy> {
+  const { grpc } = (await cluster.leading()).plan;
+  let isOver = false;
+  const inspect = (): Inspector => {
+    let isLost = false;
+    return {
+      request: (chunk) => {
+        if (isOver || !chunk.includes(MARK)) return;
+        isLost = true;
+        isOver = true;
+      },
+      answer: () => (isLost ? 'swallow' : 'forward'),
+    };
+  };
+  return Proxy.start(targetOf(`tcp://${grpc}`), { inspect });
+}
+
+test('a task whose worker is killed in the middle runs elsewhere at once, with a new fence and the same key', async () => {
+  const scene = await startScene({ workers: 1, settings: LONG_TTL });
+  const { cluster } = scene;
+  const file = cluster.file('go');
+  const { id } = await cluster.client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  const [first] = await cluster.effects.wait({ job: id, what: 'begin' });
+  await cluster.startWorker();
+  await cluster.node('w-1').process.crash();
+  const [, second] = await cluster.effects.wait({ job: id, what: 'begin' }, 2);
+  writeFileSync(file, '');
+  const job = await cluster.client.waitForJob(id);
+  expect(job).toMatchObject({ state: 'succeeded', tasks: [{ node: 'w-2', attempt: 2 }] });
+  expect(second?.key).toBe(first?.key);
+  expect(second?.fence).toBeGreaterThan(first?.fence ?? Infinity);
+  expect(second?.pid).not.toBe(first?.pid);
+  const lost = (await eventsOf(cluster, id)).find(({ kind }) => kind === 'reassigned');
+  expect(lost).toMatchObject({ node: 'w-1', detail: { why: 'its process is gone' } });
+  await expectCleanEnd(scene);
+});
+
+test('a dead worker whose address keeps silent loses its leases when its TTL is over', async () => {
+  const scene = await startScene({ workers: 0, settings: { sessionTtlMs: 2_500 } });
+  const { cluster } = scene;
+  const worker = await cluster.startWorker({ isProxied: true });
+  const file = cluster.file('go');
+  const { id } = await cluster.client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  await cluster.startWorker();
+  worker.plan.ways?.grpc.drop();
+  await worker.process.crash();
+  const [first, second] = await cluster.effects.wait({ job: id, what: 'begin' }, 2);
+  expect(second?.key).toBe(first?.key);
+  writeFileSync(file, '');
+  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  const lost = (await eventsOf(cluster, id)).find(({ kind }) => kind === 'reassigned');
+  expect(lost).toMatchObject({
+    node: 'w-1',
+    detail: { why: 'no heartbeat within the session TTL' },
+  });
+  await expectCleanEnd(scene);
+});
+
+test('a lease that was given and never started is given to another worker', async () => {
+  const settings = { sessionTtlMs: 2_500 };
+  const scene = await startScene({ workers: 1, slots: 1, settings });
+  const { cluster } = scene;
+  const file = cluster.file('go');
+  const running = await cluster.client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: running.id, what: 'begin' });
+  const waiting = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'note' }] });
+  await cluster.client
+    .waitForEvent(({ event }) => event === 'assigned', { job: waiting.id, limitMs: 5000 })
+    .catch(async (e) => {
+      console.log(JSON.stringify(await cluster.client.job(waiting.id)), JSON.stringify(await cluster.client.nodes()));
+      throw e;
+    });
+  await cluster.startWorker();
+  await cluster.node('w-1').process.crash();
+  writeFileSync(file, '');
+  for (const { id } of [running, waiting])
+    expect(await cluster.client.waitForJob(id)).toMatchObject({
+      state: 'succeeded',
+      tasks: [{ node: 'w-2' }],
+    });
+  expect(cluster.effects.all({ job: waiting.id }).map(({ what }) => what)).toEqual([
+    'begin',
+    'end',
+  ]);
+  await expectCleanEnd(scene);
+});
+
+test('an effect that was not reported is repeated under the same key', async () => {
+  const scene = await startScene({ workers: 1, settings: LONG_TTL });
+  const { cluster } = scene;
+  const file = cluster.file('go');
+  const { id } = await cluster.client.submit({
+    tasks: [{ id: 'a', executor: 'effectThenWait', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'effect' });
+  await cluster.startWorker();
+  await cluster.node('w-1').process.crash();
+  const effects = await cluster.effects.wait({ job: id, what: 'effect' }, 2);
+  expect(effects.map(({ attempt }) => attempt)).toEqual([1, 2]);
+  expect(new Set(effects.map(({ key }) => key)).size).toBe(1);
+  writeFileSync(file, '');
+  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  expect(await kindsOf(cluster, id)).toEqual(expect.arrayContaining(['reassigned', 'completed']));
+  await expectCleanEnd(scene);
+});
+
+test('a report whose answer is lost counts once, also when the worker dies before it is answered', async () => {
+  const scene = await startScene({ workers: 0, settings: LONG_TTL });
+  const { cluster } = scene;
+  const way = await lossyWay(cluster);
+  const worker = await cluster.startWorker({ servers: [way.address] });
+  await cluster.startWorker();
+  const { id } = await cluster.client.submit({
+    tasks: [
+      {
+        id: 'a',
+        executor: 'note',
+        input: { value: MARK },
+        placement: { allowedNodes: ['w-1'] },
+      },
+      { id: 'b', executor: 'note', dependsOn: ['a'], placement: { forbiddenNodes: ['w-1'] } },
+    ],
+  });
+  // That the next one runs shows that the report of the first was accepted.
+  await cluster.effects.wait({ job: id, task: 'b', what: 'begin' });
+  await worker.process.crash();
+  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  expect(cluster.effects.all({ job: id, task: 'a', what: 'begin' })).toHaveLength(1);
+  expect(await kindsOf(cluster, id)).not.toContain('reassigned');
+  await expectCleanEnd(scene);
+});
+
+test('a report whose answer is lost is sent again, and answered as accepted', async () => {
+  const scene = await startScene({ workers: 0 });
+  const { cluster } = scene;
+  const way = await lossyWay(cluster);
+  await cluster.startWorker({ servers: [way.address], slots: 1 });
+  const { id } = await cluster.client.submit({
+    tasks: [{ id: 'a', executor: 'note', input: { value: MARK } }],
+  });
+  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  await cluster.node('w-1').process.output.line(/A report was not answered/, 'stderr');
+  const next = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'note' }] });
+  expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
+  expect((await kindsOf(cluster, id)).filter((kind) => kind === 'completed')).toHaveLength(1);
+  expect(cluster.effects.all({ job: id, what: 'begin' })).toHaveLength(1);
+  await expectCleanEnd(scene);
+});

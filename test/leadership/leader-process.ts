@@ -1,0 +1,16 @@
+/** A candidate of its own process: says when it leads, and is made to be killed. */
+import { writeSync } from 'node:fs';
+import { openPostgresStore } from '../../src/store/index.ts';
+import { ScriptedWorker } from '../../src/testing/lead.ts';
+import { candidateOn } from './candidate.ts';
+
+const [, , url = '', nodeId = 'doomed'] = process.argv;
+const store = await openPostgresStore({ url });
+candidateOn(store, nodeId, {
+  onLead: (leader) => {
+    // As far as the leader knows, this is the worker of its own node.
+    void ScriptedWorker.join(leader, nodeId, ['echo']).then(() =>
+      writeSync(1, `leads ${leader.term.epoch}\n`),
+    );
+  },
+});
