@@ -7,8 +7,9 @@ import { print, keep } from './figures.ts';
 import type { Benchmark } from './figures.ts';
 import { scheduler } from './scheduler.ts';
 import { stores } from './stores.ts';
+import { throughput } from './throughput.ts';
 
-const benchmarks: readonly Benchmark[] = [scheduler, stores];
+const benchmarks: readonly Benchmark[] = [scheduler, stores, throughput];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const words = process.argv.slice(2);

@@ -9,7 +9,6 @@ export interface MillraceOptions {
   readonly url: string;
   readonly workers: number;
   readonly slots: number;
-  readonly prefetch: number;
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -19,7 +18,7 @@ const IN_FLIGHT = 2;
 
 /** A leader process and worker processes, with jobs handed in over gRPC. */
 export async function startMillrace(options: MillraceOptions): Promise<Contender> {
-  const { url, slots, prefetch, environment = {} } = options;
+  const { url, slots, environment = {} } = options;
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   const grpc = `127.0.0.1:${port + 1}`;
   const { process: leader } = await BenchProcess.millrace(
@@ -35,7 +34,7 @@ export async function startMillrace(options: MillraceOptions): Promise<Contender
     const { process: worker } = await BenchProcess.millrace(
       [
         ...['worker', '--server', grpc, '--node-id', `w-${at}`],
-        ...['--slots', `${slots}`, '--prefetch', `${prefetch}`],
+        ...['--slots', `${slots}`],
       ],
       'millrace worker ready',
       environment,

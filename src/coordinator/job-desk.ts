@@ -77,27 +77,37 @@ export class JobDesk {
   async submitParsed(document: JobDocument, options: SubmitOptions): Promise<JobReply> {
     const scopes = keyScopes(document.tasks);
     const key = document.idempotencyKey;
+    // Most jobs name no key and come for the first time: nothing has to be looked up for them.
+    if (scopes.length === 0 && key === null && options.isRepeated !== true) {
+      return this.#submit(document, options, scopes);
+    }
     const names = [...scopes, ...(key === null ? [] : [`job/${key}`])];
     return this.#keys.run(names, async () => {
       const existing = await this.#findExisting(document, options);
-      if (existing !== null) return existing;
-      const { jobId, seeds, inboxNo } = options;
-      const event = (keys: KnownKeys, ask: Ask): Submit => ({
-        type: 'submit',
-        ask,
-        jobId,
-        document,
-        ...keys,
-        ...(seeds === undefined ? {} : { seeds }),
-        ...(inboxNo === undefined ? {} : { inboxNo }),
-      });
-      const { dispatcher } = this.#options;
-      const reply =
-        scopes.length === 0
-          ? await dispatcher.ask((ask) => event({}, ask))
-          : await dispatcher.askAfter(() => knownKeys(this.#options, scopes), event);
-      return asJob(reply);
+      return existing ?? this.#submit(document, options, scopes);
     });
+  }
+
+  async #submit(
+    document: JobDocument,
+    { jobId, seeds, inboxNo }: SubmitOptions,
+    scopes: readonly string[],
+  ): Promise<JobReply> {
+    const event = (keys: KnownKeys, ask: Ask): Submit => ({
+      type: 'submit',
+      ask,
+      jobId,
+      document,
+      ...keys,
+      ...(seeds === undefined ? {} : { seeds }),
+      ...(inboxNo === undefined ? {} : { inboxNo }),
+    });
+    const { dispatcher } = this.#options;
+    const reply =
+      scopes.length === 0
+        ? await dispatcher.ask((ask) => event({}, ask))
+        : await dispatcher.askAfter(() => knownKeys(this.#options, scopes), event);
+    return asJob(reply);
   }
 
   /** A job that this very call, or one with the same key, has made before. */

@@ -6,9 +6,11 @@ import type { Store } from '../store/index.ts';
 export type KnownKeys = Pick<Submit, 'completedKeys' | 'pendingKeys'>;
 
 export function keyScopes(tasks: readonly TaskDocument[]): string[] {
-  return tasks.flatMap(({ executor, idempotencyKey }) =>
-    idempotencyKey === null ? [] : [keyScope(executor, idempotencyKey)],
-  );
+  const scopes: string[] = [];
+  for (const { executor, idempotencyKey } of tasks) {
+    if (idempotencyKey !== null) scopes.push(keyScope(executor, idempotencyKey));
+  }
+  return scopes;
 }
 
 export async function knownKeys(

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { jobNo, taskNo } from '../core/index.ts';
-import type { TaskSpecRow } from '../core/index.ts';
-import { batchOf } from '../core/index.ts';
+import { batchOf, instant, jobNo, taskNo } from '../core/index.ts';
+import type { JobRow, TaskSpecRow } from '../core/index.ts';
 import { PayloadCache } from './payload-cache.ts';
 
 const ref = (job: number) => ({ jobNo: jobNo(job), taskNo: taskNo(0) });
@@ -27,9 +26,21 @@ test('a new run makes the result of the one before unknown', () => {
   expect(cache.results.get(ref(0))).toBeUndefined();
 });
 
+test('results of a job that ends with them are not kept', () => {
+  const cache = new PayloadCache();
+  const results = [
+    { ...ref(1), run: 1, body: '1' },
+    { ...ref(2), run: 1, body: '2' },
+  ];
+  const ended = { no: jobNo(1), finishedAt: instant(1) } as JobRow;
+  cache.learn(batchOf({ ...counters, results, jobUpdates: [ended] }));
+  expect(cache.results.get(ref(1))).toBeUndefined();
+  expect(cache.results.get(ref(2))).toBe('2');
+});
+
 test('the oldest texts are forgotten when there is too much', () => {
   const cache = new PayloadCache();
-  const large = 'x'.repeat(12 * 1024 * 1024);
+  const large = 'x'.repeat(6 * 1024 * 1024);
   cache.learn(batchOf({ ...counters, specInserts: specs(large, large, large) }));
   expect(cache.inputs.get(ref(0))).toBeUndefined();
   expect(cache.inputs.get(ref(1))).toBe(large);

@@ -1,8 +1,10 @@
-import type { Batch, TaskRef } from '../core/index.ts';
-import { refKey } from '../store/index.ts';
+import { TASKS_PER_JOB_LIMIT } from '../core/index.ts';
+import type { Batch, JobNo, TaskRef } from '../core/index.ts';
 
 /** Texts of so many characters are kept, of each kind. */
-const CHARACTERS_MAX = 32 * 1024 * 1024;
+const CHARACTERS_MAX = 16 * 1024 * 1024;
+/** An entry costs about as much as this many characters. */
+const ENTRY = 100;
 
 /**
  * Inputs and results that were committed a moment ago. Most tasks go out right after they came in, and
@@ -15,46 +17,54 @@ export class PayloadCache {
 
   /** Called with each committed batch, in order. */
   learn(batch: Batch): void {
-    for (const { jobNo, taskNo, input } of batch.specInserts) {
-      this.inputs.set(refKey(jobNo, taskNo), input);
-    }
+    for (const spec of batch.specInserts) this.inputs.set(spec, spec.input);
     // A new run: its result will be another one.
-    for (const { jobNo, taskNo } of batch.archived) this.results.forget(refKey(jobNo, taskNo));
-    for (const { jobNo, taskNo, body } of batch.results) {
-      this.results.set(refKey(jobNo, taskNo), body);
-    }
+    for (const ref of batch.archived) this.results.forget(ref);
+    if (batch.results.length === 0) return;
+    const ended = new Set<JobNo>();
+    for (const { no, finishedAt } of batch.jobUpdates) if (finishedAt !== null) ended.add(no);
+    // No task of a job that has ended will ask for a result.
+    for (const row of batch.results) if (!ended.has(row.jobNo)) this.results.set(row, row.body);
   }
 }
 
 /** The youngest texts, up to a size; what is not known differs from what is known to be null. */
 class RecentTexts {
-  readonly #texts: Map<string, string | null> = new Map();
+  readonly #texts: Map<number, string | null> = new Map();
   #characters = 0;
 
   get(ref: TaskRef): string | null | undefined {
-    return this.#texts.get(refKey(ref.jobNo, ref.taskNo));
+    return this.#texts.get(keyOf(ref));
   }
 
-  set(key: string, text: string | null): void {
-    this.forget(key);
+  set(ref: TaskRef, text: string | null): void {
+    const key = keyOf(ref);
+    this.#remove(key);
     this.#texts.set(key, text);
-    this.#characters += weight(key, text);
-    for (const [oldest, old] of this.#texts) {
+    this.#characters += weight(text);
+    if (this.#characters <= CHARACTERS_MAX) return;
+    for (const oldest of this.#texts.keys()) {
       if (this.#characters <= CHARACTERS_MAX) return;
-      this.#texts.delete(oldest);
-      this.#characters -= weight(oldest, old);
+      this.#remove(oldest);
     }
   }
 
-  forget(key: string): void {
+  forget(ref: TaskRef): void {
+    this.#remove(keyOf(ref));
+  }
+
+  #remove(key: number): void {
     const text = this.#texts.get(key);
     if (text === undefined) return;
     this.#texts.delete(key);
-    this.#characters -= weight(key, text);
+    this.#characters -= weight(text);
   }
 }
 
-/** A map's entry costs about as much as a hundred characters. */
-function weight(key: string, text: string | null): number {
-  return 100 + key.length + (text?.length ?? 0);
+function keyOf({ jobNo, taskNo }: TaskRef): number {
+  return jobNo * TASKS_PER_JOB_LIMIT + taskNo;
+}
+
+function weight(text: string | null): number {
+  return ENTRY + (text?.length ?? 0);
 }

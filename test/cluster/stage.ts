@@ -9,6 +9,7 @@ import type { TestClient } from '../../src/testing/cluster/client.ts';
 import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
 import { startCluster } from '../../src/testing/cluster/cluster.ts';
 import type { Cluster, ClusterOptions } from '../../src/testing/cluster/cluster.ts';
+import type { Effect } from '../../src/testing/cluster/effects-log.ts';
 import { pauseMs, within } from '../../src/testing/cluster/deadline.ts';
 import { freshDatabase } from '../fixture/postgres.ts';
 
@@ -157,9 +158,14 @@ export async function expectSucceeded(
 
 /** No task was begun twice: neither lost and given out anew, nor given to two. */
 export function expectOnce({ cluster }: Stage): void {
-  const begun = cluster.effects.all({ what: 'begin' }).map(({ job, task }) => `${job}/${task}`);
-  const twice = begun.filter((name, at) => begun.indexOf(name) !== at);
-  expect(twice).toEqual([]);
+  const first = new Map<string, Effect>();
+  const twice: Effect[] = [];
+  for (const effect of cluster.effects.all({ what: 'begin' })) {
+    const before = first.get(`${effect.job}/${effect.task}`);
+    if (before === undefined) first.set(`${effect.job}/${effect.task}`, effect);
+    else twice.push(before, effect);
+  }
+  expect(twice, twice.length === 0 ? '' : outputOf(cluster)).toEqual([]);
 }
 
 /** Reigns by the log, oldest first. */

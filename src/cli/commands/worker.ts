@@ -35,26 +35,39 @@ export const command: CommandModule = {
     const { node, core } = configFor(cli, process.env);
     const { runWorkerProcess } = await import('../../worker/index.ts');
     const settings = { ...node, sessionTtlMs: core.sessionTtlMs };
-    await runWorkerProcess(settings, {
-      drain: signal,
-      orphaned: orphaned(),
-      say: (line) => void process.stderr.write(`${line}\n`),
-      onReady(nodeId, listener) {
-        reply.say(`millrace worker ready ${nodeId}`);
-        reply.answer({ ready: true, nodeId, listener });
-        process.send?.('ready');
-      },
-      die(error) {
-        // Written at once: nothing that is buffered outlives the next line.
-        writeSync(2, `millrace: ${error.message}\n`);
-        process.exit(exit.workFailed);
-      },
-    });
-    // A channel to a parent would keep the process alive.
-    if (process.connected) process.disconnect();
+    try {
+      await runWorkerProcess(settings, {
+        drain: signal,
+        orphaned: orphaned(),
+        say: (line) => void process.stderr.write(`${line}\n`),
+        onReady(nodeId, listener) {
+          reply.say(`millrace worker ready ${nodeId}`);
+          reply.answer({ ready: true, nodeId, listener });
+          process.send?.('ready');
+        },
+        die(error) {
+          // Written at once: nothing that is buffered outlives the next line.
+          writeSync(2, `millrace: ${error.message}\n`);
+          process.exit(exit.workFailed);
+        },
+      });
+    } finally {
+      endWithoutModules();
+    }
     return exit.done;
   },
 };
+
+const LEFTOVERS_MS = 500;
+
+/**
+ * What users' modules leave open (a timer, a pool of connections, a handler that was aborted) and a
+ * channel to a parent would keep a process alive that has nothing left to do.
+ */
+function endWithoutModules(): void {
+  if (process.connected) process.disconnect();
+  setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
+}
 
 /** A node that starts its own worker holds a channel to it: when that closes, the node is gone. */
 function orphaned(): AbortSignal {

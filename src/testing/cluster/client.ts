@@ -168,7 +168,7 @@ export class TestClient {
       } catch (error) {
         if (signal.aborted || error instanceof RefusedCall) throw error;
         // A node that answered may have had nothing to say; if it is gone, the next try will show.
-        if (!isAnswered) this.#passOver();
+        if (!isAnswered) this.#passOver(node);
       }
       await pauseMs(BETWEEN_TRIES_MS);
     }
@@ -200,14 +200,15 @@ export class TestClient {
     const until = systemClock.monotonicMs() + this.#patienceMs;
     let why: unknown = new Error('there is no node');
     while (systemClock.monotonicMs() < until) {
+      const node = this.#next();
       try {
-        const outcome = await this.#try(call, this.#next());
+        const outcome = await this.#try(call, node);
         if (outcome.isFinal) return outcome.answer;
         why = outcome.answer;
       } catch (error) {
         if (error instanceof RefusedCall) throw error;
         why = error;
-        this.#passOver();
+        this.#passOver(node);
       }
       await pauseMs(BETWEEN_TRIES_MS);
     }
@@ -233,14 +234,16 @@ export class TestClient {
     if (response.status < 500 && response.status !== 429)
       throw new RefusedCall(call, response.status, answer);
     const named = leaderIn(answer);
-    if (named === null || named === node) this.#passOver();
+    if (named === null || named === node) this.#passOver(node);
     else this.#favourite = named;
     return { isFinal: false, answer };
   }
 
-  #passOver(): void {
+  /** Calls that fail together pass over the same node once, not the one after it as well. */
+  #passOver(node: string): void {
+    if (this.#next() !== node) return;
     this.#favourite = null;
-    this.#turn += 1;
+    if (this.#next() === node) this.#turn += 1;
   }
 
   #next(): string {

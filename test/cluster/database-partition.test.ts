@@ -1,0 +1,110 @@
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
+import type { Direction } from '../../src/testing/cluster/relay.ts';
+import {
+  expectOnce,
+  expectRest,
+  expectSoon,
+  expectSucceeded,
+  leaderRow,
+  Load,
+  stage,
+  takenFrom,
+} from './stage.ts';
+import type { Stage } from './stage.ts';
+
+const settings = { sessionTtlMs: 20_000, nodeDeadMs: 25_000 };
+
+interface Divided {
+  readonly play: Stage;
+  /** Between the first node, which leads, and the database. */
+  readonly wire: Proxy;
+}
+
+async function divided(nodes: 1 | 2): Promise<Divided> {
+  const play = await stage({ leaders: 0, workers: 0, slots: 4, settings });
+  const { cluster, database } = play;
+  const wire = await Proxy.start(targetOf(database));
+  await cluster.startNode({ database: wire.through(database) });
+  if (nodes === 2) await cluster.startNode();
+  await Promise.all(['w-1', 'w-2'].map((id) => cluster.startWorker({ id })));
+  return { play, wire };
+}
+
+test.each<Direction | 'both'>(['both', 'answers', 'requests'])(
+  'silence between the only leader and its database (%s) passes, and it leads on',
+  async (direction) => {
+    const { play, wire } = await divided(1);
+    const load = new Load(play.client, { jobs: 200 });
+    await load.reached(60);
+    const { epoch } = await leaderRow(play);
+    wire.drop(direction);
+    // Beyond its time, by the database's clock.
+    await expectSoon(async () => {
+      const [row] = await play.sql`select expires_at < now() as is_over from millrace.leader`;
+      expect(row).toEqual({ is_over: true });
+    });
+    await wire.heal();
+    await expectSucceeded(play, await load.done);
+    expect(await leaderRow(play)).toMatchObject({ nodeId: 'n-1' });
+    expect((await leaderRow(play)).epoch).toBeGreaterThan(epoch);
+    expectOnce(play);
+    await expectRest(play);
+  },
+);
+
+test('a leader that is cut off from the database for good is replaced, and stops answering', async () => {
+  const { play, wire } = await divided(2);
+  const { cluster, client } = play;
+  const first = cluster.node('n-1');
+  const file = cluster.file('go');
+  const { id } = await client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  const load = new Load(client, { jobs: 200 });
+  await load.reached(60);
+  wire.drop();
+  expect(await takenFrom(play, first)).toEqual({ nodeId: 'n-2', epoch: 2 });
+  // It cannot know who leads, but it knows that it does not.
+  await expectSoon(async () => {
+    const answer = await fetch(`${first.plan.url}/api/v1/jobs`, {
+      method: 'POST',
+      body: JSON.stringify({ tasks: [{ id: 'a', executor: 'note' }] }),
+      headers: { 'content-type': 'application/json' },
+      signal: AbortSignal.timeout(5_000),
+    });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ code: 'not_leader' });
+  });
+  expect((await fetch(`${first.plan.url}/readyz?leader=1`)).status).toBe(503);
+  writeFileSync(file, '');
+  await expectSucceeded(play, [id, ...(await load.done)]);
+  expectOnce(play);
+  expect(await leaderRow(play)).toEqual({ nodeId: 'n-2', epoch: 2 });
+  // Ends in order, though it never hears of its database again. What waits for it is given up first.
+  const stoppedAt = performance.now();
+  expect(await first.process.stop(60_000)).toEqual({ code: 0, signal: null });
+  console.log('STOP TOOK', performance.now() - stoppedAt);
+  await expectRest(play);
+});
+
+test('a leader that comes back after another took over follows it', async () => {
+  const { play, wire } = await divided(2);
+  const first = play.cluster.node('n-1');
+  const load = new Load(play.client, { jobs: 200 });
+  await load.reached(60);
+  wire.drop();
+  await takenFrom(play, first);
+  await load.reached(120);
+  await wire.heal();
+  await expectSoon(async () => {
+    const answer = await fetch(`${first.plan.url}/api/v1/leader`);
+    expect(await answer.json()).toMatchObject({ nodeId: 'n-2', epoch: 2 });
+  });
+  await expectSucceeded(play, await load.done);
+  expectOnce(play);
+  expect(await leaderRow(play)).toEqual({ nodeId: 'n-2', epoch: 2 });
+  await expectRest(play);
+});

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { migratePostgres } from '../../src/store/index.ts';
+import { expectRest, expectSoon, expectSucceeded, leaderRow, Load, stage } from './stage.ts';
+
+test('ten nodes start on an empty database at once: one leads, all are ready, the schema is right', async () => {
+  const play = await stage({ leaders: 0, workers: 0 });
+  const { cluster, client, database, sql } = play;
+  const nodes = [];
+  for (let at = 0; at < 10; at += 1) nodes.push(await cluster.planNode());
+  // Ten processes on a few cores take their time to load.
+  await Promise.all(nodes.map((node) => node.start(90_000)));
+  const leader = await leaderRow(play);
+  expect(leader.epoch).toBe(1);
+  const told = nodes.filter(({ output }) => output.includes('This node leads'));
+  expect(told.map(({ id }) => id)).toEqual([leader.nodeId]);
+  for (const { plan } of nodes) {
+    expect((await fetch(`${plan.url}/readyz`)).status).toBe(200);
+    await expectSoon(async () => {
+      expect(await (await fetch(`${plan.url}/api/v1/leader`)).json()).toMatchObject(leader);
+    });
+  }
+  const status = await migratePostgres({ url: database }, (migrations) => migrations.status());
+  expect(status).toEqual({ current: status.latest, latest: status.latest, pending: [] });
+  const applied = await sql`select version from millrace.migration order by 1`;
+  expect(applied.map(({ version }) => version as number)).toEqual(
+    Array.from({ length: status.latest }, (_, at) => at + 1),
+  );
+  await cluster.startWorker({ slots: 4 });
+  const load = new Load(client, { jobs: 50 });
+  await expectSucceeded(play, await load.done);
+  await expectRest(play);
+});

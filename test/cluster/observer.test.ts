@@ -1,0 +1,2 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startServer } from '../fixture/postgres-server.ts';

@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import type postgres from 'postgres';
+import { expectOnce, expectRest, expectSoon, expectSucceeded, stage, takenFrom } from './stage.ts';
+import type { Stage } from './stage.ts';
+
+const EXAMPLE = fileURLToPath(
+  new URL('../../examples/transactional-enqueue/order.js', import.meta.url),
+);
+
+const document = (more: object = {}): postgres.JSONValue => ({
+  tasks: [{ id: 'a', executor: 'note' }],
+  ...more,
+});
+
+async function submit(sql: postgres.ISql, given: postgres.JSONValue): Promise<string> {
+  const text = JSON.stringify(given);
+  const [row] = await sql`select millrace.submit(${text}::text::jsonb) as id`;
+  return String(row?.['id']);
+}
+
+/** Jobs of this id in any state, and what waits for the leader. */
+async function counts({ sql }: Stage): Promise<unknown> {
+  const [row] = await sql`
+    select (select count(*) from millrace.job)::int as jobs,
+           (select count(*) from millrace.inbox)::int as inbox`;
+  return row;
+}
+
+test("a job that is submitted in a user's transaction exists exactly if that commits", async () => {
+  const play = await stage({ leaders: 1, workers: 1 });
+  const { sql, client, cluster } = play;
+  await sql`create table orders (id int primary key)`;
+  const refused = sql.begin(async (tx) => {
+    await tx`insert into orders values (1)`;
+    await submit(tx, document());
+    await tx`insert into orders values (1)`;
+  });
+  await expect(refused).rejects.toThrow('duplicate key');
+  expect(await counts(play)).toEqual({ jobs: 0, inbox: 0 });
+  const id = await sql.begin(async (tx) => {
+    await tx`insert into orders values (1)`;
+    return submit(tx, document({ name: 'ship' }));
+  });
+  client.acknowledged.add(id);
+  await expectSucceeded(play, [id]);
+  expect(await client.job(id)).toMatchObject({ name: 'ship', state: 'succeeded' });
+  expect(cluster.effects.all({ what: 'begin' })).toHaveLength(1);
+  expect(await counts(play)).toEqual({ jobs: 1, inbox: 0 });
+  await expectRest(play);
+});
+
+test('one key makes one job, whether it came by SQL or by HTTP', async () => {
+  const play = await stage({ leaders: 1, workers: 1 });
+  const { sql, client } = play;
+  const keyed = document({ idempotencyKey: 'order-7' });
+  const together = await Promise.all(
+    Array.from({ length: 8 }, () => sql.begin((tx) => submit(tx, keyed))),
+  );
+  const id = together[0] ?? '';
+  expect(new Set(together).size).toBe(1);
+  client.acknowledged.add(id);
+  await expectSucceeded(play, [id]);
+  expect(await submit(sql, keyed)).toBe(id);
+  expect((await client.submit(keyed as Record<string, unknown>)).id).toBe(id);
+  expect(await counts(play)).toEqual({ jobs: 1, inbox: 0 });
+  await expectRest(play);
+});
+
+test('a document that cannot run becomes a failed job that says why', async () => {
+  const play = await stage({ leaders: 1, workers: 1 });
+  const { sql, client } = play;
+  const bad = [
+    { tasks: [{ id: 'a', executor: 'note', dependsOn: ['nowhere'] }] },
+    { tasks: 'none' },
+    'not even an object',
+  ];
+  for (const given of bad) {
+    const id = await submit(sql, given);
+    client.acknowledged.add(id);
+    const job = await expectSoon(() => client.waitForJob(id));
+    expect(job.state).toBe('failed');
+    const failed = await client.waitForEvent(({ event }) => event === 'job.failed', { job: id });
+    expect(failed.data).toMatch(/nowhere|tasks|document/);
+  }
+  // What comes after them is not held up.
+  const id = await submit(sql, document());
+  client.acknowledged.add(id);
+  await expectSucceeded(play, [id]);
+  await expectRest(play);
+});
+
+test('200 transactions at once, half of them rolled back, with a fail-over in the middle', async () => {
+  const play = await stage({ leaders: 2, workers: 2, slots: 4 });
+  const { sql, client, cluster } = play;
+  await sql`create table orders (id int primary key, job text)`;
+  const rolledBack = new Error('changed my mind');
+  const order = (no: number): Promise<unknown> =>
+    sql
+      .begin(async (tx) => {
+        const id = await submit(tx, document({ name: `order-${no}` }));
+        await tx`insert into orders values (${no}, ${id})`;
+        if (no % 2 === 1) throw rolledBack;
+      })
+      .catch((error: unknown) => expect(error).toBe(rolledBack));
+  const half = Array.from({ length: 100 }, (_, at) => order(at));
+  await Promise.all(half.slice(0, 40));
+  const leader = cluster.node('n-1');
+  await leader.process.crash();
+  await Promise.all([...half, ...Array.from({ length: 100 }, (_, at) => order(100 + at))]);
+  await takenFrom(play, leader);
+  const orders = await sql`select job from orders`;
+  const ids = orders.map(({ job }) => String(job));
+  expect(ids).toHaveLength(100);
+  for (const id of ids) client.acknowledged.add(id);
+  await expectSucceeded(play, ids);
+  expect(await counts(play)).toEqual({ jobs: 100, inbox: 0 });
+  expectOnce(play);
+  await expectRest(play);
+});
+
+test('the example does what its page says', async () => {
+  const play = await stage({ leaders: 1, workers: 1 });
+  const url = play.cluster.node('n-1').plan.url ?? '';
+  const { stdout } = await promisify(execFile)(process.execPath, [EXAMPLE, play.database, url]);
+  expect(stdout.replace(/job [0-9a-f-]{36}/, 'job ID')).toBe(
+    [
+      'order A-1: committed, job ID',
+      'order A-2: rolled back (the card was refused)',
+      'orders: A-1',
+      'jobs: ship A-1 succeeded',
+      '',
+    ].join('\n'),
+  );
+  play.client.acknowledged.add(/job (\S+)/.exec(stdout)?.[1] ?? '');
+  await expectRest(play);
+});

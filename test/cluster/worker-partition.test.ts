@@ -1,0 +1,147 @@
+import { writeFileSync } from 'node:fs';
+import { expect, onTestFinished, test } from 'vitest';
+import type { NodeId, SessionId } from '../../src/core/index.ts';
+import { LeaderChannel, ownHandshake, workerChannel } from '../../src/protocol/index.ts';
+import type { Effect } from '../../src/testing/cluster/effects-log.ts';
+import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
+import { eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
+import type { Scene } from './scene.ts';
+
+const SHORT_TTL = { sessionTtlMs: 2_500, nodeDeadMs: 30_000 };
+
+interface Divided extends Scene {
+  /** From the worker w-1 to the leader. */
+  readonly way: Proxy;
+  readonly file: string;
+  readonly job: string;
+}
+
+/** w-1 runs a task and is about to lose its leader; w-2 is near. */
+async function aboutToDivide(): Promise<Divided> {
+  const scene = await startScene({ workers: 0, settings: SHORT_TTL });
+  const { cluster } = scene;
+  const way = await Proxy.start(targetOf(`tcp://${(await cluster.leading()).plan.grpc}`));
+  await cluster.startWorker({ servers: [way.address] });
+  const file = cluster.file('go');
+  const { id } = await cluster.client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  await cluster.startWorker();
+  return { ...scene, way, file, job: id };
+}
+
+const steps = (effects: readonly Effect[]): string[] =>
+  effects.map(({ what, attempt }) => `${what} ${attempt}`);
+
+test.each(['requests', 'answers', 'both'] as const)(
+  'a worker that loses its leader (%s lost) stops its work before another one begins it',
+  async (direction) => {
+    const divided = await aboutToDivide();
+    const { cluster, way, file, job } = divided;
+    way.drop(direction);
+    await cluster.effects.wait({ job, what: 'begin', attempt: 2 });
+    expect(steps(cluster.effects.all({ job }))).toEqual(['begin 1', 'aborted 1', 'begin 2']);
+    await way.heal();
+    writeFileSync(file, '');
+    expect(await cluster.client.waitForJob(job)).toMatchObject({
+      state: 'succeeded',
+      tasks: [{ node: 'w-2' }],
+    });
+    const isBack = async (): Promise<boolean> =>
+      (await cluster.client.nodes()).some(
+        ({ id, status }) => id === 'w-1' && status === 'healthy',
+      );
+    await until(isBack, 'w-1 to be back');
+    const next = await cluster.client.submit({
+      tasks: [{ id: 'b', executor: 'note', placement: { allowedNodes: ['w-1'] } }],
+    });
+    expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
+    await expectCleanEnd(divided);
+  },
+);
+
+test('connections that are cut or go half-open for less than the TTL cost nothing', async () => {
+  const divided = await aboutToDivide();
+  const { cluster, way, file, job } = divided;
+  const before = way.accepted;
+  way.cut();
+  await until(async () => way.accepted > before, 'w-1 to connect again');
+  way.drop();
+  // While the worker hears nothing, its leader does its work.
+  const next = await cluster.client.submit({
+    tasks: [{ id: 'b', executor: 'note', placement: { allowedNodes: ['w-2'] } }],
+  });
+  await cluster.client.waitForJob(next.id);
+  await way.heal();
+  writeFileSync(file, '');
+  expect(await cluster.client.waitForJob(job)).toMatchObject({
+    state: 'succeeded',
+    tasks: [{ node: 'w-1', attempt: 1 }],
+  });
+  expect(steps(cluster.effects.all({ job }))).toEqual(['begin 1', 'end 1']);
+  await expectCleanEnd(divided);
+});
+
+test('a worker that knows several nodes goes on with the next leader, and keeps what it runs', async () => {
+  const scene = await startScene({ leaders: 2, workers: 1 });
+  const { cluster } = scene;
+  const file = cluster.file('go');
+  const { id } = await cluster.client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  await cluster.node('n-1').process.crash();
+  const next = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'note' }] });
+  await cluster.client.waitForJob(next.id);
+  writeFileSync(file, '');
+  expect(await cluster.client.waitForJob(id)).toMatchObject({
+    state: 'succeeded',
+    tasks: [{ node: 'w-1', attempt: 1 }],
+  });
+  expect((await cluster.leading()).id).toBe('n-2');
+  const kinds = (await eventsOf(cluster, id)).map(({ kind }) => kind);
+  expect(kinds).not.toContain('reassigned');
+  await expectCleanEnd(scene);
+});
+
+test('a worker that is there before any leader waits, and then works', async () => {
+  const scene = await startScene({ leaders: 0, workers: 0 });
+  const { cluster } = scene;
+  const node = await cluster.planNode();
+  const worker = await cluster.planWorker();
+  const started = worker.launch();
+  await started.output.line(/No leader took the registration yet/, 'stderr');
+  await node.start();
+  await started.line(/^millrace worker ready w-1$/);
+  const { id } = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  await expectCleanEnd(scene);
+});
+
+test('a worker of another protocol or version is refused, and told what does not fit', async () => {
+  const { cluster } = await startScene({ workers: 0 });
+  const { grpc } = (await cluster.leading()).plan;
+  const channel = new LeaderChannel({ addresses: [grpc], tls: null, token: () => null });
+  onTestFinished(() => channel.close());
+  const leader = workerChannel({ channel });
+  const own = ownHandshake();
+  const offer = {
+    id: 'old' as NodeId,
+    sessionId: 's' as SessionId,
+    slots: 1,
+    executors: ['note'],
+    capabilities: {},
+    address: null,
+    version: own.millrace,
+  };
+  await expect(leader.register(offer, { ...own, protocol: 99 })).rejects.toMatchObject({
+    code: 'incompatible',
+    what: expect.stringMatching(/^This worker has protocol 99, the leader has protocol \d+\.$/),
+  });
+  await expect(leader.register(offer, { ...own, millrace: '9.0.0' })).rejects.toMatchObject({
+    code: 'incompatible',
+    what: expect.stringContaining('Millrace 9.0.0'),
+  });
+  expect((await cluster.client.nodes()).map(({ id }) => id)).not.toContain('old');
+});
