@@ -74,7 +74,7 @@ export class JobDesk {
     return this.submitParsed(parseJobDocument(document, this.#options.settings), options);
   }
 
-  async submitParsed(document: JobDocument, options: SubmitOptions): Promise<JobReply> {
+  submitParsed(document: JobDocument, options: SubmitOptions): Promise<JobReply> {
     const scopes = keyScopes(document.tasks);
     const key = document.idempotencyKey;
     // Most jobs name no key and come for the first time: nothing has to be looked up for them.
@@ -88,7 +88,7 @@ export class JobDesk {
     });
   }
 
-  async #submit(
+  #submit(
     document: JobDocument,
     { jobId, seeds, inboxNo }: SubmitOptions,
     scopes: readonly string[],
@@ -105,9 +105,9 @@ export class JobDesk {
     const { dispatcher } = this.#options;
     const reply =
       scopes.length === 0
-        ? await dispatcher.ask((ask) => event({}, ask))
-        : await dispatcher.askAfter(() => knownKeys(this.#options, scopes), event);
-    return asJob(reply);
+        ? dispatcher.ask((ask) => event({}, ask))
+        : dispatcher.askAfter(() => knownKeys(this.#options, scopes), event);
+    return reply.then(asJob);
   }
 
   /** A job that this very call, or one with the same key, has made before. */

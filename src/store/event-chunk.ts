@@ -54,10 +54,12 @@ function chunkOf(events: readonly EventRow[]): EventChunk {
   let at = events[0]?.at ?? instant(0);
   let jobMin: JobNo | null = null;
   let jobMax: JobNo | null = null;
-  for (const [place, event] of events.entries()) {
-    if (event.seq !== firstSeq + place) {
-      throw badRow(`event ${event.seq}`, `the next event number is ${firstSeq + place}`);
+  let expected = firstSeq;
+  for (const event of events) {
+    if (event.seq !== expected) {
+      throw badRow(`event ${event.seq}`, `the next event number is ${expected}`);
     }
+    expected += 1;
     if (event.at > at) at = event.at;
     const { jobNo: job } = event;
     if (job === null) continue;

@@ -37,27 +37,35 @@ const UNSTORABLE = /[\0\p{Surrogate}]/u;
 
 type Nullable<T> = T | null;
 
-function text(row: string, column: string, value: Nullable<string>): void {
+/** Events are many: the name of one is made only when there is something to say of it. */
+type Named = string | EventRow;
+
+function nameOf(row: Named): string {
+  return typeof row === 'string' ? row : `event ${row.seq}`;
+}
+
+function text(row: Named, column: string, value: Nullable<string>): void {
   if (value !== null && UNSTORABLE.test(value)) {
-    throw badRow(row, `${column} contains NUL or half a surrogate pair`);
+    throw badRow(nameOf(row), `${column} contains NUL or half a surrogate pair`);
   }
 }
 
-function whole(row: string, column: string, value: Nullable<number>, least = 0): void {
+function whole(row: Named, column: string, value: Nullable<number>, least = 0): void {
   if (value !== null && !(Number.isSafeInteger(value) && value >= least)) {
-    throw badRow(row, `${column} is ${value}, not a whole number from ${least}`);
+    throw badRow(nameOf(row), `${column} is ${value}, not a whole number from ${least}`);
   }
 }
 
 /** Columns of four bytes in the databases. */
 const SMALL_MAX = 2 ** 31 - 1;
 
-function small(row: string, column: string, value: Nullable<number>, least = 0): void {
+function small(row: Named, column: string, value: Nullable<number>, least = 0): void {
   whole(row, column, value, least);
-  if (value !== null && value > SMALL_MAX) throw badRow(row, `${column} ${value} is too large`);
+  if (value !== null && value > SMALL_MAX)
+    throw badRow(nameOf(row), `${column} ${value} is too large`);
 }
 
-function time(row: string, column: string, value: Nullable<number>): void {
+function time(row: Named, column: string, value: Nullable<number>): void {
   whole(row, column, value, Number.MIN_SAFE_INTEGER);
 }
 
@@ -71,8 +79,8 @@ function error(row: string, value: Nullable<TaskError>): void {
   text(row, 'error.message', value.message);
 }
 
-function rule(row: string, holds: boolean, why: string): void {
-  if (!holds) throw badRow(row, why);
+function rule(row: Named, holds: boolean, why: string): void {
+  if (!holds) throw badRow(nameOf(row), why);
 }
 
 const PRIORITY = [0, 1, 2, 3];
@@ -195,15 +203,14 @@ export function checkSchedule(schedule: ScheduleRow): void {
 const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);
 
 export function checkEvent(event: EventRow): void {
-  const row = `event ${event.seq}`;
-  whole(row, 'seq', event.seq, 1);
-  time(row, 'at', event.at);
-  rule(row, KINDS.has(event.kind), `kind is ${event.kind}`);
-  text(row, 'nodeId', event.nodeId);
-  small(row, 'run', event.run);
-  small(row, 'attempt', event.attempt);
-  small(row, 'fence', event.fence);
-  text(row, 'detail', event.detail);
+  whole(event, 'seq', event.seq, 1);
+  time(event, 'at', event.at);
+  rule(event, KINDS.has(event.kind), 'there is no such kind of event');
+  text(event, 'nodeId', event.nodeId);
+  small(event, 'run', event.run);
+  small(event, 'attempt', event.attempt);
+  small(event, 'fence', event.fence);
+  text(event, 'detail', event.detail);
 }
 
 export function checkInbox({ no, jobId, document }: InboxRow): void {

@@ -8,6 +8,7 @@
  * places that `a` points to.
  */
 export function findCycle(edges: readonly (readonly number[])[]): readonly number[] | null {
+  if (edges.every((targets) => targets.length === 0)) return null;
   const left = remainder(edges);
   const start = left.indexOf(1);
   if (start === -1) return null;

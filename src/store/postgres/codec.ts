@@ -166,23 +166,24 @@ function encodeColumns<Row>(
 // Elements that hold nothing else need no quotes; most ids are of this kind.
 const PLAIN = /^(?!null$)[A-Za-z0-9_.:@+=/-]+$/i;
 
-/** Neighbours are often the same, a term or a time for example: then the text is made once. */
+/** Neighbours are often the same, a term or a time for example: then the text is made once. Joined, not
+ * added up piece by piece: that would leave two more strings for each element to be thrown away. */
 function literal<T>(items: readonly T[], of: (item: T) => Scalar): string {
-  let text = '';
+  const elements: string[] = [];
   let last: Scalar = null;
   let element = 'NULL';
-  let isNull = true;
+  let changes = 0;
   for (const item of items) {
     const value = of(item);
     if (value !== last) {
       last = value;
       element = elementOf(value);
-      isNull = false;
+      changes += 1;
     }
-    text += text === '' ? `{${element}` : `,${element}`;
+    elements.push(element);
   }
   // Side by side, a list that ends early goes on with nulls: one of nulls only need not be sent.
-  return isNull ? '{}' : `${text}}`;
+  return changes === 0 ? '{}' : `{${elements.join(',')}}`;
 }
 
 function elementOf(value: Scalar): string {
