@@ -13,6 +13,8 @@ export interface Figure {
 export interface Benchmark {
   readonly name: string;
   readonly summary: string;
+  /** What a reader has to know to judge the figures; printed and kept with them. */
+  readonly settings?: Readonly<Record<string, string | number>>;
   /** `quick` only shows that it runs. Says what it does as it goes. */
   run(quick: boolean, say: (line: string) => void): Promise<readonly Figure[]>;
 }
@@ -36,6 +38,12 @@ export function ratio(name: string, ours: readonly number[], theirs: readonly nu
   return figure(name, 'x', each);
 }
 
+/** The value below which this share of them lies. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
 function rounded(value: number): number {
   return Number(value.toPrecision(3));
 }
@@ -48,14 +56,25 @@ export function print(figures: readonly Figure[], say: (line: string) => void): 
   }
 }
 
-export function keep(name: string, figures: readonly Figure[], versions: object): void {
+export function keep(
+  { name, settings = {} }: Benchmark,
+  figures: readonly Figure[],
+  versions: object,
+): void {
   const folder = new URL('results/', import.meta.url);
   mkdirSync(folder, { recursive: true });
-  const machine = { cores: cpus().length, node: process.version, ...versions };
+  const machine = {
+    cores: cpus().length,
+    processor: cpus()[0]?.model,
+    node: process.version,
+    ...versions,
+  };
   const text = JSON.stringify(
-    { name, measuredAt: new Date().toISOString(), machine, figures },
+    { name, measuredAt: new Date().toISOString(), machine, settings, figures },
     null,
     2,
   );
-  writeFileSync(new URL(`${name}.json`, folder), `${text}\n`);
+  // Short lists on one line, as the formatter wants them.
+  const short = text.replaceAll(/\[\s+(\S+)\s+(\S+)\s+\]/g, '[$1 $2]');
+  writeFileSync(new URL(`${name}.json`, folder), `${short}\n`);
 }

@@ -1,75 +1,153 @@
-/** No-op jobs a second through a whole cluster, against graphile-worker on the same server. */
-import postgres from 'postgres';
-import { startPostgres } from '../test/fixture/postgres-server.ts';
+/** No-op jobs a second through a whole cluster, against graphile-worker and bare SQL on the same server. */
 import { burnDown, fullPath } from './cluster/contender.ts';
 import type { Contender } from './cluster/contender.ts';
+import { BenchDatabase } from './cluster/database.ts';
 import { startGraphile } from './cluster/graphile.ts';
 import { startMillrace } from './cluster/millrace.ts';
+import { canWeigh, cpuSeconds } from './cluster/proc.ts';
+import { startRaw } from './cluster/raw.ts';
+import { TUNED_NODE } from './cluster/tuning.ts';
 import { figure, ratio } from './figures.ts';
 import type { Benchmark, Figure } from './figures.ts';
 
 const WORKERS = 2;
 const SLOTS = 24;
 
-interface Rates {
+/** One contender with what was measured of it, a number a round. */
+interface Entrant {
+  readonly contender: Contender;
+  readonly database: string;
+  submitted: number;
   readonly full: number[];
   readonly burn: number[];
+  readonly walBytes: number[];
+  /** Microseconds of the processor a job, by what the processes do. */
+  readonly cpu: Map<string, number[]>;
+  readonly statements: number[];
 }
 
 export const throughput: Benchmark = {
   name: 'throughput',
-  summary: 'no-op jobs a second through leader, PostgreSQL and two workers, against graphile-worker',
+  summary:
+    'no-op jobs a second through leader, PostgreSQL and two workers, against graphile-worker',
+  settings: {
+    'all processes': `NODE_OPTIONS=${TUNED_NODE['NODE_OPTIONS']}`,
+    millrace: `1 leader, ${WORKERS} workers with ${SLOTS} slots, 500 jobs a call over gRPC`,
+    'graphile-worker tuned': `${WORKERS} processes, concurrentJobs 24, localQueue 500, completeJobBatchDelay 0`,
+    'hand-written SQL': `one table, ${WORKERS} processes, 500 a batch: lease, then complete`,
+    postgres: 'fsync on, defaults otherwise',
+  },
   async run(quick, say) {
     const jobs = Number(process.env['BENCH_JOBS'] ?? (quick ? 500 : 30_000));
-    const server = await startPostgres('durable');
-    const sql = postgres(server.url, { max: 1 });
-    const open: Contender[] = [];
+    const database = await BenchDatabase.start('counted');
+    const entrants: Entrant[] = [];
+    const enter = async (
+      name: string,
+      start: (url: string) => Promise<Contender>,
+    ): Promise<void> => {
+      const contender = await start(await database.create(name));
+      entrants.push({ contender, database: name, submitted: 0, ...nothingMeasured() });
+    };
+    const environment = TUNED_NODE;
     try {
-      await sql`create database millrace`;
-      await sql`create database graphile`;
-      const at = (name: string): string => server.url.replace(/postgres$/, name);
-      open.push(await startMillrace({ url: at('millrace'), workers: WORKERS, slots: SLOTS }));
+      await enter('millrace', (url) =>
+        startMillrace({ url, workers: WORKERS, slots: SLOTS, environment }),
+      );
       if (process.env['BENCH_ALONE'] === undefined) {
-        open.push(await startGraphile(at('graphile'), 'tuned', WORKERS));
+        await enter('graphile', (url) =>
+          startGraphile({ url, kind: 'tuned', workers: WORKERS, environment }),
+        );
+        await enter('raw', (url) => startRaw(url, WORKERS, environment));
       }
-      return await compare(open, { jobs, rounds: quick ? 1 : 5 }, say);
+      await compete(entrants, database, { jobs, rounds: quick ? 1 : 5 }, say);
+      for (const { contender, submitted } of entrants) await contender.audit(submitted);
+      return figuresOf(entrants);
     } finally {
-      for (const contender of open) await contender.close();
-      await sql.end();
-      await server.stop();
+      for (const { contender } of entrants) await contender.close();
+      await database.stop();
     }
   },
 };
 
-async function compare(
-  contenders: readonly Contender[],
+function nothingMeasured(): Pick<Entrant, 'full' | 'burn' | 'walBytes' | 'cpu' | 'statements'> {
+  return { full: [], burn: [], walBytes: [], cpu: new Map(), statements: [] };
+}
+
+async function compete(
+  entrants: readonly Entrant[],
+  database: BenchDatabase,
   { jobs, rounds }: { readonly jobs: number; readonly rounds: number },
   say: (line: string) => void,
-): Promise<readonly Figure[]> {
-  const rates: Rates[] = contenders.map(() => ({ full: [], burn: [] }));
+): Promise<void> {
   // The first round warms up and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
-    for (const [at, contender] of contenders.entries()) {
-      const full = jobs / (await fullPath(contender, jobs));
-      const burn = jobs / (await burnDown(contender, jobs));
-      say(`  round ${round}: ${contender.name} ${full.toFixed(0)}/s, queued ${burn.toFixed(0)}/s`);
+    for (const entrant of entrants) {
+      const { contender, full, burn } = entrant;
+      const weigh = round === 0 ? null : await scales(entrant, database, jobs);
+      const fullRate = jobs / (await fullPath(contender, jobs));
+      await weigh?.();
+      const burnRate = jobs / (await burnDown(contender, jobs));
+      entrant.submitted += jobs * 2;
+      const rates = `${fullRate.toFixed(0)}/s, queued ${burnRate.toFixed(0)}/s`;
+      say(`  round ${round} of ${rounds}: ${contender.name} ${rates}`);
       if (round === 0) continue;
-      rates[at]?.full.push(full);
-      rates[at]?.burn.push(burn);
+      full.push(fullRate);
+      burn.push(burnRate);
     }
   }
-  const [ours, theirs] = rates;
-  if (ours === undefined) return [];
-  const own = [
-    figure('jobs a second, handed in and done', '/s', ours.full),
-    figure('jobs a second, queued and done', '/s', ours.burn),
-  ];
-  if (theirs === undefined) return own;
-  return [
-    ...own,
-    figure('graphile-worker tuned, handed in and done', '/s', theirs.full),
-    figure('graphile-worker tuned, queued and done', '/s', theirs.burn),
-    ratio('handed in and done, against graphile-worker', ours.full, theirs.full),
-    ratio('queued and done, against graphile-worker', ours.burn, theirs.burn),
-  ];
+  // Apart from the rounds that are timed: to count costs time.
+  await database.countStatements(true);
+  for (const entrant of entrants) {
+    await database.countStatements(true);
+    await fullPath(entrant.contender, jobs);
+    entrant.submitted += jobs;
+    entrant.statements.push((await database.statements(entrant.database)) / jobs);
+  }
+  await database.countStatements(false);
+}
+
+/** Takes the counters now and, when called, what they have grown by a job. */
+async function scales(
+  { contender, walBytes, cpu }: Entrant,
+  database: BenchDatabase,
+  jobs: number,
+): Promise<() => Promise<void>> {
+  const clocks: [string, () => number][] = Object.entries(contender.processes).map(
+    ([role, pids]) => [role, () => cpuSeconds(pids)],
+  );
+  clocks.push(['PostgreSQL', () => database.cpuSeconds()]);
+  const wal = await database.walBytes();
+  const before = clocks.map(([, read]) => read());
+  return async () => {
+    walBytes.push(((await database.walBytes()) - wal) / jobs);
+    if (!canWeigh) return;
+    for (const [at, [role, read]] of clocks.entries()) {
+      const micros = ((read() - (before[at] ?? 0)) * 1e6) / jobs;
+      cpu.set(role, [...(cpu.get(role) ?? []), micros]);
+    }
+  };
+}
+
+function figuresOf(entrants: readonly Entrant[]): readonly Figure[] {
+  const [ours, graphile, raw] = entrants;
+  const figures = entrants.flatMap(({ contender: { name }, full, burn }) => [
+    figure(`${name}, handed in and done`, 'jobs/s', full),
+    figure(`${name}, queued and done`, 'jobs/s', burn),
+  ]);
+  for (const other of [graphile, raw]) {
+    if (ours === undefined || other === undefined) continue;
+    const { name } = other.contender;
+    figures.push(
+      ratio(`handed in and done, millrace / ${name}`, ours.full, other.full),
+      ratio(`queued and done, millrace / ${name}`, ours.burn, other.burn),
+    );
+  }
+  for (const { contender, walBytes, statements, cpu } of entrants) {
+    const { name } = contender;
+    figures.push(figure(`${name}, WAL a job`, 'bytes', walBytes));
+    figures.push(figure(`${name}, statements a job`, '', statements));
+    for (const [role, micros] of cpu)
+      figures.push(figure(`${name}, CPU a job, ${role}`, 'us', micros));
+  }
+  return figures;
 }

@@ -1,13 +1,19 @@
-/** Two systems that run no-op jobs on the same PostgreSQL, driven the same way. */
+/** Systems that run no-op jobs, driven the same way. */
 export interface Contender {
   readonly name: string;
+  /** Process ids by what they do, beside the database's own. */
+  readonly processes: Readonly<Record<string, readonly number[]>>;
   /** Hands in `count` jobs; settles when all are durable. */
   submit(count: number): Promise<void>;
-  /** How many are not done yet. */
-  left(): Promise<number>;
+  /** How often it may be asked whether it is done, where that costs it something. */
+  readonly lookEveryMs?: number;
+  /** Whether all that was handed in is done. */
+  isDone(): Promise<boolean>;
   /** Processes that execute jobs. */
   pauseWorkers(): void;
   resumeWorkers(): void;
+  /** Throws unless exactly this many jobs were done, each of them once. */
+  audit(submitted: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -17,7 +23,7 @@ const LOOK_EVERY_MS = 5;
 export async function fullPath(contender: Contender, count: number): Promise<number> {
   const startedAt = performance.now();
   await contender.submit(count);
-  await emptied(contender);
+  await done(contender);
   return (performance.now() - startedAt) / 1_000;
 }
 
@@ -27,14 +33,24 @@ export async function burnDown(contender: Contender, count: number): Promise<num
   await contender.submit(count);
   const startedAt = performance.now();
   contender.resumeWorkers();
-  await emptied(contender);
+  await done(contender);
   return (performance.now() - startedAt) / 1_000;
 }
 
-async function emptied(contender: Contender): Promise<void> {
-  while ((await contender.left()) > 0) {
-    await new Promise((resolve) => {
-      setTimeout(resolve, LOOK_EVERY_MS);
-    });
+async function done(contender: Contender): Promise<void> {
+  while (!(await contender.isDone())) {
+    await pause(contender.lookEveryMs ?? LOOK_EVERY_MS);
   }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+/** Throws when a count is not what it has to be. */
+export function expectCount(what: string, seen: unknown, wanted: number): void {
+  if (Number(seen) === wanted) return;
+  throw new Error(`The audit failed: ${String(seen)} ${what}, there should be ${wanted}.`);
 }

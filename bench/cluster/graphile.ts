@@ -1,49 +1,79 @@
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { runMigrations } from 'graphile-worker';
+import { expectCount } from './contender.ts';
 import type { Contender } from './contender.ts';
 import { BenchProcess } from './processes.ts';
 
 const WORKER = fileURLToPath(new URL('graphile-process.ts', import.meta.url));
 const BATCH = 500;
 
-/** `tuned`: a local queue of 500 and completions in batches, as its own documents advise. */
-export async function startGraphile(
-  url: string,
-  kind: 'tuned' | 'default',
-  processes: number,
-): Promise<Contender> {
+export interface GraphileOptions {
+  readonly url: string;
+  /**
+   * `tuned`: a local queue of 500 and completions in batches, as its own documents advise, 24 at a time.
+   * `default`: everything as it comes, but 8 at a time where it would run one.
+   */
+  readonly kind: 'tuned' | 'default';
+  readonly workers: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export async function startGraphileWorkers(
+  options: GraphileOptions,
+): Promise<readonly BenchProcess[]> {
+  const { url, kind, environment } = options;
   await runMigrations({ connectionString: url });
+  const command = ['--import', 'tsx', WORKER, url, kind];
   const workers: BenchProcess[] = [];
-  for (let at = 0; at < processes; at += 1) {
-    const { process: worker } = await BenchProcess.start(
-      ['--import', 'tsx', WORKER, url, kind],
-      'ready',
-    );
-    workers.push(worker);
+  for (let at = 0; at < options.workers; at += 1) {
+    workers.push((await BenchProcess.start(command, 'ready', environment)).process);
   }
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  return workers;
+}
+
+export async function startGraphile(options: GraphileOptions): Promise<Contender> {
+  const workers = await startGraphileWorkers(options);
+  const sql = postgres(options.url, { max: 1, onnotice: () => {} });
+  let lastId = 0;
   return {
-    name: `graphile-worker ${kind}`,
+    name: `graphile-worker ${options.kind}`,
+    processes: { workers: workers.map(({ pid }) => pid) },
     async submit(count) {
       for (let sent = 0; sent < count; sent += BATCH) {
         const size = Math.min(BATCH, count - sent);
+        const from = lastId + 1;
+        lastId += size;
         await sql`
           select graphile_worker.add_jobs(array(
             select json_populate_record(null::graphile_worker.job_spec,
-              json_build_object('identifier', 'echo', 'payload', json_build_object('id', 1)))
-            from generate_series(1, ${size})))`;
+              json_build_object('identifier', 'echo', 'payload', json_build_object('id', id)))
+            from generate_series(${from}::int, ${lastId}::int) as id))`;
       }
     },
-    async left() {
-      const [row] = await sql`select count(*)::int as n from graphile_worker._private_jobs`;
-      return row?.['n'] as number;
+    async isDone() {
+      const table = sql`graphile_worker._private_jobs`;
+      return (await sql`select /* look */ id from ${table} order by id desc limit 1`).length === 0;
     },
     pauseWorkers: () => workers.forEach((worker) => worker.kill('SIGSTOP')),
     resumeWorkers: () => workers.forEach((worker) => worker.kill('SIGCONT')),
+    audit: (submitted) => audit(workers, submitted),
     async close() {
       for (const worker of workers) await worker.end();
       await sql.end();
     },
   };
+}
+
+/** Rows of what is done are gone, so the processes have counted. */
+async function audit(workers: readonly BenchProcess[], submitted: number): Promise<void> {
+  let count = 0;
+  let sum = 0;
+  for (const worker of workers) {
+    const ran = await worker.ask<{ readonly count: number; readonly sum: number }>('ran');
+    count += ran.count;
+    sum += ran.sum;
+  }
+  expectCount('jobs ran', count, submitted);
+  expectCount('as the sum of their numbers', sum, (submitted * (submitted + 1)) / 2);
 }

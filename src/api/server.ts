@@ -66,13 +66,14 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     (request: IncomingMessage, response: ServerResponse): void => {
       answering.set(request.socket, response);
       const exchange = new Exchange(request, response, shared, expectsWord);
-      // An answer is not finished when it is written, but when it has left.
-      const left = new Promise<void>((resolve) => {
+      // An answer is not finished when it is written, but when it has left. Nobody waits for that of a
+      // client who has left, though it may still be in the making.
+      const over = new Promise<void>((resolve) => {
         response.once('close', () => resolve());
       });
-      const whole = Promise.all([exchange.run(), left]);
-      running.set(exchange, whole);
-      void whole.finally(() => running.delete(exchange));
+      running.set(exchange, over);
+      void over.then(() => running.delete(exchange));
+      void exchange.run();
     };
   const server = guarded(listenerFor(options, limits), limits, answering);
   server.on('request', serve(false)).on('checkContinue', serve(true));

@@ -21,3 +21,12 @@ process.exitCode = await run(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
   signal: interruption.signal,
 });
+
+// The command is over. A connection to somebody who has fallen silent would keep the process for as
+// long as the network does, and what a user's module left open for ever; what was said is out first.
+const LINGER_MS = 500;
+function leave(): void {
+  if (process.stdout.writableLength === 0) process.exit();
+  setTimeout(leave, LINGER_MS).unref();
+}
+setTimeout(leave, LINGER_MS).unref();

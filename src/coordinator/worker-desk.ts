@@ -2,6 +2,7 @@
 import { MillraceError, utf8Bytes } from '../core/index.ts';
 import type {
   Ask,
+  Instant,
   LeaseName,
   NodeId,
   NodeOffer,
@@ -216,6 +217,11 @@ export class WorkerDesk implements LeaderForWorkers {
   addressOf({ nodeId, sessionId }: Session): string | null {
     const node = this.#options.dispatcher.peek((state) => state.nodes.get(nodeId));
     return node?.sessionId === sessionId ? node.offer.address : null;
+  }
+
+  /** When the node was heard last; null when it is not known. */
+  seenAt(nodeId: NodeId): Instant | null {
+    return this.#options.dispatcher.peek((state) => state.nodes.get(nodeId)?.seenAt ?? null);
   }
 
   /** Somebody has proof that the process behind the session is gone. */

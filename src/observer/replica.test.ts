@@ -143,6 +143,19 @@ test('what was seen is answered while the source is away, with the time that it 
   expect(await replica.leader()).toMatchObject({ nodeId: 'a' });
 });
 
+test('an answer that was fresher than the log is not dated back when it is given again', async () => {
+  await start();
+  source.isAway = true;
+  source.wake();
+  await settled();
+  source.isAway = false;
+  source.setJob('one', 'running');
+  expect(await replica.job('one' as JobId)).toMatchObject({ asOf: { seq: 1 } });
+  source.isAway = true;
+  expect(await replica.head()).toMatchObject({ seq: 0 });
+  expect(await replica.job('one' as JobId)).toMatchObject({ asOf: { seq: 1 } });
+});
+
 test('when the source is back the missed events are caught up with', async () => {
   source.setJob('one', 'running');
   await start();

@@ -116,8 +116,10 @@ export class Replica implements Reader {
   async job(id: JobId): Promise<Dated<JobShape | null>> {
     const kept = this.#jobs.get(id);
     const asOf = this.#events.asOf;
-    // Nothing has happened to it since it was read: it is as fresh as the log.
-    if (kept !== undefined && !kept.isStale && asOf !== null) return { ...kept.read, asOf };
+    // Nothing has happened to it since it was read: it is as fresh as the log, or even fresher.
+    if (kept !== undefined && !kept.isStale && asOf !== null) {
+      return asOf.seq > kept.read.asOf.seq ? { ...kept.read, asOf } : kept.read;
+    }
     try {
       return await this.#refresher.read(id);
     } catch (error) {

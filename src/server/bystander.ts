@@ -69,8 +69,9 @@ export class Observer implements Part {
   }
 
   async start(): Promise<void> {
-    this.#finder.start();
     await this.reader.start();
+    // Before there is a first state it knows of no leader either.
+    void this.reader.ready.then(() => this.#finder.start());
   }
 
   async stop(): Promise<void> {

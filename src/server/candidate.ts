@@ -42,8 +42,11 @@ export class Candidate implements Part {
       store,
       feed: this.#feed,
       explain: (job, task) => this.#explain(job, task),
+      seenAt: (node) => (office.isOpen ? office.leader().workers.seenAt(node) : null),
     });
     this.#watch = new WorkerWatch({
+      clock,
+      overdueMs: options.settings.heartbeatMs * 2,
       look,
       addressOf: (session) => office.leader().workers.addressOf(session),
       onGone: (session) => this.#gone(session),
@@ -86,12 +89,18 @@ export class Candidate implements Part {
 
   async stop(): Promise<void> {
     this.#cancelPatience();
+    this.#watch.rest();
     await this.#elector?.stop();
   }
 
   /** A worker has spoken to this leader. */
   heard(session: Session): void {
     this.#watch.heard(session);
+  }
+
+  /** A worker has renewed its session. */
+  renewed(session: Session): void {
+    this.#watch.renewed(session);
   }
 
   /** A worker's connection has dropped. */
@@ -110,6 +119,7 @@ export class Candidate implements Part {
   #follows(info: LeaderInfo | null, why: MillraceError | null): void {
     const { office, role, nodeId, say } = this.#options;
     const wasOpen = office.isOpen;
+    this.#watch.rest();
     office.refer(info === null ? office.whoLeads() : addressOf(info));
     if (wasOpen && why !== null) say(`This node leads no more: ${why.message}`);
     if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();

@@ -28,6 +28,7 @@ export interface DoorsOptions {
   readonly standing: () => Standing;
   readonly onFault: (error: unknown) => void;
   readonly onWorkerHeard: (session: Session) => void;
+  readonly onWorkerRenewed: (session: Session) => void;
   readonly onWorkerLost: (session: Session) => void;
 }
 
@@ -66,14 +67,20 @@ export class Doors {
 }
 
 function openRpc(options: DoorsOptions): Promise<RpcServer> {
-  const { config, credentials, office, reader, onWorkerHeard, onWorkerLost } = options;
+  const { config, credentials, office, reader, onWorkerHeard, onWorkerRenewed, onWorkerLost } =
+    options;
   const { host, grpcPort } = config.node;
   const { tls, access } = credentials;
   const workers = (): ReturnType<Office['workers']> => {
     const desk = office.workers();
     return {
       register: (offer, handshake) => desk.register(offer, handshake),
-      heartbeat: (beat) => desk.heartbeat(beat),
+      heartbeat: async (beat) => {
+        const orders = await desk.heartbeat(beat);
+        const { nodeId, sessionId } = beat;
+        onWorkerRenewed({ nodeId, sessionId });
+        return orders;
+      },
       poll: (request, signal) => {
         onWorkerHeard(request);
         return desk.poll(request, signal);
@@ -93,7 +100,7 @@ function openRpc(options: DoorsOptions): Promise<RpcServer> {
         whoLeads: () => office.whoLeads(),
         onPollCancelled: onWorkerLost,
       }),
-      heartbeatService(office.workers),
+      heartbeatService(workers),
       shuffleService(),
     ],
     tls: tls === undefined ? null : pem(tls),

@@ -60,6 +60,7 @@ export class ServerNode {
         say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`),
       standing: () => node?.standing ?? { ...NO_STANDING, nodeId },
       onWorkerHeard: (session) => watcher(part)?.heard(session),
+      onWorkerRenewed: (session) => watcher(part)?.renewed(session),
       onWorkerLost: (session) => watcher(part)?.lost(session),
     });
     node = new ServerNode(options, { nodeId, office, part, doors, channel });
@@ -196,6 +197,7 @@ async function look(address: string, { outgoing }: NodeCredentials): Promise<Sig
 
 interface Watcher {
   heard(session: Session): void;
+  renewed(session: Session): void;
   lost(session: Session): void;
 }
 

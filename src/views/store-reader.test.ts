@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MillraceError } from '../core/index.ts';
-import type { JobId, ScheduleId, TaskId } from '../core/index.ts';
+import type { JobId, NodeId, ScheduleId, TaskId } from '../core/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
 import type { Led } from '../testing/lead.ts';
@@ -184,6 +184,18 @@ describe('a list', () => {
     expect(value).toMatchObject([
       { id: 'w', status: 'healthy', running: 1, executors: ['echo', 'http'], capabilities: {} },
     ]);
+  });
+
+  test('of nodes shows when each was heard last, where that is known', async () => {
+    const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+    const feed = new EventFeed({ store, clock });
+    const seenAt = (node: NodeId) => led.leader.workers.seenAt(node);
+    const [before] = (await reader.nodes()).value;
+    await clock.advance(5_000);
+    await worker.beat();
+    const [after] = (await new StoreReader({ store, feed, seenAt }).nodes()).value;
+    const passedMs = Date.parse(after?.seenAt ?? '') - Date.parse(before?.seenAt ?? '');
+    expect(passedMs).toBeGreaterThanOrEqual(5_000);
   });
 
   test('of schedules shows timing and document as they were given', async () => {

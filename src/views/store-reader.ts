@@ -1,6 +1,6 @@
 /** Reading straight from the store: what a node with a database answers with. */
 import { isMillraceError, jobNo, taskNo } from '../core/index.ts';
-import type { JobId, LeaderAddress, TaskId, TaskState } from '../core/index.ts';
+import type { Instant, JobId, LeaderAddress, NodeId, TaskId, TaskState } from '../core/index.ts';
 import { cursorOf, readCursor } from '../protocol/index.ts';
 import type {
   AsOf,
@@ -27,6 +27,8 @@ export interface StoreReaderOptions {
   readonly feed: EventFeed;
   /** Why a task waits, as a sentence, where this node leads; null when it cannot be said here. */
   readonly explain?: (job: JobId, task: TaskId) => Promise<string | null>;
+  /** When a node was heard last, where this node leads: a heartbeat writes no row. */
+  readonly seenAt?: (node: NodeId) => Instant | null;
 }
 
 /** Whoever looks at a job reads the first few of its waiting tasks; each sentence has a cost. */
@@ -39,12 +41,14 @@ export class StoreReader implements Reader {
   readonly #shard: number;
   readonly #feed: EventFeed;
   readonly #explain: StoreReaderOptions['explain'];
+  readonly #seenAt: StoreReaderOptions['seenAt'];
 
-  constructor({ store, shard = 0, feed, explain }: StoreReaderOptions) {
+  constructor({ store, shard = 0, feed, explain, seenAt }: StoreReaderOptions) {
     this.#store = store;
     this.#shard = shard;
     this.#feed = feed;
     this.#explain = explain;
+    this.#seenAt = seenAt;
   }
 
   /** Null also when whoever led has let its time run out: it may be gone, and clients should wait. */
@@ -98,7 +102,12 @@ export class StoreReader implements Reader {
   }
 
   nodes(): Promise<Dated<readonly NodeShape[]>> {
-    return this.#dated(async () => (await this.#store.nodes(this.#shard)).map(nodeShape));
+    return this.#dated(async () => {
+      const nodes = await this.#store.nodes(this.#shard);
+      return nodes.map((node) =>
+        nodeShape({ ...node, seenAt: this.#seenAt?.(node.id) ?? node.seenAt }),
+      );
+    });
   }
 
   schedules(): Promise<Dated<readonly ScheduleShape[]>> {

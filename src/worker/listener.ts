@@ -41,7 +41,8 @@ export class Listener {
     const { listen, nodeId, token, tokenFile, insecure } = options;
     const host = hostOf(listen).replace(/^\[(.*)\]$/, '$1');
     const port = Number(listen.slice(listen.lastIndexOf(':') + 1));
-    const tls = loadServerTls(options);
+    // An authority alone is for checking the leader's certificate: this side then speaks plain text.
+    const tls = options.tlsCert === undefined ? undefined : loadServerTls(options);
     checkBinding({ host, tokenFile, tls: tls !== undefined, insecure });
     const session: Session = { nodeId, sessionId: '' as SessionId };
     let listener: Listener | null = null;

@@ -2,10 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { LossyDatabase } from '../../src/testing/cluster/lost-answer.ts';
 import { startPostgres } from '../fixture/postgres-server.ts';
-import { expectOnce, expectRest, expectSucceeded, Load, stage } from './stage.ts';
+import { expectOnce, expectRest, expectSucceeded, Load, OUTLASTING, stage } from './stage.ts';
 
-/** An outage may last a while on a busy machine, and work that runs is meant to outlast it. */
-const settings = { sessionTtlMs: 20_000, nodeDeadMs: 25_000 };
+const settings = OUTLASTING;
 
 test('PostgreSQL stops without a farewell under load and starts again: nothing is lost or done twice', async () => {
   const server = await startPostgres('throw-away');

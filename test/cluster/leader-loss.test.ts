@@ -7,13 +7,14 @@ import {
   expectSucceeded,
   leaderRow,
   Load,
+  OUTLASTING,
   reigns,
   stage,
   takenFrom,
 } from './stage.ts';
 
 test('the leader is killed: what runs goes on and is accepted by the next leader', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 2 });
+  const play = await stage({ leaders: 2, workers: 2, slots: 2, settings: OUTLASTING });
   const { cluster, client } = play;
   const file = cluster.file('go');
   const { id } = await client.submit({
@@ -80,7 +81,7 @@ test('a leader that is asked to end hands over at once, and under load nothing i
 });
 
 test('leader after leader: every reign has the next epoch, and each acknowledged job is there', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 4 });
+  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: OUTLASTING });
   const { cluster, client } = play;
   const load = new Load(client, { jobs: 240 });
   for (const round of [1, 2, 3]) {

@@ -1,9 +1,19 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { expectOnce, expectRest, expectSoon, expectSucceeded, Load, reigns, stage, takenFrom } from './stage.ts';
+import {
+  expectOnce,
+  expectRest,
+  expectSoon,
+  expectSucceeded,
+  Load,
+  OUTLASTING,
+  reigns,
+  stage,
+  takenFrom,
+} from './stage.ts';
 
 test('a leader that stood still beyond its TTL finds its writes refused, and follows', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 4 });
+  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: OUTLASTING });
   const { cluster, client, sql } = play;
   const [first, second] = [cluster.node('n-1'), cluster.node('n-2')];
   const file = cluster.file('go');
@@ -38,7 +48,7 @@ test('a leader that stood still beyond its TTL finds its writes refused, and fol
 });
 
 test('two nodes that stand still in turn lead in turn, and what runs is executed once', async () => {
-  const play = await stage({ leaders: 2, workers: 1, slots: 4 });
+  const play = await stage({ leaders: 2, workers: 1, slots: 4, settings: OUTLASTING });
   const { cluster, client } = play;
   const file = cluster.file('go');
   const { id } = await client.submit({

@@ -1,7 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { startPooler } from '../../src/testing/cluster/pooler.ts';
-import { expectOnce, expectRest, expectSucceeded, Load, stage, takenFrom } from './stage.ts';
+import {
+  expectOnce,
+  expectRest,
+  expectSucceeded,
+  Load,
+  OUTLASTING,
+  stage,
+  takenFrom,
+} from './stage.ts';
 
 test.each(['forgotten', 'kept'] as const)(
   'behind a transaction pooler (prepared statements %s) a cluster works, and fails over by its TTL',
@@ -10,6 +18,7 @@ test.each(['forgotten', 'kept'] as const)(
       leaders: 2,
       workers: 2,
       slots: 4,
+      settings: OUTLASTING,
       way: async (url) => (await startPooler(url, { preparedStatements, connections: 12 })).url,
     });
     const { cluster, client } = play;

@@ -1,13 +1,17 @@
 /** A cluster on a database of its own, from its start to the audit that ends every case with a fault in it. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { onTestFailed, onTestFinished } from 'vitest';
+import { onTestFailed, onTestFinished, vi } from 'vitest';
 import { openPostgresStore } from '../../src/store/index.ts';
 import { expectCleanAudit } from '../../src/testing/cluster/audit.ts';
 import { startCluster } from '../../src/testing/cluster/cluster.ts';
 import type { Cluster, ClusterOptions } from '../../src/testing/cluster/cluster.ts';
 import { pauseMs, within } from '../../src/testing/cluster/deadline.ts';
+import type { TestProcess } from '../../src/testing/cluster/process.ts';
 import { freshDatabase } from '../fixture/postgres.ts';
+
+// Real processes on a machine that may be busy with others: what hangs is found by the limits within.
+vi.setConfig({ testTimeout: 120_000 });
 
 const BIN = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
@@ -18,15 +22,19 @@ export interface Scene {
 
 /** One node that leads, and workers; `leaders: 0` starts nothing but a database. */
 export async function startScene(options: Partial<ClusterOptions> = {}): Promise<Scene> {
-  const database = await freshDatabase();
-  onTestFinished(() => database.drop());
-  const client = { patienceMs: 15_000, ...options.client };
-  const cluster = await startCluster({ database: database.url, ...options, client });
+  const database = options.database ?? (await ownDatabase());
+  const cluster = await startCluster({ ...options, database });
   onTestFailed(() => {
     for (const node of [...cluster.nodes, ...cluster.workers])
       if (node.wasStarted) console.error(`--- ${node.id}\n${node.process.output.text()}`);
   });
-  return { cluster, database: database.url };
+  return { cluster, database };
+}
+
+async function ownDatabase(): Promise<string> {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  return database.url;
 }
 
 /** Ends what still runs, in order, and reads back what the database holds. */
@@ -62,6 +70,12 @@ export async function until<T>(
   }
 }
 
+/** What a process tells people on stderr, with all it has said if it does not. */
+export function complaint(of: TestProcess, pattern: RegExp): Promise<RegExpExecArray> {
+  const missing = (): string => `${pattern} in\n${of.output.text()}`;
+  return within(20_000, of.output.line(pattern, 'stderr'), missing);
+}
+
 export interface Said {
   readonly code: number;
   readonly out: string;
@@ -83,7 +97,7 @@ export function millrace(
 }
 
 /** The events of a job by kind, attempt and fence, oldest first. */
-export interface JobEvent {
+interface JobEvent {
   readonly kind: string;
   readonly seq: number;
   readonly node: string | null;

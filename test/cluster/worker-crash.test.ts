@@ -1,9 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Cluster } from '../../src/testing/cluster/cluster.ts';
 import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
 import type { Inspector } from '../../src/testing/cluster/relay.ts';
-import { eventsOf, expectCleanEnd, startScene } from './scene.ts';
+import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
 
 /** So long that no test could wait for it. */
 const LONG_TTL = { sessionTtlMs: 60_000, nodeDeadMs: 90_000 };
@@ -77,8 +77,8 @@ test('a dead worker whose address keeps silent loses its leases when its TTL is 
   await expectCleanEnd(scene);
 });
 
-test('a lease that was given and never started is given to another worker', async () => {
-  const scene = await startScene({ workers: 0, settings: { sessionTtlMs: 2_500 } });
+test('a full worker is missed before its TTL, and a lease that it never started is given to another', async () => {
+  const scene = await startScene({ workers: 0, settings: LONG_TTL });
   const { cluster } = scene;
   await cluster.startWorker({ slots: 1, args: ['--prefetch', '1'] });
   const file = cluster.file('go');
@@ -122,6 +122,38 @@ test('an effect that was not reported is repeated under the same key', async () 
   await expectCleanEnd(scene);
 });
 
+test('a step that was finished is not done again by the next attempt', async () => {
+  const scene = await startScene({ workers: 0, settings: LONG_TTL });
+  const { cluster } = scene;
+  const [done, stepped] = [cluster.file('done'), cluster.file('stepped')];
+  const module = cluster.file('stepper.mjs');
+  writeFileSync(
+    module,
+    `import { appendFileSync } from 'node:fs';
+     export const stepper = { kind: 'millrace.task', name: 'stepper', run: async (_, context) => {
+       const value = await context.step('once', () => {
+         appendFileSync(${JSON.stringify(done)}, 'done ');
+         return 42;
+       });
+       appendFileSync(${JSON.stringify(stepped)}, 'stepped ');
+       if (context.attempt === 1) await new Promise(() => {});
+       return value;
+     } };`,
+  );
+  const worker = await cluster.startWorker({ modules: [module] });
+  const { id } = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'stepper' }] });
+  await until(async () => existsSync(stepped), 'the step to be finished');
+  await cluster.startWorker({ modules: [module] });
+  await worker.process.crash();
+  expect(await cluster.client.waitForJob(id)).toMatchObject({
+    state: 'succeeded',
+    tasks: [{ node: 'w-2', attempt: 2, result: 42 }],
+  });
+  expect(readFileSync(done, 'utf8')).toBe('done ');
+  expect(readFileSync(stepped, 'utf8')).toBe('stepped stepped ');
+  await expectCleanEnd(scene);
+});
+
 test('a report whose answer is lost counts once, also when the worker dies before it is answered', async () => {
   const scene = await startScene({ workers: 0, settings: LONG_TTL });
   const { cluster } = scene;
@@ -157,7 +189,7 @@ test('a report whose answer is lost is sent again, and answered as accepted', as
     tasks: [{ id: 'a', executor: 'note', input: { value: MARK } }],
   });
   expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  await cluster.node('w-1').process.output.line(/A report was not answered/, 'stderr');
+  await complaint(cluster.node('w-1').process, /A report was not answered/);
   const next = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'note' }] });
   expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
   expect((await kindsOf(cluster, id)).filter((kind) => kind === 'completed')).toHaveLength(1);

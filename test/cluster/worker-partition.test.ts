@@ -4,7 +4,7 @@ import type { NodeId, SessionId } from '../../src/core/index.ts';
 import { LeaderChannel, ownHandshake, workerChannel } from '../../src/protocol/index.ts';
 import type { Effect } from '../../src/testing/cluster/effects-log.ts';
 import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
-import { eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
+import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 const SHORT_TTL = { sessionTtlMs: 2_500, nodeDeadMs: 30_000 };
@@ -49,9 +49,7 @@ test.each(['requests', 'answers', 'both'] as const)(
       tasks: [{ node: 'w-2' }],
     });
     const isBack = async (): Promise<boolean> =>
-      (await cluster.client.nodes()).some(
-        ({ id, status }) => id === 'w-1' && status === 'healthy',
-      );
+      (await cluster.client.nodes()).some(({ id, status }) => id === 'w-1' && status === 'healthy');
     await until(isBack, 'w-1 to be back');
     const next = await cluster.client.submit({
       tasks: [{ id: 'b', executor: 'note', placement: { allowedNodes: ['w-1'] } }],
@@ -111,7 +109,7 @@ test('a worker that is there before any leader waits, and then works', async () 
   const node = await cluster.planNode();
   const worker = await cluster.planWorker();
   const started = worker.launch();
-  await started.output.line(/No leader took the registration yet/, 'stderr');
+  await complaint(started, /No leader took the registration yet/);
   await node.start();
   await started.line(/^millrace worker ready w-1$/);
   const { id } = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
@@ -137,11 +135,13 @@ test('a worker of another protocol or version is refused, and told what does not
   };
   await expect(leader.register(offer, { ...own, protocol: 99 })).rejects.toMatchObject({
     code: 'incompatible',
-    what: expect.stringMatching(/^This worker has protocol 99, the leader has protocol \d+\.$/),
+    what: expect.stringMatching(
+      /^This worker has protocol 99, the leader has protocol \d+\.$/,
+    ) as string,
   });
   await expect(leader.register(offer, { ...own, millrace: '9.0.0' })).rejects.toMatchObject({
     code: 'incompatible',
-    what: expect.stringContaining('Millrace 9.0.0'),
+    what: expect.stringContaining('Millrace 9.0.0') as string,
   });
   expect((await cluster.client.nodes()).map(({ id }) => id)).not.toContain('old');
 });

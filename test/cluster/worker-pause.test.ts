@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { NodeId, SessionId } from '../../src/core/index.ts';
 import { LeaderChannel, ownHandshake, workerChannel } from '../../src/protocol/index.ts';
 import type { LeaderForWorkers } from '../../src/protocol/index.ts';
-import { eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
+import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 const SHORT_TTL = { sessionTtlMs: 2_500, nodeDeadMs: 3_500 };
@@ -76,7 +76,9 @@ test('what a zombie reports after its TTL is refused, and the result of the othe
   const { lease } = assignment;
   await expect(
     leader.report(session, [{ kind: 'completed', lease, result: '"from the grave"' }]),
-  ).rejects.toMatchObject({ code: expect.stringMatching(/superseded|unknown_session/) });
+  ).rejects.toMatchObject({
+    code: expect.stringMatching(/superseded|unknown_session/) as string,
+  });
   // Also under a new name: the lease itself is over.
   const again = { ...session, sessionId: 's-2' as SessionId };
   await leader.register({ ...offer, sessionId: again.sessionId }, ownHandshake());
@@ -136,7 +138,7 @@ test('a handler that ignores its abort costs its process after the grace, and th
   const deaf = (await eventsOf(cluster, id)).find(({ kind }) => kind === 'assigned')?.node ?? '';
   expect(job.tasks[0]?.node).not.toBe(deaf);
   expect(await cluster.node(deaf).process.exited).toMatchObject({ code: 1 });
-  await cluster.node(deaf).process.output.line(/was told to stop 300 ms ago/, 'stderr');
+  await complaint(cluster.node(deaf).process, /was told to stop 300 ms ago/);
   await expectCleanEnd(scene);
 });
 
@@ -144,9 +146,7 @@ test('a run timeout and a cancel reach the handler on another node', async () =>
   const scene = await startScene({ workers: 1 });
   const { cluster } = scene;
   const late = await cluster.client.submit({
-    tasks: [
-      { id: 'a', executor: 'hang', timeouts: { runMs: 300 }, retry: { maxAttempts: 1 } },
-    ],
+    tasks: [{ id: 'a', executor: 'hang', timeouts: { runMs: 300 }, retry: { maxAttempts: 1 } }],
   });
   const unwanted = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'hang' }] });
   await cluster.effects.wait({ job: unwanted.id, what: 'begin' });

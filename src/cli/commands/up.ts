@@ -6,7 +6,20 @@ import { openOrCreate, storePlace } from '../store-place.ts';
 export const command: CommandModule = {
   examples: ['millrace up', 'millrace up --data ./work --slots 4 --module ./tasks.js'],
   declare(cli) {
-    declareSettings(cli, ['data', 'port', 'grpcPort', 'host', 'slots', 'modules', 'nodeId']);
+    declareSettings(cli, [
+      'data',
+      'port',
+      'grpcPort',
+      'host',
+      'slots',
+      'modules',
+      'nodeId',
+      'tokenFile',
+      'tlsCert',
+      'tlsKey',
+      'tlsCa',
+      'insecure',
+    ]);
   },
   async run(cli, reply, signal) {
     const config = configFor(cli, process.env);

@@ -52,22 +52,12 @@ export const command: CommandModule = {
         },
       });
     } finally {
-      endWithoutModules();
+      // The channel to a parent would keep a process alive that has nothing left to do.
+      if (process.connected) process.disconnect();
     }
     return exit.done;
   },
 };
-
-const LEFTOVERS_MS = 500;
-
-/**
- * What users' modules leave open (a timer, a pool of connections, a handler that was aborted) and a
- * channel to a parent would keep a process alive that has nothing left to do.
- */
-function endWithoutModules(): void {
-  if (process.connected) process.disconnect();
-  setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
-}
 
 /** A node that starts its own worker holds a channel to it: when that closes, the node is gone. */
 function orphaned(): AbortSignal {

@@ -12,6 +12,7 @@ export class Lanes {
   readonly #all: Set<OneConnection> = new Set();
   readonly #idle: OneConnection[] = [];
   readonly #waiting: Deferred<void>[] = [];
+  #isClosed = false;
 
   constructor(max: number, open: () => OneConnection) {
     this.#max = max;
@@ -33,11 +34,14 @@ export class Lanes {
   }
 
   async close(timeoutSeconds: number): Promise<void> {
+    this.#isClosed = true;
     await Promise.all([...this.#all].map((lane) => lane.end(timeoutSeconds)));
   }
 
   async #take(): Promise<OneConnection> {
     for (;;) {
+      // Those who waited for a lane of connections that were given up try again elsewhere.
+      if (this.#isClosed) throw new Error('these connections were closed');
       const idle = this.#idle.pop();
       if (idle === undefined && this.#all.size < this.#max) {
         const lane = this.#open();

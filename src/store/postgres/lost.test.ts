@@ -3,6 +3,7 @@ import postgres from 'postgres';
 import { expect, onTestFinished, test } from 'vitest';
 import { openTestStore } from '../../../test/fixture/millrace-database.ts';
 import { jobNo } from '../../core/index.ts';
+import { deferred } from '../../kit/index.ts';
 import { contentOf, manyRows } from '../../testing/conformance/moving.ts';
 import { aJob, aSpec, aTask } from '../../testing/conformance/rows.ts';
 import type { Dumped } from '../store.ts';
@@ -139,4 +140,23 @@ test('the time of a statement on the line is not used up by those before it', as
   // Each takes half of the limit; together they take more than it.
   const long = [1, 2, 3].map(() => line.run('select 1 as one from pg_sleep(0.5)', []));
   expect(await Promise.all(long)).toHaveLength(3);
+});
+
+test('a read that is broken off by the end of the store is not begun anew', async () => {
+  const { url } = await openTestStore();
+  const sql = connect(url);
+  const pool = new ReadPool({ ...settingsOf(url, 10_000), applicationName: 'closing' });
+  const begun = deferred();
+  const read = pool.snapshot(async (run) => {
+    begun.resolve();
+    return run('select pg_sleep(20)', []);
+  });
+  const refused = expect(read).rejects.toMatchObject({ code: 'store_unavailable' });
+  await begun.promise;
+  await pool.close();
+  await refused;
+  await expect(pool.run('select 1', [])).rejects.toMatchObject({ code: 'store_unavailable' });
+  // The server goes on with what it was asked for; nobody has asked again.
+  const left = await sql`select from pg_stat_activity where application_name = 'closing'`;
+  expect(left.length).toBeLessThanOrEqual(1);
 });

@@ -52,7 +52,7 @@ export class ReadPool {
   }
 
   readonly run: Run = (statement, parameters) =>
-    twice(() =>
+    this.#twice(() =>
       this.#inTime(this.#limits.statementMs, ({ sql, lanes }) =>
         // Behind a pooler a statement needs a transaction to have its settings in.
         this.#settings.isPooled === true
@@ -63,7 +63,7 @@ export class ReadPool {
 
   /** Several statements that see one moment. */
   snapshot<T>(use: (run: Run) => Promise<T>): Promise<T> {
-    return twice(() =>
+    return this.#twice(() =>
       this.#inTime(this.#limits.snapshotMs, ({ lanes }) => lanes.within(SNAPSHOT, use)),
     );
   }
@@ -89,6 +89,23 @@ export class ReadPool {
     this.#closed = true;
     const { sql, lanes } = this.#connections;
     await Promise.all([sql.end({ timeout: 1 }), lanes.close(1)]);
+  }
+
+  /** A connection of the pool may have died since it was last used; reading can simply be repeated. */
+  async #twice<T>(read: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#unlessClosed(read);
+    } catch (first) {
+      if (!breaksConnection(first)) throw unavailable(first);
+      return this.#unlessClosed(read).catch((cause: unknown) => {
+        throw unavailable(cause);
+      });
+    }
+  }
+
+  /** A read that `close` broke off would otherwise open a connection that nobody closes. */
+  #unlessClosed<T>(read: () => Promise<T>): Promise<T> {
+    return this.#closed ? Promise.reject(unavailable(new Error('the store was closed'))) : read();
   }
 
   #connect(): Connections {
@@ -129,17 +146,5 @@ export class ReadPool {
     this.#connections = this.#connect();
     void connections.sql.end({ timeout: 0 });
     void connections.lanes.close(0);
-  }
-}
-
-/** A connection of the pool may have died since it was last used; reading can simply be repeated. */
-async function twice<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (first) {
-    if (!breaksConnection(first)) throw unavailable(first);
-    return read().catch((cause: unknown) => {
-      throw unavailable(cause);
-    });
   }
 }

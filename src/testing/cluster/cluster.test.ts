@@ -30,7 +30,7 @@ test('nodes get names, ports and short times; those before workers execute nothi
   expect(first.plan.environment).toMatchObject({
     MILLRACE_LEADER_TTL_MS: '1500',
     MILLRACE_LEADER_RENEW_MS: '400',
-    MILLRACE_SESSION_TTL_MS: '2500',
+    MILLRACE_SESSION_TTL_MS: '4000',
     MILLRACE_HEARTBEAT_MS: '400',
     MILLRACE_NODE_DEAD_MS: '5000',
     MILLRACE_MAX_ATTEMPTS: '9',

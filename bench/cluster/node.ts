@@ -1,0 +1,143 @@
+/** Millrace's own processes, and jobs handed in to them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { uuidv7 } from 'uuidv7';
+import type { JobId } from '../../src/core/index.ts';
+import { LeaderChannel, clientChannel } from '../../src/protocol/index.ts';
+import type { LeaderForClients, NewJob } from '../../src/protocol/index.ts';
+import { freePort } from '../../src/testing/cluster/free-port.ts';
+import { BenchProcess } from './processes.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Where a node is reached, so that it can be started there again. */
+export interface Place {
+  readonly port: number;
+  readonly grpcPort: number;
+  readonly url: string;
+  readonly grpc: string;
+}
+
+export interface RunningNode extends Place {
+  readonly process: BenchProcess;
+}
+
+export async function newPlace(): Promise<Place> {
+  const port = await freePort();
+  const grpcPort = await freePort();
+  return { port, grpcPort, url: `http://127.0.0.1:${port}`, grpc: `127.0.0.1:${grpcPort}` };
+}
+
+/** A folder for one benchmark's nodes. */
+export class Folder {
+  readonly path: string = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+export interface LeaderOptions {
+  readonly database: string;
+  readonly folder: Folder;
+  readonly place?: Place;
+  readonly environment?: Environment;
+}
+
+/** A node that may lead, or stands by, and executes nothing. */
+export async function startLeader(options: LeaderOptions): Promise<RunningNode> {
+  const place = options.place ?? (await newPlace());
+  const role = ['--role', 'auto', '--slots', '0', '--node-id', `n-${place.port}`];
+  const words = ['serve', '--database', options.database, ...role];
+  return { ...place, process: await startNode(words, place, options) };
+}
+
+/** A node with everything: leader, a worker process of its own, a DuckDB file in the folder. */
+export async function startEmbedded(folder: Folder, slots: number): Promise<RunningNode> {
+  const place = await newPlace();
+  return { ...place, process: await startNode(['up', '--slots', `${slots}`], place, { folder }) };
+}
+
+async function startNode(
+  words: readonly string[],
+  { port, grpcPort }: Place,
+  { folder, environment }: Pick<LeaderOptions, 'folder' | 'environment'>,
+): Promise<BenchProcess> {
+  const ports = ['--port', `${port}`, '--grpc-port', `${grpcPort}`, '--data', folder.path];
+  const { process } = await BenchProcess.millrace(
+    [...words, ...ports],
+    'millrace ready',
+    environment,
+  );
+  return process;
+}
+
+export interface WorkerOptions {
+  readonly servers: readonly string[];
+  readonly nodeId: string;
+  readonly slots: number;
+  readonly folder: Folder;
+  readonly module?: string;
+  readonly environment?: Environment;
+}
+
+export async function startWorker(options: WorkerOptions): Promise<BenchProcess> {
+  const { servers, nodeId, slots, folder, module, environment } = options;
+  const words = ['worker', '--server', servers.join(','), '--node-id', nodeId];
+  const { process } = await BenchProcess.millrace(
+    [
+      ...[...words, '--slots', `${slots}`, '--data', folder.path],
+      ...(module === undefined ? [] : ['--module', module]),
+    ],
+    'millrace worker ready',
+    environment,
+  );
+  return process;
+}
+
+/** Jobs handed in with one call, and calls at the same time. */
+const BATCH = 500;
+const IN_FLIGHT = 2;
+
+/** Hands in jobs over gRPC. */
+export class JobClient {
+  readonly #channel: LeaderChannel;
+  readonly #leader: LeaderForClients;
+
+  constructor(addresses: readonly string[]) {
+    this.#channel = new LeaderChannel({ addresses, tls: null });
+    this.#leader = clientChannel(this.#channel);
+  }
+
+  async submit(documents: readonly unknown[]): Promise<void> {
+    const jobs = documents.map((document): NewJob => {
+      return { document, jobId: uuidv7() as JobId, isRepeated: false };
+    });
+    const answers = await this.#leader.submit(jobs);
+    const refused = answers.find((answer) => answer instanceof Error);
+    if (refused !== undefined) throw refused;
+  }
+
+  /** The same document so many times. */
+  async submitMany(count: number, document: unknown): Promise<void> {
+    let sent = 0;
+    const pump = async (): Promise<void> => {
+      while (sent < count) {
+        const size = Math.min(BATCH, count - sent);
+        sent += size;
+        await this.submit(Array.from({ length: size }, () => document));
+      }
+    };
+    await Promise.all(Array.from({ length: IN_FLIGHT }, pump));
+  }
+
+  close(): void {
+    this.#channel.close();
+  }
+}
+
+/** A job of one task. */
+export function jobOf(executor: string, input: unknown): object {
+  return { tasks: [{ id: 't', executor, input }] };
+}

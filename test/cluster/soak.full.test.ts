@@ -1,0 +1,98 @@
+/** `npm run chaos` runs this file, with how long and from which seed. */
+import { expect, test } from 'vitest';
+import { LossyDatabase } from '../../src/testing/cluster/lost-answer.ts';
+import { pauseMs } from '../../src/testing/cluster/deadline.ts';
+import { expectRest, expectSoon, ownDatabase, stage } from './stage.ts';
+import type { Stage } from './stage.ts';
+import { Dice, Weather } from './weather.ts';
+
+const MINUTES = Number(process.env['TEST_CHAOS_MINUTES'] ?? '2');
+const SEED = Number(process.env['TEST_CHAOS_SEED'] ?? `${Math.floor(Math.random() * 2 ** 31)}`);
+const LANES = 4;
+const CALM_MS = 2_500;
+/** However bad the weather, a job comes to its end. */
+const JOB_MS = 120_000;
+
+/** Weather takes losses of every kind; a task that gives up because of it would hide what we look for. */
+const settings = { maxLosses: 10_000, maxAttempts: 10_000, maxBackoffMs: 500 };
+
+test(
+  'two nodes and three workers in bad weather: when it clears, the books are right',
+  { timeout: MINUTES * 60_000 + 300_000 },
+  async () => {
+    console.log(`chaos: ${MINUTES} minutes, seed ${SEED}`);
+    const { play, weather } = await exposed();
+    const cancelled = new Set<string>();
+    const over = new AbortController();
+    const lane = async (dice: Dice): Promise<void> => {
+      while (!over.signal.aborted) {
+        const { id } = await play.client.submit({ tasks: tasksOf(dice) });
+        if (dice.draw(10) === 0) {
+          cancelled.add(id);
+          await play.client.cancel(id);
+        }
+        // So that no more is asked for than three workers in bad weather can do.
+        if (dice.draw(6) === 0) await play.client.waitForJob(id, JOB_MS);
+      }
+    };
+    const lanes = Promise.all(
+      Array.from({ length: LANES }, (_, at) => lane(new Dice(SEED, at + 2))),
+    );
+    // Whoever fails first is heard below.
+    lanes.catch(() => {});
+    const calm = new Dice(SEED, 1);
+    const untilMs = performance.now() + MINUTES * 60_000;
+    try {
+      while (performance.now() < untilMs) {
+        await weather.change();
+        await Promise.race([lanes, pauseMs(calm.draw(CALM_MS))]);
+      }
+    } finally {
+      over.abort();
+      await weather.clear();
+      console.log(`chaos: seed ${SEED}: ${weather.diary.join('; ')}`);
+    }
+    await lanes;
+    await expectAllEnded(play, cancelled);
+    await expectRest(play);
+  },
+);
+
+async function exposed(): Promise<{ play: Stage; weather: Weather }> {
+  const database = await ownDatabase();
+  const client = { patienceMs: 120_000 };
+  const play = await stage({ database, leaders: 0, workers: 0, slots: 3, settings, client });
+  const wires = new Map<string, LossyDatabase>();
+  for (const id of ['n-1', 'n-2']) {
+    const wire = await LossyDatabase.start(database);
+    wires.set(id, wire);
+    await play.cluster.startNode({ id, database: wire.url, isProxied: true });
+  }
+  for (const id of ['w-1', 'w-2', 'w-3']) await play.cluster.startWorker({ id });
+  return { play, weather: new Weather(new Dice(SEED, 0), play, wires) };
+}
+
+function tasksOf(dice: Dice): readonly object[] {
+  const kinds = [
+    { executor: 'note', input: { value: 1 } },
+    { executor: 'deaf', input: { ms: dice.draw(400) } },
+    { executor: 'fail', input: { times: 1 } },
+    { executor: 'stepThenWait' },
+  ];
+  return Array.from({ length: 1 + dice.draw(4) }, (_, at) => ({
+    id: `t${at}`,
+    ...dice.pick(kinds),
+    ...(at > 0 && dice.draw(2) === 0 ? { dependsOn: [`t${at - 1}`] } : {}),
+  }));
+}
+
+/** All of them, and those that nobody cancelled ended well. */
+async function expectAllEnded({ sql, client }: Stage, cancelled: Set<string>): Promise<void> {
+  const kept = [...client.acknowledged].filter((id) => !cancelled.has(id));
+  console.log(`chaos: ${client.acknowledged.size} jobs, ${cancelled.size} cancelled`);
+  await expectSoon(async () => {
+    const rows = await sql`
+      select state, count(*)::int from millrace.job where id = any(${kept}) group by 1`;
+    expect([...rows]).toEqual([{ state: 2, count: kept.length }]);
+  }, 120_000);
+}
