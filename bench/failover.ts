@@ -26,7 +26,7 @@ export const failover: Benchmark = {
   },
   async run(quick, say) {
     const rounds = quick ? 1 : 7;
-    const restMs = quick ? 100 : REST_MS;
+    const restMs = quick ? 1_000 : REST_MS;
     const database = await BenchDatabase.start('plain');
     const stamps = await Stamps.open();
     const folder = new Folder();
@@ -40,7 +40,7 @@ export const failover: Benchmark = {
         await pause(restMs * (1 + Math.random()));
         killed.push(await scene.leaderGoes('crash'));
         await pause(restMs * (1 + Math.random()));
-        lost.push(await scene.workerCrashes());
+        lost.push(await scene.workerCrashes(restMs * Math.random()));
         await pause(restMs * (1 + Math.random()));
         stopped.push(await scene.leaderGoes('end'));
         const last = [killed, lost, stopped].map((each) => `${each.at(-1)?.toFixed(2)} s`);
@@ -104,12 +104,13 @@ class Scene {
     return millisBetween(goneAt, at) / 1_000;
   }
 
-  /** Seconds until its task begins on the other one. The worker comes back afterwards. */
-  async workerCrashes(): Promise<number> {
+  /** Seconds until a task, `afterMs` old, begins on the other one. The worker comes back afterwards. */
+  async workerCrashes(afterMs: number): Promise<number> {
     const { key, pid } = await this.#submit('hold');
     const found = [...this.#workers].find(([, worker]) => worker.pid === pid);
     if (found === undefined) throw new Error('The task runs on no worker of ours.');
     const [name, worker] = found;
+    await pause(afterMs);
     const again = this.#stamps.next(key);
     const goneAt = process.hrtime.bigint();
     await worker.crash();

@@ -32,9 +32,10 @@ export const throughput: Benchmark = {
     'no-op jobs a second through leader, PostgreSQL and two workers, against graphile-worker',
   settings: {
     'all processes': `NODE_OPTIONS=${TUNED_NODE['NODE_OPTIONS']}`,
-    millrace: `1 leader, ${WORKERS} workers with ${SLOTS} slots, 500 jobs a call over gRPC`,
+    millrace: `1 leader, ${WORKERS} workers with ${SLOTS} slots, jobs over gRPC`,
     'graphile-worker tuned': `${WORKERS} processes, concurrentJobs 24, localQueue 500, completeJobBatchDelay 0`,
     'hand-written SQL': `one table, ${WORKERS} processes, 500 a batch: lease, then complete`,
+    'handing in': '500 jobs a call, 2 calls at a time, by the client of each',
     postgres: 'fsync on, defaults otherwise',
   },
   async run(quick, say) {
@@ -115,6 +116,7 @@ async function scales(
   const clocks: [string, () => number][] = Object.entries(contender.processes).map(
     ([role, pids]) => [role, () => cpuSeconds(pids)],
   );
+  clocks.push(['who hands in', () => cpuSeconds([process.pid])]);
   clocks.push(['PostgreSQL', () => database.cpuSeconds()]);
   const wal = await database.walBytes();
   const before = clocks.map(([, read]) => read());

@@ -49,6 +49,26 @@ export function pause(ms: number): Promise<void> {
   });
 }
 
+/** Jobs handed in with one call, and calls at the same time: the same for everybody. */
+const BATCH = 500;
+const IN_FLIGHT = 2;
+
+/** Calls `send` with sizes of batches that make up `count`. */
+export async function inBatches(
+  count: number,
+  send: (size: number) => Promise<unknown>,
+): Promise<void> {
+  let sent = 0;
+  const pump = async (): Promise<void> => {
+    while (sent < count) {
+      const size = Math.min(BATCH, count - sent);
+      sent += size;
+      await send(size);
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, pump));
+}
+
 /** Throws when a count is not what it has to be. */
 export function expectCount(what: string, seen: unknown, wanted: number): void {
   if (Number(seen) === wanted) return;

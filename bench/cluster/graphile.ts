@@ -1,12 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { runMigrations } from 'graphile-worker';
-import { expectCount } from './contender.ts';
+import { makeWorkerUtils, runMigrations } from 'graphile-worker';
+import { expectCount, inBatches } from './contender.ts';
 import type { Contender } from './contender.ts';
 import { BenchProcess } from './processes.ts';
 
 const WORKER = fileURLToPath(new URL('graphile-process.ts', import.meta.url));
-const BATCH = 500;
 
 export interface GraphileOptions {
   readonly url: string;
@@ -35,22 +34,19 @@ export async function startGraphileWorkers(
 export async function startGraphile(options: GraphileOptions): Promise<Contender> {
   const workers = await startGraphileWorkers(options);
   const sql = postgres(options.url, { max: 1, onnotice: () => {} });
+  const client = await makeWorkerUtils({ connectionString: options.url });
   let lastId = 0;
   return {
     name: `graphile-worker ${options.kind}`,
     processes: { workers: workers.map(({ pid }) => pid) },
-    async submit(count) {
-      for (let sent = 0; sent < count; sent += BATCH) {
-        const size = Math.min(BATCH, count - sent);
-        const from = lastId + 1;
-        lastId += size;
-        await sql`
-          select graphile_worker.add_jobs(array(
-            select json_populate_record(null::graphile_worker.job_spec,
-              json_build_object('identifier', 'echo', 'payload', json_build_object('id', id)))
-            from generate_series(${from}::int, ${lastId}::int) as id))`;
-      }
-    },
+    submit: (count) =>
+      inBatches(count, (size) => {
+        const jobs = Array.from({ length: size }, () => {
+          lastId += 1;
+          return { identifier: 'echo', payload: { id: lastId } };
+        });
+        return client.addJobs(jobs);
+      }),
     async isDone() {
       const table = sql`graphile_worker._private_jobs`;
       return (await sql`select /* look */ id from ${table} order by id desc limit 1`).length === 0;
@@ -60,6 +56,7 @@ export async function startGraphile(options: GraphileOptions): Promise<Contender
     audit: (submitted) => audit(workers, submitted),
     async close() {
       for (const worker of workers) await worker.end();
+      await client.release();
       await sql.end();
     },
   };

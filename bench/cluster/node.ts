@@ -7,6 +7,7 @@ import type { JobId } from '../../src/core/index.ts';
 import { LeaderChannel, clientChannel } from '../../src/protocol/index.ts';
 import type { LeaderForClients, NewJob } from '../../src/protocol/index.ts';
 import { freePort } from '../../src/testing/cluster/free-port.ts';
+import { inBatches } from './contender.ts';
 import { BenchProcess } from './processes.ts';
 
 type Environment = Readonly<Record<string, string>>;
@@ -96,10 +97,6 @@ export async function startWorker(options: WorkerOptions): Promise<BenchProcess>
   return process;
 }
 
-/** Jobs handed in with one call, and calls at the same time. */
-const BATCH = 500;
-const IN_FLIGHT = 2;
-
 /** Hands in jobs over gRPC. */
 export class JobClient {
   readonly #channel: LeaderChannel;
@@ -120,16 +117,8 @@ export class JobClient {
   }
 
   /** The same document so many times. */
-  async submitMany(count: number, document: unknown): Promise<void> {
-    let sent = 0;
-    const pump = async (): Promise<void> => {
-      while (sent < count) {
-        const size = Math.min(BATCH, count - sent);
-        sent += size;
-        await this.submit(Array.from({ length: size }, () => document));
-      }
-    };
-    await Promise.all(Array.from({ length: IN_FLIGHT }, pump));
+  submitMany(count: number, document: unknown): Promise<void> {
+    return inBatches(count, (size) => this.submit(Array.from({ length: size }, () => document)));
   }
 
   close(): void {

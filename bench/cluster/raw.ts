@@ -1,12 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { expectCount } from './contender.ts';
+import { expectCount, inBatches } from './contender.ts';
 import type { Contender } from './contender.ts';
 import { BenchProcess } from './processes.ts';
 import { INSERT, LIVE, PLANS, TABLE } from './raw-sql.ts';
 
 const WORKER = fileURLToPath(new URL('raw-process.ts', import.meta.url));
-const BATCH = 500;
 
 /** What this server can do at most: batches of bare SQL from as many processes. */
 export async function startRaw(
@@ -14,7 +13,7 @@ export async function startRaw(
   processes: number,
   environment: Readonly<Record<string, string>>,
 ): Promise<Contender> {
-  const sql = postgres(url, { max: 1, fetch_types: false, onnotice: () => {}, connection: PLANS });
+  const sql = postgres(url, { max: 2, fetch_types: false, onnotice: () => {}, connection: PLANS });
   await sql.unsafe(TABLE);
   const command = ['--import', 'tsx', WORKER, url];
   const workers: BenchProcess[] = [];
@@ -25,15 +24,15 @@ export async function startRaw(
   let isPaused = false;
   // They ask all the time, which would cost the others something.
   signal('SIGSTOP');
-  const inputs = `{${Array.from({ length: BATCH }, () => '"{\\"id\\":1}"').join(',')}}`;
   return {
     name: 'hand-written SQL',
     processes: { workers: workers.map(({ pid }) => pid) },
     async submit(count) {
       if (!isPaused) signal('SIGCONT');
-      for (let sent = 0; sent < count; sent += BATCH) {
-        await sql.unsafe(INSERT, [inputs], { prepare: true });
-      }
+      await inBatches(count, (size) => {
+        const inputs = Array.from({ length: size }, () => '"{\\"id\\":1}"').join(',');
+        return sql.unsafe(INSERT, [`{${inputs}}`], { prepare: true });
+      });
     },
     async isDone() {
       const isDone = (await sql.unsafe(LIVE, [], { prepare: true })).length === 0;

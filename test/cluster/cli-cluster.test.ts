@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { deferred } from '../../src/kit/index.ts';
 import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
 import { TestProcess } from '../../src/testing/cluster/process.ts';
 import { sseEvents } from '../../src/testing/cluster/sse.ts';
@@ -36,7 +37,12 @@ test('a stream of events is resumed at another node after a change of leaders: n
   const leader = cluster.node('n-1');
   const first = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
   await cluster.client.waitForJob(first.id);
-  const before = read(leader, null, () => false);
+  const begun = deferred();
+  const before = read(leader, null, () => {
+    begun.resolve();
+    return false;
+  });
+  await begun.promise;
   const job = await cluster.client.submit({
     tasks: Array.from({ length: 20 }, (_, at) => ({ id: `t${at}`, executor: 'note' })),
   });

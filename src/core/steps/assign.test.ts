@@ -58,7 +58,15 @@ describe('a poll', () => {
       attempt: 1,
       runMs: 700,
       resumed: false,
+      idempotencyKey: null,
     });
+  });
+
+  test('carries the key that its user gave it, whatever is in it', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit({ name: 'job', tasks: [echo('a', { idempotencyKey: 'order/7' })] });
+    expect(node.poll()[0]).toMatchObject({ idempotencyKey: 'order/7' });
   });
 });
 
