@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { makeWorkerUtils, runMigrations } from 'graphile-worker';
+import { makeWorkerUtils as openClient, runMigrations } from 'graphile-worker';
 import { expectCount, inBatches } from './contender.ts';
 import type { Contender } from './contender.ts';
 import { BenchProcess } from './processes.ts';
@@ -34,7 +34,7 @@ export async function startGraphileWorkers(
 export async function startGraphile(options: GraphileOptions): Promise<Contender> {
   const workers = await startGraphileWorkers(options);
   const sql = postgres(options.url, { max: 1, onnotice: () => {} });
-  const client = await makeWorkerUtils({ connectionString: options.url });
+  const client = await openClient({ connectionString: options.url });
   let lastId = 0;
   return {
     name: `graphile-worker ${options.kind}`,

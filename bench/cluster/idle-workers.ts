@@ -18,8 +18,9 @@ const EXECUTORS = ['echo', 'sleep'];
 const AT_ONCE = 20;
 
 /** As a real one has two: the session's own thread does not share the connection of the work. */
-function line(): ReturnType<typeof workerChannel> {
-  const keepAlive = keepAliveFor(SESSION_TTL_MS);
+function line(isForBeats: boolean): ReturnType<typeof workerChannel> {
+  const often = keepAliveFor(SESSION_TTL_MS);
+  const keepAlive = isForBeats ? { ...often, everyMs: SESSION_TTL_MS / 2 } : often;
   const channel = new LeaderChannel({ addresses: [server], tls: null, keepAlive });
   return workerChannel({ channel, pollWaitMs: POLL_MS });
 }
@@ -32,7 +33,7 @@ function offerOf(id: string): NodeOffer {
 }
 
 async function work(id: string): Promise<void> {
-  const [tasks, beats] = [line(), line()];
+  const [tasks, beats] = [line(false), line(true)];
   const offer = offerOf(id);
   const { heartbeatMs } = await tasks.register(offer, ownHandshake());
   const session = { nodeId: offer.id, sessionId: offer.sessionId };

@@ -45,7 +45,6 @@ export interface NodeSettings {
   readonly pollMs: number;
   readonly requestBytesMax: number;
   readonly grpcMessageBytesMax: number;
-  readonly pageMax: number;
   readonly observerJobsMax: number;
   readonly sseClientsMax: number;
   readonly sseSlowClientMs: number;

@@ -144,9 +144,8 @@ export const nodeTable: Table<NodeSettings> = {
   grpcMessageBytesMax: {
     kind: size(1),
     fallback: 20 * MIB,
-    help: 'the largest gRPC message, sent or received',
+    help: 'the largest gRPC request',
   },
-  pageMax: { kind: whole(1, 100_000), fallback: 1_000, help: 'the most rows in one answer' },
   observerJobsMax: { kind: whole(1), fallback: 10_000, help: 'jobs that an observer remembers' },
   sseClientsMax: { kind: whole(0), fallback: 1_000, help: 'event streams open at once' },
   sseSlowClientMs: {

@@ -287,6 +287,46 @@ describe('back-pressure', () => {
       expect((each as PromiseRejectedResult).reason).toMatchObject({ code: 'overloaded' });
     }
   });
+
+  test('those who only look do not crowd out those who bring work, nor slow workers down', async () => {
+    const slow = gated(memoryStore(clock));
+    const { leader } = await lead(slow.store, clock, { backlogMax: 10 });
+    await leader.loaded;
+    slow.hold();
+    const inFlight = leader.jobs.submit(ECHO, { jobId: jobId('first') });
+    await settled();
+    const looks = Array.from({ length: 50 }, () =>
+      leader.jobs.explain(jobId('first'), 'a' as never),
+    );
+    await settled();
+    expect(leader.backlog).toBe(0);
+    const more = leader.jobs.submit(ECHO, { jobId: jobId('more') });
+    await settled();
+    expect(leader.backlog).toBe(1);
+    slow.release();
+    await Promise.all([inFlight, more, ...looks]);
+    expect(leader.backlog).toBe(0);
+  });
+
+  test('events that are fed again one by one wait no more, those that come meanwhile do', async () => {
+    gate.hold();
+    const first = submit('first');
+    await settled();
+    const second = submit('second');
+    await settled();
+    expect(led.leader.backlog).toBe(1);
+    gate.failNext(fault('bad_row'));
+    gate.release();
+    gate.hold();
+    await settled();
+    expect(led.leader.backlog).toBe(0);
+    const third = submit('third');
+    await settled();
+    expect(led.leader.backlog).toBe(1);
+    gate.release();
+    await Promise.all([first, second, third]);
+    expect(led.leader.backlog).toBe(0);
+  });
 });
 
 describe('time', () => {

@@ -22,8 +22,7 @@ import { deferred } from '../kit/index.ts';
 import type { Clock, Deferred } from '../kit/index.ts';
 import type { Store } from '../store/index.ts';
 import { Asks } from './asks.ts';
-import { Batching } from './batching.ts';
-import type { Input } from './batching.ts';
+import { Batching, type Input } from './batching.ts';
 import { feed, finish } from './feeding.ts';
 import { asFault, overloaded, refusal, reloading, steppedDown } from './faults.ts';
 import { Pace } from './pace.ts';
@@ -68,6 +67,8 @@ export class Dispatcher {
   #phase: Phase = 'idle';
   #endedBy: MillraceError | null = null;
   #backlog: Input[] = [];
+  /** Those in the backlog and in the open batch. Reads do not count: they cost the store nothing. */
+  #events = 0;
   #open: Batching;
   /** The core threw while it was fed the open batch: its state is half-changed. */
   #isPoisoned = false;
@@ -85,7 +86,7 @@ export class Dispatcher {
   }
 
   get backlog(): number {
-    return this.#backlog.length + this.#open.inputs.length;
+    return this.#events;
   }
 
   /** How full the backlog is: 1 is when callers are refused. */
@@ -203,6 +204,7 @@ export class Dispatcher {
 
   #enqueue(input: Input): void {
     this.#backlog.push(input);
+    if (input.kind === 'event') this.#events += 1;
     this.#schedulePump();
   }
 
@@ -254,11 +256,9 @@ export class Dispatcher {
       return batch.inputs.length === 0 ? this.#end(fault) : this.#isolate(batch.inputs);
     }
     this.#pace.arm(this.#state);
-    if (batch.isIdle && !this.#options.reign.isRenewalDue) {
-      this.#open.inputs.length = 0;
-      return;
-    }
     this.#open = new Batching();
+    this.#events = 0;
+    if (batch.isIdle && !this.#options.reign.isRenewalDue) return;
     this.#phase = 'writing';
     const sentAtMs = this.#options.clock.monotonicMs();
     this.#write(batch).then(
@@ -310,6 +310,7 @@ export class Dispatcher {
     this.#phase = 'isolating';
     this.#isPoisoned = false;
     this.#open = new Batching();
+    this.#events = this.#backlog.filter(({ kind }) => kind === 'event').length;
     this.#releaseParked(inputs);
     this.#feedOneByOne(inputs).then(
       () => {

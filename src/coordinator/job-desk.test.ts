@@ -225,6 +225,16 @@ test.each(['', 'a/b', 'a\0b', 'x'.repeat(201)])(
   },
 );
 
+test('why several tasks wait is asked at once, and tasks that are not live are left out', async () => {
+  await submit('one', { tasks: [task('a'), task('b', { dependsOn: ['a'] }), task('c')] });
+  const why = await led.leader.jobs.explainAll(jobId('one'), [id('b'), id('c'), id('ghost')]);
+  expect([...why]).toEqual([
+    ['b', 'waits for a'],
+    ['c', expect.stringMatching(/busy|fits/) as string],
+  ]);
+  expect(await led.leader.jobs.explainAll(jobId('ghost'), [id('a')])).toEqual(new Map());
+});
+
 describe('the inbox', () => {
   async function* rows(): AsyncIterable<Dumped> {
     const counters = { shard: 0, lastSeq: 0, nextJobNo: jobNo(1) };

@@ -177,6 +177,18 @@ export class JobDesk {
     return this.#options.dispatcher.read((state, now) => explain(state, jobId, taskId, now));
   }
 
+  /** Sentences for several tasks, by one look; tasks that are not live have none. */
+  explainAll(jobId: JobId, taskIds: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {
+    return this.#options.dispatcher.read((state, now) => {
+      const sentences = new Map<TaskId, string>();
+      for (const taskId of taskIds) {
+        const found = explain(state, jobId, taskId, now);
+        if (found !== null) sentences.set(taskId, found.why);
+      }
+      return sentences;
+    });
+  }
+
   /** Jobs that were put into the user's own transactions. Answers how many rows were taken out. */
   drainInbox(): Promise<number> {
     // One at a time: two that read the same row would both make a job of it.

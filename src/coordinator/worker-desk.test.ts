@@ -194,3 +194,21 @@ test('a poll that is given up is answered empty', async () => {
   patience.abort();
   expect(await parked).toEqual([]);
 });
+
+test('inputs that are too much for one answer come with the next polls, each once', async () => {
+  const large = 'x'.repeat(1024 * 1024 - 100);
+  for (let at = 0; at < 40; at += 1) {
+    await submit(`large-${at}`, { id: 't', executor: 'echo', input: large });
+  }
+  const sizes: number[] = [];
+  const seen = new Set<string>();
+  while (seen.size < 40) {
+    const assignments = await worker.pollNow(1_000);
+    sizes.push(assignments.length);
+    for (const { jobId: id } of assignments) seen.add(id);
+    if (assignments.length === 0) break;
+  }
+  expect(seen.size).toBe(40);
+  expect(sizes.length).toBeGreaterThan(1);
+  expect(worker.held).toHaveLength(40);
+});

@@ -2,6 +2,7 @@
 import { MillraceError, utf8Bytes } from '../core/index.ts';
 import type {
   Ask,
+  Assignment,
   Instant,
   LeaseName,
   NodeId,
@@ -27,6 +28,7 @@ import type {
   WorkerOrders,
 } from '../protocol/index.ts';
 import { checkHandshake } from './handshake.ts';
+import type { FindTask, Unresolvable } from './payloads.ts';
 import type { DeskOptions } from './job-desk.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
@@ -100,23 +102,29 @@ export class WorkerDesk implements LeaderForWorkers {
     }
   }
 
-  /** A task whose input cannot be made fails here: no worker could do better with it. */
+  /**
+   * As many as one answer holds; the worker does not hold the others, so they are sent again with its
+   * next poll. A task whose input cannot be made fails here: no worker could do better with it.
+   */
   async #hydrate(
     session: Session,
-    assignments: Parameters<DeskOptions['payloads']['hydrate']>[0],
+    assignments: readonly Assignment[],
   ): Promise<readonly ReadyAssignment[]> {
     const { payloads, dispatcher } = this.#options;
-    const { ready, failed } = await payloads.hydrate(assignments, (jobNo, id) =>
-      dispatcher.peek((state) => state.jobs.get(jobNo)?.taskNo(id, state.tasks) ?? null),
-    );
-    if (failed.length > 0) {
-      const items = failed.map(({ assignment: { lease }, error }): ReportItem => {
-        const clean = { code: error.code, message: cleanText(error.message) };
-        return { kind: 'failed', lease, error: clean, failure: 'fatal' };
-      });
-      await this.report(session, items);
+    const find: FindTask = (jobNo, id) =>
+      dispatcher.peek((state) => state.jobs.get(jobNo)?.taskNo(id, state.tasks) ?? null);
+    const all: ReadyAssignment[] = [];
+    let characters = 0;
+    for (let at = 0; at < assignments.length && characters < ANSWER_MAX; at += PORTION) {
+      const portion = assignments.slice(at, at + PORTION);
+      const { ready, failed } = await payloads.hydrate(portion, find);
+      for (const assignment of ready) {
+        characters += assignment.input.length;
+        all.push(assignment);
+      }
+      if (failed.length > 0) await this.report(session, failed.map(asFailed));
     }
-    return ready;
+    return all;
   }
 
   async report(session: Session, items: readonly ReportItem[]): Promise<ReportReply> {
@@ -247,6 +255,15 @@ function childrenOf(item: ReportItem): readonly TaskDocument[] {
 function withKeys(item: ReportItem, keys: KnownKeys): ReportItem {
   if (item.kind !== 'suspended' || item.until.type !== 'children') return item;
   return { ...item, until: { ...item.until, ...keys } };
+}
+
+/** Characters of input in one answer, and assignments whose inputs are made at once. */
+const ANSWER_MAX = 16 * 1024 * 1024;
+const PORTION = 32;
+
+function asFailed({ assignment: { lease }, error }: Unresolvable): ReportItem {
+  const clean = { code: error.code, message: cleanText(error.message) };
+  return { kind: 'failed', lease, error: clean, failure: 'fatal' };
 }
 
 /** The longest wish to be left alone. */

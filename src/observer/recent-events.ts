@@ -23,11 +23,13 @@ export class RecentEvents {
     this.#wake();
   }
 
+  /** A page may come again, with more in it, when what it led to has failed. */
   add({ events, asOf }: EventPage): void {
-    this.#events.push(...events);
+    const known = this.#asOf?.seq ?? 0;
+    for (const event of events) if (event.seq > known) this.#events.push(event);
     // Cut seldom and much, so that it costs little.
     if (this.#events.length > this.#max * 2) this.#events = this.#events.slice(-this.#max);
-    this.#asOf = asOf;
+    if (asOf.seq >= known) this.#asOf = asOf;
     this.#wake();
   }
 

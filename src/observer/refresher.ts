@@ -25,14 +25,19 @@ export class Refresher {
     return this.#cleanAsOf;
   }
 
-  changed(id: JobId): void {
-    this.#jobs.markStale(id);
+  /** Event `seq` was about this job. */
+  changed(id: JobId, seq: number): void {
+    this.#jobs.markStale(id, seq);
     this.#changed.add(id);
   }
 
   /** Reads what has changed. When it fails, what is left stays for the next time. */
   async catchUp(asOf: AsOf): Promise<void> {
-    await Promise.all(Array.from({ length: READERS }, () => this.#readChanged()));
+    const readers = Array.from({ length: READERS }, () => this.#readChanged());
+    // All of them: one that goes on after a failure would mix with those of the next time.
+    const outcomes = await Promise.allSettled(readers);
+    const failed = outcomes.find((each) => each.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
     this.#cleanAsOf = asOf;
   }
 
@@ -49,9 +54,10 @@ export class Refresher {
   }
 
   async read(id: JobId): Promise<Dated<JobShape | null>> {
+    const { era } = this.#jobs;
     const { asOf, value } = await this.#source.job(id);
-    if (value === null) this.#jobs.remove(id);
-    else this.#jobs.put({ asOf, value });
+    if (value === null) this.#jobs.remove(id, asOf, era);
+    else this.#jobs.put({ asOf, value }, era);
     return { asOf, value };
   }
 
@@ -68,6 +74,7 @@ export class Refresher {
       oldest = value.items.at(-1)?.no ?? oldest;
       cursor = value.cursor;
     } while (cursor !== null && ids.length < max);
+    this.#jobs.startOver();
     this.#changed.clear();
     for (const id of ids) this.#changed.add(id);
     // Until all are read, what was there before is the better answer.

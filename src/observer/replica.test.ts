@@ -20,9 +20,15 @@ import type {
 import { VirtualClock, settled } from '../testing/virtual-clock.ts';
 import { Replica } from './replica.ts';
 
+const away = (): MillraceError => new MillraceError({ code: 'unreachable', what: 'Away.' });
+
 /** A cluster in a few maps, which can be cut off. */
 class Source implements Reader {
   isAway = false;
+  /** Instead of an answer. */
+  refuses: MillraceError | null = null;
+  /** Jobs that cannot be read, while all else goes on. */
+  readonly broken: Set<JobId> = new Set();
   oldestSeq = 1;
   readonly events: EventShape[] = [];
   readonly shapes: Map<JobId, JobShape> = new Map();
@@ -34,8 +40,9 @@ class Source implements Reader {
   }
 
   #answer<T>(value: T): Promise<Dated<T>> {
+    if (this.refuses !== null) return Promise.reject(this.refuses);
     if (!this.isAway) return Promise.resolve({ asOf: this.#asOf, value });
-    return Promise.reject(new MillraceError({ code: 'unreachable', what: 'Away.' }));
+    return Promise.reject(away());
   }
 
   setJob(id: string, state: JobShape['state'], kind: EventShape['kind'] = 'job.created'): void {
@@ -75,6 +82,7 @@ class Source implements Reader {
   }
 
   job(id: JobId): Promise<Dated<JobShape | null>> {
+    if (this.broken.has(id)) return Promise.reject(away());
     return this.#answer(this.shapes.get(id) ?? null);
   }
 
@@ -109,11 +117,15 @@ let clock: VirtualClock;
 let source: Source;
 let replica: Replica;
 let stop: AbortController;
+let troubles: string[];
 
 beforeEach(() => {
   clock = new VirtualClock();
   source = new Source();
-  replica = new Replica({ source, clock, jobsMax: 3, eventsMax: 4, random: () => 0.5 });
+  troubles = [];
+  const onTrouble = ({ code }: MillraceError): void => void troubles.push(code);
+  const bounds = { jobsMax: 3, eventsMax: 4 };
+  replica = new Replica({ source, clock, ...bounds, random: () => 0.5, onTrouble });
   stop = new AbortController();
 });
 
@@ -240,4 +252,66 @@ test('a quiet log gives a sign of life', async () => {
   const next = pages.next();
   await clock.advance(6_000);
   expect(await next).toMatchObject({ value: { events: [], asOf: { seq: 1 } } });
+});
+
+test('a page that is fetched again after a failure is not followed twice', async () => {
+  await start();
+  const seen: number[] = [];
+  const following = (async () => {
+    for await (const { events } of replica.follow({ after: 0 }, stop.signal)) {
+      seen.push(...events.map(({ seq }) => seq));
+    }
+  })();
+  source.broken.add('one' as JobId);
+  source.setJob('one', 'running');
+  await clock.advance(10_000);
+  source.broken.clear();
+  await clock.advance(10_000);
+  const late = replica.follow({ after: 0 }, stop.signal)[Symbol.asyncIterator]();
+  expect((await late.next()).value).toMatchObject({ events: [{ seq: 1 }] });
+  stop.abort();
+  await following;
+  expect(seen).toEqual([1]);
+  expect(await names({ limit: 1 })).toEqual(['one']);
+});
+
+test.each(['unauthenticated', 'forbidden'] as const)(
+  'a replica that is %s is never ready, and says so once',
+  async (code) => {
+    source.refuses = new MillraceError({ code, what: 'No.' });
+    await replica.start();
+    await expect(replica.ready).rejects.toMatchObject({ code });
+    await clock.advance(10_000);
+    expect(troubles).toEqual([code]);
+  },
+);
+
+test('each trouble is told once, a cut log is none, and what was seen stays', async () => {
+  source.refuses = new MillraceError({ code: 'bad_setting', what: 'No.' });
+  await replica.start();
+  await clock.advance(10_000);
+  source.refuses = null;
+  source.setJob('one', 'running');
+  await clock.advance(10_000);
+  await replica.ready;
+  expect(troubles).toEqual(['bad_setting']);
+
+  source.refuses = new MillraceError({ code: 'forbidden', what: 'No more.' });
+  source.wake();
+  await clock.advance(10_000);
+  source.refuses = new MillraceError({ code: 'bad_setting', what: 'No.' });
+  await clock.advance(10_000);
+  source.refuses = null;
+  source.oldestSeq = 9;
+  await clock.advance(10_000);
+  expect(troubles).toEqual(['bad_setting', 'forbidden']);
+  expect(await names({ limit: 1 })).toEqual(['one']);
+  await replica.ready;
+});
+
+test('a fault that is no trouble of the cluster is told as one of ours', async () => {
+  source.leader = () => Promise.reject(new TypeError('a bug'));
+  await replica.start();
+  await clock.advance(1_000);
+  expect(troubles).toEqual(['invariant']);
 });

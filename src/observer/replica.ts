@@ -1,7 +1,7 @@
 import { MillraceError, isMillraceError } from '../core/index.ts';
-import type { JobId, LeaderAddress } from '../core/index.ts';
-import { startStop } from '../kit/index.ts';
-import type { Clock, StartStop } from '../kit/index.ts';
+import type { ErrorCode, JobId, LeaderAddress } from '../core/index.ts';
+import { deferred, startStop } from '../kit/index.ts';
+import type { Clock, Deferred, StartStop } from '../kit/index.ts';
 import type {
   AsOf,
   Dated,
@@ -26,15 +26,21 @@ export interface ReplicaOptions {
   readonly clock: Clock;
   /** Jobs kept in memory, the youngest. */
   readonly jobsMax: number;
+  /** About how many characters of jobs are kept in memory, results first of all. */
+  readonly jobCharsMax?: number;
   readonly eventsMax: number;
   /** A fraction in [0, 1). */
   readonly random: () => number;
   /** How often those who follow the log get a sign of life. */
   readonly beatMs?: number;
+  /** Told why it cannot follow, once for each code; it goes on trying. */
+  readonly onTrouble?: (error: MillraceError) => void;
 }
 
 const BACK_OFF_MS = [100, 250, 500, 1_000, 2_000] as const;
 const BEAT_MS = 5_000;
+/** To wait does not help against these. */
+const HOPELESS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
 
 /**
  * Follows the log of its source and keeps what it has seen. Events say what has changed; the new
@@ -52,18 +58,15 @@ export class Replica implements Reader {
   #leader: LeaderAddress | null = null;
   #following: Promise<void> = Promise.resolve();
   #stop: AbortController = new AbortController();
-  #onReady: () => void = () => {};
-  /** Settles when there is a first state to answer from. */
-  readonly ready: Promise<void>;
+  readonly #ready: Deferred<void> = deferred();
+  readonly #told: Set<ErrorCode> = new Set();
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
-    this.#jobs = new CachedJobs(options.jobsMax);
+    this.#jobs = new CachedJobs(options.jobsMax, options.jobCharsMax);
     this.#events = new RecentEvents(options.eventsMax);
     this.#refresher = new Refresher(options.source, this.#jobs);
-    this.ready = new Promise((resolve) => {
-      this.#onReady = resolve;
-    });
+    this.#ready.promise.catch(() => {});
     this.#life = startStop({
       start: () => {
         this.#stop = new AbortController();
@@ -74,6 +77,11 @@ export class Replica implements Reader {
         await this.#following;
       },
     });
+  }
+
+  /** Settles when there is a first state to answer from; rejects when it is not let in. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
   }
 
   start(): Promise<void> {
@@ -182,7 +190,7 @@ export class Replica implements Reader {
     while (!signal.aborted) {
       try {
         if (after === null) after = await this.#readAll();
-        this.#onReady();
+        this.#ready.resolve();
         for await (const page of this.#options.source.follow({ after }, signal)) {
           await this.#take(page);
           after = page.asOf.seq;
@@ -191,10 +199,18 @@ export class Replica implements Reader {
       } catch (error) {
         // What it would have to catch up with is gone, or it is another log: start over.
         if (isMillraceError(error, 'expired')) after = null;
+        else if (!signal.aborted) this.#troubled(asTrouble(error));
         failures += 1;
       }
       if (!signal.aborted) await this.#pause(failures, signal);
     }
+  }
+
+  #troubled(error: MillraceError): void {
+    if (HOPELESS.has(error.code)) this.#ready.reject(error);
+    if (this.#told.has(error.code)) return;
+    this.#told.add(error.code);
+    this.#options.onTrouble?.(error);
   }
 
   /** Answers up to where the log is known by what was read. */
@@ -219,7 +235,7 @@ export class Replica implements Reader {
       this.#nodes = await source.nodes();
     }
     if (kinds.has('schedule')) this.#schedules = await source.schedules();
-    for (const { job } of page.events) if (job !== null) this.#refresher.changed(job);
+    for (const { job, seq } of page.events) if (job !== null) this.#refresher.changed(job, seq);
     this.#events.add(page);
     await this.#refresher.catchUp(page.asOf);
   }
@@ -227,11 +243,18 @@ export class Replica implements Reader {
   #pause(failures: number, signal: AbortSignal): Promise<void> {
     const base = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)] ?? 0;
     return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(base * (0.5 + this.#options.random()), resolve);
-      signal.addEventListener('abort', () => {
+      const done = (): void => {
         cancel();
+        signal.removeEventListener('abort', done);
         resolve();
-      });
+      };
+      const cancel = this.#options.clock.after(base * (0.5 + this.#options.random()), done);
+      signal.addEventListener('abort', done);
     });
   }
+}
+
+function asTrouble(cause: unknown): MillraceError {
+  if (isMillraceError(cause)) return cause;
+  return new MillraceError({ code: 'invariant', what: 'The log could not be followed.', cause });
 }

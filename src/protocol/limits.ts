@@ -19,6 +19,9 @@ export interface KeepAlive {
   readonly timeoutMs: number;
 }
 
+/** How much less often than its clients a server asks whether the other side lives. */
+const SERVER_PATIENCE = 3;
+
 const KEEP_ALIVE: KeepAlive = { everyMs: 5_000, timeoutMs: 3_000 };
 
 /** Well within half of the session's time: a dead connection is found while there is time to act. */
@@ -32,12 +35,14 @@ export function keepAliveFor(sessionTtlMs: number): KeepAlive {
 export function channelOptions(
   end: 'server' | 'client',
   keepAlive: KeepAlive = KEEP_ALIVE,
+  requestBytesMax: number = REQUEST_BYTES_MAX,
 ): Record<string, number> {
   const isServer = end === 'server';
   return {
-    'grpc.max_receive_message_length': isServer ? REQUEST_BYTES_MAX : ANSWER_BYTES_MAX,
-    'grpc.max_send_message_length': isServer ? ANSWER_BYTES_MAX : REQUEST_BYTES_MAX,
-    'grpc.keepalive_time_ms': keepAlive.everyMs,
+    'grpc.max_receive_message_length': isServer ? requestBytesMax : ANSWER_BYTES_MAX,
+    'grpc.max_send_message_length': isServer ? ANSWER_BYTES_MAX : -1,
+    // A server with a thousand clients would do little else; their own questions keep it informed.
+    'grpc.keepalive_time_ms': keepAlive.everyMs * (isServer ? SERVER_PATIENCE : 1),
     'grpc.keepalive_timeout_ms': keepAlive.timeoutMs,
     'grpc.keepalive_permit_without_calls': 1,
     // Book-keeping for a debugging tool that nobody attaches.

@@ -57,6 +57,8 @@ export interface TaskShape {
   readonly parent: TaskId | null;
   readonly progress: number;
   readonly result: Json;
+  /** There is a result, but the job has too much of them to show them all. */
+  readonly isResultOmitted?: true;
   readonly error: TaskError | null;
   /** Why it does not run, in a sentence; null for a task that does not wait, or when only the leader knows. */
   readonly waiting: string | null;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bearer, readToken, type Role } from './index.ts';
+import { bearer, exactToken, readToken, type Role } from './index.ts';
 
 const A = 's3cret-a-0123456789';
 const B = 's3cret-b-0123456789';
@@ -52,4 +52,16 @@ test('a file that is not there is told', () => {
 
 test('it is sent as a bearer token', () => {
   expect(bearer(A)).toBe(`Bearer ${A}`);
+});
+
+test.each([
+  [`admin ${A}\nworker ${B}`, B],
+  // One that may do more is not for strangers, and of a bare one nobody knows what it may do.
+  [`admin ${A}`, undefined],
+  [A, undefined],
+])('a token to show to somebody unknown is one of just that role', (text, expected) => {
+  const tokenFile = join(folder, 'token');
+  writeFileSync(tokenFile, text);
+  expect(exactToken(tokenFile, 'worker')).toBe(expected);
+  expect(exactToken(undefined, 'worker')).toBeUndefined();
 });

@@ -25,6 +25,17 @@ export function readToken(
   return found.token;
 }
 
+/**
+ * A token of just this role, from a server's file: one that may be shown to somebody who is not
+ * known yet, because it lets nobody do more than he can do already.
+ */
+export function exactToken(tokenFile: string | undefined, role: Role): string | undefined {
+  if (tokenFile === undefined) return undefined;
+  const text = readText(tokenFile);
+  if (/^\s*[\x21-\x7e]+\s*$/.test(text) && !/^\s*[[{]/.test(text)) return undefined;
+  return parseTokens(text, tokenFile).find((each) => each.role === role)?.token;
+}
+
 /** The value of the header `authorization`, in HTTP and in gRPC. */
 export function bearer(token: string): string {
   return `Bearer ${token}`;

@@ -7,7 +7,7 @@ export { accessFor, openAccess } from './access.ts';
 export type { Access, Caller, Credentials } from './access.ts';
 export { checkBinding, checkLocalPage, isLoopback } from './binding.ts';
 export type { Binding } from './binding.ts';
-export { bearer, readToken } from './client-token.ts';
+export { bearer, exactToken, readToken } from './client-token.ts';
 export type { Role } from './roles.ts';
 export { httpsOptions, loadClientTls, loadServerTls } from './tls.ts';
 export type { ClientTls, ServerTls, TlsFiles } from './tls.ts';

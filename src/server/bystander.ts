@@ -71,7 +71,11 @@ export class Observer implements Part {
   async start(): Promise<void> {
     await this.reader.start();
     // Before there is a first state it knows of no leader either.
-    void this.reader.ready.then(() => this.#finder.start());
+    this.reader.ready.then(
+      () => this.#finder.start(),
+      // Whoever waits for it to be ready hears of it.
+      () => {},
+    );
   }
 
   async stop(): Promise<void> {

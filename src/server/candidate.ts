@@ -41,7 +41,7 @@ export class Candidate implements Part {
     this.reader = new StoreReader({
       store,
       feed: this.#feed,
-      explain: (job, task) => this.#explain(job, task),
+      explain: (job, tasks) => this.#explain(job, tasks),
       seenAt: (node) => (office.isOpen ? office.leader().workers.seenAt(node) : null),
     });
     this.#watch = new WorkerWatch({
@@ -145,10 +145,9 @@ export class Candidate implements Part {
     office.leader().workers.gone(session);
   }
 
-  async #explain(job: JobId, task: TaskId): Promise<string | null> {
+  async #explain(job: JobId, tasks: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {
     const { office } = this.#options;
-    if (!office.isOpen) return null;
-    return (await office.leader().jobs.explain(job, task))?.why ?? null;
+    return office.isOpen ? office.leader().jobs.explainAll(job, tasks) : new Map();
   }
 }
 

@@ -4,6 +4,8 @@ import type { AccessCheck, ConnectionOptions } from '../protocol/index.ts';
 import {
   accessFor,
   checkBinding,
+  exactToken,
+  isLoopback,
   loadClientTls,
   loadServerTls,
   readToken,
@@ -13,9 +15,13 @@ import type { Access, ServerTls } from '../security/index.ts';
 export interface NodeCredentials {
   readonly access: Access;
   readonly tls: ServerTls | undefined;
-  /** How this node calls others. */
-  readonly outgoing: Pick<ConnectionOptions, 'tls' | 'token'>;
+  /** How this node calls the leader. */
+  readonly outgoing: Way;
+  /** How it looks at the address that a worker gave. */
+  readonly probing: (host: string) => Way;
 }
+
+type Way = Pick<ConnectionOptions, 'tls' | 'token'>;
 
 /** Throws before anything listens where strangers could come in. */
 export function credentialsFor(node: NodeSettings, say: (line: string) => void): NodeCredentials {
@@ -23,11 +29,19 @@ export function credentialsFor(node: NodeSettings, say: (line: string) => void):
   const tls = loadServerTls(node);
   const kind = checkBinding({ host, tokenFile, tls: tls !== undefined, insecure });
   if (kind === 'insecure') say(`Anybody who reaches ${host} may do everything (--insecure).`);
-  const token = readToken(node, 'worker') ?? null;
+  const isPlain = tls === undefined;
+  const way = (token: string | undefined): Way => ({
+    tls: isPlain ? null : clientTls(node),
+    token: () => token ?? null,
+  });
   return {
     access: accessFor({ tokenFile, warn: say }),
     tls,
-    outgoing: { tls: tls === undefined ? null : clientTls(node), token: () => token },
+    outgoing: way(readToken(node, node.role === 'observer' ? 'read' : 'worker')),
+    // Whoever registered may have given any address: it is shown nothing that is worth more than what
+    // he has, and nothing at all where others could listen.
+    probing: (host) =>
+      way(isPlain && !isLoopback(host) ? undefined : exactToken(tokenFile, 'worker')),
   };
 }
 

@@ -105,6 +105,7 @@ function openRpc(options: DoorsOptions): Promise<RpcServer> {
     ],
     tls: tls === undefined ? null : pem(tls),
     keepAlive: keepAliveFor(config.core.sessionTtlMs),
+    requestBytesMax: config.node.grpcMessageBytesMax,
     ...(access.isOpen ? {} : { access: rpcAccess(access) }),
   });
 }

@@ -41,6 +41,7 @@ export class ServerNode {
   readonly #channel: LeaderChannel | null;
   #worker: OwnWorker | null = null;
   #isReady = false;
+  #isStopping = false;
 
   /** Listens, and begins to play its part; `ready` tells when it accepts work. */
   static async start(options: NodeOptions): Promise<ServerNode> {
@@ -103,6 +104,7 @@ export class ServerNode {
   /** Settles when the node accepts work, its own worker included; rejects when it never will. */
   async ready(): Promise<void> {
     await this.#part.ready;
+    if (this.#isStopping) return;
     const { config, environment, say } = this.#options;
     if (config.node.role !== 'observer' && config.node.slots > 0) {
       this.#worker = new OwnWorker({
@@ -115,19 +117,24 @@ export class ServerNode {
       this.#worker.start();
       await this.#worker.ready;
     }
+    if (this.#isStopping) return;
     this.#isReady = true;
     this.#doors.setServing(true);
   }
 
   /** Work first, while there is still somebody to report to; the store last. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     this.#isReady = false;
     this.#doors.setServing(false);
-    await this.#worker?.stop();
-    await this.#part.stop();
-    await this.#doors.close();
-    this.#channel?.close();
-    await this.#options.store?.close();
+    try {
+      await this.#worker?.stop();
+      await this.#part.stop();
+      await this.#doors.close();
+    } finally {
+      this.#channel?.close();
+      await this.#options.store?.close();
+    }
   }
 
   /** The worker knocks at its own node first, which tells it who leads. */
@@ -158,7 +165,8 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
   if (role === 'observer') {
     const source = store === null ? remote(channel) : storeReader(store);
     const limits = { jobsMax: observerJobsMax, eventsMax: OBSERVED_EVENTS, random: Math.random };
-    return new Observer({ ...base, ...limits, source });
+    const onTrouble = (error: Error): void => say(`The cluster cannot be read: ${error.message}`);
+    return new Observer({ ...base, ...limits, source, onTrouble });
   }
   if (store === null) throw needsDatabase(role);
   if (role === 'worker') return new Follower({ ...base, store });
@@ -189,8 +197,9 @@ function storeReader(store: Store): StoreReader {
   return new StoreReader({ store, feed: new EventFeed({ store, clock: systemClock }) });
 }
 
-async function look(address: string, { outgoing }: NodeCredentials): Promise<Sight> {
-  const answer = await identify(address, outgoing);
+async function look(address: string, { probing }: NodeCredentials): Promise<Sight> {
+  const host = address.slice(0, address.lastIndexOf(':'));
+  const answer = await identify(address, probing(host));
   if (answer === 'refused' || answer === 'silent') return { seen: answer };
   return { seen: 'session', sessionId: answer.sessionId };
 }

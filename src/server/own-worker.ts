@@ -5,8 +5,8 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { MillraceError } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Clock, Deferred } from '../kit/index.ts';
 
@@ -37,6 +37,7 @@ export class OwnWorker {
   #child: ChildProcess | null = null;
   #startedAtMs = 0;
   #restarts = 0;
+  #wasReady = false;
   #isStopped = false;
   #cancelRestart: () => void = () => {};
 
@@ -61,7 +62,9 @@ export class OwnWorker {
     });
     this.#child = child;
     child.on('message', (message) => {
-      if (message === 'ready') this.#first.resolve();
+      if (message !== 'ready') return;
+      this.#wasReady = true;
+      this.#first.resolve();
     });
     child.on('error', (error) => this.#ended(child, error.message, null));
     child.on('exit', (code, signal) => {
@@ -75,7 +78,9 @@ export class OwnWorker {
     this.#cancelRestart();
     const child = this.#child;
     if (child === null) return;
-    const exited = once(child, 'exit');
+    const exited = new Promise((resolve) => {
+      child.once('exit', resolve).once('error', resolve);
+    });
     child.kill('SIGTERM');
     const cancel = this.#options.clock.after(this.#options.drainMs + HANG_MS, () => {
       child.kill('SIGKILL');
@@ -88,12 +93,8 @@ export class OwnWorker {
     if (this.#child !== child) return;
     this.#child = null;
     if (this.#isStopped) return;
-    if (code === WRONG_USE) {
-      const reason = 'Its worker cannot run with these modules and settings, see above.';
-      this.#first.reject(new Error(reason));
-      return;
-    }
     const { clock, say } = this.#options;
+    if (code === WRONG_USE && !this.#wasReady) return this.#first.reject(cannotRun());
     if (code === DRAINED) {
       say(
         'The worker of this node was drained and has left. It comes back when the node restarts.',
@@ -106,4 +107,12 @@ export class OwnWorker {
     say(`The worker of this node has ended (${why}). It is started again in ${waitMs} ms.`);
     this.#cancelRestart = clock.after(waitMs, () => this.start());
   }
+}
+
+function cannotRun(): MillraceError {
+  return new MillraceError({
+    code: 'bad_setting',
+    what: 'The worker of this node cannot run with these modules and settings, see above.',
+    todo: 'Correct them, or start the node with --slots 0.',
+  });
 }

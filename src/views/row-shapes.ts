@@ -37,8 +37,16 @@ export function jobSummary(row: JobRow): JobSummary {
   };
 }
 
-/** `waiting` answers why a task does not run, if anybody knows. */
-export function jobShape(view: JobView, waiting: (task: TaskId) => string | null): JobShape {
+/**
+ * `waiting` has why tasks do not run, as far as anybody knows. Results that do not fit into
+ * `resultCharsMax` characters, together with those before them, are left out.
+ */
+export function jobShape(
+  view: JobView,
+  waiting: ReadonlyMap<TaskId, string>,
+  resultCharsMax: number,
+): JobShape {
+  const shown = resultsUpTo(resultCharsMax);
   const ids = new Map<number, TaskId>(view.tasks.map(({ spec }) => [spec.taskNo, spec.id]));
   /** A task that is not in the view has no name: it is left out. */
   const idsOf = (no: number): TaskId[] => {
@@ -58,14 +66,26 @@ export function jobShape(view: JobView, waiting: (task: TaskId) => string | null
       dependsOn: spec.dependsOn.flatMap((no) => idsOf(no < 0 ? ~no : no)),
       parent: spec.parentNo === null ? null : (ids.get(spec.parentNo) ?? null),
       progress: task.progress,
-      result: jsonOf(result),
+      ...shown(result),
       error: task.error,
-      waiting: waiting(spec.id),
+      waiting: waiting.get(spec.id) ?? null,
       queuedAt: textOrNull(task.queuedAt),
       startedAt: textOrNull(task.startedAt),
       finishedAt: textOrNull(task.finishedAt),
     })),
     history: view.history.flatMap((row) => idsOf(row.taskNo).map((id) => pastRun(id, row))),
+  };
+}
+
+function resultsUpTo(
+  charsMax: number,
+): (text: string | null) => Pick<TaskShape, 'result' | 'isResultOmitted'> {
+  let chars = 0;
+  return (text) => {
+    const more = text?.length ?? 0;
+    if (chars + more > charsMax) return { result: null, isResultOmitted: true };
+    chars += more;
+    return { result: jsonOf(text) };
   };
 }
 

@@ -7,6 +7,7 @@ import type { Led } from '../testing/lead.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { EventFeed } from './event-feed.ts';
 import { StoreReader } from './store-reader.ts';
+import type { StoreReaderOptions } from './store-reader.ts';
 
 let clock: VirtualClock;
 let store: Store;
@@ -21,9 +22,8 @@ beforeEach(async () => {
   reader = readerWith();
 });
 
-function readerWith(explain?: (job: JobId, task: TaskId) => Promise<string | null>): StoreReader {
-  const feed = new EventFeed({ store, clock });
-  return new StoreReader({ store, feed, ...(explain === undefined ? {} : { explain }) });
+function readerWith(given: Partial<StoreReaderOptions> = {}): StoreReader {
+  return new StoreReader({ store, feed: new EventFeed({ store, clock }), ...given });
 }
 
 const task = (id: string, more: object = {}): object => ({ id, executor: 'echo', ...more });
@@ -98,25 +98,53 @@ describe('a job', () => {
   test('says why its tasks wait where somebody knows, but not of more than a hundred', async () => {
     const tasks = Array.from({ length: 150 }, (_, at) => task(`t-${at}`));
     await submit('j', { tasks });
-    const asked: string[] = [];
-    const known = readerWith(async (_job, id) => {
-      asked.push(id);
-      return id === 't-3' ? null : `because of ${id}`;
-    });
+    const asked: (readonly TaskId[])[] = [];
+    const explain = async (_job: JobId, ids: readonly TaskId[]): Promise<Map<TaskId, string>> => {
+      asked.push(ids);
+      const known = ids.filter((id) => id !== 't-3');
+      return new Map(known.map((id) => [id, `because of ${id}`]));
+    };
+    const known = readerWith({ explain });
     const waiting = (await known.job(jobId('j'))).value?.tasks.map((each) => each.waiting);
-    expect(asked).toHaveLength(100);
+    // The leader is asked once for all of them.
+    expect(asked.map((ids) => ids.length)).toEqual([100]);
     expect(waiting?.slice(2, 5)).toEqual(['because of t-2', null, 'because of t-4']);
     expect(waiting?.filter((why) => why !== null)).toHaveLength(99);
     expect((await reader.job(jobId('j'))).value?.tasks[0]?.waiting).toBeNull();
   });
 
+  test('of which nothing waits is shown without asking why', async () => {
+    const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+    await submit('j');
+    await runAll(worker);
+    const explain = (): Promise<never> => Promise.reject(new TypeError('nobody should ask'));
+    expect((await readerWith({ explain }).job(jobId('j'))).value?.state).toBe('succeeded');
+  });
+
+  test('leaves out results for which there is no room, and says so', async () => {
+    const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+    await submit('j', { tasks: ['a', 'b', 'much-too-long', 'd', 'e'].map((id) => task(id)) });
+    await runAll(worker);
+    // Each is {"of":"x"}, ten characters; three of them have room.
+    const tasks = (await readerWith({ resultCharsMax: 39 }).job(jobId('j'))).value?.tasks ?? [];
+    expect(tasks.map(({ result, isResultOmitted }) => [result, isResultOmitted])).toEqual([
+      [{ of: 'a' }, undefined],
+      [{ of: 'b' }, undefined],
+      [null, true],
+      [{ of: 'd' }, undefined],
+      [null, true],
+    ]);
+    const all = (await reader.job(jobId('j'))).value?.tasks ?? [];
+    expect(all.some((each) => 'isResultOmitted' in each)).toBe(false);
+  });
+
   test('is shown without reasons when the reign ends, and a fault is not hidden', async () => {
     await submit('j');
-    const over = readerWith(() =>
-      Promise.reject(new MillraceError({ code: 'not_leader', what: 'no more' })),
-    );
+    const over = readerWith({
+      explain: () => Promise.reject(new MillraceError({ code: 'not_leader', what: 'no more' })),
+    });
     expect((await over.job(jobId('j'))).value?.tasks[0]).toMatchObject({ waiting: null });
-    const broken = readerWith(() => Promise.reject(new TypeError('a bug')));
+    const broken = readerWith({ explain: () => Promise.reject(new TypeError('a bug')) });
     await expect(broken.job(jobId('j'))).rejects.toThrow('a bug');
   });
 

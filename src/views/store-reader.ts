@@ -25,14 +25,18 @@ export interface StoreReaderOptions {
   readonly store: Store;
   readonly shard?: number;
   readonly feed: EventFeed;
-  /** Why a task waits, as a sentence, where this node leads; null when it cannot be said here. */
-  readonly explain?: (job: JobId, task: TaskId) => Promise<string | null>;
+  /** Why tasks of a job wait, as sentences, where this node leads; without those that it does not know. */
+  readonly explain?: (job: JobId, tasks: readonly TaskId[]) => Promise<ReadonlyMap<TaskId, string>>;
   /** When a node was heard last, where this node leads: a heartbeat writes no row. */
   readonly seenAt?: (node: NodeId) => Instant | null;
+  /** Characters of results that are shown of one job. */
+  readonly resultCharsMax?: number;
 }
 
 /** Whoever looks at a job reads the first few of its waiting tasks; each sentence has a cost. */
 const EXPLAINED_MAX = 100;
+/** A job is answered in one piece: what is far larger would not get through, or fill the memory. */
+const RESULT_CHARS_MAX: number = 64 * 1024 * 1024;
 
 const WAITING: ReadonlySet<TaskState> = new Set(['blocked', 'ready', 'delayed']);
 
@@ -42,13 +46,15 @@ export class StoreReader implements Reader {
   readonly #feed: EventFeed;
   readonly #explain: StoreReaderOptions['explain'];
   readonly #seenAt: StoreReaderOptions['seenAt'];
+  readonly #resultCharsMax: number;
 
-  constructor({ store, shard = 0, feed, explain, seenAt }: StoreReaderOptions) {
+  constructor({ store, shard = 0, feed, explain, seenAt, ...limits }: StoreReaderOptions) {
     this.#store = store;
     this.#shard = shard;
     this.#feed = feed;
     this.#explain = explain;
     this.#seenAt = seenAt;
+    this.#resultCharsMax = limits.resultCharsMax ?? RESULT_CHARS_MAX;
   }
 
   /** Null also when whoever led has let its time run out: it may be gone, and clients should wait. */
@@ -82,7 +88,7 @@ export class StoreReader implements Reader {
       const view = await this.#store.job(this.#shard, id);
       if (view === null) return null;
       const reasons = await this.#reasons(view);
-      return jobShape(view, (task) => reasons.get(task) ?? null);
+      return jobShape(view, reasons, this.#resultCharsMax);
     });
   }
 
@@ -130,23 +136,16 @@ export class StoreReader implements Reader {
   }
 
   async #reasons(view: JobView): Promise<ReadonlyMap<TaskId, string>> {
-    const reasons = new Map<TaskId, string>();
-    const explain = this.#explain;
-    if (explain === undefined) return reasons;
     const waiting = view.tasks.filter(({ task }) => WAITING.has(task.state));
-    await Promise.all(
-      waiting.slice(0, EXPLAINED_MAX).map(async ({ spec }) => {
-        const why = await explain(view.job.id, spec.id).catch(asUnknown);
-        if (why !== null) reasons.set(spec.id, why);
-      }),
-    );
-    return reasons;
+    if (this.#explain === undefined || waiting.length === 0) return new Map();
+    const ids = waiting.slice(0, EXPLAINED_MAX).map(({ spec }) => spec.id);
+    return this.#explain(view.job.id, ids).catch(asUnknown);
   }
 }
 
 /** A reign that ends while somebody looks at a job takes the reasons away, not the job. */
-function asUnknown(error: unknown): null {
-  if (isMillraceError(error)) return null;
+function asUnknown(error: unknown): ReadonlyMap<TaskId, string> {
+  if (isMillraceError(error)) return new Map();
   throw error;
 }
 

@@ -1,7 +1,7 @@
 /** How a worker reaches whoever leads: plain options, from which each thread makes its own connection. */
 import { MillraceError } from '../core/index.ts';
 import { LeaderChannel, keepAliveFor, workerChannel } from '../protocol/index.ts';
-import type { ClientTls, LeaderForWorkers } from '../protocol/index.ts';
+import type { ClientTls, KeepAlive, LeaderForWorkers } from '../protocol/index.ts';
 import { isLoopback, loadClientTls, readToken } from '../security/index.ts';
 import type { TlsFiles } from '../security/index.ts';
 
@@ -70,11 +70,15 @@ export interface WorkerLine {
 /** `heartbeatMs` once a leader has said it. */
 export function openLine(options: ChannelOptions, heartbeatMs?: number): WorkerLine {
   const { servers, token, tls, pollMs, sessionTtlMs } = options;
+  const often = keepAliveFor(sessionTtlMs);
+  // Each beat has a deadline, which tells of a dead connection as soon as anything could.
+  const seldom: KeepAlive = { ...often, everyMs: Math.ceil(sessionTtlMs / 2) };
   const channel = new LeaderChannel({
     addresses: servers,
     tls,
     token: () => token,
-    keepAlive: keepAliveFor(sessionTtlMs),
+    keepAlive: heartbeatMs === undefined ? often : seldom,
+    connectMs: often.everyMs,
   });
   const leader = workerChannel({
     channel,

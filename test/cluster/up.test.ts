@@ -165,3 +165,12 @@ test('a cluster is not to be had on DuckDB, and `serve` says so', async () => {
     expect(refused.err).toMatch(/postgres/i);
   }
 });
+
+test('an `up` whose module cannot be loaded says which and ends with 2', async () => {
+  const { data, file } = await single();
+  const ports = ['--port', '0', '--grpc-port', '0'];
+  const said = await millrace(['up', '--data', data, ...ports, '--module', file('none.js')]);
+  expect(said).toMatchObject({ code: 2 });
+  expect(said.err).toContain('none.js');
+  expect(said.err).toContain('--slots 0');
+});

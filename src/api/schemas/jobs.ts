@@ -122,13 +122,19 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       parent: orNull(text),
       progress: { type: 'number', minimum: 0, maximum: 1 },
       result: anything,
+      isResultOmitted: described(
+        'Only where a result was left out: the job has too much of them.',
+        {
+          enum: [true],
+        },
+      ),
       error: orNull(ref('TaskError')),
       waiting: described('Why it does not run, if the node that answers knows.', orNull(text)),
       queuedAt: orNull(moment),
       startedAt: orNull(moment),
       finishedAt: orNull(moment),
     },
-    { example: TASK_EXAMPLE },
+    { optional: ['isResultOmitted'], example: TASK_EXAMPLE },
   ),
   PastRun: record(
     'A task as it was in an earlier run.',

@@ -17,6 +17,8 @@ export interface LeaderChannelOptions extends ConnectionOptions {
   readonly addresses: readonly string[];
   readonly clock?: Clock;
   readonly random?: () => number;
+  /** How long a connection may take, at most. */
+  readonly connectMs?: number;
 }
 
 export interface CallOptions {
@@ -61,8 +63,7 @@ export class LeaderChannel {
     this.#clock = clock;
     this.#route = new LeaderRoute({ addresses, clock, random });
     this.#connections = new Connections(options);
-    // Both limits say how soon somebody who does not answer is given up.
-    this.#connectMs = Math.min(CONNECT_MS, options.keepAlive?.everyMs ?? CONNECT_MS);
+    this.#connectMs = Math.min(CONNECT_MS, options.connectMs ?? CONNECT_MS);
   }
 
   /** Who is asked next. */
@@ -190,6 +191,8 @@ export class LeaderChannel {
     const cancel = (): void => call.cancel();
     this.#running.add(call);
     signal?.addEventListener('abort', cancel, { once: true });
+    // It may have been aborted while the connection was made: then nobody would say it again.
+    if (signal?.aborted === true) cancel();
     return outcome.promise;
   }
 

@@ -117,6 +117,7 @@ function toWirePastRun(task: PastRun): JobTask {
     error: toWireError(task.error),
     waiting: '',
     queuedAtMs: 0n,
+    resultOmitted: false,
     startedAtMs: wireTimeOrNone(task.startedAt, 'started_at_ms'),
     finishedAtMs: wireTimeOrNone(task.finishedAt, 'finished_at_ms'),
   };
@@ -144,6 +145,7 @@ function toWireTask(task: TaskShape): JobTask {
     parent: task.parent ?? '',
     progress: task.progress,
     ...(result === null ? {} : { resultJson: jsonBytes(JSON.stringify(result)) }),
+    resultOmitted: task.isResultOmitted === true,
     waiting: task.waiting ?? '',
     queuedAtMs: wireTimeOrNone(task.queuedAt, 'queued_at_ms'),
   };
@@ -159,6 +161,7 @@ function fromWireTask(task: JobTask): TaskShape {
     parent: optionalText(task.parent),
     progress: task.progress,
     result: resultJson === undefined ? null : parsedJson(jsonText(resultJson, field), field),
+    ...(task.resultOmitted ? { isResultOmitted: true as const } : {}),
     waiting: optionalText(task.waiting),
     queuedAt: isoTimeOrNull(task.queuedAtMs, 'queued_at_ms'),
   };

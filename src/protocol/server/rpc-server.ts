@@ -29,6 +29,7 @@ export interface RpcServerOptions {
   /** Absent: everybody may do everything. */
   readonly access?: AccessCheck;
   readonly keepAlive?: KeepAlive;
+  readonly requestBytesMax?: number;
   readonly clock?: Clock;
 }
 
@@ -50,7 +51,7 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
   // One listener for each call that is parked.
   setMaxListeners(0, life.signal);
   const server = new Server({
-    ...channelOptions('server', options.keepAlive),
+    ...channelOptions('server', options.keepAlive, options.requestBytesMax),
     'grpc.max_concurrent_streams': STREAMS_MAX,
     ...(access === undefined ? {} : { interceptors: [accessInterceptor(access)] }),
   });

@@ -9,7 +9,8 @@ import type { Term } from '../store.ts';
 import type { Encoder } from './codec.ts';
 import type { Parameters } from './connection.ts';
 import { writeFailure } from './failure.ts';
-import { type Line, patienceFor, type Prepared } from './line.ts';
+import { type Line, type Prepared } from './line.ts';
+import { leaseMs, patienceFor } from './patience.ts';
 import * as rows from './rows.ts';
 
 type ListName = Exclude<keyof Batch, 'lastSeq' | 'nextJobNo'>;
@@ -90,15 +91,16 @@ export async function commit(
 ): Promise<Instant> {
   checkNumbers(batch);
   const { lastSeq, nextJobNo, events } = batch;
-  const fence = [term.shard, term.epoch, term.id, ttlMs, lastSeq, events.length, nextJobNo];
-  const parameters = [...fence, ...PARTS.flatMap(({ encode }) => encode(batch))];
   const lists = Object.values(batch).filter((list) => Array.isArray(list));
-  const rowCount = lists.reduce((total, list) => total + list.length, 0);
-  const [row] = await run(commitStatement.statement, parameters, patienceFor(rowCount)).catch(
-    (cause: unknown) => {
-      throw writeFailure(cause, term);
-    },
-  );
+  const patience = patienceFor(lists.reduce((total, list) => total + list.length, 0));
+  // From the beginning of the transaction: when a long one ends there must be some of it left.
+  const untilMs = leaseMs(ttlMs, patience);
+  const fence = [term.shard, term.epoch, term.id, untilMs, lastSeq, events.length, nextJobNo];
+  const parameters = [...fence, ...PARTS.flatMap(({ encode }) => encode(batch))];
+  const statement = commitStatement.statement;
+  const [row] = await run(statement, parameters, { patience, term }).catch((cause: unknown) => {
+    throw writeFailure(cause, term);
+  });
   return row?.['at'] as Instant;
 }
 

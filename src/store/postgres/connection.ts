@@ -36,6 +36,14 @@ type ClientOptions = Pick<postgres.Options<never>, 'max' | 'idle_timeout' | 'onc
   readonly onnotify?: () => void;
 };
 
+/**
+ * How many seconds the driver waits after so many failures in a row, which all connections of a client share.
+ * Left to itself it comes to 20 s soon, and reads would wait for that long after the server is back.
+ */
+function backOffSeconds(failures: number): number {
+  return Math.min(0.02 * 2 ** failures, 0.25);
+}
+
 export function connect(
   { url, applicationName, ttlMs, isPooled }: ConnectionSettings,
   session: Session,
@@ -49,6 +57,7 @@ export function connect(
       // Arrays go out as literals and do not come back, so their types need not be asked for.
       fetch_types: false,
       max_lifetime: null,
+      backoff: backOffSeconds,
       onnotice: () => {},
       connect_timeout: Math.max(1, Math.ceil(ttlMs / 2_000)),
       keep_alive: Math.max(1, Math.floor(ttlMs / 4_000)),

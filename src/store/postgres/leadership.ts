@@ -5,6 +5,7 @@ import type { Values } from './codec.ts';
 import type { Run } from './connection.ts';
 import { writeFailure } from './failure.ts';
 import type { Line } from './line.ts';
+import { release } from './standing.ts';
 
 const LEADER = 'node_id, url, grpc, epoch, term, expires_at';
 
@@ -51,15 +52,11 @@ export async function renew(run: Run, term: Term, ttlMs: number): Promise<Instan
 }
 
 export async function resign(line: Line, term: Term): Promise<void> {
-  await line
-    .run(
-      `update millrace.leader set released = true
-        where shard = $1 and epoch = $2 and term = $3 and not released`,
-      [term.shard, term.epoch, term.id],
-    )
-    .catch((cause: unknown) => {
-      throw writeFailure(cause, term);
-    });
+  line.leave(term);
+  const run: Run = (statement, parameters) => line.run(statement, parameters);
+  await release(run, term).catch((cause: unknown) => {
+    throw writeFailure(cause, term);
+  });
   line.standNoMoreFor(term);
 }
 

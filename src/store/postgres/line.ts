@@ -19,7 +19,9 @@ import {
   runOn,
 } from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
+import { holdFor, leaseMs, limitMs } from './patience.ts';
 import { Standing } from './standing.ts';
+import { GRACE_MS } from './vacancy.ts';
 
 /** A statement that is made ready when the line opens, and how many parameters it takes. */
 export interface Prepared {
@@ -27,16 +29,16 @@ export interface Prepared {
   readonly parameters: number;
 }
 
-/** Rows that even a slow machine writes within the usual limit of the line. */
-const USUAL_ROWS = 20_000;
-
-export function patienceFor(rowCount: number): number {
-  return Math.max(1, Math.ceil(rowCount / USUAL_ROWS));
+/** A statement that may take longer than usual, and the reign that has to last over it. */
+interface Long {
+  readonly patience: number;
+  readonly term: Term;
 }
 
 /** How soon a lost connection is made anew while it stands for a reign; then twice as long each time. */
 const REOPEN_MS = 20;
-const REOPEN_MS_MAX = 1_000;
+/** A server that is back is found well within the grace after which a leader is taken for dead. */
+const REOPEN_MS_MAX = GRACE_MS * 0.3;
 
 interface Connection {
   readonly sql: postgres.Sql;
@@ -72,6 +74,11 @@ export class Line {
     await this.#standing.standFor(term, run).catch(() => {});
   }
 
+  /** The reign is about to be given back: if that fails, the next connection does it. */
+  leave(term: Term): void {
+    this.#standing.leave(term);
+  }
+
   standNoMoreFor(term: Term): void {
     if (!this.#standing.end(term)) return;
     const unlock = 'select pg_advisory_unlock(millrace.lock_space(), $1)';
@@ -80,16 +87,18 @@ export class Line {
   }
 
   /**
-   * Fails with `store_unavailable` when nothing was sent, otherwise with the cause as it is. `patience`
-   * multiplies the time that the statement may take: a job of a hundred thousand tasks is one
-   * transaction, and a limit that it can never keep would refuse it for ever. Meanwhile it holds
-   * the leader's row, so nobody takes over.
+   * Fails with `store_unavailable` when nothing was sent, otherwise with the cause as it is. A `long`
+   * statement gets more time, and the leader's row is made to hold for that time first.
    */
-  async run(statement: string, parameters: Parameters, patience = 1): Promise<readonly Values[]> {
+  async run(
+    statement: string,
+    parameters: Parameters,
+    long: Long | null = null,
+  ): Promise<readonly Values[]> {
     if (this.#closed) throw unavailable(new Error('the store was closed'));
     const connection = (this.#connection ??= this.#connect());
     // One at a time, so that the limit of a statement is not used up by those before it.
-    const answer = this.#turn.then(() => this.#send(connection, statement, parameters, patience));
+    const answer = this.#turn.then(() => this.#send(connection, statement, parameters, long));
     this.#turn = answer.then(
       () => {},
       () => {},
@@ -101,35 +110,62 @@ export class Line {
     connection: Connection,
     statement: string,
     parameters: Parameters,
-    patience: number,
+    long: Long | null,
   ): Promise<readonly Values[]> {
-    try {
-      await connection.ready;
-    } catch (cause) {
-      this.#giveUp(connection);
+    const patience = long?.patience ?? 1;
+    await connection.ready.catch((cause: unknown) => {
       throw unavailable(cause);
-    }
-    // What was to follow a lost statement must not overtake it on another connection.
-    if (this.#connection !== connection) throw unavailable(new Error('the connection was lost'));
-    const run = runOn(connection.sql);
-    const limitTo = (times: number): Promise<unknown> =>
-      this.#inTime(run(SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, times)]), 1);
+    });
+    this.#insistOn(connection);
+    // In the same turn, so that no shorter renewal comes between the two.
+    if (long !== null && patience > 1) await this.#makeTime(connection, long);
     try {
-      if (!this.isDirect) {
-        const answer = this.#runPooled(connection.sql, statement, parameters, patience);
-        return await this.#inTime(answer, patience);
-      }
-      if (patience === 1) return await this.#inTime(run(statement, parameters), 1);
-      await limitTo(patience);
-      try {
-        return await this.#inTime(run(statement, parameters), patience);
-      } finally {
-        await limitTo(1);
-      }
+      return await this.#ask(connection, statement, parameters, patience);
     } catch (cause) {
       if (breaksConnection(cause)) this.#giveUp(connection);
       throw cause;
+    } finally {
+      // What became of the statement is known already: a limit that stays costs the connection only.
+      if (patience > 1 && this.#connection === connection) {
+        await this.#limitTo(connection, 1).catch(() => this.#giveUp(connection));
+      }
     }
+  }
+
+  /** What was to follow a lost statement must not overtake it on another connection. */
+  #insistOn(connection: Connection): void {
+    if (this.#connection !== connection) throw unavailable(new Error('the connection was lost'));
+  }
+
+  /** Before a long statement; when it fails, that one was not sent. */
+  async #makeTime(connection: Connection, { patience, term }: Long): Promise<void> {
+    const ask: Run = (statement, parameters) => this.#ask(connection, statement, parameters, 1);
+    try {
+      await holdFor(ask, term, leaseMs(this.#settings.ttlMs, patience));
+      await this.#limitTo(connection, patience);
+    } catch (cause) {
+      if (breaksConnection(cause)) this.#giveUp(connection);
+      throw unavailable(cause);
+    }
+    this.#insistOn(connection);
+  }
+
+  /** Behind a pooler each transaction brings its own limit. */
+  async #limitTo(connection: Connection, patience: number): Promise<void> {
+    if (!this.isDirect) return;
+    await this.#ask(connection, SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, patience)], 1);
+  }
+
+  #ask(
+    { sql }: Connection,
+    statement: string,
+    parameters: Parameters,
+    patience: number,
+  ): Promise<readonly Values[]> {
+    const answer = this.isDirect
+      ? runOn(sql)(statement, parameters)
+      : this.#runPooled(sql, statement, parameters, patience);
+    return this.#inTime(answer, patience);
   }
 
   /** Behind a pooler: a transaction that brings its settings along, in the same breath. */
@@ -166,7 +202,9 @@ export class Line {
       max: 1,
       onclose: () => this.#giveUp(connection),
     });
-    const connection = { sql, ready: this.#prepare(sql) };
+    // The driver limits one attempt, and makes another at once when it is closed without a word.
+    const connection = { sql, ready: this.#inTime(this.#prepare(sql), 2) };
+    connection.ready.catch(() => this.#giveUp(connection));
     return connection;
   }
 
@@ -192,9 +230,7 @@ export class Line {
     this.#cancelReopen();
     this.#cancelReopen = systemClock.after(this.#reopenMs, () => {
       if (this.#closed || this.#connection !== null || !this.#standing.isNeeded) return;
-      const connection = this.#connect();
-      this.#connection = connection;
-      connection.ready.catch(() => this.#giveUp(connection));
+      this.#connection = this.#connect();
     });
     this.#reopenMs = Math.min(REOPEN_MS_MAX, this.#reopenMs * 2);
   }
@@ -205,9 +241,9 @@ export class Line {
    */
   async #inTime<T>(answer: Promise<T>, patience: number): Promise<T> {
     const silence = deferred<never>();
-    const limitMs = (this.#settings.ttlMs / 2) * patience;
-    const cancel = systemClock.after(limitMs, () => {
-      setImmediate(() => silence.reject(new Error(`no answer within ${limitMs} ms`)));
+    const ms = limitMs(this.#settings.ttlMs, patience);
+    const cancel = systemClock.after(ms, () => {
+      setImmediate(() => silence.reject(new Error(`no answer within ${ms} ms`)));
     });
     try {
       return await Promise.race([answer, silence.promise]);

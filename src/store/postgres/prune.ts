@@ -6,7 +6,8 @@ import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
 import type { Run } from './connection.ts';
 import { writeFailure } from './failure.ts';
-import { type Line, patienceFor } from './line.ts';
+import type { Line } from './line.ts';
+import { patienceFor } from './patience.ts';
 import * as rows from './rows.ts';
 
 /** What one call removes at most, a whole job at least: commits wait meanwhile. */
@@ -49,7 +50,7 @@ export async function prune(
       ...rows.scopes.encode(keys.items),
       events.firstSeq,
     ],
-    patienceFor(jobs.rows),
+    { patience: patienceFor(jobs.rows), term },
   ).catch((cause: unknown) => {
     throw writeFailure(cause, term);
   });

@@ -1,13 +1,21 @@
 /**
  * The reigns that the leader's line speaks for. Its connection stands for each of them in the
  * leader's row and holds the shard's lock, so that both end with this process. When the connection is
- * made anew it says so before anything else: a leader that only lost its connection still leads.
+ * made anew it says so before anything else: a leader that only lost its connection still leads, and
+ * one that stepped down while it had none gives back what it had, which may have long to go.
  */
 import type { Term } from '../store.ts';
 import type { Run } from './connection.ts';
 
+export async function release(run: Run, { shard, epoch, id }: Term): Promise<void> {
+  const statement = `update millrace.leader set released = true
+    where shard = $1 and epoch = $2 and term = $3 and not released`;
+  await run(statement, [shard, epoch, id]);
+}
+
 export class Standing {
   readonly #terms: Map<number, Term> = new Map();
+  readonly #leaving: Set<Term> = new Set();
 
   /** Whether somebody would take the loss of the connection for our end. */
   get isNeeded(): boolean {
@@ -15,24 +23,41 @@ export class Standing {
   }
 
   begin(term: Term): void {
+    const before = this.#terms.get(term.shard);
+    if (before !== undefined) this.#leaving.delete(before);
     this.#terms.set(term.shard, term);
+  }
+
+  /** From now on a new connection does not stand for it, but gives it back. */
+  leave(term: Term): void {
+    const known = this.#known(term);
+    if (known !== null) this.#leaving.add(known);
   }
 
   /** True when it was ours. */
   end(term: Term): boolean {
-    const known = this.#terms.get(term.shard);
-    if (known?.epoch !== term.epoch || known.id !== term.id) return false;
+    const known = this.#known(term);
+    if (known === null) return false;
+    this.#leaving.delete(known);
     return this.#terms.delete(term.shard);
   }
 
   /** On a new connection. */
   async standForAll(run: Run): Promise<void> {
-    for (const term of [...this.#terms.values()]) await this.standFor(term, run);
+    for (const term of [...this.#terms.values()]) {
+      if (this.#leaving.has(term)) await release(run, term).then(() => this.end(term));
+      else await this.standFor(term, run);
+    }
   }
 
   async standFor(term: Term, run: Run): Promise<void> {
     const { shard, epoch, id } = term;
     const [row] = await run('select millrace.stand($1, $2, $3) as stands', [shard, epoch, id]);
     if (row?.['stands'] !== true) this.end(term);
+  }
+
+  #known({ shard, epoch, id }: Term): Term | null {
+    const known = this.#terms.get(shard);
+    return known?.epoch === epoch && known.id === id ? known : null;
   }
 }

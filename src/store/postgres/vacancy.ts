@@ -1,14 +1,14 @@
 /**
  * Seeing that a leader has gone before its time is up: it gave the shard back, or its process died.
  * Migration 0007 says what counts as a proof of that. It is looked at again after a grace, because a
- * connection alone may be lost: the leader then makes another and says so, within that time.
+ * connection alone may be lost: the leader then makes another and says so, within that time (line.ts).
  */
 import { deferred, systemClock } from '../../kit/index.ts';
 import type { Run } from './connection.ts';
 
 /** A look costs the server some 0.1 ms, as long as the leader holds its lock. */
 const LOOK_MS = 200;
-const GRACE_MS = 500;
+export const GRACE_MS = 500;
 
 const LOOK = `
   select l.epoch, l.released from millrace.leader l

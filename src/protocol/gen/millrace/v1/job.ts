@@ -105,6 +105,8 @@ export interface JobTask {
   progress: number;
   dependsOn: string[];
   parent: string;
+  /** There is a result, too large to be shown with all the others of the job. */
+  resultOmitted: boolean;
 }
 
 export interface WatchJobRequest {
@@ -955,6 +957,7 @@ function createBaseJobTask(): JobTask {
     progress: 0,
     dependsOn: [],
     parent: "",
+    resultOmitted: false,
   };
 }
 
@@ -1013,6 +1016,9 @@ export const JobTask: MessageFns<JobTask> = {
     }
     if (message.parent !== "") {
       writer.uint32(122).string(message.parent);
+    }
+    if (message.resultOmitted !== false) {
+      writer.uint32(128).bool(message.resultOmitted);
     }
     return writer;
   },
@@ -1148,6 +1154,14 @@ export const JobTask: MessageFns<JobTask> = {
             }
 
             message.parent = reader.string();
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.resultOmitted = reader.bool();
             continue;
           }
         }

@@ -1,0 +1,42 @@
+/**
+ * What a statement on the leader's line may take when it writes more than usual. A job of a hundred
+ * thousand tasks is one transaction, and a limit that it can never keep would refuse it for ever.
+ */
+import type { Term } from '../store.ts';
+import type { Run } from './connection.ts';
+
+/** Rows that even a slow machine writes within the usual limit of the line. */
+const USUAL_ROWS = 20_000;
+
+/** How many times the usual limit. */
+export function patienceFor(rowCount: number): number {
+  return Math.max(1, Math.ceil(rowCount / USUAL_ROWS));
+}
+
+/** No answer after this long: the network is gone. The server gives up before, see `session` in line.ts. */
+export function limitMs(ttlMs: number, patience: number): number {
+  return (ttlMs / 2) * patience;
+}
+
+/** How long the leader's row has to hold, so that the TTL is left when a long statement ends. */
+export function leaseMs(ttlMs: number, patience: number): number {
+  return patience === 1 ? ttlMs : Math.ceil(ttlMs + limitMs(ttlMs, patience));
+}
+
+const HOLD = `update millrace.leader
+    set expires_at = greatest(expires_at, now() + $4 * interval '1 millisecond')
+  where shard = $1 and epoch = $2 and term = $3 and not released`;
+
+/**
+ * Makes the leader's row hold over a long statement. What that statement itself writes there is seen by
+ * nobody before it ends, and a candidate that finds the row expired ends the leader's connection. If
+ * the reign is over nothing is changed, and the statement is told so by its own fence.
+ *
+ * Until the next commit or renewal the row holds that long. A leader that steps down gives it back, one that
+ * dies is replaced by the proof that it is gone (migration 0007), as soon as the server is done with its
+ * statement. Where there is no such proof, behind a pooler or when a whole process is stopped, the
+ * others wait for the longer time: that is the price.
+ */
+export async function holdFor(run: Run, term: Term, forMs: number): Promise<void> {
+  await run(HOLD, [term.shard, term.epoch, term.id, forMs]);
+}
