@@ -167,9 +167,10 @@ test('a cluster is not to be had on DuckDB, and `serve` says so', async () => {
 });
 
 test('an `up` whose module cannot be loaded says which and ends with 2', async () => {
-  const { data, file } = await single();
+  const solo = await single();
   const ports = ['--port', '0', '--grpc-port', '0'];
-  const said = await millrace(['up', '--data', data, ...ports, '--module', file('none.js')]);
+  const words = ['up', '--data', solo.data, ...ports, '--module', solo.file('none.js')];
+  const said = await millrace(words);
   expect(said).toMatchObject({ code: 2 });
   expect(said.err).toContain('none.js');
   expect(said.err).toContain('--slots 0');
