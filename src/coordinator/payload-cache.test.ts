@@ -38,11 +38,15 @@ test('results of a job that ends with them are not kept', () => {
   expect(cache.results.get(ref(2))).toBe('2');
 });
 
-test('the oldest texts are forgotten when there is too much', () => {
+test('the oldest texts are forgotten when there is too much, and the youngest are not', () => {
   const cache = new PayloadCache();
-  const large = 'x'.repeat(6 * 1024 * 1024);
-  cache.learn(batchOf({ ...counters, specInserts: specs(large, large, large) }));
-  expect(cache.inputs.get(ref(0))).toBeUndefined();
-  expect(cache.inputs.get(ref(1))).toBe(large);
-  expect(cache.inputs.get(ref(2))).toBe(large);
+  const large = 'x'.repeat(1024 * 1024);
+  for (let at = 0; at < 40; at += 1) {
+    const specInserts = [{ ...ref(at), input: large }] as readonly TaskSpecRow[];
+    cache.learn(batchOf({ ...counters, specInserts }));
+  }
+  const known = Array.from({ length: 40 }, (_, at) => cache.inputs.get(ref(at)) !== undefined);
+  expect(known.filter(Boolean).length).toBeLessThanOrEqual(16);
+  expect(known.slice(-7)).toEqual(Array.from({ length: 7 }, () => true));
+  expect(known[0]).toBe(false);
 });

@@ -28,43 +28,38 @@ export class PayloadCache {
   }
 }
 
-/** The youngest texts, up to a size; what is not known differs from what is known to be null. */
+/**
+ * The youngest texts, up to a size; what is not known differs from what is known to be null. Two
+ * generations: when the younger one is full, the older one is dropped as a whole. To take out the
+ * oldest entry of one large map again and again would cost a walk over all that went before.
+ */
 class RecentTexts {
-  readonly #texts: Map<number, string | null> = new Map();
+  #young: Map<number, string | null> = new Map();
+  #old: Map<number, string | null> = new Map();
   #characters = 0;
 
   get(ref: TaskRef): string | null | undefined {
-    return this.#texts.get(keyOf(ref));
+    const key = keyOf(ref);
+    const text = this.#young.get(key);
+    return text === undefined ? this.#old.get(key) : text;
   }
 
   set(ref: TaskRef, text: string | null): void {
-    const key = keyOf(ref);
-    this.#remove(key);
-    this.#texts.set(key, text);
-    this.#characters += weight(text);
-    if (this.#characters <= CHARACTERS_MAX) return;
-    for (const oldest of this.#texts.keys()) {
-      if (this.#characters <= CHARACTERS_MAX) return;
-      this.#remove(oldest);
-    }
+    this.#young.set(keyOf(ref), text);
+    this.#characters += ENTRY + (text?.length ?? 0);
+    if (this.#characters <= CHARACTERS_MAX / 2) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#characters = 0;
   }
 
   forget(ref: TaskRef): void {
-    this.#remove(keyOf(ref));
-  }
-
-  #remove(key: number): void {
-    const text = this.#texts.get(key);
-    if (text === undefined) return;
-    this.#texts.delete(key);
-    this.#characters -= weight(text);
+    const key = keyOf(ref);
+    this.#young.delete(key);
+    this.#old.delete(key);
   }
 }
 
 function keyOf({ jobNo, taskNo }: TaskRef): number {
   return jobNo * TASKS_PER_JOB_LIMIT + taskNo;
-}
-
-function weight(text: string | null): number {
-  return ENTRY + (text?.length ?? 0);
 }

@@ -148,7 +148,9 @@ export class Client {
     if (known.length > 0 && this.#random.chance(0.6)) {
       const id = this.#random.pick(known) as ScheduleId;
       const changes: ChangeSchedule['change'][] = ['pause', 'resume', 'trigger', 'delete'];
-      const change = this.#random.pick(changes);
+      const drawn = this.#random.pick(changes);
+      // A put that is repeated after somebody's delete makes the schedule anew, with all its times.
+      const change = drawn === 'delete' && witness.putting.has(id) ? 'pause' : drawn;
       await this.#retried(change, (leader) => leader.schedules.change(id, change));
       return;
     }
@@ -160,7 +162,9 @@ export class Client {
       document: draftJob(this.#random, { ...words, tasksMax: 3, keyRate: 0 }),
     };
     witness.schedules.add(id);
+    witness.putting.add(id);
     await this.#retried('put', (leader) => leader.schedules.put(id, spec));
+    witness.putting.delete(id);
   }
 
   #timing(): Record<string, unknown> {

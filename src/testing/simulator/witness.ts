@@ -51,6 +51,8 @@ export class Witness {
   readonly jobByKey: Map<string, string> = new Map();
   readonly cancelled: Set<string> = new Set();
   readonly schedules: Set<string> = new Set();
+  /** Schedules whose put was not answered yet. */
+  readonly putting: Set<string> = new Set();
   readonly #findings: Findings;
   readonly #journal: Journal;
   readonly #running: Map<string, Set<Running>> = new Map();
