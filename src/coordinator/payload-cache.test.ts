@@ -42,7 +42,7 @@ test('the oldest texts are forgotten when there is too much, and the youngest ar
   const cache = new PayloadCache();
   const large = 'x'.repeat(1024 * 1024);
   for (let at = 0; at < 40; at += 1) {
-    const specInserts = [{ ...ref(at), input: large }] as readonly TaskSpecRow[];
+    const specInserts = [{ ...ref(at), input: large } as TaskSpecRow];
     cache.learn(batchOf({ ...counters, specInserts }));
   }
   const known = Array.from({ length: 40 }, (_, at) => cache.inputs.get(ref(at)) !== undefined);
