@@ -17,7 +17,9 @@ export const command: CommandModule = {
     );
     reply.say(`The answer: ${answer}.`);
     reply.say('');
-    reply.say('Not there yet: workers in other processes, the HTTP and gRPC API, and SQL.');
+    reply.say(
+      'All of this ran in one process; `millrace up` starts the real ones. SQL is not there yet.',
+    );
     reply.answer({ version: version(), ...result });
     return result.isRight ? exit.done : exit.workFailed;
   },
