@@ -3,7 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** `vitest` runs the gate's tests; `vitest --mode full` also those in `*.full.test.ts`. */
 export default defineConfig(({ mode }) => ({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['{src,test,examples}/**/*.test.ts'],
     exclude:
       mode === 'full' ? configDefaults.exclude : [...configDefaults.exclude, '**/*.full.test.ts'],
     globalSetup: 'test/fixture/postgres-server.ts',

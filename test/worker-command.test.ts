@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import type { ReportItem } from '../src/core/index.ts';
 import { deferred } from '../src/kit/index.ts';
 import { identify } from '../src/protocol/index.ts';
+import type { WorkerReport } from '../src/protocol/index.ts';
 import { within } from '../src/testing/cluster/deadline.ts';
 import { TestProcess } from '../src/testing/cluster/process.ts';
 import { FakeLeader, assignment, lease } from './fixture/fake-leader.ts';
@@ -32,8 +32,8 @@ writeFileSync(
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Resolves with the first item of the kind. */
-function itemOf(leader: FakeLeader, kind: ReportItem['kind']): Promise<ReportItem> {
-  const found = deferred<ReportItem>();
+function itemOf(leader: FakeLeader, kind: WorkerReport['kind']): Promise<WorkerReport> {
+  const found = deferred<WorkerReport>();
   const before = leader.onReport;
   leader.onReport = async (items) => {
     const item = items.find((each) => each.kind === kind);
@@ -70,7 +70,7 @@ test('it says that it is ready, runs tasks of its modules, drains on SIGTERM and
   const [offer] = leader.registered;
   expect(offer).toMatchObject({
     id: 'w-1',
-    executors: ['block', 'deaf', 'double', 'echo', 'sleep', 'wait'],
+    executors: ['aggregate', 'block', 'deaf', 'double', 'echo', 'http', 'map', 'sleep', 'wait'],
     capabilities: { slots: 3, gpu: 'nvidia', os: process.platform },
   });
   const address = offer?.address ?? '';

@@ -91,8 +91,26 @@ describe('schedules', () => {
     expect([resumed.body.paused, resumed.body.upcoming.length]).toEqual([false, 5]);
     const { body } = await call('POST', '/schedules/s/trigger');
     const job = await call('GET', `/jobs/${body.lastJob}`);
-    expect(job.body).toMatchObject({ scheduleId: 's', state: 'queued' });
+    expect(job.body).toMatchObject({
+      scheduleId: 's',
+      // The clock of this test stands still.
+      scheduledAt: '2001-09-09T01:46:40.000Z',
+      state: 'queued',
+    });
     expect((await call('POST', '/schedules/ghost/trigger')).status).toBe(404);
+  });
+
+  test('name to everybody who triggers them the job that is theirs', async () => {
+    await call('PUT', '/schedules/s', hourly);
+    const heard = await Promise.all([1, 2, 3].map(() => call('POST', '/schedules/s/trigger')));
+    expect(new Set(heard.map(({ body }) => body.lastJob as string)).size).toBe(3);
+  });
+
+  test('show what is known of one that this node cannot read', async () => {
+    const check = (): string => 'There is no such zone here.';
+    await reopen({ calendar: { check, next: () => expect.fail('asked all the same') } });
+    const { body } = await call('PUT', '/schedules/s', hourly);
+    expect(body.upcoming).toEqual([body.nextAt]);
   });
 
   test('that are wrong are refused with the field', async () => {
@@ -101,6 +119,11 @@ describe('schedules', () => {
       [{ id: 'a/b', ...hourly }, '/id'],
       [{ id: 's', document }, '/timing'],
       [{ id: 's', timing: { cron: 'x', zone: 'UTC' }, document }, '/timing/cron'],
+      [{ id: 's', timing: { cron: '0 2 * * *', zone: 'Berlin' }, document }, '/timing/zone'],
+      [{ id: 's', timing: { everyMs: 5 }, document }, '/timing/everyMs'],
+      [{ id: 's', timing: { at: 'tomorrow' }, document }, '/timing/at'],
+      [{ id: 's', timing: hourly.timing, document, overlap: 'both' }, '/overlap'],
+      [{ id: 's', timing: hourly.timing, document: { tasks: [{}] } }, '/document/tasks/0/id'],
       [[], ''],
     ] as const) {
       const heard = await call('POST', '/schedules', body);
@@ -121,7 +144,6 @@ describe('what is not there yet', () => {
     ['GET', '/queries/q'],
     ['GET', '/queries/q/results'],
     ['POST', '/queries/q/cancel'],
-    ['POST', '/jobs/j/signals/go'],
   ])('%s %s says so', async (method, path) => {
     const { status, body } = await call(method, path, method === 'POST' ? {} : undefined);
     expect([status, body.code]).toEqual([501, 'unimplemented']);

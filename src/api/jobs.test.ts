@@ -271,6 +271,54 @@ describe('changing', () => {
     expect((await get('/tasks?dead=no')).status).toBe(400);
   });
 
+  test('a job is signalled with any JSON or none, once for each key', async () => {
+    const worker = await bench.worker();
+    await post('/jobs', document());
+    const key = { 'idempotency-key': 'k-1' };
+    for (const times of [1, 2]) {
+      const heard = await post('/jobs/made-1/signals/go', { n: 1 }, key);
+      expect([times, heard.status, heard.body.id]).toEqual([times, 200, 'made-1']);
+    }
+    await post('/jobs/made-1/signals/go');
+    await post('/jobs/made-1/signals/go', 'null');
+    const [{ lease } = expect.fail('no work')] = await worker.pollNow(1);
+    const signals = ['a', 'b', 'c', 'd'].map((each) => ({ step: `$signal/${each}`, name: 'go' }));
+    const until = { type: 'wait', sleeps: [], signals, jobs: [] } as const;
+    await bench.led.leader.workers.report(worker.session, [{ kind: 'suspended', lease, until }]);
+    worker.held.length = 0;
+    const [again] = await worker.pollNow(1);
+    expect(again?.steps).toEqual([
+      { name: '$signal/a', body: '{"value":{"n":1}}' },
+      { name: '$signal/b', body: '{"value":null}' },
+      { name: '$signal/c', body: '{"value":null}' },
+    ]);
+  });
+
+  test('a signal that nobody can take is refused', async () => {
+    const worker = await bench.worker();
+    await post('/jobs', document());
+    const large = await post('/jobs/made-1/signals/go', 'x'.repeat(1024 * 1024));
+    expect([large.status, large.body.code]).toEqual([400, 'bad_input']);
+    const larger = await post('/jobs/made-1/signals/go', ['x'.repeat(1024 * 1024)]);
+    expect([larger.status, larger.body.code]).toEqual([413, 'too_large']);
+    expect((await post('/jobs/made-1/signals/no%20name', 1)).status).toBe(400);
+    const bad = await post('/jobs/made-1/signals/go', 1, { 'idempotency-key': 'a b' });
+    expect([bad.status, bad.body.path]).toEqual([400, 'Idempotency-Key']);
+    expect((await post('/jobs/ghost/signals/go', 1)).status).toBe(404);
+    await runAll(worker);
+    const late = await post('/jobs/made-1/signals/go', 1);
+    expect([late.status, late.body.code]).toEqual([409, 'conflict']);
+  });
+
+  test('a job that has succeeded shows what its output says', async () => {
+    const worker = await bench.worker();
+    const output = { all: { $from: 'a', path: '/of' } };
+    await post('/jobs', document({ output }));
+    expect((await get('/jobs/made-1')).body).toMatchObject({ result: null });
+    await runAll(worker);
+    expect((await get('/jobs/made-1')).body).toMatchObject({ result: { all: 'a' } });
+  });
+
   test('a job is forked from a task on, under an id of the caller if it chooses one', async () => {
     const worker = await bench.worker();
     await post('/jobs', document({ tasks: [echo('a'), echo('b', { dependsOn: ['a'] })] }));

@@ -5,7 +5,7 @@ const PIECE_LENGTH = 65_536;
 /** The text of `{ ...fields, ...lists }`. */
 export function* objectText(
   fields: object,
-  lists: Readonly<Record<string, readonly unknown[]>>,
+  lists: Readonly<Record<string, Iterable<unknown>>>,
 ): Iterable<string> {
   const head = JSON.stringify(fields).slice(0, -1);
   yield head;
@@ -18,10 +18,12 @@ export function* objectText(
   yield '}\n';
 }
 
-function* listText(items: readonly unknown[]): Iterable<string> {
+function* listText(items: Iterable<unknown>): Iterable<string> {
   let piece = '[';
-  for (const [at, item] of items.entries()) {
-    piece += `${at === 0 ? '' : ','}${JSON.stringify(item)}`;
+  let separator = '';
+  for (const item of items) {
+    piece += `${separator}${JSON.stringify(item)}`;
+    separator = ',';
     if (piece.length < PIECE_LENGTH) continue;
     yield piece;
     piece = '';

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiBench, openApi } from '../../test/fixture/api.ts';
 import { schemaFaults } from '../../test/fixture/json-schema.ts';
@@ -6,6 +7,7 @@ import { cronCalendar } from '../coordinator/index.ts';
 import type { OpenApi } from './openapi.ts';
 import { ROUTES } from './routes/index.ts';
 import { SCHEMAS } from './schemas/index.ts';
+import { jobDocumentSchema } from './schemas/job-document.ts';
 
 let bench: ApiBench;
 let served: OpenApi;
@@ -56,6 +58,28 @@ describe('the description', () => {
   });
 });
 
+describe('the job document alone', () => {
+  const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(jobDocumentSchema);
+  const [example] = SCHEMAS.JobDocument.examples ?? [];
+
+  test('is a schema that stands by itself and knows the example', () => {
+    expect(JSON.stringify(jobDocumentSchema)).not.toContain('#/components');
+    expect([validate(example), validate.errors]).toEqual([true, null]);
+  });
+
+  test.each([
+    ['no tasks', { tasks: [] }],
+    ['an unknown field', { tasks: [{ id: 'a', executor: 'echo', retri: {} }] }],
+    [
+      'an unknown comparison',
+      { tasks: [{ id: 'a', executor: 'echo', when: { $from: 'b', '~': 1 } }] },
+    ],
+    ['a condition on nothing', { tasks: [{ id: 'a', executor: 'echo', when: [{ path: '/x' }] }] }],
+  ])('refuses %s', (_name, document) => {
+    expect(validate(document)).toBe(false);
+  });
+});
+
 describe('an example', () => {
   const examples = Object.entries(SCHEMAS).flatMap(([name, schema]) =>
     (schema.examples ?? []).map((example) => [name, schema, example] as const),
@@ -68,7 +92,7 @@ describe('an example', () => {
   test('of a request is one that the server takes', () => {
     const settings = checkedSettings();
     const [job] = SCHEMAS.JobDocument.examples ?? [];
-    expect(parseJobDocument(job, settings).tasks).toHaveLength(3);
+    expect(parseJobDocument(job, settings).tasks).toHaveLength(4);
     const [schedule] = SCHEMAS.ScheduleDocument.examples ?? [];
     expect(parseScheduleSpec(schedule, settings, cronCalendar).misfire).toBe('once');
   });

@@ -40,6 +40,8 @@ export interface LeaderDesk {
     cancel(jobId: JobId, reason: string): Promise<JobReply>;
     rerun(jobId: JobId, expectedRun?: number): Promise<JobReply>;
     redrive(jobId: JobId, taskId: TaskId): Promise<JobReply>;
+    /** `body` is JSON text; the same `signalId` again changes nothing. */
+    signal(jobId: JobId, name: string, body: string, signalId: string): Promise<JobReply>;
     fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply>;
     explain(jobId: JobId, taskId: TaskId): Promise<Explanation | null>;
   };

@@ -14,6 +14,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/demo.ts'),
   },
   {
+    name: 'run',
+    summary: 'run a flow or a job document to its end, here or on a server',
+    load: () => import('./commands/run.ts'),
+  },
+  {
     name: 'submit',
     summary: 'hand in a job, and follow it to its end if you like',
     load: () => import('./commands/submit.ts'),
@@ -32,6 +37,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     name: 'cancel',
     summary: 'stop a job',
     load: () => import('./commands/cancel.ts'),
+  },
+  {
+    name: 'signal',
+    summary: 'tell a job something that it waits for',
+    load: () => import('./commands/signal.ts'),
   },
   {
     name: 'rerun',
@@ -74,6 +84,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/up.ts'),
   },
   {
+    name: 'dev',
+    summary: 'the same, with workers that follow your code; or a local cluster',
+    load: () => import('./commands/dev.ts'),
+  },
+  {
     name: 'serve',
     summary: 'a node of a cluster on PostgreSQL',
     load: () => import('./commands/serve.ts'),
@@ -102,5 +117,15 @@ export const catalogue: readonly CatalogueEntry[] = [
     name: 'config',
     summary: 'show every setting, its value and where that comes from',
     load: () => import('./commands/config.ts'),
+  },
+  {
+    name: 'schema',
+    summary: 'print the JSON Schema of the job document',
+    load: () => import('./commands/schema.ts'),
+  },
+  {
+    name: 'completion',
+    summary: 'print what a shell needs to complete these commands',
+    load: () => import('./commands/completion.ts'),
   },
 ];

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ExitCode } from './exit.ts';
+import type { Terminal } from './view/terminal.ts';
 
 /** The world outside as a command sees it; tests hand in their own. */
 export interface Surroundings {
@@ -7,14 +8,21 @@ export interface Surroundings {
   readonly err: (text: string) => void;
   /** Aborts on Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
+  /** Behind stderr, if people look at it. */
+  readonly terminal?: Terminal | null;
 }
 
 /** One way to speak for all commands: people read stderr or stdout, with `--json` machines read stdout. */
 export interface Reply {
   /** A line for people. */
-  say(line: string): void;
+  readonly say: (line: string) => void;
   /** The answer for machines; printed only with `--json`. */
   answer(value: unknown): void;
+  /** A line about what goes on, beside the answer: always on stderr. */
+  readonly note: (line: string) => void;
+  readonly terminal: Terminal | null;
+  /** Notes go there until the returned function is called: somebody draws on the terminal. */
+  printThrough(print: (line: string) => void): () => void;
 }
 
 /** What each module in `commands/` exports as `command`. */
@@ -24,4 +32,11 @@ export interface CommandModule {
   /** Adds arguments and options; `--json`, `--debug` and `--help` are there already. */
   declare(command: Command): void;
   run(command: Command, reply: Reply, signal: AbortSignal): Promise<ExitCode>;
+}
+
+/** What every command has. */
+export function declareShared(command: Command): void {
+  command
+    .option('--json', 'answer as JSON on stdout; text for people goes to stderr')
+    .option('--debug', 'show stack traces');
 }

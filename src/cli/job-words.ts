@@ -1,11 +1,13 @@
 /** Jobs, tasks and events as people read them. */
 import type { DatedJob } from '../client/index.ts';
-import { type JobId, isTerminal } from '../core/index.ts';
+import { type JobId, isFinished, isTerminal } from '../core/index.ts';
 import type { EventShape, JobSummary, TaskShape } from '../protocol/index.ts';
 import { facts, plain, table } from './table.ts';
 import { counted, errorWords, shortened, took, when } from './wording.ts';
 
 const ERROR_WIDTH = 60;
+const RESULT_WIDTH = 400;
+const FAILURES_SHOWN = 10;
 
 export function jobTable(jobs: readonly JobSummary[], asOf: string): string[] {
   return table(
@@ -33,8 +35,15 @@ export function jobLines(job: DatedJob): string[] {
     ['key', job.idempotencyKey],
     ['schedule', job.scheduleId],
     ['error', errorWords(job.error)],
+    ['result', resultWords(job)],
   ]);
   return [...about, '', ...taskTable(job.tasks, at), ...notes(job)];
+}
+
+/** Whole where it is short; `--json` has all of it. */
+function resultWords({ state, result }: DatedJob): string | null {
+  if (state !== 'succeeded' || result === null || result === undefined) return null;
+  return shortened(JSON.stringify(result), RESULT_WIDTH);
 }
 
 /** `3 of 5 succeeded, 1 running`. */
@@ -65,14 +74,31 @@ function progressNote({ state, progress }: TaskShape): string | null {
   return isTerminal(state) || progress === 0 ? null : `${Math.round(progress * 100)} %`;
 }
 
+const SIGNAL = /\bsignal '?([^\s',]+)/;
+
 /** The next step for what stands still. */
 function notes(job: DatedJob): string[] {
+  const id = plain(job.id);
+  const signal = job.tasks.map(({ waiting }) => SIGNAL.exec(waiting ?? '')?.[1]).find(Boolean);
+  if (signal !== undefined && !isFinished(job.state)) {
+    return ['', `Answer it: millrace signal ${id} ${plain(signal)} '{"ok": true}'`];
+  }
   const waiting = job.tasks.find(({ state }) => state === 'ready' || state === 'delayed');
   if (waiting !== undefined) {
-    return ['', `Why does it wait? millrace explain ${plain(job.id)}/${plain(waiting.id)}`];
+    return ['', `Why does it wait? millrace explain ${id}/${plain(waiting.id)}`];
   }
   if (job.state !== 'failed') return [];
-  return ['', `Run what failed once more: millrace rerun ${plain(job.id)}`];
+  return ['', `Run what failed once more: millrace rerun ${id}`];
+}
+
+/** Why a job did not succeed: a line for each task that failed. */
+export function failureLines(job: DatedJob): string[] {
+  const failed = job.tasks.filter(({ state }) => state === 'failed');
+  const lines = failed
+    .slice(0, FAILURES_SHOWN)
+    .map(({ id, error }) => plain(`  ${id}  ${errorWords(error) ?? 'failed'}`));
+  const more = failed.length - lines.length;
+  return more > 0 ? [...lines, `  ... and ${counted(more, 'more task')}`] : lines;
 }
 
 /** One line when a job is over. */

@@ -1,4 +1,5 @@
 import { exit, run } from './index.ts';
+import { terminalOn } from './view/terminal.ts';
 
 const interruption = new AbortController();
 
@@ -20,6 +21,7 @@ process.exitCode = await run(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   signal: interruption.signal,
+  terminal: terminalOn(process.stderr, process.env),
 });
 
 // The command is over. A connection to somebody who has fallen silent would keep the process for as

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { isMillraceError } from '../core/index.ts';
 import { catalogue } from './catalogue.ts';
-import type { CommandModule, Reply, Surroundings } from './command.ts';
+import { type CommandModule, declareShared, type Reply, type Surroundings } from './command.ts';
 import { exit, type ExitCode, exitCodeOf } from './exit.ts';
 import { version } from './version.ts';
 
@@ -45,9 +45,8 @@ function declareCommand(
   finish: (code: ExitCode) => void,
 ): void {
   module.declare(command);
+  declareShared(command);
   command
-    .option('--json', 'answer as JSON on stdout; text for people goes to stderr')
-    .option('--debug', 'show stack traces')
     .addHelpText('after', `\nExamples:\n${module.examples.map((line) => `  $ ${line}\n`).join('')}`)
     .action(async () => {
       const reply = replyTo(command.opts<{ json?: true }>().json ?? false, world);
@@ -56,10 +55,18 @@ function declareCommand(
 }
 
 function replyTo(json: boolean, world: Surroundings): Reply {
+  const toStderr = (line: string): void => world.err(`${line}\n`);
+  let note = toStderr;
   return {
     say: (line) => (json ? world.err : world.out)(`${line}\n`),
     answer: (value) => {
       if (json) world.out(`${JSON.stringify(value)}\n`);
+    },
+    note: (line) => note(line),
+    terminal: world.terminal ?? null,
+    printThrough(print) {
+      note = print;
+      return () => (note = toStderr);
     },
   };
 }
@@ -71,6 +78,7 @@ function explain(error: unknown, argv: readonly string[], world: Surroundings): 
   world.err(`millrace: ${argv.includes('--debug') ? (stack ?? message) : message}\n`);
   if (argv.includes('--json')) {
     const code = isMillraceError(error) ? error.code : 'unexpected';
-    world.out(`${JSON.stringify({ error: { code, message } })}\n`);
+    const path = isMillraceError(error) ? error.path : undefined;
+    world.out(`${JSON.stringify({ error: { code, message, path } })}\n`);
   }
 }

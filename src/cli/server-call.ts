@@ -1,13 +1,15 @@
 /** Commands that talk to a server: which one, as whom, and what to do when it does not work. */
 import type { Command } from 'commander';
 import { HttpClient } from '../client/index.ts';
+import type { SettingName } from '../config/index.ts';
 import { type ErrorParts, MillraceError, isMillraceError } from '../core/index.ts';
 import { loadClientTls, readToken, type Role } from '../security/index.ts';
 import { exit, type ExitCode } from './exit.ts';
 import { configFor, declareSettings } from './settings.ts';
 
-export function declareServer(command: Command): void {
-  declareSettings(command, ['server', 'tokenFile', 'tlsCa', 'tlsCert', 'tlsKey']);
+/** `more` are settings that the command shows besides. */
+export function declareServer(command: Command, more: readonly SettingName[] = []): void {
+  declareSettings(command, ['server', ...more, 'tokenFile', 'tlsCa', 'tlsCert', 'tlsKey']);
 }
 
 /** `needed` is the role of the token to show, if a file holds several. */

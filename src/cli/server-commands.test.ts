@@ -82,6 +82,36 @@ describe('looking', () => {
     expect(JSON.parse((await millrace(['job', 'j-1', '--json'])).out)).toEqual(shape);
   });
 
+  test('job shows the result of a job that succeeded', async () => {
+    server.script(JOB, { json: { ...over, result: { sum: 4 } } });
+    expect((await millrace(['job', 'j-1'])).out).toMatch(/^result +\{"sum":4\}$/m);
+    server.script(JOB, { json: { ...over, result: 'x'.repeat(5_000) } });
+    expect((await millrace(['job', 'j-1'])).out).toMatch(/^result +"x{398}…$/m);
+  });
+
+  test('job says which signal it waits for, and how to send it', async () => {
+    const [first, second] = shape.tasks;
+    const waiting = 'waits for signal approved';
+    const tasks = [first, { ...second, state: 'blocked', waiting }];
+    server.script(JOB, { json: { ...shape, tasks } });
+    const { out } = await millrace(['job', 'j-1']);
+    expect(out).toMatch(/^sum +blocked .*waits for signal approved$/m);
+    expect(out).toContain(`millrace signal j-1 approved '{"ok": true}'`);
+  });
+
+  test('job --follow ends with the job, and with 1 unless it succeeded', async () => {
+    const failed = { ...over, state: 'failed', asOf: { ...asOf, seq: 10 } };
+    server.script(JOB, { json: shape }, { json: shape }, { json: failed });
+    const end = sse(10, 'job.failed', { job: 'j-1' });
+    server.script('GET /api/v1/events', eventStream(end));
+    const followed = await millrace(['job', 'j-1', '--follow', '--json']);
+    expect(followed.code).toBe(exit.workFailed);
+    expect(JSON.parse(followed.out)).toEqual(failed);
+    expect(followed.err).toContain('job.failed');
+    server.script(JOB, { json: over });
+    expect((await millrace(['job', 'j-1', '--follow'])).code).toBe(exit.done);
+  });
+
   test('a job that is not there is told as such', async () => {
     server.script(JOB, problem(404, { code: 'not_found', detail: 'There is no job j-1.' }));
     const { code, err } = await millrace(['job', 'j-1']);
@@ -195,34 +225,19 @@ describe('changing', () => {
     expect((await millrace(['release', 'w-1'])).out).toBe('Node w-1 takes work again.\n');
   });
 
-  test('schedules are listed and changed', async () => {
-    const spec = { timing: { cron: '0 2 * * *', zone: 'Europe/Berlin' } };
-    const nightly = {
-      id: 'nightly',
-      spec,
-      paused: false,
-      nextAt: asOf.at,
-      lastAt: null,
-      lastJob: 'j-1',
-    };
-    const every = { ...nightly, id: 'often', spec: { timing: { everyMs: 60_000 } }, paused: true };
-    server.script('GET /api/v1/schedules', { json: { schedules: [nightly, every], asOf } });
-    const list = (await millrace(['schedules'])).out;
-    expect(list).toMatch(
-      /^nightly +0 2 \* \* \* Europe\/Berlin +active +2026-11-15T06:00:00.000Z/m,
-    );
-    expect(list).toMatch(/^often +every 1m +paused/m);
-
-    server.script('PUT /api/v1/schedules/nightly', { json: nightly });
-    const put = await millrace(['schedules', 'put', 'nightly', file('s', 'timing: {everyMs: 1}')]);
-    expect(put.out).toBe(`Schedule nightly runs next at ${asOf.at}.\n`);
-    for (const action of ['pause', 'resume', 'trigger']) {
-      server.script(`POST /api/v1/schedules/nightly/${action}`, { json: nightly });
-      expect((await millrace(['schedules', action, 'nightly'])).code).toBe(exit.done);
-    }
-    server.script('DELETE /api/v1/schedules/nightly', { status: 204, text: '' });
-    const gone = await millrace(['schedules', 'delete', 'nightly', '--json']);
-    expect(JSON.parse(gone.out)).toEqual({ id: 'nightly', deleted: true });
+  test('signal tells a job something, once', async () => {
+    server.script('POST /api/v1/jobs/j-1/signals/approved', { json: shape });
+    const told = await millrace(['signal', 'j-1', 'approved', '{"by": "ada"}', '--id', 'once']);
+    expect(told).toEqual({ code: 0, out: 'Signal approved is with job j-1.\n', err: '' });
+    expect(server.received[0]).toMatchObject({
+      body: '{"by":"ada"}',
+      headers: { 'idempotency-key': 'once' },
+    });
+    const value = file('value.yaml', 'by: ada');
+    await millrace(['signal', 'j-1', 'approved', `@${value}`, '--json']);
+    expect(server.received[1]?.body).toBe('{"by":"ada"}');
+    await millrace(['signal', 'j-1', 'approved']);
+    expect(server.received[2]?.body).toBe('null');
   });
 });
 
@@ -233,7 +248,13 @@ describe('what does not work', () => {
     [['events', '--after', '-'], '--after takes a whole number'],
     [['schedules', 'paus', 'x'], "Did you mean 'pause'?"],
     [['schedules', 'pause'], 'Name its id'],
-    [['schedules', 'put', 'x'], 'put takes a file'],
+    [['schedules', 'put', 'x'], 'It takes a file'],
+    [['schedules', 'create', 'x', 'j.yaml', '--cron', '* * * * *', '--at', '1'], 'two timings'],
+    [['schedules', 'create', 'x', 'j.yaml', '--every', 'hour'], '--every takes a duration'],
+    [['schedules', 'create', 'x', 'j.yaml', '--every', '1h', '--zone', 'UTC'], 'for --cron'],
+    [['schedules', 'create', 'x', 'j.yaml', '--overlap', 'queue'], 'Add --cron, --every or --at'],
+    [['schedules', 'create', 'x', 'j.yaml', '--misfire', 'never'], 'skip, once, all'],
+    [['signal', 'j-1', 'go', 'yes'], 'Text needs quotes of its own'],
     [['submit', 'no/such/file'], 'There is no file'],
     [['nodes', '--token-file', 'no/such/file'], 'no/such/file'],
     [['nodes', '--tls-ca', 'no/such/file'], '--tls-ca no/such/file is not there'],

@@ -1,14 +1,35 @@
-/** What `up` and `serve` have in common: a node from its start to the signal that ends it. */
+/** What `up`, `dev` and `serve` have in common: a node from its start to the signal that ends it. */
 import type { Config } from '../config/index.ts';
+import type { ServerNode } from '../server/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Reply } from './command.ts';
 import { exit, type ExitCode } from './exit.ts';
+import { aborted } from './interruption.ts';
+import { openOrCreate, storePlace } from './store-place.ts';
 
+/** What goes on beside the node; the answer ends it. */
+type Beside = (node: ServerNode, say: (line: string) => void) => () => void;
+
+/** A single node with everything, on a file of its own. */
+export async function upUntil(
+  config: Config,
+  reply: Reply,
+  signal: AbortSignal,
+  beside?: Beside,
+): Promise<ExitCode> {
+  const { store } = await openOrCreate(storePlace({ data: config.node.data }, {}));
+  // Nobody else can lead on a file of its own: there is nothing to wait for.
+  const node = { ...config.node, role: 'leader' as const };
+  return serveUntil({ ...config, node }, store, reply, signal, beside);
+}
+
+/** `beside` is begun when the node is ready, and ended with what it answers. */
 export async function serveUntil(
   config: Config,
   store: Store | null,
   reply: Reply,
   signal: AbortSignal,
+  beside: Beside = () => () => {},
 ): Promise<ExitCode> {
   const { ServerNode } = await import('../server/index.ts');
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -18,22 +39,31 @@ export async function serveUntil(
       throw error;
     },
   );
-  const ended = new Promise<'ended'>((resolve) => {
-    const end = (): void => resolve('ended');
-    if (signal.aborted) end();
-    signal.addEventListener('abort', end, { once: true });
-  });
+  const ended = Promise.race([aborted(signal), orphaned()]).then(() => 'ended' as const);
+  let end = (): void => {};
   try {
     const first = await Promise.race([node.ready().then(() => 'ready' as const), ended]);
     if (first === 'ready') {
       const { url, grpc } = node.addresses;
       reply.say(`millrace ready ${url}`);
       reply.answer({ ready: true, nodeId: node.nodeId, url, grpc });
+      end = beside(node, say);
       await ended;
     }
     say('Stopping: finishing what runs. A second signal ends at once.');
     return exit.done;
   } finally {
+    end();
     await node.stop();
+    // The channel to a parent would keep the process alive.
+    if (process.connected) process.disconnect();
   }
+}
+
+/** Whoever starts a node as a part of something larger holds a channel to it: when that closes, he is
+ * gone. */
+function orphaned(): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.once('disconnect', resolve);
+  });
 }

@@ -1,5 +1,5 @@
 /** Settings as flags: every setting is one, and a command shows in its help those that people use with it. */
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 import {
   type Config,
   entryOf,
@@ -62,4 +62,19 @@ export function configFor(
     folder,
     ...(typeof file === 'string' ? { configFile: file } : {}),
   });
+}
+
+/** An option with a list of words. The command itself refuses others, in its own words: the list is for
+ * help and for whoever completes what is typed. */
+export function withWords(flag: string, help: string, words: readonly string[]): Option {
+  const option = new Option(flag, help);
+  option.argChoices = [...words];
+  return option;
+}
+
+/** The same for an argument. */
+export function withChoices(flag: string, help: string, words: readonly string[]): Argument {
+  const argument = new Argument(flag, help);
+  argument.argChoices = [...words];
+  return argument;
 }

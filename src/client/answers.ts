@@ -25,6 +25,8 @@ export interface SubmitOptions extends CallOptions {
 export interface Submitted {
   readonly id: JobId;
   readonly state: JobState;
+  /** Made by this call; false when its key or its id was known. */
+  readonly isNew: boolean;
 }
 
 export interface JobsFilter extends CallOptions {
@@ -63,6 +65,11 @@ export interface ForkOptions extends CallOptions {
   readonly jobId?: JobId;
 }
 
+export interface SignalOptions extends CallOptions {
+  /** Without it one is made up. The same one again changes nothing, by another process too. */
+  readonly signalId?: string;
+}
+
 export interface DatedNodes {
   readonly nodes: readonly NodeShape[];
   readonly asOf: AsOf;
@@ -71,6 +78,11 @@ export interface DatedNodes {
 export interface DatedSchedules {
   readonly schedules: readonly ScheduleShape[];
   readonly asOf: AsOf;
+}
+
+export interface WatchOptions extends CallOptions {
+  /** The last event that the caller has seen, 0 for the job's beginning; without it, from now on. */
+  readonly after?: number;
 }
 
 export interface EventsOptions extends CallOptions {

@@ -148,9 +148,9 @@ describe('watching a job', () => {
     json: { id, state, run, tasks: [], asOf: { seq, at: '' } },
   });
 
-  async function watched(): Promise<{ seen: number[]; job: unknown }> {
+  async function watched(after?: number): Promise<{ seen: number[]; job: unknown }> {
     const seen: number[] = [];
-    const watching = client.watch(id);
+    const watching = client.watch(id, after === undefined ? {} : { after });
     for (;;) {
       const next = await watching.next();
       if (next.done === true) return { seen, job: next.value };
@@ -168,6 +168,25 @@ describe('watching a job', () => {
     one.script(EVENTS, eventStream(sse(4, 'completed'), sse(5, 'job.succeeded')));
     expect(await watched()).toMatchObject({ seen: [4, 5], job: { state: 'succeeded' } });
     expect(one.received[1]?.query).toEqual({ after: '3', job: 'j-1' });
+  });
+
+  test('is told from its beginning, over or not', async () => {
+    one.script(JOB, at(9, 'failed'));
+    one.script(EVENTS, eventStream(sse(4, 'created'), sse(8, 'job.failed'), sse(9, 'node.joined')));
+    expect(await watched(0)).toMatchObject({ seen: [4, 8, 9], job: { state: 'failed' } });
+    expect(one.received[1]?.query).toEqual({ after: '0', job: 'j-1' });
+  });
+
+  test('is told to its last end when it has run again meanwhile', async () => {
+    one.script(JOB, at(5, 'running', 2), at(9, 'succeeded', 2));
+    const first = [sse(4, 'job.failed'), sse(5, 'job.rerun')];
+    one.script(
+      EVENTS,
+      eventStream(...first),
+      eventStream(sse(5, 'job.rerun'), sse(9, 'job.succeeded')),
+    );
+    expect(await watched(0)).toMatchObject({ seen: [4, 5, 9], job: { run: 2 } });
+    expect(one.received.at(-1)?.query).toEqual({ after: '4', job: 'j-1' });
   });
 
   test('goes on when it runs again', async () => {

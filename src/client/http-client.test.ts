@@ -72,6 +72,21 @@ test('a rerun is tied to the run that was found, so that repeating it is harmles
   expect(last().body).toBe('{"expectedRun":3}');
 });
 
+test('a signal has one id, however often it is sent, and another one than the next', async () => {
+  const json = { id: 'j-1', asOf };
+  server.script('POST /api/v1/jobs/j-1/signals/go', 'hang up', { json }, { json }, { json });
+  await client.signal(job, 'go', null);
+  await client.signal(job, 'go', null);
+  await client.signal(job, 'go', null, { signalId: 'mine' });
+  const [first, again, second, third] = server.received.map(
+    ({ headers }) => headers['idempotency-key'],
+  );
+  expect(first).toMatch(/^[0-9a-f-]{36}$/);
+  expect(again).toBe(first);
+  expect(second).not.toBe(first);
+  expect(third).toBe('mine');
+});
+
 test('lists are read page after page', async () => {
   const first = { jobs: [{ id: 'a' }], cursor: 'next', asOf };
   const second = { jobs: [{ id: 'b' }], cursor: null, asOf };
@@ -111,7 +126,7 @@ describe('many documents', () => {
   test('are sent again under the same id when the leader went in their midst', async () => {
     const deposed = { error: { code: 'deposed', detail: 'Another leads.', status: 503 } };
     server.script(CALL, { status: 207, json: [...taken(1), deposed] }, { json: taken(2) });
-    expect(await client.submitAll([1, 2])).toEqual(taken(2));
+    expect(await client.submitAll([1, 2])).toMatchObject(taken(2));
     expect(new Set(server.received.map(({ headers }) => headers['millrace-job-id'])).size).toBe(1);
   });
 
@@ -123,7 +138,7 @@ describe('many documents', () => {
       problem(413, { code: 'too_large', detail: 'Big.' }),
     );
     const answers = await client.submitAll(documents);
-    expect(answers.slice(0, 1_000)).toEqual(taken(1_000));
+    expect(answers.slice(0, 1_000)).toMatchObject(taken(1_000));
     expect(answers[1_000]).toMatchObject({ code: 'too_large' });
     server.script(CALL, problem(413, { code: 'too_large', detail: 'Big.' }));
     await expect(client.submitAll(documents)).rejects.toMatchObject({ code: 'too_large' });

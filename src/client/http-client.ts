@@ -21,8 +21,10 @@ import type {
   JobsFilter,
   JobsPage,
   RerunOptions,
+  SignalOptions,
   SubmitOptions,
   Submitted,
+  WatchOptions,
 } from './answers.ts';
 import { type Call, Caller } from './caller.ts';
 import { followEvents } from './events.ts';
@@ -54,7 +56,7 @@ export class HttpClient {
   async submit(document: unknown, options: SubmitOptions = {}): Promise<Submitted> {
     const { jobId = uuidv7() as JobId, isRepeated = false, signal } = options;
     const repeat = { 'millrace-repeated': '1' };
-    return this.#ask<Submitted>('id', {
+    const answer = await this.#caller.call({
       method: 'POST',
       path: '/api/v1/jobs',
       headers: { 'millrace-job-id': jobId, ...(isRepeated ? repeat : {}) },
@@ -64,6 +66,10 @@ export class HttpClient {
       what: 'the submission',
       signal,
     });
+    const { id, state } = objectIn(answer, 'id') as unknown as Submitted;
+    // A second try that finds the job may have found what the first one made.
+    const isOurs = answer.isRepeated && !isRepeated && id === jobId;
+    return { id, state, isNew: answer.status === 201 || isOurs };
   }
 
   /** One answer for each document, in order: one that is refused does not sink the others. */
@@ -127,10 +133,18 @@ export class HttpClient {
     return this.#post('id', `${taskPath(id, task)}/redrive`, undefined, 'the redrive', options);
   }
 
-  /** Not repeated in doubt: a signal that arrives twice may be taken twice. */
-  signal(id: JobId, name: string, value: Json, options: CallOptions = {}): Promise<DatedJob> {
-    const path = `${jobPath(id)}/signals/${encodeURIComponent(name)}`;
-    return this.#post('id', path, value, 'the signal', options, false);
+  /** It is taken in once, however often the call is repeated: it carries an id of its own. */
+  signal(id: JobId, name: string, value: Json, options: SignalOptions = {}): Promise<DatedJob> {
+    const { signalId = uuidv7(), signal } = options;
+    return this.#ask('id', {
+      method: 'POST',
+      path: `${jobPath(id)}/signals/${encodeURIComponent(name)}`,
+      headers: { 'idempotency-key': signalId },
+      body: JSON.stringify(value),
+      isRepeatable: true,
+      what: 'the signal',
+      signal,
+    });
   }
 
   /** Why a task waits, as the leader sees it. */
@@ -162,7 +176,7 @@ export class HttpClient {
   }
 
   /** What happens to a job until it ends; the generator's own result is the job as it ended. */
-  watch(id: JobId, options: CallOptions = {}): AsyncGenerator<EventShape, DatedJob> {
+  watch(id: JobId, options: WatchOptions = {}): AsyncGenerator<EventShape, DatedJob> {
     return watchJob(this, this.#pace, id, options);
   }
 

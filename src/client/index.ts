@@ -16,7 +16,9 @@ export type {
   JobsFilter,
   JobsPage,
   RerunOptions,
+  SignalOptions,
   SubmitOptions,
   Submitted,
+  WatchOptions,
 } from './answers.ts';
 export type { ClientOptions } from './options.ts';

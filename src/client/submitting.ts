@@ -64,9 +64,10 @@ async function sendPortion(
   });
   const list = parsedJson(body);
   if (!Array.isArray(list) || list.length !== texts.length) throw strangeAnswer(status, server);
-  return list.map((item: unknown) => {
+  return list.map((item: unknown, at) => {
     if (!isObject(item)) throw strangeAnswer(status, server);
-    if (typeof item['id'] === 'string') return item as unknown as Submitted;
+    const { id: jobId, state } = item as unknown as Submitted;
+    if (typeof jobId === 'string') return { id: jobId, state, isNew: jobId === `${id}.${at}` };
     return errorFrom(isObject(item['error']) ? item['error'] : item, status);
   });
 }

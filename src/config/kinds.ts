@@ -1,5 +1,5 @@
 /** The kinds of value that a setting can have: how each is read, from whatever source, and shown. */
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { type Capabilities, isId, parseCapabilities } from '../core/index.ts';
 import { redactUrl } from '../kit/index.ts';
 import { parseBytes, parseMs, showBytes, showMs } from './units.ts';
@@ -116,6 +116,13 @@ export const path: Kind<string> = {
   ...textKind('path', 'a path', (text) => !text.includes('\0')),
   relativeTo: (value, folder) => resolve(folder, value),
 };
+
+/** Nothing relative: which program that would be depends on where the worker was started. */
+export const program: Kind<string> = textKind(
+  'command',
+  'the name of a command or an absolute path',
+  (text) => !text.includes('\0') && (isAbsolute(text) || /^[^-/\\.][^/\\]*$/.test(text)),
+);
 
 /** A list in a file, repeated flags, or one text with commas. Only paths may hold commas themselves. */
 export function list(each: Kind<string>): Kind<readonly string[]> {

@@ -31,6 +31,12 @@ export interface NodeSettings {
   readonly capabilities: Capabilities;
   /** Executors that the modules must have registered before the first poll. */
   readonly expect: readonly string[];
+  /** The `http` executor may call hosts that are not public. */
+  readonly allowPrivateHttp: boolean;
+  /** What the `command` executor may run: names and absolute paths. Without any it is not offered. */
+  readonly allowCommand: readonly string[];
+  /** The command line of the `container` executor; without it it is not offered. */
+  readonly allowContainer: string | undefined;
   readonly catalog: string | undefined;
   readonly tokenFile: string | undefined;
   /** What a client shows; never a flag, because everybody on the machine can read those. */

@@ -13,6 +13,7 @@ import {
   list,
   optional,
   path,
+  program,
   secret,
   size,
   whole,
@@ -59,12 +60,15 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   eventRetentionMs: 'how long the log is kept',
   keyRetentionMs: 'how long a completed execution key is kept',
   pruneEveryMs: 'how often what is past its time is removed',
+  misfireGraceMs: 'how late a schedule may run and still be on time',
   catchUpMax: 'occurrences that a schedule may catch up at once',
   documentBytesMax: 'the largest job document',
   tasksPerJobMax: 'the most tasks in a job',
   inputBytesMax: 'the largest input of a task',
   resultBytesMax: 'the largest result of a task',
   stepBytesMax: 'the largest result of a step',
+  signalBytesMax: 'the largest body of a signal',
+  signalsPerJobMax: 'the most signals that a job may be sent',
   schedulesMax: 'the most schedules',
 };
 
@@ -110,7 +114,11 @@ export const nodeTable: Table<NodeSettings> = {
   },
   listen: { ...none(address), help: 'HOST:PORT where a worker listens' },
   memoryBytes: { ...none(size(1)), help: 'memory for queries on this node', flag: '--memory' },
-  roots: { ...many(path), help: 'a folder that queries may read; repeatable', flag: '--root' },
+  roots: {
+    ...many(path),
+    help: 'a folder that queries may read and containers may use; repeatable',
+    flag: '--root',
+  },
   modules: { ...many(path), help: 'a file that registers executors; repeatable', flag: '--module' },
   capabilities: {
     kind: capabilities,
@@ -119,6 +127,19 @@ export const nodeTable: Table<NodeSettings> = {
     flag: '--capability',
   },
   expect: { ...many(id), help: 'an executor that must be registered at the start; repeatable' },
+  allowPrivateHttp: {
+    kind: yesOrNo,
+    fallback: false,
+    help: 'the http executor may call hosts that are not public',
+  },
+  allowCommand: {
+    ...many(program),
+    help: 'a command that the command executor may run; repeatable; without any it is off',
+  },
+  allowContainer: {
+    ...none(program),
+    help: 'run containers with this command, such as docker or podman; off if left out',
+  },
   catalog: { ...none(path), help: 'a file that names the tables of queries' },
   tokenFile: { ...none(path), help: 'the tokens that a server accepts, or that a client shows' },
   token: { ...none(secret), isSecret: true, flag: null, help: 'the token that a client shows' },

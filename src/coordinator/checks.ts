@@ -1,7 +1,8 @@
 /** What comes from outside, checked before it reaches the core: what a store would refuse there would
  * cost everybody a reading back. */
-import { MillraceError, isId, parseCapabilities } from '../core/index.ts';
-import type { NodeOffer } from '../core/index.ts';
+import { MillraceError, isId, parseCapabilities, utf8Bytes } from '../core/index.ts';
+import type { NodeOffer, Settings } from '../core/index.ts';
+import { payloadFault } from './payload-checks.ts';
 import { cleanText } from './text.ts';
 
 export function checkId(id: string, kind: string): void {
@@ -32,4 +33,32 @@ export function checkedOffer(offer: NodeOffer): NodeOffer {
     address: offer.address === null ? null : cleanText(offer.address),
     version: cleanText(offer.version),
   };
+}
+
+/** What is stored of a signal: its value, in an object. `body` is JSON text. */
+export function wrappedSignal(
+  name: string,
+  body: string,
+  signalId: string,
+  { signalBytesMax }: Settings,
+): string {
+  if (!isId(name)) {
+    throw new MillraceError({
+      code: 'bad_input',
+      what: `${JSON.stringify(cleanText(name).slice(0, 80))} is no name of a signal.`,
+      todo: 'Use up to 200 letters, digits and _ . : @ + = -',
+    });
+  }
+  checkId(signalId, 'signal');
+  const wrapped = `{"value":${body}}`;
+  if (wrapped.length > signalBytesMax || utf8Bytes(wrapped) > signalBytesMax) {
+    throw new MillraceError({
+      code: 'too_large',
+      what: `The signal is ${utf8Bytes(wrapped)} bytes, ${signalBytesMax} are allowed.`,
+      todo: 'Keep the data elsewhere, and send where it is.',
+    });
+  }
+  const fault = payloadFault(body, signalBytesMax);
+  if (fault === null) return wrapped;
+  throw new MillraceError({ code: 'bad_input', what: `The value of the signal ${fault}.` });
 }

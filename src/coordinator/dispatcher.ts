@@ -111,25 +111,20 @@ export class Dispatcher {
     return answer;
   }
 
-  /** Feeds an event that rests on what `look` finds in the store; what the memory learns while it
-   * looks is not forgotten. */
+  /**
+   * Feeds an event that rests on what `look` finds in the store; what the memory learns while it looks
+   * is not forgotten. Jobs that it finds are fed together with the event: nobody sees the one without
+   * the other, and a job that was brought in for nothing leaves at once.
+   */
   askAfter<T>(
     look: () => Promise<T>,
     make: (found: T, ask: Ask) => SchedulerEvent,
+    imagesIn: (found: T) => readonly JobImage[] = () => [],
   ): Promise<ReplyBody> {
     return this.#whileReading(async (generation) => {
       const found = await look();
-      return this.ask((ask) => make(found, ask), generation);
+      return this.ask((ask) => make(found, ask), generation, imagesIn(found));
     });
-  }
-
-  /** Feeds an event about a job that is not in memory, together with its image: nobody sees the one
-   * without the other, and a job that was brought in for nothing leaves at once. */
-  askAbout(
-    read: () => Promise<readonly JobImage[]>,
-    make: (ask: Ask) => SchedulerEvent,
-  ): Promise<ReplyBody> {
-    return this.#whileReading(async (generation) => this.ask(make, generation, await read()));
   }
 
   /** Feeds an event that nobody waits for. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { checkedSettings, jobNo, parseTaskDocuments } from '../core/index.ts';
+import { jobNo } from '../core/index.ts';
 import type { TaskId } from '../core/index.ts';
 import type { Dumped, Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
@@ -198,23 +198,112 @@ describe('running again', () => {
   });
 });
 
-test('a fork that would run a task again which has children of its own is refused', async () => {
-  await submit('one', { tasks: [task('x'), task('p', { dependsOn: ['x'] })] });
-  const [x] = await worker.pollNow(1);
-  await worker.complete(x!.lease);
-  worker.held.length = 0;
-  const [p] = await worker.pollNow(1);
-  const tasks = parseTaskDocuments([task('c')], checkedSettings(), {
-    size: 2,
-    get: () => undefined,
+describe('a fork of a job whose tasks have added children', () => {
+  /** `p` runs after `x`, adds a child, and goes on when that has ended. */
+  async function runWithChild(outcome: (taskId: string) => unknown = () => null): Promise<void> {
+    await submit('one', { tasks: [task('x'), task('p', { dependsOn: ['x'] }), task('y')] });
+    const first = await worker.pollNow(2);
+    for (const { lease, taskId } of first) await worker.complete(lease, `${taskId}1`);
+    worker.held.length = 0;
+    const [p] = await worker.pollNow(1);
+    const until = { type: 'children', tasks: [task('c')] } as const;
+    await led.leader.workers.report(worker.session, [
+      { kind: 'suspended', lease: p!.lease, until },
+    ]);
+    worker.held.length = 0;
+    await runAll(outcome);
+  }
+  const statesOf = async (job: string) =>
+    (await store.job(0, jobId(job)))?.tasks.map(({ spec, task: { state } }) => [spec.id, state]);
+
+  test('drops them when their parent runs again', async () => {
+    await runWithChild();
+    await led.leader.jobs.fork(jobId('one'), id('x'), jobId('two'));
+    expect(await statesOf('two')).toEqual([
+      ['x', 'ready'],
+      ['p', 'blocked'],
+      ['y', 'succeeded'],
+    ]);
   });
-  const until = { type: 'children', tasks } as const;
-  await led.leader.workers.report(worker.session, [{ kind: 'suspended', lease: p!.lease, until }]);
-  worker.held.length = 0;
-  await runAll();
-  expect((await store.jobRow(0, jobId('one')))?.state).toBe('succeeded');
-  const fork = led.leader.jobs.fork(jobId('one'), id('x'), jobId('two'));
-  await expect(fork).rejects.toMatchObject({ code: 'conflict' });
+
+  test('keeps them when their parent does not', async () => {
+    await runWithChild((each) => `${each}1`);
+    await led.leader.jobs.fork(jobId('one'), id('y'), jobId('two'));
+    expect(await statesOf('two')).toEqual([
+      ['x', 'succeeded'],
+      ['p', 'succeeded'],
+      ['y', 'ready'],
+      ['c', 'succeeded'],
+    ]);
+    const two = await store.job(0, jobId('two'));
+    expect(two?.tasks.map(({ result }) => result)).toEqual(['"x1"', '"p1"', null, '"c1"']);
+  });
+
+  test('drops them when their parent runs again because it has failed', async () => {
+    await runWithChild((each) => (each === 'p' ? new Error('no') : null));
+    await led.leader.jobs.fork(jobId('one'), id('y'), jobId('two'));
+    expect(await statesOf('two')).toEqual([
+      ['x', 'succeeded'],
+      ['p', 'ready'],
+      ['y', 'ready'],
+    ]);
+  });
+});
+
+describe('a signal', () => {
+  const signal = (name: string, body: string, signalId: string) =>
+    led.leader.jobs.signal(jobId('one'), name, body, signalId);
+  const signals = async () => (await store.loadJob(0, jobId('one')))?.signals;
+
+  test('is kept for whoever will wait for it, once for each id', async () => {
+    await submit('one', { tasks: [task('a')] });
+    expect(await signal('go', '[1]', 's1')).toMatchObject({ jobId: 'one', changed: true });
+    expect(await signal('go', '[1]', 's1')).toMatchObject({ changed: false });
+    await failOver();
+    await led.leader.loaded;
+    expect(await signal('go', '[1]', 's1')).toMatchObject({ changed: false });
+    expect(await signal('go', 'null', 's2')).toMatchObject({ changed: true });
+    expect((await signals())?.map(({ id: each, name }) => [each, name])).toEqual([
+      ['s1', 'go'],
+      ['s2', 'go'],
+    ]);
+  });
+
+  test('for a job that has ended is refused, unless it came before that', async () => {
+    await submit('one', { tasks: [task('a')] });
+    await signal('go', 'null', 's1');
+    await runAll();
+    expect(await signal('go', 'null', 's1')).toMatchObject({ state: 'succeeded', changed: false });
+    await expect(signal('go', 'null', 's2')).rejects.toMatchObject({ code: 'conflict' });
+    expect(await signals()).toHaveLength(1);
+  });
+
+  test('for a job that never was is not found', async () => {
+    await expect(signal('go', 'null', 's1')).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  test('finds a job that a new leader has not read back yet', async () => {
+    await submit('one', { tasks: [task('a')] });
+    await failOver();
+    expect(await signal('go', 'null', 's1')).toMatchObject({ changed: true });
+    await led.leader.loaded;
+    expect(await signals()).toHaveLength(1);
+    expect(await runAll()).toEqual(['a']);
+  });
+
+  test.each([
+    ['a name that is none', 'a/b', 'null', 's', 'bad_input'],
+    ['an empty name', '', 'null', 's', 'bad_input'],
+    ['an id that is none', 'go', 'null', 'a b', 'bad_input'],
+    ['a value that is no JSON', 'go', '1,"x":2', 's', 'bad_input'],
+    ['half of a character', 'go', '"\uD800"', 's', 'bad_input'],
+    ['a value without end', 'go', `${'['.repeat(2_000)}${']'.repeat(2_000)}`, 's', 'bad_input'],
+    ['a value over the limit', 'go', `"${'x'.repeat(1024 * 1024)}"`, 's', 'too_large'],
+  ])('with %s is refused before it is stored', async (_name, name, body, signalId, code) => {
+    await submit('one', { tasks: [task('a')] });
+    await expect(signal(name, body, signalId)).rejects.toMatchObject({ code });
+    expect(await signals()).toEqual([]);
+  });
 });
 
 test.each(['', 'a/b', 'a\0b', 'x'.repeat(201)])(

@@ -4,8 +4,8 @@
  */
 import {
   MillraceError,
-  documentFromRows,
   explain,
+  forkDocument,
   isFinished,
   isMillraceError,
   parseJobDocument,
@@ -27,12 +27,12 @@ import type {
 } from '../core/index.ts';
 import { KeyedLock } from '../kit/index.ts';
 import type { Handshake } from '../protocol/index.ts';
-import type { InboxRow, JobView, Store } from '../store/index.ts';
+import type { InboxRow, Store } from '../store/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
-import { checkId } from './checks.ts';
+import { checkId, wrappedSignal } from './checks.ts';
 import { cleanText } from './text.ts';
 
 export type JobReply = Extract<ReplyBody, { type: 'job' }>;
@@ -160,14 +160,47 @@ export class JobDesk {
     );
   }
 
+  /**
+   * Tells a live job something; `body` is JSON text. A repeated id changes nothing, also when the job
+   * has ended since: the caller may not have got the answer.
+   */
+  async signal(jobId: JobId, name: string, body: string, signalId: string): Promise<JobReply> {
+    const { dispatcher, store } = this.#options;
+    const wrapped = wrappedSignal(name, body, signalId, this.#options.settings);
+    const event = (ask: Ask): SchedulerEvent => {
+      return { type: 'signal', ask, jobId, id: signalId, name, body: wrapped };
+    };
+    if (await dispatcher.read((state) => state.jobsById.has(jobId))) {
+      try {
+        return asJob(await dispatcher.ask(event));
+      } catch (error) {
+        // It may have ended, and left the memory, between the two: then the store knows.
+        if (!isMillraceError(error, 'not_found')) throw error;
+      }
+    }
+    const row = await store.jobRow(this.#shard, jobId);
+    if (row === null) throw unknownJob(jobId);
+    if (!isFinished(row.state)) return this.#askWithImage(jobId, event);
+    const image = await store.loadJob(this.#shard, jobId);
+    if (image?.signals.some(({ id }) => id === signalId) === true) return unchangedRow(row);
+    throw hasEnded(row);
+  }
+
   /** A new job from the same document: what is not below `from` and succeeded is taken over. */
   async fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply> {
     const { store, settings } = this.#options;
     const view = await store.job(this.#shard, jobId);
     if (view === null) throw unknownJob(jobId);
     const specs = view.tasks.map(({ spec }) => spec);
-    const document = documentFromRows(view.job, specs, settings);
-    const seeds = seedsOutside(view, document, from);
+    const hasSucceeded = (no: TaskNo): boolean => view.tasks[no]?.task.state === 'succeeded';
+    const fork = forkDocument(view.job, specs, settings, from, hasSucceeded);
+    if (fork === null) throw unknownJob(`${jobId}/${from}`);
+    const { document, taken } = fork;
+    const seeds = new Map<TaskNo, Seed>();
+    for (const { no, of } of taken) {
+      if (!hasSucceeded(of)) continue;
+      seeds.set(no, { state: 'succeeded', result: view.tasks[of]?.result ?? null });
+    }
     // Always as if repeated: the caller chose the id, and one look costs less than a refused batch.
     return this.submitParsed(document, { jobId: forkId, isRepeated: true, seeds });
   }
@@ -243,11 +276,14 @@ export class JobDesk {
     const row = await store.jobRow(this.#shard, jobId);
     if (row === null) throw unknownJob(jobId);
     if (!wanted(row)) return unchangedRow(row);
-    const read = async (): Promise<readonly JobImage[]> => {
-      const image = await store.loadJob(this.#shard, jobId);
-      return image === null ? [] : [image];
-    };
-    return asJob(await dispatcher.askAbout(read, make));
+    return this.#askWithImage(jobId, make);
+  }
+
+  async #askWithImage(jobId: JobId, make: (ask: Ask) => SchedulerEvent): Promise<JobReply> {
+    const { dispatcher, store } = this.#options;
+    const read = (): Promise<JobImage | null> => store.loadJob(this.#shard, jobId);
+    const found = (image: JobImage | null): JobImage[] => (image === null ? [] : [image]);
+    return asJob(await dispatcher.askAfter(read, (_, ask) => make(ask), found));
   }
 
   get #shard(): number {
@@ -255,34 +291,10 @@ export class JobDesk {
   }
 }
 
-/** Everything that succeeded and does not lie at or below `from`. */
-function seedsOutside(view: JobView, document: JobDocument, from: TaskId): Map<TaskNo, Seed> {
-  const start = document.tasks.findIndex((task) => task.id === from);
-  if (start < 0) throw unknownJob(`${view.job.id}/${from}`);
-  const dependents: number[][] = document.tasks.map(() => []);
-  for (const [no, task] of document.tasks.entries()) {
-    for (const dependency of task.dependsOn) dependents[dependency.no]?.push(no);
-  }
-  const below = new Set([start]);
-  for (const no of below) for (const dependent of dependents[no] ?? []) below.add(dependent);
-  const seeds = new Map<TaskNo, Seed>();
-  for (const { spec, task, result } of view.tasks) {
-    if (spec.parentNo !== null && below.has(spec.parentNo) && !below.has(spec.taskNo)) {
-      throw hasChildren(document.tasks[spec.parentNo]?.id ?? from);
-    }
-    if (below.has(spec.taskNo) || task.state !== 'succeeded') continue;
-    seeds.set(spec.taskNo, { state: 'succeeded', result });
-  }
-  return seeds;
-}
-
-/** Its children were made from what it was given then: taken over they would be stale, and started
- * anew they would run before it. */
-function hasChildren(id: string): MillraceError {
+function hasEnded({ id, state }: JobRow): MillraceError {
   return new MillraceError({
     code: 'conflict',
-    what: `Task ${id} would run again, and it has child tasks of its own.`,
-    todo: 'Fork from one of its children, or submit the job anew.',
+    what: `The job ${id} has ${state}: nobody can take the signal.`,
   });
 }
 

@@ -56,6 +56,8 @@ function clientDesk({ jobs }: Leader): LeaderForClients {
     submit: (all) => Promise.all(all.map((job) => submitOne(jobs, job))),
     cancel: async (id, reason) => answerOf(await jobs.cancel(id, reason)),
     rerun: async (id, expectedRun) => answerOf(await jobs.rerun(id, expectedRun)),
+    signal: async (id, name, body, signalId) =>
+      answerOf(await jobs.signal(id, name, body, signalId)),
   };
 }
 

@@ -1,13 +1,27 @@
 /**
  * Inputs for assignments. The scheduler's memory holds no payloads: what is not known from a moment
- * ago is read from the store when a task goes out, one read for all tasks of an answer.
+ * ago is read from the store when a task goes out, one read for all tasks of an answer unless they
+ * are large. What would be too large to hold fails its task instead of the leader.
  */
-import { inputReferences, resolveInput, taskNo } from '../core/index.ts';
-import type { Assignment, Batch, Json, TaskError, TaskId, TaskNo, TaskRef } from '../core/index.ts';
-import type { ReadyAssignment, StepRecord } from '../protocol/index.ts';
+import { inputReferences, resolveInput } from '../core/index.ts';
+import type {
+  Assignment,
+  Batch,
+  Json,
+  LeaseName,
+  TaskError,
+  TaskId,
+  TaskNo,
+  TaskRef,
+} from '../core/index.ts';
+import type { ChildOutcome, ReadyAssignment, StepRecord } from '../protocol/index.ts';
 import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
+import { boundedText } from './bounded-json.ts';
+import { hasCalledJob, withCalledJobs } from './called-jobs.ts';
 import { PayloadCache } from './payload-cache.ts';
+import { ResultReader } from './result-reader.ts';
+import type { Outcomes } from './result-reader.ts';
 
 /** The input cannot be made: the task must fail, and would fail the same way again. */
 export interface Unresolvable {
@@ -15,14 +29,52 @@ export interface Unresolvable {
   readonly error: TaskError;
 }
 
+/** The task's condition does not hold. */
+export interface Skipped {
+  readonly assignment: Assignment;
+  readonly reason: string;
+}
+
 export interface Hydrated {
   readonly ready: ReadyAssignment[];
   readonly failed: Unresolvable[];
+  readonly skipped: Skipped[];
+  /** How many of the assignments these are; the others would be too much at once. */
+  count: number;
 }
 
-export type FindTask = (jobNo: Assignment['lease']['jobNo'], id: TaskId) => TaskNo | null;
+/** What the scheduler's memory knows of the tasks of a job. */
+export interface JobLook {
+  find(jobNo: LeaseName['jobNo'], id: TaskId): TaskNo | null;
+  /** The tasks that this one has added to its job, in the order of their numbers. */
+  children(task: TaskRef): readonly Child[];
+}
+
+export interface Child extends TaskRef {
+  readonly id: TaskId;
+}
+
+/** What a task may be given, by kind: its input, the outcomes of its children, the answers of the
+ * jobs that it called. */
+const GIVEN_BYTES_MAX = 64 * 1024 * 1024;
+const GIVEN_MAX_SHOWN = '64 MiB';
+/** A worker takes in no longer message than this and the rest together. */
+const STEPS_LENGTH_MAX = 128 * 1024 * 1024;
 
 const NO_STEPS: readonly StepRecord[] = [];
+const NO_CHILDREN: readonly ChildOutcome[] = [];
+
+/** What is needed to make one assignment ready. */
+interface Making {
+  readonly assignment: Assignment;
+  readonly template: string | null;
+  readonly steps: readonly StepRecord[];
+  readonly children: readonly Child[];
+  /** By id; a task that is not there has no entry. */
+  readonly references: ReadonlyMap<TaskId, TaskRef>;
+}
+
+type Made = ReadyAssignment | { readonly error: TaskError } | { readonly skipped: string };
 
 export class Payloads {
   readonly #store: Store;
@@ -39,30 +91,49 @@ export class Payloads {
     this.#recent.learn(batch);
   }
 
-  async hydrate(assignments: readonly Assignment[], find: FindTask): Promise<Hydrated> {
-    const ready: ReadyAssignment[] = [];
-    const failed: Unresolvable[] = [];
-    if (assignments.length === 0) return { ready, failed };
+  async hydrate(assignments: readonly Assignment[], look: JobLook): Promise<Hydrated> {
+    const hydrated: Hydrated = { ready: [], failed: [], skipped: [], count: 0 };
+    if (assignments.length === 0) return hydrated;
     const templates = await this.#templates(assignments);
-    const results = await this.#results(assignments, templates, find);
     const steps = await this.#steps(assignments);
-    for (const [at, assignment] of assignments.entries()) {
-      const { jobNo, taskNo: no } = assignment.lease;
+    const reader = new ResultReader(this.#store, this.#shard, this.#recent.results);
+    const all = assignments.map((assignment, at): Making => {
+      const { lease, hasChildren } = assignment;
+      const isFirst = lease.fence <= 1;
       const template = templates[at] ?? null;
-      const done = assignment.lease.fence > 1 ? steps.get(refKey(jobNo, no)) : undefined;
-      if (isPlain(template)) {
-        ready.push(withInput(assignment, template ?? 'null', done ?? NO_STEPS));
-        continue;
-      }
-      const resolved = resolveInput(template, (id) => {
-        const from = find(jobNo, id);
-        return from === null ? undefined : results.get(refKey(jobNo, from));
-      });
-      if (resolved.ok) {
-        ready.push(withInput(assignment, JSON.stringify(resolved.input), done ?? NO_STEPS));
-      } else failed.push({ assignment, error: resolved.error });
+      return {
+        assignment,
+        template,
+        steps: (isFirst ? undefined : steps.get(refKey(lease.jobNo, lease.taskNo))) ?? NO_STEPS,
+        children: isFirst || !hasChildren ? [] : look.children(lease),
+        references: references(lease, template, look),
+      };
+    });
+    for (const making of all) {
+      if (!isSimple(making)) reader.plan([...making.references.values(), ...making.children]);
     }
-    return { ready, failed };
+    for (const making of all) {
+      add(hydrated, making, isSimple(making) ? asItIs(making) : await this.#make(making, reader));
+      // The next ones are made with the next answer: this one is large enough.
+      if (reader.characters > GIVEN_BYTES_MAX) break;
+    }
+    return hydrated;
+  }
+
+  async #make(making: Making, reader: ResultReader): Promise<Made> {
+    const [store, shard, bytesMax] = [this.#store, this.#shard, GIVEN_BYTES_MAX];
+    const input = await madeInput(making, reader);
+    if (typeof input !== 'string') return input;
+    const children = await outcomesOf(making.children, reader);
+    if (children === null) return tooLarge('The results of its children are', CHILDREN_TODO);
+    if (lengthOf(making.steps) > STEPS_LENGTH_MAX) {
+      return tooLarge('The results of its steps are', STEPS_TODO, '128 MiB');
+    }
+    const steps = hasCalledJob(making.steps)
+      ? await withCalledJobs(making.steps, { store, shard, reader, bytesMax })
+      : making.steps;
+    if ('code' in steps) return { error: steps };
+    return ready(making.assignment, input, steps, children);
   }
 
   /** One for each assignment. */
@@ -79,40 +150,6 @@ export class Payloads {
       const text = known[at];
       return text === undefined ? (read.get(refKey(lease.jobNo, lease.taskNo)) ?? null) : text;
     });
-  }
-
-  /** Results of the tasks that the templates refer to. A succeeded task without one has null. */
-  async #results(
-    assignments: readonly Assignment[],
-    templates: readonly (string | null)[],
-    find: FindTask,
-  ): Promise<ReadonlyMap<string, Json>> {
-    const results = new Map<string, Json>();
-    const missing = new Map<string, TaskRef>();
-    for (const [at, { lease }] of assignments.entries()) {
-      const template = templates[at] ?? null;
-      if (isPlain(template)) continue;
-      for (const id of inputReferences(template)) {
-        const no = find(lease.jobNo, id);
-        if (no === null) continue;
-        const ref = { jobNo: lease.jobNo, taskNo: taskNo(no) };
-        const known = this.#recent.results.get(ref);
-        const key = refKey(ref.jobNo, ref.taskNo);
-        if (typeof known === 'string') results.set(key, JSON.parse(known) as Json);
-        else missing.set(key, ref);
-      }
-    }
-    if (missing.size === 0) return results;
-    const refs = [...missing.values()];
-    const [bodies, rows] = await Promise.all([
-      this.#store.results(this.#shard, refs),
-      this.#store.taskRows(this.#shard, refs),
-    ]);
-    for (const [key, row] of rows) {
-      if (row.state !== 'succeeded') continue;
-      results.set(key, JSON.parse(bodies.get(key) ?? 'null') as Json);
-    }
-    return results;
   }
 
   /** Only a task that was assigned before can have finished steps. */
@@ -133,11 +170,112 @@ export class Payloads {
   }
 }
 
+const NO_REFERENCES: ReadonlyMap<TaskId, TaskRef> = new Map();
+
+function references(
+  { jobNo }: LeaseName,
+  template: string | null,
+  look: JobLook,
+): ReadonlyMap<TaskId, TaskRef> {
+  if (isPlain(template)) return NO_REFERENCES;
+  const found = new Map<TaskId, TaskRef>();
+  for (const id of inputReferences(template)) {
+    const taskNo = look.find(jobNo, id);
+    if (taskNo !== null) found.set(id, { jobNo, taskNo });
+  }
+  return found;
+}
+
+/** Nothing in it can refer to a result, so it goes out as it is. */
+function isPlain(template: string | null): boolean {
+  return template === null || !template.includes('$');
+}
+
+/** Most are: nothing has to be read or put together. */
+function isSimple({ template, children, steps }: Making): boolean {
+  return isPlain(template) && children.length === 0 && steps.length === 0;
+}
+
+function asItIs({ assignment, template, steps }: Making): ReadyAssignment {
+  return ready(assignment, template ?? 'null', steps, NO_CHILDREN);
+}
+
+function add(to: Hydrated, { assignment }: Making, made: Made): void {
+  to.count += 1;
+  if ('skipped' in made) to.skipped.push({ assignment, reason: made.skipped });
+  else if ('error' in made) to.failed.push({ assignment, error: made.error });
+  else to.ready.push(made);
+}
+
+async function madeInput(
+  { template, references: refs }: Making,
+  reader: ResultReader,
+): Promise<string | Exclude<Made, ReadyAssignment>> {
+  if (isPlain(template)) return template ?? 'null';
+  const outcomes = await reader.read([...refs.values()], GIVEN_BYTES_MAX);
+  if (outcomes === null) return tooLarge('The results that its input takes are', INPUT_TODO);
+  const results = new Map<TaskId, Json | undefined>();
+  let characters = template?.length ?? 0;
+  const resolved = resolveInput(template, (id) => {
+    const text = resultOf(refs.get(id), outcomes);
+    characters += text?.length ?? 0;
+    if (!results.has(id)) {
+      results.set(id, text === undefined ? undefined : (JSON.parse(text) as Json));
+    }
+    return results.get(id);
+  });
+  if (!resolved.ok) {
+    return resolved.error === null ? { skipped: resolved.skipped } : { error: resolved.error };
+  }
+  const input = boundedText(resolved.input, characters, GIVEN_BYTES_MAX);
+  return input ?? tooLarge('Its input, with all results in it, is', INPUT_TODO);
+}
+
+/** JSON text; undefined for a task that did not succeed. */
+function resultOf(ref: TaskRef | undefined, outcomes: Outcomes): string | undefined {
+  const outcome = ref === undefined ? undefined : outcomes.get(refKey(ref.jobNo, ref.taskNo));
+  return outcome?.state === 'succeeded' ? (outcome.result ?? 'null') : undefined;
+}
+
+/** Null when they are too much. */
+async function outcomesOf(
+  children: readonly Child[],
+  reader: ResultReader,
+): Promise<readonly ChildOutcome[] | null> {
+  if (children.length === 0) return NO_CHILDREN;
+  const outcomes = await reader.read(children, GIVEN_BYTES_MAX);
+  if (outcomes === null) return null;
+  return children.flatMap(({ id, jobNo, taskNo }) => {
+    const outcome = outcomes.get(refKey(jobNo, taskNo));
+    // One that was added since the assignment was committed.
+    return outcome === undefined ? [] : [{ id, ...outcome }];
+  });
+}
+
+const INPUT_TODO = 'Keep large results in a file or an object store, and pass where they are.';
+const CHILDREN_TODO = 'Let the children keep what they make elsewhere, and return where it is.';
+const STEPS_TODO = 'Keep large things elsewhere, and let the steps return where they are.';
+
+function tooLarge(
+  what: string,
+  todo: string,
+  max = GIVEN_MAX_SHOWN,
+): { readonly error: TaskError } {
+  return { error: { code: 'too_large', message: `${what} over ${max}. ${todo}` } };
+}
+
+function lengthOf(steps: readonly StepRecord[]): number {
+  let length = 0;
+  for (const { body } of steps) length += body.length;
+  return length;
+}
+
 /** Field by field: there are thousands of these a second, and a spread costs several times more. */
-function withInput(
+function ready(
   assignment: Assignment,
   input: string,
   steps: readonly StepRecord[],
+  children: readonly ChildOutcome[],
 ): ReadyAssignment {
   return {
     lease: assignment.lease,
@@ -147,14 +285,13 @@ function withInput(
     run: assignment.run,
     attempt: assignment.attempt,
     runMs: assignment.runMs,
+    assignedAt: assignment.assignedAt,
+    scheduledAt: assignment.scheduledAt,
+    hasChildren: assignment.hasChildren,
     resumed: assignment.resumed,
     idempotencyKey: assignment.idempotencyKey,
     input,
     steps,
+    children,
   };
-}
-
-/** Nothing in it can refer to a result, so it goes out as it is. */
-function isPlain(template: string | null): boolean {
-  return template === null || !template.includes('$');
 }

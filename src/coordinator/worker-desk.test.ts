@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { NodeId, ReportItem, TaskId } from '../core/index.ts';
+import type { NodeId, TaskId } from '../core/index.ts';
 import { ownHandshake } from '../protocol/index.ts';
+import type { WorkerReport } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
 import type { Led } from '../testing/lead.ts';
@@ -14,7 +15,9 @@ let worker: ScriptedWorker;
 beforeEach(async () => {
   clock = new VirtualClock();
   store = memoryStore(clock);
-  led = await lead(store, clock, { settings: { resultBytesMax: 100, stepBytesMax: 100 } });
+  led = await lead(store, clock, {
+    settings: { resultBytesMax: 20_000, stepBytesMax: 100 },
+  });
   await led.leader.loaded;
   worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
 });
@@ -61,29 +64,37 @@ test('an input that cannot be put together fails the task for good, without a wo
   });
 });
 
-test.each<[string, Partial<ReportItem>, string]>([
-  ['a result over the limit', { kind: 'completed', result: `"${'x'.repeat(200)}"` }, 'bad_result'],
+test.each<[string, Partial<WorkerReport>, string]>([
+  [
+    'a result over the limit',
+    { kind: 'completed', result: `"${'x'.repeat(20_000)}"` },
+    'bad_result',
+  ],
   ['half of a surrogate pair', { kind: 'completed', result: '"\uD800"' }, 'bad_result'],
   ['a result that is not JSON', { kind: 'completed', result: '{' }, 'bad_result'],
+  [
+    'a result that nobody could write again',
+    { kind: 'completed', result: `${'['.repeat(9_000)}${']'.repeat(9_000)}` },
+    'bad_result',
+  ],
+  [
+    'a step whose name is longer than an index allows',
+    { kind: 'step', name: 'x'.repeat(1_001), body: '1' },
+    'bad_step',
+  ],
+  [
+    'a step under the name of a called job',
+    { kind: 'step', name: '$job/x', body: '{"jobId":7}' },
+    'bad_step',
+  ],
   ['a step over the limit', { kind: 'step', name: 's', body: `"${'x'.repeat(200)}"` }, 'bad_step'],
 ])('%s fails the task and is not stored', async (_, item, code) => {
   await submit('one', { id: 'a', executor: 'echo' });
   const [a] = await worker.poll(1);
-  await led.leader.workers.report(worker.session, [{ ...item, lease: a!.lease } as ReportItem]);
+  await led.leader.workers.report(worker.session, [{ ...item, lease: a!.lease } as WorkerReport]);
   expect(await taskView('one', 'a')).toMatchObject({
     task: { state: 'failed', error: { code } },
     result: null,
-  });
-});
-
-test.each([-1, 0.5, Number.NaN, 1e15])('a sleep of %s ms fails the task', async (forMs) => {
-  await submit('one', { id: 'a', executor: 'echo' });
-  const [a] = await worker.poll(1);
-  const until = { type: 'time', forMs } as const;
-  await led.leader.workers.report(worker.session, [{ kind: 'suspended', lease: a!.lease, until }]);
-  expect((await taskView('one', 'a'))?.task).toMatchObject({
-    state: 'failed',
-    error: { code: 'bad_sleep' },
   });
 });
 

@@ -1,5 +1,5 @@
 /** What workers ask of a leader. They have no database: this is all they get to see. */
-import { MillraceError, utf8Bytes } from '../core/index.ts';
+import { MillraceError } from '../core/index.ts';
 import type {
   Ask,
   Assignment,
@@ -8,10 +8,12 @@ import type {
   NodeId,
   NodeOffer,
   Orders,
+  Priority,
   ReplyBody,
   Report,
   ReportItem,
-  TaskDocument,
+  TaskId,
+  TaskNo,
   Verdict,
 } from '../core/index.ts';
 import { refKey } from '../store/index.ts';
@@ -26,13 +28,15 @@ import type {
   ReportReply,
   Session,
   WorkerOrders,
+  WorkerReport,
 } from '../protocol/index.ts';
 import { checkHandshake } from './handshake.ts';
-import type { FindTask, Unresolvable } from './payloads.ts';
+import type { JobLook, Skipped, Unresolvable } from './payloads.ts';
 import type { DeskOptions } from './job-desk.ts';
-import { keyScopes, knownKeys } from './known-keys.ts';
-import type { KnownKeys } from './known-keys.ts';
 import { checkedOffer } from './checks.ts';
+import { checkedReport } from './report-checks.ts';
+import { lookUp, withFound } from './report-lookups.ts';
+import type { LeasedJob } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
 
 export class WorkerDesk implements LeaderForWorkers {
@@ -59,14 +63,12 @@ export class WorkerDesk implements LeaderForWorkers {
     return this.#paced(orders);
   }
 
-  /** A node that offers other executors than it registered must say so in a registration. */
+  /** A node that offers more executors than it registered must say so in a registration. A beat with
+   * fewer may have been on its way when the session registered again with more. */
   #checkOffer({ nodeId, sessionId }: Session, executors: readonly string[]): void {
     const node = this.#options.dispatcher.peek((state) => state.nodes.get(nodeId));
     if (node?.sessionId !== sessionId) return;
-    const isSame =
-      executors.length === node.executors.size &&
-      executors.every((name) => node.executors.has(name));
-    if (isSame) return;
+    if (executors.every((name) => node.executors.has(name))) return;
     throw new MillraceError({
       code: 'unknown_session',
       what: `Node ${nodeId} offers other executors than it registered.`,
@@ -104,33 +106,58 @@ export class WorkerDesk implements LeaderForWorkers {
 
   /**
    * As many as one answer holds; the worker does not hold the others, so they are sent again with its
-   * next poll. A task whose input cannot be made fails here: no worker could do better with it.
+   * next poll. A task whose input cannot be made fails here: no worker could do better with it. One
+   * whose condition does not hold is skipped here, where the results are known.
    */
   async #hydrate(
     session: Session,
     assignments: readonly Assignment[],
   ): Promise<readonly ReadyAssignment[]> {
-    const { payloads, dispatcher } = this.#options;
-    const find: FindTask = (jobNo, id) =>
-      dispatcher.peek((state) => state.jobs.get(jobNo)?.taskNo(id, state.tasks) ?? null);
+    const { payloads } = this.#options;
     const all: ReadyAssignment[] = [];
     let characters = 0;
-    for (let at = 0; at < assignments.length && characters < ANSWER_MAX; at += PORTION) {
+    for (let at = 0; at < assignments.length && characters < ANSWER_MAX;) {
       const portion = assignments.slice(at, at + PORTION);
-      const { ready, failed } = await payloads.hydrate(portion, find);
+      const { ready, failed, skipped, count } = await payloads.hydrate(portion, this.#look);
       for (const assignment of ready) {
-        characters += assignment.input.length;
+        characters += lengthOf(assignment);
         all.push(assignment);
       }
-      if (failed.length > 0) await this.report(session, failed.map(asFailed));
+      const ended = [...failed.map(asFailed), ...skipped.map(asSkipped)];
+      if (ended.length > 0) await this.#report(session, ended);
+      at += count;
     }
     return all;
   }
 
-  async report(session: Session, items: readonly ReportItem[]): Promise<ReportReply> {
+  /** Names and numbers, which no commit can undo. */
+  readonly #look: JobLook = {
+    find: (jobNo, id) =>
+      this.#options.dispatcher.peek(
+        (state) => state.jobs.get(jobNo)?.taskNo(id, state.tasks) ?? null,
+      ),
+    children: ({ jobNo, taskNo: parent }) =>
+      this.#options.dispatcher.peek(({ jobs, tasks }) =>
+        (jobs.get(jobNo)?.slots ?? []).flatMap((slot) =>
+          tasks.parent(slot) === parent
+            ? [{ jobNo, taskNo: tasks.no(slot), id: tasks.id(slot) }]
+            : [],
+        ),
+      ),
+  };
+
+  async report(session: Session, reports: readonly WorkerReport[]): Promise<ReportReply> {
+    const { settings } = this.#options;
+    const checks = { settings, jobOf: (lease: LeaseName) => this.#jobOf(lease) };
+    return this.#report(
+      session,
+      reports.map((report) => checkedReport(report, checks)),
+    );
+  }
+
+  async #report(session: Session, items: readonly ReportItem[]): Promise<ReportReply> {
     const { dispatcher } = this.#options;
     const { nodeId, sessionId } = session;
-    const checked = items.map((item) => this.#checked(item));
     const event = (ask: Ask, all: readonly ReportItem[]): Report => ({
       type: 'report',
       ask,
@@ -138,61 +165,45 @@ export class WorkerDesk implements LeaderForWorkers {
       sessionId,
       items: all,
     });
-    const scopes = checked.flatMap((item) => keyScopes(childrenOf(item)));
-    const reply = expect(
-      scopes.length === 0
-        ? await dispatcher.ask((ask) => event(ask, checked))
-        : await dispatcher.askAfter(
-            () => knownKeys(this.#options, scopes),
-            (keys, ask) =>
+    const look = lookUp(this.#options, items);
+    const answered =
+      look === null
+        ? dispatcher.ask((ask) => event(ask, items))
+        : dispatcher.askAfter(
+            look,
+            (found, ask) =>
               event(
                 ask,
-                checked.map((item) => withKeys(item, keys)),
+                items.map((item) => withFound(item, found)),
               ),
-          ),
-      'verdicts',
-    );
+            ({ images }) => images,
+          );
+    const reply = expect(await answered, 'verdicts');
     const verdicts = await this.#verify(items, reply.verdicts);
     return { verdicts, orders: this.#paced(reply.orders) };
   }
 
-  /** What the store could not keep, or no consumer could read, fails the task instead. */
-  #checked(item: ReportItem): ReportItem {
-    const { resultBytesMax, stepBytesMax } = this.#options.settings;
-    switch (item.kind) {
-      case 'completed': {
-        const fault = item.result === null ? null : payloadFault(item.result, resultBytesMax);
-        return fault === null ? item : refused(item.lease, 'bad_result', `its result ${fault}`);
-      }
-      case 'step': {
-        const fault = payloadFault(item.body, stepBytesMax);
-        if (fault === null) return { ...item, name: cleanText(item.name) };
-        return refused(
-          item.lease,
-          'bad_step',
-          `the result of step ${cleanText(item.name)} ${fault}`,
-        );
-      }
-      case 'failed': {
-        const { code, message } = item.error;
-        return { ...item, error: { code: cleanText(code), message: cleanText(message) } };
-      }
-      case 'progress':
-        return {
-          ...item,
-          fraction: Number.isFinite(item.fraction) ? item.fraction : 0,
-          note: item.note === null ? null : cleanText(item.note),
-        };
-      case 'started':
-      case 'aborted':
-      case 'released':
-        return item;
-      case 'suspended': {
-        const { until, lease } = item;
-        if (until.type !== 'time' || isDuration(until.forMs)) return item;
-        return refused(lease, 'bad_sleep', `it wants to sleep for ${until.forMs} ms`);
-      }
-    }
+  /** What a task may add to: its children of an earlier attempt may be named again. */
+  #jobOf({ jobNo, taskNo }: LeaseName): LeasedJob | null {
+    return this.#options.dispatcher.peek(({ jobs, tasks }) => {
+      const job = jobs.get(jobNo);
+      const own = job?.slot(taskNo) ?? null;
+      if (job === undefined || own === null) return null;
+      const find = (id: string): TaskNo | null => job.taskNo(id as TaskId, tasks);
+      return {
+        id: job.id,
+        priority: tasks.priority(own) as Priority,
+        known: {
+          size: job.slots.length,
+          get: (id) => find(id) ?? undefined,
+          mayExist: (id) => {
+            const no = find(id);
+            const slot = no === null ? null : job.slot(no);
+            return slot !== null && tasks.parent(slot) === taskNo;
+          },
+        },
+      };
+    });
   }
 
   /** A report for a job that has left the memory: accepted before, or lost? The row knows. */
@@ -247,17 +258,7 @@ export class WorkerDesk implements LeaderForWorkers {
   }
 }
 
-function childrenOf(item: ReportItem): readonly TaskDocument[] {
-  return item.kind === 'suspended' && item.until.type === 'children' ? item.until.tasks : [];
-}
-
-/** Children may name keys that only the store knows. */
-function withKeys(item: ReportItem, keys: KnownKeys): ReportItem {
-  if (item.kind !== 'suspended' || item.until.type !== 'children') return item;
-  return { ...item, until: { ...item.until, ...keys } };
-}
-
-/** Characters of input in one answer, and assignments whose inputs are made at once. */
+/** Characters in one answer, and assignments whose inputs are made at once. */
 const ANSWER_MAX = 16 * 1024 * 1024;
 const PORTION = 32;
 
@@ -266,30 +267,19 @@ function asFailed({ assignment: { lease }, error }: Unresolvable): ReportItem {
   return { kind: 'failed', lease, error: clean, failure: 'fatal' };
 }
 
+function asSkipped({ assignment: { lease }, reason }: Skipped): ReportItem {
+  return { kind: 'skipped', lease, reason: cleanText(reason) };
+}
+
+function lengthOf({ input, steps, children }: ReadyAssignment): number {
+  let length = input.length;
+  for (const { body } of steps) length += body.length;
+  for (const { result } of children) length += result?.length ?? 0;
+  return length;
+}
+
 /** The longest wish to be left alone. */
 const SLOW_DOWN_MS = 1_000;
-
-/** Ten years, like the timeouts in a document. */
-const SLEEP_MS_MAX = 3_650 * 24 * 3_600_000;
-
-function isDuration(ms: number): boolean {
-  return Number.isSafeInteger(ms) && ms >= 0 && ms <= SLEEP_MS_MAX;
-}
-
-function payloadFault(text: string, bytesMax: number): string | null {
-  if (text.length > bytesMax || utf8Bytes(text) > bytesMax) return `is over ${bytesMax} bytes`;
-  if (/\p{Surrogate}/u.test(text)) return 'has half of a surrogate pair in it';
-  try {
-    JSON.parse(text);
-    return null;
-  } catch {
-    return 'is not JSON';
-  }
-}
-
-function refused(lease: LeaseName, code: string, message: string): ReportItem {
-  return { kind: 'failed', lease, error: { code, message }, failure: 'fatal' };
-}
 
 function expect<T extends ReplyBody['type']>(
   reply: ReplyBody,

@@ -16,6 +16,7 @@ const row = (changed: Partial<TaskRow> = {}): TaskRow => ({
   sessionId: null,
   stopping: null,
   suspended: null,
+  waits: null,
   notBefore: null,
   progress: 0,
   error: null,

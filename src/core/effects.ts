@@ -15,7 +15,9 @@ import type {
   NodeRow,
   ResultRow,
   ScheduleRow,
+  SignalRow,
   StepRow,
+  TakenSignalRow,
   TaskRow,
   TaskSpecRow,
 } from './rows.ts';
@@ -31,6 +33,12 @@ export interface Assignment {
   readonly run: number;
   readonly attempt: number;
   readonly runMs: number | null;
+  /** By the database's clock. */
+  readonly assignedAt: Instant;
+  /** The time for which a schedule has started the job; null for all other jobs. */
+  readonly scheduledAt: Instant | null;
+  /** It has added tasks of its own to the job. */
+  readonly hasChildren: boolean;
   /** True when the task goes on after a suspension. */
   readonly resumed: boolean;
   /** The key that its user gave it. */
@@ -92,6 +100,8 @@ export class Effects {
   readonly #keys: Map<string, KeyRow | null> = new Map();
   readonly #copiedResults: CopiedResultRow[] = [];
   readonly #steps: Map<string, StepRow> = new Map();
+  readonly #signals: SignalRow[] = [];
+  readonly #takenSignals: TakenSignalRow[] = [];
   readonly #nodes: Map<NodeId, NodeRow | null> = new Map();
   readonly #schedules: Map<ScheduleId, ScheduleRow | null> = new Map();
   readonly #inboxDeletes: number[] = [];
@@ -153,6 +163,14 @@ export class Effects {
     if (!this.#steps.has(key)) this.#steps.set(key, row);
   }
 
+  signal(row: SignalRow): void {
+    this.#signals.push(row);
+  }
+
+  takeSignal(row: TakenSignalRow): void {
+    this.#takenSignals.push(row);
+  }
+
   key(scope: string, row: KeyRow | null): void {
     this.#keys.set(scope, row);
   }
@@ -185,6 +203,8 @@ export class Effects {
       this.#schedules.size === 0 &&
       this.#keys.size === 0 &&
       this.#steps.size === 0 &&
+      this.#signals.length === 0 &&
+      this.#takenSignals.length === 0 &&
       this.#inboxDeletes.length === 0
     );
   }
@@ -204,6 +224,8 @@ export class Effects {
       keyDeletes: nullKeys(this.#keys),
       copiedResults: this.#copiedResults,
       steps: [...this.#steps.values()],
+      signalInserts: this.#signals,
+      takenSignals: this.#takenSignals,
       nodeUpserts: [...this.#nodes.values()].filter((row) => row !== null),
       nodeDeletes: nullKeys(this.#nodes),
       scheduleUpserts: [...this.#schedules.values()].filter((row) => row !== null),

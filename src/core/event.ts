@@ -8,7 +8,7 @@ import type { NodeOffer } from './node/node.ts';
 import type { TaskError, TaskRef } from './rows.ts';
 import type { ScheduleSpec } from './schedule/schedule.ts';
 import type { LeaseName } from './task/lease.ts';
-import type { TerminalState } from './task/chart.ts';
+import type { JobState, TerminalState } from './task/chart.ts';
 
 declare const askBrand: unique symbol;
 /** Names the caller that waits for the reply. Chosen by whoever feeds the scheduler. */
@@ -67,6 +67,17 @@ export interface Rerun {
   readonly expectedRun?: number;
   /** Redrive: only this dead task and what was skipped because of it. */
   readonly taskId?: TaskId;
+}
+
+/** Somebody tells a live job something. A repeated id changes nothing. */
+export interface Signal {
+  readonly type: 'signal';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly id: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly body: string;
 }
 
 export interface Register {
@@ -136,15 +147,38 @@ export type ReportItem =
   | { readonly kind: 'aborted'; readonly lease: LeaseName }
   /** Given back unfinished: drain, or never started. Counts as nothing. */
   | { readonly kind: 'released'; readonly lease: LeaseName }
+  /** Its condition does not hold. Said by the leader itself, when it has read the results. */
+  | { readonly kind: 'skipped'; readonly lease: LeaseName; readonly reason: string }
   | { readonly kind: 'suspended'; readonly lease: LeaseName; readonly until: SuspendUntil };
 
 export type SuspendUntil =
-  /** For so long from now on, by the database's clock: a node's own clock decides nothing. */
-  | { readonly type: 'time'; readonly forMs: number }
+  | ({ readonly type: 'wait' } & Wait)
   | ({ readonly type: 'children'; readonly tasks: readonly TaskDocument[] } & Pick<
       Submit,
       'completedKeys' | 'pendingKeys'
     >);
+
+/** What a handler waits for: the first of it that comes wakes the task. Each thing leaves a step
+ * under its name, and one that has left its step already is there at once. */
+export interface Wait {
+  /** For so long from now on, by the database's clock: a node's own clock decides nothing. The step
+   * says when it ends, `{"until": MS}`, and is written when the wait begins. */
+  readonly sleeps: readonly { readonly step: string; readonly forMs: number }[];
+  /** The next signal of this name that nobody has taken. The step is its body. */
+  readonly signals: readonly { readonly step: string; readonly name: string }[];
+  /** Another job, which is submitted unless it is there. The step is `{"jobId", "state"}`. */
+  readonly jobs: readonly ChildJob[];
+}
+
+/** A job that a task submits and waits for. */
+export interface ChildJob extends Pick<Submit, 'completedKeys' | 'pendingKeys'> {
+  readonly step: string;
+  readonly jobId: JobId;
+  readonly document: JobDocument;
+  /** Its state in the store, if it is there; null when it is not. Looked up while the memory takes notes
+   * (`takeNotes`): one that ends between the look and this event is known to have. */
+  readonly ended: JobState | null;
+}
 
 export interface Report extends FromSession {
   readonly type: 'report';
@@ -207,6 +241,7 @@ export type SchedulerEvent =
   | DropInbox
   | Cancel
   | Rerun
+  | Signal
   | Register
   | Heartbeat
   | PollEvent

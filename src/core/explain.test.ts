@@ -1,9 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { Harness, echo, echoes } from '../testing/harness.ts';
+import type { Waiting } from '../testing/harness/scripted-node.ts';
 import type { WaitCode } from './index.ts';
+
+/** Task `a` of `job` waits for this. */
+function waiting(what: Waiting): Harness {
+  const world = new Harness();
+  const node = world.node('w1');
+  world.submit({ name: 'job', tasks: [echo('a')] });
+  node.wait(node.poll()[0]!, what);
+  return world;
+}
 
 /** For each code, a world in which task `a` of `job` waits for just that. */
 const worlds: Readonly<Record<WaitCode, () => Harness>> = {
+  signal: () => waiting({ signals: ['yes', 'no'] }),
+  child_job: () => waiting({ jobs: { c: { tasks: [echo('x')] } } }),
   dependencies: () => {
     const world = new Harness();
     world.submit({ name: 'job', tasks: [echo('x'), echo('a', { dependsOn: ['x'] })] });
@@ -106,6 +118,8 @@ const worlds: Readonly<Record<WaitCode, () => Harness>> = {
 };
 
 const why: Readonly<Record<WaitCode, RegExp>> = {
+  signal: /^waits for signal yes or no$/,
+  child_job: /^waits for job job.c$/,
   dependencies: /^waits for x$/,
   children: /^waits for 2 of its children$/,
   execution_key: /^waits for the running task with key echo\/k$/,
@@ -202,4 +216,23 @@ test('what is not in memory cannot be explained', () => {
   world.submit({ name: 'job', tasks: [echo('a')] });
   expect(world.explain('job', 'zzz')).toBeNull();
   expect(world.explain('nothing', 'a')).toBeNull();
+});
+
+describe('a task that waits for a time and for something else', () => {
+  test('says how long it waits for a signal', () => {
+    const found = waiting({ signals: ['ok'], sleepMs: 700 }).explain('job', 'a');
+    expect(found).toMatchObject({
+      state: 'delayed',
+      code: 'signal',
+      why: 'waits for signal ok for another 700 ms',
+    });
+  });
+
+  test('names the job before the signal', () => {
+    const jobs = { c: { tasks: [echo('x')] } };
+    expect(waiting({ signals: ['ok'], sleepMs: 700, jobs }).explain('job', 'a')).toMatchObject({
+      code: 'child_job',
+      why: 'waits for job job.c or signal ok for another 700 ms',
+    });
+  });
 });

@@ -15,6 +15,8 @@ export type WaitCode =
   | 'execution_key'
   | 'back_off'
   | 'sleep'
+  | 'signal'
+  | 'child_job'
   | 'no_node_fits'
   | 'no_node_free'
   | 'nodes_unavailable'
@@ -66,6 +68,8 @@ function reason(state: SchedulerState, job: Job, slot: Slot, now: Instant): Reas
     case 'delayed': {
       const inMs = Math.max(0, tasks.notBefore.get(slot) - now);
       if (tasks.suspended(slot) === 'time') return { code: 'sleep', why: `sleeps for ${inMs} ms` };
+      const awaited = awaits(state, slot);
+      if (awaited !== null) return { ...awaited, why: `${awaited.why} for another ${inMs} ms` };
       const error = tasks.error(slot);
       return {
         code: 'back_off',
@@ -94,6 +98,8 @@ function blockedBy(state: SchedulerState, job: Job, slot: Slot): Reason {
   if (tasks.suspended(slot) === 'children') {
     return { code: 'children', why: `waits for ${tasks.openChildren(slot)} of its children` };
   }
+  const awaited = awaits(state, slot);
+  if (awaited !== null) return awaited;
   const key = tasks.key(slot);
   if (key?.waiters.has(slot) === true) {
     return { code: 'execution_key', why: `waits for the running task with key ${key.scope}` };
@@ -106,6 +112,22 @@ function blockedBy(state: SchedulerState, job: Job, slot: Slot): Reason {
     });
   }
   return { code: 'dependencies', why: `waits for ${shown(open, ', ')}` };
+}
+
+/** Of a suspended task: the signals or jobs that it waits for. */
+function awaits({ tasks }: SchedulerState, slot: Slot): Reason | null {
+  const waits = tasks.waits(slot);
+  const suspended = tasks.suspended(slot);
+  if (waits === null || (suspended !== 'signal' && suspended !== 'job')) return null;
+  const names = waits.signals.map(({ name }) => name);
+  const signals = names.length === 0 ? '' : `signal ${shown(names, ' or ')}`;
+  if (suspended === 'signal') return { code: 'signal', why: `waits for ${signals}` };
+  const jobs = `job ${shown(
+    waits.jobs.map(({ jobId }) => jobId),
+    ' or ',
+  )}`;
+  const all = signals === '' ? jobs : `${jobs} or ${signals}`;
+  return { code: 'child_job', why: `waits for ${all}` };
 }
 
 function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {

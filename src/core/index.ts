@@ -6,10 +6,14 @@
  * as values, and all that goes out is effects. This room imports nothing.
  */
 export * from './document/document.ts';
-export { documentFromRows } from './document/from-rows.ts';
+export { documentFromRows, forkDocument } from './document/from-rows.ts';
+export type { Fork } from './document/from-rows.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
 export type { ResolvedInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
+export type { KnownTasks } from './document/parse.ts';
+export { pointedAt, pointerTokens } from './document/pointer.ts';
+export { asLiteral } from './document/template.ts';
 export { didYouMean } from './document/spelling.ts';
 export { utf8Bytes } from './document/text.ts';
 export { Effects } from './effects.ts';
@@ -22,8 +26,11 @@ export type { SchedulerFigures } from './figures.ts';
 export type { Explanation, WaitCode } from './explain.ts';
 export * from './ids.ts';
 export { keyScope } from './job/execution-key.ts';
+export { resolveJobResult } from './job/result.ts';
+export type { ResultTask } from './job/result.ts';
 export { rollUp } from './job/roll-up.ts';
 export type { RollUp, TreeTask } from './job/roll-up.ts';
+export type { AwaitedJob, AwaitedSignal, AwaitedThings } from './job/waits.ts';
 export * from './json.ts';
 export * from './log/kinds.ts';
 export { parseCapabilities } from './node/capability-reader.ts';
@@ -31,6 +38,7 @@ export type { NodeOffer } from './node/node.ts';
 export * from './random.ts';
 export { announceReign, forgetIfOver, restoreCluster, restoreDone, restoreJob } from './restore.ts';
 export * from './rows.ts';
+export { scheduledTime } from './schedule/occurrence.ts';
 export type { Calendar, ScheduleSpec } from './schedule/schedule.ts';
 export { upcomingOccurrences } from './schedule/schedule.ts';
 export { parseScheduleSpec } from './schedule/spec.ts';

@@ -11,11 +11,13 @@ import { instant, later } from './ids.ts';
 import type { Instant, JobNo, NodeId, SessionId, TermId } from './ids.ts';
 import { Edges, decodeDependencies } from './job/edges.ts';
 import { Job } from './job/job.ts';
+import { decodeWaits } from './job/waits.ts';
 import { Node } from './node/node.ts';
 import type { ClusterImage, JobImage, NodeRow, ScheduleRow, TaskRow } from './rows.ts';
 import { decodeScheduleSpec } from './schedule/spec.ts';
 import type { SchedulerState } from './state.ts';
 import { loseAttempt } from './steps/attempt.ts';
+import { awaitThings } from './steps/awaited.ts';
 import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
 import { armQuarantineEnd } from './steps/quarantine.ts';
 import { armRunTimeout } from './steps/report.ts';
@@ -23,6 +25,7 @@ import { armSchedule } from './steps/schedule-timer.ts';
 import { dropJob, settle } from './steps/settle.ts';
 import { armDeath, armSession } from './steps/session.ts';
 import { addTask, armTotals } from './steps/submit.ts';
+import { endCall, wakeUnanswered } from './steps/wait.ts';
 import { isFinished, isTerminal } from './task/chart.ts';
 import type { Lease } from './task/lease.ts';
 import type { Slot } from './task/table.ts';
@@ -43,11 +46,13 @@ export function restoreCluster(
   for (const row of image.schedules) restoreSchedule(turn, row);
 }
 
-/** Last of all, when every live job is in memory: schedules may fire from here on. */
+/** Last of all, when every live job is in memory: schedules may fire from here on, and calls that
+ * nobody answered are asked again. */
 export function restoreDone(state: SchedulerState, now: Instant): void {
   const turn = new Turn(state, now, new Effects());
   state.isComplete = true;
   for (const schedule of state.schedules.values()) armSchedule(turn, schedule);
+  wakeUnanswered(turn);
 }
 
 /** A finished job that was brought in for a call which left it as it was. */
@@ -78,18 +83,18 @@ export function restoreJob(
   if (state.leftWhileReading?.has(image.job.no) === true) return;
   const turn = new Turn(state, now, effects);
   const job = new Job(image.job);
-  state.jobs.set(job.no, job);
-  state.jobsById.set(job.id, job);
-  if (job.idempotencyKey !== null) state.jobsByKey.set(job.idempotencyKey, job);
+  state.addJob(job);
   const dependencies = image.specs.map((spec) => decodeDependencies(spec.dependsOn));
   restoreSkeleton(turn, job, image, dependencies);
   restoreKeys(turn, image);
+  for (const row of image.signals) job.signals.add(row);
   const unmet = countUnmet(image, dependencies);
   for (const row of image.tasks) restoreTask(turn, job, row, unmet[row.taskNo] ?? 0);
   for (const slot of job.slots) restoreKeyWait(turn, slot);
   // When a re-run was asked for is not in the row: until it has begun, its time counts from now.
   if (job.run > 1 && job.startedAt === null) job.runSince = now;
   if (!isFinished(job.state)) armTotals(turn, job);
+  if (state.orphans.delete(job.id)) endCall(turn, job.id);
   settle(turn);
 }
 
@@ -126,11 +131,11 @@ function restoreNode(turn: Turn, row: NodeRow): void {
 function restoreSchedule(turn: Turn, row: ScheduleRow): void {
   const { state } = turn;
   try {
-    const spec = decodeScheduleSpec(row.spec);
+    const spec = decodeScheduleSpec(row.spec, state.calendar);
     const document = parseJobDocument(spec.document, state.settings);
     const { id, paused, nextAt, lastAt, lastJobId } = row;
-    const schedule = { id, spec, document, paused, nextAt, lastAt, lastJobId, timerNo: 0 };
-    state.schedules.set(id, schedule);
+    const schedule = { id, spec, document, paused, nextAt, lastAt, lastJobId };
+    state.schedules.set(id, { ...schedule, isWaiting: false, timerNo: 0 });
   } catch (error) {
     if (!isMillraceError(error)) throw error;
     // Stricter limits than when it was stored: it stays in the store and says so in the log,
@@ -191,6 +196,8 @@ function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
   tasks.startedAt.set(slot, row.startedAt ?? 0);
   tasks.notBefore.set(slot, row.notBefore ?? 0);
   tasks.unmet.set(slot, unmet);
+  const waits = decodeWaits(row.waits);
+  if (waits !== null) awaitThings(turn.state, slot, waits);
   // Only the document's own first runs were certainly created with the job.
   const isFirst = row.run === 1 && tasks.parent(slot) === null;
   tasks.setSince(slot, isFirst ? job.createdAt : (row.queuedAt ?? turn.now));

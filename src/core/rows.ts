@@ -34,6 +34,8 @@ export interface JobRow {
   readonly onFailure: 'finish' | 'cancel';
   readonly totalMs: number | null;
   readonly scheduleId: ScheduleId | null;
+  /** The template of the job's own result as JSON text; null when the document has none. */
+  readonly output: string | null;
   readonly createdAt: Instant;
   // Mutable from here on.
   readonly state: JobState;
@@ -63,8 +65,8 @@ export interface TaskSpecRow {
   readonly input: string | null;
 }
 
-/** What a suspended task waits for. */
-export type Suspension = 'time' | 'children' | 'signal';
+/** What a suspended task waits for; of several things the one that comes last in this list. */
+export type Suspension = 'time' | 'children' | 'signal' | 'job';
 
 /** The narrow, hot row: every transition rewrites it. */
 export interface TaskRow {
@@ -87,6 +89,9 @@ export interface TaskRow {
   /** The lease is being taken back: the worker was told to abort. */
   readonly stopping: 'cancel' | 'timeout' | null;
   readonly suspended: Suspension | null;
+  /** The signals that a suspended task waits for, and the jobs that it has called and that have not
+   * ended, as JSON text: see `AwaitedThings`. */
+  readonly waits: string | null;
   /** Delayed until then. */
   readonly notBefore: Instant | null;
   readonly progress: number;
@@ -119,6 +124,30 @@ export interface StepRow {
   readonly run: number;
   readonly name: string;
   readonly body: string;
+}
+
+/** What somebody told a job. Taken by one wait for its name, in the order in which they came; kept
+ * after that, so that the same one is never taken in twice. */
+export interface SignalRow {
+  readonly jobNo: JobNo;
+  /** From 0, in the order of arrival. */
+  readonly no: number;
+  /** Chosen by the sender. */
+  readonly id: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly body: string;
+  readonly sentAt: Instant;
+  readonly taken: boolean;
+}
+
+/** A signal reaches the wait that asked for it: its body becomes the step's. */
+export interface TakenSignalRow {
+  readonly jobNo: JobNo;
+  readonly signalNo: number;
+  readonly taskNo: TaskNo;
+  readonly run: number;
+  readonly step: string;
 }
 
 /** The execution record of a user's idempotency key; `scope` is executor and key. */
@@ -197,6 +226,8 @@ export interface JobImage {
   readonly tasks: readonly TaskRow[];
   /** Records of the idempotency keys that this job's tasks name. */
   readonly keys: readonly KeyRow[];
+  /** By number, taken ones too; `body` is empty here. */
+  readonly signals: readonly SignalRow[];
 }
 
 /**
@@ -220,6 +251,10 @@ export interface Batch {
   /** After `keyUpserts`, because a key completed in this batch may be copied in it. */
   readonly copiedResults: readonly CopiedResultRow[];
   readonly steps: readonly StepRow[];
+  readonly signalInserts: readonly SignalRow[];
+  /** After `signalInserts` and `steps`: a step of that name that is there already stays as it is. A
+   * signal that is not there, or was taken before, is a bad row. */
+  readonly takenSignals: readonly TakenSignalRow[];
   readonly nodeUpserts: readonly NodeRow[];
   readonly nodeDeletes: readonly NodeId[];
   readonly scheduleUpserts: readonly ScheduleRow[];
@@ -242,6 +277,8 @@ export function batchOf(parts: Partial<Batch> & Pick<Batch, 'lastSeq' | 'nextJob
     keyDeletes: [],
     copiedResults: [],
     steps: [],
+    signalInserts: [],
+    takenSignals: [],
     nodeUpserts: [],
     nodeDeletes: [],
     scheduleUpserts: [],

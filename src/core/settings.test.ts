@@ -15,6 +15,8 @@ describe('a wrong setting is refused by name', () => {
     ['maxAttempts', { maxAttempts: 0 }],
     ['backoffMs', { backoffMs: 1.5 }],
     ['quarantineMs', { quarantineMs: Number.NaN }],
+    ['signalsPerJobMax', { signalsPerJobMax: 0 }],
+    ['signalBytesMax', { signalBytesMax: -1 }],
     ['leaderRenewMs', { leaderRenewMs: 4_000 }],
     ['heartbeatMs', { heartbeatMs: 7_000 }],
     ['sessionTtlMs', { sessionTtlMs: 15_000 }],

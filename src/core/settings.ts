@@ -32,6 +32,8 @@ export interface Settings {
   readonly eventRetentionMs: number;
   readonly keyRetentionMs: number;
   readonly pruneEveryMs: number;
+  /** An occurrence that is so late is still on time: a fail-over is not a misfire. */
+  readonly misfireGraceMs: number;
   /** How many occurrences a schedule with misfire policy `all` may catch up at once. */
   readonly catchUpMax: number;
   readonly documentBytesMax: number;
@@ -39,6 +41,9 @@ export interface Settings {
   readonly inputBytesMax: number;
   readonly resultBytesMax: number;
   readonly stepBytesMax: number;
+  readonly signalBytesMax: number;
+  /** How many signals one job may ever be sent. */
+  readonly signalsPerJobMax: number;
   readonly schedulesMax: number;
 }
 
@@ -62,12 +67,15 @@ export const defaultSettings: Settings = {
   eventRetentionMs: 7 * 24 * 3_600_000,
   keyRetentionMs: 30 * 24 * 3_600_000,
   pruneEveryMs: 60_000,
+  misfireGraceMs: 60_000,
   catchUpMax: 100,
   documentBytesMax: 16 * 1024 * 1024,
   tasksPerJobMax: 100_000,
   inputBytesMax: 1024 * 1024,
   resultBytesMax: 4 * 1024 * 1024,
   stepBytesMax: 1024 * 1024,
+  signalBytesMax: 1024 * 1024,
+  signalsPerJobMax: 1_000,
   schedulesMax: 10_000,
 };
 

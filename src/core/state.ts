@@ -3,6 +3,7 @@ import { jobNo } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
 import type { ExecutionKey } from './job/execution-key.ts';
 import type { Job } from './job/job.ts';
+import type { JobState } from './task/chart.ts';
 import type { Node } from './node/node.ts';
 import { Matching } from './queue/matching.ts';
 import { ReadyQueue } from './queue/ready-queue.ts';
@@ -31,6 +32,8 @@ export class SchedulerState {
   readonly jobsById: Map<JobId, Job> = new Map();
   /** Live jobs by the idempotency key they were submitted with. */
   readonly jobsByKey: Map<string, Job> = new Map();
+  /** Live jobs that a schedule has started, by time or by hand. */
+  readonly jobsBySchedule: Map<ScheduleId, Set<Job>> = new Map();
   readonly tasks: TaskTable = new TaskTable();
   readonly leases: Map<Slot, Lease> = new Map();
   readonly keys: Map<string, ExecutionKey> = new Map();
@@ -44,8 +47,14 @@ export class SchedulerState {
   /** Jobs that left the memory while somebody is reading rows back: an image of one of these may
    * be older than its end and must not bring it back. Null while nobody reads. */
   leftWhileReading: Set<JobNo> | null = null;
+  /** How they ended, by id: what was read of a job before that is not true any more. */
+  endedWhileReading: Map<JobId, JobState> | null = null;
   /** Execution keys that were settled meanwhile: what was read of these is not true any more. */
   keysWhileReading: Map<string, { readonly completed: boolean }> | null = null;
+  /** Tasks that wait for the end of a job, by its id. The job may still be on its way into memory. */
+  readonly callers: Map<JobId, Set<Slot>> = new Map();
+  /** Jobs whose caller ended before they came into memory: they are stopped when they do. */
+  readonly orphans: Set<JobId> = new Set();
   /** Every live job is in memory. Until then schedules keep still: they cannot tell whether their
    * last job still runs. */
   isComplete = true;
@@ -58,15 +67,39 @@ export class SchedulerState {
     this.term = options.term;
   }
 
+  /** A job comes into memory. */
+  addJob(job: Job): void {
+    this.jobs.set(job.no, job);
+    this.jobsById.set(job.id, job);
+    if (job.idempotencyKey !== null) this.jobsByKey.set(job.idempotencyKey, job);
+    if (job.scheduleId === null) return;
+    const siblings = this.jobsBySchedule.get(job.scheduleId) ?? new Set();
+    this.jobsBySchedule.set(job.scheduleId, siblings.add(job));
+  }
+
+  /** See `dropJob`, which also forgets its tasks. */
+  removeJob({ no, id, idempotencyKey: key, scheduleId }: Job): void {
+    const job = this.jobs.get(no);
+    this.jobs.delete(no);
+    this.jobsById.delete(id);
+    if (key !== null && this.jobsByKey.get(key) === job) this.jobsByKey.delete(key);
+    if (scheduleId === null || job === undefined) return;
+    const siblings = this.jobsBySchedule.get(scheduleId);
+    siblings?.delete(job);
+    if (siblings?.size === 0) this.jobsBySchedule.delete(scheduleId);
+  }
+
   /** Somebody begins to read rows back: note what ends from now on. */
   takeNotes(): void {
     this.leftWhileReading ??= new Set();
+    this.endedWhileReading ??= new Map();
     this.keysWhileReading ??= new Map();
   }
 
   /** Nobody reads any more. */
   dropNotes(): void {
     this.leftWhileReading = null;
+    this.endedWhileReading = null;
     this.keysWhileReading = null;
   }
 

@@ -13,6 +13,7 @@ import { cancel, rerun } from './steps/rerun.ts';
 import { changeSchedule, putSchedule } from './steps/schedules.ts';
 import { drain, heartbeat, leave, register, releaseNode, sessionGone } from './steps/session.ts';
 import { settle } from './steps/settle.ts';
+import { signal } from './steps/signal.ts';
 import { reject, submit } from './steps/submit.ts';
 import { tick } from './steps/tick.ts';
 import { Turn } from './turn.ts';
@@ -46,6 +47,8 @@ function take(turn: Turn, event: SchedulerEvent): void {
       return cancel(turn, event);
     case 'rerun':
       return rerun(turn, event);
+    case 'signal':
+      return signal(turn, event);
     case 'register':
       return register(turn, event);
     case 'heartbeat':

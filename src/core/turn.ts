@@ -2,10 +2,11 @@
 import type { MillraceError } from './errors.ts';
 import type { Effects } from './effects.ts';
 import type { Ask } from './event.ts';
-import type { Instant, NodeId } from './ids.ts';
+import type { Instant, JobId, NodeId } from './ids.ts';
 import { instant } from './ids.ts';
 import type { Job } from './job/job.ts';
 import { jobRow } from './job/job.ts';
+import { encodeWaits } from './job/waits.ts';
 import type { LogKind } from './log/kinds.ts';
 import type { Node } from './node/node.ts';
 import { nodeRow } from './node/node.ts';
@@ -21,6 +22,8 @@ export class Turn {
   readonly ended: Slot[] = [];
   /** Jobs whose last task ended: they leave the memory when the turn is settled. */
   readonly over: Set<Job> = new Set();
+  /** Jobs whose caller has ended in this turn. */
+  readonly abandoned: JobId[] = [];
   readonly #jobReplies: { readonly ask: Ask; readonly job: Job; readonly changed: boolean }[] = [];
 
   constructor(state: SchedulerState, now: Instant, effects: Effects) {
@@ -107,6 +110,7 @@ export function taskRow(
     sessionId: lease?.sessionId ?? null,
     stopping: lease?.stopping ?? null,
     suspended: tasks.suspended(slot),
+    waits: encodeWaits(tasks.waits(slot)),
     notBefore: delayed ? instant(tasks.notBefore.get(slot)) : null,
     progress: tasks.progress.get(slot),
     error: tasks.error(slot),

@@ -1,5 +1,6 @@
 /** The port between a worker and what it runs. */
 import type { JobId, Json, TaskId } from '../core/index.ts';
+import type { Duration } from '../kit/index.ts';
 
 /**
  * Runs the tasks that name it. What `run` returns is the task's result and must be JSON; what it throws
@@ -13,6 +14,37 @@ export interface Executor {
 /** What a module exports: `defineTask` makes such objects, and so may anybody by hand. */
 export interface TaskDefinition extends Executor {
   readonly kind: 'millrace.task';
+  /** The module to load on a thread of its own and to run it there, as `import.meta.url` says it:
+   * for work that keeps a processor busy. */
+  readonly thread?: string;
+}
+
+/** A flow in a module: its tasks are registered with it. `defineFlow` makes such objects. */
+export interface FlowDefinition {
+  readonly kind: 'millrace.flow';
+  readonly name: string;
+  readonly tasks: readonly TaskDefinition[];
+  /** The job document for an input, or a promise of it. Throws a `MillraceError` for one that does not
+   * fit. */
+  toDocument(input: unknown): unknown;
+}
+
+/** What a task can call as a job of its own: a flow, or a task by itself. `I` and `O` are for the
+ * compiler only. */
+export interface Callable<I, O> {
+  readonly name: string;
+  /** The job document, or a promise of it: a schema may have to wait for something. */
+  toDocument(input: I): unknown;
+  /** Checks what the job answered and gives it its type. */
+  readResult(result: Json): O | Promise<O>;
+}
+
+/** What can run for each item of a list. */
+export interface Mappable<I, O> {
+  readonly name: string;
+  /** Everything of a task document but its id and dependencies. */
+  toTask(input: I): Readonly<Record<string, unknown>>;
+  readResult(result: Json): O | Promise<O>;
 }
 
 /** One attempt as its handler sees it. */
@@ -28,6 +60,9 @@ export interface TaskContext {
   readonly fence: number;
   /** The same over all attempts of a run. */
   readonly idempotencyKey: string;
+  /** The time for which a schedule has started the job, however late it came to run, and the same in
+   * every attempt and run. Null for a job that no schedule has started. */
+  readonly scheduledAt: Date | null;
   /** From 0 to 1. Only the latest word counts, so it may be called as often as one likes. */
   readonly progress: (fraction: number, note?: string) => void;
   /**
@@ -35,10 +70,54 @@ export interface TaskContext {
    * result. It comes back as JSON the first time too, so that no attempt sees another value.
    */
   readonly step: <T>(name: string, fn: () => T | Promise<T>) => Promise<T>;
-  /** Gives the slot away and goes on after `ms`, perhaps on another node. */
-  readonly sleep: (name: string, ms: number) => Promise<void>;
+  /**
+   * Gives the slot away and goes on after the time is over, perhaps on another node, with the handler
+   * run from its start and every finished step skipped. Sleeping is a step: it happens once a run.
+   */
+  readonly sleep: (name: string, duration: Duration) => Promise<void>;
+  /** Waits, without a slot, for a signal that somebody sends to the job. */
+  readonly waitFor: WaitFor;
+  /** Submits another job, waits for its end without a slot, and answers its result. */
+  readonly call: <I, O>(name: string, what: Callable<I, O>, input: I) => Promise<O>;
+  /** Runs the task for each item as children of this one; answers their results in order. */
+  readonly map: <I, O>(
+    name: string,
+    what: Mappable<I, O>,
+    items: readonly I[],
+    options?: MapOptions,
+  ) => Promise<O[]>;
+  /**
+   * Completes the task inside a transaction of the handler's own PostgreSQL: what is done in that
+   * transaction happens exactly once a run. The result of the task is `result`, whatever is returned.
+   */
+  readonly completeWith: (transaction: Transaction, result: unknown) => Promise<void>;
   readonly log: TaskLog;
 }
+
+export interface WaitFor {
+  /** Undefined when the time was over first. */
+  <T = Json>(
+    name: string,
+    options: WaitOptions & { readonly timeout: Duration },
+  ): Promise<T | undefined>;
+  <T = Json>(name: string, options?: WaitOptions): Promise<T>;
+}
+
+export interface WaitOptions {
+  readonly timeout?: Duration;
+  /** The name of the step, when it is not that of the signal: for the second signal of one name. */
+  readonly as?: string;
+}
+
+export interface MapOptions {
+  /** Children at work at the same time, at most. */
+  readonly concurrency?: number;
+}
+
+/** A transaction of `postgres` (a function with `unsafe`) or of `pg` (a client with `query`). */
+export type Transaction =
+  | { unsafe(text: string, parameters: string[]): PromiseLike<Iterable<unknown>> }
+  | { query(text: string, parameters: string[]): PromiseLike<{ readonly rows: unknown[] }> };
 
 /** For people: it decides nothing and is not kept with the task. */
 export interface TaskLog {

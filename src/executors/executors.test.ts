@@ -1,25 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { MillraceError } from '../core/index.ts';
 import type { Json } from '../core/index.ts';
 import { VirtualClock, settled } from '../testing/virtual-clock.ts';
+import { testContext, thrownBy } from '../../test/fixture/task-context.ts';
 import { builtIns } from './builtin.ts';
+import type { BuiltInOptions } from './builtin.ts';
 import type { TaskContext } from './executor.ts';
 import { classifyFailure } from './failure.ts';
-import { loadModule } from './modules.ts';
 import { ExecutorRegistry } from './registry.ts';
 import { jsonText } from './result.ts';
-
-const folder = mkdtempSync(join(tmpdir(), 'millrace-modules-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-function file(name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
 
 function runBuiltIn(name: string, input: Json, signal: AbortSignal, clock: VirtualClock): unknown {
   const executor = builtIns(clock).find((each) => each.name === name);
@@ -101,46 +90,26 @@ test('undefined is null, and what JSON cannot hold is refused by name', () => {
   expect(jsonText({ deep: 1n })).toMatchObject({ isJson: false });
 });
 
-test('a module registers what it exports by name, as the default and in lists, each once', async () => {
-  const path = file(
-    'all.mjs',
-    `const task = (name) => ({ kind: 'millrace.task', name, run: () => name });
-     export const one = task('one');
-     export default task('two');
-     export const more = [one, task('three')];
-     export const other = { kind: 'something else' };
-     export const text = 'not a task';`,
-  );
-  const registry = new ExecutorRegistry();
-  expect((await loadModule(path, registry)).toSorted()).toEqual(['one', 'three', 'two']);
-  expect(registry.names).toEqual(['one', 'three', 'two']);
-  expect(registry.get('three')?.run(null, {} as TaskContext)).toBe('three');
+test('command and container are offered only where they are allowed', () => {
+  const names = (options: BuiltInOptions): readonly string[] =>
+    builtIns(new VirtualClock(), options).map(({ name }) => name);
+  const always = ['echo', 'sleep', 'http', 'aggregate', 'map'];
+  expect(names({})).toEqual(always);
+  expect(names({ allowCommand: [], allowContainer: undefined })).toEqual(always);
+  expect(names({ allowCommand: ['git'], allowContainer: 'podman' })).toEqual([
+    ...always,
+    'command',
+    'container',
+  ]);
 });
 
-test.each([
-  ['no-file.mjs', null, 'There is no file'],
-  ['nothing.mjs', 'export const x = 1;', 'exports no task'],
-  ['broken.mjs', 'export const = ;', 'cannot be loaded'],
-  ['throws.mjs', 'throw new Error("on purpose");', 'cannot be loaded: on purpose'],
-  ['half.mjs', "export const t = { kind: 'millrace.task', name: 't' };", 't of'],
-  [
-    'name.mjs',
-    "export const t = { kind: 'millrace.task', name: 'a/b', run() {} };",
-    'defines a task with the name "a/b"',
-  ],
-  [
-    'echo.mjs',
-    "export const t = { kind: 'millrace.task', name: 'echo', run() {} };",
-    'defines the task echo, and so does Millrace.',
-  ],
-])('a module that is no good is told by its name: %s', async (name, text, message) => {
-  const path = text === null ? join(folder, name) : file(name, text);
-  const registry = new ExecutorRegistry();
-  registry.add({ name: 'echo', run: (input) => input }, 'Millrace');
-  const loading = loadModule(path, registry);
-  await expect(loading).rejects.toThrow(message);
-  await expect(loading).rejects.toThrow(name);
-  await expect(loading).rejects.toMatchObject({ code: 'bad_input' });
+test('a private host is called only where that is allowed', async () => {
+  const run = (options: BuiltInOptions): unknown =>
+    builtIns(new VirtualClock(), options)
+      .find(({ name }) => name === 'http')
+      ?.run({ url: 'http://127.0.0.1:9/' }, testContext());
+  expect(await thrownBy(() => run({}))).toMatchObject({ code: 'refused_address' });
+  expect(await thrownBy(() => run({ allowPrivateHttp: true }))).toMatchObject({ code: 'network' });
 });
 
 test('what is expected and missing is named, with a hint at what may be meant', () => {

@@ -8,6 +8,19 @@ export class FatalError extends Error {
   readonly failure = 'fatal';
 }
 
+/** How the built-in executors fail: with a code to look for, and word on whether to try again. */
+export class TaskFailure extends Error {
+  override readonly name = 'TaskFailure';
+  readonly code: string;
+  readonly failure: 'fatal' | 'retryable';
+
+  constructor(code: string, failure: 'fatal' | 'retryable', message: string) {
+    super(message);
+    this.code = code;
+    this.failure = failure;
+  }
+}
+
 /** Thrown by an executor whose work names an operator that this worker does not have. */
 export class MissingOperatorError extends Error {
   override readonly name = 'MissingOperatorError';
@@ -35,6 +48,15 @@ const CODE_FOR_ANY = 'error';
  * text becomes the code of the task's error, so that people can tell failures apart.
  */
 export function classifyFailure(thrown: unknown): Failure {
+  try {
+    return classified(thrown);
+  } catch {
+    // A proxy can throw at every look.
+    return { error: { code: CODE_FOR_ANY, message: UNSHOWABLE }, failure: 'retryable' };
+  }
+}
+
+function classified(thrown: unknown): Failure {
   if (!isRecord(thrown)) {
     return { error: { code: CODE_FOR_ANY, message: described(thrown) }, failure: 'retryable' };
   }
@@ -86,11 +108,25 @@ function read(thrown: Readonly<Record<string, unknown>>, field: string): unknown
 }
 
 function described(thrown: unknown): string {
-  if (thrown === undefined) return 'the handler threw undefined';
-  if (typeof thrown === 'string') return thrown === '' ? 'the handler threw an empty text' : thrown;
-  try {
-    return `the handler threw ${JSON.stringify(thrown) ?? typeof thrown}`;
-  } catch {
-    return 'the handler threw something that cannot be shown';
+  if (thrown === undefined || thrown === null || thrown === '') {
+    return `the handler threw ${thrown === '' ? 'an empty text' : String(thrown)}; ${BETTER}`;
+  }
+  switch (typeof thrown) {
+    case 'string':
+      return thrown;
+    case 'function':
+    case 'symbol':
+      return `the handler threw a ${typeof thrown}; ${BETTER}`;
+    case 'bigint':
+      return `the handler threw ${thrown}`;
+    default:
+      try {
+        return `the handler threw ${JSON.stringify(thrown)}`;
+      } catch {
+        return UNSHOWABLE;
+      }
   }
 }
+
+const BETTER = 'throw an Error that says what went wrong';
+const UNSHOWABLE = `the handler threw something that cannot be shown; ${BETTER}`;

@@ -1,13 +1,31 @@
 /**
  * What runs a task: the port that every executor keeps, the built-in ones, the registry of a worker, the
- * modules that users bring, and how what a handler returns or throws is read. Leases, slots and the
- * network do not live here: an executor knows one task and its context.
+ * modules that users bring, the threads for work that keeps a processor busy, and how what a handler returns
+ * or throws is read. Leases and slots do not live here: an executor knows one task and its context.
  */
-export { builtIns } from './builtin.ts';
-export type { Executor, TaskContext, TaskDefinition, TaskLog } from './executor.ts';
+export { builtIns, graceWithin } from './builtin.ts';
+export type { BuiltInOptions } from './builtin.ts';
+export type {
+  Callable,
+  Executor,
+  FlowDefinition,
+  MapOptions,
+  Mappable,
+  TaskContext,
+  TaskDefinition,
+  TaskLog,
+  Transaction,
+  WaitFor,
+  WaitOptions,
+} from './executor.ts';
 export { FatalError, MissingOperatorError, classifyFailure } from './failure.ts';
 export type { Failure } from './failure.ts';
-export { loadModule } from './modules.ts';
+export type { Lifeline, WithLifeline } from './lifeline.ts';
+export type { Definitions, OperatorDefinition } from './modules/definitions.ts';
+export { loadDefinitions, loadModule } from './modules/load.ts';
 export { ExecutorRegistry } from './registry.ts';
-export { jsonText } from './result.ts';
+export { jsonLoss, jsonText } from './result.ts';
 export type { JsonText } from './result.ts';
+export type { ThreadSettings } from './threads/pool.ts';
+export { AlreadyCompletedError, ChildJobError, ChildrenError } from './wait-errors.ts';
+export type { FailedChild } from './wait-errors.ts';

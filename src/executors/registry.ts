@@ -1,9 +1,24 @@
 /** The executors of one worker, by name. */
 import { MillraceError, didYouMean, isId } from '../core/index.ts';
-import type { Executor } from './executor.ts';
+import type { Executor, TaskDefinition } from './executor.ts';
+import { ThreadPool } from './threads/pool.ts';
+import type { ThreadSettings } from './threads/pool.ts';
+
+interface Registered {
+  /** As it was given. */
+  readonly original: Executor;
+  /** As it runs: perhaps on a thread of its own. */
+  readonly executor: Executor;
+  readonly from: string;
+}
 
 export class ExecutorRegistry {
-  readonly #byName: Map<string, { readonly executor: Executor; readonly from: string }> = new Map();
+  readonly #byName: Map<string, Registered> = new Map();
+  readonly #threads: ThreadPool;
+
+  constructor(threads: Partial<ThreadSettings> = {}) {
+    this.#threads = new ThreadPool(threads);
+  }
 
   /** `from` says where it comes from, for the message when two want the same name. */
   add(executor: Executor, from: string): void {
@@ -16,6 +31,7 @@ export class ExecutorRegistry {
       });
     }
     const known = this.#byName.get(name);
+    if (known?.original === executor) return;
     if (known !== undefined) {
       throw new MillraceError({
         code: 'bad_input',
@@ -23,7 +39,11 @@ export class ExecutorRegistry {
         todo: 'Give one of them another name.',
       });
     }
-    this.#byName.set(name, { executor, from });
+    this.#byName.set(name, {
+      original: executor,
+      executor: this.#onItsThread(executor, from),
+      from,
+    });
   }
 
   get(name: string): Executor | undefined {
@@ -32,6 +52,11 @@ export class ExecutorRegistry {
 
   get names(): readonly string[] {
     return [...this.#byName.keys()].toSorted();
+  }
+
+  /** Ends the threads. What still runs on one fails. */
+  close(): void {
+    this.#threads.close();
   }
 
   /** Before the first poll: a worker that lacks what it was deployed for must not start. */
@@ -43,6 +68,20 @@ export class ExecutorRegistry {
       code: 'bad_input',
       what: `Expected but not registered on this worker: ${hints.join(', ')}.`,
       todo: `Load them with --module. Registered are: ${this.names.join(', ')}.`,
+    });
+  }
+
+  #onItsThread(executor: Executor, from: string): Executor {
+    const { name } = executor;
+    const { thread: module } = executor as Partial<TaskDefinition>;
+    if (module === undefined) return executor;
+    if (URL.canParse(module) && new URL(module).protocol === 'file:') {
+      return this.#threads.executor({ module, name });
+    }
+    throw new MillraceError({
+      code: 'bad_input',
+      what: `The task ${name} of ${from} has a thread that is no module of a file.`,
+      todo: 'Write thread: import.meta.url in the module that exports the task.',
     });
   }
 }

@@ -3,16 +3,128 @@ export type JsonText =
   | { readonly isJson: true; readonly text: string }
   | { readonly isJson: false; readonly fault: string };
 
-/** `undefined` is null, as in `return;`. Anything else that JSON cannot hold would be lost silently. */
+/**
+ * `undefined` is null, as in `return;`, and a field that is undefined or a function is left out: the types
+ * of results say so. Anything else that JSON cannot hold would be lost without a word, and is refused.
+ * The fault is the end of a sentence.
+ */
 export function jsonText(value: unknown): JsonText {
   if (value === undefined) return { isJson: true, text: 'null' };
   try {
     const text = JSON.stringify(value) as string | undefined;
-    if (text !== undefined) return { isJson: true, text };
-    return { isJson: false, fault: `is a ${typeof value}, which is not JSON` };
+    const fault = jsonLoss(value) ?? (text === undefined ? 'comes to nothing as JSON' : null);
+    return fault === null ? { isJson: true, text: text ?? 'null' } : { isJson: false, fault };
   } catch (error) {
-    return { isJson: false, fault: `is not JSON: ${reason(error)}` };
+    return { isJson: false, fault: obstacleIn(value) ?? `is not JSON: ${reason(error)}` };
   }
+}
+
+/** What JSON would lose of a value that it can hold otherwise; null for nothing. */
+export function jsonLoss(value: unknown): string | null {
+  return sentence(lossIn(value, null));
+}
+
+/** For a value that JSON has refused: where the obstacle lies. */
+function obstacleIn(value: unknown): string | null {
+  try {
+    return sentence(lossIn(value, new Set()));
+  } catch {
+    return null;
+  }
+}
+
+interface Loss {
+  readonly what: string;
+  readonly todo: string;
+  /** Inside out: it is written down only on the way back. */
+  readonly path: string[];
+}
+
+/** With `above`, the objects around this one, also what makes JSON itself give up is looked for. */
+function lossIn(value: unknown, above: Set<object> | null): Loss | null {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? null : loss(`${value}`, 'use null or text for it');
+    case 'bigint':
+      // Somebody may have taught bigints to be JSON.
+      return above === null ? null : loss('a bigint', 'make it a text');
+    case 'symbol':
+    case 'function':
+      return loss(`a ${typeof value}`, 'return plain data');
+    case 'object':
+      return value === null ? null : lossInObject(value, above);
+    default:
+      return null;
+  }
+}
+
+function lossInObject(value: object, above: Set<object> | null): Loss | null {
+  if (above?.has(value) === true) return loss('a circular reference', 'return plain data');
+  if (Array.isArray(value)) return lossInParts(value, above);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const said = (value as { toJSON?: unknown }).toJSON;
+  if (typeof said === 'function') {
+    if (value instanceof Date && Number.isNaN(value.getTime())) {
+      return loss('a date that is none', 'use null for it');
+    }
+    return lossIn((value as { toJSON(): unknown }).toJSON(), above);
+  }
+  if (prototype !== Object.prototype && prototype !== null) {
+    const [, tag = ''] = /^\[object (.*)\]$/.exec(Object.prototype.toString.call(value)) ?? [];
+    const todo = ArrayBuffer.isView(value) ? BYTES : EMPTIED.get(tag);
+    if (todo !== undefined) return loss(/^[AEIOU]/.test(tag) ? `an ${tag}` : `a ${tag}`, todo);
+  }
+  return lossInParts(value, above);
+}
+
+const LIST = 'make it a list or a plain object';
+const BYTES = 'make it a list or base64 text';
+
+/** JSON makes an empty object of these, or one that nobody could read again. */
+const EMPTIED: ReadonlyMap<string, string> = new Map([
+  ...['Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'Generator', 'AsyncGenerator'].map(
+    (tag) => [tag, LIST] as const,
+  ),
+  ...['Map Iterator', 'Set Iterator', 'Array Iterator'].map((tag) => [tag, LIST] as const),
+  ...['ArrayBuffer', 'SharedArrayBuffer'].map((tag) => [tag, BYTES] as const),
+  ['Promise', 'await it'],
+  ['Error', 'return its message'],
+  ['RegExp', 'return its source'],
+]);
+
+function lossInParts(whole: object, above: Set<object> | null): Loss | null {
+  above?.add(whole);
+  const isList = Array.isArray(whole);
+  for (const [key, value] of isList ? whole.entries() : Object.entries(whole)) {
+    // In a list it would leave a hole.
+    if (typeof value === 'function' && !isList) continue;
+    const found = lossIn(value, above);
+    if (found === null) continue;
+    found.path.push(String(key));
+    return found;
+  }
+  above?.delete(whole);
+  return null;
+}
+
+function loss(what: string, todo: string): Loss {
+  return { what, todo, path: [] };
+}
+
+const PATH_LENGTH_MAX = 200;
+
+function sentence(found: Loss | null): string | null {
+  if (found === null) return null;
+  const { what, todo } = found;
+  if (found.path.length === 0) return `is ${what}, which is not JSON; ${todo}`;
+  const path = found.path.toReversed().map(token).join('');
+  const shown = path.length > PATH_LENGTH_MAX ? `${path.slice(0, PATH_LENGTH_MAX)}...` : path;
+  return `has ${what} at ${shown}, which is not JSON; ${todo}`;
+}
+
+/** One part of a JSON Pointer. */
+function token(key: string): string {
+  return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 /** The first sentence: engines draw the way of a cycle below it. */

@@ -7,6 +7,9 @@
 export { BoundedQueue, type Offer } from './bounded-queue.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type Deferred, deferred } from './deferred.ts';
+export { type Duration, durationMs } from './duration.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { redactUrl } from './redact-url.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';
+export { startThread } from './thread.ts';
+export { VirtualClock, settled } from './virtual-clock.ts';

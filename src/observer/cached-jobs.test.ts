@@ -6,7 +6,8 @@ import { CachedJobs } from './cached-jobs.ts';
 const id = (no: number): JobId => `j-${no}` as JobId;
 
 function job(no: number, seq: number, more: Partial<JobShape> = {}): Dated<JobShape> {
-  const shape = { id: id(no), no, name: 'n', state: 'queued', tasks: [], history: [], ...more };
+  const parts = { result: null, tasks: [], history: [], ...more };
+  const shape = { id: id(no), no, name: 'n', state: 'queued', ...parts };
   return { asOf: { seq, at: `t${seq}` }, value: shape as unknown as JobShape };
 }
 
@@ -108,4 +109,17 @@ test('when there is no room, jobs of the log before go first', () => {
     items: [{ no: 4 }, { no: 3 }, { no: 2 }, { no: 1 }],
     isWhole: true,
   });
+});
+
+test('the result of the job itself counts, and is not in the lists', () => {
+  const jobs = new CachedJobs(10, 10_000);
+  jobs.settle(new Set(), 0);
+  const large = 'x'.repeat(6_000);
+  jobs.put(job(1, 1, { result: large }));
+  jobs.put(job(2, 1, { result: null, isResultOmitted: true }));
+  jobs.put(job(3, 1, { result: large }));
+  expect(jobs.get(id(1))).toBeUndefined();
+  expect(jobs.get(id(3))?.read.value.result).toBe(large);
+  const [, listed] = jobs.page({ limit: 5 }).items;
+  expect(Object.keys(listed ?? {})).toEqual(['id', 'no', 'name', 'state']);
 });

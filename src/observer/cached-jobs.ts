@@ -147,12 +147,15 @@ export class CachedJobs {
 }
 
 /** Only an estimate: results are what may be large. */
-function charsOf({ tasks, history }: JobShape): number {
+function charsOf({ result: own, tasks, history }: JobShape): number {
   let chars = (1 + tasks.length + history.length) * ROW_CHARS;
-  for (const { result } of tasks) if (result !== null) chars += JSON.stringify(result).length;
+  for (const result of [own, ...tasks.map((task) => task.result)]) {
+    if (result !== null) chars += JSON.stringify(result).length;
+  }
   return chars;
 }
 
-function summaryOf({ tasks: _tasks, history: _history, ...summary }: JobShape): JobSummary {
-  return summary;
+function summaryOf(job: JobShape): JobSummary {
+  const { result: _, isResultOmitted: _omitted, tasks: _tasks, history: _history, ...rest } = job;
+  return rest;
 }

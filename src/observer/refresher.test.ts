@@ -33,7 +33,7 @@ beforeEach(() => {
 
 function answerTo(at: number, seq: number): void {
   const { id, answer } = asked[at] ?? { id: ONE, answer: deferred<Answer>() };
-  const value = { id, no: 1, name: `as of ${seq}`, tasks: [], history: [] };
+  const value = { id, no: 1, name: `as of ${seq}`, result: null, tasks: [], history: [] };
   answer.resolve({ asOf: { seq, at: `t${seq}` }, value: value as unknown as JobShape });
 }
 

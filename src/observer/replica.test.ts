@@ -48,7 +48,8 @@ class Source implements Reader {
   setJob(id: string, state: JobShape['state'], kind: EventShape['kind'] = 'job.created'): void {
     const known = this.shapes.get(id as JobId);
     const no = known?.no ?? this.shapes.size + 1;
-    this.shapes.set(id as JobId, { id, no, state, name: 'n', tasks: [], history: [] } as never);
+    const shape = { id, no, state, name: 'n', result: null, tasks: [], history: [] };
+    this.shapes.set(id as JobId, shape as never);
     this.happened(kind, id);
   }
 

@@ -20,7 +20,7 @@ export { remoteReader } from './client/remote-reader.ts';
 export type { RemoteReader } from './client/remote-reader.ts';
 export { workerChannel } from './client/worker-channel.ts';
 export type { WorkerChannelOptions } from './client/worker-channel.ts';
-export { keepAliveFor, REQUEST_BYTES_MAX } from './limits.ts';
+export { keepAliveFor, PAYLOAD_BYTES_MAX, REQUEST_BYTES_MAX } from './limits.ts';
 export type { KeepAlive } from './limits.ts';
 export type { AccessCheck, Caller, NeededRole } from './server/access.ts';
 export { controlPlaneService } from './server/control-plane.ts';

@@ -22,4 +22,6 @@ export interface LeaderForClients {
   submit(jobs: readonly NewJob[]): Promise<readonly (JobAnswer | MillraceError)[]>;
   cancel(id: JobId, reason: string): Promise<JobAnswer>;
   rerun(id: JobId, expectedRun?: number): Promise<JobAnswer>;
+  /** `signalId` makes a repeated call harmless; `body` is JSON text. */
+  signal(id: JobId, name: string, body: string, signalId: string): Promise<JobAnswer>;
 }

@@ -50,8 +50,9 @@ export function channelOptions(
   };
 }
 
-/** What is put into one message; what stands around it has room in the rest. */
-const PAYLOAD_BYTES_MAX: number = 16 * 1024 * 1024;
+/** What is put into one message; what stands around it has room in the rest. No single result, step
+ * or document is larger than this on its way to the leader. */
+export const PAYLOAD_BYTES_MAX: number = 16 * 1024 * 1024;
 /** Room for what stands around each item. */
 const ITEM_BYTES = 256;
 

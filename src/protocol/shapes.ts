@@ -34,6 +34,8 @@ export interface JobSummary {
   readonly taskCount: number;
   readonly idempotencyKey: string | null;
   readonly scheduleId: ScheduleId | null;
+  /** The time for which its schedule has started it, however late it came to run. */
+  readonly scheduledAt: string | null;
   readonly error: TaskError | null;
   readonly createdAt: string;
   readonly startedAt: string | null;
@@ -41,6 +43,10 @@ export interface JobSummary {
 }
 
 export interface JobShape extends JobSummary {
+  /** Null until it has succeeded. See `jobResult` for a document that names no output. */
+  readonly result: Json;
+  /** There is a result, but it is too large to be shown with the job. */
+  readonly isResultOmitted?: true;
   readonly tasks: readonly TaskShape[];
   /** Earlier runs of tasks, oldest first. */
   readonly history: readonly PastRun[];

@@ -4,17 +4,22 @@
  */
 import type {
   Assignment,
+  JobId,
   LeaseName,
   NodeId,
   NodeOffer,
   Orders,
   ReportItem,
   SessionId,
+  TaskError,
+  TaskId,
+  TaskState,
   Verdict,
+  Wait,
 } from '../core/index.ts';
 
 /** Grows when the two sides would no longer understand each other. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** What both sides must agree on before they work together. */
 export interface Handshake {
@@ -56,12 +61,46 @@ export interface StepRecord {
   readonly body: string;
 }
 
+/** A task that the assigned one has added to its job, as it stands. */
+export interface ChildOutcome {
+  readonly id: TaskId;
+  readonly state: TaskState;
+  /** JSON text; null when there is none. */
+  readonly result: string | null;
+  readonly error: TaskError | null;
+}
+
 /** An assignment with all a worker needs. */
 export interface ReadyAssignment extends Assignment {
   /** JSON text. */
   readonly input: string;
-  /** What earlier attempts of this run have finished. */
+  /** What earlier attempts of this run have finished. A step `$job/...` carries the job's result. */
   readonly steps: readonly StepRecord[];
+  /** In the order in which they were added. */
+  readonly children: readonly ChildOutcome[];
+}
+
+/** What a worker may say of a lease. Documents in it are unchecked: the leader reads them. */
+export type WorkerReport =
+  | Exclude<ReportItem, { readonly kind: 'suspended' | 'skipped' }>
+  | {
+      readonly kind: 'suspended';
+      readonly lease: LeaseName;
+      readonly until: WorkerSuspension;
+    };
+
+export type WorkerSuspension =
+  | { readonly type: 'children'; readonly tasks: readonly unknown[] }
+  | ({ readonly type: 'wait'; readonly jobs: readonly CalledJob[] } & Pick<
+      Wait,
+      'sleeps' | 'signals'
+    >);
+
+/** A job that a task submits and waits for. */
+export interface CalledJob {
+  readonly step: string;
+  readonly jobId: JobId;
+  readonly document: unknown;
 }
 
 /** Orders, and how long the leader would like to be left alone. */
@@ -85,6 +124,6 @@ export interface LeaderForWorkers {
   heartbeat(beat: Beat): Promise<WorkerOrders>;
   /** Parks until there is work, an order, or the signal asks for an empty answer. */
   poll(request: PollRequest, signal: AbortSignal): Promise<PollReply>;
-  report(session: Session, items: readonly ReportItem[]): Promise<ReportReply>;
+  report(session: Session, items: readonly WorkerReport[]): Promise<ReportReply>;
   leave(session: Session): Promise<void>;
 }

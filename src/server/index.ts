@@ -5,3 +5,6 @@
  */
 export { ServerNode } from './node.ts';
 export type { NodeOptions } from './node.ts';
+export { WorkerSeat } from './worker-seat.ts';
+export type { WorkerSeatOptions } from './worker-seat.ts';
+export { workerFlags } from './worker-flags.ts';

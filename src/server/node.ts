@@ -16,9 +16,9 @@ import { Candidate } from './candidate.ts';
 import { credentialsFor } from './credentials.ts';
 import type { NodeCredentials } from './credentials.ts';
 import { Doors } from './doors.ts';
-import { OwnWorker } from './own-worker.ts';
 import type { Addresses, Part } from './role.ts';
 import { workerFlags } from './worker-flags.ts';
+import { WorkerSeat } from './worker-seat.ts';
 
 export interface NodeOptions {
   readonly config: Config;
@@ -27,6 +27,8 @@ export interface NodeOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** Lines for people. */
   readonly say: (line: string) => void;
+  /** What the node's own worker and its handlers print; without it they share this process's stderr. */
+  readonly print?: (line: string) => void;
 }
 
 /** Events that an observer keeps for those who follow the log there. */
@@ -39,7 +41,7 @@ export class ServerNode {
   readonly #part: Part;
   readonly #doors: Doors;
   readonly #channel: LeaderChannel | null;
-  #worker: OwnWorker | null = null;
+  #worker: WorkerSeat | null = null;
   #isReady = false;
   #isStopping = false;
 
@@ -105,21 +107,28 @@ export class ServerNode {
   async ready(): Promise<void> {
     await this.#part.ready;
     if (this.#isStopping) return;
-    const { config, environment, say } = this.#options;
+    const { config, environment, say, print } = this.#options;
     if (config.node.role !== 'observer' && config.node.slots > 0) {
-      this.#worker = new OwnWorker({
+      this.#worker = new WorkerSeat({
         clock: systemClock,
-        flags: workerFlags(config.node, this.nodeId, this.#localGrpc),
+        nodeId: this.nodeId,
+        flagsFor: (nodeId) => workerFlags(config.node, nodeId, this.#localGrpc),
         environment,
         drainMs: config.node.drainMs,
         say,
+        print,
       });
-      this.#worker.start();
-      await this.#worker.ready;
+      await this.#worker.start();
     }
     if (this.#isStopping) return;
     this.#isReady = true;
     this.#doors.setServing(true);
+  }
+
+  /** Another worker process takes over, with the modules as they are now. Rejects when it cannot run
+   * with them; the old one stays then. */
+  async replaceWorker(): Promise<void> {
+    if (!this.#isStopping) await this.#worker?.replace();
   }
 
   /** Work first, while there is still somebody to report to; the store last. */

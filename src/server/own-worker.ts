@@ -5,6 +5,8 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { MillraceError } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
@@ -18,8 +20,14 @@ export interface OwnWorkerOptions {
   /** How long it may take to finish what it has. */
   readonly drainMs: number;
   readonly say: (line: string) => void;
+  /** What it and its handlers print, line by line; without it they share this process's stderr. */
+  readonly print?: ((line: string) => void) | undefined;
+  /** It has to show that it can run: if it ends before it is ready, it is not started again. */
+  readonly isOnTrial?: boolean;
 }
 
+/** By its number: what handlers print on stdout goes there too, because stdout is for answers. */
+const STDERR = 2;
 const COMMAND = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 const RESTART_MS = [200, 1_000, 5_000, 15_000] as const;
 /** One that lived so long gets a fresh start. */
@@ -53,14 +61,18 @@ export class OwnWorker {
   }
 
   start(): void {
-    const { flags, environment, clock } = this.#options;
+    const { flags, environment, clock, print } = this.#options;
     this.#startedAtMs = clock.monotonicMs();
+    const said = print === undefined ? STDERR : 'pipe';
     const child = spawn(process.execPath, [COMMAND, 'worker', ...flags], {
       // It has no business with the database. The channel tells it when its parent is gone.
       env: { ...environment, MILLRACE_DATABASE: '' },
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      stdio: ['ignore', said, said, 'ipc'],
     });
     this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream !== null) printLines(stream, print);
+    }
     child.on('message', (message) => {
       if (message !== 'ready') return;
       this.#wasReady = true;
@@ -76,6 +88,7 @@ export class OwnWorker {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelRestart();
+    if (!this.#wasReady) this.#first.reject(stopped());
     const child = this.#child;
     if (child === null) return;
     const exited = new Promise((resolve) => {
@@ -94,7 +107,8 @@ export class OwnWorker {
     this.#child = null;
     if (this.#isStopped) return;
     const { clock, say } = this.#options;
-    if (code === WRONG_USE && !this.#wasReady) return this.#first.reject(cannotRun());
+    const isHopeless = code === WRONG_USE || this.#options.isOnTrial === true;
+    if (isHopeless && !this.#wasReady) return this.#first.reject(cannotRun());
     if (code === DRAINED) {
       say(
         'The worker of this node was drained and has left. It comes back when the node restarts.',
@@ -107,6 +121,18 @@ export class OwnWorker {
     say(`The worker of this node has ended (${why}). It is started again in ${waitMs} ms.`);
     this.#cancelRestart = clock.after(waitMs, () => this.start());
   }
+}
+
+function printLines(stream: Readable, print: OwnWorkerOptions['print']): void {
+  // A line that is cut off by the end of the process is a line.
+  createInterface({ input: stream, crlfDelay: Infinity }).on('line', (line) => print?.(line));
+}
+
+function stopped(): MillraceError {
+  return new MillraceError({
+    code: 'shutting_down',
+    what: 'The worker of this node was stopped before it was ready.',
+  });
 }
 
 function cannotRun(): MillraceError {

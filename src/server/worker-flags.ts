@@ -16,14 +16,21 @@ const SHARED = [
   'abortGraceMs',
   'pollMs',
   'clockOffsetMs',
+  'allowContainer',
 ] as const satisfies readonly SettingName[];
 
-const LISTS = ['modules', 'roots', 'expect'] as const satisfies readonly SettingName[];
+const LISTS = [
+  'modules',
+  'roots',
+  'expect',
+  'allowCommand',
+] as const satisfies readonly SettingName[];
 
 /** The command line of the worker of this node. */
 export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): string[] {
   const flags = ['--server', grpc, '--node-id', nodeId, '--listen', `${bracketed(node.host)}:0`];
   if (node.insecure) flags.push('--insecure');
+  if (node.allowPrivateHttp) flags.push('--allow-private-http');
   for (const name of SHARED) {
     const value = node[name];
     const flag = flagName(name);

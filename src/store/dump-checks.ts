@@ -9,6 +9,7 @@ import {
   checkNode,
   checkPayload,
   checkSchedule,
+  checkSignal,
   checkSpec,
   checkTask,
 } from './row-checks.ts';
@@ -28,6 +29,8 @@ export function checkDumped(item: Dumped): void {
       return checkPayload(item.row, 'result', item.row.body);
     case 'step':
       return checkPayload(item.row, 'step', item.row.body, item.row.name);
+    case 'signal':
+      return checkSignal(item.row);
     case 'key':
       return checkKey(item.row);
     case 'node':

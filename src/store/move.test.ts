@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type FreshDatabase, freshDatabase } from '../../test/fixture/postgres.ts';
 import { instant } from '../core/index.ts';
 import { TestLeader } from '../testing/conformance/leader.ts';
 import { contentOf, manyRows } from '../testing/conformance/moving.ts';
-import { aNode } from '../testing/conformance/rows.ts';
+import { aNode, jobId } from '../testing/conformance/rows.ts';
 import { openDuckdbStore } from './duckdb/duckdb.ts';
 import { openMemoryStore } from './memory/memory.ts';
 import { exportStore, importStore } from './move.ts';
@@ -63,7 +64,7 @@ describe('the content of a store moves', () => {
   test('as lines, each of them JSON without a line break', async () => {
     const lines = await goodLines();
     expect(lines).toHaveLength(manyRows().length + 2);
-    expect(JSON.parse(lines[0] ?? '')).toEqual({ format: 'millrace-export', version: 1 });
+    expect(JSON.parse(lines[0] ?? '')).toEqual({ format: 'millrace-export', version: 2 });
     expect(lines.some((line) => line.includes('\n'))).toBe(false);
   });
 
@@ -72,6 +73,28 @@ describe('the content of a store moves', () => {
     const lines = (await goodLines()).map((line) => `${line}\r\n`);
     await importStore(target, [...lines, '\n']);
     expect(await contentOf(target)).toHaveLength(manyRows().length);
+  });
+
+  test('also when it was exported before there were signals', async () => {
+    const lines = (await goodLines()).slice(0, -1).filter((line) => !line.includes('"signal"'));
+    const old = lines.map((line) =>
+      line.replace(/,"(?:output|waits)":(?:null|"(?:[^"\\]|\\.)*")/, '').replace(':2}', ':1}'),
+    );
+    expect(old[1]).toContain('"counters"');
+    expect(old.join()).not.toMatch(/"(?:output|waits)":/);
+    const rows: Record<string, number> = {};
+    for (const line of old.slice(1)) {
+      const { table } = JSON.parse(line) as { table: string };
+      rows[table] = (rows[table] ?? 0) + 1;
+    }
+    const sha256 = createHash('sha256')
+      .update(`${old.join('\n')}\n`)
+      .digest('hex');
+    const target = await open('memory');
+    await importStore(target, [...old, JSON.stringify({ end: true, rows, sha256 })]);
+    const image = await target.loadJob(0, jobId('job-1'));
+    expect(image).toMatchObject({ job: { output: null }, signals: [] });
+    expect(image?.tasks.map(({ waits }) => waits)).toEqual([null, null]);
   });
 
   test('also when there is none', async () => {
@@ -97,7 +120,7 @@ const WRONG: Readonly<Record<string, { readonly spoil: Spoil; readonly line: num
   'another file': { spoil: onLine(1, () => '{"name":"package"}'), line: 1 },
   'a list in the place of the header': { spoil: onLine(1, () => '[1]'), line: 1 },
   'null in the place of the header': { spoil: onLine(1, () => 'null'), line: 1 },
-  'a newer version': { spoil: onLine(1, (line) => line.replace('1}', '2}')), line: 1 },
+  'a newer version': { spoil: onLine(1, (line) => line.replace('2}', '3}')), line: 1 },
   'no header': { spoil: (lines) => lines.slice(1), line: 1 },
   garbage: { spoil: onLine(5, () => '\u0000\u0001garbage'), line: 5 },
   'half a line': { spoil: onLine(5, (line) => line.slice(0, 30)), line: 5 },

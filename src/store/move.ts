@@ -10,7 +10,14 @@ import { misshapen } from './dump-shape.ts';
 import type { Dumped, Store } from './store.ts';
 
 const FORMAT = 'millrace-export';
-const VERSION = 1;
+const VERSION = 2;
+/** Version 1 knows no signals; its rows lack what jobs and tasks have got since. */
+const OLDEST = 1;
+const ADDED: Readonly<Record<string, object>> = {
+  job: { output: null },
+  task: { waits: null },
+  history: { waits: null },
+};
 
 /** How many rows of each table. */
 export type RowCounts = Readonly<Record<string, number>>;
@@ -77,6 +84,7 @@ async function* rowsOf(
   sum: Sum,
 ): AsyncGenerator<Dumped> {
   let no = 0;
+  let version = VERSION;
   let ended = false;
   for await (const line of lines) {
     no += 1;
@@ -85,13 +93,13 @@ async function* rowsOf(
     if (ended) throw wrong(no, 'there is more after the end');
     const value = parsed(no, text);
     if (no === 1) {
-      checkHeader(value);
+      version = checkedVersion(value);
       sum.line(text);
     } else if (isTrailer(value)) {
       checkTrailer(no, value, sum);
       ended = true;
     } else {
-      const item = checkedRow(no, value);
+      const item = checkedRow(no, version === VERSION ? value : completed(value));
       sum.line(text);
       sum.count(item.table);
       yield item;
@@ -108,12 +116,22 @@ function parsed(no: number, text: string): unknown {
   }
 }
 
-function checkHeader(value: unknown): void {
+function checkedVersion(value: unknown): number {
   const { format, version } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (format !== FORMAT) throw wrong(1, `it is not the beginning of a ${FORMAT}`);
-  if (version !== VERSION) {
-    throw wrong(1, `it has version ${String(version)}, this build reads version ${VERSION}`);
+  if (version !== VERSION && version !== OLDEST) {
+    const readable = `${OLDEST} to ${VERSION}`;
+    throw wrong(1, `it has version ${String(version)}, this build reads versions ${readable}`);
   }
+  return version;
+}
+
+/** A row of the version before, as this one writes it. What is no row is left for the checks. */
+function completed(value: unknown): unknown {
+  const { table, row, ...rest } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const added = typeof table === 'string' && Object.hasOwn(ADDED, table) ? ADDED[table] : undefined;
+  if (added === undefined || typeof row !== 'object' || row === null) return value;
+  return { table, row: { ...added, ...row }, ...rest };
 }
 
 const isTrailer = (value: unknown): value is Trailer =>

@@ -15,6 +15,8 @@ import {
   MillraceError,
   type NodeRow,
   type ScheduleRow,
+  type SignalRow,
+  type TakenSignalRow,
   TASK_STATES,
   type TaskError,
   type TaskRow,
@@ -87,7 +89,7 @@ const PRIORITY = [0, 1, 2, 3];
 const ON_FAILURE = ['finish', 'cancel'];
 const JOB_STOPPING = ['cancel', 'timeout', 'failure', null];
 const TASK_STOPPING = ['cancel', 'timeout', null];
-const SUSPENDED = ['time', 'children', 'signal', null];
+const SUSPENDED = ['time', 'children', 'signal', 'job', null];
 const KEY_STATES = ['pending', 'completed'];
 const NODE_STATUS = ['healthy', 'stale', 'dead'];
 
@@ -102,6 +104,7 @@ export function checkJob(job: JobRow): void {
   oneOf(row, 'onFailure', job.onFailure, ON_FAILURE);
   whole(row, 'totalMs', job.totalMs);
   text(row, 'scheduleId', job.scheduleId);
+  text(row, 'output', job.output);
   time(row, 'createdAt', job.createdAt);
   oneOf(row, 'state', job.state, JOB_STATES);
   small(row, 'run', job.run);
@@ -140,6 +143,7 @@ export function checkTask(task: TaskRow): void {
   text(row, 'sessionId', task.sessionId);
   oneOf(row, 'stopping', task.stopping, TASK_STOPPING);
   oneOf(row, 'suspended', task.suspended, SUSPENDED);
+  text(row, 'waits', task.waits);
   time(row, 'notBefore', task.notBefore);
   rule(row, task.progress >= 0 && task.progress <= 1, `progress is ${task.progress}`);
   error(row, task.error);
@@ -165,6 +169,20 @@ export function checkPayload(
   small(where, 'run', row.run);
   text(where, 'body', body);
   text(where, 'name', name);
+}
+
+export function checkSignal(signal: SignalRow): void {
+  const row = `signal ${signal.no} of job ${signal.jobNo}`;
+  small(row, 'no', signal.no);
+  text(row, 'id', signal.id);
+  text(row, 'name', signal.name);
+  text(row, 'body', signal.body);
+  time(row, 'sentAt', signal.sentAt);
+}
+
+/** The step that a signal becomes; the signal's own row has been checked when it came. */
+function checkTaken({ step, ...row }: TakenSignalRow): void {
+  checkPayload(row, 'step', '', step);
 }
 
 export function checkKey(key: KeyRow): void {
@@ -243,6 +261,8 @@ export function checkBatch(batch: Batch, before: Counters): void {
   for (const result of batch.results) checkPayload(result, 'result', result.body);
   for (const key of batch.keyUpserts) checkKey(key);
   for (const step of batch.steps) checkPayload(step, 'step', step.body, step.name);
+  for (const signal of batch.signalInserts) checkSignal(signal);
+  for (const taken of batch.takenSignals) checkTaken(taken);
   for (const node of batch.nodeUpserts) checkNode(node);
   for (const schedule of batch.scheduleUpserts) checkSchedule(schedule);
   for (const event of batch.events) checkEvent(event);

@@ -23,6 +23,7 @@ import type {
   NodeRow,
   ResultRow,
   ScheduleRow,
+  SignalRow,
   StepRow,
   TaskId,
   TaskNo,
@@ -178,6 +179,7 @@ export type Dumped =
   | { readonly table: 'history'; readonly row: TaskRow }
   | { readonly table: 'result'; readonly row: ResultRow }
   | { readonly table: 'step'; readonly row: StepRow }
+  | { readonly table: 'signal'; readonly row: SignalRow }
   | { readonly table: 'key'; readonly row: KeyRow }
   | { readonly table: 'node'; readonly row: NodeRow }
   | { readonly table: 'schedule'; readonly row: ScheduleRow }

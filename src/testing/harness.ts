@@ -28,6 +28,7 @@ import type {
   Explanation,
   Instant,
   JobId,
+  JobImage,
   JobRow,
   LogKind,
   NodeId,
@@ -45,6 +46,7 @@ import type {
   TermId,
 } from '../core/index.ts';
 import { DurableRows } from './harness/durable-rows.ts';
+import { everyCalendar } from './harness/every-calendar.ts';
 import { checkInvariants, couldRun } from './harness/invariants.ts';
 import { ScriptedNode } from './harness/scripted-node.ts';
 import type { NodeOptions, Unasked } from './harness/scripted-node.ts';
@@ -64,15 +66,6 @@ export interface SubmitOptions {
 
 /** Far from zero, because zero means "never" in some columns. */
 const START_MS = 1_000_000_000_000;
-
-/** A calendar that knows one pattern, `every N ms`, which is enough to be a cron schedule. */
-const everyCalendar: Calendar = {
-  next: (cron, _zone, after) => {
-    const ms = Number(/^every (\d+) ms$/.exec(cron)?.[1]);
-    return instant((Math.floor(after / ms) + 1) * ms);
-  },
-  check: () => null,
-};
 
 /** A raw task document that any default node can run. */
 export function echo(id: string, more: object = {}): RawTask {
@@ -99,6 +92,7 @@ export class Harness {
   #terms = 0;
   #asks = 0;
   #jobs = 0;
+  #ids = 0;
 
   constructor(options: HarnessOptions = {}) {
     this.settings = checkedSettings(options.settings);
@@ -196,6 +190,17 @@ export class Harness {
     return this.ask({ type: 'rerun', jobId: job as JobId, taskId: task as TaskId });
   }
 
+  signal(job: string, name: string, value: unknown = null, id: string = this.#nextId()): ReplyBody {
+    this.#bringIn(job);
+    const body = JSON.stringify({ value });
+    return this.ask({ type: 'signal', jobId: job as JobId, name, id, body });
+  }
+
+  #nextId(): string {
+    this.#ids += 1;
+    return `id-${this.#ids}`;
+  }
+
   // Operators
 
   drain(node: string): ReplyBody {
@@ -242,6 +247,16 @@ export class Harness {
     return Object.fromEntries(tasks.map(({ spec, row }) => [spec.id, row.state]));
   }
 
+  /** What the task has recorded in its current run, by name. */
+  steps(job: string, task: string): Record<string, unknown> {
+    const found = this.rows.task(job as JobId, task as TaskId);
+    const prefix = `${found?.row.run}/`;
+    const own = [...(found?.steps ?? [])].filter(([name]) => name.startsWith(prefix));
+    return Object.fromEntries(
+      own.map(([name, body]) => [name.slice(prefix.length), JSON.parse(body) as unknown]),
+    );
+  }
+
   explain(job: string, task: string): Explanation | null {
     return explain(this.state, job as JobId, task as TaskId, this.now);
   }
@@ -263,12 +278,21 @@ export class Harness {
 
   /** Drops the memory and reads it back, as a new leader does. Parked polls are gone. */
   restart(): void {
+    this.restartWith([this.rows.liveImages()]);
+  }
+
+  /** The same in portions, which were read before the first one is taken in. */
+  restartWith(portions: readonly (readonly JobImage[])[], between: () => void = () => {}): void {
     this.state = this.#freshState();
     const effects = new Effects();
     restoreCluster(this.state, this.rows.cluster(this.now), this.now, effects);
-    for (const image of this.rows.liveImages()) restoreJob(this.state, image, this.now, effects);
+    for (const [at, portion] of portions.entries()) {
+      if (at > 0) between();
+      const found = at === 0 ? effects : new Effects();
+      for (const image of portion) restoreJob(this.state, image, this.now, found);
+      this.#commit(found);
+    }
     restoreDone(this.state, this.now);
-    this.#commit(effects);
   }
 
   /** One step that expects its answer at once. */

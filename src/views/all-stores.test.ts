@@ -51,6 +51,13 @@ async function fill(store: Store): Promise<void> {
     taskUpdates: [{ ...dead, run: 2, fence: 2 }],
   });
   await leader.submit(row.aJob(2), [row.aSpec(2, 0)], [row.running(2, 0)]);
+  const output = '{"said":{"$from":"task-0","path":"/text"}}';
+  await leader.submit(
+    row.aJob(3, { state: 'succeeded', finishedAt: row.AT, output }),
+    [row.aSpec(3, 0)],
+    [row.succeeded(3, 0)],
+  );
+  await leader.commit({ results: [{ ...ref(3, 0), run: 1, body: JSON.stringify(result) }] });
   await leader.commit({
     nodeUpserts: [row.aNode('w-1', { capabilities: '{"gpu":"nvidia","cpu_cores":8}' })],
     scheduleUpserts: [row.aSchedule('s', { spec: '{"timing":{"everyMs":1000}}' })],
@@ -80,6 +87,7 @@ async function seen(store: Store): Promise<object> {
     failed: (await reader.jobs({ limit: 1, state: 'failed', name: 'nightly' })).value,
     one: (await reader.job(row.jobId('job-1'))).value,
     two: (await reader.job(row.jobId('job-2'))).value,
+    three: (await reader.job(row.jobId('job-3'))).value,
     dead: (await reader.deadTasks({ limit: 10 })).value,
     nodes: (await reader.nodes()).value,
     schedules: (await reader.schedules()).value,
@@ -107,6 +115,8 @@ test.each([
       ],
       history: [{ id: 'task-1', run: 1 }],
     },
+    two: { result: null },
+    three: { result: { said: 'ünï' } },
     dead: { items: [{ job: 'job-1', task: 'task-1', executor: 'http' }] },
     nodes: [{ id: 'w-1', running: 1, capabilities: { gpu: 'nvidia' } }],
   });

@@ -1,4 +1,5 @@
 /** Rows become what people see. Times become text, numbers of jobs and tasks become their ids. */
+import { scheduledTime } from '../core/index.ts';
 import type { Instant, JobRow, Json, ScheduleRow, TaskId, TaskRow } from '../core/index.ts';
 import type {
   DeadTask,
@@ -11,6 +12,7 @@ import type {
   TaskShape,
 } from '../protocol/index.ts';
 import type { EventView, JobView, NodeView, DeadTask as StoredDeadTask } from '../store/index.ts';
+import { jobResult } from './job-result.ts';
 
 export const textOf = (at: Instant): string => new Date(at).toISOString();
 const textOrNull = (at: Instant | null): string | null => (at === null ? null : textOf(at));
@@ -30,6 +32,7 @@ export function jobSummary(row: JobRow): JobSummary {
     taskCount,
     idempotencyKey,
     scheduleId,
+    scheduledAt: textOrNull(scheduledTime(row)),
     error,
     createdAt: textOf(row.createdAt),
     startedAt: textOrNull(row.startedAt),
@@ -38,8 +41,9 @@ export function jobSummary(row: JobRow): JobSummary {
 }
 
 /**
- * `waiting` has why tasks do not run, as far as anybody knows. Results that do not fit into
- * `resultCharsMax` characters, together with those before them, are left out.
+ * `waiting` has why tasks do not run, as far as anybody knows. Results of tasks that do not fit into
+ * `resultCharsMax` characters, together with those before them, are left out; so is a result of the job
+ * that does not fit by itself.
  */
 export function jobShape(
   view: JobView,
@@ -55,6 +59,7 @@ export function jobShape(
   };
   return {
     ...jobSummary(view.job),
+    ...jobResult(view, resultCharsMax),
     tasks: view.tasks.map(({ spec, task, result }): TaskShape => ({
       id: spec.id,
       state: task.state,

@@ -121,6 +121,16 @@ describe('a job', () => {
     expect((await readerWith({ explain }).job(jobId('j'))).value?.state).toBe('succeeded');
   });
 
+  test('shows its own result, and says when there is no room for it', async () => {
+    const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+    await submit('j');
+    expect((await reader.job(jobId('j'))).value?.result).toBeNull();
+    await runAll(worker);
+    expect((await reader.job(jobId('j'))).value?.result).toEqual({ of: 'a' });
+    const narrow = (await readerWith({ resultCharsMax: 9 }).job(jobId('j'))).value;
+    expect(narrow).toMatchObject({ result: null, isResultOmitted: true });
+  });
+
   test('leaves out results for which there is no room, and says so', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     await submit('j', { tasks: ['a', 'b', 'much-too-long', 'd', 'e'].map((id) => task(id)) });

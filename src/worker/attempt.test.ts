@@ -3,7 +3,7 @@ import { calm, rig } from '../../test/fixture/worker-rig.ts';
 import type { Rig } from '../../test/fixture/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../test/fixture/fake-leader.ts';
 import type { Json } from '../core/index.ts';
-import { MillraceError } from '../core/index.ts';
+import { instant, MillraceError } from '../core/index.ts';
 import { FatalError, MissingOperatorError } from '../executors/index.ts';
 import type { TaskContext } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
@@ -33,10 +33,16 @@ function lastItem(): unknown {
 test('a handler gets its input and a context that names its attempt', async () => {
   let seen: unknown;
   await run(
-    (input, { jobId, taskId, attempt, run, fence, idempotencyKey }) => {
-      seen = { input, jobId, taskId, attempt, run, fence, idempotencyKey };
+    (input, { jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt }) => {
+      seen = { input, jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt };
     },
-    { input: '{"a":[1]}', attempt: 2, run: 3, idempotencyKey: 'mine' },
+    {
+      input: '{"a":[1]}',
+      attempt: 2,
+      run: 3,
+      idempotencyKey: 'mine',
+      scheduledAt: instant(1_794_704_400_000),
+    },
   );
   expect(seen).toEqual({
     input: { a: [1] },
@@ -46,6 +52,7 @@ test('a handler gets its input and a context that names its attempt', async () =
     run: 3,
     fence: 1,
     idempotencyKey: 'mine',
+    scheduledAt: new Date('2026-11-15T01:00:00Z'),
   });
   expect(lastItem()).toEqual({ kind: 'completed', lease: lease(1), result: 'null' });
 });
@@ -84,6 +91,12 @@ test.each([
     { code: 'bad_input', message: 'Not so.' },
   ],
   ['a text', () => 'just text', 'retryable', { code: 'error', message: 'just text' }],
+  [
+    'nothing',
+    () => undefined,
+    'retryable',
+    { code: 'error', message: 'the handler threw undefined' },
+  ],
 ])('a thrown value fails the attempt: %s', async (_name, thrown, failure, error) => {
   await run(() => {
     throw thrown() as Error;
@@ -126,6 +139,28 @@ test.each([
     failure: 'fatal',
     error: { code: 'bad_result', message: expect.stringContaining(reason) as string },
   });
+});
+
+test.each([
+  ['a result', () => 'x'.repeat(50 * 2 ** 20), 'The result of task is 52428802 bytes long'],
+  [
+    'the result of a step',
+    ({ step }: TaskContext) => step('big', () => 'x'.repeat(50 * 2 ** 20)),
+    'The result of step big is 52428802 bytes long',
+  ],
+])('what no message could carry fails for good at once: %s', async (_name, make, text) => {
+  await run((_input, context) => make(context));
+  expect(leader.items.filter(({ kind }) => kind === 'step')).toEqual([]);
+  expect(lastItem()).toMatchObject({
+    kind: 'failed',
+    failure: 'fatal',
+    error: { code: 'too_large', message: expect.stringContaining(text) as string },
+  });
+});
+
+test('a large result of few bytes is let through', async () => {
+  await run(() => 'x'.repeat(10 * 2 ** 20));
+  expect(lastItem()).toMatchObject({ kind: 'completed' });
 });
 
 test('of many words on progress the latest one is sent', async () => {
@@ -215,11 +250,6 @@ test('a step that fails may be tried again, one without JSON may not', async () 
     failure: 'fatal',
     error: { message: expect.stringContaining('the result of step big') as string },
   });
-});
-
-test('sleeping is refused for good as long as it is not there', async () => {
-  await run((_input, context) => context.sleep('night', 1));
-  expect(lastItem()).toMatchObject({ failure: 'fatal', error: { code: 'unimplemented' } });
 });
 
 test('what a handler logs names its task', async () => {

@@ -1,18 +1,21 @@
 /** One assignment on this worker, from its arrival to what is said of its end. */
-import type { Json, LeaseName, MillraceError, ReportItem } from '../core/index.ts';
+import type { Json, LeaseName, MillraceError } from '../core/index.ts';
 import { classifyFailure, jsonText } from '../executors/index.ts';
 import type { Executor, TaskLog } from '../executors/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { Clock } from '../kit/index.ts';
+import type { ReadyAssignment, WorkerReport, WorkerSuspension } from '../protocol/index.ts';
 import { AttemptContext } from './attempt-context.ts';
 import { leaseKey } from './lease-key.ts';
 import type { ItemVerdict } from './outbox.ts';
+import { tooLarge } from './payload-limit.ts';
 
 /** What is said of a handler that stopped because it was told to; `null`: nothing, nobody listens. */
 export type StopWord = 'aborted' | 'released' | null;
 
 export interface AttemptHost {
+  readonly clock: Clock;
   readonly executor: (name: string) => Executor | undefined;
-  readonly put: (item: ReportItem, onVerdict?: (verdict: ItemVerdict) => void) => void;
+  readonly put: (item: WorkerReport, onVerdict?: (verdict: ItemVerdict) => void) => void;
   readonly log: (attempt: Attempt) => TaskLog;
   /** The lease is not ours: the leader said so to something this attempt reported. */
   readonly onLost: (attempt: Attempt) => void;
@@ -28,12 +31,17 @@ export class Attempt {
   #reason: MillraceError | null = null;
   #stopWord: StopWord = null;
   #control: AbortController | null = null;
+  /** By the monotonic clock. */
+  readonly #receivedAtMs: number;
+  #context: AttemptContext | null = null;
+  #resolve: (item: WorkerReport | null) => void = () => {};
 
-  constructor(id: number, assignment: ReadyAssignment, host: AttemptHost) {
+  constructor(id: number, assignment: ReadyAssignment, host: AttemptHost, receivedAtMs: number) {
     this.id = id;
     this.assignment = assignment;
     this.key = leaseKey(assignment.lease);
     this.#host = host;
+    this.#receivedAtMs = receivedAtMs;
   }
 
   get lease(): LeaseName {
@@ -53,6 +61,11 @@ export class Attempt {
     return this.#control.signal;
   }
 
+  /** By the database's clock; behind it by as long as the assignment was on its way. */
+  get nowMs(): number {
+    return this.assignment.assignedAt + this.#host.clock.monotonicMs() - this.#receivedAtMs;
+  }
+
   progress(fraction: number, note: string | null): void {
     if (this.state !== 'running' || this.isStopping) return;
     this.#tell({ kind: 'progress', lease: this.lease, fraction: within(fraction), note });
@@ -63,20 +76,32 @@ export class Attempt {
   }
 
   /** What is said of the lease; when it turns out to be lost, that is known here first. */
-  tell(item: ReportItem, onVerdict: (verdict: ItemVerdict) => void): void {
+  tell(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void): void {
     this.#host.put(item, (verdict) => {
       if (verdict === 'lost') this.#host.onLost(this);
       onVerdict(verdict);
     });
   }
 
-  /** Runs the handler to its end. Answers what there is to say of it, null for nothing. */
-  async run(): Promise<ReportItem | null> {
+  /** Runs the handler until it ends or is put aside. Answers what there is to say of it, null for
+   * nothing. */
+  run(): Promise<WorkerReport | null> {
     this.state = 'running';
     this.#tell({ kind: 'started', lease: this.lease });
-    const item = await this.#outcome();
-    this.state = 'ended';
-    return item;
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#outcome().then((item) => this.#end(item), reject);
+    });
+  }
+
+  /** The handler waits for something: the slot is free for others, and nobody waits for the handler. */
+  suspend(until: WorkerSuspension): void {
+    this.#end({ kind: 'suspended', lease: this.lease, until });
+  }
+
+  /** It was told to stop and does not: whatever it still does is done for nobody. */
+  abandon(): void {
+    this.#end(this.#stopWord === null ? null : { kind: this.#stopWord, lease: this.lease });
   }
 
   /** The first word counts, except that nobody listens any more. */
@@ -86,34 +111,57 @@ export class Attempt {
     this.#control?.abort(this.#reason);
   }
 
-  async #outcome(): Promise<ReportItem | null> {
+  #end(item: WorkerReport | null): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.#context?.close();
+    this.#resolve(item);
+  }
+
+  async #outcome(): Promise<WorkerReport | null> {
     const { lease, executor: name, input } = this.assignment;
     const executor = this.#host.executor(name);
     if (executor === undefined) return missing(lease, name);
+    const context = new AttemptContext(this);
+    this.#context = context;
     try {
-      const value = await executor.run(JSON.parse(input) as Json, new AttemptContext(this));
+      const value = await executor.run(JSON.parse(input) as Json, context);
       // It came to its end although it was told to stop: the leader decides what that is worth.
       if (this.isStopping && this.#stopWord === null) return null;
-      const result = jsonText(value);
-      if (result.isJson) return { kind: 'completed', lease, result: result.text };
-      const error = { code: 'bad_result', message: `the result of ${name} ${result.fault}` };
-      return { kind: 'failed', lease, error, failure: 'fatal' };
+      const completed = context.completion?.result ?? null;
+      return completed === null
+        ? this.#returned(value)
+        : { kind: 'completed', lease, result: completed };
     } catch (thrown) {
       if (this.isStopping) {
         return this.#stopWord === null ? null : { kind: this.#stopWord, lease };
       }
+      const committed = context.completion?.committed ?? null;
+      if (committed !== null) return { kind: 'completed', lease, result: committed };
       return { kind: 'failed', lease, ...classifyFailure(thrown) };
     }
   }
 
-  #tell(item: ReportItem): void {
+  #returned(value: unknown): WorkerReport {
+    const { lease, executor } = this.assignment;
+    const result = jsonText(value);
+    if (!result.isJson) {
+      const error = { code: 'bad_result', message: `the result of ${executor} ${result.fault}` };
+      return { kind: 'failed', lease, error, failure: 'fatal' };
+    }
+    const excess = tooLarge(`The result of ${executor}`, result.text);
+    if (excess === null) return { kind: 'completed', lease, result: result.text };
+    return { kind: 'failed', lease, ...classifyFailure(excess) };
+  }
+
+  #tell(item: WorkerReport): void {
     this.#host.put(item, (verdict) => {
       if (verdict === 'lost') this.#host.onLost(this);
     });
   }
 }
 
-function missing(lease: LeaseName, name: string): ReportItem {
+function missing(lease: LeaseName, name: string): WorkerReport {
   const message = `executor '${name}' is not registered on worker`;
   return {
     kind: 'failed',

@@ -40,6 +40,8 @@ port.on('message', (message: ToThread) => {
       return begin(message.session, message.start);
     case 'change':
       return known?.loop.change(message.change);
+    case 'offer':
+      return known?.loop.offer(message.executors);
     case 'heard':
       return known?.loop.heard(message.no);
     case 'stop':

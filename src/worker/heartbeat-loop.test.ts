@@ -6,7 +6,7 @@ import type { NodeId, SessionId } from '../core/index.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { HeartbeatLoop } from './heartbeat-loop.ts';
 import { marginMs } from './heartbeat.ts';
-import type { HeartbeatNews } from './heartbeat.ts';
+import type { HeartbeatNews, HeartbeatStart } from './heartbeat.ts';
 import { RunningTable } from './running-table.ts';
 
 let clock: VirtualClock;
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 /** TTL 10 s, heartbeat 2 s, so the margin is 1 s; grace 5 s. */
-function loop(): HeartbeatLoop {
+function loop(stuckHandlers: HeartbeatStart['stuck'] = 'end'): HeartbeatLoop {
   return new HeartbeatLoop({
     leader,
     clock,
@@ -36,6 +36,7 @@ function loop(): HeartbeatLoop {
       executors: ['echo'],
       renewedAtMs: 0,
       abortGraceMs: 5_000,
+      stuck: stuckHandlers,
       running: table.buffer,
     },
     tell: (each) => news.push(each),
@@ -161,6 +162,23 @@ test('an expired session that nobody hears of ends the process while a handler i
   await clock.advance(1);
   expect(stuck).toHaveLength(1);
   expect(stuck[0]).toContain('the leader was silent for too long');
+});
+
+test('a process that is not ours is never ended, however long a handler blocks it', async () => {
+  refuse('unreachable');
+  table.occupy(1);
+  loop('abandon');
+  await clock.advance(1_000_000);
+  expect(types()).toEqual(['expired']);
+  expect(stuck).toEqual([]);
+});
+
+test('from the moment on in which the leader knows of more executors it names them all', async () => {
+  const beat = loop();
+  await clock.advance(2_000);
+  beat.offer(['echo', 'sleep']);
+  await clock.advance(2_000);
+  expect(leader.beats.map(({ executors }) => executors)).toEqual([['echo'], ['echo', 'sleep']]);
 });
 
 test('for a thread that is blocked it says which tasks have started', async () => {

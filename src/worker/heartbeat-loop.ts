@@ -32,6 +32,7 @@ export class HeartbeatLoop implements Heartbeat {
   readonly #running: RunningTable;
   readonly #held: Map<number, LeaseName> = new Map();
   #seenPoll = 0;
+  #executors: readonly string[];
   #renewedAtMs: number;
   #unanswered = 0;
   #said = 0;
@@ -47,6 +48,7 @@ export class HeartbeatLoop implements Heartbeat {
     this.#options = options;
     this.#running = new RunningTable(options.start.running);
     this.#renewedAtMs = options.start.renewedAtMs;
+    this.#executors = options.start.executors;
     this.#armDeadline();
     this.#armBeat(options.start.heartbeatMs);
   }
@@ -55,6 +57,10 @@ export class HeartbeatLoop implements Heartbeat {
     for (const { id, lease } of added) this.#held.set(id, lease);
     for (const id of removed) this.#held.delete(id);
     this.#seenPoll = seenPoll;
+  }
+
+  offer(executors: readonly string[]): void {
+    this.#executors = executors;
   }
 
   heard(no: number): void {
@@ -90,10 +96,9 @@ export class HeartbeatLoop implements Heartbeat {
     this.#unanswered += 1;
     this.#speakForBlocked();
     const sentAtMs = clock.monotonicMs();
-    const { session, executors } = start;
     const beat = {
-      ...session,
-      executors,
+      ...start.session,
+      executors: this.#executors,
       held: [...this.#held.values()],
       seenPoll: this.#seenPoll,
     };
@@ -158,7 +163,9 @@ export class HeartbeatLoop implements Heartbeat {
   #watch(why: string): void {
     if (this.#heard >= this.#said || this.#cancelStuck !== null) return;
     const { clock, start, onStuck } = this.#options;
-    const { abortGraceMs } = start;
+    const { abortGraceMs, stuck } = start;
+    // The process is not ours to end. While it is blocked it does nothing else for its tasks either.
+    if (stuck === 'abandon') return;
     this.#cancelStuck = clock.after(abortGraceMs, () => {
       onStuck(`${why}, and a handler has blocked this process for ${abortGraceMs} ms since`);
     });

@@ -48,6 +48,7 @@ const start = (table: RunningTable): HeartbeatStart => ({
   executors: ['echo'],
   renewedAtMs: processClock.monotonicMs(),
   abortGraceMs: 60_000,
+  stuck: 'end',
   running: table.buffer,
 });
 
@@ -69,6 +70,14 @@ test('the thread beats with what it was told, and its clock is that of the main 
   const sentAtMs = heard.type === 'answered' ? heard.sentAtMs : 0;
   expect(sentAtMs).toBeGreaterThanOrEqual(began + 49);
   expect(sentAtMs).toBeLessThanOrEqual(processClock.monotonicMs());
+  beating.stop();
+});
+
+test('the thread names the executors that were added last', async () => {
+  const { heartbeats, calls } = thread('millrace-test-offer');
+  const beating = heartbeats.startHeartbeat(start(new RunningTable(1)), () => {});
+  beating.offer(['echo', 'more']);
+  expect((await nextCall(calls)).beat).toMatchObject({ executors: ['echo', 'more'] });
   beating.stop();
 });
 

@@ -1,5 +1,6 @@
 /** The main thread's side of the heartbeat thread: one thread for all sessions of the process. */
-import { Worker as Thread } from 'node:worker_threads';
+import type { Worker as Thread } from 'node:worker_threads';
+import { startThread } from '../kit/index.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
 import type { Connector, FromThread, ToThread } from './thread-messages.ts';
 
@@ -11,7 +12,10 @@ export class HeartbeatThread {
 
   /** `onBroken` when the thread is gone: without it no lease can be kept. */
   constructor(connector: Connector, onBroken: (error: Error) => void) {
-    this.#thread = startThread('./heartbeat-entry', connector);
+    this.#thread = startThread(import.meta.url, './heartbeat-entry', {
+      workerData: connector,
+      name: 'heartbeat',
+    });
     this.#thread.on('message', ({ session, news }: FromThread) => this.#tells.get(session)?.(news));
     this.#thread.on('error', onBroken);
     this.#thread.on('exit', (code) => {
@@ -26,6 +30,7 @@ export class HeartbeatThread {
     this.#post({ session, type: 'begin', start });
     return {
       change: (change) => this.#post({ session, type: 'change', change }),
+      offer: (executors) => this.#post({ session, type: 'offer', executors }),
       heard: (no) => this.#post({ session, type: 'heard', no }),
       stop: () => {
         this.#tells.delete(session);
@@ -43,17 +48,4 @@ export class HeartbeatThread {
     // Nothing is handed over: all of it is copied.
     this.#thread.postMessage(message, []);
   }
-}
-
-/**
- * The entry lies beside this file, compiled or not. Where it is TypeScript, whatever runs this thread does
- * not reach into another one, so tsx is started there first.
- */
-function startThread(entry: string, workerData: unknown): Thread {
-  const options = { workerData, name: 'heartbeat' };
-  const isSource = import.meta.url.endsWith('.ts');
-  const url = new URL(isSource ? `${entry}.ts` : `${entry}.js`, import.meta.url);
-  if (!isSource) return new Thread(url, options);
-  const start = `import('tsx/esm/api').then((tsx) => tsx.register() && import('${url.href}'))`;
-  return new Thread(start, { ...options, eval: true });
 }

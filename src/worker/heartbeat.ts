@@ -11,6 +11,8 @@ export interface HeartbeatStart {
   /** When the registration was sent that the leader accepted, by the monotonic clock. */
   readonly renewedAtMs: number;
   readonly abortGraceMs: number;
+  /** Whether the process is ended when a handler blocks it beyond that. */
+  readonly stuck: 'end' | 'abandon';
   /** The memory of the session's `RunningTable`. */
   readonly running: SharedArrayBuffer;
 }
@@ -38,6 +40,8 @@ export type HeartbeatNews = { readonly no: number } & (
 /** The running heartbeat of a session. */
 export interface Heartbeat {
   change(change: HeldChange): void;
+  /** The leader has accepted a registration with these. */
+  offer(executors: readonly string[]): void;
   /** News up to this number were taken in. */
   heard(no: number): void;
   stop(): void;

@@ -10,5 +10,7 @@ export { defaultWorkerSettings } from './settings.ts';
 export type { WorkerSettings } from './settings.ts';
 export { Worker } from './worker.ts';
 export type { WorkerOptions } from './worker.ts';
-export { runWorkerProcess } from './process.ts';
+export { openWorker } from './open-worker.ts';
+export type { OpenWorker, OpenWorkerOptions } from './open-worker.ts';
+export { registryOf, runWorkerProcess } from './process.ts';
 export type { WorkerProcessSettings, WorkerWorld } from './process.ts';

@@ -2,18 +2,17 @@ import { beforeEach, expect, test } from 'vitest';
 import { calm } from '../../test/fixture/worker-rig.ts';
 import { lease } from '../../test/fixture/fake-leader.ts';
 import { MillraceError } from '../core/index.ts';
-import type { ReportItem } from '../core/index.ts';
-import type { ReportReply } from '../protocol/index.ts';
+import type { ReportReply, WorkerReport } from '../protocol/index.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { Outbox } from './outbox.ts';
 import { defaultWorkerSettings } from './settings.ts';
 
 let clock: VirtualClock;
-let sent: (readonly ReportItem[])[];
-let answer: (items: readonly ReportItem[]) => Promise<ReportReply>;
+let sent: (readonly WorkerReport[])[];
+let answer: (items: readonly WorkerReport[]) => Promise<ReportReply>;
 let over: Error[];
 
-const fine = (items: readonly ReportItem[]): Promise<ReportReply> =>
+const fine = (items: readonly WorkerReport[]): Promise<ReportReply> =>
   Promise.resolve({
     verdicts: items.map(() => 'ok' as const),
     orders: { abort: [], drain: false, slowDownMs: 0 },
@@ -42,7 +41,7 @@ function outbox(settings: Partial<typeof defaultWorkerSettings> = {}): Outbox {
   });
 }
 
-const done = (no: number, result = '1'): ReportItem => ({
+const done = (no: number, result = '1'): WorkerReport => ({
   kind: 'completed',
   lease: lease(no),
   result,
@@ -122,7 +121,7 @@ test('what the leader will never take fails its task, and only that one', async 
       kind: 'failed',
       lease: lease(2),
       failure: 'fatal',
-      error: { code: 'bad_result', message: 'the leader refused what it completed: too_large.' },
+      error: { code: 'too_large', message: 'the leader refused what it completed: too_large.' },
     },
     done(3),
   ]);

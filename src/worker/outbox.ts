@@ -3,9 +3,14 @@
  * answered is sent again as it was, which the leader recognises. One report is in flight, the next one
  * gathers meanwhile, so a busy worker sends few large ones and an idle one sends at once.
  */
-import type { LeaseName, ReportItem } from '../core/index.ts';
+import type { LeaseName, MillraceError } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { ReportReply, WorkerOrders } from '../protocol/index.ts';
+import type {
+  ReportReply,
+  WorkerOrders,
+  WorkerReport,
+  WorkerSuspension,
+} from '../protocol/index.ts';
 import { BackOff, pause } from './pause.ts';
 import { endsSession, isFinal } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
@@ -13,13 +18,13 @@ import type { WorkerSettings } from './settings.ts';
 export type ItemVerdict = ReportReply['verdicts'][number];
 
 interface Entry {
-  item: ReportItem;
+  item: WorkerReport;
   bytes: number;
   readonly onVerdict: (verdict: ItemVerdict) => void;
 }
 
 export interface OutboxOptions {
-  readonly send: (items: readonly ReportItem[]) => Promise<ReportReply>;
+  readonly send: (items: readonly WorkerReport[]) => Promise<ReportReply>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly settings: WorkerSettings;
@@ -58,7 +63,7 @@ export class Outbox {
     return this.#items >= unreportedItemsMax || this.#bytes >= unreportedBytesMax;
   }
 
-  put(item: ReportItem, onVerdict: (verdict: ItemVerdict) => void = () => {}): void {
+  put(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void = () => {}): void {
     if (this.#life.signal.aborted) return;
     const bytes = bytesOf(item);
     const waiting = item.kind === 'progress' ? this.#progress.get(item.lease) : undefined;
@@ -149,7 +154,7 @@ export class Outbox {
   }
 
   /** The leader will never take this report as it is: each item alone, and what it refuses fails. */
-  async #withoutOffender(batch: readonly Entry[], error: Error): Promise<void> {
+  async #withoutOffender(batch: readonly Entry[], error: MillraceError): Promise<void> {
     if (batch.length > 1) {
       for (const entry of batch) await this.#untilAnswered([entry]);
       return;
@@ -162,9 +167,7 @@ export class Outbox {
       this.#release(entry);
       return entry.onVerdict('lost');
     }
-    const message = `the leader refused what it ${item.kind}: ${error.message}`;
-    const code = item.kind === 'completed' ? 'bad_result' : 'bad_report';
-    entry.item = { kind: 'failed', lease: item.lease, error: { code, message }, failure: 'fatal' };
+    entry.item = asRefused(item, error);
     await this.#untilAnswered([entry]);
   }
 
@@ -174,8 +177,17 @@ export class Outbox {
   }
 }
 
+/** The task fails for good: no other attempt would say anything else. */
+function asRefused({ kind, lease }: WorkerReport, error: MillraceError): WorkerReport {
+  const what = kind === 'suspended' ? 'what it waits for' : `what it ${kind}`;
+  const message = `the leader refused ${what}: ${error.message}`;
+  const usual = kind === 'completed' ? 'bad_result' : 'bad_report';
+  const code = error.code === 'too_large' ? error.code : usual;
+  return { kind: 'failed', lease, error: { code, message }, failure: 'fatal' };
+}
+
 /** About, and never too little: texts are kept as two bytes a character at most. */
-function bytesOf(item: ReportItem): number {
+function bytesOf(item: WorkerReport): number {
   switch (item.kind) {
     case 'completed':
       return item.result?.length ?? 0;
@@ -185,12 +197,18 @@ function bytesOf(item: ReportItem): number {
       return item.error.message.length;
     case 'progress':
       return item.note?.length ?? 0;
+    case 'suspended':
+      return documentsOf(item.until);
     case 'started':
     case 'aborted':
     case 'released':
-    case 'suspended':
       return 0;
   }
+}
+
+function documentsOf(until: WorkerSuspension): number {
+  const documents = until.type === 'children' ? until.tasks : until.jobs;
+  return documents.length === 0 ? 0 : JSON.stringify(documents).length;
 }
 
 function asError(error: unknown): Error {

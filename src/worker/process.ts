@@ -1,20 +1,13 @@
-/** A worker as a process of its own: modules, listener, heartbeat thread and connection around it. */
-import { randomBytes, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
+/** A worker as a process of its own: its modules, and the signals that end it. */
 import { isMillraceError } from '../core/index.ts';
-import type { Capabilities, MillraceError, NodeId, SessionId } from '../core/index.ts';
-import { ExecutorRegistry, builtIns, loadModule } from '../executors/index.ts';
+import type { Capabilities, NodeId } from '../core/index.ts';
+import { ExecutorRegistry, builtIns, graceWithin, loadModule } from '../executors/index.ts';
 import type { TaskLog } from '../executors/index.ts';
-import { ownHandshake } from '../protocol/index.ts';
-import { channelOptions, openLine } from './channel.ts';
 import type { ChannelSettings } from './channel.ts';
-import { machineFacts } from './facts.ts';
-import { heartbeatConnector } from './heartbeat-channel.ts';
-import { HeartbeatThread } from './heartbeat-thread.ts';
-import { Listener } from './listener.ts';
+import { openWorker } from './open-worker.ts';
 import { processClock } from './process-clock.ts';
 import { wallTime } from './wall-time.ts';
-import { Worker } from './worker.ts';
+import type { Worker } from './worker.ts';
 
 export interface WorkerProcessSettings extends ChannelSettings {
   readonly nodeId: string | undefined;
@@ -26,6 +19,10 @@ export interface WorkerProcessSettings extends ChannelSettings {
   /** Executors that must be there before the worker registers. */
   readonly expect: readonly string[];
   readonly capabilities: Capabilities;
+  readonly roots: readonly string[];
+  readonly allowPrivateHttp: boolean;
+  readonly allowCommand: readonly string[];
+  readonly allowContainer: string | undefined;
   readonly drainMs: number;
   readonly abortGraceMs: number;
   readonly clockOffsetMs: number;
@@ -44,7 +41,6 @@ export interface WorkerWorld {
   readonly die: (error: Error) => void;
 }
 
-const LISTEN = '127.0.0.1:0';
 /** An orphan says goodbye if somebody listens, and does not stay for more. */
 const ORPHAN_MS = 5_000;
 
@@ -53,47 +49,31 @@ export async function runWorkerProcess(
   settings: WorkerProcessSettings,
   world: WorkerWorld,
 ): Promise<void> {
-  const { capabilities, slots, prefetch, drainMs, abortGraceMs } = settings;
   const executors = await registryOf(settings);
-  const channel = channelOptions(settings);
-  const nodeId = (settings.nodeId ?? inventedName()) as NodeId;
-  const { listen = LISTEN } = settings;
-  const listener = await Listener.open({ ...settings, nodeId, listen, token: channel.token });
-  const line = openLine(channel);
-  const broken = brokenEnd(world);
-  const heartbeats = new HeartbeatThread(heartbeatConnector(channel), broken);
-  const worker = new Worker({
-    nodeId,
-    slots,
-    ...(prefetch === undefined ? {} : { prefetch }),
+  const opened = await openWorker({
+    ...settings,
     executors,
-    capabilities: { ...machineFacts(), ...capabilities },
-    address: listener.address,
-    handshake: ownHandshake(),
-    leader: line.leader,
-    startHeartbeat: heartbeats.startHeartbeat,
-    clock: processClock,
-    random: Math.random,
-    newSessionId: () => randomUUID() as SessionId,
     log: logWith(settings.clockOffsetMs, world.say),
-    onStuck: (error: MillraceError) => world.die(error),
-    onSession: (session) => listener.showSession(session),
-    settings: { drainMs, abortGraceMs },
+    onStuck: (error) => world.die(error),
+    onBroken: brokenEnd(world),
   });
   try {
-    await runUntilDrained(worker, world, () => {
-      world.onReady(nodeId, `127.0.0.1:${listener.port}`);
+    await runUntilDrained(opened.worker, world, () => {
+      world.onReady(opened.nodeId, `127.0.0.1:${opened.port}`);
     });
   } finally {
-    line.close();
-    await heartbeats.close();
-    await listener.close();
+    await opened.close();
+    executors.close();
   }
 }
 
-async function registryOf(settings: WorkerProcessSettings): Promise<ExecutorRegistry> {
-  const registry = new ExecutorRegistry();
-  for (const executor of builtIns(processClock)) registry.add(executor, 'Millrace');
+/** What a worker with these settings can run. */
+export async function registryOf(
+  settings: Omit<WorkerProcessSettings, keyof ChannelSettings>,
+): Promise<ExecutorRegistry> {
+  const graceMs = graceWithin(settings.abortGraceMs);
+  const registry = new ExecutorRegistry({ max: Math.max(1, settings.slots), graceMs });
+  for (const executor of builtIns(processClock, settings)) registry.add(executor, 'Millrace');
   for (const file of settings.modules) await loadModule(file, registry);
   registry.expect(settings.expect);
   return registry;
@@ -134,14 +114,6 @@ async function runUntilDrained(
 /** Without its thread no lease can be kept. */
 function brokenEnd({ die }: WorkerWorld): (error: Error) => void {
   return (error) => die(new Error(`The heartbeat thread is gone: ${error.message}`));
-}
-
-/** Stable enough to recognise, and never the same for two workers of one machine. */
-function inventedName(): string {
-  const host = hostname()
-    .replaceAll(/[^A-Za-z0-9_.-]/g, '-')
-    .replace(/^[.-]+/, '');
-  return `${(host === '' ? 'worker' : host).slice(0, 100)}-${randomBytes(4).toString('hex')}`;
 }
 
 function logWith(clockOffsetMs: number, say: (line: string) => void): TaskLog {

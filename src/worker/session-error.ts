@@ -1,6 +1,7 @@
 /** What an error says about the session it answered. */
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { ErrorCode } from '../core/index.ts';
+import type { ReadyAssignment } from '../protocol/index.ts';
 
 /** The session is over for the leader: only a new one helps. */
 export function endsSession(error: unknown): error is MillraceError {
@@ -40,6 +41,22 @@ export function drainOver(taskId: string): MillraceError {
     code: 'shutting_down',
     what: `The worker shuts down and task ${taskId} did not end in time.`,
     why: 'It is given back and runs again elsewhere; this counts as nothing.',
+  });
+}
+
+export function handlerStuck(
+  { jobId, taskId, executor }: ReadyAssignment,
+  graceMs: number,
+  stuck: 'end' | 'abandon',
+): MillraceError {
+  return new MillraceError({
+    code: 'shutting_down',
+    what: `Task ${taskId} of job ${jobId} was told to stop ${graceMs} ms ago and did not.`,
+    why:
+      stuck === 'end'
+        ? 'Its slot can only be freed by ending this process.'
+        : 'Its slot is given to others; what it still does is done for nobody.',
+    todo: `Let the executor ${executor} heed its AbortSignal.`,
   });
 }
 

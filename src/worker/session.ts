@@ -4,7 +4,7 @@
  * stops, nothing more is said, and the worker registers anew.
  */
 import { MillraceError } from '../core/index.ts';
-import type { LeaseName, ReportItem } from '../core/index.ts';
+import type { LeaseName } from '../core/index.ts';
 import type { ExecutorRegistry, TaskLog } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
@@ -15,6 +15,7 @@ import type {
   Registered,
   Session,
   WorkerOrders,
+  WorkerReport,
 } from '../protocol/index.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptHost, StopWord } from './attempt.ts';
@@ -25,7 +26,14 @@ import { BackOff, pause } from './pause.ts';
 import { Poller } from './poller.ts';
 import type { Prefetch } from './prefetch.ts';
 import { RunningTable } from './running-table.ts';
-import { deadlinePassed, drainOver, endsSession, leaseLost, stopOrdered } from './session-error.ts';
+import {
+  deadlinePassed,
+  drainOver,
+  endsSession,
+  handlerStuck,
+  leaseLost,
+  stopOrdered,
+} from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
 import { Slots } from './slots.ts';
 
@@ -34,6 +42,8 @@ export interface SessionParts {
   readonly registered: Registered;
   /** When the accepted registration was sent, by the monotonic clock. */
   readonly registeredAtMs: number;
+  /** The executors of that registration. */
+  readonly offered: readonly string[];
   readonly leader: LeaderForWorkers;
   readonly startHeartbeat: StartHeartbeat;
   readonly executors: ExecutorRegistry;
@@ -45,7 +55,9 @@ export interface SessionParts {
   readonly log: TaskLog;
   /** The leader wants this node to drain. */
   readonly onDrain: () => void;
-  /** A handler ignores its abort: the process cannot go on. */
+  /** What becomes of a handler that ignores its abort. */
+  readonly stuck: 'end' | 'abandon';
+  /** With `end`: the process cannot go on. */
   readonly onStuck: (error: MillraceError) => void;
 }
 
@@ -109,6 +121,7 @@ export class WorkerSession {
       onReply: (pollNo, reply) => this.#polled(pollNo, reply),
     });
     this.#host = {
+      clock,
       executor: (name) => parts.executors.get(name),
       put: (item, onVerdict) => this.#outbox.put(item, onVerdict),
       log: (attempt) => taskLog(log, attempt),
@@ -119,9 +132,10 @@ export class WorkerSession {
       {
         session,
         ...parts.registered,
-        executors: parts.executors.names,
+        executors: parts.offered,
         renewedAtMs: parts.registeredAtMs,
         abortGraceMs: settings.abortGraceMs,
+        stuck: parts.stuck,
         running: this.#table.buffer,
       },
       (news) => this.#hear(news),
@@ -137,6 +151,11 @@ export class WorkerSession {
     while (this.#atWork.size > 0) await Promise.all(this.#atWork);
     this.#heartbeat.stop();
     return end;
+  }
+
+  /** The leader knows of these executors from now on. */
+  offer(executors: readonly string[]): void {
+    this.#heartbeat.offer(executors);
   }
 
   /** Takes no more work, gives back what has not started, ends what runs within `withinMs`, leaves. */
@@ -168,8 +187,9 @@ export class WorkerSession {
   #polled(pollNo: number, { assignments, orders }: PollReply): void {
     if (this.#life.signal.aborted) return;
     this.#seenPoll = pollNo;
+    const receivedAtMs = this.#parts.clock.monotonicMs();
     const fresh = assignments
-      .map((assignment) => this.#attempt(assignment))
+      .map((assignment) => this.#attempt(assignment, receivedAtMs))
       .filter((attempt) => this.#slots.hold(attempt));
     for (const attempt of fresh) {
       this.#added.push({ id: attempt.id, lease: attempt.lease });
@@ -182,9 +202,9 @@ export class WorkerSession {
     this.#slots.fill();
   }
 
-  #attempt(assignment: ReadyAssignment): Attempt {
+  #attempt(assignment: ReadyAssignment, receivedAtMs: number): Attempt {
     this.#lastId = this.#lastId === ID_MAX ? 1 : this.#lastId + 1;
-    return new Attempt(this.#lastId, assignment, this.#host);
+    return new Attempt(this.#lastId, assignment, this.#host, receivedAtMs);
   }
 
   #start(attempt: Attempt, done: () => void): void {
@@ -205,7 +225,7 @@ export class WorkerSession {
     this.#atWork.add(work);
   }
 
-  #finished(attempt: Attempt, item: ReportItem | null): void {
+  #finished(attempt: Attempt, item: WorkerReport | null): void {
     if (this.#life.signal.aborted) return;
     if (item === null) this.#forget(attempt);
     else this.#outbox.put(item, () => this.#forget(attempt));
@@ -283,20 +303,15 @@ export class WorkerSession {
     attempt.stop(reason, word);
   }
 
-  /** A slot that ignores its abort is lost, and in one process only with all the others. */
+  /** A slot that ignores its abort is lost, and in a process of its own only with all the others. */
   #armGrace(attempt: Attempt): void {
-    const { clock, settings, onStuck } = this.#parts;
+    const { clock, settings, onStuck, stuck, log } = this.#parts;
     const { abortGraceMs } = settings;
-    const { jobId, taskId, executor } = attempt.assignment;
     const cancel = clock.after(abortGraceMs, () => {
-      onStuck(
-        new MillraceError({
-          code: 'shutting_down',
-          what: `Task ${taskId} of job ${jobId} was told to stop ${abortGraceMs} ms ago and did not.`,
-          why: 'Its slot can only be freed by ending this process.',
-          todo: `Let the executor ${executor} heed its AbortSignal.`,
-        }),
-      );
+      const error = handlerStuck(attempt.assignment, abortGraceMs, stuck);
+      if (stuck === 'end') return onStuck(error);
+      log.error(error.message);
+      attempt.abandon();
     });
     this.#graces.set(attempt, cancel);
   }

@@ -1,10 +1,12 @@
 /** The named steps of one attempt: what earlier attempts have finished is not done again. */
 import { MillraceError } from '../core/index.ts';
-import type { LeaseName, ReportItem } from '../core/index.ts';
+import type { LeaseName } from '../core/index.ts';
 import { FatalError, jsonText } from '../executors/index.ts';
-import type { StepRecord } from '../protocol/index.ts';
+import type { StepRecord, WorkerReport } from '../protocol/index.ts';
 import type { ItemVerdict } from './outbox.ts';
+import { tooLarge } from './payload-limit.ts';
 import { leaseLost } from './session-error.ts';
+import type { Suspension } from './suspension.ts';
 
 export interface StepOwner {
   readonly lease: LeaseName;
@@ -12,34 +14,53 @@ export interface StepOwner {
   readonly steps: readonly StepRecord[];
 }
 
-type Put = (item: ReportItem, onVerdict: (verdict: ItemVerdict) => void) => void;
+type Put = (item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void) => void;
+
+/** Names that begin with it are ours: see `wait-names.ts`. */
+const OURS = '$';
 
 export class Steps {
   readonly #owner: StepOwner;
   readonly #signal: AbortSignal;
+  readonly #suspension: Suspension;
   readonly #put: Put;
+  readonly #recorded: ReadonlyMap<string, string>;
   /** Finished or under way: who asks for the same name twice waits for the same answer. */
   readonly #bodies: Map<string, Promise<string>>;
 
-  constructor(owner: StepOwner, signal: AbortSignal, put: Put) {
+  constructor(owner: StepOwner, signal: AbortSignal, suspension: Suspension, put: Put) {
     this.#owner = owner;
     this.#signal = signal;
+    this.#suspension = suspension;
     this.#put = put;
-    this.#bodies = new Map(owner.steps.map(({ name, body }) => [name, Promise.resolve(body)]));
+    this.#recorded = new Map(owner.steps.map(({ name, body }) => [name, body]));
+    this.#bodies = new Map();
   }
 
   async run<T>(name: string, fn: () => T | Promise<T>): Promise<T> {
-    if (typeof name !== 'string' || name === '') {
-      throw new MillraceError({ code: 'bad_input', what: 'A step needs a name.' });
-    }
-    let body = this.#bodies.get(name);
-    if (body === undefined) {
-      body = this.#record(name, fn);
-      this.#bodies.set(name, body);
-      // A step that failed may be tried again by the handler itself.
-      body.catch(() => this.#bodies.delete(name));
-    }
-    return JSON.parse(await body) as T;
+    checkName('step', name);
+    return JSON.parse(await this.#body(name, fn)) as T;
+  }
+
+  /** What earlier attempts, or the leader itself, have left under this name. */
+  recorded(name: string): string | undefined {
+    return this.#recorded.get(name);
+  }
+
+  /** A step of ours, which has nothing to do but to be there. */
+  async keep(name: string, value: unknown): Promise<void> {
+    await this.#body(name, () => value);
+  }
+
+  #body(name: string, fn: () => unknown): Promise<string> {
+    const known = this.#bodies.get(name);
+    if (known !== undefined) return known;
+    const recorded = this.#recorded.get(name);
+    const body = this.#suspension.during(() => recorded ?? this.#record(name, fn));
+    this.#bodies.set(name, body);
+    // A step that failed may be tried again by the handler itself.
+    body.catch(() => this.#bodies.delete(name));
+    return body;
   }
 
   /** The handler goes on after the leader has the step: otherwise another attempt would repeat it. */
@@ -47,9 +68,11 @@ export class Steps {
     this.#signal.throwIfAborted();
     const result = jsonText(await fn());
     if (!result.isJson) throw new FatalError(`the result of step ${name} ${result.fault}`);
+    const body = result.text;
+    const excess = tooLarge(`The result of step ${name}`, body);
+    if (excess !== null) throw excess;
     this.#signal.throwIfAborted();
     const { lease, taskId } = this.#owner;
-    const body = result.text;
     await new Promise<void>((resolve, reject) => {
       // Whoever aborts says why, as a MillraceError.
       // oxlint-disable-next-line typescript/prefer-promise-reject-errors
@@ -64,3 +87,24 @@ export class Steps {
     return body;
   }
 }
+
+/** Steps, sleeps and the like have names: without one no later attempt could find them. */
+export function checkName(what: string, name: unknown): asserts name is string {
+  if (typeof name !== 'string' || name === '') {
+    throw new MillraceError({ code: 'bad_input', what: `A ${what} needs a name.` });
+  }
+  if (name.length > NAME_LENGTH_MAX) {
+    throw new MillraceError({
+      code: 'bad_input',
+      what: `The name of a ${what} has ${name.length} characters, ${NAME_LENGTH_MAX} are allowed.`,
+    });
+  }
+  if (!name.startsWith(OURS)) return;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `A ${what} cannot be named ${name}.`,
+    why: `Names that begin with ${OURS} are kept for sleeps, signals and jobs.`,
+  });
+}
+
+const NAME_LENGTH_MAX = 1_000;

@@ -6,6 +6,7 @@ import type { HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
 export type ToThread = { readonly session: number } & (
   | { readonly type: 'begin'; readonly start: HeartbeatStart }
   | { readonly type: 'change'; readonly change: HeldChange }
+  | { readonly type: 'offer'; readonly executors: readonly string[] }
   | { readonly type: 'heard'; readonly no: number }
   | { readonly type: 'stop' }
 );

@@ -39,9 +39,10 @@ function failed(code: MillraceError['code']): MillraceError {
 
 test('it registers with all it may hold and polls after that, never before', async () => {
   await start({ slots: 3, prefetch: 2 });
-  expect(leader.registered).toMatchObject([
-    { id: 'w', sessionId: 's1', slots: 5, executors: ['echo', 'gate', 'sleep'] },
-  ]);
+  expect(leader.registered).toMatchObject([{ id: 'w', sessionId: 's1', slots: 5 }]);
+  expect(leader.registered[0]!.executors).toEqual(
+    expect.arrayContaining(['echo', 'gate', 'sleep']),
+  );
   expect(leader.polls).toEqual([
     { nodeId: 'w', sessionId: 's1', pollNo: 1, capacity: 5, held: [] },
   ]);

@@ -1,7 +1,7 @@
 /** A worker: one session after another, until it is drained. */
 import { MillraceError } from '../core/index.ts';
 import type { Capabilities, NodeId, NodeOffer, SessionId } from '../core/index.ts';
-import type { ExecutorRegistry, TaskLog } from '../executors/index.ts';
+import type { Executor, ExecutorRegistry, TaskLog } from '../executors/index.ts';
 import { deferred, startStop } from '../kit/index.ts';
 import type { Clock, Deferred, StartStop } from '../kit/index.ts';
 import type { Handshake, LeaderForWorkers, Registered, Session } from '../protocol/index.ts';
@@ -32,7 +32,12 @@ export interface WorkerOptions {
   /** A new one for every session. */
   readonly newSessionId: () => SessionId;
   readonly log: TaskLog;
-  /** A handler ignores its abort: the process has to end. */
+  /**
+   * A handler that ignores its abort: `end` the process, which is the default, or `abandon` the handler,
+   * where the process is the user's own. Then its slot is freed while the handler may still be at work.
+   */
+  readonly stuck?: 'end' | 'abandon';
+  /** With `end`: the process has to end. */
   readonly onStuck: (error: MillraceError) => void;
   /** The session that lives now; null while there is none. */
   readonly onSession?: (session: Session | null) => void;
@@ -47,7 +52,11 @@ export class Worker implements StartStop {
   readonly #prefetch: Prefetch;
   readonly #life: StartStop;
   #drained = new AbortController();
-  #session: WorkerSession | null = null;
+  #session: NamedSession | null = null;
+  /** Resolves when there is another session than now. */
+  #next: Deferred<void> = deferred();
+  #announcing: Promise<void> | null = null;
+  #isLiving = false;
   #ended: Deferred<void> = deferred();
 
   constructor(options: WorkerOptions) {
@@ -83,6 +92,21 @@ export class Worker implements StartStop {
     await this.stop();
   }
 
+  /**
+   * Adds executors while it lives: the same session registers again with the longer list and loses
+   * nothing by it. Resolves when the leader may give out tasks for them. One that is there already is
+   * left as it is; another one of the same name is refused.
+   */
+  async offer(executors: Iterable<Executor>, from: string): Promise<void> {
+    const registry = this.#options.executors;
+    for (const executor of executors) {
+      if (registry.get(executor.name) !== executor) registry.add(executor, from);
+    }
+    // One at a time: a shorter list must not reach the leader after a longer one.
+    this.#announcing ??= this.#announce().finally(() => (this.#announcing = null));
+    await this.#announcing;
+  }
+
   /** When it has drained, whoever asked for that; rejects when it cannot go on. */
   get ended(): Promise<void> {
     return this.#ended.promise;
@@ -96,7 +120,8 @@ export class Worker implements StartStop {
     const drain = (): void => this.#drain(this.#settings.drainMs);
     signal.addEventListener('abort', drain, { once: true });
     const registered = deferred();
-    const live = this.#live(registered.resolve);
+    this.#isLiving = true;
+    const live = this.#live(registered.resolve).finally(() => (this.#isLiving = false));
     live.then(this.#ended.resolve, this.#ended.reject);
     await Promise.race([registered.promise, live]);
     if (!signal.aborted) return;
@@ -114,7 +139,7 @@ export class Worker implements StartStop {
 
   #drain(withinMs: number): void {
     this.#drained.abort();
-    this.#session?.drain(withinMs);
+    this.#session?.work.drain(withinMs);
   }
 
   async #live(onFirst: () => void): Promise<void> {
@@ -122,7 +147,9 @@ export class Worker implements StartStop {
     for (let isFirst = true; !this.#drained.signal.aborted; isFirst = false) {
       const session = await this.#register(isFirst);
       if (session === null) return;
-      this.#session = session.work;
+      this.#session = session;
+      this.#next.resolve();
+      this.#next = deferred();
       onSession?.(session.name);
       if (isFirst) onFirst();
       else log.info(`Registered anew as session ${session.name.sessionId}.`);
@@ -145,10 +172,12 @@ export class Worker implements StartStop {
     while (!signal.aborted) {
       const registeredAtMs = clock.monotonicMs();
       try {
-        const registered = await leader.register(this.#offer(name), handshake);
+        const offer = this.#offer(name);
+        const registered = await leader.register(offer, handshake);
         this.#backOff.reset();
-        const lastsUntilMs = registeredAtMs + registered.sessionTtlMs;
-        return { name, work: this.#open(name, registered, registeredAtMs), lastsUntilMs };
+        const told = offer.executors;
+        const work = this.#open(name, { ...registered, registeredAtMs, told });
+        return { name, work, told, lastsUntilMs: registeredAtMs + registered.sessionTtlMs };
       } catch (error) {
         if (isFinal(error) || (isFirst && isRefusedAtStart(error))) throw error;
         // The registration was accepted, its answer lost, and its time is up.
@@ -159,6 +188,33 @@ export class Worker implements StartStop {
       }
     }
     return null;
+  }
+
+  /** Until the session has said all there is. A worker that is not started will do so when it is. */
+  async #announce(): Promise<void> {
+    const { clock, log, executors } = this.#options;
+    const { signal } = this.#drained;
+    while (this.#isLiving && !signal.aborted) {
+      const session = this.#session;
+      if (session?.told.length === executors.names.length) return;
+      try {
+        if (session === null) await Promise.race([this.#next.promise, this.#ended.promise]);
+        else await this.#tellAgain(session);
+      } catch (error) {
+        if (isFinal(error)) throw error;
+        const text = error instanceof Error ? error.message : String(error);
+        log.warn(`The leader has not heard of the new executors yet: ${text}`);
+        await pause(clock, this.#settings.retryMs, signal);
+      }
+    }
+  }
+
+  async #tellAgain(session: NamedSession): Promise<void> {
+    const { leader, handshake } = this.#options;
+    const offer = this.#offer(session.name);
+    await leader.register(offer, handshake);
+    session.told = offer.executors;
+    session.work.offer(offer.executors);
   }
 
   #offer({ nodeId, sessionId }: Session): NodeOffer {
@@ -175,12 +231,14 @@ export class Worker implements StartStop {
     };
   }
 
-  #open(session: Session, registered: Registered, registeredAtMs: number): WorkerSession {
-    const { leader, startHeartbeat, executors, slots, clock, random, log, onStuck } = this.#options;
+  #open(session: Session, { registeredAtMs, told, ...registered }: Opening): WorkerSession {
+    const { leader, startHeartbeat, executors, slots, clock, random, log } = this.#options;
+    const { onStuck, stuck = 'end' } = this.#options;
     return new WorkerSession({
       session,
       registered,
       registeredAtMs,
+      offered: told,
       leader,
       startHeartbeat,
       executors,
@@ -190,6 +248,7 @@ export class Worker implements StartStop {
       clock,
       random,
       log,
+      stuck,
       onStuck,
       onDrain: () => {
         log.info('The leader asks this node to drain.');
@@ -199,9 +258,16 @@ export class Worker implements StartStop {
   }
 }
 
+interface Opening extends Registered {
+  readonly registeredAtMs: number;
+  readonly told: readonly string[];
+}
+
 interface NamedSession {
   readonly name: Session;
   readonly work: WorkerSession;
+  /** The executors that the leader knows of. */
+  told: readonly string[];
   /** One that lived longer than its first TTL was no mishap. */
   readonly lastsUntilMs: number;
 }

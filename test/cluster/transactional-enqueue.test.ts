@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import type postgres from 'postgres';
 import {
@@ -13,10 +10,6 @@ import {
   takenFrom,
 } from './stage.ts';
 import type { Stage } from './stage.ts';
-
-const EXAMPLE = fileURLToPath(
-  new URL('../../examples/transactional-enqueue/order.js', import.meta.url),
-);
 
 const document = (more: object = {}): postgres.JSONValue => ({
   tasks: [{ id: 'a', executor: 'note' }],
@@ -128,22 +121,5 @@ test('200 transactions at once, half of them rolled back, with a fail-over in th
   await expectSucceeded(play, ids);
   expect(await counts(play)).toEqual({ jobs: 100, inbox: 0 });
   expectOnce(play);
-  await expectRest(play);
-});
-
-test('the example does what its page says', async () => {
-  const play = await stage({ leaders: 1, workers: 1 });
-  const url = play.cluster.node('n-1').plan.url ?? '';
-  const { stdout } = await promisify(execFile)(process.execPath, [EXAMPLE, play.database, url]);
-  expect(stdout.replace(/job [0-9a-f-]{36}/, 'job ID')).toBe(
-    [
-      'order A-1: committed, job ID',
-      'order A-2: rolled back (the card was refused)',
-      'orders: A-1',
-      'jobs: ship A-1 succeeded',
-      '',
-    ].join('\n'),
-  );
-  play.client.acknowledged.add(/job (\S+)/.exec(stdout)?.[1] ?? '');
   await expectRest(play);
 });

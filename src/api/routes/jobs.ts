@@ -1,4 +1,5 @@
 /** Looking at jobs, and asking the leader to change them. */
+import { randomUUID } from 'node:crypto';
 import { JOB_STATES } from '../../core/index.ts';
 import type { JobId, JobState, TaskId } from '../../core/index.ts';
 import type { JobsQuery } from '../../protocol/index.ts';
@@ -112,6 +113,26 @@ export const jobRoutes: readonly Route[] = [
     },
   },
   {
+    method: 'POST',
+    path: '/api/v1/jobs/:id/signals/:name',
+    role: 'submit',
+    summary: 'Tell a job something that a task of it waits for',
+    description:
+      'The oldest task that waits for a signal of this name takes it; if none does, it is kept for ' +
+      'the next that will.',
+    headers: { 'Idempotency-Key': 'The same key again changes nothing.' },
+    body: { schema: 'SignalRequest', required: false },
+    answers: JOB_ANSWER,
+    async handle(call, api) {
+      // Before the body is read: a node that does not lead need not receive it.
+      const { jobs } = api.desk();
+      const signalId = signalIdIn(call);
+      const body = JSON.stringify((await call.body()) ?? null);
+      const { jobId } = await jobs.signal(jobIn(call), call.path['name'] ?? '', body, signalId);
+      return showJob(api, jobId);
+    },
+  },
+  {
     method: 'GET',
     path: '/api/v1/jobs/:id/tasks/:task/explain',
     role: 'read',
@@ -121,6 +142,11 @@ export const jobRoutes: readonly Route[] = [
     handle: explainTask,
   },
 ];
+
+function signalIdIn({ headers }: Call): string {
+  const key = headers['idempotency-key'];
+  return typeof key === 'string' ? checkedId(key, 'Idempotency-Key') : randomUUID();
+}
 
 async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
   const { state, name } = call.query;

@@ -4,21 +4,15 @@ import type { Route } from '../route.ts';
 
 export const queryRoutes: readonly Route[] = [
   {
-    ...unimplemented('POST', '/api/v1/queries', 'Submit a query', 'Queries'),
+    ...unimplemented('POST', '/api/v1/queries', 'Submit a query'),
     body: { schema: 'QueryRequest', required: true },
   },
-  unimplemented('GET', '/api/v1/queries/:id', 'Show a query', 'Queries'),
-  unimplemented('GET', '/api/v1/queries/:id/results', 'Read the rows of a query', 'Queries'),
-  unimplemented('POST', '/api/v1/queries/:id/cancel', 'Cancel a query', 'Queries'),
-  unimplemented('POST', '/api/v1/jobs/:id/signals/:name', 'Send a signal to a job', 'Signals'),
+  unimplemented('GET', '/api/v1/queries/:id', 'Show a query'),
+  unimplemented('GET', '/api/v1/queries/:id/results', 'Read the rows of a query'),
+  unimplemented('POST', '/api/v1/queries/:id/cancel', 'Cancel a query'),
 ];
 
-function unimplemented(
-  method: 'GET' | 'POST',
-  path: string,
-  summary: string,
-  subject: string,
-): Route {
+function unimplemented(method: 'GET' | 'POST', path: string, summary: string): Route {
   return {
     method,
     path,
@@ -28,7 +22,7 @@ function unimplemented(
     handle() {
       throw new MillraceError({
         code: 'unimplemented',
-        what: `${subject} are not in this version.`,
+        what: 'Queries are not in this version.',
       });
     },
   };

@@ -4,6 +4,7 @@ import type {
   Calendar,
   ChangeSchedule,
   Instant,
+  JobId,
   Json,
   ScheduleId,
   ScheduleSpec,
@@ -29,8 +30,8 @@ export const scheduleRoutes: readonly Route[] = [
     answers: { 200: { description: 'All schedules.', schema: 'ScheduleList' } },
     async handle(_call, { reader, calendar }) {
       const { asOf, value } = await reader.schedules();
-      const schedules = value.map((each) => withUpcoming(each, calendar));
-      // Each holds a document, and there may be thousands.
+      // Each holds a document and asks the calendar, and there may be thousands.
+      const schedules = allWithUpcoming(value, calendar);
       return { kind: 'pieces', status: 200, pieces: objectText({ asOf }, { schedules }), asOf };
     },
   },
@@ -98,8 +99,8 @@ function changing(change: Exclude<ChangeSchedule['change'], 'delete'>, summary: 
     summary,
     answers: SCHEDULE_ANSWER,
     async handle(call, api) {
-      await api.desk().schedules.change(scheduleIn(call), change);
-      return showSchedule(api, scheduleIn(call));
+      const { jobId } = await api.desk().schedules.change(scheduleIn(call), change);
+      return showSchedule(api, scheduleIn(call), 200, jobId);
     },
   };
 }
@@ -108,21 +109,37 @@ async function showSchedule(
   { reader, calendar }: ApiParts,
   id: ScheduleId,
   status = 200,
+  startedJob: JobId | null = null,
 ): Promise<Answer> {
   const { asOf, value } = await reader.schedules();
   const found = value.find((schedule) => schedule.id === id);
   if (found === undefined) throw notFound(`There is no schedule ${id}.`);
-  return dated(asOf, withUpcoming(found, calendar), status);
+  const shown = withUpcoming(found, calendar);
+  // It may have fired again since: who asked for a job is told of that one.
+  return dated(asOf, startedJob === null ? shown : { ...shown, lastJob: startedJob }, status);
+}
+
+type Shown = ScheduleShape & { readonly upcoming: readonly string[] };
+
+/** One by one, as they are sent. */
+function* allWithUpcoming(
+  schedules: readonly ScheduleShape[],
+  calendar: Calendar | null,
+): Iterable<Shown> {
+  for (const schedule of schedules) yield withUpcoming(schedule, calendar);
 }
 
 function withUpcoming(
   schedule: ScheduleShape,
   calendar: Calendar | null,
-): ScheduleShape & { readonly upcoming: readonly string[] } {
+): Shown {
   const { spec, nextAt, paused } = schedule;
   const timing = timingIn(spec);
   if (paused || nextAt === null) return { ...schedule, upcoming: [] };
   if (calendar === null || timing === null) return { ...schedule, upcoming: [nextAt] };
+  // A node of another version may have taken what this one cannot read.
+  const isRead = !('cron' in timing) || calendar.check(timing.cron, timing.zone) === null;
+  if (!isRead) return { ...schedule, upcoming: [nextAt] };
   const at: Instant = instant(Date.parse(nextAt));
   const times = upcomingOccurrences(timing, at, UPCOMING, calendar);
   return { ...schedule, upcoming: times.map((time) => new Date(time).toISOString()) };

@@ -26,6 +26,7 @@ const SUMMARY_EXAMPLE = {
   taskCount: 1,
   idempotencyKey: '2026-11-15',
   scheduleId: null,
+  scheduledAt: null,
   error: null,
   createdAt: '2026-11-15T02:00:00.000Z',
   startedAt: '2026-11-15T02:00:00.120Z',
@@ -60,6 +61,10 @@ const summaryFields: Readonly<Record<string, Schema>> = {
   taskCount: whole,
   idempotencyKey: orNull(text),
   scheduleId: orNull(text),
+  scheduledAt: described(
+    'The time for which its schedule has started it, however late it came to run.',
+    orNull(moment),
+  ),
   error: orNull(ref('TaskError')),
   createdAt: moment,
   startedAt: orNull(moment),
@@ -97,8 +102,26 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
   JobSummary: record('A job without its tasks.', summaryFields, { example: SUMMARY_EXAMPLE }),
   Job: record(
     'A job with its tasks.',
-    { ...summaryFields, tasks: listOf(ref('Task')), history: listOf(ref('PastRun')), asOf },
-    { example: { ...SUMMARY_EXAMPLE, tasks: [TASK_EXAMPLE], history: [], asOf: ASKED_AT } },
+    {
+      ...summaryFields,
+      result: described('What its `output` says, once it has succeeded; null before.', anything),
+      isResultOmitted: described('Only where the result is too large to be shown.', {
+        enum: [true],
+      }),
+      tasks: listOf(ref('Task')),
+      history: listOf(ref('PastRun')),
+      asOf,
+    },
+    {
+      optional: ['isResultOmitted'],
+      example: {
+        ...SUMMARY_EXAMPLE,
+        result: null,
+        tasks: [TASK_EXAMPLE],
+        history: [],
+        asOf: ASKED_AT,
+      },
+    },
   ),
   JobPage: record(
     'Jobs, newest first.',

@@ -34,7 +34,26 @@ const DOCUMENT_EXAMPLE = {
       placement: { capabilities: { gpu: 'nvidia' }, forbiddenNodes: ['w-9'] },
     },
     { id: 'warm', executor: 'echo', input: 1 },
+    {
+      id: 'alert',
+      executor: 'myFunction',
+      dependsOn: ['sum'],
+      when: { $from: 'sum', path: '/total', '>': 1_000 },
+      input: { total: { $from: 'sum', path: '/total' } },
+    },
   ],
+  output: { total: { $from: 'sum', path: '/total' } },
+};
+
+/** Of which a condition has one at most. */
+const COMPARISONS: Readonly<Record<string, Schema>> = {
+  '=': anything,
+  '!=': anything,
+  '>': anything,
+  '>=': anything,
+  '<': anything,
+  '<=': anything,
+  in: listOf(anything),
 };
 
 const optionalRecord = (
@@ -69,9 +88,11 @@ const SCHEDULE_EXAMPLE = {
 export type RequestSchemaName =
   | 'JobDocument'
   | 'TaskDocument'
+  | 'Condition'
   | 'JobDocumentOrList'
   | 'CancelRequest'
   | 'RerunRequest'
+  | 'SignalRequest'
   | 'ForkRequest'
   | 'ScheduleDocument'
   | 'NamedScheduleDocument'
@@ -88,10 +109,36 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
       onFailure: oneOf(['finish', 'cancel']),
       timeouts: optionalRecord('Of the whole job.', { totalMs: whole }),
       tasks: { ...listOf(ref('TaskDocument')), minItems: 1 },
+      output: described(
+        'The result of the job: JSON in which `{"$from": task, "path": pointer}` takes the result of ' +
+          'any task. Without it the last task gives the result, or all that nothing depends on do.',
+        anything,
+      ),
     },
     {
-      optional: ['name', 'priority', 'idempotencyKey', 'maxParallel', 'onFailure', 'timeouts'],
+      optional: [
+        'name',
+        'priority',
+        'idempotencyKey',
+        'maxParallel',
+        'onFailure',
+        'timeouts',
+        'output',
+      ],
       example: DOCUMENT_EXAMPLE,
+    },
+  ),
+  Condition: record(
+    'What a result must be like. Has one comparison at most; without one the value must not be ' +
+      'null, false, 0, empty text or missing. For what is missing only `!=` holds.',
+    {
+      $from: described('A dependency of the task.', text),
+      path: described('A JSON Pointer into its result; without it, the whole result.', text),
+      ...COMPARISONS,
+    },
+    {
+      optional: ['path', ...Object.keys(COMPARISONS)],
+      example: { $from: 'sum', path: '/total', '>': 1_000 },
     },
   ),
   TaskDocument: record(
@@ -100,6 +147,9 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
       id: text,
       executor: text,
       input: described('JSON; `{"$from": task, "path": pointer}` takes a result.', anything),
+      when: described('It is skipped unless all of this holds.', {
+        anyOf: [ref('Condition'), listOf(ref('Condition'))],
+      }),
       dependsOn: listOf({
         anyOf: [
           text,
@@ -139,6 +189,7 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     {
       optional: [
         'input',
+        'when',
         'dependsOn',
         'priority',
         'parent',
@@ -162,6 +213,11 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
       expectedRun: whole,
     },
   ),
+  SignalRequest: {
+    description:
+      'What the task that waits for the signal gets: any JSON, null if there is no body.',
+    examples: [{ approved: true }],
+  },
   ForkRequest: record(
     'The task from which on the new job runs again.',
     { from: text },

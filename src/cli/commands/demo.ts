@@ -1,26 +1,90 @@
-import type { CommandModule } from '../command.ts';
+import { existsSync } from 'node:fs';
+import type { Finding } from '../demo/findings.ts';
+import type { Told } from '../demo/story.ts';
+import type { CommandModule, Reply } from '../command.ts';
 import { exit } from '../exit.ts';
+import { failureLines } from '../job-words.ts';
+import { wholeOption, wrongUse } from '../server-call.ts';
 import { version } from '../version.ts';
 
+const ROWS = 2_000_000;
+const ROWS_MAX = 10_000_000;
+
 export const command: CommandModule = {
-  examples: ['millrace demo', 'millrace demo --json'],
-  declare() {},
-  async run(_command, reply, signal) {
-    reply.say(`Millrace ${version()}: durable task graphs.`);
-    const { tell } = await import('../demo/story.ts');
-    const result = await tell(reply, signal);
-    const { tasks, succeeded, reassigned, events, epochs, answer } = result;
+  examples: ['millrace demo', 'millrace demo --json', 'millrace demo --rows 100000'],
+  declare(command) {
+    command.option('--rows <n>', `rows in each Parquet file (default ${ROWS})`);
+  },
+  async run(command, reply, signal) {
+    const rows = rowsOf(command.opts<{ readonly rows?: string }>().rows);
+    const startedMs = performance.now();
+    reply.say(`Millrace ${version()}: work that goes on when a process dies.`);
     reply.say('');
-    reply.say(`${succeeded} of ${tasks} tasks succeeded, each with exactly one accepted result.`);
-    reply.say(
-      `${reassigned} were reassigned, ${epochs} leaders reigned, ${events} events, no gap.`,
-    );
-    reply.say(`The answer: ${answer}.`);
-    reply.say('');
-    reply.say(
-      'All of this ran in one process; `millrace up` starts the real ones. SQL is not there yet.',
-    );
-    reply.answer({ version: version(), ...result });
-    return result.isRight ? exit.done : exit.workFailed;
+    reply.note('A node and three workers are being started ...');
+    const [{ tell }, { findingsOf }] = await Promise.all([
+      import('../demo/story.ts'),
+      import('../demo/findings.ts'),
+    ]);
+    const say = (): void => reply.note('Interrupted: everything is being ended.');
+    signal.addEventListener('abort', say, { once: true });
+    try {
+      const told = await tell({ reply, signal, rows });
+      const findings = findingsOf(told);
+      const tookMs = Math.round(performance.now() - startedMs);
+      sumUp(reply, told, findings, tookMs);
+      reply.answer(summary(told, findings, tookMs));
+      return findings.every(({ isSo }) => isSo) ? exit.done : exit.workFailed;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      reply.note('No process and no file is left.');
+      return exit.interrupted;
+    } finally {
+      signal.removeEventListener('abort', say);
+    }
   },
 };
+
+function rowsOf(text: string | undefined): number {
+  const rows = wholeOption('--rows', text) ?? ROWS;
+  if (rows >= 1 && rows <= ROWS_MAX) return rows;
+  throw wrongUse(`--rows takes a number from 1 to ${ROWS_MAX}, not ${rows}.`, 'Leave it out.');
+}
+
+function sumUp(reply: Reply, told: Told, findings: readonly Finding[], tookMs: number): void {
+  for (const line of failureLines(told.job)) reply.say(line);
+  reply.say('');
+  for (const { isSo, text } of findings) reply.say(`${isSo ? 'ok   ' : 'WRONG'}  ${text}.`);
+  reply.say('');
+  reply.say(`All that took ${(tookMs / 1_000).toFixed(1)} s, processes and files are gone. Next:`);
+  for (const line of nextCommands()) reply.say(`  ${line}`);
+}
+
+const EXAMPLE = 'examples/text-fan-out/count.ts';
+
+/** Lines that work when pasted. */
+function nextCommands(): string[] {
+  return [
+    // It comes with the sources only.
+    ...(existsSync(EXAMPLE) ? [`npx millrace run ${EXAMPLE} --input '{"folder": "docs"}'`] : []),
+    'npx millrace up       # a node that stays, at http://127.0.0.1:7070',
+    'npx millrace --help   # all there is',
+  ];
+}
+
+/** The same for machines. */
+function summary(told: Told, findings: readonly Finding[], tookMs: number): object {
+  const { job, kill, deeds, expected, files, workers } = told;
+  return {
+    version: version(),
+    isRight: findings.every(({ isSo }) => isSo),
+    checks: Object.fromEntries(findings.map(({ name, isSo }) => [name, isSo])),
+    tookMs,
+    job: { id: job.id, state: job.state, tasks: job.tasks.length },
+    workers,
+    kill,
+    steps: { charge: deeds.charges.length, ship: deeds.parcels.length },
+    files,
+    answer: job.result,
+    expected,
+  };
+}

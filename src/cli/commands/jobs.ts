@@ -5,6 +5,7 @@ import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { jobTable } from '../job-words.ts';
 import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
+import { withWords } from '../settings.ts';
 
 const LIMIT = 20;
 const PAGE_MAX = 1_000;
@@ -13,7 +14,7 @@ export const command: CommandModule = {
   examples: ['millrace jobs', 'millrace jobs --state failed --limit 100', 'millrace jobs --json'],
   declare(command: Command) {
     command
-      .option('--state <state>', `only those that are ${JOB_STATES.join(', ')}`)
+      .addOption(withWords('--state <state>', 'only those that are in this state', JOB_STATES))
       .option('--name <name>', 'only those of this name')
       .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
       .option('--cursor <cursor>', 'go on where an earlier list ended');

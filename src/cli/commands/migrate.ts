@@ -2,6 +2,7 @@ import { MillraceError } from '../../core/index.ts';
 import type { Migrations, MigrationStatus } from '../../store/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
+import { withChoices } from '../settings.ts';
 import { declareStore, migrateStore, storePlace } from '../store-place.ts';
 
 export const command: CommandModule = {
@@ -12,7 +13,7 @@ export const command: CommandModule = {
   ],
   declare(command) {
     command
-      .argument('<way>', 'up, down or status')
+      .addArgument(withChoices('<way>', 'up, down or status', ['up', 'down', 'status']))
       .option('--to <version>', 'stop at this version; down goes one step without it');
     declareStore(command);
   },

@@ -7,7 +7,7 @@ import { shortened, when } from '../wording.ts';
 
 export const command: CommandModule = {
   examples: ['millrace nodes', 'millrace nodes --json'],
-  declare: declareServer,
+  declare: (command) => declareServer(command),
   run(command, reply, signal) {
     return withClient(command, 'read', signal, async (client) => {
       const answer = await client.nodes({ signal });

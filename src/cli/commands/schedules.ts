@@ -1,68 +1,84 @@
 import type { Command } from 'commander';
 import type { HttpClient } from '../../client/index.ts';
 import { didYouMean, type ScheduleId } from '../../core/index.ts';
-import type { ScheduleShape } from '../../protocol/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
-import { readDocuments } from '../document-file.ts';
 import { exit, type ExitCode } from '../exit.ts';
+import { withPlaces } from '../files/checked-document.ts';
+import { declareTiming, readSchedule, type ScheduleWork } from '../files/schedule-file.ts';
+import { scheduleLines } from '../schedule-words.ts';
 import { declareServer, withClient, wrongUse } from '../server-call.ts';
-import { plain, table } from '../table.ts';
-import { shortened, span } from '../wording.ts';
+import { configFor, withChoices } from '../settings.ts';
+import { plain } from '../table.ts';
 
-const ACTIONS = ['list', 'put', 'delete', 'pause', 'resume', 'trigger'] as const;
+const ACTIONS = ['list', 'create', 'put', 'delete', 'pause', 'resume', 'trigger'] as const;
 type Action = (typeof ACTIONS)[number];
 
 export const command: CommandModule = {
   examples: [
     'millrace schedules',
-    `echo '{"timing": {"everyMs": 60000}, "document": {"tasks": [{"id": "a", "executor": "echo"}]}}' | millrace schedules put minutely -`,
+    `millrace schedules create nightly job.yaml --cron '0 2 * * 1-5' --zone Europe/Berlin`,
+    `millrace schedules create hourly flow.ts --every 1h --input '{"shop": "north"}' --overlap queue`,
+    `echo '{"timing": {"everyMs": 60000}, "document": {"tasks": [{"id": "a", "executor": "echo"}]}}' | millrace schedules create minutely -`,
     'millrace schedules pause minutely',
     'millrace schedules delete minutely',
   ],
   declare(command: Command) {
     command
-      .argument('[action]', ACTIONS.join(', '), 'list')
+      .addArgument(withChoices('[action]', 'what to do with it', ACTIONS).default('list'))
       .argument('[id]', 'the schedule')
-      .argument('[file]', 'for put: its timing and job document, JSON or YAML; - reads stdin');
+      .argument(
+        '[file]',
+        'for create: a job document or a module with a flow; without a timing flag, a whole schedule; - reads stdin',
+      );
+    declareTiming(command);
     declareServer(command);
   },
   async run(command, reply, signal) {
     const [word = 'list', id = '', file = ''] = command.args;
     const action = actionOf(word);
     if (action !== 'list' && id === '') throw wrongUse(`${action} which schedule?`, 'Name its id.');
-    const spec = action === 'put' ? await specIn(file, signal) : undefined;
+    const isMade = action === 'put' || action === 'create';
+    const settings = configFor(command, process.env).core;
+    const work = isMade ? await readSchedule(file, command.opts(), settings, signal) : null;
     const needed = action === 'list' ? 'read' : 'submit';
     return withClient(command, needed, signal, (client) =>
-      act(client, action, id as ScheduleId, spec, reply, signal),
+      act({ client, action, id: id as ScheduleId, work, reply, signal }),
     );
   },
 };
 
-async function act(
-  client: HttpClient,
-  action: Action,
-  id: ScheduleId,
-  spec: unknown,
-  reply: Reply,
-  signal: AbortSignal,
-): Promise<ExitCode> {
+interface Act {
+  readonly client: HttpClient;
+  readonly action: Action;
+  readonly id: ScheduleId;
+  readonly work: ScheduleWork | null;
+  readonly reply: Reply;
+  readonly signal: AbortSignal;
+}
+
+async function act({ client, action, id, work, reply, signal }: Act): Promise<ExitCode> {
   const tell = (sentence: string, answer: unknown): ExitCode => {
     reply.say(plain(sentence));
     reply.answer(answer);
     return exit.done;
   };
+  const next = (at: string | null): string =>
+    at === null ? `Schedule ${id} will not run any more.` : `Schedule ${id} runs next at ${at}.`;
   switch (action) {
     case 'list': {
       const answer = await client.schedules({ signal });
-      const lines = scheduleTable(answer.schedules);
-      if (answer.schedules.length === 0) lines.splice(0, 1, 'There are no schedules.');
+      const lines = scheduleLines(answer.schedules);
       for (const line of lines) reply.say(line);
       reply.answer(answer);
       return exit.done;
     }
+    case 'create':
     case 'put': {
-      const made = await client.putSchedule(id, spec, { signal });
-      return tell(`Schedule ${id} runs next at ${made.nextAt ?? 'no time any more'}.`, made);
+      const located = work ?? { spec: null, located: (error: unknown) => error };
+      const made = await withPlaces(located, () =>
+        client.putSchedule(id, located.spec, { signal }),
+      );
+      return tell(next(made.nextAt), made);
     }
     case 'delete':
       await client.deleteSchedule(id, { signal });
@@ -71,7 +87,7 @@ async function act(
       return tell(`Schedule ${id} is paused.`, await client.changeSchedule(id, action, { signal }));
     case 'resume': {
       const changed = await client.changeSchedule(id, action, { signal });
-      return tell(`Schedule ${id} runs next at ${changed.nextAt ?? 'no time any more'}.`, changed);
+      return tell(next(changed.nextAt), changed);
     }
     case 'trigger': {
       const changed = await client.changeSchedule(id, action, { signal });
@@ -87,34 +103,4 @@ function actionOf(word: string): Action {
     `There is no way to ${word} a schedule.${didYouMean(word, ACTIONS)}`,
     `Use ${ACTIONS.join(', ')}.`,
   );
-}
-
-async function specIn(file: string, signal: AbortSignal): Promise<unknown> {
-  if (file === '') throw wrongUse('put takes a file.', 'Name it after the id, or - for stdin.');
-  const [spec, surplus] = await readDocuments(file, signal);
-  if (surplus !== undefined) throw wrongUse(`${file} holds several.`, 'Put them one by one.');
-  return spec;
-}
-
-function scheduleTable(schedules: readonly ScheduleShape[]): string[] {
-  return table(
-    ['SCHEDULE', 'TIMING', 'STATE', 'NEXT', 'LAST', 'LAST JOB'],
-    schedules.map(({ id, spec, paused, nextAt, lastAt, lastJob }) => [
-      id,
-      timingOf(spec),
-      paused ? 'paused' : nextAt === null ? 'over' : 'active',
-      nextAt,
-      lastAt,
-      lastJob,
-    ]),
-  );
-}
-
-function timingOf(spec: unknown): string {
-  const timing = (spec as { readonly timing?: Readonly<Record<string, unknown>> } | null)?.timing;
-  if (timing === undefined) return '-';
-  const { cron, zone, everyMs, at } = timing;
-  if (typeof cron === 'string') return typeof zone === 'string' ? `${cron} ${zone}` : cron;
-  if (typeof everyMs === 'number') return `every ${span(everyMs)}`;
-  return at === undefined ? shortened(JSON.stringify(timing), 40) : 'once';
 }

@@ -1,59 +1,107 @@
 import type { Command } from 'commander';
 import type { HttpClient, Submitted } from '../../client/index.ts';
-import { type JobId, MillraceError } from '../../core/index.ts';
+import { MillraceError, type Settings } from '../../core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
-import { readDocuments } from '../document-file.ts';
 import { exit, type ExitCode, exitCodeOf } from '../exit.ts';
-import { endingOf, eventLine } from '../job-words.ts';
+import { checkDocument, withPlaces } from '../files/checked-document.ts';
+import { type FileValue, readDocuments } from '../files/document-file.ts';
+import { isModule, readWork, refuseModuleFlags, type Work } from '../files/work-file.ts';
+import { endingOf } from '../job-words.ts';
+import { tellOutcome } from '../outcome.ts';
 import { declareServer, withClient } from '../server-call.ts';
+import { configFor } from '../settings.ts';
+import { follow } from '../view/follow.ts';
+
+interface SubmitFlags {
+  readonly wait?: true;
+  readonly input?: string;
+  readonly flow?: string;
+  readonly json?: true;
+}
 
 export const command: CommandModule = {
   examples: [
     `echo '{"tasks": [{"id": "hello", "executor": "echo", "input": 1}]}' | millrace submit - --wait`,
     'millrace submit job.yaml',
+    'millrace submit flow.ts --input \'{"order": "A-7"}\' --wait',
     'millrace submit job.json --server http://127.0.0.1:7070 --json',
   ],
   declare(command: Command) {
     command
-      .argument('<file>', 'a job document or a list of them, JSON or YAML; - reads stdin')
-      .option('--wait', 'follow the job to its end; exit code 1 unless it succeeds');
+      .argument(
+        '<file>',
+        'a job document or a list of them, JSON or YAML, or a module with a flow; - reads stdin',
+      )
+      .option('--wait', 'follow the job to its end; exit code 1 unless it succeeds')
+      .option('--input <json>', 'the input of the flow; @file reads it from a file')
+      .option('--flow <name>', 'which flow or task of the module, if there are several');
     declareServer(command);
   },
   async run(command, reply, signal) {
     const [file = ''] = command.args;
-    const { wait = false } = command.opts<{ wait?: true }>();
+    const { wait = false, input, flow, json = false } = command.opts<SubmitFlags>();
+    const settings = configFor(command, process.env).core;
+    const batch: Batch = { wait, isJson: json, reply, signal };
+    if (isModule(file)) {
+      const work = await readWork(file, { input, flow, settings }, signal);
+      return withClient(command, 'submit', signal, (client) => submitOne(client, work, batch));
+    }
     const values = await readDocuments(file, signal);
-    return withClient(command, 'submit', signal, async (client) => {
-      const [only] = values;
-      if (values.length > 1) return submitMany(client, values, wait, reply, signal);
-      if (Array.isArray(only)) return submitMany(client, only, wait, reply, signal);
-      const job = await client.submit(only, { signal });
-      reply.say(job.id);
-      if (wait) return follow(client, job.id, reply, signal);
-      reply.answer(job);
-      return exit.done;
-    });
+    refuseModuleFlags(file, { input, flow });
+    const [first] = values;
+    if (values.length > 1 || Array.isArray(first?.value)) {
+      const documents = checkedList(values, settings);
+      return withClient(command, 'submit', signal, (client) =>
+        submitMany(client, documents, batch),
+      );
+    }
+    const work = workOf(first as FileValue, settings);
+    return withClient(command, 'submit', signal, (client) => submitOne(client, work, batch));
   },
 };
 
-async function follow(
-  client: HttpClient,
-  id: JobId,
-  reply: Reply,
-  signal: AbortSignal,
-): Promise<ExitCode> {
-  try {
-    const watching = client.watch(id, { signal });
-    for (;;) {
-      const next = await watching.next();
-      if (next.done !== true) {
-        reply.say(eventLine(next.value, id));
-        continue;
-      }
-      reply.say(endingOf(next.value));
-      reply.answer(next.value);
-      return next.value.state === 'succeeded' ? exit.done : exit.workFailed;
+interface Batch {
+  readonly wait: boolean;
+  readonly isJson: boolean;
+  readonly reply: Reply;
+  readonly signal: AbortSignal;
+}
+
+function workOf(file: FileValue, settings: Settings): Work {
+  checkDocument(file, settings);
+  return { document: file.value, modules: [], located: file.located };
+}
+
+/** One mistake, and none is sent: half a file is not what anybody wants. */
+function checkedList(values: readonly FileValue[], settings: Settings): readonly unknown[] {
+  return values.flatMap((file) => {
+    if (!Array.isArray(file.value) || values.length > 1) {
+      checkDocument(file, settings);
+      return [file.value];
     }
+    const list = file.value as readonly unknown[];
+    for (const [at, document] of list.entries()) {
+      checkDocument(file, settings, document, `/${at}`);
+    }
+    return list;
+  });
+}
+
+async function submitOne(client: HttpClient, work: Work, batch: Batch): Promise<ExitCode> {
+  const { wait, isJson, reply, signal } = batch;
+  // Asked for before the job is there, so that nothing of it is missed.
+  const after = wait ? (await client.head({ signal })).seq : 0;
+  const job = await withPlaces(work, () => client.submit(work.document, { signal }));
+  const { id } = job;
+  reply.say(id);
+  if (!wait) {
+    reply.answer(job);
+    return exit.done;
+  }
+  try {
+    const say = (line: string): void => reply.say(line);
+    const ended = await follow(client, id, { signal, reply, say, after });
+    return tellOutcome(ended, reply, isJson, say);
   } catch (error) {
     if (signal.aborted) reply.say(`Job ${id} goes on; \`millrace cancel ${id}\` stops it.`);
     throw error;
@@ -63,9 +111,7 @@ async function follow(
 async function submitMany(
   client: HttpClient,
   documents: readonly unknown[],
-  wait: boolean,
-  reply: Reply,
-  signal: AbortSignal,
+  { wait, reply, signal }: Batch,
 ): Promise<ExitCode> {
   const answers = await client.submitAll(documents, { signal });
   for (const [at, answer] of answers.entries()) {

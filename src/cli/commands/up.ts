@@ -1,7 +1,6 @@
 import type { CommandModule } from '../command.ts';
-import { serveUntil } from '../serving.ts';
+import { upUntil } from '../serving.ts';
 import { configFor, declareSettings } from '../settings.ts';
-import { openOrCreate, storePlace } from '../store-place.ts';
 
 export const command: CommandModule = {
   examples: ['millrace up', 'millrace up --data ./work --slots 4 --module ./tasks.js'],
@@ -13,6 +12,9 @@ export const command: CommandModule = {
       'host',
       'slots',
       'modules',
+      'allowPrivateHttp',
+      'allowCommand',
+      'allowContainer',
       'nodeId',
       'tokenFile',
       'tlsCert',
@@ -21,12 +23,7 @@ export const command: CommandModule = {
       'insecure',
     ]);
   },
-  async run(cli, reply, signal) {
-    const config = configFor(cli, process.env);
-    const place = storePlace({ data: config.node.data }, {});
-    const { store } = await openOrCreate(place);
-    // Nobody else can lead on a file of its own: there is nothing to wait for.
-    const node = { ...config.node, role: 'leader' as const };
-    return serveUntil({ ...config, node }, store, reply, signal);
+  run(cli, reply, signal) {
+    return upUntil(configFor(cli, process.env), reply, signal);
   },
 };

@@ -20,6 +20,9 @@ export const command: CommandModule = {
       'memoryBytes',
       'roots',
       'modules',
+      'allowPrivateHttp',
+      'allowCommand',
+      'allowContainer',
       'capabilities',
       'expect',
       'drainMs',
@@ -41,9 +44,10 @@ export const command: CommandModule = {
         orphaned: orphaned(),
         say: (line) => void process.stderr.write(`${line}\n`),
         onReady(nodeId, listener) {
-          reply.say(`millrace worker ready ${nodeId}`);
+          // A parent hears it on its own channel; its screen is for what handlers say.
+          if (process.send === undefined) reply.say(`millrace worker ready ${nodeId}`);
+          else process.send('ready');
           reply.answer({ ready: true, nodeId, listener });
-          process.send?.('ready');
         },
         die(error) {
           // Written at once: nothing that is buffered outlives the next line.

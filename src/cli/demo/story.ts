@@ -1,223 +1,224 @@
-/** What `millrace demo` shows: a graph that survives the loss of a worker and of its leader. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+/** What `millrace demo` shows: work that goes on although a process that did it was killed. */
 import { join } from 'node:path';
-import { uuidv7 } from 'uuidv7';
-import { checkedSettings } from '../../core/index.ts';
-import type { JobId, TermId } from '../../core/index.ts';
-import { Elector, cronCalendar } from '../../coordinator/index.ts';
-import type { Leader } from '../../coordinator/index.ts';
-import { deferred, systemClock } from '../../kit/index.ts';
-import { openDuckdbStore } from '../../store/index.ts';
-import type { JobView, Store } from '../../store/index.ts';
+import type { DatedJob, HttpClient } from '../../client/index.ts';
+import type { JobId } from '../../core/index.ts';
+import { type Deferred, deferred, systemClock } from '../../kit/index.ts';
+import type { EventShape } from '../../protocol/index.ts';
 import type { Reply } from '../command.ts';
-import { DemoWorker } from './worker.ts';
-import type { Work } from './worker.ts';
+import { eventLine } from '../job-words.ts';
+import { follow } from '../view/follow.ts';
+import { literally, query } from './duckdb.ts';
+import type { Evidence, Kill, Recovery } from './findings.ts';
+import { demo, type DemoInput, type Report, SALES } from './flow.ts';
+import { RATES } from './shop.ts';
+import { type Stage, withStage } from './stage.ts';
+import type { WorkerProcess } from './worker-process.ts';
 
-const MEASUREMENTS = 24;
-const JOB = 'demo' as JobId;
-
-/** Short, so that a lost worker is noticed within the patience of a spectator. */
-const settings = checkedSettings({
-  heartbeatMs: 300,
-  sessionTtlMs: 2_400,
-  leaderTtlMs: 1_500,
-  leaderRenewMs: 500,
-  nodeDeadMs: 5_000,
-});
-
-const work: Readonly<Record<string, Work>> = {
-  square: (input) => (input as number) ** 2,
-  sum: (input) => (input as number[]).reduce((total, each) => total + each, 0),
-  report: (input) => `the squares up to ${MEASUREMENTS} add up to ${input as number}`,
-};
-
-export interface DemoResult {
-  readonly tasks: number;
-  readonly succeeded: number;
-  readonly reassigned: number;
-  readonly events: number;
-  readonly epochs: number;
-  readonly isLateRefused: boolean;
-  readonly answer: string;
-  readonly isRight: boolean;
+export interface StoryOptions {
+  readonly reply: Reply;
+  readonly signal: AbortSignal;
+  /** In each file. */
+  readonly rows: number;
 }
 
-export async function tell(reply: Reply, signal: AbortSignal): Promise<DemoResult> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-demo-'));
-  try {
-    return await new Demo(reply, signal, join(folder, 'demo.duckdb')).run();
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+export interface Told extends Evidence {
+  readonly workers: readonly { readonly id: string; readonly pid: number }[];
 }
 
-class Demo {
-  readonly #reply: Reply;
-  readonly #signal: AbortSignal;
-  readonly #path: string;
-  readonly #workers: readonly [DemoWorker, DemoWorker, DemoWorker];
-  #store: Store | null = null;
-  #elector: Elector | null = null;
+const FILES = 8;
+/** Of all that happens to the job, what is worth a line where there is no terminal. */
+const WORTH_A_LINE: ReadonlySet<EventShape['kind']> = new Set([
+  'completed',
+  'failed',
+  'retried',
+  'reassigned',
+  'dead',
+]);
 
-  constructor(reply: Reply, signal: AbortSignal, path: string) {
-    this.#reply = reply;
-    this.#signal = signal;
-    this.#path = path;
-    const options = { clock: systemClock, work, workMs: 120 };
-    this.#workers = [
-      new DemoWorker({ ...options, name: 'w1' }),
-      new DemoWorker({ ...options, name: 'w2', diesAtTask: 3 }),
-      new DemoWorker({ ...options, name: 'w3' }),
-    ];
+/** An abort rejects with its reason, once everything is gone. */
+export function tell(options: StoryOptions): Promise<Told> {
+  const story = new Story(options);
+  const { reply, signal } = options;
+  return withStage(
+    { signal, print: (line) => reply.note(line), onPack: (pid) => story.packed(pid) },
+    (stage) => story.play(stage),
+  );
+}
+
+interface Packer {
+  readonly pid: number;
+  readonly atMs: number;
+}
+
+class Story {
+  readonly #options: StoryOptions;
+  readonly #first: Deferred<Packer> = deferred();
+  readonly #second: Deferred<Packer> = deferred();
+  /** Lines among what is drawn, if something is. */
+  readonly #say: (line: string) => void;
+  #packers = 0;
+
+  constructor(options: StoryOptions) {
+    this.#options = options;
+    const { reply } = options;
+    this.#say = (line) => {
+      if (reply.terminal === null) reply.say(line);
+      else reply.note(line);
+    };
   }
 
-  /** However it ends, nothing is left that would keep the process alive. */
-  async run(): Promise<DemoResult> {
-    try {
-      await this.#loseWorker();
-      return await this.#loseLeader();
-    } finally {
-      for (const worker of this.#workers) worker.die();
-      await this.#endReign();
+  /** Between the two steps of the order. The first to come here is kept waiting until he is killed. */
+  packed(pid: number): Promise<void> {
+    const packer = { pid, atMs: systemClock.monotonicMs() };
+    this.#packers += 1;
+    if (this.#packers === 1) {
+      this.#first.resolve(packer);
+      return new Promise(() => {});
     }
+    this.#second.resolve(packer);
+    return Promise.resolve();
   }
 
-  async #loseWorker(): Promise<void> {
-    const [, doomed] = this.#workers;
-    this.#reply.say('One leader, three workers and one DuckDB file, all in this process.\n');
-    const { leader, store } = await this.#elect();
-    await Promise.all(this.#workers.map((worker) => worker.follow(leader)));
-    await leader.jobs.submit(graph(), { jobId: JOB });
-    this.#reply.say(`1. A graph of ${MEASUREMENTS + 2} tasks is committed; the workers pull.`);
-
-    await this.#until(store, ({ job }) => !doomed.isAlive || job.finishedAt !== null);
-    const lost = doomed.held.length === 1 ? '1 task' : `${doomed.held.length} tasks`;
-    this.#reply.say(`2. Worker w2 dies with ${lost} in its hands. Its session will run out.`);
-    await this.#until(store, (view) => ended(view) >= 12);
+  async play(stage: Stage): Promise<Told> {
+    const { client, workers, shop } = stage;
+    const { signal } = this.#options;
+    this.#introduce(stage);
+    const { id } = await client.submit(await demo.toDocument(this.#input(stage)), { signal });
+    const ended = this.#followed(client, id);
+    const killed = this.#kill(stage, id, ended);
+    const [job, kill] = await Promise.all([ended, killed]);
+    return {
+      job,
+      kill,
+      deeds: shop.deeds,
+      events: await eventsOf(client, id, signal),
+      expected: job.state === 'succeeded' ? await expectedReport(stage.folder, signal) : null,
+      files: FILES,
+      workers: workers.map(({ id, pid }) => ({ id, pid })),
+    };
   }
 
-  async #loseLeader(): Promise<DemoResult> {
-    const [one, doomed, other] = this.#workers;
-    await this.#endReign();
-    this.#reply.say('3. The leader stops in the middle of it. Its file is opened again ...');
-    const { leader, store } = await this.#elect();
-    for (const worker of [one, other]) await worker.follow(leader);
-    const { epoch } = leader.term;
-    this.#reply.say(`   ... by a new leader, epoch ${epoch}: the other workers just go on.`);
-
-    const view = await this.#until(store, ({ job }) => job.finishedAt !== null);
-    await doomed.follow(leader);
-    const late = await doomed.reportLate();
-    this.#reply.say(`4. w2 was only paused and now reports its old task. It is told: ${late.text}`);
-    return summary(store, view, { epochs: epoch, isLateRefused: late.isRefused });
+  #introduce({ url, workers }: Stage): void {
+    const who = workers.map(({ id, pid }) => `${id} (${pid})`).join(', ');
+    const rows = this.#options.rows.toLocaleString('en');
+    this.#say(`A node at ${url} keeps its jobs in a DuckDB file. Three`);
+    this.#say(`processes do the work: ${who}.`);
+    this.#say(`A shop counts its sales: ${FILES} Parquet files of ${rows} rows are written, each`);
+    this.#say('is summed up by SQL, and the sums are merged at rates fetched by HTTP. Meanwhile');
+    this.#say('an order is charged, packed and shipped. The process that packs it is killed.');
+    this.#say('');
   }
 
-  async #elect(): Promise<{ store: Store; leader: Leader }> {
-    this.#signal.throwIfAborted();
-    const store = await openDuckdbStore({ path: this.#path, migrate: true });
-    this.#store = store;
-    const led = deferred<Leader>();
-    this.#elector = new Elector({
-      store,
-      clock: systemClock,
-      settings,
-      calendar: cronCalendar,
-      shard: 0,
-      nodeId: 'demo',
-      url: null,
-      grpc: null,
-      newTermId: () => uuidv7() as TermId,
-      random: Math.random,
-      onLead: led.resolve,
-    });
-    this.#elector.start();
-    return { store, leader: await unlessAborted(this.#signal, led.promise) };
+  #input({ folder, shop }: Stage): DemoInput {
+    const { rows } = this.#options;
+    return {
+      ratesUrl: new URL('rates', shop.url).href,
+      order: { shop: shop.url, id: 'A-7', cents: 4_200 },
+      days: Array.from({ length: FILES }, (_, at) => ({ folder, day: at + 1, rows })),
+    };
   }
 
-  async #endReign(): Promise<void> {
-    const [elector, store] = [this.#elector, this.#store];
-    [this.#elector, this.#store] = [null, null];
-    try {
-      await elector?.stop();
-    } finally {
-      await store?.close();
+  /** The job as it ended. */
+  async #followed(client: HttpClient, id: JobId): Promise<DatedJob> {
+    const { reply, signal } = this.#options;
+    if (reply.terminal !== null) {
+      return follow(client, id, { signal, reply, say: this.#say, after: 0 });
     }
-  }
-
-  /** Looks until it is so, and shows how far the graph has come. */
-  async #until(store: Store, isSo: (view: JobView) => boolean): Promise<JobView> {
-    let shown = -1;
+    const watching = client.watch(id, { signal, after: 0 });
     for (;;) {
-      this.#signal.throwIfAborted();
-      const view = await store.job(0, JOB);
-      if (view !== null) {
-        if (ended(view) !== shown) this.#reply.say(`   ${bar(view)}`);
-        shown = ended(view);
-        if (isSo(view)) return view;
-      }
-      await new Promise<void>((resolve) => {
-        systemClock.after(100, resolve);
-      });
+      const next = await watching.next();
+      if (next.done === true) return next.value;
+      if (WORTH_A_LINE.has(next.value.kind)) this.#say(eventLine(next.value, id));
     }
   }
-}
 
-async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  const aborted = deferred<never>();
-  const onAbort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', onAbort);
-  try {
-    signal.throwIfAborted();
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+  /** Null when the job ends without anybody coming to the point where he is killed. */
+  async #kill(stage: Stage, id: JobId, ended: Promise<unknown>): Promise<Kill | null> {
+    const over = ended.then(
+      () => null,
+      () => null,
+    );
+    const packer = await Promise.race([this.#first.promise, over]);
+    const worker = stage.workers.find(({ pid }) => pid === packer?.pid);
+    if (worker === undefined) return null;
+    await Promise.race([this.#halfway(stage.client, id), over]);
+    const { tasks } = await stage.client.job(id, { signal: this.#options.signal });
+    const held = tasks
+      .filter(({ state, node }) => state === 'running' && node === worker.id)
+      .map((task) => task.id);
+    const atMs = systemClock.monotonicMs();
+    worker.kill();
+    this.#say(
+      `--- kill -9 ${worker.pid}: ${worker.id}, which had charged the order and was packing it.`,
+    );
+    this.#say(`    It held ${held.join(', ')}.`);
+    const endedBy = await worker.exited;
+    const next = await Promise.race([this.#second.promise, over]);
+    const recovery = next === null ? null : recoveryBy(next, atMs, stage.workers);
+    if (recovery !== null) this.#tellRecovery(recovery);
+    return { worker: worker.id, pid: worker.pid, endedBy, held, recovery };
+  }
+
+  /** Half of the files are written: the others are being worked on. */
+  async #halfway(client: HttpClient, id: JobId): Promise<void> {
+    let written = 0;
+    for await (const { kind, task } of client.watch(id, {
+      signal: this.#options.signal,
+      after: 0,
+    })) {
+      if (kind === 'completed' && task?.startsWith(`${SALES}.`) === true) written += 1;
+      if (written >= FILES / 2) return;
+    }
+  }
+
+  #tellRecovery({ worker, ms }: Recovery): void {
+    this.#say(`--- ${ms} ms later ${worker} packs the order, and did not charge it again.`);
   }
 }
 
-function graph(): object {
-  const ids = Array.from({ length: MEASUREMENTS }, (_, at) => `square-${at + 1}`);
+function recoveryBy(
+  { pid, atMs }: Packer,
+  killedAtMs: number,
+  workers: readonly WorkerProcess[],
+): Recovery {
+  const worker = workers.find((each) => each.pid === pid)?.id ?? 'a stranger';
+  return { worker, pid, ms: Math.round(atMs - killedAtMs) };
+}
+
+async function eventsOf(
+  client: HttpClient,
+  id: JobId,
+  signal: AbortSignal,
+): Promise<readonly EventShape[]> {
+  const events: EventShape[] = [];
+  for await (const event of client.watch(id, { signal, after: 0 })) events.push(event);
+  return events;
+}
+
+/** The same by other means: one query, in one process, over all files at once. */
+async function expectedReport(folder: string, signal: AbortSignal): Promise<Report> {
+  const rows = await query(
+    `select currency, count(*) as sales, sum(cents)::bigint as cents,
+            (sum(sum(cents * rate)) over () // 1000)::bigint as euro_cents
+     from read_parquet($files) join (values ${ratesAsRows()}) as rates(currency, rate) using (currency)
+     group by currency order by currency`,
+    { files: join(literally(folder), 'sales-*.parquet') },
+    signal,
+  );
+  const totals = rows.map(({ currency, sales, cents }) => ({
+    currency: String(currency),
+    sales: Number(sales),
+    cents: Number(cents),
+  }));
   return {
-    name: 'demo',
-    tasks: [
-      ...ids.map((id, at) => ({ id, executor: 'square', input: at + 1 })),
-      { id: 'sum', executor: 'sum', dependsOn: ids, input: ids.map((id) => ({ $from: id })) },
-      { id: 'report', executor: 'report', dependsOn: ['sum'], input: { $from: 'sum' } },
-    ],
+    sales: totals.reduce((sum, { sales }) => sum + sales, 0),
+    euroCents: Number(rows[0]?.['euro_cents'] ?? 0),
+    totals,
   };
 }
 
-function ended(view: JobView): number {
-  return view.tasks.filter(({ task }) => task.finishedAt !== null).length;
-}
-
-const SIGNS: Readonly<Record<string, string>> = { succeeded: '#', running: '>', ready: '.' };
-
-function bar(view: JobView): string {
-  const signs = view.tasks.map(({ task }) => SIGNS[task.state] ?? ' ').join('');
-  return `[${signs}] ${ended(view)} of ${view.tasks.length}`;
-}
-
-async function summary(
-  store: Store,
-  view: JobView,
-  seen: Pick<DemoResult, 'epochs' | 'isLateRefused'>,
-): Promise<DemoResult> {
-  const events = await store.events(0, 0, 10_000);
-  const isGapFree = events.every(({ seq }, at) => seq === at + 1);
-  const answer = JSON.parse(view.tasks.at(-1)?.result ?? '""') as string;
-  const expected = (MEASUREMENTS * (MEASUREMENTS + 1) * (2 * MEASUREMENTS + 1)) / 6;
-  const succeeded = view.tasks.filter(({ task }) => task.state === 'succeeded').length;
-  const isComplete = succeeded === view.tasks.length && isGapFree;
-  const reassigned = events.filter(({ kind }) => kind === 'reassigned').length;
-  const isAsTold = reassigned > 0 && seen.isLateRefused;
-  return {
-    tasks: view.tasks.length,
-    succeeded,
-    reassigned,
-    events: events.length,
-    ...seen,
-    answer,
-    isRight: isComplete && isAsTold && answer.endsWith(` ${expected}`),
-  };
+function ratesAsRows(): string {
+  return Object.entries(RATES)
+    .map(([currency, rate]) => `('${currency}', ${rate}::bigint)`)
+    .join(', ');
 }

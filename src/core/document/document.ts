@@ -13,6 +13,8 @@ export interface JobDocument {
   readonly maxParallel: number | null;
   readonly onFailure: 'finish' | 'cancel';
   readonly totalMs: number | null;
+  /** JSON text of the template of the job's own result, over any of its tasks; null for none. */
+  readonly output: string | null;
   /** In document order: a task's number is its place here. */
   readonly tasks: readonly TaskDocument[];
 }
@@ -25,7 +27,10 @@ export interface TaskDocument {
   readonly dependsOn: readonly Dependency[];
   readonly idempotencyKey: string | null;
   readonly options: TaskOptions;
-  /** JSON text of the input template; null when it is absent or null. */
+  /** A running task has added it to the job: no document of a user has it. */
+  readonly isAdded?: true;
+  /** JSON text of the input template, with the task's condition if it has one (see `condition.ts`);
+   * null when both are absent or null. */
   readonly input: string | null;
 }
 

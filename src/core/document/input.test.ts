@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TaskId } from '../ids.ts';
 import type { Json } from '../json.ts';
+import { checkedSettings } from '../settings.ts';
 import { inputReferences, resolveInput } from './input.ts';
+import { parseJobDocument } from './parse.ts';
+import { asLiteral } from './template.ts';
 
 /** Resolves against results by task id. */
 const resolved = (template: Json, results: Readonly<Record<string, Json>>): unknown =>
@@ -59,6 +62,7 @@ describe('resolving an input', () => {
         task: 'fetch',
         path: '/body/rows/9',
       },
+      skipped: null,
     });
   });
 
@@ -131,6 +135,35 @@ describe('the references of an input', () => {
         });
         expect(new Set(inputReferences(JSON.stringify(value)))).toEqual(asked);
       }),
+    );
+  });
+});
+
+describe('a literal', () => {
+  const data = { rows: [{ $from: 'x' }, { $literal: 1 }], path: '/a' };
+
+  test('stands for what it holds, whatever that looks like', () => {
+    const template = JSON.stringify({ a: { $literal: data }, b: { $from: 'x' } });
+    expect(inputReferences(template)).toEqual(['x']);
+    expect(resolveInput(template, () => 5)).toEqual({ ok: true, input: { a: data, b: 5 } });
+  });
+
+  test('is made only of data that could be taken for something else', () => {
+    expect(asLiteral({ a: [1] })).toEqual({ a: [1] });
+    const wrapped = asLiteral(data);
+    expect(resolveInput(JSON.stringify(wrapped), () => 5)).toEqual({ ok: true, input: data });
+  });
+
+  test('is taken by the parser, alone and without a look inside', () => {
+    const job = (input: unknown): unknown => ({ tasks: [{ id: 'a', executor: 'echo', input }] });
+    const parse = (input: unknown): unknown =>
+      parseJobDocument(job(input), checkedSettings()).tasks[0]?.input;
+    expect(parse({ $literal: data })).toBe(JSON.stringify({ $literal: data }));
+    expect(() => parse({ $literal: 1, b: 2 })).toThrow(
+      "/tasks/0/input/b: A literal has no field 'b'.",
+    );
+    expect(() => parse({ $literal: { a: Number.NaN } })).toThrow(
+      '/tasks/0/input/$literal/a: NaN is not a JSON number.',
     );
   });
 });

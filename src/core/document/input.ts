@@ -4,8 +4,9 @@
  */
 import type { TaskId } from '../ids.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { conditionTask, failingCondition, storedInput } from './condition.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
-import { FROM } from './template.ts';
+import { FROM, LITERAL } from './template.ts';
 import { printable } from './text.ts';
 
 /** The result has no such place. The same would happen on every attempt, so the failure is fatal. */
@@ -18,13 +19,18 @@ export interface MissingPath {
 
 export type ResolvedInput =
   | { readonly ok: true; readonly input: Json }
-  | { readonly ok: false; readonly error: MissingPath };
+  /** The input cannot be made. */
+  | { readonly ok: false; readonly error: MissingPath; readonly skipped: null }
+  /** The task's condition does not hold: it is not to run, and `skipped` says why. */
+  | { readonly ok: false; readonly error: null; readonly skipped: string };
 
-/** The tasks whose results the template needs, each once, in order of appearance. */
-export function inputReferences(template: string | null): readonly TaskId[] {
-  if (!mayRefer(template)) return [];
-  const found = new Set<TaskId>();
-  substituted(JSON.parse(template) as Json, (reference) => {
+/** The tasks whose results the stored text needs, each once: those of its conditions first, then in
+ * order of appearance. */
+export function inputReferences(stored: string | null): readonly TaskId[] {
+  if (!mayRefer(stored)) return [];
+  const { conditions, input } = storedInput(stored);
+  const found = new Set<TaskId>(conditions.map(conditionTask));
+  substituted(input, (reference) => {
     found.add(reference.task);
     return null;
   });
@@ -32,19 +38,20 @@ export function inputReferences(template: string | null): readonly TaskId[] {
 }
 
 /**
- * Puts results in the places of references. `resultOf` gives undefined for a task that has no
- * result (an optional dependency that failed): the whole reference is then null, whatever its
- * path. A null result is a result: a path into it is missing.
+ * Looks at the conditions, then puts results in the places of references. `resultOf` gives
+ * undefined for a task that has no result (an optional dependency that failed): the whole
+ * reference is then null, whatever its path. A null result is a result: a path into it is missing.
  */
 export function resolveInput(
-  template: string | null,
+  stored: string | null,
   resultOf: (task: TaskId) => Json | undefined,
 ): ResolvedInput {
-  if (template === null) return { ok: true, input: null };
-  const value = JSON.parse(template) as Json;
-  if (!mayRefer(template)) return { ok: true, input: value };
+  const { conditions, input: template } = storedInput(stored);
+  if (!mayRefer(stored)) return { ok: true, input: template };
+  const skipped = failingCondition(conditions, resultOf);
+  if (skipped !== null) return { ok: false, error: null, skipped };
   let error: MissingPath | undefined;
-  const input = substituted(value, ({ task, path }) => {
+  const input = substituted(template, ({ task, path }) => {
     const result = resultOf(task);
     if (result === undefined) return null;
     const part = pointedAt(result, pointerTokens(path) ?? []);
@@ -52,7 +59,19 @@ export function resolveInput(
     error ??= missing(task, path);
     return null;
   });
-  return error === undefined ? { ok: true, input } : { ok: false, error };
+  return error === undefined ? { ok: true, input } : { ok: false, error, skipped: null };
+}
+
+/** A template in which every reference is there or null: it cannot fail any more. */
+export function resolveLeniently(
+  template: Json,
+  resultOf: (task: TaskId) => Json | undefined,
+): Json {
+  return substituted(template, ({ task, path }) => {
+    const result = resultOf(task);
+    if (result === undefined) return null;
+    return pointedAt(result, pointerTokens(path) ?? []) ?? null;
+  });
 }
 
 function missing(task: TaskId, path: string): MissingPath {
@@ -60,9 +79,9 @@ function missing(task: TaskId, path: string): MissingPath {
   return { code: 'missing_path', message, task, path };
 }
 
-/** Most inputs hold no reference; one look at the text tells. JSON.stringify never escapes these. */
-function mayRefer(template: string | null): template is string {
-  return template !== null && template.includes(`"${FROM}"`);
+/** Most inputs are what they say; one look at the text tells. JSON.stringify never escapes these. */
+function mayRefer(stored: string | null): stored is string {
+  return stored !== null && (stored.includes(`"${FROM}"`) || stored.includes(`"${LITERAL}"`));
 }
 
 interface Reference {
@@ -81,6 +100,7 @@ function substituted(value: Json, replace: (reference: Reference) => Json): Json
     const path = Object.hasOwn(object, 'path') ? object['path'] : '';
     return replace({ task: object[FROM] as TaskId, path: path as string });
   }
+  if (Object.hasOwn(object, LITERAL)) return object[LITERAL] as Json;
   // fromEntries defines fields; assigning them would let a key `__proto__` do harm.
   return Object.fromEntries(
     Object.entries(object).map(([key, each]) => [key, substituted(each, replace)]),

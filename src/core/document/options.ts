@@ -17,7 +17,9 @@ const LOSSES_MAX = 100;
 /** The fields of a task document that this file reads. */
 export const OPTION_FIELDS: readonly string[] = ['retry', 'timeouts', 'placement', 'concurrency'];
 
-const STORED: ReadonlySet<string> = new Set(OPTION_FIELDS);
+/** Beside the options in the stored text: whether a running task has added this one. */
+const ADDED = 'added';
+const STORED: ReadonlySet<string> = new Set([...OPTION_FIELDS, ADDED]);
 const RETRY: ReadonlySet<string> = new Set([
   'maxAttempts',
   'backoffMs',
@@ -100,9 +102,13 @@ function readConcurrency(task: Fields): Concurrency | null {
 }
 
 /** JSON text of what differs from the defaults; null when nothing does. Same options, same text. */
-export function encodeOptions(options: TaskOptions, settings: Settings): string | null {
+export function encodeOptions(
+  options: TaskOptions,
+  settings: Settings,
+  isAdded = false,
+): string | null {
   const standard = defaultOptions(settings);
-  if (options === standard) return null;
+  if (options === standard && !isAdded) return null;
   const text = canonicalJson({
     ...differing('retry', options.retry, standard.retry),
     ...differing('timeouts', options.timeouts, standard.timeouts),
@@ -110,6 +116,7 @@ export function encodeOptions(options: TaskOptions, settings: Settings): string 
     ...(options.concurrency === null
       ? {}
       : { concurrency: options.concurrency as unknown as Json }),
+    ...(isAdded ? { [ADDED]: true } : {}),
   });
   return text === '{}' ? null : text;
 }
@@ -143,4 +150,9 @@ export function decodeOptions(text: string | null, settings: Settings): TaskOpti
       cause,
     });
   }
+}
+
+/** Whether a running task has added the one with these stored options. */
+export function isAddedTask(text: string | null): boolean {
+  return text !== null && (JSON.parse(text) as Readonly<Record<string, unknown>>)[ADDED] === true;
 }

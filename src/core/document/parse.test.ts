@@ -77,6 +77,7 @@ describe('a job document', () => {
       maxParallel: null,
       onFailure: 'finish',
       totalMs: null,
+      output: null,
       tasks: [
         {
           id: 'a',
@@ -281,5 +282,33 @@ describe('tasks for a running job', () => {
     const refusal = refusalOf(() => parseTaskDocuments([{ id: 'a', executor: 'x' }], tight, known));
     expect(refusal).toMatchObject({ code: 'too_large' });
     expect(refusal.what).toContain('on top of 2');
+  });
+
+  describe('that come again with a repeated attempt', () => {
+    const again = {
+      size: 2,
+      get: (id: string) => known.get(id),
+      mayExist: (id: string) => id === 'other',
+    };
+    const tasks = [
+      { id: 'other', executor: 'x' },
+      { id: 'new', executor: 'x' },
+    ];
+
+    test('are taken if they may be', () => {
+      expect(parseTaskDocuments(tasks, settings, again)).toMatchObject(tasks);
+      const refusal = refusalOf(() =>
+        parseTaskDocuments([{ id: 'root', executor: 'x' }], settings, again),
+      );
+      expect(refusal).toMatchObject({ code: 'bad_input', path: '/0/id' });
+    });
+
+    test('are not counted twice', () => {
+      const tight = checkedSettings({ tasksPerJobMax: 3 });
+      expect(parseTaskDocuments(tasks, tight, again)).toHaveLength(2);
+      const more = [...tasks, { id: 'newer', executor: 'x' }];
+      const refusal = refusalOf(() => parseTaskDocuments(more, tight, again));
+      expect(refusal.what).toContain('2 tasks on top of 2 are too many');
+    });
   });
 });

@@ -14,6 +14,7 @@ import { findCycle, shownCycle } from './graph.ts';
 import { COUNT_MAX, Fields } from './reader.ts';
 import { below, refuse, refuseSize } from './refuse.ts';
 import { readPriority, readTask, readTaskId, taskFields, type Surroundings } from './task.ts';
+import { checkSize, readTemplate } from './template.ts';
 import { described } from './text.ts';
 import { weigh } from './weigh.ts';
 
@@ -28,6 +29,7 @@ const JOB: ReadonlySet<string> = new Set([
   'maxParallel',
   'onFailure',
   'timeouts',
+  'output',
   'tasks',
 ]);
 const JOB_TIMEOUTS: ReadonlySet<string> = new Set(['totalMs']);
@@ -49,14 +51,38 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
     maxParallel: fields.whole('maxParallel', 1, COUNT_MAX),
     onFailure: fields.choice('onFailure', ['finish', 'cancel']) ?? 'finish',
     totalMs: fields.inner('timeouts', JOB_TIMEOUTS)?.durationMs('totalMs') ?? null,
-    tasks: readTasks(tasks, fields.at('tasks'), settings, NOTHING, priority),
+    ...readGraph(fields, tasks, settings, priority),
   };
+}
+
+function readGraph(
+  fields: Fields,
+  list: readonly unknown[],
+  settings: Settings,
+  priority: Priority,
+): Pick<JobDocument, 'tasks' | 'output'> {
+  const tasks = readTasks(list, fields.at('tasks'), settings, NOTHING, priority);
+  const value = fields.raw('output') ?? null;
+  if (value === null) return { tasks, output: null };
+  const ids = new Set<string>(tasks.map(({ id }) => id));
+  const path = fields.at('output');
+  const output = readTemplate(value, path, {
+    mayName: (id) => ids.has(id),
+    ids: () => ids,
+    fault: 'is not a task of this job',
+    todo: 'The output is made of results of the tasks of this document.',
+  });
+  checkSize(output, path, 'The output', settings.inputBytesMax);
+  return { tasks, output };
 }
 
 /** The tasks that a running job has already, by id. A `Map` will do. */
 export interface KnownTasks {
   readonly size: number;
   get(id: string): TaskNo | undefined;
+  /** Those that may be added again, because an attempt that is repeated adds the same ones. None
+   * unless it says so. */
+  mayExist?(id: string): boolean;
 }
 
 const NOTHING: KnownTasks = new Map<string, TaskNo>();
@@ -84,16 +110,12 @@ function readTasks(
   known: KnownTasks,
   priority: Priority,
 ): readonly TaskDocument[] {
-  if (list.length + known.size > settings.tasksPerJobMax) {
-    const already = known.size === 0 ? '' : ` on top of ${known.size}`;
-    refuseSize(
-      path,
-      `${list.length} tasks${already} are too many, a job may have ${settings.tasksPerJobMax}.`,
-      'Split the work into several jobs.',
-    );
-  }
+  refuseCrowd(list.length, 0, path, settings);
   const tasks = Array.from(list, (each, at) => taskFields(each, below(path, at)));
   const siblings = readIds(tasks, known);
+  let fresh = 0;
+  for (const id of siblings.keys()) if (known.get(id) === undefined) fresh += 1;
+  refuseCrowd(fresh, known.size, path, settings);
   const around: Surroundings = {
     settings,
     priority,
@@ -111,12 +133,22 @@ function readTasks(
   return documents;
 }
 
+function refuseCrowd(count: number, already: number, path: string, settings: Settings): void {
+  if (count === 0 || count + already <= settings.tasksPerJobMax) return;
+  const onTop = already === 0 ? '' : ` on top of ${already}`;
+  refuseSize(
+    path,
+    `${count} tasks${onTop} are too many, a job may have ${settings.tasksPerJobMax}.`,
+    'Split the work into several jobs.',
+  );
+}
+
 /** In document order, like the tasks. */
 function readIds(tasks: readonly Fields[], known: KnownTasks): ReadonlyMap<TaskId, TaskNo> {
   const siblings = new Map<TaskId, TaskNo>();
   tasks.forEach((task, at) => {
     const id = readTaskId(task);
-    if (known.get(id) !== undefined) {
+    if (known.get(id) !== undefined && known.mayExist?.(id) !== true) {
       refuse(task.at('id'), `The job has a task '${id}' already.`, 'Choose another id.');
     }
     const first = siblings.get(id);

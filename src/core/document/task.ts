@@ -3,17 +3,19 @@ import type { TaskId, TaskNo } from '../ids.ts';
 import type { Settings } from '../settings.ts';
 import type { Priority } from '../task/chart.ts';
 import type { Dependency, TaskDocument, TaskOptions } from './document.ts';
+import { readConditions, withConditions } from './condition.ts';
 import { defaultOptions, encodeOptions, OPTION_FIELDS, readOptions } from './options.ts';
 import { Fields, readId, type Path } from './reader.ts';
 import { below, refuse } from './refuse.ts';
 import { didYouMean } from './spelling.ts';
-import { readInput, type Referable } from './template.ts';
+import { checkSize, readTemplate, type Referable } from './template.ts';
 import { described } from './text.ts';
 
 const TASK: ReadonlySet<string> = new Set([
   'id',
   'executor',
   'input',
+  'when',
   'dependsOn',
   ...OPTION_FIELDS,
   'priority',
@@ -21,6 +23,9 @@ const TASK: ReadonlySet<string> = new Set([
   'idempotencyKey',
 ]);
 const DEPENDENCY: ReadonlySet<string> = new Set(['id', 'required']);
+
+/** What a condition may add to the largest input. */
+const WRAPPING_BYTES = 64 * 1024;
 
 /** What a task is read against: the ids around it and what it inherits. */
 export interface Surroundings {
@@ -69,14 +74,24 @@ export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundi
 }
 
 function readTaskInput(task: Fields, self: TaskNo, around: Surroundings): string | null {
-  const value = task.raw('input');
-  if (value === undefined || value === null) return null;
+  const value = task.raw('input') ?? null;
+  const when = task.raw('when');
+  if (value === null && when === undefined) return null;
   const { siblings, namedBy, firstNo, settings } = around;
   const referable: Referable = {
-    isDependency: (from) => namedBy[(siblings.get(from) ?? NaN) - firstNo] === self,
+    mayName: (from) => namedBy[(siblings.get(from) ?? NaN) - firstNo] === self,
     ids: () => siblings.keys(),
+    fault: 'is not a dependency of this task',
+    todo: "Name it in the task's dependsOn first.",
   };
-  return readInput(value, task.at('input'), referable, settings.inputBytesMax);
+  const path = task.at('input');
+  const input = value === null ? null : readTemplate(value, path, referable);
+  checkSize(input, path, 'The input', settings.inputBytesMax);
+  const conditions = readConditions(when, task.at('when'), referable);
+  const stored = withConditions(conditions, input);
+  const about = conditions.length === 0 ? 'The input' : 'The condition with the input';
+  checkSize(stored, task.at('when'), about, settings.inputBytesMax + WRAPPING_BYTES);
+  return stored;
 }
 
 /** A job of a hundred thousand tasks has a handful of different options: keep one object of each. */

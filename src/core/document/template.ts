@@ -1,8 +1,9 @@
 /**
- * Checks a task's input and turns it into the text that is stored. The input is plain JSON in
- * which `{ "$from": task, "path": pointer }` stands for a part of a dependency's result. Nothing
+ * Checks a task's input, or a job's output, and turns it into the text that is stored: plain JSON in
+ * which `{ "$from": task, "path": pointer }` stands for a part of a task's result. Nothing
  * that JSON would drop or change without a word gets through.
  */
+import type { Json } from '../json.ts';
 import { below, refuse, refuseSize } from './refuse.ts';
 import { pointerTokens } from './pointer.ts';
 import { didYouMean } from './spelling.ts';
@@ -10,35 +11,59 @@ import { described, utf8Bytes } from './text.ts';
 
 /** The key that makes an object a reference. */
 export const FROM = '$from';
+/** The key that makes an object stand for what it holds, whatever that looks like: data. */
+export const LITERAL = '$literal';
 
-/** What the references of one input are checked against. */
+/** Data as it may stand in a template: never read as a reference. */
+export function asLiteral(data: Json): Json {
+  const text = JSON.stringify(data);
+  const mayMislead = text.includes(`"${FROM}"`) || text.includes(`"${LITERAL}"`);
+  return mayMislead ? { [LITERAL]: data } : data;
+}
+
+/** What the references of one template are checked against. */
 export interface Referable {
-  readonly isDependency: (id: string) => boolean;
+  readonly mayName: (id: string) => boolean;
   /** All ids of the document, to guess what was meant. */
   readonly ids: () => Iterable<string>;
+  /** What is to be said of a name that it may not use: what is wrong with it, and what to do. */
+  readonly fault: string;
+  readonly todo: string;
 }
 
-/** The input as JSON text. It was weighed before, so its depth is bounded. */
-export function readInput(
-  value: unknown,
-  path: string,
-  referable: Referable,
-  bytesMax: number,
-): string {
+/** For values that are data and nothing else. */
+const NOTHING: Referable = {
+  mayName: () => false,
+  ids: () => [],
+  fault: 'cannot stand here: a condition compares a result with a plain value',
+  todo: 'Compare with a number, text, true, false, null or plain data.',
+};
+
+/** JSON without references. */
+export function checkPlain(value: unknown, path: string): void {
+  check(value, path, NOTHING);
+}
+
+/** The template as JSON text. It was weighed before, so its depth is bounded. */
+export function readTemplate(value: unknown, path: string, referable: Referable): string {
   check(value, path, referable);
-  const text = JSON.stringify(value);
-  const bytes = utf8Bytes(text);
-  if (bytes > bytesMax) {
-    refuseSize(
-      path,
-      `The input is ${bytes} bytes as JSON, ${bytesMax} are allowed.`,
-      'Store the data elsewhere and pass where it is.',
-    );
-  }
-  return text;
+  return JSON.stringify(value);
 }
 
-function check(value: unknown, path: string, referable: Referable): void {
+/** `what` names the text in the message ("The input"). */
+export function checkSize(text: string | null, path: string, what: string, bytesMax: number): void {
+  if (text === null) return;
+  const bytes = utf8Bytes(text);
+  if (bytes <= bytesMax) return;
+  refuseSize(
+    path,
+    `${what} is ${bytes} bytes as JSON, ${bytesMax} are allowed.`,
+    'Store the data elsewhere and pass where it is.',
+  );
+}
+
+/** `referable` is null within a literal, where nothing is a reference. */
+function check(value: unknown, path: string, referable: Referable | null): void {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -61,7 +86,7 @@ function check(value: unknown, path: string, referable: Referable): void {
   }
 }
 
-function checkList(list: readonly unknown[], path: string, referable: Referable): void {
+function checkList(list: readonly unknown[], path: string, referable: Referable | null): void {
   for (let at = 0; at < list.length; at += 1) {
     const value = list[at];
     if (isPlain(value)) continue;
@@ -69,7 +94,7 @@ function checkList(list: readonly unknown[], path: string, referable: Referable)
   }
 }
 
-function checkObject(object: object, path: string, referable: Referable): void {
+function checkObject(object: object, path: string, referable: Referable | null): void {
   const prototype: unknown = Object.getPrototypeOf(object);
   // Plain objects, of whatever realm. A Date, a Map or an instance would be stored as something else.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
@@ -79,12 +104,27 @@ function checkObject(object: object, path: string, referable: Referable): void {
     refuse(path, `An instance of ${kind} is not plain JSON.`, 'Pass plain objects and lists.');
   }
   const fields = object as Readonly<Record<string, unknown>>;
-  if (Object.hasOwn(fields, FROM)) return checkReference(fields, path, referable);
+  if (referable !== null && Object.hasOwn(fields, FROM)) {
+    return checkReference(fields, path, referable);
+  }
+  if (referable !== null && Object.hasOwn(fields, LITERAL)) return checkLiteral(fields, path);
   for (const key of Object.keys(fields)) {
     const value = fields[key];
     if (isPlain(value)) continue;
     check(value, below(path, key), referable);
   }
+}
+
+function checkLiteral(fields: Readonly<Record<string, unknown>>, path: string): void {
+  const other = Object.keys(fields).find((key) => key !== LITERAL);
+  if (other !== undefined) {
+    refuse(
+      below(path, other),
+      `A literal has no field ${described(other)}.`,
+      `An object with '${LITERAL}' stands for what it holds and has nothing beside it.`,
+    );
+  }
+  check(fields[LITERAL], below(path, LITERAL), null);
 }
 
 /** The common leaves, decided without building a path for them. */
@@ -97,7 +137,8 @@ function isPlain(value: unknown): boolean {
   );
 }
 
-function checkReference(
+/** An object with `$from`: who is named, and where. */
+export function checkReference(
   fields: Readonly<Record<string, unknown>>,
   path: string,
   referable: Referable,
@@ -111,13 +152,9 @@ function checkReference(
     );
   }
   const from = fields[FROM];
-  if (typeof from !== 'string' || !referable.isDependency(from)) {
+  if (typeof from !== 'string' || !referable.mayName(from)) {
     const hint = typeof from === 'string' ? didYouMean(from, referable.ids()) : '';
-    refuse(
-      below(path, FROM),
-      `${described(from)} is not a dependency of this task.${hint}`,
-      "Name it in the task's dependsOn first.",
-    );
+    refuse(below(path, FROM), `${described(from)} ${referable.fault}.${hint}`, referable.todo);
   }
   if (!Object.hasOwn(fields, 'path')) return;
   const pointer = fields['path'];

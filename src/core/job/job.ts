@@ -5,6 +5,7 @@ import type { JobState, Priority } from '../task/chart.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
 import type { JobLine } from '../queue/job-line.ts';
 import type { Edges } from './edges.ts';
+import { JobSignals } from './signals.ts';
 
 /** A live job: in memory from submit until its last task has ended. */
 export class Job {
@@ -17,6 +18,7 @@ export class Job {
   readonly onFailure: 'finish' | 'cancel';
   readonly totalMs: number | null;
   readonly scheduleId: ScheduleId | null;
+  readonly output: string | null;
   readonly createdAt: Instant;
   state: JobState;
   run: number;
@@ -40,6 +42,7 @@ export class Job {
   virtualTime = 0;
   /** Lines that came forward while the job was at its limit. */
   parkedLines: JobLine[] | null = null;
+  #signals: JobSignals | null = null;
   #byId: Map<TaskId, TaskNo> | null = null;
 
   constructor(row: JobRow) {
@@ -52,6 +55,7 @@ export class Job {
     this.onFailure = row.onFailure;
     this.totalMs = row.totalMs;
     this.scheduleId = row.scheduleId;
+    this.output = row.output;
     this.createdAt = row.createdAt;
     this.state = row.state;
     this.run = row.run;
@@ -64,6 +68,11 @@ export class Job {
 
   get atLimit(): boolean {
     return this.maxParallel !== null && this.assigned >= this.maxParallel;
+  }
+
+  /** Made on first use, since most jobs never hear any. */
+  get signals(): JobSignals {
+    return (this.#signals ??= new JobSignals());
   }
 
   /** All tasks are in: an array that grew by pushing keeps room for sixteen more. */
@@ -97,6 +106,7 @@ export function jobRow(job: Job): JobRow {
     onFailure: job.onFailure,
     totalMs: job.totalMs,
     scheduleId: job.scheduleId,
+    output: job.output,
     createdAt: job.createdAt,
     state: job.state,
     run: job.run,

@@ -33,6 +33,8 @@ export const LOG_KINDS = [
   'leader.elected',
   'schedule.fired',
   'schedule.missed',
+  'job.signalled',
+  'schedule.changed',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

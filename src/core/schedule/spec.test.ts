@@ -39,6 +39,14 @@ describe('a schedule', () => {
     });
   });
 
+  test('that runs every missed time runs them one after the other, unless told otherwise', () => {
+    const timing = { everyMs: 60_000 };
+    const overlap = (more: object): string => parse({ timing, document, ...more }).overlap;
+    expect(overlap({ misfire: 'all' })).toBe('queue');
+    expect(overlap({ misfire: 'all', overlap: 'skip' })).toBe('skip');
+    expect(overlap({ misfire: 'once' })).toBe('skip');
+  });
+
   test('survives being stored', () => {
     for (const timing of [
       { cron: '* * * * *', zone: 'Europe/Berlin' },
@@ -47,7 +55,7 @@ describe('a schedule', () => {
       { at: 7 },
     ]) {
       const spec = parse({ timing, misfire: 'skip', overlap: 'queue', document });
-      expect(decodeScheduleSpec(encodeScheduleSpec(spec))).toEqual(spec);
+      expect(decodeScheduleSpec(encodeScheduleSpec(spec), calendar)).toEqual(spec);
     }
   });
 
@@ -150,7 +158,15 @@ describe('a schedule', () => {
   test.each(['{', '{}', '{"timing":{"at":1},"document":{},"misfire":"x"}'])(
     'stored as %s is a bad row',
     (text) => {
-      expect(refusalOf(() => decodeScheduleSpec(text)).code).toBe('bad_row');
+      expect(refusalOf(() => decodeScheduleSpec(text, calendar)).code).toBe('bad_row');
     },
   );
+
+  test('stored with a zone that this node does not know is a bad row', () => {
+    const spec = parse({ timing: { cron: '* * * * *', zone: 'Europe/Berlin' }, document });
+    const text = encodeScheduleSpec(spec).replace('Europe/Berlin', 'Mars/Olympus');
+    const refusal = refusalOf(() => decodeScheduleSpec(text, calendar));
+    expect(refusal.code).toBe('bad_row');
+    expect(refusal.why).toContain("no time zone 'Mars/Olympus'");
+  });
 });

@@ -50,10 +50,12 @@ export function parseScheduleSpec(
 
 function readSpec(fields: Fields): ScheduleSpec {
   if (fields.raw('document') === undefined) fields.missing('document', 'Say which job to submit.');
+  const misfire = fields.choice('misfire', MISFIRES) ?? 'once';
   return {
     timing: readTiming(fields),
-    misfire: fields.choice('misfire', MISFIRES) ?? 'once',
-    overlap: fields.choice('overlap', OVERLAPS) ?? 'skip',
+    misfire,
+    // Times that are made up for come all at once: to run each, they have to wait for each other.
+    overlap: fields.choice('overlap', OVERLAPS) ?? (misfire === 'all' ? 'queue' : 'skip'),
     document: fields.raw('document'),
   };
 }
@@ -101,10 +103,14 @@ export function encodeScheduleSpec(spec: ScheduleSpec): string {
   return JSON.stringify(spec);
 }
 
-/** The inverse of `encodeScheduleSpec`. The job document is checked again when it is submitted. */
-export function decodeScheduleSpec(text: string): ScheduleSpec {
+/** The inverse of `encodeScheduleSpec`, for this node's calendar. The job document is checked again when it is submitted. */
+export function decodeScheduleSpec(text: string, calendar: Calendar): ScheduleSpec {
   try {
-    return readSpec(Fields.of(JSON.parse(text), '', 'A stored schedule', SPEC));
+    const fields = Fields.of(JSON.parse(text), '', 'A stored schedule', SPEC);
+    const spec = readSpec(fields);
+    // Zones come and go with the platform: the node that took this one may have known more of them.
+    if ('cron' in spec.timing) checkCron(spec.timing, fields.at('timing'), calendar);
+    return spec;
   } catch (cause) {
     if (!(cause instanceof SyntaxError) && !isMillraceError(cause)) throw cause;
     throw new MillraceError({

@@ -13,6 +13,8 @@ export interface Schedule {
   nextAt: Instant | null;
   lastAt: Instant | null;
   lastJobId: JobId | null;
+  /** Its time has come, and its last job still runs. Not durable: found out anew by whoever leads. */
+  isWaiting: boolean;
   /** Counts the timers armed for it: only the latest one rings. */
   timerNo: number;
 }

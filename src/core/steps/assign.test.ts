@@ -50,6 +50,9 @@ describe('a poll', () => {
     world.submit({ name: 'job', tasks: [echo('a', { timeouts: { runMs: 700 } })] });
     const [a] = node.poll();
     expect(a).toEqual({
+      assignedAt: world.now,
+      scheduledAt: null,
+      hasChildren: false,
       lease: { jobNo: 1, taskNo: 0, fence: 1, term: 'term-1' },
       jobId: 'job',
       taskId: 'a',

@@ -3,6 +3,7 @@ import type { Assignment } from '../effects.ts';
 import type { HangUp, PollEvent } from '../event.ts';
 import type { Node, Poll } from '../node/node.ts';
 import { keyInScope } from '../job/execution-key.ts';
+import { scheduledTime } from '../schedule/occurrence.ts';
 import { leaseName } from '../task/lease.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
@@ -103,6 +104,9 @@ function assignment(turn: Turn, lease: Lease): Assignment {
     run: tasks.run.get(slot),
     attempt: tasks.attempt.get(slot),
     runMs: tasks.options(slot).timeouts.runMs,
+    assignedAt: turn.now,
+    scheduledAt: scheduledTime(job),
+    hasChildren: tasks.hasChildren(slot),
     resumed: lease.resumed,
     idempotencyKey: key === null ? null : keyInScope(executor, key.scope),
   };

@@ -33,6 +33,17 @@ describe('fan-out', () => {
     expect(world.rows.jobs.get(parent.lease.jobNo)?.tasks[1]?.spec.parentNo).toBe(0);
   });
 
+  test('its parent is told that it has some, from then on and under any leader', () => {
+    const { world, node, parent } = parentRunning();
+    expect(parent.hasChildren).toBe(false);
+    node.spawn(parent, [echo('c1')]);
+    const [c1] = node.poll(1);
+    expect(c1?.hasChildren).toBe(false);
+    node.complete(c1!);
+    world.restart();
+    expect(node.poll(1)[0]).toMatchObject({ taskId: 'parent', hasChildren: true });
+  });
+
   test('over ten thousand elements', () => {
     const world = new Harness({ checks: false });
     const node = world.node('w1', { slots: 20_000 });

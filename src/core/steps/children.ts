@@ -69,7 +69,7 @@ function add(
   given: Children['tasks'][number],
   children: Children,
 ): Slot {
-  const document = { ...given, parent };
+  const document = { ...given, parent, isAdded: true } as const;
   const slot = addTask(turn.state, job, document, keyInStore(document, children));
   turn.state.tasks.opened(slot);
   insertTask(turn, slot, document);

@@ -9,6 +9,7 @@ import type { TerminalState } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
+import { dropWaits } from './awaited.ts';
 import { claimKey, settleKey } from './keys.ts';
 
 /** Nothing but a node stands between the task and its run. Call it without a lease. */
@@ -55,11 +56,15 @@ export function delay(turn: Turn, slot: Slot, at: Instant): void {
   armWake(turn, slot);
 }
 
-export function armWake(turn: Turn, slot: Slot): void {
+export function armWake(
+  turn: Turn,
+  slot: Slot,
+  at: Instant = instant(turn.state.tasks.notBefore.get(slot)),
+): void {
   const { tasks, timers } = turn.state;
   timers.arm({
     type: 'wake',
-    at: instant(tasks.notBefore.get(slot)),
+    at,
     jobNo: tasks.job(slot).no,
     taskNo: tasks.no(slot),
     stamp: tasks.stamp.get(slot),
@@ -133,6 +138,7 @@ export function finish(turn: Turn, slot: Slot, to: TerminalState, ending: Ending
   if (lease !== undefined) endLease(turn, lease);
   tasks.move(slot, to);
   tasks.setSuspended(slot, null);
+  dropWaits(turn, slot);
   tasks.setError(slot, ending.error ?? null);
   if (to === 'succeeded') tasks.progress.set(slot, 1);
   const result = ending.result ?? null;

@@ -7,10 +7,11 @@ import type { Instant } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Turn } from '../turn.ts';
 import { TIMED_OUT, failAttempt, giveBack, strike } from './attempt.ts';
-import { delay, endLease, finish, makeReady } from './lifecycle.ts';
+import { endLease, finish, makeReady } from './lifecycle.ts';
 import { findLease, liveNode, ordersFor } from './session.ts';
 import { adoptChildren, childrenFault } from './children.ts';
 import { settle } from './settle.ts';
+import { beginWait, waitFault, waitsFor } from './wait.ts';
 
 export function report(turn: Turn, event: Report): void {
   const node = liveNode(turn, event);
@@ -77,6 +78,10 @@ function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
       accept(turn, item.lease, lease);
       giveBack(turn, lease);
       return 'ok';
+    case 'skipped':
+      accept(turn, item.lease, lease);
+      skip(turn, lease, item.reason);
+      return 'ok';
     case 'suspended':
       accept(turn, item.lease, lease);
       suspend(turn, lease, item.until);
@@ -122,18 +127,26 @@ function accept(turn: Turn, name: LeaseName, lease: Lease): void {
   turn.state.tasks.acceptedFence.set(lease.slot, name.fence);
 }
 
+/** Like a completion: a cancel that was committed before wins. */
+function skip(turn: Turn, { slot, stopping }: Lease, reason: string): void {
+  if (stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  finish(turn, slot, 'skipped', { detail: { reason } });
+}
+
 /** The handler stepped aside without ending: no slot, no attempt is spent while it waits. */
 function suspend(turn: Turn, lease: Lease, until: SuspendUntil): void {
   const { tasks } = turn.state;
   const { slot } = lease;
   if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
   if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
-  const fault = until.type === 'children' ? childrenFault(turn, lease, until) : null;
+  const isWait = until.type === 'wait';
+  const fault = isWait ? waitFault(turn, lease, until) : childrenFault(turn, lease, until);
   if (fault !== null) return failAttempt(turn, lease, fault, 'fatal');
-  turn.log('suspended', { slot, nodeId: lease.node.id }, { until: until.type });
+  const detail = { until: isWait ? waitsFor(until) : until.type };
+  turn.log('suspended', { slot, nodeId: lease.node.id }, detail);
   endLease(turn, lease);
-  tasks.setSuspended(slot, until.type);
-  if (until.type === 'time') return delay(turn, slot, later(turn.now, until.forMs));
+  if (isWait) return beginWait(turn, slot, until);
+  tasks.setSuspended(slot, 'children');
   const children = adoptChildren(turn, lease, until);
   if (tasks.openChildren(slot) === 0) return makeReady(turn, slot);
   tasks.move(slot, 'blocked');

@@ -242,6 +242,24 @@ describe('redrive', () => {
     expect(world.job('job').state).toBe('cancelled');
   });
 
+  test('takes along those of its children that made it fail', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit({ name: 'job', tasks: [echo('map'), echo('after', { dependsOn: ['map'] })] });
+    node.spawn(node.poll(1)[0]!, [echo('good'), echo('bad')]);
+    const [good, bad] = node.poll(2);
+    node.complete(good!);
+    node.fail(bad!, { failure: 'fatal' });
+    node.fail(node.poll(1)[0]!, { failure: 'fatal' });
+    world.redrive('job', 'map');
+    expect(world.states('job')).toEqual({
+      map: 'ready',
+      after: 'blocked',
+      good: 'succeeded',
+      bad: 'ready',
+    });
+  });
+
   test('of a task that has not failed changes nothing', () => {
     const { world } = failed();
     expect(world.redrive('job', 'a')).toMatchObject({ type: 'job', run: 1, changed: false });

@@ -3,6 +3,7 @@ import { MillraceError } from '../errors.ts';
 import type { Cancel, Rerun } from '../event.ts';
 import type { Job } from '../job/job.ts';
 import { isFinished, isTerminal } from '../task/chart.ts';
+import type { TaskState } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
 import { finish, makeReady } from './lifecycle.ts';
@@ -39,9 +40,7 @@ function choose(turn: Turn, job: Job, event: Rerun): readonly Slot[] | MillraceE
   const { tasks } = turn.state;
   if (event.expectedRun !== undefined && event.expectedRun !== job.run) return [];
   if (job.stopping !== null) return conflict('The job is being stopped.', 'Wait until it has.');
-  const unsuccessful = job.slots.filter(
-    (slot) => isTerminal(tasks.state(slot)) && tasks.state(slot) !== 'succeeded',
-  );
+  const unsuccessful = job.slots.filter((slot) => isUnsuccessful(tasks.state(slot)));
   // The store copies the row it has to the history: one that is not written yet cannot be kept.
   if (
     unsuccessful.some((slot) => turn.effects.touches({ jobNo: job.no, taskNo: tasks.no(slot) }))
@@ -59,10 +58,11 @@ function choose(turn: Turn, job: Job, event: Rerun): readonly Slot[] | MillraceE
   return withDependents(turn, job, slot);
 }
 
-/** The task and everything that was skipped or cancelled because of it, however far down. */
+/** The task, those of its children that made it fail, and everything that was skipped or cancelled
+ * because of it, however far down. */
 function withDependents(turn: Turn, job: Job, slot: Slot): readonly Slot[] {
   const { tasks } = turn.state;
-  const chosen = new Set<Slot>([slot]);
+  const chosen = new Set<Slot>([slot, ...unsuccessfulChildren(turn, job, slot)]);
   for (const each of chosen) {
     job.edges?.eachDependent(tasks.no(each), (no) => {
       const dependent = job.slot(no);
@@ -72,6 +72,16 @@ function withDependents(turn: Turn, job: Job, slot: Slot): readonly Slot[] {
     });
   }
   return [...chosen];
+}
+
+/** All that it added and that did not succeed, and what these added. */
+function unsuccessfulChildren(turn: Turn, job: Job, slot: Slot): readonly Slot[] {
+  const { tasks } = turn.state;
+  if (!tasks.hasChildren(slot)) return [];
+  const no = tasks.no(slot);
+  return job.slots
+    .filter((each) => tasks.parent(each) === no && isUnsuccessful(tasks.state(each)))
+    .flatMap((each) => [each, ...unsuccessfulChildren(turn, job, each)]);
 }
 
 function restart(turn: Turn, job: Job, chosen: readonly Slot[]): void {
@@ -137,6 +147,10 @@ function waitAgain(turn: Turn, slot: Slot): void {
   if (tasks.state(slot) !== 'blocked' || tasks.suspended(slot) !== null) return;
   tasks.key(slot)?.waiters.delete(slot);
   tasks.unmet.set(slot, tasks.unmet.get(slot) + 1);
+}
+
+function isUnsuccessful(state: TaskState): boolean {
+  return isTerminal(state) && state !== 'succeeded';
 }
 
 function unknownJob(id: string): MillraceError {

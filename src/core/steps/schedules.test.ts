@@ -111,6 +111,18 @@ describe('timing', () => {
     });
   });
 
+  test('put again with another timing after the clock was set back goes on after its last time', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', { timing: { cron: `every ${HOUR_MS} ms` }, document });
+    live(world, node, 2 * HOUR_MS);
+    const last = [...world.rows.schedules.values()][0]!.lastAt!;
+    world.now = world.later(last - world.now - MINUTE_MS);
+    // The same times in other words.
+    const timing = { cron: `every ${HOUR_MS} ms`, zone: 'Europe/Berlin' };
+    expect(world.schedule('s', { timing, document })).toMatchObject({ nextAt: last + HOUR_MS });
+  });
+
   test('one that was deleted and made again meets its own past without harm', () => {
     const world = new Harness();
     const node = world.node('w1');
@@ -160,6 +172,23 @@ describe('misfires, when nobody led for a while', () => {
     expect(node.poll(9)).toEqual([]);
   });
 
+  test('all runs each of them unless told otherwise', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(HOUR_MS, { misfire: 'all' }));
+    asleep(world, 5 * HOUR_MS);
+    node.restartProcess();
+    live(world, node, MINUTE_MS);
+    expect([fired(world), missed(world)]).toEqual([5, 0]);
+  });
+
+  test('how late is late can be set', () => {
+    const world = new Harness({ settings: { misfireGraceMs: 2 * HOUR_MS } });
+    world.schedule('s', every(HOUR_MS, { misfire: 'skip' }));
+    asleep(world, 2 * HOUR_MS + 30 * MINUTE_MS);
+    expect([fired(world), missed(world)]).toEqual([1, 1]);
+  });
+
   test('a little late is on time: a fail-over is no misfire', () => {
     const world = new Harness();
     world.schedule('s', every(HOUR_MS, { misfire: 'skip' }));
@@ -197,6 +226,24 @@ describe('overlap, when the last job still runs', () => {
     expect(node.poll(9)).toHaveLength(1);
   });
 
+  test('queue is no misfire, however long the last job takes', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(5 * MINUTE_MS, { overlap: 'queue', misfire: 'skip' }));
+    const pass = (ms: number): void => {
+      for (let left = ms; left > 0; left -= 10_000) {
+        world.advance(10_000);
+        node.beat();
+      }
+    };
+    pass(5 * MINUTE_MS);
+    const [a] = node.poll(9);
+    pass(8 * MINUTE_MS);
+    node.complete(a!);
+    world.tick();
+    expect([fired(world), missed(world)]).toEqual([2, 0]);
+  });
+
   test('cancel stops the running job and starts the next', () => {
     const world = new Harness();
     const node = world.node('w1');
@@ -211,6 +258,49 @@ describe('overlap, when the last job still runs', () => {
       state: 'cancelled',
       error: { message: 'schedule s has started its next run' },
     });
+  });
+});
+
+describe('overlap, when one that was started by hand has ended and the one before still runs', () => {
+  /** The first runs, a second one is started by hand and ends. */
+  const between = (overlap: string): { world: Harness; node: ScriptedNode; end: () => void } => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(10_000, { overlap }));
+    world.advance(10_000);
+    const [first] = node.poll(9);
+    world.changeSchedule('s', 'trigger');
+    const [second] = node.poll(9);
+    node.complete(second!);
+    return { world, node, end: () => void node.complete(first!) };
+  };
+
+  test.each([false, true])('skip holds the next one back (leader started anew: %s)', (isNew) => {
+    const { world, end } = between('skip');
+    if (isNew) world.restart();
+    world.advance(10_000);
+    expect([fired(world), missed(world)]).toEqual([2, 1]);
+    end();
+    world.advance(10_000);
+    expect(fired(world)).toBe(3);
+  });
+
+  test('queue waits for the end of both', () => {
+    const { world, end } = between('queue');
+    world.advance(10_000);
+    expect(fired(world)).toBe(2);
+    end();
+    world.tick();
+    expect([fired(world), missed(world)]).toEqual([3, 0]);
+  });
+
+  test('cancel stops it', () => {
+    const { world, node } = between('cancel');
+    world.advance(10_000);
+    node.beat();
+    node.obey();
+    const states = world.jobIds().map((id) => world.job(id).state);
+    expect(states).toEqual(['cancelled', 'succeeded', 'queued']);
   });
 });
 
@@ -239,6 +329,16 @@ describe('by hand', () => {
     ]);
     expect(world.jobIds()).toHaveLength(2);
     expect(world.jobIds()).toEqual(replies.map((reply) => 'jobId' in reply && reply.jobId));
+  });
+
+  test('every change is in the log', () => {
+    const world = new Harness();
+    world.schedule('s', every(HOUR_MS));
+    for (const change of ['pause', 'resume', 'delete'] as const) world.changeSchedule('s', change);
+    const changes = world.log().filter(({ kind }) => kind === 'schedule.changed');
+    expect(changes.map(({ detail }) => JSON.parse(detail ?? '') as unknown)).toEqual(
+      ['put', 'pause', 'resume', 'delete'].map((change) => ({ schedule: 's', change })),
+    );
   });
 
   test('a deleted schedule is gone; its jobs stay', () => {

@@ -6,6 +6,7 @@ import { MillraceError, assertNever } from '../errors.ts';
 import type { ChangeSchedule, PutSchedule } from '../event.ts';
 import type { Instant, JobId, ScheduleId } from '../ids.ts';
 import type { Job } from '../job/job.ts';
+import { occurrenceJobId } from '../schedule/occurrence.ts';
 import { dueOccurrences, firstOccurrence, resumedOccurrence } from '../schedule/schedule.ts';
 import type { Timing } from '../schedule/schedule.ts';
 import type { Schedule } from '../schedule/state.ts';
@@ -14,9 +15,6 @@ import type { Turn } from '../turn.ts';
 import { armSchedule } from './schedule-timer.ts';
 import { stopJob } from './stop.ts';
 import { createJob } from './submit.ts';
-
-/** An occurrence this much late is still on time: a fail-over is not a misfire. */
-const GRACE_MS = 60_000;
 
 export function putSchedule(turn: Turn, event: PutSchedule): void {
   const { state } = turn;
@@ -32,10 +30,12 @@ export function putSchedule(turn: Turn, event: PutSchedule): void {
     nextAt: nextAfterPut(turn, known, event.spec.timing),
     lastAt: known?.lastAt ?? null,
     lastJobId: known?.lastJobId ?? null,
+    isWaiting: false,
     timerNo: known?.timerNo ?? 0,
   };
   state.schedules.set(schedule.id, schedule);
   save(turn, schedule);
+  logChange(turn, schedule, 'put');
   reply(turn, event.ask, schedule, null);
 }
 
@@ -44,8 +44,10 @@ export function putSchedule(turn: Turn, event: PutSchedule): void {
 function nextAfterPut(turn: Turn, known: Schedule | undefined, timing: Timing): Instant | null {
   const isSame = JSON.stringify(known?.spec.timing) === JSON.stringify(timing);
   if (known !== undefined && isSame) return known.nextAt;
-  const first = firstOccurrence(timing, turn.now, turn.state.calendar);
-  return known?.lastAt === first ? null : first;
+  const last = known?.lastAt ?? turn.now;
+  if ('at' in timing) return timing.at === known?.lastAt ? null : timing.at;
+  // Never again what has fired, even if the clock was set back since.
+  return firstOccurrence(timing, last > turn.now ? last : turn.now, turn.state.calendar);
 }
 
 export function changeSchedule(turn: Turn, event: ChangeSchedule): void {
@@ -56,17 +58,21 @@ export function changeSchedule(turn: Turn, event: ChangeSchedule): void {
     case 'delete':
       state.schedules.delete(schedule.id);
       turn.effects.schedule(schedule.id, null);
+      logChange(turn, schedule, 'delete');
       return reply(turn, event.ask, schedule, null);
     case 'pause':
       schedule.paused = true;
+      logChange(turn, schedule, 'pause');
       break;
     case 'resume':
       // What passed during the pause was meant to be left out: it is no misfire.
       if (schedule.paused && schedule.nextAt !== null) {
         const { timing } = schedule.spec;
         schedule.nextAt = resumedOccurrence(timing, schedule.nextAt, turn.now, state.calendar);
+        schedule.isWaiting = false;
       }
       schedule.paused = false;
+      logChange(turn, schedule, 'resume');
       break;
     case 'trigger':
       fire(turn, schedule, turn.now, { byHand: true });
@@ -82,18 +88,20 @@ export function changeSchedule(turn: Turn, event: ChangeSchedule): void {
 export function scheduleDue(turn: Turn, schedule: Schedule): void {
   const { state } = turn;
   if (schedule.nextAt === null) return;
-  const known = schedule.lastJobId === null ? undefined : state.jobsById.get(schedule.lastJobId);
   // One that is only looked at again, with nothing left to do, is not running.
-  const last = known !== undefined && known.open > 0 ? known : undefined;
-  const { overlap } = schedule.spec;
+  const running = [...(state.jobsBySchedule.get(schedule.id) ?? [])].filter(({ open }) => open > 0);
+  const { timing, misfire, overlap } = schedule.spec;
+  const hasWaited = schedule.isWaiting;
   // The next time stays due until the last job has ended: settle brings us back here.
-  if (overlap === 'queue' && last !== undefined) return;
+  schedule.isWaiting = overlap === 'queue' && running.length > 0;
+  if (schedule.isWaiting) return;
   const due = dueOccurrences(
-    schedule.spec,
+    // To wait for the last job is no misfire: one runs in any case.
+    { timing, misfire: hasWaited && misfire === 'skip' ? 'once' : misfire },
     schedule.nextAt,
     turn.now,
     state.calendar,
-    GRACE_MS,
+    state.settings.misfireGraceMs,
     state.settings.catchUpMax,
   );
   schedule.nextAt = due.nextAt;
@@ -105,9 +113,9 @@ export function scheduleDue(turn: Turn, schedule: Schedule): void {
   } else {
     // One job at a time: of several that are due at once, the newest is the one that matters.
     const at = due.fire.at(-1);
-    const isHeldBack = overlap === 'skip' && last !== undefined;
+    const isHeldBack = overlap === 'skip' && running.length > 0;
     missed += due.fire.length - (at === undefined || isHeldBack ? 0 : 1);
-    if (at !== undefined && !isHeldBack) replace(turn, schedule, last, at);
+    if (at !== undefined && !isHeldBack) replace(turn, schedule, running, at);
   }
   if (missed > 0) {
     const detail = { schedule: schedule.id, missed, atLeast: !due.missedExact };
@@ -116,23 +124,27 @@ export function scheduleDue(turn: Turn, schedule: Schedule): void {
   save(turn, schedule);
 }
 
-function replace(turn: Turn, schedule: Schedule, last: Job | undefined, at: Instant): void {
-  if (last !== undefined && last.stopping === null) {
-    const message = `schedule ${schedule.id} has started its next run`;
-    stopJob(turn, last, 'cancel', { code: 'cancelled', message });
+function replace(turn: Turn, schedule: Schedule, running: readonly Job[], at: Instant): void {
+  const message = `schedule ${schedule.id} has started its next run`;
+  for (const job of running) {
+    if (job.stopping === null) stopJob(turn, job, 'cancel', { code: 'cancelled', message });
   }
   fire(turn, schedule, at);
 }
 
-/** With the job's number: a schedule may be deleted and made again, and then meet its own past. */
 function fire(turn: Turn, schedule: Schedule, at: Instant, detail: { byHand?: true } = {}): void {
-  const jobId = `${schedule.id}.${at}.${turn.state.nextJobNo}` as JobId;
+  const jobId = occurrenceJobId(schedule.id, at, turn.state.nextJobNo);
   // By hand is no occurrence: what has fired by time is still known to have.
   if (detail.byHand === undefined) schedule.lastAt = at;
   schedule.lastJobId = jobId;
   const document = { ...schedule.document, idempotencyKey: null };
   const job = createJob(turn, jobId, document, { scheduleId: schedule.id });
   turn.log('schedule.fired', { job }, { schedule: schedule.id, at, ...detail });
+}
+
+/** Observers learn from the log what to look at again. */
+function logChange(turn: Turn, { id: schedule }: Schedule, change: string): void {
+  turn.log('schedule.changed', {}, { schedule, change });
 }
 
 function save(turn: Turn, schedule: Schedule): void {

@@ -11,9 +11,20 @@ import { unnameKey } from './keys.ts';
 import { finish, makeReady } from './lifecycle.ts';
 import { armSchedule } from './schedule-timer.ts';
 import { stopJob } from './stop.ts';
+import { endCall, tellCallers } from './wait.ts';
 
 /** Runs at the end of every step. A loop, not recursion: a chain may be 100,000 tasks deep. */
 export function settle(turn: Turn): void {
+  do {
+    settleTasks(turn);
+    for (const job of turn.over) finishJob(turn, job);
+    turn.over.clear();
+    for (const jobId of turn.abandoned.splice(0)) endCall(turn, jobId);
+    // The end of a job may wake those who called it, and end those whom it called.
+  } while (turn.ended.length + turn.abandoned.length > 0);
+}
+
+function settleTasks(turn: Turn): void {
   for (let slot = turn.ended.pop(); slot !== undefined; slot = turn.ended.pop()) {
     const job = turn.state.tasks.job(slot);
     tellDependents(turn, job, slot);
@@ -24,8 +35,6 @@ export function settle(turn: Turn): void {
     }
     if (job.open === 0) turn.over.add(job);
   }
-  for (const job of turn.over) finishJob(turn, job);
-  turn.over.clear();
 }
 
 function tellDependents(turn: Turn, job: Job, slot: Slot): void {
@@ -71,11 +80,10 @@ function finishJob(turn: Turn, job: Job): void {
   turn.writeJob(job);
   turn.log(endOf(job.state), { job }, job.error === null ? undefined : { ...job.error });
   dropJob(state, job);
+  tellCallers(turn, job);
   const schedule = job.scheduleId === null ? undefined : state.schedules.get(job.scheduleId);
   // With overlap policy `queue` the next occurrence waits for this moment.
-  if (schedule?.lastJobId === job.id && schedule.nextAt !== null) {
-    armSchedule(turn, schedule);
-  }
+  if (schedule?.isWaiting === true) armSchedule(turn, schedule);
 }
 
 function outcome({ tasks }: SchedulerState, job: Job, someFailed: boolean): JobState {
@@ -120,9 +128,6 @@ export function dropJob(state: SchedulerState, job: Job): void {
     tasks.free(slot);
   }
   state.leftWhileReading?.add(job.no);
-  state.jobs.delete(job.no);
-  state.jobsById.delete(job.id);
-  if (job.idempotencyKey !== null && state.jobsByKey.get(job.idempotencyKey) === job) {
-    state.jobsByKey.delete(job.idempotencyKey);
-  }
+  state.endedWhileReading?.set(job.id, job.state);
+  state.removeJob(job);
 }

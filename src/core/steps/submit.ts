@@ -36,9 +36,7 @@ export interface Origin extends Pick<Submit, 'seeds' | 'completedKeys' | 'pendin
 export function createJob(turn: Turn, id: JobId, document: JobDocument, origin: Origin): Job {
   const { state } = turn;
   const job = new Job(newRow(turn, id, document, origin.scheduleId ?? null));
-  state.jobs.set(job.no, job);
-  state.jobsById.set(id, job);
-  if (job.idempotencyKey !== null) state.jobsByKey.set(job.idempotencyKey, job);
+  state.addJob(job);
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
     job.edges = new Edges(document.tasks.map((task) => task.dependsOn));
   }
@@ -67,7 +65,7 @@ function newRow(
 ): JobRow {
   const no = turn.state.nextJobNo;
   turn.state.nextJobNo = jobNo(no + 1);
-  const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs } = document;
+  const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs, output } = document;
   return {
     no,
     id,
@@ -78,6 +76,7 @@ function newRow(
     onFailure,
     totalMs,
     scheduleId,
+    output,
     createdAt: turn.now,
     state: 'queued',
     run: 1,
@@ -143,7 +142,7 @@ export function insertTask(turn: Turn, slot: Slot, task: TaskDocument): void {
     parentNo: task.parent,
     dependsOn: encodeDependencies(task.dependsOn),
     idempotencyKey: task.idempotencyKey,
-    options: encodeOptions(task.options, settings),
+    options: encodeOptions(task.options, settings, task.isAdded),
     input: task.input,
   };
   tasks.setSince(slot, turn.now);
@@ -209,6 +208,7 @@ export function reject(turn: Turn, event: Reject): void {
     onFailure: 'finish',
     totalMs: null,
     scheduleId: null,
+    output: null,
     createdAt: turn.now,
     state: 'failed',
     run: 1,

@@ -10,12 +10,13 @@ import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { Timer } from '../timers.ts';
 import type { Turn } from '../turn.ts';
-import { finish, makeReady } from './lifecycle.ts';
+import { finish } from './lifecycle.ts';
 import { endQuarantine } from './quarantine.ts';
 import { scheduleDue } from './schedules.ts';
 import { nodeDeadDue, nodeForgetDue, sessionDue } from './session.ts';
 import { settle } from './settle.ts';
 import { orderAbort, stopJob } from './stop.ts';
+import { wake } from './wait.ts';
 
 export function tick(turn: Turn): void {
   const { timers } = turn.state;
@@ -67,7 +68,7 @@ function ring(turn: Turn, timer: Timer): void {
   if (!fits(state, timer)) return;
   switch (timer.type) {
     case 'wake':
-      return makeReady(turn, taskOf(state, timer) as Slot);
+      return wake(turn, taskOf(state, timer) as Slot);
     case 'queueTimeout':
       return finish(turn, taskOf(state, timer) as Slot, 'failed', { error: QUEUE_TIMEOUT });
     case 'runTimeout':

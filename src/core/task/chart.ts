@@ -21,7 +21,7 @@ export const TASK_MOVES: Readonly<Record<TaskState, readonly TaskState[]>> = {
   blocked: ['ready', 'succeeded', 'failed', 'cancelled', 'skipped'],
   ready: ['running', 'failed', 'cancelled'],
   delayed: ['ready', 'failed', 'cancelled'],
-  running: ['blocked', 'ready', 'delayed', 'succeeded', 'failed', 'cancelled'],
+  running: ['blocked', 'ready', 'delayed', 'succeeded', 'failed', 'cancelled', 'skipped'],
   succeeded: ['blocked'],
   failed: ['blocked'],
   cancelled: ['blocked'],

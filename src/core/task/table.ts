@@ -11,6 +11,7 @@ import type { Job } from '../job/job.ts';
 import type { JobLine } from '../queue/job-line.ts';
 import type { Requirement } from '../queue/requirement.ts';
 import type { Limit } from '../queue/limit.ts';
+import type { AwaitedThings } from '../job/waits.ts';
 import type { ExecutionKey } from '../job/execution-key.ts';
 import type { TaskOptions } from '../document/document.ts';
 import type { Suspension, TaskError } from '../rows.ts';
@@ -20,7 +21,7 @@ import type { TaskState } from './chart.ts';
 declare const slotBrand: unique symbol;
 export type Slot = number & { readonly [slotBrand]: true };
 
-const SUSPENSIONS: readonly (Suspension | null)[] = [null, 'time', 'children', 'signal'];
+const SUSPENSIONS: readonly (Suspension | null)[] = [null, 'time', 'children', 'signal', 'job'];
 
 /** What a task is born with and keeps. */
 export interface TaskFacts {
@@ -46,6 +47,8 @@ interface Extras {
   error: TaskError | null;
   since: Instant | null;
   openChildren: number;
+  hasChildren: boolean;
+  waits: AwaitedThings | null;
 }
 
 const NO_EXTRAS: Readonly<Extras> = {
@@ -56,6 +59,8 @@ const NO_EXTRAS: Readonly<Extras> = {
   error: null,
   since: null,
   openChildren: 0,
+  hasChildren: false,
+  waits: null,
 };
 
 export class TaskTable {
@@ -182,6 +187,9 @@ export class TaskTable {
     const extras = this.#extras.get(slot);
     // It will wait for the task above with the same key, so that one cannot wait for it.
     if (extras?.isAwaited === true && this.#sharesKeyAbove(slot)) extras.isAwaited = false;
+    const parent = extras?.parent ?? null;
+    const above = parent === null ? null : this.job(slot).slot(parent);
+    if (above !== null) this.#own(above).hasChildren = true;
     this.#countOpen(slot, 1);
   }
 
@@ -254,6 +262,21 @@ export class TaskTable {
   /** Children that have not ended and that the task waits for when it is suspended. */
   openChildren(slot: Slot): number {
     return this.#extras.get(slot)?.openChildren ?? 0;
+  }
+
+  /** Whether another task names it as its parent. */
+  hasChildren(slot: Slot): boolean {
+    return this.#extras.get(slot)?.hasChildren ?? false;
+  }
+
+  waits(slot: Slot): AwaitedThings | null {
+    return this.#extras.get(slot)?.waits ?? null;
+  }
+
+  /** Null when it waits for nothing: an empty one is the same. */
+  setWaits(slot: Slot, waits: AwaitedThings | null): void {
+    const some = waits === null || waits.signals.length + waits.jobs.length === 0 ? null : waits;
+    if (some !== null || this.#extras.has(slot)) this.#own(slot).waits = some;
   }
 
   /** When this run of the task was created. */

@@ -1,12 +1,18 @@
 import { expect, test, vi } from 'vitest';
 import { channelTo, wireNode } from '../../../test/fixture/wire-node.ts';
-import { jobNo, MillraceError, taskNo } from '../../core/index.ts';
-import type { JobId, LeaseName, NodeId, ReportItem, SessionId, TaskId } from '../../core/index.ts';
+import { instant, jobNo, MillraceError, taskNo } from '../../core/index.ts';
+import type { JobId, LeaseName, NodeId, SessionId, TaskId } from '../../core/index.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { LeaderForClients, JobAnswer } from '../jobs-port.ts';
 import type { Reader } from '../reader-port.ts';
 import type { JobShape } from '../shapes.ts';
-import type { Handshake, LeaderForWorkers, PollReply, ReadyAssignment } from '../worker-port.ts';
+import type {
+  Handshake,
+  LeaderForWorkers,
+  PollReply,
+  ReadyAssignment,
+  WorkerReport,
+} from '../worker-port.ts';
 import { clientChannel } from './client-channel.ts';
 import { remoteReader } from './remote-reader.ts';
 import { workerChannel } from './worker-channel.ts';
@@ -32,6 +38,13 @@ const assignment: ReadyAssignment = {
   input: '{"a":"é"}',
   idempotencyKey: null,
   steps: [{ name: 's', body: '1' }],
+  assignedAt: instant(BIG),
+  scheduledAt: instant(BIG),
+  hasChildren: true,
+  children: [
+    { id: 'c1' as TaskId, state: 'succeeded', result: '{"é":2}', error: null },
+    { id: 'c2' as TaskId, state: 'failed', result: null, error: { code: 'boom', message: 'é' } },
+  ],
 };
 const noSignal = new AbortController().signal;
 
@@ -55,7 +68,7 @@ test('a worker hears through the network what it would hear from the desk', asyn
     address: '127.0.0.1:1',
     version: '1.2.3',
   };
-  const handshake: Handshake = { protocol: 1, millrace: '1.2.3', duckdb: null };
+  const handshake: Handshake = { protocol: 7, millrace: '1.2.3', duckdb: null };
   desk.register.mockResolvedValue({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
   const registered = await leader.register(offer, handshake);
   expect(registered).toEqual({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
@@ -71,13 +84,24 @@ test('a worker hears through the network what it would hear from the desk', asyn
   expect(await leader.poll(request, noSignal)).toEqual({ assignments: [assignment], orders });
   expect(desk.poll).toHaveBeenCalledWith(request, expect.any(AbortSignal));
 
-  const items: ReportItem[] = [
+  const items: WorkerReport[] = [
     { kind: 'started', lease },
     { kind: 'completed', lease, result: '{"é":1}' },
-    { kind: 'suspended', lease, until: { type: 'time', forMs: BIG } },
+    {
+      kind: 'suspended',
+      lease,
+      until: {
+        type: 'wait',
+        sleeps: [{ step: '$sleep/a', forMs: BIG }],
+        signals: [{ step: '$signal/é', name: 'é' }],
+        jobs: [{ step: '$job/c', jobId: 'j1.c' as JobId, document: { tasks: ['é'] } }],
+      },
+    },
+    { kind: 'suspended', lease, until: { type: 'children', tasks: [{ id: 'é' }, 1, null] } },
   ];
-  desk.report.mockResolvedValue({ verdicts: ['ok', 'lost', 'ok'], orders });
-  expect(await leader.report(session, items)).toEqual({ verdicts: ['ok', 'lost', 'ok'], orders });
+  const verdicts: ('ok' | 'lost')[] = ['ok', 'lost', 'ok', 'lost'];
+  desk.report.mockResolvedValue({ verdicts, orders });
+  expect(await leader.report(session, items)).toEqual({ verdicts, orders });
   expect(desk.report).toHaveBeenCalledWith(session, items);
 
   desk.leave.mockResolvedValue();
@@ -113,12 +137,42 @@ test('results too large for one message travel in several, and their verdicts ke
   const { address } = await wireNode({ workers: { report } });
   const leader = workerChannel({ channel: channelTo(address) });
   const result = JSON.stringify('x'.repeat(4 * 1024 * 1024 - 2));
-  const items = Array.from({ length: 10 }, (_, fence): ReportItem => {
+  const items = Array.from({ length: 10 }, (_, fence): WorkerReport => {
     return { kind: 'completed', lease: { ...lease, fence }, result };
   });
   const { verdicts } = await leader.report(session, items);
   expect(sizes).toEqual([3, 3, 3, 1]);
   expect(verdicts).toEqual(items.map((_, fence) => (fence % 2 === 0 ? 'ok' : 'lost')));
+});
+
+test('what no message can carry fails its task, and what is reported with it arrives', async () => {
+  const seen: WorkerReport[] = [];
+  const report: LeaderForWorkers['report'] = (_session, items) => {
+    seen.push(...items);
+    return Promise.resolve({ verdicts: items.map(() => 'ok' as const), orders });
+  };
+  const { address } = await wireNode({ workers: { report } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const huge = JSON.stringify('x'.repeat(50_000_000));
+  const tasks = Array.from({ length: 17 }, () => 'x'.repeat(1024 * 1024));
+  const call = { step: '$job/c', jobId: 'j.c' as JobId, document: tasks };
+  const items: WorkerReport[] = [
+    { kind: 'completed', lease, result: huge },
+    { kind: 'completed', lease, result: '1' },
+    { kind: 'step', lease, name: 's', body: huge },
+    { kind: 'suspended', lease, until: { type: 'children', tasks } },
+    { kind: 'suspended', lease, until: { type: 'wait', sleeps: [], signals: [], jobs: [call] } },
+    { kind: 'failed', lease, error: { code: 'boom', message: huge }, failure: 'retryable' },
+    { kind: 'progress', lease, fraction: 0.5, note: huge },
+  ];
+  const { verdicts } = await leader.report(session, items);
+  expect(verdicts).toHaveLength(items.length);
+  const codes = seen.map((item) => (item.kind === 'failed' ? item.error.code : item.kind));
+  const tooLarge = 'too_large';
+  expect(codes).toEqual([tooLarge, 'completed', tooLarge, tooLarge, tooLarge, 'boom', 'progress']);
+  expect(seen[0]).toMatchObject({ failure: 'fatal', lease });
+  const message = seen[0]?.kind === 'failed' ? seen[0].error.message : '';
+  expect(message).toMatch(/50000002 bytes.* 16777216 .*return where they are/);
 });
 
 test('work that does not fit into one answer is left for the next', async () => {
@@ -156,6 +210,7 @@ test('a client is answered job by job', async () => {
       .fn<LeaderForClients['cancel']>()
       .mockResolvedValue({ ...answer, state: 'cancelled' }),
     rerun: vi.fn<LeaderForClients['rerun']>().mockResolvedValue({ ...answer, run: 2 }),
+    signal: vi.fn<LeaderForClients['signal']>().mockResolvedValue(answer),
   };
   const { address } = await wireNode({ clients: desk });
   const leader = clientChannel(channelTo(address));
@@ -170,6 +225,19 @@ test('a client is answered job by job', async () => {
   expect(desk.rerun).toHaveBeenLastCalledWith('j1', undefined);
   await leader.rerun(answer.id, 4);
   expect(desk.rerun).toHaveBeenLastCalledWith('j1', 4);
+  expect(await leader.signal(answer.id, 'go', '{"é":1}', 'once')).toEqual(answer);
+  expect(desk.signal).toHaveBeenLastCalledWith('j1', 'go', '{"é":1}', 'once');
+});
+
+test('a signal without a body is null, and one without an id gets one', async () => {
+  const answer: JobAnswer = { id: 'j1' as JobId, state: 'running', run: 1, changed: true };
+  const signal = vi.fn<LeaderForClients['signal']>().mockResolvedValue(answer);
+  const { address } = await wireNode({ clients: { signal } });
+  const request = { jobId: 'j1', name: 'go', bodyJson: Buffer.alloc(0), signalId: '' };
+  const method = ControlPlaneService.signalJob;
+  await channelTo(address).unary(method, request, { deadlineMs: 10_000 });
+  const fresh = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
+  expect(signal).toHaveBeenCalledWith('j1', 'go', 'null', fresh);
 });
 
 test('bytes that are no document are refused by themselves, and a job without an id gets one', async () => {
@@ -205,16 +273,18 @@ const job: JobShape = {
   taskCount: 0,
   idempotencyKey: null,
   scheduleId: null,
+  scheduledAt: null,
   error: null,
   createdAt: asOf.at,
   startedAt: null,
   finishedAt: null,
+  result: { é: [1] },
   tasks: [],
   history: [],
 };
 
 test('a reader far away reads the same', async () => {
-  const { tasks: _tasks, history: _history, ...summary } = job;
+  const { tasks: _tasks, history: _history, result: _result, ...summary } = job;
   const reader = {
     job: vi.fn<Reader['job']>().mockResolvedValue({ value: job, asOf }),
     jobs: vi.fn<Reader['jobs']>().mockResolvedValue({

@@ -1,6 +1,6 @@
 /** The leader as somebody who submits jobs from far away sees it. */
 import type { MillraceError } from '../../core/index.ts';
-import { fromWireAnswer, fromWireOneAnswer, toWireNewJob } from '../codec/change.ts';
+import { fromWireAnswer, fromWireOneAnswer, toWireNewJob, toWireSignal } from '../codec/change.ts';
 import { refuse, wireCount } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { JobAnswer, LeaderForClients } from '../jobs-port.ts';
@@ -34,6 +34,12 @@ export function clientChannel(channel: LeaderChannel): LeaderForClients {
     async rerun(id, expectedRun) {
       const method = ControlPlaneService.rerunJob;
       const request = { jobId: id, expectedRun: wireCount(expectedRun ?? 0, 'expected_run') };
+      const { job } = await channel.unary(method, request, { deadlineMs: CHANGE_MS });
+      return fromWireOneAnswer(job);
+    },
+    async signal(jobId, name, body, signalId) {
+      const method = ControlPlaneService.signalJob;
+      const request = toWireSignal({ jobId, name, body, signalId });
       const { job } = await channel.unary(method, request, { deadlineMs: CHANGE_MS });
       return fromWireOneAnswer(job);
     },

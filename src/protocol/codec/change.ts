@@ -1,12 +1,19 @@
 /** Changes of jobs: what clients ask and what they are answered. */
 import { JOB_STATES, MillraceError } from '../../core/index.ts';
 import type { JobId, JobState } from '../../core/index.ts';
-import type { JobReply, NewJob as WireNewJob } from '../gen/millrace/v1/job.ts';
+import type { JobReply, NewJob as WireNewJob, SignalJobRequest } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState } from '../gen/millrace/v1/types.ts';
 import type { JobAnswer, NewJob } from '../jobs-port.ts';
 import { errorFromDetail, errorToDetail } from '../status.ts';
-import { jsonBytes, jsonText, parsedJson, present, refuse, requiredText } from './values.ts';
-import { wireCount } from './values.ts';
+import {
+  jsonBytes,
+  jsonText,
+  parsedJson,
+  present,
+  refuse,
+  requiredText,
+  wireCount,
+} from './values.ts';
 
 const WIRE_JOB_STATE: Readonly<Record<JobState, WireJobState>> = {
   queued: WireJobState.JOB_STATE_QUEUED,
@@ -41,6 +48,30 @@ export function fromWireNewJob(job: WireNewJob, newJobId: () => JobId): NewJob {
     document: parsedJson(jsonText(job.documentJson, field), field),
     jobId: job.jobId === '' ? newJobId() : (job.jobId as JobId),
     isRepeated: job.repeatedCall,
+  };
+}
+
+/** A signal on its way: what `LeaderForClients.signal` takes. */
+export interface SignalCall {
+  readonly jobId: JobId;
+  readonly name: string;
+  readonly body: string;
+  readonly signalId: string;
+}
+
+export function toWireSignal({ jobId, name, body, signalId }: SignalCall): SignalJobRequest {
+  return { jobId, name, bodyJson: jsonBytes(body), signalId };
+}
+
+/** `newSignalId` is asked when the caller left the choice to us. Whether the body is JSON and not too
+ * large is the desk's to say, which gets it as it came. */
+export function fromWireSignal(request: SignalJobRequest, newSignalId: () => string): SignalCall {
+  const { jobId, name, bodyJson, signalId } = request;
+  return {
+    jobId: requiredText(jobId, 'job_id'),
+    name: requiredText(name, 'name'),
+    body: bodyJson.length === 0 ? 'null' : jsonText(bodyJson, 'body_json'),
+    signalId: signalId === '' ? newSignalId() : signalId,
   };
 }
 

@@ -1,14 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { isMillraceError } from '../../core/index.ts';
-import type { ReportItem, SuspendUntil } from '../../core/index.ts';
 import type { Lease } from '../gen/millrace/v1/types.ts';
 import type { Event, Job, NodeInfo } from '../gen/millrace/v1/job.ts';
-import type { TaskReport } from '../gen/millrace/v1/task.ts';
-import type { Session } from '../worker-port.ts';
-import { fromWireAnswer, fromWireNewJob, toWireNewJob } from './change.ts';
+import type {
+  TaskAssignment,
+  TaskReport,
+  TaskSuspended,
+  TaskWait,
+} from '../gen/millrace/v1/task.ts';
+import type { CalledJob, Session, WorkerReport, WorkerSuspension } from '../worker-port.ts';
+import { fromWireAnswer, fromWireNewJob, fromWireSignal, toWireNewJob } from './change.ts';
 import { fromWireEventPage, fromWireNode } from './cluster.ts';
 import { fromWireJob, fromWireJobsQuery } from './jobs.ts';
 import { fromWireLease, fromWireLeases, fromWireOrders } from './lease.ts';
+import { fromWirePollReply } from './poll.ts';
 import { fromWireReportReply, fromWireReports, reportParts } from './report.ts';
 import { fromWireBeat, fromWireRegister, fromWireRegistered } from './session.ts';
 import { wireCount, wireNumber, wireTime } from './values.ts';
@@ -32,6 +37,29 @@ const report = (given: Partial<TaskReport>): TaskReport =>
   hostile({ lease, what: undefined, ...given });
 const reports = (...list: TaskReport[]): unknown =>
   fromWireReports({ workerId: 'n', sessionId: 's', reports: list });
+
+const suspended = (until: TaskSuspended['until']): unknown =>
+  reports(report({ what: { $case: 'suspended', value: { until } } }));
+const waiting = (wait: Partial<TaskWait>): unknown =>
+  suspended({ $case: 'wait', value: { sleeps: [], signals: [], jobs: [], ...wait } });
+
+const assigned = (given: Partial<TaskAssignment>): unknown => {
+  const task = hostile<TaskAssignment>({ ...anAssignment, ...given });
+  const orders = { abort: [], drain: false, slowDownMs: 0 };
+  return fromWirePollReply({ tasks: [task], orders });
+};
+const anAssignment: Partial<TaskAssignment> = {
+  lease,
+  queryId: 'j',
+  taskName: 't',
+  executor: 'e',
+  runTimeoutMs: 0n,
+  inputJson: bytes('1'),
+  idempotencyKey: '',
+  steps: [],
+  children: [],
+  assignedAtMs: 1n,
+};
 
 test('the largest exact number passes, the next one is refused', () => {
   expect(fromWireLease({ ...lease, fence: 2n ** 53n - 1n }).fence).toBe(Number.MAX_SAFE_INTEGER);
@@ -90,22 +118,49 @@ describe('bad input is', () => {
       'a step without a name',
       () => reports(report({ what: { $case: 'step', value: { name: '', bodyJson: bytes('1') } } })),
     ],
-    [
-      'a suspension until nothing',
-      () => reports(report({ what: { $case: 'suspended', value: { until: undefined } } })),
-    ],
+    ['a suspension until nothing', () => suspended(undefined)],
+    ['a sleep without a name', () => suspended({ $case: 'forMs', value: 5n })],
+    ['a sleep with an empty name', () => waiting({ sleeps: [{ step: '', forMs: 1n }] })],
     [
       'a sleep beyond all numbers',
+      () => waiting({ sleeps: [{ step: 's', forMs: 2n ** 64n - 1n }] }),
+    ],
+    ['a wait for no signal', () => waiting({ signals: [{ step: 's', name: '' }] })],
+    ['a signal that goes nowhere', () => waiting({ signals: [{ step: '', name: 'n' }] })],
+    [
+      'a wait for no job',
+      () => waiting({ jobs: [{ step: 's', jobId: '', documentJson: bytes('{}') }] }),
+    ],
+    [
+      'a called job that is no JSON',
+      () => waiting({ jobs: [{ step: 's', jobId: 'j', documentJson: bytes('') }] }),
+    ],
+    [
+      'a called job that is no text',
+      () => waiting({ jobs: [{ step: 's', jobId: 'j', documentJson: Buffer.from([0xff]) }] }),
+    ],
+    ['children that are no JSON', () => suspended({ $case: 'childrenJson', value: bytes('[') })],
+    ['children that are no list', () => suspended({ $case: 'childrenJson', value: bytes('{}') })],
+    ['a signal to no job', () => fromWireSignal(hostile({ jobId: '' }), () => 's')],
+    ['a signal of no name', () => fromWireSignal(hostile({ jobId: 'j', name: '' }), () => 's')],
+    [
+      'a signal that is no text',
       () =>
-        reports(
-          report({
-            what: {
-              $case: 'suspended',
-              value: { until: { $case: 'forMs', value: 2n ** 64n - 1n } },
-            },
-          }),
+        fromWireSignal(
+          hostile({ jobId: 'j', name: 'n', bodyJson: Buffer.from([0xff]) }),
+          () => 's',
         ),
     ],
+    [
+      'a child in no state',
+      () => assigned({ children: [{ id: 'c', state: 0, error: undefined }] }),
+    ],
+    [
+      'a child without a name',
+      () => assigned({ children: [{ id: '', state: 1, error: undefined }] }),
+    ],
+    ['an assignment beyond all time', () => assigned({ assignedAtMs: 2n ** 53n })],
+    ['a schedule beyond all time', () => assigned({ scheduledAtMs: 2n ** 53n })],
     ['a worker without a name', () => fromWireBeat(hostile({ workerId: '', held: [] }))],
     [
       'executors without end',
@@ -179,16 +234,43 @@ describe('bad input is', () => {
     history: [],
     idempotencyKey: '',
     scheduleId: '',
+    scheduledAtMs: 0n,
   };
 });
 
-test('waiting for children is refused at both ends: their documents do not travel yet', () => {
-  const childrenJson = { $case: 'childrenJson', value: bytes('[]') } as const;
-  const wire = report({ what: { $case: 'suspended', value: { until: childrenJson } } });
-  expect(codeOf(() => reports(wire))).toBe('unimplemented');
-  const until: SuspendUntil = { type: 'children', tasks: [] };
-  const item: ReportItem = { kind: 'suspended', lease: fromWireLease(lease), until };
-  expect(codeOf(() => [...reportParts(hostile<Session>({}), [item])])).toBe('unimplemented');
+test.each<[string, unknown]>([
+  ['a circle', circle()],
+  ['a function', () => 1],
+  ['a number that is none of JSON', [1n]],
+])('a document that is %s never leaves the worker', (_name, document) => {
+  const item = (until: WorkerSuspension): WorkerReport => {
+    return { kind: 'suspended', lease: fromWireLease(lease), until };
+  };
+  const job = { step: 's', jobId: hostile<CalledJob['jobId']>('j'), document };
+  const wait = { type: 'wait', sleeps: [], signals: [], jobs: [job] } as const;
+  const parts = (report: WorkerReport): unknown => [...reportParts(hostile<Session>({}), [report])];
+  expect(codeOf(() => parts(item(wait)))).toBe('bad_input');
+  const tasks = hostile<readonly unknown[]>(document);
+  expect(codeOf(() => parts(item({ type: 'children', tasks })))).toBe('bad_input');
+});
+
+function circle(): unknown {
+  const round: unknown[] = [];
+  round.push(round);
+  return round;
+}
+
+test.each([-1, 0.5, Number.NaN, 2 ** 53])('a sleep of %s ms never leaves the worker', (forMs) => {
+  const until = { type: 'wait', sleeps: [{ step: 's', forMs }], signals: [], jobs: [] } as const;
+  const item: WorkerReport = { kind: 'suspended', lease: fromWireLease(lease), until };
+  expect(codeOf(() => [...reportParts(hostile<Session>({}), [item])])).toBe('bad_input');
+});
+
+test('what the bad ones are made from is good', () => {
+  expect(codeOf(() => assigned({}))).toBe('nothing thrown');
+  expect(codeOf(() => waiting({}))).toBe('nothing thrown');
+  const child = { id: 'c', state: 1, error: undefined } as const;
+  expect(codeOf(() => assigned({ children: [child] }))).toBe('nothing thrown');
 });
 
 test('a job without an id gets one', () => {

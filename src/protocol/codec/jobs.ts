@@ -1,6 +1,6 @@
 /** Jobs and their tasks as people see them. */
 import { PRIORITIES, TASK_STATES } from '../../core/index.ts';
-import type { TaskError, TaskId, TaskState } from '../../core/index.ts';
+import type { Json, TaskError, TaskId, TaskState } from '../../core/index.ts';
 import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState, TaskState as WireState } from '../gen/millrace/v1/types.ts';
 import type { TaskError as WireError } from '../gen/millrace/v1/types.ts';
@@ -37,15 +37,19 @@ const STATE_AT: ReadonlyMap<WireState, TaskState> = new Map(
   TASK_STATES.map((state) => [WIRE_STATE[state], state]),
 );
 
-function fromWireState(state: WireState): TaskState {
+export function toWireState(state: TaskState): WireState {
+  return WIRE_STATE[state];
+}
+
+export function fromWireState(state: WireState): TaskState {
   return STATE_AT.get(state) ?? refuse('state', `There is no state ${state}.`);
 }
 
-function toWireError(error: TaskError | null): WireError | undefined {
+export function toWireError(error: TaskError | null): WireError | undefined {
   return error === null ? undefined : { code: error.code, message: error.message };
 }
 
-function fromWireError(error: WireError | undefined): TaskError | null {
+export function fromWireError(error: WireError | undefined): TaskError | null {
   return error === undefined ? null : { code: error.code, message: error.message };
 }
 
@@ -59,6 +63,7 @@ export function toWireSummary(job: JobSummary): WireJob {
     taskCount: wireCount(job.taskCount, 'task_count'),
     idempotencyKey: job.idempotencyKey ?? '',
     scheduleId: job.scheduleId ?? '',
+    scheduledAtMs: wireTimeOrNone(job.scheduledAt, 'scheduled_at_ms'),
     error: toWireError(job.error),
     createdAtMs: wireTime(job.createdAt, 'created_at_ms'),
     startedAtMs: wireTimeOrNone(job.startedAt, 'started_at_ms'),
@@ -66,6 +71,7 @@ export function toWireSummary(job: JobSummary): WireJob {
     tasks: [],
     no: wireNumber(job.no, 'no'),
     history: [],
+    resultOmitted: false,
   };
 }
 
@@ -81,6 +87,7 @@ export function fromWireSummary(job: WireJob): JobSummary {
     taskCount: job.taskCount,
     idempotencyKey: optionalText(job.idempotencyKey),
     scheduleId: optionalText(job.scheduleId),
+    scheduledAt: isoTimeOrNull(job.scheduledAtMs, 'scheduled_at_ms'),
     error: fromWireError(job.error),
     createdAt: isoTime(job.createdAtMs, 'created_at_ms'),
     startedAt: isoTimeOrNull(job.startedAtMs, 'started_at_ms'),
@@ -90,6 +97,8 @@ export function fromWireSummary(job: WireJob): JobSummary {
 
 export function toWireJob(job: JobShape): WireJob {
   const wire = toWireSummary(job);
+  if (job.result !== null) wire.resultJson = jsonBytes(JSON.stringify(job.result));
+  wire.resultOmitted = job.isResultOmitted === true;
   for (const task of job.tasks) wire.tasks.push(toWireTask(task));
   for (const run of job.history) wire.history.push(toWirePastRun(run));
   return wire;
@@ -100,7 +109,18 @@ export function fromWireJob(job: WireJob): JobShape {
   for (const task of job.tasks) tasks.push(fromWireTask(task));
   const history: PastRun[] = [];
   for (const run of job.history) history.push(fromWirePastRun(run));
-  return { ...fromWireSummary(job), tasks, history };
+  return {
+    ...fromWireSummary(job),
+    result: fromWireResult(job.resultJson),
+    ...(job.resultOmitted ? { isResultOmitted: true as const } : {}),
+    tasks,
+    history,
+  };
+}
+
+function fromWireResult(bytes: Buffer | undefined): Json {
+  const field = 'result_json';
+  return bytes === undefined ? null : parsedJson(jsonText(bytes, field), field);
 }
 
 function toWirePastRun(task: PastRun): JobTask {
@@ -152,15 +172,13 @@ function toWireTask(task: TaskShape): JobTask {
 }
 
 function fromWireTask(task: JobTask): TaskShape {
-  const field = 'result_json';
-  const { resultJson } = task;
   return {
     ...fromWirePastRun(task),
     executor: task.executor,
     dependsOn: task.dependsOn as TaskId[],
     parent: optionalText(task.parent),
     progress: task.progress,
-    result: resultJson === undefined ? null : parsedJson(jsonText(resultJson, field), field),
+    result: fromWireResult(task.resultJson),
     ...(task.resultOmitted ? { isResultOmitted: true as const } : {}),
     waiting: optionalText(task.waiting),
     queuedAt: isoTimeOrNull(task.queuedAtMs, 'queued_at_ms'),

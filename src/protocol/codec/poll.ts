@@ -1,12 +1,21 @@
 /** Work on its way to a worker. Inputs and steps are JSON text at both ends and bytes between. */
+import { instant } from '../../core/index.ts';
 import type {
   GetTaskRequest,
   GetTaskResponse,
   TaskAssignment,
+  TaskChild,
   TaskStep,
 } from '../gen/millrace/v1/task.ts';
 import { fitting } from '../limits.ts';
-import type { PollReply, PollRequest, ReadyAssignment, StepRecord } from '../worker-port.ts';
+import type {
+  ChildOutcome,
+  PollReply,
+  PollRequest,
+  ReadyAssignment,
+  StepRecord,
+} from '../worker-port.ts';
+import { fromWireError, fromWireState, toWireError, toWireState } from './jobs.ts';
 import {
   fromWireLease,
   fromWireLeases,
@@ -27,6 +36,8 @@ import {
 } from './values.ts';
 
 const NO_BYTES: Buffer = Buffer.alloc(0);
+/** About what a child needs beside its result: its id and a short error. */
+const CHILD_BYTES = 256;
 
 export function toWirePoll(request: PollRequest, waitMs: number): GetTaskRequest {
   return {
@@ -56,9 +67,10 @@ export function toWirePollReply(reply: PollReply): GetTaskResponse {
   return { tasks, orders: toWireOrders(reply.orders) };
 }
 
-function payloadBytes({ inputJson, steps }: TaskAssignment): number {
+function payloadBytes({ inputJson, steps, children }: TaskAssignment): number {
   let bytes = inputJson.length;
   for (const { bodyJson } of steps) bytes += bodyJson.length;
+  for (const { resultJson } of children) bytes += CHILD_BYTES + (resultJson?.length ?? 0);
   return bytes;
 }
 
@@ -92,6 +104,13 @@ function toWireAssignment(assignment: ReadyAssignment): TaskAssignment {
     resumed: assignment.resumed,
     idempotencyKey: assignment.idempotencyKey ?? '',
     steps: toWireSteps(assignment.steps),
+    assignedAtMs: wireNumber(assignment.assignedAt, 'assigned_at_ms'),
+    children: toWireChildren(assignment.children),
+    hasChildren: assignment.hasChildren,
+    scheduledAtMs:
+      assignment.scheduledAt === null
+        ? undefined
+        : wireNumber(assignment.scheduledAt, 'scheduled_at_ms'),
   };
 }
 
@@ -108,7 +127,36 @@ function fromWireAssignment(task: TaskAssignment): ReadyAssignment {
     input: jsonText(task.inputJson, 'input_json'),
     idempotencyKey: optionalText(task.idempotencyKey),
     steps: fromWireSteps(task.steps),
+    assignedAt: instant(safeNumber(task.assignedAtMs, 'assigned_at_ms')),
+    children: fromWireChildren(task.children),
+    hasChildren: task.hasChildren,
+    scheduledAt:
+      task.scheduledAtMs === undefined
+        ? null
+        : instant(safeNumber(task.scheduledAtMs, 'scheduled_at_ms')),
   };
+}
+
+function toWireChildren(children: readonly ChildOutcome[]): TaskChild[] {
+  const list: TaskChild[] = [];
+  for (const { id, state, result, error } of children) {
+    const resultJson = result === null ? {} : { resultJson: jsonBytes(result) };
+    list.push({ id, state: toWireState(state), error: toWireError(error), ...resultJson });
+  }
+  return list;
+}
+
+function fromWireChildren(children: readonly TaskChild[]): ChildOutcome[] {
+  const list: ChildOutcome[] = [];
+  for (const { id, state, resultJson, error } of children) {
+    list.push({
+      id: requiredText(id, 'children/id'),
+      state: fromWireState(state),
+      result: resultJson === undefined ? null : jsonText(resultJson, 'children/result_json'),
+      error: fromWireError(error),
+    });
+  }
+  return list;
 }
 
 function toWireSteps(steps: readonly StepRecord[]): TaskStep[] {

@@ -1,37 +1,30 @@
 /** What workers say of their tasks, and what the leader makes of it. */
-import { MillraceError } from '../../core/index.ts';
-import type { FailureClass, LeaseName, ReportItem, SuspendUntil } from '../../core/index.ts';
+import type { FailureClass, LeaseName } from '../../core/index.ts';
 import { FailureClass as WireFailure, Verdict as WireVerdict } from '../gen/millrace/v1/task.ts';
 import type {
   ReportTaskStatusRequest,
   ReportTaskStatusResponse,
   TaskFailed,
   TaskReport,
-  TaskSuspended,
 } from '../gen/millrace/v1/task.ts';
 import { TaskState as WireState } from '../gen/millrace/v1/types.ts';
-import { inParts } from '../limits.ts';
-import type { ReportReply, Session } from '../worker-port.ts';
+import { inParts, PAYLOAD_BYTES_MAX } from '../limits.ts';
+import type { ReportReply, Session, WorkerReport } from '../worker-port.ts';
 import { fromWireLease, fromWireOrders, toWireLease, toWireOrders } from './lease.ts';
 import { fromWireSession } from './session.ts';
-import {
-  jsonBytes,
-  jsonText,
-  optionalText,
-  present,
-  refuse,
-  requiredText,
-  safeNumber,
-  wireNumber,
-} from './values.ts';
+import { fromWireSuspension, suspensionBytes, toWireSuspension } from './suspension.ts';
+import { jsonBytes, jsonText, optionalText, present, refuse, requiredText } from './values.ts';
 
 /** More than a worker sends at once; the size of a message limits it before. */
 const REPORTS_MAX = 100_000;
 
+/** Free text is for people; more of it than this is nothing that anybody reads. */
+const TEXT_LENGTH_MAX = 20_000;
+
 /** One message, or several where results are large. */
 export function* reportParts(
   session: Session,
-  items: readonly ReportItem[],
+  items: readonly WorkerReport[],
 ): Generator<ReportTaskStatusRequest> {
   const all: TaskReport[] = [];
   for (const item of items) all.push(toWireReport(item));
@@ -45,10 +38,11 @@ function payloadBytes({ what }: TaskReport): number {
     case 'completed':
       return what.value.resultJson?.length ?? 0;
     case 'step':
-      return what.value.bodyJson.length;
+      return what.value.name.length * 3 + what.value.bodyJson.length;
     case 'failed':
       return (what.value.error?.message.length ?? 0) * 3;
     case 'suspended':
+      return suspensionBytes(what.value);
     case 'progress':
     case 'started':
     case 'aborted':
@@ -60,18 +54,40 @@ function payloadBytes({ what }: TaskReport): number {
 
 export interface Reports {
   readonly session: Session;
-  readonly items: readonly ReportItem[];
+  readonly items: readonly WorkerReport[];
 }
 
 export function fromWireReports(request: ReportTaskStatusRequest): Reports {
   const { reports } = request;
   if (reports.length > REPORTS_MAX) refuse('reports', `${reports.length} reports are too many.`);
-  const items: ReportItem[] = [];
+  const items: WorkerReport[] = [];
   for (const report of reports) items.push(fromWireReport(report));
   return { session: fromWireSession(request), items };
 }
 
-function toWireReport(item: ReportItem): TaskReport {
+/** What no message can carry would be refused for ever: its task fails, and says why. */
+function toWireReport(item: WorkerReport): TaskReport {
+  const report = wholeReport(item);
+  const bytes = payloadBytes(report);
+  return bytes > PAYLOAD_BYTES_MAX ? wholeReport(tooLarge(item, bytes)) : report;
+}
+
+function tooLarge({ kind, lease }: WorkerReport, bytes: number): WorkerReport {
+  const [what, todo] = kind === 'suspended' ? TOO_MUCH_TO_ADD : TOO_MUCH_TO_KEEP;
+  const message = `${what} about ${bytes} bytes, and no more than ${PAYLOAD_BYTES_MAX} reach the leader. ${todo}`;
+  return { kind: 'failed', lease, error: { code: 'too_large', message }, failure: 'fatal' };
+}
+
+const TOO_MUCH_TO_KEEP = [
+  'What it returned is',
+  'Keep large things in a file or an object store, and return where they are.',
+] as const;
+const TOO_MUCH_TO_ADD = [
+  'The tasks or jobs that it starts are',
+  'Start fewer at once, and give them references instead of large inputs.',
+] as const;
+
+function wholeReport(item: WorkerReport): TaskReport {
   return {
     queryId: '',
     stageId: 0n,
@@ -89,7 +105,7 @@ function toWireReport(item: ReportItem): TaskReport {
 }
 
 /** For people who look at the wire: `what` says it all. */
-const STATE_OF: Readonly<Record<ReportItem['kind'], WireState>> = {
+const STATE_OF: Readonly<Record<WorkerReport['kind'], WireState>> = {
   started: WireState.TASK_STATE_RUNNING,
   progress: WireState.TASK_STATE_RUNNING,
   step: WireState.TASK_STATE_RUNNING,
@@ -100,7 +116,7 @@ const STATE_OF: Readonly<Record<ReportItem['kind'], WireState>> = {
   suspended: WireState.TASK_STATE_DELAYED,
 };
 
-function toWireWhat(item: ReportItem): TaskReport['what'] {
+function toWireWhat(item: WorkerReport): TaskReport['what'] {
   switch (item.kind) {
     case 'started':
     case 'aborted':
@@ -108,7 +124,8 @@ function toWireWhat(item: ReportItem): TaskReport['what'] {
       return { $case: item.kind, value: {} };
     case 'progress': {
       const { fraction, note } = item;
-      return { $case: 'progress', value: note === null ? { fraction } : { fraction, note } };
+      const value = note === null ? { fraction } : { fraction, note: cut(note) };
+      return { $case: 'progress', value };
     }
     case 'step':
       return { $case: 'step', value: { name: item.name, bodyJson: jsonBytes(item.body) } };
@@ -118,8 +135,9 @@ function toWireWhat(item: ReportItem): TaskReport['what'] {
       return { $case: 'completed', value };
     }
     case 'failed': {
-      const { error, failure, missing } = item;
-      const value = { error, failure: WIRE_FAILURE[failure], missing: missing ?? '' };
+      const { failure, missing = '' } = item;
+      const error = { code: cut(item.error.code), message: cut(item.error.message) };
+      const value = { error, failure: WIRE_FAILURE[failure], missing: cut(missing) };
       return { $case: 'failed', value };
     }
     case 'suspended':
@@ -127,7 +145,7 @@ function toWireWhat(item: ReportItem): TaskReport['what'] {
   }
 }
 
-function fromWireReport(report: TaskReport): ReportItem {
+function fromWireReport(report: TaskReport): WorkerReport {
   const lease = fromWireLease(report.lease);
   const what = present(report.what, 'what');
   switch (what.$case) {
@@ -170,7 +188,7 @@ const FAILURES: readonly (FailureClass | undefined)[] = [
   'missing',
 ];
 
-function fromWireFailure(lease: LeaseName, given: TaskFailed): ReportItem {
+function fromWireFailure(lease: LeaseName, given: TaskFailed): WorkerReport {
   const { code, message } = present(given.error, 'failed/error');
   const failure = FAILURES[given.failure] ?? refuse('failed/failure', 'It is not specified.');
   const missing = optionalText(given.missing);
@@ -183,23 +201,8 @@ function fromWireFailure(lease: LeaseName, given: TaskFailed): ReportItem {
   };
 }
 
-function toWireSuspension(until: SuspendUntil): TaskSuspended {
-  if (until.type === 'children') throw noChildren();
-  return { until: { $case: 'forMs', value: wireNumber(until.forMs, 'suspended/for_ms') } };
-}
-
-function fromWireSuspension({ until: given }: TaskSuspended): SuspendUntil {
-  const until = present(given, 'suspended/until');
-  if (until.$case === 'childrenJson') throw noChildren();
-  return { type: 'time', forMs: safeNumber(until.value, 'suspended/for_ms') };
-}
-
-function noChildren(): MillraceError {
-  return new MillraceError({
-    code: 'unimplemented',
-    what: 'A task of a remote worker cannot wait for children of its own yet.',
-    todo: 'Put the children into the job document.',
-  });
+function cut(text: string): string {
+  return text.length <= TEXT_LENGTH_MAX ? text : text.slice(0, TEXT_LENGTH_MAX);
 }
 
 const WIRE_VERDICT = { ok: WireVerdict.VERDICT_OK, lost: WireVerdict.VERDICT_LOST } as const;

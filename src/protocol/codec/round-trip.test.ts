@@ -8,7 +8,7 @@ import {
   TASK_STATES,
   TASKS_PER_JOB_LIMIT,
 } from '../../core/index.ts';
-import type { JobId, Json, LeaseName, NodeOffer, ReportItem } from '../../core/index.ts';
+import type { JobId, Json, LeaseName, NodeOffer } from '../../core/index.ts';
 import { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
 import * as job from '../gen/millrace/v1/job.ts';
 import * as task from '../gen/millrace/v1/task.ts';
@@ -16,8 +16,25 @@ import { AsOf, LeaderInfo } from '../gen/millrace/v1/types.ts';
 import type { JobAnswer, NewJob } from '../jobs-port.ts';
 import type { EventPage, JobsQuery } from '../reader-port.ts';
 import type { JobShape, JobSummary, NodeShape, ScheduleShape } from '../shapes.ts';
-import type { Beat, PollReply, PollRequest, ReportReply, WorkerOrders } from '../worker-port.ts';
-import { fromWireAnswer, fromWireNewJob, toWireAnswer, toWireNewJob } from './change.ts';
+import type {
+  Beat,
+  ChildOutcome,
+  PollReply,
+  PollRequest,
+  ReportReply,
+  WorkerOrders,
+  WorkerReport,
+  WorkerSuspension,
+} from '../worker-port.ts';
+import {
+  fromWireAnswer,
+  fromWireNewJob,
+  fromWireSignal,
+  toWireAnswer,
+  toWireNewJob,
+  toWireSignal,
+} from './change.ts';
+import type { SignalCall } from './change.ts';
 import * as cluster from './cluster.ts';
 import * as jobs from './jobs.ts';
 import { fromWireAsOf, fromWireLeader, toWireAsOf, toWireLeader } from './leader.ts';
@@ -125,6 +142,12 @@ describe('what workers and the leader say comes out as it went in', () => {
       held: leases,
     });
     expectSame(request, (given) => fromWirePoll(sent(task.GetTaskRequest, toWirePoll(given, 5))));
+    const child: fc.Arbitrary<ChildOutcome> = fc.record({
+      id: id<ChildOutcome['id']>(),
+      state: fc.constantFrom(...TASK_STATES),
+      result: orNull(jsonText),
+      error: orNull(error),
+    });
     const assignment: fc.Arbitrary<PollReply['assignments'][number]> = fc.record({
       lease,
       jobId: id<JobId>(),
@@ -137,6 +160,12 @@ describe('what workers and the leader say comes out as it went in', () => {
       input: jsonText,
       idempotencyKey: orNull(name),
       steps: fc.array(fc.record({ name, body: jsonText }), { maxLength: 3 }),
+      assignedAt: whole as unknown as fc.Arbitrary<PollReply['assignments'][number]['assignedAt']>,
+      scheduledAt: orNull(
+        whole as unknown as fc.Arbitrary<PollReply['assignments'][number]['assignedAt']>,
+      ),
+      hasChildren: fc.boolean(),
+      children: fc.array(child, { maxLength: 3 }),
     });
     const reply = fc.record({ assignments: fc.array(assignment, { maxLength: 4 }), orders });
     expectSame(reply, (given) =>
@@ -146,7 +175,18 @@ describe('what workers and the leader say comes out as it went in', () => {
 
   test('reports and verdicts', () => {
     const kind = <K extends string>(value: K): fc.Arbitrary<K> => fc.constant(value);
-    const item: fc.Arbitrary<ReportItem> = fc.oneof(
+    const suspension: fc.Arbitrary<WorkerSuspension> = fc.oneof(
+      fc.record({ type: kind('children'), tasks: fc.array(json, { maxLength: 3 }) }),
+      fc.record({
+        type: kind('wait'),
+        sleeps: fc.array(fc.record({ step: name, forMs: whole }), { maxLength: 3 }),
+        signals: fc.array(fc.record({ step: name, name }), { maxLength: 3 }),
+        jobs: fc.array(fc.record({ step: name, jobId: id<JobId>(), document: json }), {
+          maxLength: 3,
+        }),
+      }),
+    );
+    const item: fc.Arbitrary<WorkerReport> = fc.oneof(
       fc.record({ kind: fc.constantFrom('started', 'aborted', 'released'), lease }),
       fc.record({
         kind: kind('progress'),
@@ -166,11 +206,7 @@ describe('what workers and the leader say comes out as it went in', () => {
         },
         { requiredKeys: ['kind', 'lease', 'error', 'failure'] },
       ),
-      fc.record({
-        kind: kind('suspended'),
-        lease,
-        until: fc.record({ type: kind('time'), forMs: whole }),
-      }),
+      fc.record({ kind: kind('suspended'), lease, until: suspension }),
     );
     const who = { nodeId: 'n' as Beat['nodeId'], sessionId: 's' as Beat['sessionId'] };
     expectSame(fc.array(item, { minLength: 1, maxLength: 5 }), (items) => {
@@ -199,6 +235,7 @@ describe('what people see comes out as it went in', () => {
     taskCount: count,
     idempotencyKey: orNull(name),
     scheduleId: orNull(id<NonNullable<JobSummary['scheduleId']>>()),
+    scheduledAt: orNull(time),
     error: orNull(error),
     createdAt: time,
     startedAt: orNull(time),
@@ -221,6 +258,7 @@ describe('what people see comes out as it went in', () => {
     );
     const shape: fc.Arbitrary<JobShape> = fc.record({
       ...summary,
+      result: json,
       history: fc.array(fc.record(pastRun), { maxLength: 3 }),
       tasks: fc.array(
         fc.record({
@@ -237,6 +275,8 @@ describe('what people see comes out as it went in', () => {
       ),
     });
     expectSame(shape, (given) => jobs.fromWireJob(sent(job.Job, jobs.toWireJob(given))));
+    const omitted = shape.map((given): JobShape => ({ ...given, isResultOmitted: true }));
+    expectSame(omitted, (given) => jobs.fromWireJob(sent(job.Job, jobs.toWireJob(given))));
   });
 
   test('what is asked about jobs', () => {
@@ -271,6 +311,19 @@ describe('what people see comes out as it went in', () => {
     expectSame(answer, (each) => fromWireAnswer(sent(job.JobReply, toWireAnswer(each))));
     const refused = new MillraceError({ code: 'bad_input', what: 'No.', path: '/tasks/0' });
     expect(fromWireAnswer(sent(job.JobReply, toWireAnswer(refused)))).toEqual(refused);
+  });
+
+  test('a signal', () => {
+    const fresh = (): never => expect.fail('the id was given');
+    const given: fc.Arbitrary<SignalCall> = fc.record({
+      jobId: id<JobId>(),
+      name,
+      body: jsonText,
+      signalId: name,
+    });
+    expectSame(given, (each) =>
+      fromWireSignal(sent(job.SignalJobRequest, toWireSignal(each)), fresh),
+    );
   });
 
   test('nodes, schedules, events, leaders', () => {

@@ -34,6 +34,7 @@ export const NEEDED_ROLES: ReadonlyMap<string, NeededRole | 'open'> = new Map([
   [`${CONTROL_PLANE}/WatchJob`, 'read'],
   [`${CONTROL_PLANE}/CancelJob`, 'submit'],
   [`${CONTROL_PLANE}/RerunJob`, 'submit'],
+  [`${CONTROL_PLANE}/SignalJob`, 'submit'],
   [`${CONTROL_PLANE}/GetLeader`, 'read'],
   [`${CONTROL_PLANE}/ListNodes`, 'read'],
   [`${CONTROL_PLANE}/ListSchedules`, 'read'],

@@ -4,7 +4,7 @@ import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../core/index.ts';
 import type { JobId, LeaderAddress } from '../../core/index.ts';
 import { type Clock, systemClock } from '../../kit/index.ts';
-import { fromWireNewJob, toWireAnswer } from '../codec/change.ts';
+import { fromWireNewJob, fromWireSignal, toWireAnswer } from '../codec/change.ts';
 import { toWireNode, toWireSchedule } from '../codec/cluster.ts';
 import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
 import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
@@ -95,7 +95,7 @@ function jobHandlers(
   life: AbortSignal,
 ): Pick<
   ControlPlaneServer,
-  'submitJob' | 'getJob' | 'listJobs' | 'watchJob' | 'cancelJob' | 'rerunJob'
+  'submitJob' | 'getJob' | 'listJobs' | 'watchJob' | 'cancelJob' | 'rerunJob' | 'signalJob'
 > {
   const { clients, reader } = options;
   return {
@@ -125,6 +125,10 @@ function jobHandlers(
       const expected = expectedRun === 0 ? undefined : expectedRun;
       const answer = await clients().rerun(requiredText(jobId, 'job_id'), expected);
       return { job: toWireAnswer(answer) };
+    }),
+    signalJob: unary(life, async (request) => {
+      const { jobId, name, body, signalId } = fromWireSignal(request, uuidv7);
+      return { job: toWireAnswer(await clients().signal(jobId, name, body, signalId)) };
     }),
   };
 }

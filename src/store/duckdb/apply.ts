@@ -11,6 +11,7 @@ import { field, type Table } from './columns.ts';
 import { nameHash } from './hash-index.ts';
 import { type KeyChanges, copiedResults, putKeys } from './keys.ts';
 import { insertRows, sameKeys, updateRows, withRows } from './rows.ts';
+import { SIGNAL_STAGES, writeSignals } from './signals.ts';
 import { many, one, type Session } from './session.ts';
 import type { Shards } from './shards.ts';
 import * as tables from './tables.ts';
@@ -31,6 +32,7 @@ export const STAGED: readonly Table<never>[] = [
   tables.STEP,
   TASK_REF,
   TASK_NAME,
+  ...SIGNAL_STAGES,
 ];
 
 const TASK_KEY = ['job_no', 'task_no'];
@@ -50,7 +52,9 @@ export async function applyBatch(
   await writeTasks(write);
   const keys = await putKeys(session, shards, shard, batch);
   await writeResults(write);
-  await writeSteps(write);
+  // Taken after the steps of the batch: of two under one name the first one stays.
+  const taken = await writeSignals(session, shard, batch);
+  await writeSteps(write, [...batch.steps, ...taken]);
   await writeCluster(write);
   await insertRows(session, tables.EVENT_CHUNK, shard, chunksOf(batch.events));
   return keys;
@@ -182,12 +186,12 @@ async function writeResults(write: Write): Promise<void> {
 }
 
 /** The first one of a name stays, so that a retried attempt sees what the earlier one saw. */
-async function writeSteps(write: Write): Promise<void> {
-  const { session, shard, batch } = write;
-  if (batch.steps.length === 0) return;
-  await checkTasks(write, batch.steps);
-  const steps = new Map(batch.steps.toReversed().map((step) => [stepKey(step), step]));
-  await withRows(session, tables.STEP, shard, batch.steps, async ({ sql, parameters }) => {
+async function writeSteps(write: Write, all: readonly StepRow[]): Promise<void> {
+  const { session, shard } = write;
+  if (all.length === 0) return;
+  await checkTasks(write, all);
+  const steps = new Map(all.toReversed().map((step) => [stepKey(step), step]));
+  await withRows(session, tables.STEP, shard, all, async ({ sql, parameters }) => {
     // Not by an anti join: it would read all steps there are (measured: 7 ms against 0.7).
     const stored = await session.rows(
       `select t.job_no, t.task_no, t.run, t.name from step t, ${sql}

@@ -9,7 +9,7 @@ import { badRow } from '../row-checks.ts';
 const key = (...parts: readonly (number | string)[]): string => parts.join('/');
 
 export function checkUnique(batch: Batch): void {
-  const { jobInserts, specInserts, taskInserts, archived } = batch;
+  const { jobInserts, specInserts, taskInserts, archived, signalInserts } = batch;
   unique(
     'job number',
     jobInserts.map((job) => key(job.no)),
@@ -36,6 +36,14 @@ export function checkUnique(batch: Batch): void {
   )) {
     if (!specs.has(ref)) throw badRow(`task ${ref}`, 'it has no spec');
   }
+  unique(
+    'signal',
+    signalInserts.map((signal) => key(signal.jobNo, signal.no)),
+  );
+  unique(
+    'signal id',
+    signalInserts.map((signal) => key(signal.jobNo, signal.id)),
+  );
   unique(
     'archived task',
     archived.map((ref) => key(ref.jobNo, ref.taskNo)),

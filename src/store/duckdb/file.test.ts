@@ -7,10 +7,20 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { instant } from '../../core/index.ts';
 import { candidacy, TestLeader } from '../../testing/conformance/leader.ts';
-import { aJob, aSpec, succeeded, termId } from '../../testing/conformance/rows.ts';
+import {
+  AT,
+  aJob,
+  aSignal,
+  aSpec,
+  aTask,
+  jobId,
+  succeeded,
+  termId,
+} from '../../testing/conformance/rows.ts';
 import { assertClusterable } from '../refusals.ts';
 import { openDuckdbStore } from './duckdb.ts';
 import { openFile } from './file.ts';
+import { nameHash } from './hash-index.ts';
 import { migrateDuckdb } from './migrate.ts';
 import { one } from './session.ts';
 
@@ -120,7 +130,10 @@ describe('what cannot be opened says why', () => {
 describe('migrations', () => {
   test('go up, down and up again, and tell where they are', async () => {
     const status = await migrateDuckdb({ path }, (migrations) => migrations.status());
-    expect(status).toMatchObject({ current: 0, pending: ['0001-tables', '0002-event-chunks'] });
+    expect(status).toMatchObject({
+      current: 0,
+      pending: ['0001-tables', '0002-event-chunks', '0003-waits'],
+    });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());
     expect(latest).toMatchObject({ current: latest.latest, pending: [] });
     expect(await migrateDuckdb({ path }, (migrations) => migrations.down(0))).toMatchObject({
@@ -161,6 +174,77 @@ describe('migrations', () => {
     await store.close();
     await migrateDuckdb({ path }, (migrations) => migrations.down(1));
     expect(await run()).toEqual(before);
+  });
+
+  test('bring rows of before signals through, down again and up again', async () => {
+    await migrateDuckdb({ path }, (migrations) => migrations.up(2));
+    const rows = async (...statements: string[]): Promise<unknown> => {
+      const file = await openFile(path);
+      for (const sql of statements) await file.writer.script(sql);
+      const tables = ['job', 'task', 'history'].map((table) =>
+        file.writer.rows(`select * from ${table} order by all`),
+      );
+      const found = await Promise.all(tables);
+      await file.close();
+      return found;
+    };
+    const before = await rows(
+      `insert into shard values (0, 1, 'x', 0, 2, 1)`,
+      `insert into job values (0, 1, 'job-1', ${nameHash('job-1')}, 'nightly', 2, null, null, null, 'finish',
+         null, null, 5, 'running', 1, 100, null, null, null, null, null)`,
+      `insert into spec select 0, 1, i, 'task-' || i, 'echo', 2, null, [], null, null, null from range(100) t(i)`,
+      `insert into task select 0, 1, i, 'delayed', 1, 1, 0, 0, 1, 't', 'w', null, null, 'time', 7 + i, 0.5,
+         'e', 'm', 1, 2, null from range(100) t(i)`,
+      `insert into history from task where task_no = 3`,
+    );
+    await migrateDuckdb({ path }, (migrations) => migrations.up());
+    await migrateDuckdb({ path }, (migrations) => migrations.down(2));
+    expect(await rows()).toEqual(before);
+    const store = await openDuckdbStore({ path });
+    const image = await store.loadJob(0, jobId('job-1'));
+    expect(image).toMatchObject({ job: { output: null, createdAt: 5 }, signals: [] });
+    expect(image?.tasks).toHaveLength(100);
+    expect(image?.tasks[42]).toMatchObject({ suspended: 'time', waits: null, notBefore: 49 });
+    // A row still fits the history, column by column.
+    const leader = await TestLeader.of(store, 0);
+    leader.nextJobNo = 2;
+    const waiting = aTask(1, 0, { run: 2, state: 'blocked', suspended: 'job', waits: '{}' });
+    await leader.commit({ archived: [waiting], taskUpdates: [waiting] });
+    await leader.commit({ archived: [waiting], taskUpdates: [aTask(1, 0, { run: 3 })] });
+    const view = await store.job(0, jobId('job-1'));
+    expect(view?.history.at(-1)).toEqual(waiting);
+    await store.close();
+  });
+
+  test('let a task that waits for a signal or a job go on in a version that knows neither', async () => {
+    const store = await openDuckdbStore({ path });
+    const leader = await TestLeader.of(store, 0);
+    await leader.submit(
+      aJob(1, { output: '1' }),
+      [aSpec(1, 0), aSpec(1, 1), aSpec(1, 2)],
+      [
+        aTask(1, 0, { state: 'blocked', suspended: 'signal', waits: '{}', queuedAt: null }),
+        aTask(1, 1, { state: 'delayed', suspended: 'job', waits: '{}', notBefore: AT }),
+        aTask(1, 2, { state: 'blocked', suspended: 'children', queuedAt: null }),
+      ],
+    );
+    await leader.commit({ signalInserts: [aSignal(1, 0)] });
+    await store.close();
+    await migrateDuckdb({ path }, (migrations) => migrations.down(2));
+    const file = await openFile(path);
+    const tasks = await file.reader.rows(
+      'select state, suspended, queued_at is not null from task order by task_no',
+    );
+    await file.close();
+    expect(tasks).toEqual([
+      ['ready', 'time', true],
+      ['delayed', 'time', true],
+      ['blocked', 'children', false],
+    ]);
+    const again = await openDuckdbStore({ path });
+    const image = await again.loadJob(0, jobId('job-1'));
+    expect(image).toMatchObject({ job: { output: null }, signals: [] });
+    await again.close();
   });
 
   test('an old file is refused when it must not be migrated', async () => {

@@ -4,6 +4,7 @@ import {
   type JobRow,
   type KeyRow,
   keyScope,
+  type SignalRow,
   type TaskRow,
   type TaskSpecRow,
 } from '../../core/index.ts';
@@ -11,12 +12,13 @@ import type { JobImage, JobPortion } from '../store.ts';
 import { rowOf } from './columns.ts';
 import { columnList, selectRows } from './rows.ts';
 import { many, one, type Parameter, type Session } from './session.ts';
-import { JOB, SPEC, TASK } from './tables.ts';
+import { JOB, SIGNAL, SPEC, TASK } from './tables.ts';
 
 /** Given by the store, since keys are looked up where no commit can come between. */
 export type KeysOf = (scopes: readonly string[]) => Promise<readonly KeyRow[]>;
 
 const INPUT = SPEC.columns.find((column) => column.name === 'input');
+const BODY = SIGNAL.columns.find((column) => column.name === 'body');
 
 export async function busyJobs(
   session: Session,
@@ -66,7 +68,9 @@ export async function imagesOf(
     jobs.map((job) => job.no),
   );
   const specs = byJob(await specsOf(session, one('integer', shard), numbers));
-  const tasks = byJob(await selectRows(session, TASK, OF_JOBS, one('integer', shard), numbers));
+  const inOrder = `${OF_JOBS} order by t.job_no, t.task_no`;
+  const tasks = byJob(await selectRows(session, TASK, inOrder, one('integer', shard), numbers));
+  const signals = byJob(await signalsOf(session, one('integer', shard), numbers));
   const keys = new Map<string, KeyRow>();
   const scopes = [...specs.values()].flatMap(scopesOf);
   for (const key of scopes.length === 0 ? [] : await keysOf(scopes)) keys.set(key.scope, key);
@@ -77,22 +81,32 @@ export async function imagesOf(
       specs: own,
       tasks: tasks.get(job.no) ?? [],
       keys: [...new Set(scopesOf(own))].flatMap((scope) => keys.get(scope) ?? []),
+      signals: signals.get(job.no) ?? [],
     };
   });
 }
 
-const OF_JOBS = `where t.shard = $1::integer and t.job_no in (select unnest($2::bigint[]))
-                 order by t.job_no, t.task_no`;
+const OF_JOBS = `where t.shard = $1::integer and t.job_no in (select unnest($2::bigint[]))`;
 
 async function specsOf(session: Session, ...of: readonly Parameter[]): Promise<TaskSpecRow[]> {
   const cells = await session.rows(
-    `select ${columnList(SPEC, INPUT)} from spec t ${OF_JOBS}`,
+    `select ${columnList(SPEC, INPUT)} from spec t ${OF_JOBS} order by t.job_no, t.task_no`,
     ...of,
   );
   return cells.map((row) => rowOf(SPEC, row));
 }
 
-function byJob<Row extends TaskRow | TaskSpecRow>(rows: readonly Row[]): Map<JobNo, Row[]> {
+async function signalsOf(session: Session, ...of: readonly Parameter[]): Promise<SignalRow[]> {
+  const cells = await session.rows(
+    `select ${columnList(SIGNAL, BODY)} from signal t ${OF_JOBS} order by t.job_no, t.no`,
+    ...of,
+  );
+  return cells.map((row) => ({ ...rowOf(SIGNAL, row), body: '' }));
+}
+
+function byJob<Row extends TaskRow | TaskSpecRow | SignalRow>(
+  rows: readonly Row[],
+): Map<JobNo, Row[]> {
   const groups = new Map<JobNo, Row[]>();
   for (const row of rows) {
     const group = groups.get(row.jobNo);

@@ -64,7 +64,7 @@ async function pruneShard(
   };
 }
 
-const CHILDREN = ['spec', 'task', 'history', 'result', 'step'];
+const CHILDREN = ['spec', 'task', 'history', 'result', 'step', 'signal'];
 
 async function pruneJobs(
   session: Session,

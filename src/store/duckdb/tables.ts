@@ -1,10 +1,11 @@
-/** The tables of the schema, column by column. The migrations have the same in SQL. */
+/** The tables of the schema, column by column. The migrations have the same in SQL, in the same order. */
 import type {
   JobRow,
   KeyRow,
   NodeRow,
   ResultRow,
   ScheduleRow,
+  SignalRow,
   StepRow,
   TaskError,
   TaskRow,
@@ -52,6 +53,7 @@ export const JOB: Table<JobRow> = {
     field('onFailure', 'varchar'),
     field('totalMs', 'bigint'),
     field('scheduleId', 'varchar'),
+    field('output', 'varchar'),
     field('createdAt', 'bigint'),
     field('state', 'varchar'),
     field('run', 'integer'),
@@ -104,6 +106,7 @@ export const TASK: Table<TaskRow> = {
     field('sessionId', 'varchar'),
     field('stopping', 'varchar'),
     field('suspended', 'varchar'),
+    field('waits', 'varchar'),
     field('notBefore', 'bigint'),
     field('progress', 'double'),
     ...ERROR,
@@ -133,6 +136,19 @@ export const STEP: Table<StepRow> = {
     field('run', 'integer'),
     field('name', 'varchar'),
     field('body', 'varchar'),
+  ],
+};
+
+export const SIGNAL: Table<SignalRow> = {
+  name: 'signal',
+  columns: [
+    field('jobNo', 'bigint'),
+    field('no', 'integer'),
+    field('id', 'varchar'),
+    field('name', 'varchar'),
+    field('body', 'varchar'),
+    field('sentAt', 'bigint'),
+    field('taken', 'boolean'),
   ],
 };
 

@@ -22,6 +22,7 @@ const MOVED: readonly (readonly [Kind, Table<never>, readonly string[]])[] = [
   ['history', tables.HISTORY, ['job_no', 'task_no', 'run']],
   ['result', tables.RESULT, ['job_no', 'task_no', 'run']],
   ['step', tables.STEP, ['job_no', 'task_no', 'run', 'name']],
+  ['signal', tables.SIGNAL, ['job_no', 'no']],
   ['key', tables.KEY, ['scope']],
   ['node', tables.NODE, ['id']],
   ['schedule', tables.SCHEDULE, ['id']],
@@ -178,6 +179,14 @@ const QUESTIONS: readonly (readonly [string, string])[] = [
     `select coalesce(t.job_no, s.job_no) from task t full join spec s
          on s.shard = t.shard and s.job_no = t.job_no and s.task_no = t.task_no
       where s.job_no is null or t.job_no is null`,
+  ],
+  [
+    'a signal id that came twice',
+    'select id from signal group by shard, job_no, id having count(*) > 1',
+  ],
+  [
+    'a signal without its job',
+    'select s.job_no from signal s anti join job j on j.shard = s.shard and j.no = s.job_no',
   ],
   [
     'a task without its job',

@@ -40,6 +40,8 @@ function applyPayloads(shard: Shard, changes: Changes, batch: Batch): void {
     changes.copyResult(jobNo, taskNo, run, scope);
   }
   for (const step of batch.steps) changes.insertStep(step);
+  for (const signal of batch.signalInserts) changes.insertSignal(signal);
+  for (const taken of batch.takenSignals) changes.takeSignal(taken);
 }
 
 function applyCluster(shard: Shard, changes: Changes, batch: Batch): void {

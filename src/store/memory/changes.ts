@@ -9,7 +9,9 @@ import {
   type JobNo,
   type JobRow,
   keyScope,
+  type SignalRow,
   type StepRow,
+  type TakenSignalRow,
   type TaskNo,
   type TaskRow,
   type TaskSpecRow,
@@ -51,7 +53,13 @@ export class Changes {
     const name = `job ${row.no}`;
     if (shard.jobs.has(row.no)) throw badRow(name, 'its number is taken');
     if (shard.jobNos.has(row.id)) throw badRow(name, `its id ${row.id} is taken`);
-    this.put(shard.jobs, row.no, { row, tasks: new Map(), taskNos: new Map(), scopes: null });
+    this.put(shard.jobs, row.no, {
+      row,
+      tasks: new Map(),
+      taskNos: new Map(),
+      scopes: null,
+      signals: null,
+    });
     this.put(shard.jobNos, row.id, row.no);
     if (row.idempotencyKey !== null) {
       const taken = shard.jobNosByKey.has(row.idempotencyKey);
@@ -147,6 +155,28 @@ export class Changes {
     const steps = runs.get(step.run) ?? new Map<string, string>();
     if (!runs.has(step.run)) this.put(runs, step.run, steps);
     if (!steps.has(step.name)) this.put(steps, step.name, step.body);
+  }
+
+  insertSignal(signal: SignalRow): void {
+    const name = `signal ${signal.no} of job ${signal.jobNo}`;
+    const job = this.#job(signal.jobNo, name);
+    const signals = (job.signals ??= { byNo: new Map(), nos: new Map() });
+    if (signals.byNo.has(signal.no)) throw badRow(name, 'its number is taken');
+    if (signals.nos.has(signal.id)) throw badRow(name, `its id ${signal.id} is taken`);
+    this.put(signals.byNo, signal.no, signal);
+    this.put(signals.nos, signal.id, signal.no);
+  }
+
+  /** A signal reaches one wait: whoever takes it a second time has lost count. */
+  takeSignal({ jobNo, signalNo, taskNo, run, step }: TakenSignalRow): void {
+    const name = `signal ${signalNo} of job ${jobNo}`;
+    const signals = this.#job(jobNo, name).signals?.byNo;
+    const signal = signals?.get(signalNo);
+    if (signals === undefined || signal === undefined)
+      throw badRow(name, 'there is no such signal');
+    if (signal.taken) throw badRow(name, 'it was taken already');
+    this.insertStep({ jobNo, taskNo, run, name: step, body: signal.body });
+    this.put(signals, signalNo, { ...signal, taken: true });
   }
 
   #setLive(no: JobNo, live: boolean): void {

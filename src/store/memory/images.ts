@@ -1,5 +1,5 @@
 /** Reading back: what a new leader loads, and what people see. */
-import type { JobNo, JobRow, KeyRow, TaskRow, TaskSpecRow } from '../../core/index.ts';
+import type { JobNo, JobRow, KeyRow, SignalRow, TaskRow, TaskSpecRow } from '../../core/index.ts';
 import type { EventView, JobFilter, JobImage, JobPortion, JobView, TaskView } from '../store.ts';
 import type { JobRecord, Shard, TaskRecord } from './shard.ts';
 
@@ -8,6 +8,9 @@ const byJobNo = (a: JobRecord, b: JobRecord): number => a.row.no - b.row.no;
 
 export const recordsOf = (job: JobRecord): TaskRecord[] =>
   [...job.tasks.values()].toSorted(byTaskNo);
+
+export const signalsOf = (job: JobRecord): SignalRow[] =>
+  [...(job.signals?.byNo.values() ?? [])].toSorted((a, b) => a.no - b.no);
 
 function liveJobs(shard: Shard): JobRecord[] {
   return [...shard.live].flatMap((no) => shard.jobs.get(no) ?? []);
@@ -22,7 +25,8 @@ export function imageOf(shard: Shard, job: JobRecord): JobImage {
     tasks.push(task);
   }
   const keys: KeyRow[] = [...(job.scopes ?? [])].flatMap((scope) => shard.keys.get(scope) ?? []);
-  return { job: job.row, specs, tasks, keys };
+  const signals = signalsOf(job).map((signal) => ({ ...signal, body: '' }));
+  return { job: job.row, specs, tasks, keys, signals };
 }
 
 function hasRunningTask(job: JobRecord): boolean {

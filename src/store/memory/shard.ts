@@ -12,6 +12,7 @@ import {
   type NodeRow,
   type ScheduleId,
   type ScheduleRow,
+  type SignalRow,
   type TaskId,
   type TaskNo,
   type TaskRow,
@@ -39,12 +40,20 @@ export interface TaskRecord {
   steps: Map<number, Map<string, string>> | null;
 }
 
+export interface JobSignals {
+  readonly byNo: Map<number, SignalRow>;
+  /** A sender's id is taken in once. */
+  readonly nos: Map<string, number>;
+}
+
 export interface JobRecord {
   row: JobRow;
   readonly tasks: Map<TaskNo, TaskRecord>;
   readonly taskNos: Map<TaskId, TaskNo>;
   /** Scopes of the idempotency keys that its tasks name. */
   scopes: Set<string> | null;
+  /** Most jobs have none. */
+  signals: JobSignals | null;
 }
 
 export interface Shard {

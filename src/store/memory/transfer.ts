@@ -4,7 +4,7 @@ import { checkDumped } from '../dump-checks.ts';
 import { badRow } from '../row-checks.ts';
 import type { Dumped } from '../store.ts';
 import { Changes } from './changes.ts';
-import { recordsOf } from './images.ts';
+import { recordsOf, signalsOf } from './images.ts';
 import { emptyShard, type Shard } from './shard.ts';
 
 export function* dumpShard(shard: Shard): Generator<Dumped> {
@@ -32,6 +32,7 @@ export function* dumpShard(shard: Shard): Generator<Dumped> {
       }
     }
   }
+  for (const job of jobs) for (const row of signalsOf(job)) yield { table: 'signal', row };
   for (const row of shard.keys.values()) yield { table: 'key', row };
   for (const row of shard.nodes.values()) yield { table: 'node', row };
   for (const row of shard.schedules.values()) yield { table: 'schedule', row };
@@ -88,6 +89,8 @@ function put(shard: Shard, item: Exclude<Dumped, { table: 'counters' }>): void {
     }
     case 'step':
       return changes.insertStep(item.row);
+    case 'signal':
+      return changes.insertSignal(item.row);
     case 'key':
       return putNew(shard.keys, item.row.scope, item.row);
     case 'node':

@@ -1,6 +1,6 @@
 /**
  * The group commit: a batch becomes one statement, always the same one, so that it is parsed and
- * planned once a connection. Migrations 0002 and 0006 have its functions; 0002 says why it is one statement.
+ * planned once a connection. Migrations 0002, 0006 and 0008 have its functions; 0002 says why it is one statement.
  */
 import type { Batch, Instant } from '../../core/index.ts';
 import { chunksOf } from '../event-chunk.ts';
@@ -51,6 +51,8 @@ const PARTS: readonly Part[] = [
   part('delete_keys', 'keyDeletes', rows.scopes),
   part('copy_results', 'copiedResults', rows.copiedResults),
   part('insert_steps', 'steps', rows.steps),
+  part('insert_signals', 'signalInserts', rows.signals),
+  part('take_signals', 'takenSignals', rows.takenSignals),
   part('put_nodes', 'nodeUpserts', rows.nodes),
   part('delete_nodes', 'nodeDeletes', rows.ids),
   part('put_schedules', 'scheduleUpserts', rows.schedules),

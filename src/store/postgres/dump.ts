@@ -27,6 +27,7 @@ export const TABLES: { readonly [T in Name]: Table<T> } = {
   history: { sqlName: 'task_history', codec: rows.tasks, order: 'job_no, task_no, run' },
   result: { sqlName: 'task_result', codec: rows.results, order: 'job_no, task_no, run' },
   step: { sqlName: 'task_step', codec: rows.steps, order: 'job_no, task_no, run, name' },
+  signal: { sqlName: 'signal', codec: rows.signals, order: 'job_no, no' },
   key: { sqlName: 'idempotency', codec: rows.keys, order: 'scope' },
   node: { sqlName: 'node', codec: rows.nodes, order: 'id' },
   schedule: { sqlName: 'schedule', codec: rows.schedules, order: 'id' },

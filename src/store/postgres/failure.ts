@@ -63,9 +63,9 @@ function isRefusal(cause: unknown): cause is postgres.PostgresError {
   return cause instanceof postgres.PostgresError && cause.severity === 'ERROR';
 }
 
-/** Classes 22 (data), 23 (constraints) and 54 (limits of PostgreSQL), and our own refusal. */
+/** Classes 21 (one row twice), 22 (data), 23 (constraints), 54 (limits of PostgreSQL), and our own refusal. */
 function isAboutData(code: string): boolean {
-  return code === 'MR002' || /^(22|23|54)/.test(code);
+  return code === 'MR002' || /^(21|22|23|54)/.test(code);
 }
 
 const LOCK_NOT_AVAILABLE = '55P03';

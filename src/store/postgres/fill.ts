@@ -173,7 +173,8 @@ const CHECK = `
          or ${without('task', 'task_spec', SAME_TASK)}
          or ${without('task_history', 'task', SAME_TASK)}
          or ${without('task_result', 'task', SAME_TASK)}
-         or ${without('task_step', 'task', SAME_TASK)} as stray
+         or ${without('task_step', 'task', SAME_TASK)}
+         or ${without('signal', 'job', 'b.no = a.job_no')} as stray
     from (
       select first_seq, last_seq, lag(last_seq) over (order by last_seq) as before
         from millrace.event_chunk where shard = $1) c`;

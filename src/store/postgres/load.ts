@@ -97,21 +97,27 @@ export function loadJob(pool: ReadPool, shard: number, id: JobId): Promise<JobIm
 }
 
 /** All rows of the jobs in $2, job by job. */
-const ofJobs = (columns: string, table: string): string => `select ${columns}
+const ofJobs = (columns: string, table: string, no = 'task_no'): string => `select ${columns}
   from unnest($2::bigint[]) as u(no) cross join lateral (
     select * from millrace.${table} y where y.shard = $1 and y.job_no = u.no offset 0) x
-  order by x.job_no, x.task_no`;
+  order by x.job_no, x.${no}`;
 
 const SPECS = ofJobs(rows.specs.read('x').replace('x.input', 'null as input'), 'task_spec');
 const TASKS = ofJobs(rows.tasks.read('x'), 'task');
+const SIGNALS = ofJobs(rows.signals.read('x').replace('x.body', `'' as body`), 'signal', 'no');
 
 async function imagesOf(run: Run, shard: number, found: readonly Values[]): Promise<JobImage[]> {
   const jobs = found.map((row) => rows.jobs.decode(row));
   if (jobs.length === 0) return [];
   const of: Parameters = [shard, ...rows.numbers.encode(jobs.map(({ no }) => no))];
-  const [specRows, taskRows] = await Promise.all([run(SPECS, of), run(TASKS, of)]);
+  const [specRows, taskRows, signalRows] = await Promise.all([
+    run(SPECS, of),
+    run(TASKS, of),
+    run(SIGNALS, of),
+  ]);
   const specs = byJob(specRows.map((row) => rows.specs.decode(row)));
   const tasks = byJob(taskRows.map((row) => rows.tasks.decode(row)));
+  const signals = byJob(signalRows.map((row) => rows.signals.decode(row)));
   const keys = await namedKeys(run, shard, [...specs.values()].flat());
   return jobs.map((job) => {
     const own = specs.get(job.no) ?? [];
@@ -121,6 +127,7 @@ async function imagesOf(run: Run, shard: number, found: readonly Values[]): Prom
       specs: own,
       tasks: tasks.get(job.no) ?? [],
       keys: [...scopes].flatMap((scope) => keys.get(scope) ?? []),
+      signals: signals.get(job.no) ?? [],
     };
   });
 }

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { millraceDatabase } from '../../../test/fixture/millrace-database.ts';
 import { freshDatabase } from '../../../test/fixture/postgres.ts';
 import { TestLeader } from '../../testing/conformance/leader.ts';
-import { aJob, aSpec, aTask } from '../../testing/conformance/rows.ts';
+import { AT, aJob, aSignal, aSpec, aTask, jobId } from '../../testing/conformance/rows.ts';
 import { migratePostgres, openPostgresStore } from './open.ts';
 
 async function emptyDatabase(): Promise<string> {
@@ -121,6 +121,91 @@ test('events become chunks and chunks events again, to the letter', async () => 
   await store.close();
   await down(url, 5);
   expect([...(await stored())]).toEqual(before);
+});
+
+/** The tables of version 7 with a task of each state that matters here. */
+async function filledBefore(url: string): Promise<postgres.Sql> {
+  await up(url, 7);
+  const sql = connect(url);
+  await sql`insert into millrace.job (shard, priority, state, run, task_count, no, created_at, id, name, on_failure)
+    values (0, 2, 1, 1, 2, 1, now(), 'job-1', 'nightly', 'finish')`;
+  await sql`insert into millrace.job_live (shard, priority, no) values (0, 2, 1)`;
+  await sql`insert into millrace.task_spec (shard, priority, task_no, job_no, id, executor, depends_on)
+    select 0, 2, no, 1, 'task-' || no, 'echo', '{}' from generate_series(0, 3) no`;
+  await sql`insert into millrace.task
+      (shard, state, task_no, job_no, run, attempt, failures, losses, fence, progress, suspended, not_before)
+    values (0, 1, 0, 1, 2, 0, 0, 0, 0, 0, null, null), (0, 2, 1, 1, 1, 1, 0, 0, 1, 0, 'time', now()),
+           (0, 0, 2, 1, 1, 1, 0, 0, 1, 0, 'children', null), (0, 0, 3, 1, 1, 0, 0, 0, 0, 0, null, null)`;
+  await sql`insert into millrace.task_history
+    select t.* from millrace.task t where t.task_no = 3`;
+  return sql;
+}
+
+const rowsBefore = (sql: postgres.Sql) => sql`
+  select row_to_json(j)::text as row from millrace.job j
+  union all select row_to_json(t)::text from millrace.task t
+  union all select row_to_json(h)::text from millrace.task_history h order by row`;
+
+test('rows of before signals come through, down again and up again', async () => {
+  const url = await emptyDatabase();
+  const sql = await filledBefore(url);
+  const before = [...(await rowsBefore(sql))];
+  expect(before).toHaveLength(6);
+  await up(url);
+  await down(url, 7);
+  expect([...(await rowsBefore(sql))]).toEqual(before);
+  const store = await openPostgresStore({ url, migrate: true });
+  onTestFinished(() => store.close());
+  const image = await store.loadJob(0, jobId('job-1'));
+  expect(image).toMatchObject({ job: { output: null }, signals: [] });
+  expect(image?.tasks.map(({ suspended, waits }) => [suspended, waits])).toEqual([
+    [null, null],
+    ['time', null],
+    ['children', null],
+    [null, null],
+  ]);
+  // A row still fits the history, column by column.
+  const leader = await TestLeader.of(store, 0);
+  leader.nextJobNo = 2;
+  const waiting = aTask(1, 0, { run: 3, state: 'blocked', suspended: 'job', waits: '{}' });
+  await leader.commit({ archived: [waiting], taskUpdates: [waiting] });
+  await leader.commit({ archived: [waiting], taskUpdates: [aTask(1, 0, { run: 4 })] });
+  const view = await store.job(0, jobId('job-1'));
+  expect(view?.history.at(-1)).toEqual(waiting);
+});
+
+test('a task that waits for a signal or a job goes on in a version that knows neither', async () => {
+  const url = await emptyDatabase();
+  const store = await openPostgresStore({ url, migrate: true });
+  const leader = await TestLeader.of(store, 0);
+  await leader.submit(
+    aJob(1, { output: '1' }),
+    [aSpec(1, 0), aSpec(1, 1), aSpec(1, 2), aSpec(1, 3)],
+    [
+      aTask(1, 0, { state: 'blocked', suspended: 'signal', waits: '{}', queuedAt: null }),
+      aTask(1, 1, { state: 'delayed', suspended: 'job', waits: '{}', notBefore: AT }),
+      aTask(1, 2, { state: 'blocked', suspended: 'children' }),
+      aTask(1, 3, { state: 'blocked' }),
+    ],
+  );
+  await leader.commit({ signalInserts: [aSignal(1, 0)] });
+  await store.resign(leader.term);
+  await store.close();
+  await down(url, 7);
+  const tasks = await connect(url)`select state, suspended, queued_at is not null as queued
+    from millrace.task order by task_no`;
+  expect([...tasks]).toEqual([
+    { state: 1, suspended: 'time', queued: true },
+    { state: 2, suspended: 'time', queued: true },
+    { state: 0, suspended: 'children', queued: true },
+    { state: 0, suspended: null, queued: true },
+  ]);
+  const again = await openPostgresStore({ url, migrate: true });
+  onTestFinished(() => again.close());
+  expect(await again.loadJob(0, jobId('job-1'))).toMatchObject({
+    job: { output: null },
+    signals: [],
+  });
 });
 
 test('a script that fails leaves the version before it, whole', async () => {

@@ -75,6 +75,49 @@ test('a long log goes in portions', async () => {
   expect(await store.events(0, 10_500, 9)).toEqual([]);
 });
 
+test('what handlers completed by themselves goes by age, unless its job is live', async () => {
+  const { store, url } = await openTestStore();
+  const leader = await TestLeader.of(store, 0);
+  const finishedAt = instant(leader.now - HOUR / 2);
+  await leader.submit(aJob(1));
+  await leader.submit(aJob(2, { state: 'succeeded', finishedAt }));
+  const sql = connect(url);
+  const complete = (job: string, run: number) => sql`
+    insert into millrace.completion (job, task, run, result) values (${job}, 'a', ${run}, '{"n": 1.0}')
+    on conflict do nothing returning result`;
+  expect(await complete('job-1', 1)).toEqual([{ result: '{"n": 1.0}' }]);
+  expect(await complete('job-1', 1)).toEqual([]);
+  await complete('job-2', 1);
+  await complete('gone', 1);
+  await sql`update millrace.completion set completed_at = now() - interval '2 hours'`;
+  await complete('job-2', 2);
+  expect(await store.prune(leader.term, KEEP)).toMatchObject({ jobs: 0, more: false });
+  const left = () => sql`select job, run from millrace.completion order by job, run`;
+  expect([...(await left())]).toEqual([
+    { job: 'job-1', run: 1 },
+    { job: 'job-2', run: 2 },
+  ]);
+  await leader.commit({ jobUpdates: [aJob(1, { state: 'succeeded', finishedAt })] });
+  await store.prune(leader.term, KEEP);
+  expect([...(await left())]).toEqual([{ job: 'job-2', run: 2 }]);
+  await sql`insert into millrace.completion (job, task, run, completed_at)
+    select 'gone', n::text, 1, now() - interval '2 hours' from generate_series(1, 1500) n`;
+  expect(await store.prune(leader.term, KEEP)).toMatchObject({ more: true });
+  expect(await store.prune(leader.term, KEEP)).toMatchObject({ more: false });
+  expect(await left()).toHaveLength(1);
+});
+
+test('a leader that was deposed forgets no completion', async () => {
+  const { store, url } = await openTestStore();
+  const leader = await TestLeader.of(store, 0);
+  const sql = connect(url);
+  await sql`insert into millrace.completion (job, task, run, completed_at)
+    values ('gone', 'a', 1, now() - interval '2 hours')`;
+  await store.resign(leader.term);
+  await expect(store.prune(leader.term, KEEP)).rejects.toMatchObject({ code: 'deposed' });
+  expect(await sql`select from millrace.completion`).toHaveLength(1);
+});
+
 test('a few large jobs are enough for one call', async () => {
   const { store } = await openTestStore();
   const leader = await TestLeader.of(store, 0);

@@ -1,6 +1,6 @@
 /**
  * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's
- * line then removes it by key, under the fence. Migrations 0004 and 0006 have the functions.
+ * line then removes it by key, under the fence. Migrations 0004, 0006 and 0008 have the functions.
  */
 import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
@@ -13,6 +13,7 @@ import * as rows from './rows.ts';
 /** What one call removes at most, a whole job at least: commits wait meanwhile. */
 const TASKS_MAX = 20_000;
 const KEYS_MAX = 1_000;
+const COMPLETIONS_MAX = 1_000;
 const CHUNKS_MAX = 10_000;
 
 /**
@@ -33,14 +34,15 @@ export async function prune(
   retention: Retention,
 ): Promise<Pruned> {
   const { shard, epoch, id } = term;
-  const [jobs, keys, events] = await Promise.all([
+  const [jobs, keys, events, completions] = await Promise.all([
     oldJobs(read, shard, retention),
     oldKeys(read, shard, retention),
     oldEvents(read, shard, retention),
+    oldCompletions(read, retention),
   ]);
   const [row] = await write(
-    `select jobs, keys, events
-       from millrace.prune($1, $2, $3, $4, now() - $5 * interval '1 millisecond', $6, $7)`,
+    `select p.jobs, p.keys, p.events, millrace.forget_completions($8, $9, $10)
+       from millrace.prune($1, $2, $3, $4, now() - $5 * interval '1 millisecond', $6, $7) p`,
     [
       shard,
       epoch,
@@ -49,6 +51,7 @@ export async function prune(
       retention.jobsMs,
       ...rows.scopes.encode(keys.items),
       events.firstSeq,
+      ...rows.completions.encode(completions.items),
     ],
     { patience: patienceFor(jobs.rows), term },
   ).catch((cause: unknown) => {
@@ -58,7 +61,7 @@ export async function prune(
     jobs: row?.['jobs'] as number,
     events: row?.['events'] as number,
     keys: row?.['keys'] as number,
-    more: jobs.more || keys.more || events.more,
+    more: jobs.more || keys.more || events.more || completions.more,
   };
 }
 
@@ -92,6 +95,17 @@ async function oldKeys(read: Run, shard: number, { keysMs }: Retention): Promise
     [shard, keysMs, KEYS_MAX + 1],
   );
   const items = found.slice(0, KEYS_MAX).map((row) => row['scope'] as string);
+  return { items, more: items.length < found.length };
+}
+
+/** Whose jobs have ended. They belong to no shard: whoever leads one removes them. */
+async function oldCompletions(read: Run, { jobsMs }: Retention): Promise<Old<rows.CompletionRef>> {
+  const found = await read(
+    `select job, task, run
+       from millrace.old_completions(now() - $1 * interval '1 millisecond', $2)`,
+    [jobsMs, COMPLETIONS_MAX + 1],
+  );
+  const items = found.slice(0, COMPLETIONS_MAX).map((row) => rows.completions.decode(row));
   return { items, more: items.length < found.length };
 }
 

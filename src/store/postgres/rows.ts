@@ -7,7 +7,9 @@ import {
   type NodeRow,
   type ResultRow,
   type ScheduleRow,
+  type SignalRow,
   type StepRow,
+  type TakenSignalRow,
   TASK_STATES,
   type TaskRef,
   type TaskRow,
@@ -27,6 +29,7 @@ export const jobs: Codec<JobRow> = new Codec<JobRow>({
   onFailure: column('on_failure', 'text'),
   totalMs: column('total_ms', 'bigint'),
   scheduleId: column('schedule_id', 'text'),
+  output: column('output', 'text'),
   createdAt: time('created_at'),
   state: coded('state', JOB_STATES),
   run: column('run', 'integer'),
@@ -82,6 +85,7 @@ export const tasks: Codec<TaskRow> = new Codec<TaskRow>({
   sessionId: column('session_id', 'text'),
   stopping: column('stopping', 'text'),
   suspended: column('suspended', 'text'),
+  waits: column('waits', 'text'),
   notBefore: time('not_before'),
   progress: column('progress', 'double precision'),
   error: failure(),
@@ -107,6 +111,37 @@ export const steps: Codec<StepRow> = new Codec<StepRow>({
   run: column('run', 'integer'),
   name: column('name', 'text'),
   body: column('body', 'text'),
+});
+
+export const signals: Codec<SignalRow> = new Codec<SignalRow>({
+  jobNo: column('job_no', 'bigint'),
+  no: column('no', 'integer'),
+  id: column('id', 'text'),
+  name: column('name', 'text'),
+  body: column('body', 'text'),
+  sentAt: time('sent_at'),
+  taken: column('taken', 'boolean'),
+});
+
+export const takenSignals: Codec<TakenSignalRow> = new Codec<TakenSignalRow>({
+  jobNo: column('job_no', 'bigint'),
+  signalNo: column('signal_no', 'integer'),
+  taskNo: column('task_no', 'integer'),
+  run: column('run', 'integer'),
+  step: column('step', 'text'),
+});
+
+/** What a handler has completed in a transaction of its own. */
+export interface CompletionRef {
+  readonly job: string;
+  readonly task: string;
+  readonly run: number;
+}
+
+export const completions: Codec<CompletionRef> = new Codec<CompletionRef>({
+  job: column('job', 'text'),
+  task: column('task', 'text'),
+  run: column('run', 'integer'),
 });
 
 export const keys: Codec<KeyRow> = new Codec<KeyRow>({

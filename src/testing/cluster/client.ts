@@ -43,9 +43,10 @@ export interface ClientOptions {
 }
 
 interface Call {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
@@ -95,6 +96,13 @@ export class TestClient {
 
   async cancel(id: string): Promise<JobSeen> {
     return (await this.call({ method: 'POST', path: `/api/v1/jobs/${id}/cancel` })) as JobSeen;
+  }
+
+  /** Under an id of its own: a try whose answer is lost is not taken in twice. */
+  async signal(id: string, name: string, body: unknown): Promise<JobSeen> {
+    const headers = { 'idempotency-key': randomUUID() };
+    const path = `/api/v1/jobs/${id}/signals/${name}`;
+    return (await this.call({ method: 'POST', path, body, headers })) as JobSeen;
   }
 
   async drain(node: string): Promise<unknown> {
@@ -223,7 +231,10 @@ export class TestClient {
       signal: AbortSignal.timeout(this.#silenceMs),
       ...(call.body === undefined
         ? {}
-        : { body: JSON.stringify(call.body), headers: { 'content-type': 'application/json' } }),
+        : {
+            body: JSON.stringify(call.body),
+            headers: { 'content-type': 'application/json', ...call.headers },
+          }),
     });
     const text = await response.text();
     const answer: unknown = text === '' ? null : JSON.parse(text);

@@ -16,6 +16,8 @@ export interface Effect {
   /** The process in which it happened. */
   readonly pid: number;
   readonly key: string;
+  /** Which of several effects of one task it is. */
+  readonly name?: string;
 }
 
 const WAIT_MS = 20_000;

@@ -21,8 +21,10 @@ const LAST_WORDS_MS = 500;
 export interface ProcessOptions {
   /** Added to the environment of the test. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What runs instead of `millrace`, for tests of this file. */
+  /** What runs instead of `millrace`. */
   readonly script?: string;
+  /** Where it runs, if not where the test does. */
+  readonly folder?: string;
 }
 
 export interface Exit {
@@ -55,6 +57,7 @@ export class TestProcess {
   static start(args: readonly string[], options: ProcessOptions = {}): TestProcess {
     const child = spawn(process.execPath, [options.script ?? BIN, ...args], {
       env: { ...process.env, ...options.environment },
+      ...(options.folder === undefined ? {} : { cwd: options.folder }),
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });

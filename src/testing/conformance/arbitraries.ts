@@ -14,6 +14,7 @@ import {
   type NodeRow,
   PRIORITIES,
   type ScheduleRow,
+  type SignalRow,
   TASK_STATES,
   type TaskError,
   taskNo,
@@ -76,6 +77,7 @@ function job(no: number): fc.Arbitrary<JobRow> {
       onFailure: fc.constantFrom('finish' as const, 'cancel' as const),
       totalMs: orNull(large),
       scheduleId: orNull(id.map(scheduleId)),
+      output: orNull(jsonText),
       createdAt: at,
       state: fc.constantFrom(...JOB_STATES),
       run: small,
@@ -134,7 +136,10 @@ export function task(job: number, no: number): fc.Arbitrary<TaskRow> {
       nodeId: orNull(id.map(nodeId)),
       session: id.map(sessionId),
       stopping: orNull(fc.constantFrom('cancel' as const, 'timeout' as const)),
-      suspended: orNull(fc.constantFrom('time' as const, 'children' as const, 'signal' as const)),
+      suspended: orNull(
+        fc.constantFrom('time' as const, 'children' as const, 'signal' as const, 'job' as const),
+      ),
+      waits: orNull(jsonText),
       notBefore: orNull(at),
       // Zero has one sign in a database.
       progress: fc.double({ min: 0, max: 1, noNaN: true }).map((value) => value + 0),
@@ -156,6 +161,23 @@ export function task(job: number, no: number): fc.Arbitrary<TaskRow> {
 }
 
 export const body: fc.Arbitrary<string> = jsonText;
+
+export function signals(job: number): fc.Arbitrary<SignalRow[]> {
+  const row: fc.Arbitrary<SignalRow> = fc.record({
+    jobNo: fc.constant(jobNo(job)),
+    no: small,
+    id: anyText,
+    name: anyText,
+    body: jsonText,
+    sentAt: at,
+    taken: fc.boolean(),
+  });
+  const numbers = fc.uniqueArray(row, { selector: ({ no }) => no, maxLength: 4 });
+  // The number makes ids unique; what else is in them is any text.
+  return numbers.map((rows) =>
+    rows.map((signal) => ({ ...signal, id: `${signal.no}${signal.id}` })),
+  );
+}
 
 export function keys(): fc.Arbitrary<KeyRow[]> {
   const row = fc

@@ -60,6 +60,7 @@ function imageTests({ store, newLeader }: Bench): void {
       specs: [aSpec(2, 0, { options: '{"a":1}' }), aSpec(2, 1)],
       tasks: [running(2, 0), aTask(2, 1)],
       keys: [],
+      signals: [],
     });
     expect((await store().loadBusyJobs(leader.shard))[1]).toEqual(image);
     expect((await store().loadJobs(leader.shard, 2, jobNo(2), 1)).jobs[0]).toEqual(image);

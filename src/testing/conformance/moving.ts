@@ -3,8 +3,8 @@ import { canonicalJson, instant, type Json, jobNo, taskNo } from '../../core/ind
 import { type Dumped, openMemoryStore, type Store } from '../../store/index.ts';
 import type { Bench } from './bench.ts';
 import { shardContent, TestLeader } from './leader.ts';
-import { AT, aJob, aKey, anEvent, aNode, aSchedule, aSpec, aTask, jobId } from './rows.ts';
-import { running, succeeded } from './rows.ts';
+import { AT, aJob, aKey, anEvent, aNode, aSchedule, aSignal, aSpec, aTask } from './rows.ts';
+import { jobId, running, succeeded } from './rows.ts';
 
 const ref = (job: number, task: number) => ({ jobNo: jobNo(job), taskNo: taskNo(task) });
 
@@ -15,18 +15,21 @@ export function manyRows(): Dumped[] {
   const text = '🦆 "quoted" \\ \n';
   const error = { code: 'boom', message: text };
   const job = aJob(last - 1, { id: jobId('far'), totalMs: last, createdAt: far, error });
+  const waits = '{"signals":[],"jobs":[]}';
   return [
     { table: 'counters', row: { shard: 0, lastSeq: last, nextJobNo: jobNo(last) } },
-    { table: 'job', row: aJob(1, { idempotencyKey: text, name: '' }) },
+    { table: 'job', row: aJob(1, { idempotencyKey: text, name: '', output: '{"a": 1.0}' }) },
     { table: 'job', row: job },
     { table: 'spec', row: aSpec(1, 0, { dependsOn: [1, ~2], input: '"\\u0000\\ud800"' }) },
     { table: 'spec', row: aSpec(1, 1, { idempotencyKey: text, parentNo: taskNo(0) }) },
     { table: 'task', row: running(1, 0, { error, run: 2, progress: 0.1 }) },
-    { table: 'task', row: succeeded(1, 1) },
-    { table: 'history', row: succeeded(1, 0, { state: 'failed', error }) },
+    { table: 'task', row: aTask(1, 1, { state: 'blocked', suspended: 'job', waits }) },
+    { table: 'history', row: succeeded(1, 0, { state: 'failed', error, waits }) },
     { table: 'result', row: { ...ref(1, 0), run: 1, body: '9007199254740993' } },
     { table: 'result', row: { ...ref(1, 1), run: 1, body: '""' } },
     { table: 'step', row: { ...ref(1, 0), run: 2, name: text, body: '{ "a": 1.0 }' } },
+    { table: 'signal', row: aSignal(1, 0, { id: text, name: text, taken: true }) },
+    { table: 'signal', row: aSignal(1, 2, { sentAt: far, body: '"\\u0000"' }) },
     { table: 'key', row: aKey('pending') },
     { table: 'key', row: aKey(text, { state: 'completed', result: '{}', updatedAt: far }) },
     { table: 'node', row: aNode('w-1', { executors: [text, ''], address: null }) },
@@ -127,6 +130,10 @@ export function movingTests({ withOpened }: Bench): void {
     await withOpened(async ({ store }) => {
       const bad: Dumped = { table: 'task', row: running(1, 0, { sessionId: null }) };
       await expect(store.fill(stream([...manyRows(), bad]))).rejects.toMatchObject({
+        code: 'bad_row',
+      });
+      const stray: Dumped = { table: 'signal', row: aSignal(9, 0) };
+      await expect(store.fill(stream([...manyRows(), stray]))).rejects.toMatchObject({
         code: 'bad_row',
       });
       const gap: Dumped = { table: 'event', row: anEvent(5) };

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { type Batch, jobNo, type JobRow, taskNo, type TaskRow } from '../../core/index.ts';
+import {
+  type Batch,
+  jobNo,
+  type JobRow,
+  type SignalRow,
+  taskNo,
+  type TaskRow,
+} from '../../core/index.ts';
 import type { Bench } from './bench.ts';
 import { shardContent, TTL_MS, type TestLeader } from './leader.ts';
 import {
@@ -9,6 +16,7 @@ import {
   anEvent,
   aNode,
   aSchedule,
+  aSignal,
   aSpec,
   aTask,
   jobId,
@@ -19,6 +27,8 @@ import {
 } from './rows.ts';
 
 const ref = (job: number, task: number) => ({ jobNo: jobNo(job), taskNo: taskNo(task) });
+
+const taken = (signalNo: number, step: string) => ({ ...ref(1, 0), signalNo, run: 1, step });
 
 /** Something of every kind, all of it good: none of it may stay when one row is bad. */
 function goodBatch(leader: TestLeader): Batch {
@@ -34,6 +44,8 @@ function goodBatch(leader: TestLeader): Batch {
     keyDeletes: [aKey('old').scope],
     copiedResults: [{ ...ref(1, 0), run: 8, scope: aKey('done').scope }],
     steps: [{ ...ref(1, 0), run: 1, name: 'second', body: '2' }],
+    signalInserts: [aSignal(1, 2), aSignal(2, 0)],
+    takenSignals: [taken(1, 'third'), taken(2, 'fourth')],
     nodeUpserts: [aNode('w-1', { draining: true }), aNode('w-3')],
     nodeDeletes: [aNode('w-2').id],
     scheduleUpserts: [aSchedule('s-1', { paused: true })],
@@ -50,6 +62,7 @@ async function prepare(leader: TestLeader): Promise<void> {
     results: [{ ...ref(1, 1), run: 1, body: '1' }],
     keyUpserts: [aKey('old'), aKey('pending')],
     steps: [{ ...ref(1, 0), run: 1, name: 'first', body: '1' }],
+    signalInserts: [aSignal(1, 0, { taken: true }), aSignal(1, 1)],
     nodeUpserts: [aNode('w-1'), aNode('w-2')],
     scheduleUpserts: [aSchedule('s-1'), aSchedule('s-2')],
     events: [{}, {}, {}],
@@ -74,6 +87,13 @@ const newTask =
     specInserts: [...batch.specInserts, aSpec(2, no, { id: taskId(id) })],
     taskInserts: [...batch.taskInserts, aTask(2, no, parts)],
   });
+
+const signal =
+  (row: SignalRow): Spoil =>
+  (batch) => ({ ...batch, signalInserts: [...batch.signalInserts, row] });
+const takes =
+  (signalNo: number): Spoil =>
+  (batch) => ({ ...batch, takenSignals: [...batch.takenSignals, taken(signalNo, 'x')] });
 
 const BAD: Readonly<Record<string, Spoil>> = {
   'a running task without a session': taskUpdate(running(1, 0, { sessionId: null })),
@@ -135,6 +155,17 @@ const BAD: Readonly<Record<string, Spoil>> = {
     ...batch,
     keyUpserts: [...batch.keyUpserts, aKey('bad', { result: '1' })],
   }),
+  'a signal number that is taken': signal(aSignal(1, 1, { id: 'x' })),
+  'a signal number that came twice': signal(aSignal(1, 2, { id: 'x' })),
+  'a signal id that is taken': signal(aSignal(1, 3, { id: 'signal-1' })),
+  'a signal id that came twice': signal(aSignal(1, 3, { id: 'signal-2' })),
+  'a signal of an unknown job': signal(aSignal(7, 0)),
+  'NUL in a signal': signal(aSignal(1, 3, { body: '"\0"' })),
+  'half a surrogate pair in the name of a signal': signal(aSignal(1, 3, { name: 'a\ud800b' })),
+  'a signal number that is not whole': signal(aSignal(1, 1.5)),
+  'a signal that was taken before': takes(0),
+  'a signal that is taken twice': takes(1),
+  'an unknown signal to take': takes(7),
   'a gap in the event numbers': (batch) => ({
     ...batch,
     events: [...batch.events, anEvent(batch.lastSeq + 2)],

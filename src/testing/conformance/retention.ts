@@ -3,7 +3,7 @@ import { type Instant, instant, jobNo, taskNo } from '../../core/index.ts';
 import { type Dumped, refKey, type Retention } from '../../store/index.ts';
 import type { Bench } from './bench.ts';
 import { TestLeader } from './leader.ts';
-import { aJob, aKey, aSpec, aTask, jobId, running, succeeded } from './rows.ts';
+import { aJob, aKey, aSignal, aSpec, aTask, jobId, running, succeeded } from './rows.ts';
 
 const HOUR = 3_600_000;
 const KEEP: Retention = { jobsMs: HOUR, eventsMs: HOUR, keysMs: HOUR, jobsMax: 100 };
@@ -49,6 +49,7 @@ function jobTests({ store, newLeader, withOpened }: Bench): void {
         jobUpdates: [aJob(1, ended(at))],
         results: [1, 2].map((run) => ({ ...ref(1, 0), run, body: '"r"' })),
         steps: [{ ...ref(1, 0), run: 1, name: 's', body: '1' }],
+        signalInserts: [aSignal(1, 0), aSignal(1, 1, { taken: true })],
         events: [{ ...ref(1, 0), at: leader.now }],
       });
       await opened.prune(leader.term, KEEP);

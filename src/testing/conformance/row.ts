@@ -80,6 +80,32 @@ export function rowTests({ store, newLeader }: Bench): void {
     );
   });
 
+  test('of signals come back as they were written, without their bodies', async () => {
+    await fc.assert(
+      fc.asyncProperty(any.signals(1), async (signals) => {
+        const leader = await newLeader();
+        await leader.submit(aJob(1), [aSpec(1, 0)], [aTask(1, 0)]);
+        await leader.commit({ signalInserts: signals });
+        const image = await store().loadJob(leader.shard, jobId('job-1'));
+        const inOrder = signals.toSorted((a, b) => a.no - b.no);
+        expect(image?.signals).toEqual(inOrder.map((signal) => ({ ...signal, body: '' })));
+        const pending = inOrder.filter(({ taken }) => !taken);
+        const takenSignals = pending.map(({ no }) => ({
+          ...ref(1, 0),
+          signalNo: no,
+          run: 1,
+          step: `${no}`,
+        }));
+        await leader.commit({ takenSignals });
+        const steps = await store().steps(leader.shard, ref(1, 0), 1);
+        expect(new Map(steps.map(({ name, body }) => [name, body]))).toEqual(
+          new Map(pending.map(({ no, body }) => [`${no}`, body])),
+        );
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
   test('of nodes, schedules and events come back as they were written', async () => {
     const byId = (a: { id: string }, b: { id: string }) => byText(a.id, b.id);
     await fc.assert(

@@ -13,6 +13,7 @@ import {
   type ScheduleId,
   type ScheduleRow,
   type SessionId,
+  type SignalRow,
   type TaskId,
   taskNo,
   type TaskRow,
@@ -40,6 +41,7 @@ export function aJob(no: number, parts: Partial<JobRow> = {}): JobRow {
     onFailure: 'finish',
     totalMs: null,
     scheduleId: null,
+    output: null,
     createdAt: AT,
     state: 'running',
     run: 1,
@@ -83,6 +85,7 @@ export function aTask(job: number, no: number, parts: Partial<TaskRow> = {}): Ta
     sessionId: null,
     stopping: null,
     suspended: null,
+    waits: null,
     notBefore: null,
     progress: 0,
     error: null,
@@ -113,6 +116,19 @@ export const succeeded = (job: number, no: number, parts: Partial<TaskRow> = {})
     finishedAt: instant(AT + 1),
     ...parts,
   });
+
+export function aSignal(job: number, no: number, parts: Partial<SignalRow> = {}): SignalRow {
+  return {
+    jobNo: jobNo(job),
+    no,
+    id: `signal-${no}`,
+    name: 'approved',
+    body: `{"value":${no}}`,
+    sentAt: AT,
+    taken: false,
+    ...parts,
+  };
+}
 
 export function aKey(key: string, parts: Partial<KeyRow> = {}): KeyRow {
   return {

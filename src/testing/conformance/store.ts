@@ -13,6 +13,7 @@ import { movingTests } from './moving.ts';
 import { refusalTests } from './refusal.ts';
 import { retentionTests } from './retention.ts';
 import { rowTests } from './row.ts';
+import { signalTests } from './signals.ts';
 
 export type { OpenedStore } from './bench.ts';
 
@@ -30,6 +31,9 @@ export function storeConformance(name: string, open: () => Promise<OpenedStore>)
     });
     describe('rows', () => {
       rowTests(bench);
+    });
+    describe('signals', () => {
+      signalTests(bench);
     });
     describe('loading', () => {
       loadingTests(bench);

@@ -17,6 +17,7 @@ import type {
   NodeRow,
   ScheduleId,
   ScheduleRow,
+  SignalRow,
   TaskId,
   TaskRow,
   TaskSpecRow,
@@ -37,6 +38,8 @@ export interface DurableJob {
   row: JobRow;
   readonly tasks: DurableTask[];
   readonly byId: Map<TaskId, DurableTask>;
+  /** By number. */
+  readonly signals: SignalRow[];
 }
 
 export class DurableRows {
@@ -80,13 +83,14 @@ export class DurableRows {
     return { now, lastSeq, nextJobNo, nodes, schedules };
   }
 
-  image({ row, tasks }: DurableJob): JobImage {
+  image({ row, tasks, signals }: DurableJob): JobImage {
     const scopes = new Set(tasks.map(({ spec }) => scopeOf(spec)));
     return {
       job: row,
       specs: tasks.map(({ spec }) => ({ ...spec, input: null })),
       tasks: tasks.map((task) => task.row),
       keys: [...scopes].flatMap((scope) => this.keys.get(scope ?? '') ?? []),
+      signals: signals.map((signal) => ({ ...signal, body: '' })),
     };
   }
 
@@ -139,7 +143,7 @@ export class DurableRows {
   #insertJob(row: JobRow): void {
     checkJob(row);
     demand(!this.jobs.has(row.no) && !this.jobsById.has(row.id), `job ${row.id} is new`);
-    const job: DurableJob = { row, tasks: [], byId: new Map() };
+    const job: DurableJob = { row, tasks: [], byId: new Map(), signals: [] };
     this.jobs.set(row.no, job);
     this.jobsById.set(row.id, job);
     if (row.idempotencyKey !== null) {
@@ -168,6 +172,26 @@ export class DurableRows {
     for (const { jobNo, taskNo, run, name, body } of batch.steps) {
       const { steps } = this.#task(jobNo, taskNo);
       if (!steps.has(`${run}/${name}`)) steps.set(`${run}/${name}`, body);
+    }
+    this.#applySignals(batch);
+  }
+
+  #applySignals(batch: Batch): void {
+    for (const row of batch.signalInserts) {
+      const signals = this.jobs.get(row.jobNo)?.signals;
+      demand(signals !== undefined && row.no === signals.length, 'signals have no gaps');
+      demand(!signals.some(({ id }) => id === row.id), `signal ${row.id} is new`);
+      signals.push(row);
+    }
+    for (const { jobNo, signalNo, taskNo, run, step } of batch.takenSignals) {
+      const signals = this.jobs.get(jobNo)?.signals;
+      const signal = signals?.[signalNo];
+      demand(signals !== undefined && signal !== undefined, `signal ${signalNo} is there`);
+      demand(!signal.taken, `signal ${signalNo} is taken once`);
+      signals[signalNo] = { ...signal, taken: true };
+      const { steps } = this.#task(jobNo, taskNo);
+      const name = `${run}/${step}`;
+      if (!steps.has(name)) steps.set(name, signal.body);
     }
   }
 
@@ -199,6 +223,7 @@ function checkTask(row: TaskRow): void {
   demand((row.state === 'running') === (row.sessionId !== null), `${name}: the session holds it`);
   demand(isTerminal(row.state) === (row.finishedAt !== null), `${name}: finishedAt`);
   demand((row.state === 'delayed') === (row.notBefore !== null), `${name}: notBefore`);
+  demand(!isTerminal(row.state) || row.waits === null, `${name}: waits for ${row.waits}`);
   demand(row.progress >= 0 && row.progress <= 1, `${name}: progress is ${row.progress}`);
 }
 

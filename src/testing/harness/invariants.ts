@@ -21,6 +21,7 @@ export function checkInvariants(state: SchedulerState, rows: DurableRows): void 
   checkLeases(state);
   checkNodes(state, rows);
   checkKeys(state);
+  checkWaits(state);
   if (state.jobs.size === 0) checkIdle(state);
 }
 
@@ -57,6 +58,7 @@ function checkTask(state: SchedulerState, slot: Slot, rows: DurableRows): void {
   expectSame(`${name}: fence`, tasks.fence.get(slot), row?.fence);
   expectSame(`${name}: term`, tasks.term(slot), row?.term);
   expectSame(`${name}: suspended`, tasks.suspended(slot), row?.suspended);
+  expectSame(`${name}: waits`, encoded(tasks.waits(slot)), row?.waits);
   expectSame(`${name}: progress`, tasks.progress.get(slot), row?.progress);
   expectSame(`${name}: error`, tasks.error(slot)?.code, row?.error?.code);
   expectSame(`${name}: session`, lease?.sessionId ?? null, row?.sessionId);
@@ -73,6 +75,10 @@ function checkBlocked(state: SchedulerState, slot: Slot, rows: DurableRows): voi
   const name = `task ${job.id}/${tasks.id(slot)}`;
   if (tasks.suspended(slot) === 'children') {
     expectSame(`${name}: waits for children`, tasks.openChildren(slot) > 0, true);
+    return;
+  }
+  if (tasks.suspended(slot) !== null) {
+    expectSame(`${name}: waits for something`, tasks.waits(slot) !== null, true);
     return;
   }
   const spec = rows.jobs.get(job.no)?.tasks[tasks.no(slot)]?.spec;
@@ -170,6 +176,36 @@ function checkKeys(state: SchedulerState): void {
       expectSame(`${key.scope} has somebody to wait for`, key.owner !== null, true);
     }
   }
+}
+
+/** The books say who waits for what, and nothing else. */
+function checkWaits(state: SchedulerState): void {
+  const { tasks } = state;
+  let calls = 0;
+  for (const job of state.jobs.values()) {
+    let listening = 0;
+    for (const slot of job.slots) {
+      const { signals, jobs } = tasks.waits(slot) ?? { signals: [], jobs: [] };
+      const name = `task ${job.id}/${tasks.id(slot)}`;
+      const isAsleep = tasks.state(slot) === 'blocked' || tasks.state(slot) === 'delayed';
+      expectSame(`${name}: listens in its sleep`, signals.length > 0 && !isAsleep, false);
+      for (const signal of new Set(signals.map((each) => each.name))) {
+        expectSame(`${name}: listens`, [...job.signals.listeners(signal)].includes(slot), true);
+        listening += 1;
+      }
+      for (const { jobId } of jobs) {
+        expectSame(`${name}: calls ${jobId}`, state.callers.get(jobId)?.has(slot), true);
+        calls += 1;
+      }
+    }
+    expectSame(`job ${job.id}: listeners`, job.signals.listenerCount, listening);
+  }
+  const booked = [...state.callers.values()].reduce((sum, slots) => sum + slots.size, 0);
+  expectSame('calls', booked, calls);
+}
+
+function encoded(waits: unknown): string | null {
+  return waits === null ? null : JSON.stringify(waits);
 }
 
 /** With no job in memory, nothing of any job may be left. */

@@ -1,8 +1,9 @@
 /** A worker in name only: the test says what it does, and it remembers what it holds. */
-import { parseTaskDocuments } from '../../core/index.ts';
+import { parseJobDocument, parseTaskDocuments } from '../../core/index.ts';
 import type {
   Assignment,
   FailureClass,
+  JobId,
   LeaseName,
   NodeId,
   NodeOffer,
@@ -30,6 +31,13 @@ export interface Failure {
   readonly missing?: string;
 }
 
+/** What a scripted task waits for; a called job is `JOB.name`. */
+export interface Waiting {
+  readonly sleepMs?: number;
+  readonly signals?: readonly string[];
+  readonly jobs?: Readonly<Record<string, unknown>>;
+}
+
 type Lease = Pick<Assignment, 'lease'>;
 
 /** Endings: after these the worker holds the task no longer, whatever the answer. */
@@ -38,6 +46,7 @@ const ENDINGS: ReadonlySet<ReportItem['kind']> = new Set([
   'failed',
   'aborted',
   'released',
+  'skipped',
   'suspended',
 ]);
 
@@ -176,7 +185,34 @@ export class ScriptedNode {
 
   /** Suspends the task for some time. */
   sleep(task: Lease, ms: number): Verdict {
-    return this.suspend(task, { type: 'time', forMs: ms });
+    return this.wait(task, { sleepMs: ms });
+  }
+
+  /** Suspends the task until the first of these comes. Steps are named after what they wait for. */
+  wait(task: Lease, what: Waiting): Verdict {
+    return this.suspend(task, this.waiting(task, what));
+  }
+
+  waiting({ lease }: Lease, { sleepMs, signals = [], jobs = {} }: Waiting): SuspendUntil {
+    const { settings, rows } = this.#world;
+    const id = rows.jobs.get(lease.jobNo)?.row.id ?? '';
+    return {
+      type: 'wait',
+      sleeps: sleepMs === undefined ? [] : [{ step: '$sleep/s', forMs: sleepMs }],
+      signals: signals.map((name) => ({ step: `$signal/${name}`, name })),
+      jobs: Object.entries(jobs).map(([name, raw]) => {
+        const document = parseJobDocument(raw, settings);
+        const jobId = `${id}.${name}` as JobId;
+        const ended = rows.jobsById.get(jobId)?.row.state ?? null;
+        const keys = this.#world.keysInStore(document.tasks);
+        return { step: `$job/${name}`, jobId, document, ended, ...keys };
+      }),
+    };
+  }
+
+  /** The leader finds that the task's condition does not hold. */
+  skip(task: Lease, reason = 'not wanted'): Verdict {
+    return this.#report({ kind: 'skipped', lease: task.lease, reason });
   }
 
   /** Suspends the task until its children, given as raw task documents, have ended. */

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { isFinished, isMillraceError } from '../../core/index.ts';
 import type {
   Assignment,
+  AwaitedThings,
   JobId,
   JobState,
   ReportItem,
@@ -30,7 +31,10 @@ const WEIGHTS = {
   fail: 12,
   release: 2,
   abort: 2,
+  skip: 2,
   sleep: 3,
+  wait: 6,
+  signal: 6,
   spawn: 4,
   repeat: 3,
   loseAnswer: 2,
@@ -169,7 +173,18 @@ export class Workload {
         node.obey();
         for (const task of node.poll(9)) node.complete(task, 'healed');
       }
+      this.#answer();
       world.advance(round < 100 ? 5_000 : 10_000);
+    }
+  }
+
+  /** Whoever waits for a signal gets one. */
+  #answer(): void {
+    const { world } = this;
+    for (const no of world.rows.live) {
+      const job = world.rows.jobs.get(no);
+      const asked = job?.tasks.flatMap(({ row }) => namesIn(row.waits)) ?? [];
+      for (const name of asked) world.signal(job?.row.id ?? '', name);
     }
   }
 
@@ -213,6 +228,23 @@ function sequel(workload: Workload, a: number, b: number): void {
       ids.map((id) => ({ id, executor: KINDS[b % 2] })),
     );
   });
+}
+
+/** For a time, for one of two signals, for another job, or for several of these. */
+function wait(workload: Workload, a: number, b: number): void {
+  workload.withTask(a, (node, task) => {
+    const document = randomDocument('called', b, a);
+    const isCall = b % 3 === 0 && task.jobId.split('.').length < 4;
+    node.wait(task, {
+      ...(b % 2 === 0 || (b % 5 > 1 && !isCall) ? { sleepMs: b * 10 } : {}),
+      ...(b % 5 > 1 ? {} : { signals: b % 7 === 0 ? ['go', 'stop'] : ['go'] }),
+      ...(isCall ? { jobs: { [`${task.taskId}-${task.run}-${b % 2}`]: document } } : {}),
+    });
+  });
+}
+
+function namesIn(waits: string | null): string[] {
+  return waits === null ? [] : (JSON.parse(waits) as AwaitedThings).signals.map(({ name }) => name);
 }
 
 function fail(workload: Workload, a: number, b: number): void {
@@ -299,7 +331,13 @@ const ACTS: Readonly<
   fail,
   release: (workload, a) => workload.withTask(a, (node, task) => node.release(task)),
   abort: (workload, a) => workload.withTask(a, (node, task) => node.abort(task)),
+  skip: (workload, a) => workload.withTask(a, (node, task) => node.skip(task)),
   sleep: (workload, a, b) => workload.withTask(a, (node, task) => node.sleep(task, b * 10)),
+  wait,
+  signal: (workload, a, b) => {
+    const job = workload.jobId(a, ['running']);
+    if (job !== null) workload.world.signal(job, b % 4 === 0 ? 'stop' : 'go', b, `id-${b % 9}`);
+  },
   spawn: sequel,
   repeat,
   loseAnswer: (workload, a) => {

@@ -1,8 +1,8 @@
 /** What a simulated handler does with a task: drawn from the seed, the task and the fence alone. */
-import { parseTaskDocuments } from '../../core/index.ts';
-import type { FailureClass, Settings, SuspendUntil } from '../../core/index.ts';
-import type { ReadyAssignment } from '../../protocol/index.ts';
+import type { FailureClass } from '../../core/index.ts';
+import type { ReadyAssignment, StepRecord, WorkerSuspension } from '../../protocol/index.ts';
 import type { Random } from './random.ts';
+import { drawPlan, goOn } from './waiting.ts';
 
 export interface BehaviourOptions {
   readonly usualMs: number;
@@ -19,7 +19,7 @@ export interface BehaviourOptions {
 export type Ending =
   | { readonly kind: 'completed'; readonly result: string | null }
   | { readonly kind: 'failed'; readonly failure: FailureClass }
-  | { readonly kind: 'suspended'; readonly until: SuspendUntil };
+  | { readonly kind: 'suspended'; readonly until: WorkerSuspension };
 
 export interface Behaviour {
   readonly durationMs: number;
@@ -27,16 +27,19 @@ export interface Behaviour {
   readonly graceMs: number;
   readonly steps: readonly string[];
   readonly showsProgress: boolean;
-  readonly ending: Ending;
+  /** How it ends, and what it writes down before; `now` is the database's time as the worker knows it. */
+  readonly finish: (now: number) => {
+    readonly steps: readonly StepRecord[];
+    readonly ending: Ending;
+  };
 }
 
 export function behave(
   random: Random,
   options: BehaviourOptions,
   assignment: ReadyAssignment,
-  settings: Settings,
 ): Behaviour {
-  const { lease, taskId, resumed, executor } = assignment;
+  const { lease, executor } = assignment;
   const dice = random.fork(`${lease.jobNo}/${lease.taskNo}/${lease.fence}`);
   const probe = executor === 'probe';
   return {
@@ -44,9 +47,25 @@ export function behave(
     graceMs: dice.chance(options.stubbornRate) ? dice.between(100, 3_000) : 0,
     steps: dice.chance(0.2) ? ['first', 'second'].slice(0, dice.whole(1, 2)) : [],
     showsProgress: dice.chance(0.2),
-    ending: probe
-      ? { kind: 'completed', result: null }
-      : ending(dice, options, { taskId, fence: lease.fence, resumed, executor }, settings),
+    finish: finisher(random, dice, options, assignment),
+  };
+}
+
+function finisher(
+  random: Random,
+  dice: Random,
+  options: BehaviourOptions,
+  assignment: ReadyAssignment,
+): Behaviour['finish'] {
+  const { lease, taskId, resumed, executor } = assignment;
+  if (executor === 'probe')
+    return () => ({ steps: [], ending: { kind: 'completed', result: null } });
+  const drawn = ending(dice, options, { taskId, fence: lease.fence, resumed, executor });
+  if (executor !== 'waiter' || drawn.kind === 'failed') return () => ({ steps: [], ending: drawn });
+  const plan = drawPlan(random, assignment);
+  return (now) => {
+    const { steps, until } = goOn(plan, assignment, now);
+    return { steps, ending: until === null ? drawn : { kind: 'suspended', until } };
   };
 }
 
@@ -61,22 +80,21 @@ function ending(
   dice: Random,
   options: BehaviourOptions,
   { taskId, fence, resumed, executor }: About,
-  settings: Settings,
 ): Ending {
   if (dice.chance(options.missingRate)) return { kind: 'failed', failure: 'missing' };
   if (dice.chance(options.failRate)) return { kind: 'failed', failure: 'retryable' };
   if (dice.chance(options.fatalRate)) return { kind: 'failed', failure: 'fatal' };
   if (executor === 'fan' && !resumed) {
-    const children = Array.from({ length: dice.whole(1, 4) }, (_, at) => ({
+    const tasks = Array.from({ length: dice.whole(1, 4) }, (_, at) => ({
       id: `${taskId}.c${at}`,
       executor: 'leaf',
       ...(dice.chance(options.childKeyRate) ? { idempotencyKey: `key${dice.whole(1, 4)}` } : {}),
     }));
-    const tasks = parseTaskDocuments(children, settings, new Map());
     return { kind: 'suspended', until: { type: 'children', tasks } };
   }
-  if (!resumed && dice.chance(options.sleepRate)) {
-    return { kind: 'suspended', until: { type: 'time', forMs: dice.whole(100, 8_000) } };
+  if (executor !== 'waiter' && !resumed && dice.chance(options.sleepRate)) {
+    const sleeps = [{ step: '$sleep/nap', forMs: dice.whole(100, 8_000) }];
+    return { kind: 'suspended', until: { type: 'wait', sleeps, signals: [], jobs: [] } };
   }
   if (dice.chance(options.badResultRate)) return { kind: 'completed', result: '{ not JSON' };
   const result = dice.chance(0.2) ? null : JSON.stringify({ task: taskId, fence });

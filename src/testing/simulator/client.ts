@@ -11,10 +11,12 @@ import type { Cluster, Connection } from './cluster.ts';
 import { draftJob } from './documents.ts';
 import type { Draft, Vocabulary } from './documents.ts';
 import type { Findings } from './findings.ts';
+import type { Journal } from './journal.ts';
 import { Process } from './process.ts';
 import type { Life } from './process.ts';
 import type { Random } from './random.ts';
-import type { Witness } from './witness.ts';
+import { SIGNALS } from './waiting.ts';
+import type { SentSignal, Witness } from './witness.ts';
 import type { World } from './world.ts';
 
 export interface ClientOptions {
@@ -23,6 +25,7 @@ export interface ClientOptions {
   readonly random: Random;
   readonly cluster: Cluster;
   readonly witness: Witness;
+  readonly journal: Journal;
   readonly findings: Findings;
   readonly words: Vocabulary;
   readonly calls: number;
@@ -76,8 +79,9 @@ export class Client {
   async #act(): Promise<void> {
     const { schedules, operatesNodes } = this.#options;
     const dice = this.#random.fraction();
-    if (dice < 0.55 || this.#options.witness.jobs.size === 0) return this.#submit();
-    if (dice < 0.65) return this.#cancel(this.#someJob());
+    if (dice < 0.5 || this.#options.witness.jobs.size === 0) return this.#submit();
+    if (dice < 0.6) return this.#signal();
+    if (dice < 0.67) return this.#cancel(this.#someJob());
     if (dice < 0.75) return this.#rerun(this.#someJob());
     if (dice < 0.8) return this.#redrive(this.#someJob());
     if (dice < 0.85) return this.#fork(this.#someJob());
@@ -135,6 +139,42 @@ export class Client {
     const forkId = this.#random.id('f') as JobId;
     const from = this.#someTask(jobId);
     await this.#insist('fork', (leader) => leader.jobs.fork(jobId, from, forkId));
+  }
+
+  /** Somebody who waits for it, or somebody who does not; now and then one that was sent before. */
+  async #signal(): Promise<void> {
+    const { witness, journal } = this.#options;
+    const sent = [...witness.signals.values()];
+    if (sent.length > 0 && this.#random.chance(0.2)) return this.#send(this.#random.pick(sent));
+    const listening = journal.listening();
+    const isHeard = listening.length > 0 && this.#random.chance(0.7);
+    const to = isHeard
+      ? this.#random.pick(listening)
+      : { jobId: this.#someJob(), name: this.#random.pick(SIGNALS) };
+    await this.#sendNew(to);
+  }
+
+  async #sendNew({ jobId, name }: Pick<SentSignal, 'jobId' | 'name'>): Promise<void> {
+    const id = this.#random.id('sig');
+    const signal = { jobId, id, name, body: JSON.stringify({ from: id }), isAcknowledged: false };
+    this.#options.witness.signals.set(`${jobId}/${id}`, signal);
+    await this.#send(signal);
+  }
+
+  async #send(signal: SentSignal): Promise<void> {
+    const { jobId, name, body, id } = signal;
+    const reply = await this.#insist('signal', (leader) =>
+      leader.jobs.signal(jobId as JobId, name, body, id),
+    );
+    if (reply !== null) Object.assign(signal, { isAcknowledged: true });
+  }
+
+  /** Until the cluster has come to rest, whoever waits for a signal gets one. */
+  async answerAll(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
+      for (const each of this.#options.journal.listening()) await this.#sendNew(each);
+      await this.#wait(1_000);
+    }
   }
 
   async #explain(jobId: JobId): Promise<void> {

@@ -10,11 +10,21 @@ export interface Vocabulary {
   readonly optionRate: number;
   readonly keyRate: number;
   readonly timeoutRate: number;
+  readonly waitRate: number;
+  readonly whenRate: number;
 }
 
 /** One limit a key for ever: which of two figures counts would depend on who came last. */
 export const CONCURRENCY: Readonly<Record<string, number>> = { lake: 1, api: 2, disk: 3 };
-export const EXECUTORS: readonly string[] = ['echo', 'sum', 'fan', 'leaf', 'gpu', 'probe'];
+export const EXECUTORS: readonly string[] = [
+  'echo',
+  'sum',
+  'fan',
+  'leaf',
+  'gpu',
+  'waiter',
+  'probe',
+];
 export const ALL_CAPABILITIES: Capabilities = { memory: 64, zones: ['a', 'b', 'c'] };
 
 export interface DraftTask {
@@ -51,12 +61,17 @@ function draftTask(random: Random, words: Vocabulary, no: number): DraftTask {
     else dependsOn.push(`t${on}`);
   }
   const from = dependsOn.find((each) => typeof each === 'string');
-  const executor = random.pick(['echo', 'echo', 'sum', 'fan', 'gpu']);
+  const executor = random.chance(words.waitRate)
+    ? 'waiter'
+    : random.pick(['echo', 'echo', 'sum', 'fan', 'gpu']);
   return {
     id: `t${no}`,
     executor,
     dependsOn,
     ...(random.chance(0.5) ? { input: inputOf(random, from) } : {}),
+    ...(typeof from === 'string' && random.chance(words.whenRate)
+      ? { when: whenOf(random, from) }
+      : {}),
     ...(random.chance(words.optionRate) ? { priority: random.whole(0, 3) } : {}),
     ...(no > 0 && random.chance(0.1) ? { parent: `t${random.whole(0, no - 1)}` } : {}),
     ...(random.chance(words.optionRate) ? { concurrency: concurrencyOf(random) } : {}),
@@ -78,6 +93,12 @@ function draftTask(random: Random, words: Vocabulary, no: number): DraftTask {
 function inputOf(random: Random, from: string | { id: string } | undefined): unknown {
   if (typeof from !== 'string' || random.chance(0.5)) return { n: random.whole(1, 9) };
   return { all: { $from: from } };
+}
+
+/** Results are null, or say under which fence they were made. */
+function whenOf(random: Random, from: string): unknown {
+  const path = '/fence';
+  return { $from: from, path, ...(random.chance(0.5) ? { '<=': random.whole(1, 3) } : {}) };
 }
 
 function concurrencyOf(random: Random): { key: string; limit: number } {

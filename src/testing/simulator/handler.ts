@@ -1,15 +1,18 @@
 /** One handler at work on one lease: it reports, it can be told to stop, it can be killed. */
-import type { LeaseName, ReportItem } from '../../core/index.ts';
+import type { LeaseName } from '../../core/index.ts';
+import type { WorkerReport } from '../../protocol/index.ts';
 import type { Behaviour } from './behaviour.ts';
 import type { Life } from './process.ts';
 import type { Running, Witness } from './witness.ts';
 
 export interface HandlerOptions {
   readonly lease: LeaseName;
+  /** The database's time when the lease was given. */
+  readonly assignedAt: number;
   readonly life: Life;
   readonly behaviour: Behaviour;
   readonly witness: Witness;
-  readonly report: (item: ReportItem) => void;
+  readonly report: (item: WorkerReport) => void;
   /** False once the worker's right to run anything is over: it has then killed this handler. */
   readonly mayRun: () => boolean;
 }
@@ -17,11 +20,13 @@ export interface HandlerOptions {
 export class Handler {
   readonly #options: HandlerOptions;
   readonly #running: Running;
+  readonly #receivedMs: number;
   #isOver = false;
   #isAborted = false;
 
   constructor(options: HandlerOptions) {
     this.#options = options;
+    this.#receivedMs = options.life.clock.monotonicMs();
     this.#running = { lease: options.lease, life: options.life };
   }
 
@@ -36,11 +41,11 @@ export class Handler {
     const { durationMs, steps, showsProgress } = behaviour;
     steps.forEach((name, at) => {
       const body = JSON.stringify({ name, fence: lease.fence });
-      const item: ReportItem = { kind: 'step', lease, name, body };
+      const item: WorkerReport = { kind: 'step', lease, name, body };
       this.#after((durationMs * (at + 1)) / (steps.length + 1), () => report(item));
     });
     if (showsProgress) {
-      const item: ReportItem = { kind: 'progress', lease, fraction: 0.5, note: null };
+      const item: WorkerReport = { kind: 'progress', lease, fraction: 0.5, note: null };
       this.#after(durationMs / 2, () => report(item));
     }
     this.#after(durationMs, () => this.#finish());
@@ -68,9 +73,11 @@ export class Handler {
   }
 
   #finish(): void {
-    const { lease, behaviour, report } = this.#options;
-    const { ending } = behaviour;
+    const { lease, behaviour, report, assignedAt, life } = this.#options;
+    const now = assignedAt + life.clock.monotonicMs() - this.#receivedMs;
+    const { steps, ending } = behaviour.finish(now);
     this.kill();
+    for (const step of steps) report({ kind: 'step', lease, ...step });
     if (ending.kind === 'completed') report({ kind: 'completed', lease, result: ending.result });
     else if (ending.kind === 'suspended') report({ kind: 'suspended', lease, until: ending.until });
     else {

@@ -4,13 +4,23 @@
  * stands between it and the tables.
  */
 import { isFinished } from '../../core/index.ts';
-import type { Batch, EventRow, TaskRow } from '../../core/index.ts';
+import type {
+  AwaitedThings,
+  Batch,
+  EventRow,
+  Instant,
+  JobId,
+  JobNo,
+  TaskRow,
+} from '../../core/index.ts';
 import type { Campaign, Candidacy, Store, Term } from '../../store/index.ts';
 import { refKey } from '../../store/index.ts';
 import type { World } from './world.ts';
 
 export interface Applied {
   readonly atMs: number;
+  /** By the database's clock. */
+  readonly at: Instant;
   readonly term: Term;
   readonly batch: Batch;
 }
@@ -28,7 +38,8 @@ export class Journal {
   /** Jobs that have not ended. */
   readonly live: Set<string> = new Set();
   readonly #byFence: Map<string, EventRow[]> = new Map();
-  readonly #jobIds: Set<string> = new Set();
+  readonly #jobIds: Map<JobId, JobNo> = new Map();
+  readonly #idsByNo: Map<JobNo, JobId> = new Map();
   readonly #runs: Map<string, number> = new Map();
   readonly #rows: Map<string, TaskRow> = new Map();
 
@@ -45,7 +56,7 @@ export class Journal {
       },
       commit: (term: Term, ttlMs: number, batch: Batch) => {
         // Applied within the call, before the promise is looked at: nothing comes in between.
-        const applied = { atMs: world.nowMs, term, batch };
+        const applied = { atMs: world.nowMs, at: world.databaseNow(), term, batch };
         return store.commit(term, ttlMs, batch).then((now) => {
           this.#take(applied);
           return now;
@@ -61,12 +72,21 @@ export class Journal {
   }
 
   hasJob(jobId: string): boolean {
-    return this.#jobIds.has(jobId);
+    return this.#jobIds.has(jobId as JobId);
   }
 
   /** The latest run of a job that was committed. */
   runOf(jobId: string): number {
     return this.#runs.get(jobId) ?? 0;
+  }
+
+  /** What tasks wait for right now, as far as it is committed. */
+  listening(): { readonly jobId: JobId; readonly name: string }[] {
+    return [...this.#rows.values()].flatMap(({ jobNo, waits }) => {
+      const jobId = this.#idsByNo.get(jobNo);
+      if (waits === null || jobId === undefined) return [];
+      return (JSON.parse(waits) as AwaitedThings).signals.map(({ name }) => ({ jobId, name }));
+    });
   }
 
   row(jobNo: number, taskNo: number): TaskRow | null {
@@ -76,8 +96,9 @@ export class Journal {
   #take(applied: Applied): void {
     const { batch } = applied;
     this.commits.push(applied);
-    for (const { id, run, state } of [...batch.jobInserts, ...batch.jobUpdates]) {
-      this.#jobIds.add(id);
+    for (const { no, id, run, state } of [...batch.jobInserts, ...batch.jobUpdates]) {
+      this.#jobIds.set(id, no);
+      this.#idsByNo.set(no, id);
       this.#runs.set(id, run);
       if (isFinished(state)) this.live.delete(id);
       else this.live.add(id);

@@ -103,6 +103,8 @@ function drawWords(random: Random): SimulationOptions['words'] {
     optionRate: some(random, 0.7, 0.05, 0.4),
     keyRate: some(random, 0.5, 0.05, 0.4),
     timeoutRate: some(random, 0.5, 0.05, 0.4),
+    waitRate: some(random, 0.6, 0.1, 0.6),
+    whenRate: some(random, 0.4, 0.05, 0.5),
   };
 }
 

@@ -51,6 +51,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
     witness,
     findings,
     slots: new Map(workers.map((worker) => [worker.name, worker.slots])),
+    healedAt: simulation.healedAt,
     driftMs: drawn.settings.leaderTtlMs * 0.03,
   });
   checkAll(evidence, isAtRest);
@@ -86,6 +87,7 @@ async function runPhases(simulation: Simulation): Promise<boolean> {
   if (isBroken()) return false;
   let isQuiet = false;
   void clients[0]?.endSchedules().then(() => (isQuiet = true));
+  void clients[0]?.answerAll(() => isBroken() || journal.live.size === 0);
   await world.run(untilMs, () => isBroken() || (isQuiet && journal.live.size === 0));
   if (!isBroken() && journal.live.size > 0) await explainStuck(simulation);
   if (isBroken()) return false;

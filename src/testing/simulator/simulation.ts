@@ -1,4 +1,5 @@
 /** The whole cluster in one place: coordinators, workers and clients around one store. */
+import type { Instant } from '../../core/index.ts';
 import type { Leader } from '../../coordinator/index.ts';
 import type { Store } from '../../store/index.ts';
 import { openMemoryStore } from '../../store/index.ts';
@@ -50,7 +51,8 @@ export class Simulation {
   readonly #desertion: Desertion = new Desertion();
   /** Without it a leader that crashed is replaced when its time is up, as behind a pooler. */
   readonly #seesCrashes: boolean;
-  #isHealed = false;
+  /** When all faults were over. */
+  healedAt: Instant | null = null;
 
   constructor(options: SimulationOptions, trace: Trace, sabotage: Sabotage = {}) {
     this.options = options;
@@ -98,7 +100,7 @@ export class Simulation {
 
   /** No more faults, and somebody who can do everything. */
   heal(): void {
-    this.#isHealed = true;
+    this.healedAt = this.world.databaseNow();
     this.weather.heal();
     const able = this.#worker(ABLE, true);
     this.workers.push(able);
@@ -145,14 +147,16 @@ export class Simulation {
         executors,
         capabilities: isAble ? ALL_CAPABILITIES : { memory },
       },
-      isHealed: () => this.#isHealed,
-      handlers: () => (this.#isHealed ? { ...options.handlers, missingRate: 0 } : options.handlers),
+      isHealed: () => this.healedAt !== null,
+      handlers: () =>
+        this.healedAt !== null ? { ...options.handlers, missingRate: 0 } : options.handlers,
     });
   }
 
   #client(name: string, words: Vocabulary): Client {
-    const { options, world, witness, findings } = this;
+    const { options, world, witness, findings, journal } = this;
     return new Client({
+      journal,
       name,
       world,
       random: this.random.fork(name),

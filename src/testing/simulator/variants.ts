@@ -2,9 +2,10 @@
  * Broken on purpose: each variant takes one promise away, from outside, through the ports that the
  * production code is given. A checker that lets one of these pass is no checker.
  */
-import type { Batch, LeaseName, ReportItem, TaskRow, Verdict } from '../../core/index.ts';
+import { instant } from '../../core/index.ts';
+import type { Batch, JobId, LeaseName, TaskRow, Verdict } from '../../core/index.ts';
 import type { Leader } from '../../coordinator/index.ts';
-import type { PollRequest, ReadyAssignment, Session } from '../../protocol/index.ts';
+import type { PollRequest, ReadyAssignment, Session, WorkerReport } from '../../protocol/index.ts';
 import type { Term } from '../../store/index.ts';
 import type { Draft } from './documents.ts';
 import { intercepted } from './journal.ts';
@@ -33,7 +34,7 @@ const fenceIgnored: Sabotage = {
   leader: (leader, { journal }) => {
     const { workers } = leader;
     const report = workers.report.bind(workers);
-    patch(workers, 'report', async (session: Session, items: readonly ReportItem[]) => {
+    patch(workers, 'report', async (session: Session, items: readonly WorkerReport[]) => {
       const verdicts: Exclude<Verdict, 'unknown'>[] = [];
       for (const item of items) {
         const row = journal.row(item.lease.jobNo, item.lease.taskNo);
@@ -46,7 +47,11 @@ const fenceIgnored: Sabotage = {
   },
 };
 
-function renamed(session: Session, item: ReportItem, row: TaskRow | null): [Session, ReportItem] {
+function renamed(
+  session: Session,
+  item: WorkerReport,
+  row: TaskRow | null,
+): [Session, WorkerReport] {
   if (row === null) return [session, item];
   const { nodeId, sessionId, fence, term } = row;
   if (nodeId === null || sessionId === null || term === null) return [session, item];
@@ -143,6 +148,35 @@ const scheduleForgotten: Sabotage = onCommit((batch) => ({
     : batch.scheduleUpserts,
 }));
 
+/** A signal wakes the task that waits for it, but is not written down as taken. */
+const signalNotTaken: Sabotage = onCommit((batch) => ({ ...batch, takenSignals: [] }));
+
+/** A call that is repeated is taken for a new one. */
+const signalTwice: Sabotage = {
+  leader: ({ jobs }: Leader) => {
+    const signal = jobs.signal.bind(jobs);
+    let calls = 0;
+    patch(jobs, 'signal', (jobId: JobId, name: string, body: string, id: string) => {
+      calls += 1;
+      return signal(jobId, name, body, calls % 3 === 0 ? `${id}-${calls}` : id);
+    });
+  },
+};
+
+/** The next leader does not know what a task waits for. */
+const waitForgotten: Sabotage = onCommit((batch) => ({
+  ...batch,
+  taskUpdates: batch.taskUpdates.map((row) => ({ ...row, waits: null })),
+}));
+
+/** The next leader ends a sleep too early. */
+const sleepCutShort: Sabotage = onCommit((batch) => ({
+  ...batch,
+  taskUpdates: batch.taskUpdates.map((row) =>
+    row.notBefore === null ? row : { ...row, notBefore: instant(row.notBefore - 2_000) },
+  ),
+}));
+
 export const VARIANTS: readonly Variant[] = [
   { name: 'fence ignored', caughtBy: 'replies', sabotage: fenceIgnored },
   { name: 'reply before commit', caughtBy: 'replies', sabotage: replyBeforeCommit },
@@ -155,6 +189,10 @@ export const VARIANTS: readonly Variant[] = [
   { name: 'result changed', caughtBy: 'results', sabotage: resultChanged },
   { name: 'history lost', caughtBy: 'history', sabotage: historyLost },
   { name: 'schedule forgotten', caughtBy: 'schedules', sabotage: scheduleForgotten },
+  { name: 'signal not taken', caughtBy: 'signals', sabotage: signalNotTaken },
+  { name: 'signal twice', caughtBy: 'signals', sabotage: signalTwice },
+  { name: 'wait forgotten', caughtBy: 'rest', sabotage: waitForgotten },
+  { name: 'sleep cut short', caughtBy: 'wake-ups', sabotage: sleepCutShort },
 ];
 
 /** On the object itself, so that the class stays as it is. */

@@ -2,9 +2,9 @@
  * What workers and clients saw with their own eyes, checked at once against what is committed: an
  * answer that leaves before its commit is caught here, and so are two handlers at the same time.
  */
-import type { LeaseName, ReportItem, Verdict } from '../../core/index.ts';
+import type { LeaseName, Verdict } from '../../core/index.ts';
 import type { JobReply } from '../../coordinator/index.ts';
-import type { ReadyAssignment } from '../../protocol/index.ts';
+import type { ReadyAssignment, WorkerReport } from '../../protocol/index.ts';
 import type { Findings } from './findings.ts';
 import type { Journal } from './journal.ts';
 import type { Life } from './process.ts';
@@ -32,7 +32,16 @@ export interface SubmittedTask {
   readonly dependsOn?: readonly (string | { readonly id: string; readonly required: boolean })[];
 }
 
-const ENDS_OF: Readonly<Record<ReportItem['kind'], readonly string[]>> = {
+export interface SentSignal {
+  readonly jobId: string;
+  readonly id: string;
+  readonly name: string;
+  /** JSON text. */
+  readonly body: string;
+  isAcknowledged: boolean;
+}
+
+const ENDS_OF: Readonly<Record<WorkerReport['kind'], readonly string[]>> = {
   started: ['started'],
   progress: ['progress'],
   step: ['assigned'],
@@ -49,6 +58,8 @@ export class Witness {
   readonly accepted: Accepted[] = [];
   readonly jobs: Map<string, SubmittedJob> = new Map();
   readonly jobByKey: Map<string, string> = new Map();
+  /** By job and id. */
+  readonly signals: Map<string, SentSignal> = new Map();
   readonly cancelled: Set<string> = new Set();
   readonly schedules: Set<string> = new Set();
   /** Schedules whose put was not answered yet. */
@@ -97,7 +108,7 @@ export class Witness {
     this.#running.get(taskKey(running.lease))?.delete(running);
   }
 
-  verdict(worker: string, item: ReportItem, verdict: Verdict): void {
+  verdict(worker: string, item: WorkerReport, verdict: Verdict): void {
     if (verdict !== 'ok') return;
     const { jobNo, taskNo, fence } = item.lease;
     // A result that nobody could read fails the task instead.

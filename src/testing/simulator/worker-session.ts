@@ -4,10 +4,10 @@
  * session is over, all work is dropped on the spot.
  */
 import { isMillraceError } from '../../core/index.ts';
-import type { LeaseName, NodeOffer, Orders, ReportItem, Verdict } from '../../core/index.ts';
+import type { LeaseName, NodeOffer, Orders, Verdict } from '../../core/index.ts';
 import type { Leader } from '../../coordinator/index.ts';
 import { ownHandshake } from '../../protocol/index.ts';
-import type { ReadyAssignment, Session } from '../../protocol/index.ts';
+import type { ReadyAssignment, Session, WorkerReport } from '../../protocol/index.ts';
 import { deferred } from '../../kit/index.ts';
 import { behave } from './behaviour.ts';
 import { isPassing } from './cluster.ts';
@@ -26,7 +26,7 @@ interface Held {
   readonly handler: Handler;
 }
 
-const TERMINAL: ReadonlySet<ReportItem['kind']> = new Set([
+const TERMINAL: ReadonlySet<WorkerReport['kind']> = new Set([
   'completed',
   'failed',
   'aborted',
@@ -44,7 +44,7 @@ export class WorkerSession {
   readonly #held: Map<string, Held> = new Map();
   /** Leases that came to an end here: an assignment that is sent again must not run again. */
   readonly #done: Set<string> = new Set();
-  #outbox: ReportItem[] = [];
+  #outbox: WorkerReport[] = [];
   #wakeReporter: () => void = () => {};
   #pollNo = 0;
   #seenPoll = 0;
@@ -159,10 +159,11 @@ export class WorkerSession {
     const key = keyOf(lease);
     this.#options.witness.assigned(this.offer.id, assignment);
     if (this.#held.has(key) || this.#done.has(key)) return;
-    const { settings, witness, handlers } = this.#options;
-    const behaviour = behave(this.#options.dice, handlers(), assignment, settings);
+    const { witness, handlers } = this.#options;
+    const behaviour = behave(this.#options.dice, handlers(), assignment);
     const handler = new Handler({
       lease,
+      assignedAt: assignment.assignedAt,
       life: this.#life,
       behaviour,
       witness,
@@ -211,7 +212,7 @@ export class WorkerSession {
     }
   }
 
-  #judged(item: ReportItem, verdict: Verdict): void {
+  #judged(item: WorkerReport, verdict: Verdict): void {
     const key = keyOf(item.lease);
     this.#options.witness.verdict(this.offer.id, item, verdict);
     if (verdict !== 'ok') this.#say(`hears ${verdict}: ${item.kind} of ${key}`);
@@ -308,7 +309,7 @@ export class WorkerSession {
     findings.add('refusals', `${this.offer.id}: ${what} was refused: ${String(error)}`);
   }
 
-  #enqueue(item: ReportItem): void {
+  #enqueue(item: WorkerReport): void {
     if (item.kind === 'failed' && item.failure === 'missing') this.#options.onMissing();
     this.#outbox.push(item);
     this.#wakeReporter();

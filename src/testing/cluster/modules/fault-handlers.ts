@@ -2,9 +2,8 @@
  * Tasks for tests with real processes, as a module that a node loads by `--module`. Each leaves a trace in
  * the effects log, and signs its result, so that the audit can tell whose result was accepted.
  */
-import { existsSync, watch } from 'node:fs';
-import { basename, dirname } from 'node:path';
 import { deferred, systemClock } from '../../../kit/index.ts';
+import { appearance } from '../appearance.ts';
 import { appendEffect, EFFECTS_FILE } from '../effects-log.ts';
 import type { Effect } from '../effects-log.ts';
 
@@ -149,19 +148,3 @@ export const progressing: FaultTask = task('progress', async ({ file, ms = 20 },
 export const crashing: FaultTask = task('crash', ({ times = 1 }, { attempt }) => {
   if (attempt <= times) process.kill(process.pid, 'SIGKILL');
 });
-
-async function appearance(file: string): Promise<void> {
-  const there = deferred();
-  const look = (): void => {
-    if (existsSync(file)) there.resolve();
-  };
-  const watcher = watch(dirname(file), (_, name) => {
-    if (name === null || name === basename(file)) look();
-  });
-  try {
-    look();
-    await there.promise;
-  } finally {
-    watcher.close();
-  }
-}

@@ -1,11 +1,14 @@
 /** All that the checkers look at: what the store holds, what was committed when, who saw what. */
 import type {
   EventRow,
+  Instant,
   JobNo,
   JobRow,
   KeyRow,
   NodeRow,
   ResultRow,
+  SignalRow,
+  StepRow,
   TaskRow,
   TaskSpecRow,
 } from '../../../core/index.ts';
@@ -24,6 +27,8 @@ export interface Tables {
   readonly history: readonly TaskRow[];
   /** By job, task and run. */
   readonly results: ReadonlyMap<string, ResultRow>;
+  readonly steps: readonly StepRow[];
+  readonly signals: readonly SignalRow[];
   readonly keys: readonly KeyRow[];
   readonly events: readonly EventRow[];
   readonly nodes: readonly NodeRow[];
@@ -41,6 +46,8 @@ export interface Evidence {
   readonly slots: ReadonlyMap<string, number>;
   /** How far the log's times may go back: clocks run up to a percent apart between two commits. */
   readonly driftMs: number;
+  /** When all faults were over; null when it did not come to that. */
+  readonly healedAt: Instant | null;
 }
 
 /** What the store alone can tell, for whoever has nothing else. */
@@ -67,6 +74,8 @@ export async function readTables(store: Store): Promise<Tables> {
     tasks: new Map(of('task').map((row) => [refKey(row.jobNo, row.taskNo), row])),
     history: of('history'),
     results: new Map(of('result').map((row) => [`${row.jobNo}/${row.taskNo}/${row.run}`, row])),
+    steps: of('step'),
+    signals: of('signal'),
     keys: of('key'),
     events: of('event'),
     nodes: of('node'),

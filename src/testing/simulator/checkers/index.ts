@@ -10,6 +10,9 @@ import { checkPromises } from './promises.ts';
 import { checkResults } from './results.ts';
 import { checkRows } from './rows.ts';
 import { checkSchedules } from './schedules.ts';
+import { checkSignals } from './signals.ts';
+import { checkSteps } from './steps.ts';
+import { checkWakeUps } from './wake-ups.ts';
 
 /** Rules that hold at every moment. */
 const ALWAYS = [
@@ -23,6 +26,9 @@ const ALWAYS = [
   checkExecutionKeys,
   checkPromises,
   checkSchedules,
+  checkSignals,
+  checkSteps,
+  checkWakeUps,
 ];
 
 /** Rules that hold when everything has come to rest. */

@@ -80,6 +80,7 @@ const LETS_GO: ReadonlySet<LogKind> = new Set([
   'failed',
   'dead',
   'cancelled',
+  'skipped',
   'retried',
   'reassigned',
   'released',

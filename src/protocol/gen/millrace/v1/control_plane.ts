@@ -31,6 +31,8 @@ import {
   ListSchedulesResponse,
   RerunJobRequest,
   RerunJobResponse,
+  SignalJobRequest,
+  SignalJobResponse,
   SubmitJobRequest,
   SubmitJobResponse,
   WatchEventsRequest,
@@ -174,6 +176,16 @@ export const ControlPlaneService = {
     responseSerialize: (value: RerunJobResponse): Buffer => Buffer.from(RerunJobResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RerunJobResponse => RerunJobResponse.decode(value),
   },
+  /** Tells a live job something that one of its tasks waits for, now or later. */
+  signalJob: {
+    path: "/millrace.v1.ControlPlane/SignalJob" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SignalJobRequest): Buffer => Buffer.from(SignalJobRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SignalJobRequest => SignalJobRequest.decode(value),
+    responseSerialize: (value: SignalJobResponse): Buffer => Buffer.from(SignalJobResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SignalJobResponse => SignalJobResponse.decode(value),
+  },
   getLeader: {
     path: "/millrace.v1.ControlPlane/GetLeader" as const,
     requestStream: false as const,
@@ -287,6 +299,8 @@ export interface ControlPlaneServer extends UntypedServiceImplementation {
   watchJob: handleServerStreamingCall<WatchJobRequest, WatchJobResponse>;
   cancelJob: handleUnaryCall<CancelJobRequest, CancelJobResponse>;
   rerunJob: handleUnaryCall<RerunJobRequest, RerunJobResponse>;
+  /** Tells a live job something that one of its tasks waits for, now or later. */
+  signalJob: handleUnaryCall<SignalJobRequest, SignalJobResponse>;
   getLeader: handleUnaryCall<GetLeaderRequest, GetLeaderResponse>;
   listNodes: handleUnaryCall<ListNodesRequest, ListNodesResponse>;
   listSchedules: handleUnaryCall<ListSchedulesRequest, ListSchedulesResponse>;
@@ -451,6 +465,22 @@ export interface ControlPlaneClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RerunJobResponse) => void,
+  ): ClientUnaryCall;
+  /** Tells a live job something that one of its tasks waits for, now or later. */
+  signalJob(
+    request: SignalJobRequest,
+    callback: (error: ServiceError | null, response: SignalJobResponse) => void,
+  ): ClientUnaryCall;
+  signalJob(
+    request: SignalJobRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SignalJobResponse) => void,
+  ): ClientUnaryCall;
+  signalJob(
+    request: SignalJobRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SignalJobResponse) => void,
   ): ClientUnaryCall;
   getLeader(
     request: GetLeaderRequest,

@@ -83,6 +83,14 @@ export interface Job {
   no: bigint;
   /** Earlier runs of tasks, oldest first. */
   history: JobTask[];
+  /** Of a job that has succeeded. Absent for null or none. */
+  resultJson?:
+    | Buffer
+    | undefined;
+  /** There is a result, too large to be shown. */
+  resultOmitted: boolean;
+  /** The time for which a schedule has started it; 0 for other jobs. */
+  scheduledAtMs: bigint;
 }
 
 export interface JobTask {
@@ -135,6 +143,20 @@ export interface RerunJobRequest {
 }
 
 export interface RerunJobResponse {
+  job: JobReply | undefined;
+}
+
+export interface SignalJobRequest {
+  jobId: string;
+  /** What the task waits for. */
+  name: string;
+  /** Any JSON; empty for null. */
+  bodyJson: Buffer;
+  /** Chosen by the caller, so that it can repeat a call whose answer it did not get; empty for a new one. */
+  signalId: string;
+}
+
+export interface SignalJobResponse {
   job: JobReply | undefined;
 }
 
@@ -729,6 +751,9 @@ function createBaseJob(): Job {
     tasks: [],
     no: 0n,
     history: [],
+    resultJson: undefined,
+    resultOmitted: false,
+    scheduledAtMs: 0n,
   };
 }
 
@@ -790,6 +815,18 @@ export const Job: MessageFns<Job> = {
     }
     for (const v of message.history) {
       JobTask.encode(v!, writer.uint32(122).fork()).join();
+    }
+    if (message.resultJson !== undefined) {
+      writer.uint32(130).bytes(message.resultJson);
+    }
+    if (message.resultOmitted !== false) {
+      writer.uint32(136).bool(message.resultOmitted);
+    }
+    if (message.scheduledAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.scheduledAtMs) !== message.scheduledAtMs) {
+        throw new globalThis.Error("value provided for field message.scheduledAtMs of type int64 too large");
+      }
+      writer.uint32(144).int64(message.scheduledAtMs);
     }
     return writer;
   },
@@ -925,6 +962,30 @@ export const Job: MessageFns<Job> = {
             }
 
             message.history.push(JobTask.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.resultJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 17: {
+            if (tag !== 136) {
+              break;
+            }
+
+            message.resultOmitted = reader.bool();
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.scheduledAtMs = reader.int64() as bigint;
             continue;
           }
         }
@@ -1476,6 +1537,131 @@ export const RerunJobResponse: MessageFns<RerunJobResponse> = {
     try {
       const end = length === undefined ? reader.len : reader.pos + length;
       const message = createBaseRerunJobResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.job = JobReply.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSignalJobRequest(): SignalJobRequest {
+  return { jobId: "", name: "", bodyJson: Buffer.alloc(0), signalId: "" };
+}
+
+export const SignalJobRequest: MessageFns<SignalJobRequest> = {
+  encode(message: SignalJobRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.jobId !== "") {
+      writer.uint32(10).string(message.jobId);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.bodyJson.length !== 0) {
+      writer.uint32(26).bytes(message.bodyJson);
+    }
+    if (message.signalId !== "") {
+      writer.uint32(34).string(message.signalId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SignalJobRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSignalJobRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.bodyJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.signalId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSignalJobResponse(): SignalJobResponse {
+  return { job: undefined };
+}
+
+export const SignalJobResponse: MessageFns<SignalJobResponse> = {
+  encode(message: SignalJobResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.job !== undefined) {
+      JobReply.encode(message.job, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SignalJobResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSignalJobResponse();
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {

@@ -120,6 +120,22 @@ export interface TaskAssignment {
   idempotencyKey: string;
   /** What earlier attempts of this run have finished. */
   steps: TaskStep[];
+  /** By the leader's clock, in milliseconds since 1970. */
+  assignedAtMs: bigint;
+  /** Tasks that this one has added to its job, as they stand. */
+  children: TaskChild[];
+  /** It has added tasks to its job. `children` is empty all the same when it starts for the first time. */
+  hasChildren: boolean;
+  /** The time for which a schedule has started the job, in milliseconds since 1970. Absent for other jobs. */
+  scheduledAtMs?: bigint | undefined;
+}
+
+export interface TaskChild {
+  id: string;
+  state: TaskState;
+  /** Absent for none. */
+  resultJson?: Buffer | undefined;
+  error: TaskError | undefined;
 }
 
 /** A named piece of a task whose result is kept. */
@@ -191,12 +207,38 @@ export interface TaskReleased {
 export interface TaskSuspended {
   until:
     | //
-    /** From now on, by the leader's clock. */
+    /** Refused: a sleep has a name, see `TaskWait`. */
     { $case: "forMs"; value: bigint }
     | //
     /** Task documents, as JSON, of children to wait for. */
     { $case: "childrenJson"; value: Buffer }
+    | { $case: "wait"; value: TaskWait }
     | undefined;
+}
+
+/** The first of these that comes wakes the task. */
+export interface TaskWait {
+  sleeps: Sleep[];
+  signals: SignalWait[];
+  jobs: JobWait[];
+}
+
+export interface Sleep {
+  step: string;
+  /** From now on, by the leader's clock. */
+  forMs: bigint;
+}
+
+export interface SignalWait {
+  step: string;
+  name: string;
+}
+
+/** A job that is submitted unless it is there, and waited for. */
+export interface JobWait {
+  step: string;
+  jobId: string;
+  documentJson: Buffer;
 }
 
 export interface ReportTaskStatusResponse {
@@ -631,6 +673,10 @@ function createBaseTaskAssignment(): TaskAssignment {
     resumed: false,
     idempotencyKey: "",
     steps: [],
+    assignedAtMs: 0n,
+    children: [],
+    hasChildren: false,
+    scheduledAtMs: undefined,
   };
 }
 
@@ -714,6 +760,24 @@ export const TaskAssignment: MessageFns<TaskAssignment> = {
     }
     for (const v of message.steps) {
       TaskStep.encode(v!, writer.uint32(226).fork()).join();
+    }
+    if (message.assignedAtMs !== 0n) {
+      if (BigInt.asUintN(64, message.assignedAtMs) !== message.assignedAtMs) {
+        throw new globalThis.Error("value provided for field message.assignedAtMs of type uint64 too large");
+      }
+      writer.uint32(232).uint64(message.assignedAtMs);
+    }
+    for (const v of message.children) {
+      TaskChild.encode(v!, writer.uint32(242).fork()).join();
+    }
+    if (message.hasChildren !== false) {
+      writer.uint32(248).bool(message.hasChildren);
+    }
+    if (message.scheduledAtMs !== undefined) {
+      if (BigInt.asUintN(64, message.scheduledAtMs) !== message.scheduledAtMs) {
+        throw new globalThis.Error("value provided for field message.scheduledAtMs of type uint64 too large");
+      }
+      writer.uint32(256).uint64(message.scheduledAtMs);
     }
     return writer;
   },
@@ -907,6 +971,117 @@ export const TaskAssignment: MessageFns<TaskAssignment> = {
             }
 
             message.steps.push(TaskStep.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 29: {
+            if (tag !== 232) {
+              break;
+            }
+
+            message.assignedAtMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.children.push(TaskChild.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 31: {
+            if (tag !== 248) {
+              break;
+            }
+
+            message.hasChildren = reader.bool();
+            continue;
+          }
+          case 32: {
+            if (tag !== 256) {
+              break;
+            }
+
+            message.scheduledAtMs = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTaskChild(): TaskChild {
+  return { id: "", state: 0, resultJson: undefined, error: undefined };
+}
+
+export const TaskChild: MessageFns<TaskChild> = {
+  encode(message: TaskChild, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.state !== 0) {
+      writer.uint32(16).int32(message.state);
+    }
+    if (message.resultJson !== undefined) {
+      writer.uint32(26).bytes(message.resultJson);
+    }
+    if (message.error !== undefined) {
+      TaskError.encode(message.error, writer.uint32(34).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TaskChild {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTaskChild();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.resultJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.error = TaskError.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -1612,6 +1787,9 @@ export const TaskSuspended: MessageFns<TaskSuspended> = {
       case "childrenJson":
         writer.uint32(18).bytes(message.until.value);
         break;
+      case "wait":
+        TaskWait.encode(message.until.value, writer.uint32(26).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1643,6 +1821,267 @@ export const TaskSuspended: MessageFns<TaskSuspended> = {
             }
 
             message.until = { $case: "childrenJson", value: Buffer.from(reader.bytes()) };
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.until = { $case: "wait", value: TaskWait.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTaskWait(): TaskWait {
+  return { sleeps: [], signals: [], jobs: [] };
+}
+
+export const TaskWait: MessageFns<TaskWait> = {
+  encode(message: TaskWait, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.sleeps) {
+      Sleep.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.signals) {
+      SignalWait.encode(v!, writer.uint32(18).fork()).join();
+    }
+    for (const v of message.jobs) {
+      JobWait.encode(v!, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TaskWait {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTaskWait();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.sleeps.push(Sleep.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.signals.push(SignalWait.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.jobs.push(JobWait.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSleep(): Sleep {
+  return { step: "", forMs: 0n };
+}
+
+export const Sleep: MessageFns<Sleep> = {
+  encode(message: Sleep, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.step !== "") {
+      writer.uint32(10).string(message.step);
+    }
+    if (message.forMs !== 0n) {
+      if (BigInt.asUintN(64, message.forMs) !== message.forMs) {
+        throw new globalThis.Error("value provided for field message.forMs of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.forMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Sleep {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSleep();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.step = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.forMs = reader.uint64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSignalWait(): SignalWait {
+  return { step: "", name: "" };
+}
+
+export const SignalWait: MessageFns<SignalWait> = {
+  encode(message: SignalWait, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.step !== "") {
+      writer.uint32(10).string(message.step);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SignalWait {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSignalWait();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.step = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseJobWait(): JobWait {
+  return { step: "", jobId: "", documentJson: Buffer.alloc(0) };
+}
+
+export const JobWait: MessageFns<JobWait> = {
+  encode(message: JobWait, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.step !== "") {
+      writer.uint32(10).string(message.step);
+    }
+    if (message.jobId !== "") {
+      writer.uint32(18).string(message.jobId);
+    }
+    if (message.documentJson.length !== 0) {
+      writer.uint32(26).bytes(message.documentJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JobWait {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJobWait();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.step = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.documentJson = Buffer.from(reader.bytes());
             continue;
           }
         }

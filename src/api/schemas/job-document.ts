@@ -1,0 +1,26 @@
+/** The job document alone, as a JSON Schema that editors and other tools can read. */
+import { requestSchemas, type RequestSchemaName } from './requests.ts';
+import type { Schema } from './schema.ts';
+
+/** A schema that stands by itself. */
+export interface WholeSchema extends Schema {
+  readonly $schema: string;
+  readonly title: string;
+  readonly $defs: Readonly<Record<string, Schema>>;
+}
+
+const PARTS: readonly RequestSchemaName[] = ['TaskDocument', 'Condition'];
+
+export const jobDocumentSchema: WholeSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Millrace job document',
+  ...atHome(requestSchemas.JobDocument),
+  $defs: Object.fromEntries(PARTS.map((name) => [name, atHome(requestSchemas[name])])),
+};
+
+/** What the description of the API keeps among its components stands beside the schema here. */
+function atHome(schema: Schema): Schema {
+  const moved = (_key: string, value: unknown): unknown =>
+    typeof value === 'string' ? value.replace(/^#\/components\/schemas\//, '#/$defs/') : value;
+  return JSON.parse(JSON.stringify(schema, moved)) as Schema;
+}

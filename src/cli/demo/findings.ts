@@ -1,0 +1,124 @@
+/** What the demo claims, each claim held against what was seen. */
+import type { DatedJob } from '../../client/index.ts';
+import type { EventShape } from '../../protocol/index.ts';
+import { counted } from '../wording.ts';
+import { type Fulfilled, ORDER, type Report } from './flow.ts';
+import type { Deeds } from './shop.ts';
+
+export interface Evidence {
+  readonly job: DatedJob;
+  /** All of the job. */
+  readonly events: readonly EventShape[];
+  /** Null when nobody came to the point where he would have been killed. */
+  readonly kill: Kill | null;
+  readonly deeds: Deeds;
+  /** What one query over all files says. Null when they are not all there. */
+  readonly expected: Report | null;
+  readonly files: number;
+}
+
+export interface Kill {
+  readonly worker: string;
+  readonly pid: number;
+  /** The signal, or an exit code. */
+  readonly endedBy: string | number;
+  /** Tasks that it was working on. */
+  readonly held: readonly string[];
+  readonly recovery: Recovery | null;
+}
+
+/** Another process has come to the point where the killed one was. */
+export interface Recovery {
+  readonly worker: string;
+  readonly pid: number;
+  readonly ms: number;
+}
+
+export interface Finding {
+  readonly name: Claim;
+  readonly isSo: boolean;
+  /** The claim, with what was seen. */
+  readonly text: string;
+}
+
+type Claim =
+  | 'allSucceeded'
+  | 'eachCompletedOnce'
+  | 'workerKilled'
+  | 'recoveredElsewhere'
+  | 'finishedStepNotRepeated'
+  | 'laterStepDoneOnce'
+  | 'answerRight';
+
+type Judgement = readonly [isSo: boolean, text: string];
+
+const CLAIMS: Readonly<Record<Claim, (evidence: Evidence) => Judgement>> = {
+  allSucceeded({ job: { tasks } }) {
+    const succeeded = tasks.filter(({ state }) => state === 'succeeded').length;
+    const isSo = succeeded === tasks.length && tasks.length > 0;
+    return [isSo, `${succeeded} of ${counted(tasks.length, 'task')} succeeded`];
+  },
+  eachCompletedOnce({ job: { tasks }, events }) {
+    const completed = events.flatMap(({ kind, task }) => (kind === 'completed' ? [task] : []));
+    const isSo = completed.length === tasks.length && new Set(completed).size === tasks.length;
+    return [isSo, `each was completed once: ${counted(completed.length, 'completion')} in the log`];
+  },
+  workerKilled({ kill }) {
+    if (kill === null) return [false, 'no worker was killed'];
+    const { worker, pid, endedBy, held } = kill;
+    const isSo = endedBy === 'SIGKILL' && held.includes(ORDER);
+    return [
+      isSo,
+      `${worker} (process ${pid}) was ended by ${endedBy} while it held ${held.join(', ')}`,
+    ];
+  },
+  recoveredElsewhere({ kill, events }) {
+    if (kill === null || kill.recovery === null) return [false, 'nobody took over'];
+    const { worker, pid, ms } = kill.recovery;
+    const took = events.filter(({ kind, task }) => kind === 'reassigned' && task === ORDER);
+    const end = events.find(({ kind, task }) => kind === 'completed' && task === ORDER);
+    const isSo = pid !== kill.pid && took.length > 0 && end?.node === worker;
+    return [isSo, `${worker} was as far with ${ORDER} ${ms} ms after the kill, and completed it`];
+  },
+  finishedStepNotRepeated({ job, deeds: { charges } }) {
+    const isSo = charges.length === 1 && resultOf(job)?.order.receipt === charges[0];
+    return [
+      isSo,
+      `the order was charged ${times(charges.length)}: a finished step is not done again`,
+    ];
+  },
+  laterStepDoneOnce({ job, deeds: { parcels } }) {
+    const isSo = parcels.length === 1 && resultOf(job)?.order.parcel === parcels[0];
+    return [isSo, `it was shipped ${times(parcels.length)}`];
+  },
+  answerRight({ job, expected, files }) {
+    const report = resultOf(job)?.report;
+    if (report === undefined || expected === null) return [false, 'there is no answer'];
+    const isSo = JSON.stringify(report) === JSON.stringify(expected);
+    const query = isSo ? 'as in' : `but ${words(expected)} in`;
+    return [isSo, `${words(report)}, ${query} one DuckDB query over all ${files} files`];
+  },
+};
+
+export function findingsOf(evidence: Evidence): Finding[] {
+  return Object.entries(CLAIMS).map(([name, judge]) => {
+    const [isSo, text] = judge(evidence);
+    return { name: name as Claim, isSo, text };
+  });
+}
+
+/** Null for a job that did not succeed. */
+export function resultOf({
+  result,
+}: DatedJob): { readonly report: Report; readonly order: Fulfilled } | null {
+  return result as unknown as { readonly report: Report; readonly order: Fulfilled } | null;
+}
+
+function times(count: number): string {
+  return count === 1 ? 'once' : counted(count, 'time');
+}
+
+function words({ sales, euroCents }: Report): string {
+  const euros = (euroCents / 100).toLocaleString('en', { minimumFractionDigits: 2 });
+  return `${sales.toLocaleString('en')} sales worth ${euros} EUR`;
+}

@@ -1,0 +1,169 @@
+/** A whole cluster on one machine, for whoever builds on it: PostgreSQL, two nodes that can lead, two workers. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Config } from '../../config/index.ts';
+import { systemClock } from '../../kit/index.ts';
+import { WorkerSeat, workerFlags } from '../../server/index.ts';
+import type { Reply } from '../command.ts';
+import { exit, type ExitCode } from '../exit.ts';
+import { aborted } from '../interruption.ts';
+import { pathError } from '../local-path.ts';
+import { type ChildAddresses, ClusterChild } from './cluster-child.ts';
+import { type LocalPostgres, startPostgres } from './postgres.ts';
+import { reloadOnChange } from './reloading.ts';
+
+export interface ClusterOptions {
+  readonly config: Config;
+  /** Null for a folder that is gone afterwards. */
+  readonly data: string | null;
+  readonly reply: Reply;
+  readonly signal: AbortSignal;
+}
+
+const NODES = ['node-1', 'node-2'] as const;
+const WORKERS = ['w-1', 'w-2'] as const;
+const COLUMN = 8;
+/** The ports of the second node are so many above those of the first. */
+const PORT_STEP = 10;
+
+export async function runCluster(options: ClusterOptions): Promise<ExitCode> {
+  const { data } = options;
+  const folder = data === null ? mkdtempSync(join(tmpdir(), 'millrace-dev-')) : made(resolve(data));
+  const remove = (): void => {
+    if (data === null) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  // Also when a second Ctrl-C ends the process on the spot.
+  process.once('exit', remove);
+  try {
+    return await new DevCluster(folder, options).run();
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+function made(folder: string): string {
+  try {
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  } catch (error) {
+    throw pathError(error, `${folder} cannot be the folder of a cluster`);
+  }
+}
+
+class DevCluster {
+  readonly #folder: string;
+  readonly #options: ClusterOptions;
+  readonly #nodes: ClusterChild[] = [];
+  readonly #seats: WorkerSeat[] = [];
+  #postgres: LocalPostgres | null = null;
+  #endReload: () => void = () => {};
+
+  constructor(folder: string, options: ClusterOptions) {
+    this.#folder = folder;
+    this.#options = options;
+  }
+
+  async run(): Promise<ExitCode> {
+    const { signal } = this.#options;
+    const interrupted = aborted(signal).then(() => 'interrupted' as const);
+    try {
+      const started = this.#start().then(() => 'started' as const);
+      if ((await Promise.race([started, interrupted])) === 'interrupted') {
+        // Those that are not ready yet give up; what was begun meanwhile is ended below.
+        await this.#stop();
+        await started.catch(() => {});
+        return exit.interrupted;
+      }
+      const lost = this.#postgres?.lost ?? Promise.resolve('');
+      const end = await Promise.race([interrupted, lost]);
+      if (end === 'interrupted') return exit.done;
+      this.#say('postgres', `has ended: ${end}`);
+      return exit.workFailed;
+    } finally {
+      if (signal.aborted) this.#options.reply.note('Stopping. A second signal ends at once.');
+      await this.#stop();
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { config, data, reply, signal } = this.#options;
+    const say = (line: string): void => this.#say('postgres', line);
+    reply.note(`PostgreSQL is being started in ${this.#folder} ...`);
+    this.#postgres = await startPostgres(this.#folder, data !== null, say);
+    const { url } = this.#postgres;
+    const addresses: ChildAddresses[] = [];
+    // One after the other: the first one leads.
+    for (const [at, name] of NODES.entries()) {
+      if (signal.aborted) return;
+      const node = this.#node(name, at, url);
+      this.#nodes.push(node);
+      addresses.push(await node.start());
+    }
+    const grpc = addresses.map((each) => each.grpc).join(',');
+    if (signal.aborted) return;
+    for (const name of WORKERS) this.#seats.push(this.#seat(name, grpc));
+    await Promise.all(this.#seats.map((seat) => seat.start()));
+    const [first, second] = addresses;
+    reply.note(
+      `${NODES[0]} leads, ${NODES[1]} (${second?.url}) stands by, ${WORKERS.join(' and ')} work.`,
+    );
+    reply.say(`millrace ready ${first?.url}`);
+    reply.answer({ ready: true, url: first?.url, nodes: addresses, workers: WORKERS });
+    this.#endReload = reloadOnChange(config.node.modules, () => this.#replace(), reply.note);
+  }
+
+  #node(name: string, at: number, database: string): ClusterChild {
+    const { port, grpcPort, drainMs } = this.#options.config.node;
+    const above = (base: number): string => `${base === 0 ? 0 : base + at * PORT_STEP}`;
+    return new ClusterChild({
+      name,
+      args: [
+        ...['serve', '--node-id', name, '--slots', '0', '--host', '127.0.0.1'],
+        ...['--port', above(port), '--grpc-port', above(grpcPort)],
+        ...['--data', join(this.#folder, name)],
+      ],
+      // Not as a flag: it holds a password, and flags are for all to see.
+      environment: { ...process.env, MILLRACE_DATABASE: database, MILLRACE_ROLE: 'auto' },
+      drainMs,
+      print: (line) => {
+        // There is one ready line: that of the cluster.
+        if (!line.startsWith('millrace ready')) this.#say(name, line);
+      },
+    });
+  }
+
+  #seat(name: string, grpc: string): WorkerSeat {
+    const { node } = this.#options.config;
+    const print = (line: string): void => this.#say(name, line);
+    const own = { ...node, data: join(this.#folder, name), host: '127.0.0.1' };
+    return new WorkerSeat({
+      clock: systemClock,
+      nodeId: name,
+      flagsFor: (nodeId) => workerFlags(own, nodeId, grpc),
+      environment: process.env,
+      drainMs: node.drainMs,
+      say: print,
+      print,
+    });
+  }
+
+  /** One after the other: should the first one fail, the others are left alone. */
+  async #replace(): Promise<void> {
+    for (const seat of this.#seats) await seat.replace();
+  }
+
+  /** Workers first, while somebody can hear what they report; the database last. */
+  async #stop(): Promise<void> {
+    this.#endReload();
+    await Promise.all(this.#seats.map((seat) => seat.stop()));
+    for (const node of this.#nodes.toReversed()) await node.stop();
+    await this.#postgres?.stop();
+  }
+
+  #say(who: string, line: string): void {
+    // What they say of Ctrl-C is known.
+    if (!this.#options.signal.aborted) this.#options.reply.note(`${who.padEnd(COLUMN)} | ${line}`);
+  }
+}

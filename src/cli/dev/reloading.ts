@@ -1,0 +1,35 @@
+/** New workers for old ones when the code of a module has changed. */
+import { relative } from 'node:path';
+import { isMillraceError } from '../../core/index.ts';
+import { systemClock } from '../../kit/index.ts';
+import { counted, span } from '../wording.ts';
+import { ModuleWatch } from './module-watch.ts';
+
+/** Answers what ends it. */
+export function reloadOnChange(
+  modules: readonly string[],
+  replace: () => Promise<void>,
+  say: (line: string) => void,
+): () => void {
+  if (modules.length === 0) return () => {};
+  const watching = new ModuleWatch({
+    modules,
+    clock: systemClock,
+    async onChange(changed) {
+      const [first = ''] = changed.map((file) => relative('.', file));
+      const others = changed.length - 1;
+      const more = others > 0 ? ` and ${counted(others, 'other file')}` : '';
+      say(`${first}${more} changed: a new worker is started.`);
+      const startedMs = systemClock.monotonicMs();
+      try {
+        await replace();
+        const took = span(systemClock.monotonicMs() - startedMs);
+        say(`millrace reloaded in ${took}; the old worker finishes what it has.`);
+      } catch (error) {
+        if (isMillraceError(error, 'shutting_down')) return;
+        say('millrace did not reload, see above: the old worker stays. Correct it and save.');
+      }
+    },
+  });
+  return () => watching.close();
+}

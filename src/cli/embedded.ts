@@ -1,0 +1,126 @@
+/** A whole system for one command: a node and its worker in a folder that is gone afterwards. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { HttpClient } from '../client/index.ts';
+import type { Config } from '../config/index.ts';
+import type { ServerNode } from '../server/index.ts';
+import { exit, type ExitCode } from './exit.ts';
+import { aborted } from './interruption.ts';
+import { configFor } from './settings.ts';
+import { openOrCreate, storePlace } from './store-place.ts';
+
+export interface EmbeddedOptions {
+  readonly command: Command;
+  /** Besides those that `--module` names. */
+  readonly modules: readonly string[];
+  readonly signal: AbortSignal;
+  /** Lines of the node, its worker and the handlers in it. */
+  readonly print: (line: string) => void;
+}
+
+export interface Embedded {
+  readonly client: HttpClient;
+  readonly url: string;
+}
+
+/** Interrupted before it is ready, it is over; after that `use` decides what an interruption means. */
+export async function withEmbedded(
+  options: EmbeddedOptions,
+  use: (embedded: Embedded) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-run-'));
+  // Also when a second Ctrl-C ends the process on the spot.
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  process.once('exit', remove);
+  try {
+    return await inFolder(folder, options, use);
+  } finally {
+    process.off('exit', remove);
+    remove();
+  }
+}
+
+/** A worker that comes a moment too early, or whose node is about to go, asks again by itself. */
+const PASSING = / warn A poll failed and is repeated: /;
+
+async function inFolder(
+  folder: string,
+  { command, modules, signal, print }: EmbeddedOptions,
+  use: (embedded: Embedded) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const config = embeddedConfig(configFor(command, process.env), folder, modules);
+  const { store } = await openOrCreate(storePlace({ data: folder }, {}));
+  const { ServerNode } = await import('../server/index.ts');
+  const say = (line: string): void => {
+    // Who leads is no question here. And whoever pressed Ctrl-C in a terminal told the worker as well.
+    if (!signal.aborted && !line.startsWith('This node leads')) print(line);
+  };
+  const environment = embeddedEnvironment(folder);
+  const heard = (line: string): void => {
+    if (!PASSING.test(line)) print(line);
+  };
+  const parts = { config, store, environment, say, print: heard };
+  const node = await ServerNode.start(parts).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  try {
+    const first = await Promise.race([
+      node.ready().then(() => 'ready' as const),
+      aborted(signal).then(() => 'interrupted' as const),
+    ]);
+    return first === 'ready' ? await useNode(node, use) : exit.interrupted;
+  } finally {
+    await node.stop();
+  }
+}
+
+async function useNode(
+  { addresses: { url } }: ServerNode,
+  use: (embedded: Embedded) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const client = new HttpClient({ server: url });
+  try {
+    return await use({ client, url });
+  } finally {
+    client.close();
+  }
+}
+
+/** Nobody but this machine can reach it, whatever the settings of a cluster say. */
+function embeddedConfig(config: Config, data: string, modules: readonly string[]): Config {
+  const all = [...modules, ...config.node.modules.map((file) => resolve(file))];
+  const node: Config['node'] = {
+    ...config.node,
+    role: 'leader',
+    host: '127.0.0.1',
+    port: 0,
+    grpcPort: 0,
+    advertise: undefined,
+    nodeId: 'here',
+    slots: Math.max(1, config.node.slots),
+    data,
+    modules: [...new Set(all)],
+    tokenFile: undefined,
+    token: undefined,
+    tlsCert: undefined,
+    tlsKey: undefined,
+    tlsCa: undefined,
+    insecure: false,
+  };
+  return { ...config, node };
+}
+
+/** Its worker gets what it needs as flags; what is meant for a cluster must not reach it. */
+function embeddedEnvironment(folder: string): NodeJS.ProcessEnv {
+  const file = join(folder, 'settings.json');
+  writeFileSync(file, '{}');
+  const cleared = ['TOKEN', 'TOKEN_FILE', 'TLS_CERT', 'TLS_KEY', 'TLS_CA', 'ADVERTISE', 'INSECURE'];
+  return {
+    ...process.env,
+    ...Object.fromEntries(cleared.map((name) => [`MILLRACE_${name}`, ''])),
+    MILLRACE_CONFIG: file,
+  };
+}

@@ -1,0 +1,57 @@
+/** Schedules as people read them. */
+import type { ScheduleShape } from '../protocol/index.ts';
+import { table } from './table.ts';
+import { shortened, span } from './wording.ts';
+
+const NEXT_SHOWN = 3;
+
+/** The server says when it will run next, as far as it knows. */
+type Shown = ScheduleShape & { readonly upcoming?: readonly string[] };
+
+export function scheduleLines(schedules: readonly ScheduleShape[]): string[] {
+  if (schedules.length === 0) {
+    return ['There are no schedules; `millrace schedules create ID FILE --cron ...` makes one.'];
+  }
+  return table(
+    ['SCHEDULE', 'TIMING', 'ZONE', 'MISSED', 'OVERLAP', 'STATE', 'NEXT', 'LAST', 'LAST JOB'],
+    (schedules as readonly Shown[]).flatMap((schedule) => {
+      const { id, paused, nextAt, lastAt, lastJob } = schedule;
+      const { timing, zone, misfire, overlap } = wordsOf(schedule);
+      const state = paused ? 'paused' : nextAt === null ? 'over' : 'active';
+      const [first = null, ...later] = paused ? [] : runsOf(schedule);
+      const row = [id, timing, zone, misfire, overlap, state, first, lastAt, lastJob];
+      return [row, ...later.map((at) => ['', '', '', '', '', '', at, '', ''])];
+    }),
+  );
+}
+
+function runsOf({ nextAt, upcoming = [] }: Shown): readonly string[] {
+  const runs = upcoming.length > 0 ? upcoming : nextAt === null ? [] : [nextAt];
+  return runs.slice(0, NEXT_SHOWN);
+}
+
+interface Words {
+  readonly timing: string;
+  readonly zone: string | null;
+  readonly misfire: string | null;
+  readonly overlap: string | null;
+}
+
+/** A newer version may have put something else there: what is not known is shown as it is. */
+function wordsOf({ spec }: ScheduleShape): Words {
+  const { timing, misfire, overlap } = fieldsOf(spec);
+  const { cron, zone, everyMs, at } = fieldsOf(timing);
+  const word = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+  const text =
+    word(cron) ??
+    (typeof everyMs === 'number'
+      ? `every ${span(everyMs)}`
+      : at === undefined
+        ? shortened(JSON.stringify(timing ?? '-'), 40)
+        : 'once');
+  return { timing: text, zone: word(zone), misfire: word(misfire), overlap: word(overlap) };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

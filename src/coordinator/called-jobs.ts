@@ -1,0 +1,108 @@
+/** How a job has ended that a task called and waited for. */
+import { inputReferences, resolveJobResult } from '../core/index.ts';
+import type { JobId, JobImage, JobState, ResultTask, TaskError, TaskRef } from '../core/index.ts';
+import type { StepRecord } from '../protocol/index.ts';
+import { refKey } from '../store/index.ts';
+import type { Store } from '../store/index.ts';
+import { boundedText } from './bounded-json.ts';
+import type { ResultReader } from './result-reader.ts';
+
+/** Steps of such names say that a called job is over. */
+export const CALLED_JOB = '$job/';
+
+/** What the scheduler has written when the job ended. */
+interface Ended {
+  readonly jobId: JobId;
+  readonly state: JobState;
+}
+
+export function hasCalledJob(steps: readonly StepRecord[]): boolean {
+  return steps.some(({ name }) => name.startsWith(CALLED_JOB));
+}
+
+export interface CalledJobsOptions {
+  readonly store: Store;
+  readonly shard: number;
+  readonly reader: ResultReader;
+  readonly bytesMax: number;
+}
+
+/** The steps with the results and errors of the called jobs in them, or why the task cannot go on. */
+export async function withCalledJobs(
+  steps: readonly StepRecord[],
+  options: CalledJobsOptions,
+): Promise<readonly StepRecord[] | TaskError> {
+  const all: StepRecord[] = [];
+  let leftBytes = options.bytesMax;
+  for (const step of steps) {
+    const { name } = step;
+    if (!name.startsWith(CALLED_JOB)) {
+      all.push(step);
+      continue;
+    }
+    const told = await answerOf(JSON.parse(step.body) as Ended, {
+      ...options,
+      bytesMax: leftBytes,
+    });
+    if ('code' in told) return told;
+    leftBytes -= told.body.length;
+    all.push({ name, body: told.body });
+  }
+  return all;
+}
+
+async function answerOf(
+  { jobId, state }: Ended,
+  options: CalledJobsOptions,
+): Promise<{ readonly body: string } | TaskError> {
+  const image = await options.store.loadJob(options.shard, jobId);
+  if (image === null) return expired(jobId);
+  const result = state === 'succeeded' ? await resultOf(image, options) : 'null';
+  if (result === null) return tooLarge(jobId);
+  const { error } = image.job;
+  const fields = JSON.stringify({ jobId, state, error }).slice(0, -1);
+  return { body: `${fields},"result":${result}}` };
+}
+
+/** As JSON text; null when it is too large. Only the results that it is made of are read. */
+async function resultOf(
+  { job, specs, tasks }: JobImage,
+  { reader, bytesMax }: CalledJobsOptions,
+): Promise<string | null> {
+  const named = new Set(
+    specs.flatMap(({ dependsOn }) => dependsOn.map((no) => (no < 0 ? ~no : no))),
+  );
+  const wanted = job.output === null ? null : new Set(inputReferences(job.output));
+  const refs: TaskRef[] = [];
+  for (const { jobNo, taskNo, id, parentNo } of specs) {
+    const isLast = parentNo === null && !named.has(taskNo);
+    if (wanted === null ? isLast : wanted.has(id)) refs.push({ jobNo, taskNo });
+  }
+  const outcomes = await reader.read(refs, bytesMax);
+  if (outcomes === null) return null;
+  let characters = job.output?.length ?? 0;
+  const all = specs.map((spec, at): ResultTask => {
+    const { id, taskNo, parentNo } = spec;
+    const result = outcomes.get(refKey(spec.jobNo, taskNo))?.result ?? null;
+    characters += id.length + (result?.length ?? 4);
+    const state = tasks[at]?.state ?? 'skipped';
+    return { id, state, parentNo, dependedOn: named.has(taskNo), result };
+  });
+  // An output may name the same result many times.
+  const times = job.output === null ? 1 : timesNamed(job.output);
+  return boundedText(resolveJobResult(job.output, all), characters * times, bytesMax);
+}
+
+function timesNamed(output: string): number {
+  return output.split('"$from"').length;
+}
+
+function expired(jobId: JobId): TaskError {
+  const message = `The job ${jobId} that it called has ended, but is no longer kept. Keep jobs longer (jobRetentionMs) than a task may wait.`;
+  return { code: 'expired', message };
+}
+
+function tooLarge(jobId: JobId): TaskError {
+  const message = `The result of the job ${jobId} that it called is too large to be handed on. Give that job a smaller output, and pass large things by where they are.`;
+  return { code: 'too_large', message };
+}

@@ -1,0 +1,70 @@
+/**
+ * From what a worker says to what the core may hear. What the store could not keep, or no consumer
+ * could read, fails the task instead: said again it would be no better.
+ */
+import type { LeaseName, ReportItem, Settings } from '../core/index.ts';
+import type { WorkerReport } from '../protocol/index.ts';
+import { CALLED_JOB } from './called-jobs.ts';
+import { payloadFault, stepNameFault } from './payload-checks.ts';
+import { checkedSuspension } from './suspension-checks.ts';
+import type { LeasedJob } from './suspension-checks.ts';
+import { cleanText } from './text.ts';
+
+export interface ReportChecks {
+  readonly settings: Settings;
+  /** What the memory knows of the job that the lease is in; null when it is not there. */
+  readonly jobOf: (lease: LeaseName) => LeasedJob | null;
+}
+
+export function checkedReport(report: WorkerReport, checks: ReportChecks): ReportItem {
+  const { resultBytesMax } = checks.settings;
+  switch (report.kind) {
+    case 'completed': {
+      const { result, lease } = report;
+      const fault = result === null ? null : payloadFault(result, resultBytesMax);
+      return fault === null ? report : failed(lease, 'bad_result', `its result ${fault}`);
+    }
+    case 'step':
+      return checkedStep(report, checks.settings);
+    case 'failed': {
+      const { code, message } = report.error;
+      return { ...report, error: { code: cleanText(code), message: cleanText(message) } };
+    }
+    case 'progress': {
+      const { fraction, note } = report;
+      return {
+        ...report,
+        fraction: Number.isFinite(fraction) ? fraction : 0,
+        note: note === null ? null : cleanText(note),
+      };
+    }
+    case 'started':
+    case 'aborted':
+    case 'released':
+      return report;
+    case 'suspended': {
+      const { lease, until } = report;
+      const checked = checkedSuspension(until, checks.settings, checks.jobOf(lease));
+      if ('code' in checked) return failed(lease, checked.code, checked.message);
+      return { kind: 'suspended', lease, until: checked };
+    }
+  }
+}
+
+function checkedStep(
+  step: Extract<WorkerReport, { kind: 'step' }>,
+  { stepBytesMax }: Settings,
+): ReportItem {
+  const name = cleanText(step.name);
+  // The leader reads these itself when it sends the task out, so nobody else may write them.
+  const badName = name.startsWith(CALLED_JOB) ? 'belongs to a called job' : stepNameFault(name);
+  if (badName !== null)
+    return failed(step.lease, 'bad_step', `the name ${name.slice(0, 80)} of a step ${badName}`);
+  const fault = payloadFault(step.body, stepBytesMax);
+  if (fault === null) return { ...step, name };
+  return failed(step.lease, 'bad_step', `the result of step ${name} ${fault}`);
+}
+
+function failed(lease: LeaseName, code: string, message: string): ReportItem {
+  return { kind: 'failed', lease, error: { code, message: cleanText(message) }, failure: 'fatal' };
+}

@@ -1,0 +1,84 @@
+/** What only the store knows of the things that a report adds: execution keys, and jobs that a task
+ * calls and that are not in memory. */
+import { isFinished } from '../core/index.ts';
+import type {
+  ChildJob,
+  JobId,
+  JobImage,
+  JobState,
+  ReportItem,
+  TaskDocument,
+} from '../core/index.ts';
+import type { DeskOptions } from './job-desk.ts';
+import { keyScopes, knownKeys } from './known-keys.ts';
+import type { KnownKeys } from './known-keys.ts';
+
+export interface Found {
+  readonly keys: KnownKeys;
+  /** Called jobs that are over, by id. */
+  readonly ended: ReadonlyMap<JobId, JobState>;
+  /** Called jobs that live, but are not in memory yet. */
+  readonly images: readonly JobImage[];
+}
+
+type Where = Pick<DeskOptions, 'store' | 'shard' | 'dispatcher'>;
+
+/** Jobs that are looked up at the same time. */
+const LOOKS = 16;
+
+/** Null when nothing has to be looked up. */
+export function lookUp(where: Where, items: readonly ReportItem[]): (() => Promise<Found>) | null {
+  const jobs = items.flatMap(jobsOf);
+  const tasks = [...items.flatMap(childrenOf), ...jobs.flatMap(({ document }) => document.tasks)];
+  const scopes = keyScopes(tasks);
+  if (scopes.length === 0 && jobs.length === 0) return null;
+  return async () => {
+    const keys = scopes.length === 0 ? {} : await knownKeys(where, scopes);
+    const ended = new Map<JobId, JobState>();
+    const images: JobImage[] = [];
+    const ids = [...new Set(jobs.map(({ jobId }) => jobId))];
+    for (let at = 0; at < ids.length; at += LOOKS) {
+      const looks = ids.slice(at, at + LOOKS).map((id) => lookAt(where, id, ended, images));
+      await Promise.all(looks);
+    }
+    return { keys, ended, images };
+  };
+}
+
+async function lookAt(
+  { store, shard, dispatcher }: Where,
+  id: JobId,
+  ended: Map<JobId, JobState>,
+  images: JobImage[],
+): Promise<void> {
+  // What is in memory now and ends before the report is fed, the memory has noted.
+  if (dispatcher.peek((state) => state.jobsById.has(id))) return;
+  const row = await store.jobRow(shard, id);
+  if (row === null) return;
+  if (isFinished(row.state)) {
+    ended.set(id, row.state);
+    return;
+  }
+  const image = await store.loadJob(shard, id);
+  if (image !== null) images.push(image);
+}
+
+/** The item with what was found about it. */
+export function withFound(item: ReportItem, { keys, ended }: Found): ReportItem {
+  if (item.kind !== 'suspended') return item;
+  const { until } = item;
+  if (until.type === 'children') return { ...item, until: { ...until, ...keys } };
+  if (until.jobs.length === 0) return item;
+  const jobs = until.jobs.map((job): ChildJob => {
+    return { ...job, ...keys, ended: ended.get(job.jobId) ?? null };
+  });
+  return { ...item, until: { ...until, jobs } };
+}
+
+function childrenOf(item: ReportItem): readonly TaskDocument[] {
+  return item.kind === 'suspended' && item.until.type === 'children' ? item.until.tasks : [];
+}
+
+function jobsOf(item: ReportItem): readonly ChildJob[] {
+  return item.kind === 'suspended' && item.until.type === 'wait' ? item.until.jobs : [];
+}

@@ -1,0 +1,142 @@
+/** What a task that steps aside wants to wait for, or the error with which it fails for good. */
+import {
+  ID_LENGTH_MAX,
+  isId,
+  isMillraceError,
+  parseJobDocument,
+  parseTaskDocuments,
+} from '../core/index.ts';
+import type {
+  ChildJob,
+  JobDocument,
+  JobId,
+  KnownTasks,
+  Priority,
+  Settings,
+  SuspendUntil,
+  TaskDocument,
+  TaskError,
+} from '../core/index.ts';
+import type { CalledJob, WorkerSuspension } from '../protocol/index.ts';
+import { stepNameFault } from './payload-checks.ts';
+import { cleanText } from './text.ts';
+
+/** A job in memory, as one of its tasks sees it. */
+export interface LeasedJob {
+  readonly id: JobId;
+  /** Of the task: its children inherit it. */
+  readonly priority: Priority;
+  /** The tasks of the job; children of this very task may be named again. */
+  readonly known: KnownTasks;
+}
+
+/** Things in one wait. They stand in the task's row. */
+const THINGS_MAX = 1_000;
+/** Ten years, like the timeouts in a document. */
+const SLEEP_MS_MAX = 3_650 * 24 * 3_600_000;
+
+/** A task whose job is not in memory is checked all the same: the core will say that it is lost. */
+export function checkedSuspension(
+  until: WorkerSuspension,
+  settings: Settings,
+  job: LeasedJob | null,
+): SuspendUntil | TaskError {
+  if (until.type === 'wait') return checkedWait(until, settings, job);
+  const known: KnownTasks = job?.known ?? new Map();
+  const read = (): readonly TaskDocument[] =>
+    parseTaskDocuments(until.tasks, settings, known, job?.priority);
+  const tasks = documentOr('bad_children', read);
+  return 'code' in tasks ? tasks : { type: 'children', tasks: tasks.document };
+}
+
+type Wait = Extract<WorkerSuspension, { type: 'wait' }>;
+
+function checkedWait(
+  { sleeps, signals, jobs }: Wait,
+  settings: Settings,
+  job: LeasedJob | null,
+): SuspendUntil | TaskError {
+  const count = sleeps.length + signals.length + jobs.length;
+  if (count === 0) return fault('bad_wait', 'it wants to wait, but says not for what');
+  if (count > THINGS_MAX) {
+    return fault('bad_wait', `it waits for ${count} things at once, ${THINGS_MAX} are allowed`);
+  }
+  for (const { step } of [...sleeps, ...signals, ...jobs]) {
+    const wrong = reservedNameFault(step);
+    if (wrong !== null)
+      return fault('bad_wait', `the name ${shown(step)} of what it waits for ${wrong}`);
+  }
+  for (const { forMs } of sleeps) {
+    if (!isDuration(forMs)) return fault('bad_sleep', `it wants to sleep for ${forMs} ms`);
+  }
+  for (const { name } of signals) {
+    if (!isId(name)) return fault('bad_wait', `${shown(name)} is no name of a signal: ${ID_RULE}`);
+  }
+  const children: ChildJob[] = [];
+  for (const called of jobs) {
+    const child = checkedJob(called, settings, job);
+    if ('code' in child) return child;
+    children.push(child);
+  }
+  return { type: 'wait', sleeps, signals, jobs: children };
+}
+
+const ID_RULE = `use up to ${ID_LENGTH_MAX} letters, digits and _ . : @ + = -`;
+
+/** Names that begin with `$` belong to waits, so that no step of a user can be taken for one. */
+function reservedNameFault(step: string): string | null {
+  if (!step.startsWith('$')) return 'does not begin with $';
+  if (cleanText(step) !== step) return 'has a character in it that cannot be stored';
+  return stepNameFault(step);
+}
+
+function checkedJob(
+  { step, jobId, document }: CalledJob,
+  settings: Settings,
+  parent: LeasedJob | null,
+): ChildJob | TaskError {
+  const wrong = childIdFault(jobId, parent);
+  if (wrong !== null) return fault('bad_child_job', wrong);
+  const read = (): JobDocument => parseJobDocument(document, settings);
+  const parsed = documentOr('bad_child_job', read);
+  if ('code' in parsed) return parsed;
+  // The id says already which job it is; a key could name somebody else's.
+  return { step, jobId, document: { ...parsed.document, idempotencyKey: null }, ended: null };
+}
+
+/** Only below its own: whoever waits for a job also ends it. */
+function childIdFault(jobId: string, parent: LeasedJob | null): string | null {
+  if (jobId.length > ID_LENGTH_MAX) {
+    return (
+      `the job that it calls would have an id of ${jobId.length} characters, ${ID_LENGTH_MAX} are ` +
+      'allowed; each level of calls makes it longer, so call less deeply, or give the first job a shorter id'
+    );
+  }
+  if (!isId(jobId)) return `${shown(jobId)} is no id of a job: ${ID_RULE}`;
+  if (parent === null || jobId.startsWith(`${parent.id}.`)) return null;
+  return `the job ${jobId} that it calls does not begin with its own id ${parent.id}`;
+}
+
+/** In an object, because a document could be mistaken for an error. */
+function documentOr<T>(code: string, read: () => T): { readonly document: T } | TaskError {
+  try {
+    return { document: read() };
+  } catch (error) {
+    if (isMillraceError(error, 'bad_input') || isMillraceError(error, 'too_large')) {
+      return fault(code, error.message);
+    }
+    throw error;
+  }
+}
+
+function isDuration(ms: number): boolean {
+  return Number.isSafeInteger(ms) && ms >= 0 && ms <= SLEEP_MS_MAX;
+}
+
+function fault(code: string, message: string): TaskError {
+  return { code, message };
+}
+
+function shown(text: string): string {
+  return JSON.stringify(cleanText(text).slice(0, 80));
+}

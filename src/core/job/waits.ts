@@ -1,0 +1,31 @@
+import type { JobId } from '../ids.ts';
+
+/**
+ * What a task waits for besides a time. The jobs are all those that it has called and that have
+ * not ended: they stay here while it runs again, because they end with it.
+ */
+export interface AwaitedThings {
+  readonly signals: readonly AwaitedSignal[];
+  readonly jobs: readonly AwaitedJob[];
+}
+
+/** The next signal of this name becomes the step. */
+export interface AwaitedSignal {
+  readonly step: string;
+  readonly name: string;
+}
+
+/** The end of this job becomes the step. */
+export interface AwaitedJob {
+  readonly step: string;
+  readonly jobId: JobId;
+}
+
+/** How it is written in a task's row, and read back. */
+export function encodeWaits(waits: AwaitedThings | null): string | null {
+  return waits === null ? null : JSON.stringify(waits);
+}
+
+export function decodeWaits(text: string | null): AwaitedThings | null {
+  return text === null ? null : (JSON.parse(text) as AwaitedThings);
+}

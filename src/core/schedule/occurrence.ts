@@ -1,0 +1,18 @@
+/** The job of one firing carries its time in its id: it needs no column, and no two firings meet. */
+import { instant, type Instant, type JobId, type JobNo, type ScheduleId } from '../ids.ts';
+
+/** With the job's number: a schedule may be deleted and made again, and then meet its own past. */
+export function occurrenceJobId(scheduleId: ScheduleId, at: Instant, no: JobNo): JobId {
+  return `${scheduleId}.${at}.${no}` as JobId;
+}
+
+/** The time for which a schedule started the job, however late it came to run; null for all others. */
+export function scheduledTime(job: {
+  readonly id: JobId;
+  readonly scheduleId: ScheduleId | null;
+}): Instant | null {
+  const { id, scheduleId } = job;
+  if (scheduleId === null || !id.startsWith(`${scheduleId}.`)) return null;
+  const at = /^(\d{1,15})\.\d+$/.exec(id.slice(scheduleId.length + 1))?.[1];
+  return at === undefined ? null : instant(Number(at));
+}

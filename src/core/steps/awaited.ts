@@ -1,0 +1,74 @@
+/** Who waits for what: the books behind `wait.ts`, without any move of a task. */
+import type { JobId } from '../ids.ts';
+import type { AwaitedSignal, AwaitedThings } from '../job/waits.ts';
+import type { SchedulerState } from '../state.ts';
+import type { Slot } from '../task/table.ts';
+import type { Turn } from '../turn.ts';
+
+/** What happened is written down under the step's name; the first one written stays. */
+export function writeStep(turn: Turn, slot: Slot, name: string, value: object): void {
+  const { tasks } = turn.state;
+  const [jobNo, taskNo, run] = [tasks.job(slot).no, tasks.no(slot), tasks.run.get(slot)];
+  turn.effects.step({ jobNo, taskNo, run, name, body: JSON.stringify(value) });
+}
+
+/** The oldest signal of that name that nobody has taken becomes the step. False when there is none. */
+export function takeSignal(turn: Turn, slot: Slot, { step, name }: AwaitedSignal): boolean {
+  const { tasks } = turn.state;
+  const job = tasks.job(slot);
+  const signalNo = job.signals.take(name);
+  if (signalNo === null) return false;
+  const [taskNo, run] = [tasks.no(slot), tasks.run.get(slot)];
+  turn.effects.takeSignal({ jobNo: job.no, signalNo, taskNo, run, step });
+  return true;
+}
+
+/** The task waits for these from now on. */
+export function awaitThings(state: SchedulerState, slot: Slot, things: AwaitedThings): void {
+  const { tasks, callers } = state;
+  const job = tasks.job(slot);
+  for (const { name } of things.signals) job.signals.listen(name, slot);
+  for (const { jobId } of things.jobs) {
+    const waiting = callers.get(jobId);
+    if (waiting === undefined) callers.set(jobId, new Set([slot]));
+    else waiting.add(slot);
+  }
+  tasks.setWaits(slot, things);
+}
+
+/** It is awake: the next signal is for somebody else. What it has called is still its own. */
+export function stopListening({ tasks }: SchedulerState, slot: Slot): void {
+  const waits = tasks.waits(slot);
+  if (waits === null || waits.signals.length === 0) return;
+  const job = tasks.job(slot);
+  for (const { name } of waits.signals) job.signals.unlisten(name, slot);
+  tasks.setWaits(slot, { signals: [], jobs: waits.jobs });
+}
+
+/** The call is over. */
+export function forgetCall(state: SchedulerState, slot: Slot, jobId: JobId): void {
+  const { tasks } = state;
+  forgetCaller(state, slot, jobId);
+  const waits = tasks.waits(slot);
+  if (waits === null) return;
+  const jobs = waits.jobs.filter((each) => each.jobId !== jobId);
+  tasks.setWaits(slot, { signals: waits.signals, jobs });
+}
+
+function forgetCaller({ callers }: SchedulerState, slot: Slot, jobId: JobId): void {
+  const waiting = callers.get(jobId);
+  waiting?.delete(slot);
+  if (waiting?.size === 0) callers.delete(jobId);
+}
+
+/** The task has ended and waits for nothing. The jobs that it called end with it, when the turn is
+ * settled: nobody else would ever look at them. */
+export function dropWaits(turn: Turn, slot: Slot): void {
+  const { state } = turn;
+  stopListening(state, slot);
+  for (const { jobId } of state.tasks.waits(slot)?.jobs ?? []) {
+    forgetCaller(state, slot, jobId);
+    turn.abandoned.push(jobId);
+  }
+  state.tasks.setWaits(slot, null);
+}

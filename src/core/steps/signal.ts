@@ -1,0 +1,69 @@
+/** Somebody tells a job something. It is kept until a task of the job waits for it, and taken once. */
+import { utf8Bytes } from '../document/text.ts';
+import { MillraceError } from '../errors.ts';
+import type { Signal } from '../event.ts';
+import type { Job } from '../job/job.ts';
+import type { SchedulerState } from '../state.ts';
+import type { Slot } from '../task/table.ts';
+import type { Turn } from '../turn.ts';
+import { takeSignal } from './awaited.ts';
+import { dropJob } from './settle.ts';
+import { wake } from './wait.ts';
+
+export function signal(turn: Turn, event: Signal): void {
+  const job = turn.state.jobsById.get(event.jobId);
+  if (job === undefined) return turn.refuse(event.ask, unknownJob(event.jobId));
+  const refusal = refusalOf(turn.state, job, event);
+  // Repeated in doubt, perhaps after the very end that it has brought about.
+  if (job.signals.has(event.id)) turn.replyJob(event.ask, job, false);
+  else if (refusal !== null) turn.refuse(event.ask, refusal);
+  else take(turn, job, event);
+  // Read back for nothing.
+  if (job.open === 0) dropJob(turn.state, job);
+}
+
+function take(turn: Turn, job: Job, { ask, id, name, body }: Signal): void {
+  const no = job.signals.add({ id, name, taken: false });
+  const sentAt = turn.now;
+  turn.effects.signal({ jobNo: job.no, no, id, name, body, sentAt, taken: false });
+  turn.log('job.signalled', { job }, { name, id });
+  turn.replyJob(ask, job, true);
+  const slot = firstListener(turn.state, job, name);
+  if (slot === null) return;
+  const wanted = turn.state.tasks.waits(slot)?.signals.find((each) => each.name === name);
+  if (wanted !== undefined && takeSignal(turn, slot, wanted)) wake(turn, slot);
+}
+
+/** The task with the lowest number. */
+function firstListener({ tasks }: SchedulerState, job: Job, name: string): Slot | null {
+  let first: Slot | null = null;
+  for (const slot of job.signals.listeners(name)) {
+    if (first === null || tasks.no(slot) < tasks.no(first)) first = slot;
+  }
+  return first;
+}
+
+function refusalOf({ settings }: SchedulerState, job: Job, event: Signal): MillraceError | null {
+  if (job.open === 0 || job.stopping !== null) {
+    const what = job.open === 0 ? `Job ${job.id} has ended.` : `Job ${job.id} is being stopped.`;
+    return new MillraceError({ code: 'conflict', what, todo: 'Nobody is left to hear of it.' });
+  }
+  const { signalBytesMax, signalsPerJobMax } = settings;
+  if (utf8Bytes(event.body) > signalBytesMax) {
+    return new MillraceError({
+      code: 'too_large',
+      what: `The body of the signal is larger than ${signalBytesMax} bytes.`,
+      todo: 'Store the data elsewhere and send where it is.',
+    });
+  }
+  if (job.signals.count < signalsPerJobMax) return null;
+  return new MillraceError({
+    code: 'conflict',
+    what: `Job ${job.id} was sent ${signalsPerJobMax} signals already, which is the limit.`,
+    todo: 'Put more into one signal, or raise the setting signalsPerJobMax.',
+  });
+}
+
+function unknownJob(id: string): MillraceError {
+  return new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
+}

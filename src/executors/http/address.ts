@@ -1,0 +1,95 @@
+/**
+ * Which addresses the `http` executor refuses: whatever is not a public host of the Internet. A task comes
+ * from whoever may submit one; the worker that runs it often stands where much more can be reached.
+ */
+import { lookup as systemLookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
+import { BlockList, isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import { TaskFailure } from '../failure.ts';
+
+/** The IANA registry of special addresses, and the metadata service that has a public one. */
+const REFUSED_V4: readonly (readonly [string, number])[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['168.63.129.16', 32],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+];
+
+/** Of IPv6 only this is given out as public. All that embeds or translates IPv4 lies outside of it, or ... */
+const PUBLIC_V6 = ['2000::', 3] as const;
+/** ... here: tunnels, documentation and what the registry keeps for protocols. */
+const REFUSED_V6: readonly (readonly [string, number])[] = [
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+];
+
+const refused = new BlockList();
+for (const [net, bits] of REFUSED_V4) refused.addSubnet(net, bits, 'ipv4');
+for (const [net, bits] of REFUSED_V6) refused.addSubnet(net, bits, 'ipv6');
+const publicV6 = new BlockList();
+publicV6.addSubnet(...PUBLIC_V6, 'ipv6');
+
+/** What is no address is refused as well. */
+export function isRefusedAddress(text: string): boolean {
+  const [address = ''] = text.split('%', 1);
+  switch (isIP(address)) {
+    case 4:
+      return refused.check(address, 'ipv4');
+    case 6:
+      return !publicV6.check(address, 'ipv6') || refused.check(address, 'ipv6');
+    default:
+      return true;
+  }
+}
+
+/**
+ * Asks for the addresses of a name and leaves out those that are refused. The connection is made to what
+ * it answers, so a second look at the name cannot give another address.
+ */
+export function guarded(
+  isRefused: (address: string) => boolean,
+  lookup: LookupFunction = systemLookup,
+): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, []);
+      const all: readonly LookupAddress[] = Array.isArray(found) ? found : [];
+      const allowed = all.filter(({ address }) => !isRefused(address));
+      const [first] = allowed;
+      if (first === undefined) return callback(refusedAddress(hostname), []);
+      if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+/** An address in the URL itself is never looked up. */
+export function refuseLiteral({ hostname }: URL, isRefused: (address: string) => boolean): void {
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host) !== 0 && isRefused(host)) throw refusedAddress(host);
+}
+
+/** The address is not told: whoever submits a task could map a network with it. */
+function refusedAddress(host: string): TaskFailure {
+  return new TaskFailure(
+    'refused_address',
+    'fatal',
+    `${host} is no public host, and this worker calls no others. ` +
+      'A worker started with --allow-private-http does.',
+  );
+}

@@ -1,0 +1,23 @@
+/**
+ * What an executor that runs the handler elsewhere needs of its attempt, and no handler should see: it is
+ * no part of `TaskContext`. A context without it works, but is never suspended well from afar.
+ */
+import type { TaskContext } from './executor.ts';
+
+export interface Lifeline {
+  /**
+   * The handler was answered and has not yet had the chance to go on: like a step at work, it keeps the
+   * attempt from being suspended until the returned function is called.
+   */
+  hold(): () => void;
+  /** Calls `fn` once if the attempt is suspended: what it still waits for never comes. */
+  onSuspended(fn: () => void): void;
+}
+
+export interface WithLifeline {
+  readonly lifeline: Lifeline;
+}
+
+export function lifelineOf(context: TaskContext & Partial<WithLifeline>): Lifeline | undefined {
+  return context.lifeline;
+}

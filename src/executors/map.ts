@@ -1,0 +1,33 @@
+/**
+ * `map` takes `{items, task: {executor, ...}, concurrency?}` and runs the task once for each item, as
+ * children of its own: the item is the child's input. Its result is the list of theirs, in order.
+ */
+import { asLiteral } from '../core/index.ts';
+import type { Json, JsonObject } from '../core/index.ts';
+import type { Executor, Mappable } from './executor.ts';
+import { Fields } from './fields.ts';
+
+/** The leader checks what they hold, as it does for any task. */
+const TASK_FIELDS = ['executor', 'retry', 'timeouts', 'placement', 'concurrency', 'priority'];
+const CONCURRENCY_MAX = 1_000_000;
+
+export const mapExecutor: Executor = {
+  name: 'map',
+  run(input, context) {
+    const fields = new Fields(input, ['items', 'task', 'concurrency']);
+    const items = fields.list('items') ?? fields.refuse('items', 'A list is wanted here.');
+    const task = fields.within('task', TASK_FIELDS);
+    const executor = task?.id('executor') ?? fields.refuse('task', 'This field must be there.');
+    const concurrency = fields.whole('concurrency', 1, CONCURRENCY_MAX);
+    const options = concurrency === undefined ? {} : { concurrency };
+    return context.map('item', mappable(executor, fields.value('task')), items, options);
+  },
+};
+
+function mappable(name: string, task: Json | undefined): Mappable<Json, Json> {
+  return {
+    name,
+    toTask: (item) => ({ ...(task as JsonObject), input: asLiteral(item) }),
+    readResult: (result) => result,
+  };
+}

@@ -1,0 +1,37 @@
+/**
+ * How work is written in TypeScript: tasks, flows of them, and operators, with types from end to end. A
+ * definition is data and code: it checks itself, and makes job documents of inputs. What runs
+ * tasks (the worker) and what takes documents (the client) do not live here.
+ */
+export { builtIns } from './built-ins.ts';
+export type {
+  AggregateInput,
+  BuiltIns,
+  CommandInput,
+  ContainerInput,
+  HttpInput,
+  HttpResult,
+  ProcessLimits,
+  ProcessResult,
+} from './built-ins.ts';
+export type { Comparison, Condition, Operand } from './condition.ts';
+export type { FlowGraph, FlowGraphTask } from './document.ts';
+export { defineFlow } from './flow.ts';
+export type { Flow, FlowParts } from './flow.ts';
+export type { Jsonified } from './jsonified.ts';
+export type { FlowKit, MapUse, ResultOf, TaskArguments, TaskUse } from './kit.ts';
+export { defineOperator } from './operator.ts';
+export type {
+  OperatorBatch,
+  OperatorContext,
+  OperatorDefinition,
+  OperatorDistribution,
+  OperatorParts,
+} from './operator.ts';
+export type { PlacementOptions, TaskDefaults, TimeoutOptions } from './options.ts';
+export type { InputRef, Missing, Ref, Settled, TaskRef, Wired, WiredJson } from './ref.ts';
+export { BadResultError } from './schema.ts';
+export { definitionsOf, submissionOf } from './submission.ts';
+export type { ReadSubmission } from './submission.ts';
+export { defineTask, externalTask } from './task.ts';
+export type { ExternalTask, Task, TaskParts, Usable } from './task.ts';

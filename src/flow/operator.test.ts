@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { type OperatorParts, defineOperator } from './index.ts';
+
+const run: OperatorParts['run'] = async function* (batches) {
+  yield* batches;
+};
+
+test('an operator is its parts, checked', () => {
+  const output = { score: 'DOUBLE' };
+  const operator = defineOperator({ name: 'rank', output, run });
+  output.score = 'changed';
+  expect(operator).toEqual({
+    kind: 'millrace.operator',
+    name: 'rank',
+    output: { score: 'DOUBLE' },
+    distribution: 'any',
+    run,
+  });
+  const hashed = defineOperator({ name: 'rank', output, distribution: { hash: ['a'] }, run });
+  expect(hashed.distribution).toEqual({ hash: ['a'] });
+});
+
+test.each<[Record<string, unknown>, string]>([
+  [{ name: '' }, 'Operator: "" cannot be its name.'],
+  [{ output: undefined }, "Operator 'rank': 'output' must be an object, not undefined."],
+  [{ output: ['DOUBLE'] }, "Operator 'rank': 'output' must be an object, not a list."],
+  [{ output: {} }, "Operator 'rank': 'output' has no column."],
+  [{ output: { a: 7 } }, "Operator 'rank': the type of column 'a' is the number 7."],
+  [{ output: { a: ' ' } }, "Operator 'rank': the type of column 'a' is"],
+  [{ distribution: 'hash' }, `Operator 'rank': 'distribution' cannot be "hash".`],
+  [{ distribution: { hash: [] } }, "Operator 'rank': 'distribution' cannot be an object."],
+  [{ distribution: { hash: [1] } }, "Operator 'rank': 'distribution' cannot be an object."],
+  [{ run: 1 }, "Operator 'rank': 'run' must be a function, not the number 1."],
+  [{ outputs: {} }, "Operator 'rank': there is no option 'outputs'. Did you mean 'output'?"],
+])('an operator that is no good is refused: %#', (change, message) => {
+  const parts = { name: 'rank', output: { score: 'DOUBLE' }, run, ...change } as OperatorParts;
+  expect(() => defineOperator(parts)).toThrow(message);
+});

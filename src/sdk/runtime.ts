@@ -1,0 +1,211 @@
+/** A whole Millrace inside the caller's process: a node in a thread, and a worker that runs his functions. */
+import type { AllSettings } from '../config/index.ts';
+import { HttpClient } from '../client/index.ts';
+import { MillraceError } from '../core/index.ts';
+import type { Capabilities } from '../core/index.ts';
+import type { TaskDefinition } from '../executors/index.ts';
+import type { OpenWorker } from '../worker/index.ts';
+import type { Client } from './client.ts';
+import { EmbeddedNode } from './embedded-node.ts';
+import { HttpBackedClient } from './http-backed.ts';
+import { consoleLog } from './log.ts';
+import type { LogOption } from './log.ts';
+import type { Offered } from './registry.ts';
+
+export interface RuntimeOptions extends Offered {
+  /** Where its data lies, `./.millrace` if not given. One process at a time uses a folder. */
+  readonly data?: string;
+  /** `memory` keeps nothing beyond `close()`; `duckdb`, a file in `data`, is the default. */
+  readonly store?: 'duckdb' | 'memory';
+  /** What it can run. What is handed to `submit` is added by itself, but a job that an earlier process
+   * left behind runs only if its tasks are named here. */
+  readonly tasks?: readonly TaskDefinition[];
+  /** Tasks that run at the same time; 8 if not given. */
+  readonly slots?: number;
+  /** The port of its HTTP API on this machine, any free one if not given. */
+  readonly port?: number;
+  readonly capabilities?: Capabilities;
+  /** Time for running tasks to finish when it is closed; after that they are aborted and given back. */
+  readonly drainMs?: number;
+  /** Any other setting, by the name that `millrace config` shows. */
+  readonly settings?: RuntimeSettings;
+  /** Where lines of `ctx.log` and of the worker go; to standard error if not given. */
+  readonly log?: LogOption;
+}
+
+/** Settings that are not options of their own and make sense within one process. */
+export type RuntimeSettings = Partial<
+  Omit<
+    AllSettings,
+    | 'data'
+    | 'database'
+    | 'host'
+    | 'port'
+    | 'grpcPort'
+    | 'role'
+    | 'slots'
+    | 'modules'
+    | 'nodeId'
+    | 'capabilities'
+    | 'server'
+    | 'servers'
+    | 'listen'
+    | 'advertise'
+    | 'token'
+    | 'tokenFile'
+    | 'tlsCa'
+    | 'tlsCert'
+    | 'tlsKey'
+    | 'insecure'
+    | 'drainMs'
+  >
+>;
+
+/** The client of an embedded node. `close()` drains it: then the process can end by itself. */
+export interface Runtime extends Client {
+  /** For the command line and other processes: `millrace jobs --server URL`. */
+  readonly url: string;
+  /** For `millrace worker --server`, should more workers help. */
+  readonly grpc: string;
+}
+
+const DATA = './.millrace';
+/** Always the same: when a process that was killed comes back, its new session takes the place of the
+ * old one, and nothing has to wait for a time limit. */
+const NODE_ID = 'embedded';
+
+/**
+ * Starts a runtime in this process. The scheduler and its store run in a thread of their own, the
+ * handlers in the thread of the caller.
+ */
+export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  const { store = 'duckdb', data = DATA, log = consoleLog } = options;
+  const flags = flagsOf(options);
+  const fate = new Fate();
+  // The thread starts while this one loads what it needs.
+  const starting = EmbeddedNode.start({
+    data: store === 'memory' ? null : data,
+    // Its worker is the one in this thread.
+    flags: { ...flags, slots: 0 },
+    say: (line) => log.debug(line),
+    onLost: (error) => fate.lost(error),
+  });
+  const [started, opening] = await Promise.allSettled([starting, workerFor(options, flags, log)]);
+  if (started.status === 'rejected') throw started.reason as Error;
+  const node = started.value;
+  let opened: OpenWorker | null = null;
+  try {
+    if (opening.status === 'rejected') throw opening.reason as Error;
+    opened = await opening.value(node.grpc, (error) => fate.lost(error));
+    await opened.worker.start();
+    return new EmbeddedRuntime(node, opened, fate);
+  } catch (error) {
+    await opened?.close();
+    await node.stop();
+    throw error;
+  }
+}
+
+type OpenFor = (grpc: string, onLost: (error: MillraceError) => void) => Promise<OpenWorker>;
+
+/** Everything but the address of the leader. Whatever needs gRPC is loaded here and not before: `connect`
+ * does without. */
+async function workerFor(
+  options: RuntimeOptions,
+  flags: Readonly<Record<string, unknown>>,
+  log: LogOption,
+): Promise<OpenFor> {
+  const [{ loadConfig }, { ownRegistry, withRegistry }, { openWorker }] = await Promise.all([
+    import('../config/index.ts'),
+    import('./registry.ts'),
+    import('../worker/index.ts'),
+  ]);
+  const { node, core } = loadConfig({ flags, folder: import.meta.dirname });
+  const executors = await ownRegistry(node, options);
+  return async (grpc, onLost) => {
+    const opened = await openWorker({
+      ...node,
+      servers: [grpc],
+      sessionTtlMs: core.sessionTtlMs,
+      executors,
+      listen: null,
+      log,
+      // The process is the caller's: it is not ours to end.
+      stuck: 'abandon',
+      onStuck: (error) => log.error(error.message),
+      onBroken: (error) => onLost(brokenWorker(error)),
+    });
+    return withRegistry(opened, executors);
+  };
+}
+
+/** What becomes of the threads behind a runtime, which may be lost before there is one. */
+class Fate {
+  #error: MillraceError | null = null;
+  #tell: (error: MillraceError) => void = () => {};
+
+  get isLost(): boolean {
+    return this.#error !== null;
+  }
+
+  lost(error: MillraceError): void {
+    this.#error ??= error;
+    this.#tell(this.#error);
+  }
+
+  whenLost(tell: (error: MillraceError) => void): void {
+    this.#tell = tell;
+    if (this.#error !== null) tell(this.#error);
+  }
+}
+
+class EmbeddedRuntime extends HttpBackedClient implements Runtime {
+  readonly url: string;
+  readonly grpc: string;
+
+  constructor(node: EmbeddedNode, { worker, close }: OpenWorker, fate: Fate) {
+    super({
+      http: new HttpClient({ server: node.url }),
+      offer: (tasks) => worker.offer(tasks, 'what was submitted'),
+      onClose: async () => {
+        try {
+          // Work first, while there is somebody to report to.
+          await (fate.isLost ? worker.stopNow() : worker.stop());
+        } finally {
+          await close();
+          await node.stop();
+        }
+      },
+    });
+    this.url = node.url;
+    this.grpc = node.grpc;
+    fate.whenLost((error) => this.end(error));
+  }
+}
+
+function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
+  const { slots, port = 0, capabilities, drainMs, settings = {}, data = DATA } = options;
+  return {
+    ...settings,
+    data,
+    host: '127.0.0.1',
+    port,
+    grpcPort: 0,
+    // Nobody else can lead on a folder of its own: there is nothing to wait for.
+    role: 'leader',
+    nodeId: NODE_ID,
+    ...(slots === undefined ? {} : { slots }),
+    ...(capabilities === undefined ? {} : { capabilities }),
+    ...(drainMs === undefined ? {} : { drainMs }),
+  };
+}
+
+function brokenWorker(error: Error): MillraceError {
+  return new MillraceError({
+    code: 'unreachable',
+    what: 'The worker of this runtime cannot go on: its heartbeat thread is gone.',
+    why: error.message,
+    todo: 'Start the runtime anew.',
+    cause: error,
+  });
+}

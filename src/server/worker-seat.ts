@@ -1,0 +1,65 @@
+/**
+ * The place of a node's own worker. Whoever sits there can be replaced while work goes on: the new one
+ * is started first, and only when it is ready does the old one finish what it has and leave.
+ */
+import { OwnWorker } from './own-worker.ts';
+import type { OwnWorkerOptions } from './own-worker.ts';
+
+export interface WorkerSeatOptions extends Omit<OwnWorkerOptions, 'flags' | 'isOnTrial'> {
+  readonly nodeId: string;
+  /** The command line of a worker of this name. */
+  readonly flagsFor: (nodeId: string) => readonly string[];
+}
+
+export class WorkerSeat {
+  readonly #options: WorkerSeatOptions;
+  readonly #leaving: Set<Promise<void>> = new Set();
+  #sitting: OwnWorker | null = null;
+  #trial: OwnWorker | null = null;
+  #count = 0;
+
+  constructor(options: WorkerSeatOptions) {
+    this.#options = options;
+  }
+
+  /** Settles when the first one is ready; rejects when it cannot run at all. */
+  async start(): Promise<void> {
+    this.#sitting = this.#made(false);
+    this.#sitting.start();
+    await this.#sitting.ready;
+  }
+
+  /** Rejects when the new one cannot run: then the old one stays. */
+  async replace(): Promise<void> {
+    if (this.#trial !== null) this.#dismiss(this.#trial);
+    const trial = this.#made(true);
+    this.#trial = trial;
+    try {
+      trial.start();
+      await trial.ready;
+      if (this.#sitting !== null) this.#dismiss(this.#sitting);
+      this.#sitting = trial;
+    } finally {
+      if (this.#trial === trial) this.#trial = null;
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#trial !== null) this.#dismiss(this.#trial);
+    if (this.#sitting !== null) this.#dismiss(this.#sitting);
+    await Promise.all(this.#leaving);
+  }
+
+  #dismiss(worker: OwnWorker): void {
+    const left = worker.stop().finally(() => this.#leaving.delete(left));
+    this.#leaving.add(left);
+  }
+
+  /** Two workers of one name would drive each other out: each that follows has one of its own. */
+  #made(isOnTrial: boolean): OwnWorker {
+    const { nodeId, flagsFor, ...options } = this.#options;
+    this.#count += 1;
+    const name = this.#count === 1 ? nodeId : `${nodeId}.${this.#count}`;
+    return new OwnWorker({ ...options, flags: flagsFor(name), isOnTrial });
+  }
+}

@@ -1,0 +1,39 @@
+/** What a job as a whole has answered, as far as it can be shown. */
+import { resolveJobResult } from '../core/index.ts';
+import type { JobShape } from '../protocol/index.ts';
+import type { JobView } from '../store/index.ts';
+
+class TooLarge extends Error {}
+
+/**
+ * Null until the job has succeeded. Left out when more than `charsMax` characters of results go into
+ * it: an output may name the same large result over and over.
+ */
+export function jobResult(
+  { job, tasks }: JobView,
+  charsMax: number,
+): Pick<JobShape, 'result' | 'isResultOmitted'> {
+  if (job.state !== 'succeeded') return { result: null };
+  const named = new Set(
+    tasks.flatMap(({ spec }) => spec.dependsOn.map((no) => (no < 0 ? ~no : no))),
+  );
+  let chars = 0;
+  const given = tasks.map(({ spec, task, result }) => ({
+    id: spec.id,
+    state: task.state,
+    parentNo: spec.parentNo,
+    dependedOn: named.has(spec.taskNo),
+    // Read each time it is put in, and only then: most tasks of a large job are not.
+    get result(): string | null {
+      chars += result?.length ?? 0;
+      if (chars > charsMax) throw new TooLarge();
+      return result;
+    },
+  }));
+  try {
+    return { result: resolveJobResult(job.output, given) };
+  } catch (error) {
+    if (error instanceof TooLarge) return { result: null, isResultOmitted: true };
+    throw error;
+  }
+}

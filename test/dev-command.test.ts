@@ -1,0 +1,83 @@
+/** `millrace dev`: workers that follow the code, and a whole cluster on one machine. */
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { TestClient } from '../src/testing/cluster/client.ts';
+import { within } from '../src/testing/cluster/deadline.ts';
+import { freePort } from '../src/testing/cluster/free-port.ts';
+import { TestProcess } from '../src/testing/cluster/process.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+const LIMIT_MS = 60_000;
+
+interface Scene {
+  readonly dev: TestProcess;
+  readonly temporary: string;
+  /** What the handler answers now. */
+  readonly answer: () => Promise<unknown>;
+  /** Saves the file that the module imports. */
+  readonly save: (text: string) => void;
+  readonly told: (pattern: RegExp) => Promise<unknown>;
+}
+
+async function scene(kind: 'single' | 'cluster'): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-dev-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  // Root runs the database as somebody else, who has to get there.
+  chmodSync(folder, 0o711);
+  const temporary = join(folder, 'tmp');
+  mkdirSync(temporary);
+  const module = join(folder, 'tasks.ts');
+  const save = (text: string): void => writeFileSync(join(folder, 'part.ts'), text);
+  save(`export const word: string = 'one';`);
+  writeFileSync(
+    module,
+    `import { word } from './part.ts';
+     export const say = { kind: 'millrace.task' as const, name: 'say', run: () => word };`,
+  );
+  const [port, grpcPort] = [await freePort(), await freePort()];
+  const ports = ['--port', `${port}`, '--grpc-port', `${grpcPort}`];
+  const flags = kind === 'cluster' ? ['--cluster'] : ['--data', join(folder, 'data')];
+  const dev = TestProcess.start(['dev', '--module', module, ...ports, ...flags], {
+    environment: { TMPDIR: temporary },
+  });
+  const told = (pattern: RegExp): Promise<unknown> =>
+    within(LIMIT_MS, dev.output.line(pattern, 'stderr'), () => dev.output.text());
+  const [, url = ''] = await dev.line(/^millrace ready (\S+)$/, LIMIT_MS);
+  const client = new TestClient(() => [url]);
+  const answer = async (): Promise<unknown> => {
+    const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'say' }] });
+    const { tasks } = await client.waitForJob(id);
+    return (tasks[0] as { readonly result: unknown }).result;
+  };
+  return { dev, temporary, answer, save, told };
+}
+
+test('dev runs new code once it is saved, and keeps the old worker while the new code is broken', async () => {
+  const { dev, answer, save, told } = await scene('single');
+  expect(await answer()).toBe('one');
+  save(`export const word: string = 'two';`);
+  await told(/part\.ts changed: a new worker/);
+  await told(/^millrace reloaded in/);
+  expect(await answer()).toBe('two');
+  save('export const word: string = ;');
+  await told(/^millrace did not reload/);
+  expect(dev.output.text()).toMatch(/tasks\.ts cannot be loaded/);
+  expect(await answer()).toBe('two');
+  expect(await dev.stop()).toEqual({ code: 0, signal: null });
+});
+
+test('dev --cluster is a database, two nodes and two workers that follow the code, and nothing of it stays', async () => {
+  const { dev, temporary, answer, save, told } = await scene('cluster');
+  expect(await answer()).toBe('one');
+  save(`export const word: string = 'two';`);
+  await told(/^millrace reloaded in/);
+  expect(await answer()).toBe('two');
+  dev.kill('SIGINT');
+  expect(await within(LIMIT_MS, dev.exited, () => dev.output.text())).toEqual({
+    code: 0,
+    signal: null,
+  });
+  expect(readdirSync(temporary).filter((name) => name.startsWith('millrace-'))).toEqual([]);
+});

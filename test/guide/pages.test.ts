@@ -1,0 +1,101 @@
+/** What the guide says can be run is run: its files compile, its commands end as it says. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import type { TestProcess } from '../../src/testing/cluster/process.ts';
+import { freshDatabase } from '../fixture/postgres.ts';
+import { type Block, type Page, ROOT, fileOf, guidePages } from './page.ts';
+import { Project, type Said, freePort, missingLine } from './project.ts';
+
+// Real processes on a machine that may be busy with others.
+vi.setConfig({ testTimeout: 180_000 });
+
+const DATABASE = 'postgres://millrace@localhost/millrace';
+const PORTS = ['7070', '7071', '7080', '7081'];
+/** How each language may be marked. What is not marked is for reading only, and that is not for code. */
+const MARKS: Readonly<Record<string, RegExp>> = {
+  ts: /^file=\S+$/,
+  sh: /^(run( exit=\d+)?|start|)$/,
+  text: /^(prints|)$/,
+  json: /^(file=\S+|)$/,
+  yaml: /^(file=\S+|)$/,
+  sql: /^$/,
+};
+
+const pages = guidePages();
+const project = new Project();
+afterAll(() => project.remove());
+
+const filesOf = ({ blocks }: Page): readonly Block[] =>
+  blocks.filter((block) => fileOf(block) !== null);
+
+test.each(pages.map((page) => [page.name, page] as const))(
+  'every block of %s says what it is for',
+  (_name, { blocks }) => {
+    const strange = blocks.filter(({ language, mark }) => !MARKS[language]?.test(mark));
+    expect(strange).toEqual([]);
+  },
+);
+
+test('every file compiles with the settings that the guide gives', async () => {
+  const [settings] = pages.flatMap(filesOf).filter((block) => fileOf(block) === 'tsconfig.json');
+  project.write('tsconfig.json', settings?.text ?? '');
+  for (const page of pages) {
+    for (const block of filesOf(page)) {
+      const name = fileOf(block);
+      if (name !== 'tsconfig.json') project.write(`${page.name}/${name}`, block.text);
+    }
+  }
+  const said = await new Promise<string>((resolve) => {
+    const tsc = join(ROOT, 'node_modules/.bin/tsc');
+    execFile(tsc, ['-p', project.folder, '--pretty', 'false'], (_error, stdout, stderr) =>
+      resolve(stdout + stderr),
+    );
+  });
+  expect(said).toBe('');
+});
+
+const commandPages = pages.filter(({ blocks }) =>
+  blocks.some(({ language, mark }) => language === 'sh' && mark !== ''),
+);
+
+test.each(commandPages.map((page) => [page.name, page] as const))(
+  'the commands of %s do what it says',
+  async (_name, page) => {
+    if (page.text.includes(DATABASE)) {
+      const database = await freshDatabase();
+      onTestFinished(() => database.drop());
+      project.replace(DATABASE, database.url);
+    }
+    for (const port of PORTS) project.replace(port, `${await freePort()}`);
+    await follow(page);
+  },
+);
+
+/** From top to bottom, as a reader would. */
+async function follow(page: Page): Promise<void> {
+  const started: TestProcess[] = [];
+  let said: Said = { code: 0, lines: [] };
+  for (const block of page.blocks) {
+    const where = `${page.name}.md:${block.line}`;
+    const name = fileOf(block);
+    if (name !== null) project.write(`${page.name}/${name}`, block.text);
+    else if (block.mark === 'start') {
+      for (const start of project.start(block, page.name)) started.push(await start());
+    } else if (block.mark === 'prints') {
+      const missing = missingLine(block.text, said.lines);
+      if (missing !== null) {
+        expect.fail(`${where}: nothing printed "${missing}"\n${said.lines.join('\n')}`);
+      }
+    } else if (block.mark.startsWith('run')) {
+      said = await project.run(block, page.name);
+      const wanted = Number(/exit=(\d+)/.exec(block.mark)?.[1] ?? 0);
+      if (said.code !== wanted) {
+        expect.fail(`${where}: exit code ${said.code}, not ${wanted}\n${said.lines.join('\n')}`);
+      }
+    }
+  }
+  for (const process of started.toReversed()) {
+    expect(await process.stop(60_000)).toEqual({ code: 0, signal: null });
+  }
+}
