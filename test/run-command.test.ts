@@ -1,15 +1,7 @@
 /** `millrace run` as people use it: real processes, to their end or to Ctrl-C. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,7 +42,7 @@ const lines = ({ output }: TestProcess, from: 'stdout' | 'stderr'): string =>
 
 async function ended(run: TestProcess) {
   const exit = await within(LIMIT_MS, run.exited, () => run.output.text());
-  expect(readdirSync(temporary).filter((name) => name.startsWith('millrace-run-'))).toEqual([]);
+  expect(leftovers()).toEqual([]);
   return exit;
 }
 
@@ -146,7 +138,13 @@ async function atWork(
   return { run, worker: Number(readFileSync(mark, 'utf8')) };
 }
 
-const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 test.each(['process', 'group'] as const)(
   'Ctrl-C cancels the job, says so and leaves nothing (the signal goes to the %s)',
@@ -185,7 +183,12 @@ test('with --server the job is handed in and followed there', async () => {
   expect(JSON.parse(lines(run, 'stdout'))).toEqual([1, 2]);
 });
 
-test('in a terminal the graph is drawn in place, and Ctrl-C gives the cursor back', async () => {
+/** In a terminal of its own, as people have one; what it shows is in `screen`. */
+async function inTerminal(): Promise<{
+  readonly terminal: ReturnType<typeof spawn>;
+  readonly exited: Promise<unknown>;
+  readonly screen: () => string;
+}> {
   const mark = join(folder, 'mark-terminal');
   const tasks = [
     { id: 'slow', executor: 'wait', input: mark },
@@ -197,32 +200,47 @@ test('in a terminal the graph is drawn in place, and Ctrl-C gives the cursor bac
     process.platform === 'darwin'
       ? ['-q', '/dev/null', ...command]
       : ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'];
-  // A terminal of its own, as people have one; what it shows comes out here.
+  const look = { LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', NO_COLOR: '1', TERM: 'xterm' };
   const terminal = spawn('script', flags, {
-    env: {
-      ...process.env,
-      TMPDIR: temporary,
-      LANG: 'C.UTF-8',
-      LC_ALL: 'C.UTF-8',
-      NO_COLOR: '1',
-      TERM: 'xterm',
-    },
+    env: { ...process.env, TMPDIR: temporary, ...look },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   onTestFinished(() => void terminal.kill('SIGKILL'));
-  let screen = '';
+  let text = '';
   const drawn = new Promise<void>((resolve) => {
     terminal.stdout.on('data', (chunk) => {
-      screen += String(chunk);
-      if (/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] {2}slow.*[\s\S]*· {2}next/.test(screen)) resolve();
+      text += String(chunk);
+      if (/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] {2}slow.*[\s\S]*· {2}next/.test(text)) resolve();
     });
   });
   const exited = once(terminal, 'exit');
-  await within(LIMIT_MS, drawn, () => screen);
-  expect(screen).toContain('\u001B[?25l');
-  terminal.stdin.write('\u0003');
-  expect(await within(LIMIT_MS, exited, () => screen)).toEqual([130, null]);
-  expect(screen).toMatch(/⊘ {2}slow/);
-  expect(screen.lastIndexOf('\u001B[?25h')).toBeGreaterThan(screen.lastIndexOf('\u001B[?25l'));
-  expect(readdirSync(temporary).filter((name) => name.startsWith('millrace-'))).toEqual([]);
+  await within(LIMIT_MS, drawn, () => text);
+  return { terminal, exited, screen: () => text };
+}
+
+test('in a terminal the graph is drawn in place, and Ctrl-C gives the cursor back', async () => {
+  const { terminal, exited, screen } = await inTerminal();
+  expect(screen()).toContain('\u001B[?25l');
+  terminal.stdin?.write('\u0003');
+  expect(await within(LIMIT_MS, exited, screen)).toEqual([130, null]);
+  expect(screen()).toMatch(/⊘ {2}slow/);
+  expect(screen().lastIndexOf('\u001B[?25h')).toBeGreaterThan(screen().lastIndexOf('\u001B[?25l'));
+  expect(leftovers()).toEqual([]);
 });
+
+test('a terminal that is closed takes the run with it', async () => {
+  const { exited, screen } = await inTerminal();
+  // The command is the child of `script`; a terminal that goes tells it so.
+  process.kill(runnerOf(Number(readFileSync(join(folder, 'mark-terminal'), 'utf8'))), 'SIGHUP');
+  expect(await within(LIMIT_MS, exited, screen)).toEqual([130, null]);
+  expect(leftovers()).toEqual([]);
+});
+
+/** The parent of a worker is the process that runs the command. */
+function runnerOf(worker: number): number {
+  return Number(execFileSync('ps', ['-o', 'ppid=', '-p', `${worker}`], { encoding: 'utf8' }));
+}
+
+function leftovers(): readonly string[] {
+  return readdirSync(temporary).filter((name) => name.startsWith('millrace-'));
+}

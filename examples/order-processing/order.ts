@@ -14,7 +14,7 @@ const Order = z.object({
 export const fulfil = defineTask({
   name: 'fulfil-order',
   input: Order,
-  output: z.object({ state: z.literal('shipped'), receipt: z.string(), parcel: z.string() }),
+  output: z.object({ receipt: z.string(), parcel: z.string() }),
   retry: { maxAttempts: 5, backoffMs: 1_000 },
   timeouts: { runMs: 30_000 },
   run: async (order, ctx) => {
@@ -24,7 +24,7 @@ export const fulfil = defineTask({
     // again. The bank knows the key, which is the same in every attempt, and charges once.
     const receipt = await ctx.step('charge', () => bank.charge(order, ctx.idempotencyKey));
     const parcel = await ctx.step('ship', () => carrier.collect(order, shelf));
-    return { state: 'shipped' as const, receipt, parcel };
+    return { receipt, parcel };
   },
 });
 
@@ -42,11 +42,10 @@ export const undo = defineTask({
 export const order = defineFlow({
   name: 'order',
   input: Order,
-  build: ({ input, task, is, orNull }) => {
+  build: ({ input, task, failed }) => {
     const fulfilled = task('fulfil', fulfil, input);
     // Whatever was in the way: a card that was refused, a carrier that never answered, workers that died.
-    const isNotShipped = is(orNull(fulfilled.state), '!=', 'shipped');
-    task('undo', undo, { order: input.id }, { when: isNotShipped });
+    task('undo', undo, { order: input.id }, { when: failed(fulfilled) });
     return fulfilled;
   },
 });

@@ -7,7 +7,7 @@ import { HttpClient } from '../client/index.ts';
 import type { Config } from '../config/index.ts';
 import type { ServerNode } from '../server/index.ts';
 import { exit, type ExitCode } from './exit.ts';
-import { aborted } from './interruption.ts';
+import { aborted, endWithTerminal } from './interruption.ts';
 import { configFor } from './settings.ts';
 import { openOrCreate, storePlace } from './store-place.ts';
 
@@ -16,6 +16,8 @@ export interface EmbeddedOptions {
   /** Besides those that `--module` names. */
   readonly modules: readonly string[];
   readonly signal: AbortSignal;
+  /** By somebody in front of a terminal. */
+  readonly isWatched: boolean;
   /** Lines of the node, its worker and the handlers in it. */
   readonly print: (line: string) => void;
 }
@@ -34,9 +36,11 @@ export async function withEmbedded(
   // Also when a second Ctrl-C ends the process on the spot.
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   process.once('exit', remove);
+  const release = endWithTerminal(options.isWatched);
   try {
     return await inFolder(folder, options, use);
   } finally {
+    release();
     process.off('exit', remove);
     remove();
   }

@@ -67,8 +67,7 @@ type Field = (value: number) => boolean;
 
 function field(text: string): Field {
   const parts = text.split(',').map((part): Field => {
-    const [, low, high, step] =
-      /^(\*|\d+)(?:-(\d+))?(?:\/(\d+))?$/.exec(part) ?? expect.fail(part);
+    const [, low, high, step] = /^(\*|\d+)(?:-(\d+))?(?:\/(\d+))?$/.exec(part) ?? expect.fail(part);
     if (low === '*') return (value) => value % Number(step ?? 1) === 0;
     const [from, to] = [Number(low), Number(high ?? low)];
     return (value) => value >= from && value <= to && (value - from) % Number(step ?? 1) === 0;
@@ -78,18 +77,24 @@ function field(text: string): Field {
 
 interface Pattern {
   readonly isFixed: boolean;
-  matchesTime(wall: Wall): boolean;
-  matchesDay(wall: Wall): boolean;
+  readonly matchesTime: (wall: Wall) => boolean;
+  readonly matchesDay: (wall: Wall) => boolean;
 }
 
 function pattern(cron: string): Pattern {
   const texts = cron.split(' ') as [string, string, string, string, string];
-  const [minute, hour, day, month, weekday] = texts.map(field) as [Field, Field, Field, Field, Field];
+  const [minute, hour, day, month, weekday] = texts.map(field) as [
+    Field,
+    Field,
+    Field,
+    Field,
+    Field,
+  ];
   const [, , days, , weekdays] = texts;
   return {
     isFixed: /^\d+ \d+ /.test(cron),
     matchesTime: (wall) => minute(wall.minute) && hour(wall.hour),
-    matchesDay(wall) {
+    matchesDay: (wall) => {
       if (!month(wall.month)) return false;
       const [byDay, byWeekday] = [day(wall.day), weekday(wall.weekday)];
       return days === '*' || weekdays === '*' ? byDay && byWeekday : byDay || byWeekday;
@@ -122,7 +127,7 @@ function promised(cron: string, minutes: readonly Wall[]): number[] {
 
 function given(cron: string, zone: string, from: number, to: number): number[] {
   const found: number[] = [];
-  for (let at = cronCalendar.next(cron, zone, instant(from - 1)); at !== null && at <= to; ) {
+  for (let at = cronCalendar.next(cron, zone, instant(from - 1)); at !== null && at <= to;) {
     found.push(at);
     at = cronCalendar.next(cron, zone, at);
   }
@@ -169,6 +174,23 @@ const ZONES = [
   // Besides two ordinary changes, a whole day that never was.
   ['Pacific/Apia', 2011, 3],
 ] as const;
+
+test('the scan says what one reads off a clock in Berlin', () => {
+  const nights = minutesAroundChanges('Europe/Berlin', 2026);
+  const [spring, autumn] = ['30 2 * * *', '30 1-2 * * *'].map((cron) =>
+    nights.map((minutes) => iso(promised(cron, minutes))),
+  ) as [string[][], string[][]];
+  // 02:30 on the days before and after, and between them the first moment after the gap.
+  expect(spring[0]?.slice(2, 5)).toEqual([
+    '2026-03-28T01:30:00.000Z',
+    '2026-03-29T01:00:00.000Z',
+    '2026-03-30T00:30:00.000Z',
+  ]);
+  expect(spring[1]).toContain('2026-10-25T00:30:00.000Z');
+  expect(spring[1]).not.toContain('2026-10-25T01:30:00.000Z');
+  const night = autumn[1]?.filter((time) => time.startsWith('2026-10-25')) ?? [];
+  expect(night).toEqual(['2026-10-25T00:30:00.000Z', '2026-10-25T01:30:00.000Z']);
+});
 
 describe.each(ZONES)('the clocks of %s in %i', (zone, year, changes) => {
   const around = minutesAroundChanges(zone, year);

@@ -14,6 +14,8 @@ export const CALLED_JOB = '$job/';
 interface Ended {
   readonly jobId: JobId;
   readonly state: JobState;
+  /** When its caller was told. */
+  readonly at: number;
 }
 
 export function hasCalledJob(steps: readonly StepRecord[]): boolean {
@@ -52,7 +54,7 @@ export async function withCalledJobs(
 }
 
 async function answerOf(
-  { jobId, state }: Ended,
+  { jobId, state, at }: Ended,
   options: CalledJobsOptions,
 ): Promise<{ readonly body: string } | TaskError> {
   const image = await options.store.loadJob(options.shard, jobId);
@@ -60,7 +62,7 @@ async function answerOf(
   const result = state === 'succeeded' ? await resultOf(image, options) : 'null';
   if (result === null) return tooLarge(jobId);
   const { error } = image.job;
-  const fields = JSON.stringify({ jobId, state, error }).slice(0, -1);
+  const fields = JSON.stringify({ jobId, state, at, error }).slice(0, -1);
   return { body: `${fields},"result":${result}}` };
 }
 

@@ -294,7 +294,8 @@ export class JobDesk {
 function hasEnded({ id, state }: JobRow): MillraceError {
   return new MillraceError({
     code: 'conflict',
-    what: `The job ${id} has ${state}: nobody can take the signal.`,
+    what: `The job ${id} is over (${state}): nobody can take the signal.`,
+    todo: 'Send signals while the job runs; run it again with `millrace rerun` if it has to.',
   });
 }
 

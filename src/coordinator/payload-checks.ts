@@ -1,12 +1,23 @@
 /** JSON text that workers and clients hand in, before it is stored. */
 import { utf8Bytes } from '../core/index.ts';
 
+/** No character takes more bytes than this. */
+const BYTES_A_CHARACTER = 3;
+
 /** Deeper JSON cannot be written again by the platform: whoever passed it on would fail. */
 const DEPTH_MAX = 1_000;
 
+/** As the end of a sentence; null when it is small enough. */
+export function sizeFault(text: string, bytesMax: number): string | null {
+  if (text.length * BYTES_A_CHARACTER <= bytesMax) return null;
+  const bytes = utf8Bytes(text);
+  return bytes <= bytesMax ? null : `is ${bytes} bytes long, ${bytesMax} are allowed`;
+}
+
 /** What is wrong with the text, as the end of a sentence; null when nothing is. */
 export function payloadFault(text: string, bytesMax: number): string | null {
-  if (text.length > bytesMax || utf8Bytes(text) > bytesMax) return `is over ${bytesMax} bytes`;
+  const large = sizeFault(text, bytesMax);
+  if (large !== null) return large;
   if (/\p{Surrogate}/u.test(text)) return 'has half of a surrogate pair in it';
   try {
     JSON.parse(text);

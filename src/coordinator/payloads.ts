@@ -266,7 +266,7 @@ function tooLarge(
 
 function lengthOf(steps: readonly StepRecord[]): number {
   let length = 0;
-  for (const { body } of steps) length += body.length;
+  for (const { name, body } of steps) length += name.length + body.length;
   return length;
 }
 

@@ -5,7 +5,7 @@
 import type { LeaseName, ReportItem, Settings } from '../core/index.ts';
 import type { WorkerReport } from '../protocol/index.ts';
 import { CALLED_JOB } from './called-jobs.ts';
-import { payloadFault, stepNameFault } from './payload-checks.ts';
+import { payloadFault, sizeFault, stepNameFault } from './payload-checks.ts';
 import { checkedSuspension } from './suspension-checks.ts';
 import type { LeasedJob } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
@@ -21,8 +21,8 @@ export function checkedReport(report: WorkerReport, checks: ReportChecks): Repor
   switch (report.kind) {
     case 'completed': {
       const { result, lease } = report;
-      const fault = result === null ? null : payloadFault(result, resultBytesMax);
-      return fault === null ? report : failed(lease, 'bad_result', `its result ${fault}`);
+      if (result === null) return report;
+      return badPayload(lease, 'bad_result', 'its result', result, resultBytesMax) ?? report;
     }
     case 'step':
       return checkedStep(report, checks.settings);
@@ -60,10 +60,25 @@ function checkedStep(
   const badName = name.startsWith(CALLED_JOB) ? 'belongs to a called job' : stepNameFault(name);
   if (badName !== null)
     return failed(step.lease, 'bad_step', `the name ${name.slice(0, 80)} of a step ${badName}`);
-  const fault = payloadFault(step.body, stepBytesMax);
-  if (fault === null) return { ...step, name };
-  return failed(step.lease, 'bad_step', `the result of step ${name} ${fault}`);
+  const what = `the result of step ${name}`;
+  return badPayload(step.lease, 'bad_step', what, step.body, stepBytesMax) ?? { ...step, name };
 }
+
+/** What is too large has one code, wherever it is found out: a worker cannot even send the largest. */
+function badPayload(
+  lease: LeaseName,
+  code: string,
+  what: string,
+  text: string,
+  bytesMax: number,
+): ReportItem | null {
+  const large = sizeFault(text, bytesMax);
+  if (large !== null) return failed(lease, 'too_large', `${what} ${large}; ${ELSEWHERE}`);
+  const fault = payloadFault(text, bytesMax);
+  return fault === null ? null : failed(lease, code, `${what} ${fault}`);
+}
+
+const ELSEWHERE = 'keep large things in a file or an object store, and return where they are';
 
 function failed(lease: LeaseName, code: string, message: string): ReportItem {
   return { kind: 'failed', lease, error: { code, message: cleanText(message) }, failure: 'fatal' };

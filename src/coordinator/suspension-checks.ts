@@ -18,13 +18,14 @@ import type {
   TaskError,
 } from '../core/index.ts';
 import type { CalledJob, WorkerSuspension } from '../protocol/index.ts';
+import { CALLED_JOB } from './called-jobs.ts';
 import { stepNameFault } from './payload-checks.ts';
 import { cleanText } from './text.ts';
 
 /** A job in memory, as one of its tasks sees it. */
 export interface LeasedJob {
   readonly id: JobId;
-  /** Of the task: its children inherit it. */
+  /** Of the task: its children and the jobs that it calls inherit it. */
   readonly priority: Priority;
   /** The tasks of the job; children of this very task may be named again. */
   readonly known: KnownTasks;
@@ -61,8 +62,11 @@ function checkedWait(
   if (count > THINGS_MAX) {
     return fault('bad_wait', `it waits for ${count} things at once, ${THINGS_MAX} are allowed`);
   }
-  for (const { step } of [...sleeps, ...signals, ...jobs]) {
-    const wrong = reservedNameFault(step);
+  const others = new Set([...sleeps, ...signals].map(({ step }) => step));
+  for (const step of [...others, ...jobs.map((job) => job.step)]) {
+    // The leader reads what called jobs leave when it sends the task out.
+    const isTaken = others.has(step) && step.startsWith(CALLED_JOB);
+    const wrong = isTaken ? 'belongs to a called job' : reservedNameFault(step);
     if (wrong !== null)
       return fault('bad_wait', `the name ${shown(step)} of what it waits for ${wrong}`);
   }
@@ -97,11 +101,18 @@ function checkedJob(
 ): ChildJob | TaskError {
   const wrong = childIdFault(jobId, parent);
   if (wrong !== null) return fault('bad_child_job', wrong);
-  const read = (): JobDocument => parseJobDocument(document, settings);
+  const read = (): JobDocument => parseJobDocument(inheriting(document, parent), settings);
   const parsed = documentOr('bad_child_job', read);
   if ('code' in parsed) return parsed;
   // The id says already which job it is; a key could name somebody else's.
   return { step, jobId, document: { ...parsed.document, idempotencyKey: null }, ended: null };
+}
+
+/** Whoever waits for it should not wait longer than for a task of its own. */
+function inheriting(document: unknown, parent: LeasedJob | null): unknown {
+  const isObject = typeof document === 'object' && document !== null && !Array.isArray(document);
+  if (!isObject || parent === null || 'priority' in document) return document;
+  return { ...document, priority: parent.priority };
 }
 
 /** Only below its own: whoever waits for a job also ends it. */

@@ -76,7 +76,7 @@ test('a task that waits for a signal is sent out again with its value', async ()
   await led.leader.jobs.signal(jobId('one'), 'other', '1', 's0');
   expect(await worker.pollNow(1)).toEqual([]);
   await led.leader.jobs.signal(jobId('one'), 'go', '{"by":"me"}', 's1');
-  expect(parsed(await next())).toEqual({ '$signal/go': { value: { by: 'me' } } });
+  expect(parsed(await next())).toMatchObject({ '$signal/go': { value: { by: 'me' } } });
 });
 
 describe('a called job', () => {
@@ -101,7 +101,8 @@ describe('a called job', () => {
     const again = await next();
     expect(again).toMatchObject({ jobId: 'one', taskId: 'a', resumed: true });
     const result = { sum: 1, none: null };
-    const told = { jobId: ID, state: 'succeeded', result, error: null };
+    const at = expect.any(Number) as number;
+    const told = { jobId: ID, state: 'succeeded', at, result, error: null };
     expect(parsed(again)).toEqual({ '$job/sub': told });
     expect((await store.jobRow(0, ID))?.idempotencyKey).toBeNull();
   });
@@ -117,6 +118,18 @@ describe('a called job', () => {
     await worker.complete((await next()).lease);
     // The step was written by the first one: it stays.
     expect(parsed(await next())['$job/sub']).toMatchObject({ jobId: ID, result: 'y1' });
+  });
+
+  test('comes before others when its caller does, unless it says otherwise', async () => {
+    await submit('one', task('a', { priority: 0 }));
+    const jobs = [{}, { priority: 3 }].map((more, at) => ({
+      step: `$job/${at}`,
+      jobId: `one.${at}` as JobId,
+      document: { tasks: [task('x')], ...more },
+    }));
+    await suspend((await next()).lease, wait({ jobs }));
+    const rows = await Promise.all(jobs.map((job) => store.jobRow(0, job.jobId)));
+    expect(rows.map((row) => row?.priority)).toEqual([0, 3]);
   });
 
   test('that fails tells its caller why', async () => {
@@ -292,6 +305,12 @@ describe('a wait', () => {
     ['of no number', { sleeps: [{ step: '$sleep/s', forMs: Number.NaN }] }, 'bad_sleep'],
     ['of more than ten years', { sleeps: [{ step: '$sleep/s', forMs: 1e15 }] }, 'bad_sleep'],
     ['under the name of a step', { sleeps: [{ step: 'mine', forMs: 1 }] }, 'bad_wait'],
+    ['under the name of a job', { sleeps: [{ step: '$job/s', forMs: 1 }] }, 'bad_wait'],
+    [
+      'for a signal under the name of a job',
+      { signals: [{ step: '$job/s', name: 'go' }] },
+      'bad_wait',
+    ],
     ['under half a character', { sleeps: [{ step: '$\uD800', forMs: 1 }] }, 'bad_wait'],
     [
       'under too long a name',

@@ -68,7 +68,7 @@ test.each<[string, Partial<WorkerReport>, string]>([
   [
     'a result over the limit',
     { kind: 'completed', result: `"${'x'.repeat(20_000)}"` },
-    'bad_result',
+    'too_large',
   ],
   ['half of a surrogate pair', { kind: 'completed', result: '"\uD800"' }, 'bad_result'],
   ['a result that is not JSON', { kind: 'completed', result: '{' }, 'bad_result'],
@@ -87,7 +87,7 @@ test.each<[string, Partial<WorkerReport>, string]>([
     { kind: 'step', name: '$job/x', body: '{"jobId":7}' },
     'bad_step',
   ],
-  ['a step over the limit', { kind: 'step', name: 's', body: `"${'x'.repeat(200)}"` }, 'bad_step'],
+  ['a step over the limit', { kind: 'step', name: 's', body: `"${'x'.repeat(200)}"` }, 'too_large'],
 ])('%s fails the task and is not stored', async (_, item, code) => {
   await submit('one', { id: 'a', executor: 'echo' });
   const [a] = await worker.poll(1);

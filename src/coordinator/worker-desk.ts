@@ -136,14 +136,12 @@ export class WorkerDesk implements LeaderForWorkers {
       this.#options.dispatcher.peek(
         (state) => state.jobs.get(jobNo)?.taskNo(id, state.tasks) ?? null,
       ),
-    children: ({ jobNo, taskNo: parent }) =>
-      this.#options.dispatcher.peek(({ jobs, tasks }) =>
-        (jobs.get(jobNo)?.slots ?? []).flatMap((slot) =>
-          tasks.parent(slot) === parent
-            ? [{ jobNo, taskNo: tasks.no(slot), id: tasks.id(slot) }]
-            : [],
-        ),
-      ),
+    children: ({ jobNo, taskNo }) =>
+      this.#options.dispatcher.peek(({ jobs, tasks }) => {
+        const parent = jobs.get(jobNo)?.slot(taskNo) ?? null;
+        const slots = parent === null ? [] : tasks.children(parent);
+        return slots.map((slot) => ({ jobNo, taskNo: tasks.no(slot), id: tasks.id(slot) }));
+      }),
   };
 
   async report(session: Session, reports: readonly WorkerReport[]): Promise<ReportReply> {
@@ -273,7 +271,7 @@ function asSkipped({ assignment: { lease }, reason }: Skipped): ReportItem {
 
 function lengthOf({ input, steps, children }: ReadyAssignment): number {
   let length = input.length;
-  for (const { body } of steps) length += body.length;
+  for (const { name, body } of steps) length += name.length + body.length;
   for (const { result } of children) length += result?.length ?? 0;
   return length;
 }

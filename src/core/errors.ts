@@ -77,8 +77,11 @@ export class MillraceError extends Error {
   }
 }
 
+/** By its name and not by its class: a module that is loaded as CommonJS has a copy of this file. */
 export function isMillraceError(value: unknown, code?: ErrorCode): value is MillraceError {
-  return value instanceof MillraceError && (code === undefined || value.code === code);
+  if (!(value instanceof Error) || value.name !== 'MillraceError' || !('code' in value))
+    return false;
+  return code === undefined || value.code === code;
 }
 
 /** A broken invariant is a bug in Millrace: stop, drop the memory, reload from the store. */

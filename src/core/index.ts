@@ -30,6 +30,7 @@ export { resolveJobResult } from './job/result.ts';
 export type { ResultTask } from './job/result.ts';
 export { rollUp } from './job/roll-up.ts';
 export type { RollUp, TreeTask } from './job/roll-up.ts';
+export { takenAtStep } from './job/waits.ts';
 export type { AwaitedJob, AwaitedSignal, AwaitedThings } from './job/waits.ts';
 export * from './json.ts';
 export * from './log/kinds.ts';

@@ -119,6 +119,10 @@ function described(thrown: unknown): string {
       return `the handler threw a ${typeof thrown}; ${BETTER}`;
     case 'bigint':
       return `the handler threw ${thrown}`;
+    case 'object':
+    case 'number':
+    case 'boolean':
+    case 'undefined':
     default:
       try {
         return `the handler threw ${JSON.stringify(thrown)}`;

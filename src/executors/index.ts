@@ -24,7 +24,7 @@ export type { Lifeline, WithLifeline } from './lifeline.ts';
 export type { Definitions, OperatorDefinition } from './modules/definitions.ts';
 export { loadDefinitions, loadModule } from './modules/load.ts';
 export { ExecutorRegistry } from './registry.ts';
-export { jsonLoss, jsonText } from './result.ts';
+export { jsonText } from './result.ts';
 export type { JsonText } from './result.ts';
 export type { ThreadSettings } from './threads/pool.ts';
 export { AlreadyCompletedError, ChildJobError, ChildrenError } from './wait-errors.ts';

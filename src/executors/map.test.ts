@@ -24,7 +24,20 @@ test('each item becomes a task of its own, with what the map says of all of them
   });
 });
 
+test('what is shared goes to every item, whose own fields win', async () => {
+  const map = vi.fn<(name: string, what: unknown, items: readonly Json[]) => unknown>();
+  const context = testContext({ map: map as unknown as TaskContext['map'] });
+  const items = [{ file: 'a' }, { file: 'b', out: 'other' }];
+  await mapExecutor.run({ items, task: { executor: 'x' }, with: { out: 'here' } }, context);
+  expect(map.mock.calls[0]?.[2]).toEqual([
+    { out: 'here', file: 'a' },
+    { out: 'other', file: 'b' },
+  ]);
+});
+
 test.each<[string, Json]>([
+  ['/with: ', { items: [], task: { executor: 'a' }, with: [] }],
+  ['/items/1: ', { items: [{}, 1], task: { executor: 'a' }, with: {} }],
   ['/items: ', { task: { executor: 'a' } }],
   ['/items: ', { items: null, task: { executor: 'a' } }],
   ['/items: ', { items: { a: 1 }, task: { executor: 'a' } }],

@@ -1,27 +1,29 @@
 /** What a handler returns, as the text that is sent: JSON or a clear refusal. */
 export type JsonText =
   | { readonly isJson: true; readonly text: string }
-  | { readonly isJson: false; readonly fault: string };
+  | {
+      readonly isJson: false;
+      /** The end of a sentence. */
+      readonly fault: string;
+      /** What was thrown when it was written down, if anything was. */
+      readonly cause?: unknown;
+    };
 
 /**
  * `undefined` is null, as in `return;`, and a field that is undefined or a function is left out: the types
  * of results say so. Anything else that JSON cannot hold would be lost without a word, and is refused.
- * The fault is the end of a sentence.
  */
 export function jsonText(value: unknown): JsonText {
   if (value === undefined) return { isJson: true, text: 'null' };
   try {
     const text = JSON.stringify(value) as string | undefined;
-    const fault = jsonLoss(value) ?? (text === undefined ? 'comes to nothing as JSON' : null);
+    const fault =
+      sentence(lossIn(value, null)) ?? (text === undefined ? 'comes to nothing as JSON' : null);
     return fault === null ? { isJson: true, text: text ?? 'null' } : { isJson: false, fault };
-  } catch (error) {
-    return { isJson: false, fault: obstacleIn(value) ?? `is not JSON: ${reason(error)}` };
+  } catch (cause) {
+    const fault = obstacleIn(value) ?? `is not JSON: ${reason(cause)}`;
+    return { isJson: false, fault, cause };
   }
-}
-
-/** What JSON would lose of a value that it can hold otherwise; null for nothing. */
-export function jsonLoss(value: unknown): string | null {
-  return sentence(lossIn(value, null));
 }
 
 /** For a value that JSON has refused: where the obstacle lies. */
@@ -50,17 +52,20 @@ function lossIn(value: unknown, above: Set<object> | null): Loss | null {
       return above === null ? null : loss('a bigint', 'make it a text');
     case 'symbol':
     case 'function':
-      return loss(`a ${typeof value}`, 'return plain data');
+      return loss(`a ${typeof value}`, 'use plain data');
     case 'object':
       return value === null ? null : lossInObject(value, above);
+    case 'string':
+    case 'boolean':
+    case 'undefined':
     default:
       return null;
   }
 }
 
 function lossInObject(value: object, above: Set<object> | null): Loss | null {
-  if (above?.has(value) === true) return loss('a circular reference', 'return plain data');
-  if (Array.isArray(value)) return lossInParts(value, above);
+  if (above?.has(value) === true) return loss('a circular reference', 'use plain data');
+  if (Array.isArray(value)) return lossInList(value, above);
   const prototype: unknown = Object.getPrototypeOf(value);
   const said = (value as { toJSON?: unknown }).toJSON;
   if (typeof said === 'function') {
@@ -72,9 +77,9 @@ function lossInObject(value: object, above: Set<object> | null): Loss | null {
   if (prototype !== Object.prototype && prototype !== null) {
     const [, tag = ''] = /^\[object (.*)\]$/.exec(Object.prototype.toString.call(value)) ?? [];
     const todo = ArrayBuffer.isView(value) ? BYTES : EMPTIED.get(tag);
-    if (todo !== undefined) return loss(/^[AEIOU]/.test(tag) ? `an ${tag}` : `a ${tag}`, todo);
+    if (todo !== undefined) return loss(/^[AEIO]/.test(tag) ? `an ${tag}` : `a ${tag}`, todo);
   }
-  return lossInParts(value, above);
+  return lossInFields(value as Readonly<Record<string, unknown>>, above);
 }
 
 const LIST = 'make it a list or a plain object';
@@ -88,23 +93,38 @@ const EMPTIED: ReadonlyMap<string, string> = new Map([
   ...['Map Iterator', 'Set Iterator', 'Array Iterator'].map((tag) => [tag, LIST] as const),
   ...['ArrayBuffer', 'SharedArrayBuffer'].map((tag) => [tag, BYTES] as const),
   ['Promise', 'await it'],
-  ['Error', 'return its message'],
-  ['RegExp', 'return its source'],
+  ['Error', 'use its message'],
+  ['RegExp', 'use its source'],
 ]);
 
-function lossInParts(whole: object, above: Set<object> | null): Loss | null {
+function lossInList(list: readonly unknown[], above: Set<object> | null): Loss | null {
+  above?.add(list);
+  for (let at = 0; at < list.length; at += 1) {
+    const found = lossIn(list[at], above);
+    if (found !== null) return below(`${at}`, found);
+  }
+  above?.delete(list);
+  return null;
+}
+
+function lossInFields(
+  whole: Readonly<Record<string, unknown>>,
+  above: Set<object> | null,
+): Loss | null {
   above?.add(whole);
-  const isList = Array.isArray(whole);
-  for (const [key, value] of isList ? whole.entries() : Object.entries(whole)) {
-    // In a list it would leave a hole.
-    if (typeof value === 'function' && !isList) continue;
-    const found = lossIn(value, above);
-    if (found === null) continue;
-    found.path.push(String(key));
-    return found;
+  for (const key of Object.keys(whole)) {
+    const value = whole[key];
+    // Left out, as methods are. In a list it would leave a hole.
+    const found = typeof value === 'function' ? null : lossIn(value, above);
+    if (found !== null) return below(key, found);
   }
   above?.delete(whole);
   return null;
+}
+
+function below(key: string, found: Loss): Loss {
+  found.path.push(key);
+  return found;
 }
 
 function loss(what: string, todo: string): Loss {
@@ -129,6 +149,7 @@ function token(key: string): string {
 
 /** The first sentence: engines draw the way of a cycle below it. */
 function reason(error: unknown): string {
+  if (error instanceof RangeError) return 'it is nested too deeply';
   const message = error instanceof Error ? error.message : String(error);
   return message.split('\n', 1)[0] ?? message;
 }

@@ -5,7 +5,7 @@ import type { Missing, Ref } from './ref.ts';
 
 declare const condition: unique symbol;
 
-/** What `is` answers: for `when`. */
+/** What `is`, `succeeded` and `failed` answer: for `when`. */
 export interface Condition {
   readonly [condition]: true;
 }
@@ -27,8 +27,10 @@ type Ordered<T> = Extract<T, string | number>;
 export interface Test {
   readonly subject: Pointed;
   /** Not empty, without one. */
-  readonly comparison: { readonly operator: Comparison; readonly operand: unknown } | null;
+  readonly comparison: { readonly operator: TestOperator; readonly operand: unknown } | null;
 }
+
+export type TestOperator = Comparison | 'succeeded';
 
 const known = new WeakMap<object, Test>();
 
@@ -54,6 +56,19 @@ export function comparing(
   return made;
 }
 
+/** Whether a task succeeded: who asks waits for its end, however that is. */
+export function ending(about: About, subject: unknown, hasSucceeded: boolean): Condition {
+  const word = hasSucceeded ? 'succeeded' : 'failed';
+  const pointed = pointedBy(subject);
+  if (pointed === undefined || pointed.task === null || pointed.tokens.length > 0) {
+    refuse(about, `'${word}' takes what 'task' or 'map' returned, not ${shown(subject)}.`);
+  }
+  const made = Object.freeze({}) as Condition;
+  const comparison = { operator: 'succeeded', operand: hasSucceeded } as const;
+  known.set(made, { subject: { ...pointed, orNull: true }, comparison });
+  return made;
+}
+
 /** What `when` says, as a list of tests that must all hold. */
 export function testsOf(about: About, when: unknown): readonly Test[] {
   if (when === undefined) return [];
@@ -64,7 +79,7 @@ export function testsOf(about: About, when: unknown): readonly Test[] {
   if (test !== undefined) return [test];
   return refuse(
     about,
-    `'when' takes a reference or what 'is' returned, not ${shown(when)}.`,
+    `'when' takes a reference or what 'is', 'succeeded' or 'failed' returned, not ${shown(when)}.`,
     'A condition is looked at when the job runs, not while the flow is built.',
   );
 }

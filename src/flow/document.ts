@@ -121,6 +121,9 @@ function spelledTest({ subject, comparison }: GraphTest): string {
   const what = spelled(subject.task ?? 'input', subject.tokens);
   if (comparison === null) return what;
   const { operator, operand } = comparison;
+  if (operator === 'succeeded') {
+    return `${what} ${operand.kind === 'plain' && operand.value === true ? 'succeeded' : 'failed'}`;
+  }
   const other = operand.kind === 'pointed' ? describe(operand.pointed) : undefined;
   const value = operand.kind === 'plain' ? JSON.stringify(operand.value) : other;
   return `${what} ${operator} ${value}`;

@@ -2,7 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Json, JsonObject, Priority } from '../core/index.ts';
 import type { Callable, FlowDefinition, TaskDefinition } from '../executors/index.ts';
-import { comparing } from './condition.ts';
+import { comparing, ending } from './condition.ts';
 import { type FlowGraph, type FlowShape, documentFor, drawn } from './document.ts';
 import { refuse, refuseUnknownFields, shown } from './fault.ts';
 import { Graph } from './graph.ts';
@@ -135,6 +135,8 @@ function built(graph: Graph, build: unknown): unknown {
     map: graph.addMap.bind(graph),
     orNull: graph.orNull.bind(graph),
     is: comparing.bind(null, graph.about),
+    succeeded: (ref: unknown) => ending(graph.about, ref, true),
+    failed: (ref: unknown) => ending(graph.about, ref, false),
   };
   const returned: unknown = (build as (kit: unknown) => unknown)(kit);
   graph.close();

@@ -2,7 +2,7 @@
 import { didYouMean, isId } from '../core/index.ts';
 import type { JsonObject } from '../core/index.ts';
 import type { TaskDefinition } from '../executors/index.ts';
-import { type Comparison, type Test, testsOf } from './condition.ts';
+import { type Test, type TestOperator, testsOf } from './condition.ts';
 import { type About, ID_RULE, refuse, refuseUnknownFields, shown } from './fault.ts';
 import type { MapUse, TaskUse } from './kit.ts';
 import { DEFAULT_FIELDS, type TaskDefaults, merged, plainOptions, withoutGaps } from './options.ts';
@@ -32,11 +32,12 @@ export interface GraphTask {
 
 export interface GraphTest {
   readonly subject: Pointed;
-  readonly comparison: { readonly operator: Comparison; readonly operand: Part } | null;
+  readonly comparison: { readonly operator: TestOperator; readonly operand: Part } | null;
 }
 
 const ORDER_FIELDS = ['when', 'after', 'optional', 'idempotencyKey'];
 const TASK_FIELDS = [...ORDER_FIELDS, ...DEFAULT_FIELDS];
+const MAP_FIELDS = [...TASK_FIELDS, 'with'];
 
 export class Graph {
   readonly #flow: string;
@@ -102,7 +103,7 @@ export class Graph {
   addMap(id: string, what: unknown, items: unknown, use: MapUse = {}): object {
     const about = this.#begin(id);
     const { name, defaults } = this.#usable(about, what);
-    refuseUnknownFields(about, use, TASK_FIELDS);
+    refuseUnknownFields(about, use, MAP_FIELDS);
     const { concurrency, priority } = use;
     if (concurrency !== undefined && (!Number.isInteger(concurrency) || concurrency < 1)) {
       refuse(about, `'concurrency' must be a whole number above 0, not ${shown(concurrency)}.`);
@@ -132,14 +133,18 @@ export class Graph {
       kind: 'plain',
       value: { executor: name, ...plainOptions(itemOptions, about) },
     };
-    const limit: readonly (readonly [string, Part])[] =
-      concurrency === undefined ? [] : [['concurrency', { kind: 'plain', value: concurrency }]];
+    const more: (readonly [string, Part])[] = [];
+    const shared = partOf(use.with, needs, '/with');
+    if (shared !== undefined) more.push(['with', shared]);
+    if (concurrency !== undefined) {
+      more.push(['concurrency', { kind: 'plain', value: concurrency }]);
+    }
     return this.#add({
       id,
       about,
       executor: 'map',
       of: name,
-      input: { kind: 'object', fields: [['items', list], ['task', item], ...limit] },
+      input: { kind: 'object', fields: [['items', list], ['task', item], ...more] },
       concurrencyKey: undefined,
       options: priority === undefined ? {} : { priority },
       ...ordered(use, needs),

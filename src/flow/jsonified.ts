@@ -3,7 +3,7 @@ import type { Json } from '../core/index.ts';
 
 /**
  * What JSON makes of a `T`: a date is text, a field that is `undefined` is gone, a method too.
- * Whatever is JSON already stays as it is.
+ * Whatever is JSON already stays as it is. A map or a set is refused when it is returned.
  */
 export type Jsonified<T> =
   IsUnknown<T> extends true
@@ -17,7 +17,7 @@ export type Jsonified<T> =
           : T extends NotJson
             ? never
             : T extends Collection
-              ? Readonly<Record<string, never>>
+              ? never
               : T extends readonly unknown[]
                 ? { [Place in keyof T]: Jsonified<T[Place]> }
                 : T extends object

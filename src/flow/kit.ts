@@ -25,12 +25,7 @@ export interface FlowKit<Input> {
    * Runs a task for each item of a list, which may be known only when the job runs. Answers what stands
    * for the list of the results, in the order of the items.
    */
-  readonly map: <Item, Result>(
-    id: string,
-    what: Usable<Item, Result>,
-    items: Wired<readonly Jsonified<NoInfer<Item>>[]>,
-    options?: MapUse,
-  ) => TaskRef<Result[]>;
+  readonly map: MapItems;
   /**
    * The same value, or null when there is none: when the task that it comes from was skipped, or the
    * input has no such field. Who uses it waits for the task, but does not need it to succeed.
@@ -42,6 +37,29 @@ export interface FlowKit<Input> {
     comparison: Op,
     operand: Operand<NoInfer<T>, Op>,
   ) => Condition;
+  /** Whether a task ended well. Who asks waits for its end, but does not need it to succeed. */
+  readonly succeeded: (ref: Ref<unknown, 'task'>) => Condition;
+  /** Whether a task ended without a result: it failed, or was cancelled or skipped. For what has to
+   * be undone or told then: `when: failed(shipped)`. */
+  readonly failed: (ref: Ref<unknown, 'task'>) => Condition;
+}
+
+export interface MapItems {
+  <Item, Result>(
+    id: string,
+    what: Usable<Item, Result>,
+    items: Wired<readonly Jsonified<NoInfer<Item>>[]>,
+    options?: MapUse,
+  ): TaskRef<Result[]>;
+  /** With fields that are the same for every item. */
+  <Item, Result, Shared extends keyof Jsonified<Item>>(
+    id: string,
+    what: Usable<Item, Result>,
+    items: Wired<readonly Omit<Jsonified<NoInfer<Item>>, Shared>[]>,
+    options: MapUse & {
+      readonly with: { readonly [K in Shared]: Wired<Jsonified<NoInfer<Item>>[K]> };
+    },
+  ): TaskRef<Result[]>;
 }
 
 /** When a task runs, besides what its input needs. */
@@ -72,6 +90,8 @@ export interface TaskUse extends Order, Omit<TaskDefaults, 'concurrency'> {
 
 /** How a task is used for each item of a list. */
 export interface MapUse extends Order {
+  /** Fields that every item gets; those of the item itself win. */
+  readonly with?: Readonly<Record<string, unknown>>;
   /** How many items are worked on at the same time, at most. */
   readonly concurrency?: number;
   /** Of each item, as are the others below. */

@@ -168,8 +168,10 @@ test('a bad input is refused before it is sent', () => {
 });
 
 test.each([
-  [{ a: 1n }, "Task 'any': the input is not JSON: "],
-  [() => 1, "Task 'any': the input is a function, which is not JSON."],
+  [{ a: 1n }, "Task 'any': the input has a bigint at /a, which is not JSON; make it a text."],
+  [{ a: new Map() }, "Task 'any': the input has a Map at /a, which is not JSON; "],
+  [[Number.NaN], "Task 'any': the input has NaN at /0, which is not JSON; "],
+  [() => 1, "Task 'any': the input is a function, which is not JSON; use plain data."],
 ])('data that is not JSON is refused: %#', (input, message) => {
   const any = externalTask<unknown>('any');
   expect(() => any.toTask(input)).toThrow(message);
@@ -186,7 +188,9 @@ test('data that looks like a reference stays data', () => {
 test('data that contains itself is refused', () => {
   const loop: Record<string, unknown> = {};
   loop['self'] = loop;
-  expect(() => externalTask<unknown>('any').toTask(loop)).toThrow(/not JSON: .*circular/i);
+  expect(() => externalTask<unknown>('any').toTask(loop)).toThrow(
+    'has a circular reference at /self, which is not JSON; use plain data.',
+  );
 });
 
 test('the options of a definition cannot be changed from outside', () => {

@@ -75,3 +75,55 @@ test('a flow answers what its types say, with what was skipped as null', async (
   });
   await runtime.close();
 });
+
+test('what has to be undone runs when the task did not succeed, and only then', async () => {
+  const ship = defineTask({
+    name: 'ship',
+    input: z.object({ to: z.string() }),
+    retry: { maxAttempts: 1 },
+    run: ({ to }) => {
+      if (to === 'nowhere') throw new Error('no such place');
+      return to;
+    },
+  });
+  const flow = defineFlow({
+    name: 'shipping',
+    input: z.object({ to: z.string() }),
+    build: ({ input, task, failed, succeeded, orNull }) => {
+      const shipped = task('ship', ship, input);
+      const undo = task('undo', tell, { receipt: 'undone' }, { when: failed(shipped) });
+      const thank = task('thank', tell, { receipt: 'thanks' }, { when: succeeded(shipped) });
+      return { undo: orNull(undo), thank: orNull(thank) };
+    },
+  });
+  expect(flow.graph.tasks.map(({ when }) => when)).toEqual([
+    [],
+    ['ship failed'],
+    ['ship succeeded'],
+  ]);
+  const runtime = await createTestRuntime({ flows: [flow] });
+  const good = await runtime.submit(flow, { to: 'here' });
+  expect(await good.result()).toEqual({ undo: null, thank: 'thanks, no note' });
+  const bad = await runtime.submit(flow, { to: 'nowhere' });
+  await expect(bad.result()).rejects.toThrow('no such place');
+  const { tasks } = await bad.job();
+  expect(tasks.map(({ id, state }) => `${id} ${state}`)).toEqual([
+    'ship failed',
+    'undo succeeded',
+    'thank skipped',
+  ]);
+  await runtime.close();
+});
+
+test('fields that all items share are given once', async () => {
+  const flow = defineFlow({
+    name: 'shared',
+    input: z.object({ order: z.string() }),
+    build: ({ input, map }) =>
+      map('charges', charge, [{ cents: 1 }, { cents: 2 }], { with: { order: input.order } }),
+  });
+  const runtime = await createTestRuntime({ flows: [flow] });
+  const job = await runtime.submit(flow, { order: 'o' });
+  expect(await job.result()).toMatchObject([{ receipt: 'o-1' }, { receipt: 'o-2' }]);
+  await runtime.close();
+});

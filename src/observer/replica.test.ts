@@ -16,6 +16,7 @@ import type {
   NodeShape,
   Page,
   Reader,
+  ScheduleShape,
 } from '../protocol/index.ts';
 import { VirtualClock, settled } from '../testing/virtual-clock.ts';
 import { Replica } from './replica.ts';
@@ -32,6 +33,7 @@ class Source implements Reader {
   oldestSeq = 1;
   readonly events: EventShape[] = [];
   readonly shapes: Map<JobId, JobShape> = new Map();
+  scheduled: readonly string[] = [];
   leads: LeaderAddress = { nodeId: 'a', url: 'http://a', grpc: 'a:1', epoch: 1 };
   #changed: Deferred<void> = deferred();
 
@@ -95,8 +97,8 @@ class Source implements Reader {
     return this.#answer([{ id: 'w' as NodeId } as NodeShape]);
   }
 
-  schedules(): Promise<Dated<readonly []>> {
-    return this.#answer([]);
+  schedules(): Promise<Dated<readonly ScheduleShape[]>> {
+    return this.#answer(this.scheduled.map((id) => ({ id }) as ScheduleShape));
   }
 
   async *follow({ after }: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {
@@ -185,6 +187,14 @@ test('when the source is back the missed events are caught up with', async () =>
     value: { state: 'succeeded' },
   });
   expect(await replica.leader()).toMatchObject({ nodeId: 'b' });
+});
+
+test('a schedule that is made or changed is looked at again', async () => {
+  await start();
+  source.scheduled = ['nightly'];
+  source.happened('schedule.changed');
+  await settled();
+  expect((await replica.schedules()).value).toEqual([{ id: 'nightly' }]);
 });
 
 test('a replica that starts while the source is away waits for it', async () => {

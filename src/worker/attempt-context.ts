@@ -86,7 +86,7 @@ export class AttemptContext implements TaskContext, WithLifeline {
   }
 
   get step(): TaskContext['step'] {
-    return (name, fn) => this.#allSteps.run(name, fn);
+    return (name, fn) => leftAlone(this.#allSteps.run(name, fn));
   }
 
   get sleep(): TaskContext['sleep'] {
@@ -159,7 +159,10 @@ export class AttemptContext implements TaskContext, WithLifeline {
   }
 }
 
-/** A wait that lost a race is awaited by nobody; when the attempt is stopped it must not end the process. */
+/**
+ * A wait that lost a race is awaited by nobody, and a step that fails beside another one is awaited too late:
+ * neither may end the process, and with it the tasks of others.
+ */
 function leftAlone<T>(wait: Promise<T>): Promise<T> {
   wait.catch(() => {});
   return wait;

@@ -138,7 +138,7 @@ test.each([
   ['its name is too long', 'x'.repeat(200), [1], {}, 'Give the map a shorter or plainer name'],
   ['no list', 'part', 'text', {}, 'The map part needs a list of items.'],
   ['none at a time', 'part', [1], { concurrency: 0 }, 'cannot run 0 tasks at a time'],
-  ['no JSON', 'part', [1n], {}, 'The document of task t1.part.0 is not JSON'],
+  ['no JSON', 'part', [1n], {}, 'The document of task t1.part.0 has a bigint at /input'],
 ])('a map is refused for good: %s', async (_why, name, items, options, text) => {
   await run(({ map }) => map(name, square, items as number[], options));
   expect(lastItem()).toMatchObject({

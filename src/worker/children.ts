@@ -5,6 +5,7 @@ import { ChildrenError, jsonText } from '../executors/index.ts';
 import type { FailedChild, MapOptions, Mappable } from '../executors/index.ts';
 import type { ChildOutcome, ReadyAssignment } from '../protocol/index.ts';
 import { checkName } from './steps.ts';
+import { FIRST_OF_ALL } from './suspension.ts';
 import type { Suspension } from './suspension.ts';
 import { mapKey } from './wait-names.ts';
 
@@ -26,13 +27,15 @@ export class Children {
     options: MapOptions,
   ): Promise<O[]> {
     checkName('map', name);
+    if (typeof what?.toTask !== 'function') throw notMappable(name);
     if (!Array.isArray(items)) throw notAList(name);
     const limit = checkedLimit(name, options.concurrency);
     const ids = Array.from(items, (_, index) => `${this.#assignment.taskId}.${name}.${index}`);
     checkIds(name, ids);
     const ended = ids.map((id) => this.#known.get(id)).filter(hasEnded);
     if (ended.length === ids.length) {
-      await this.#suspension.over('event');
+      // They go first, and alone: nothing else can have ended before.
+      await this.#suspension.over(FIRST_OF_ALL, 'event');
       return this.#suspension.during(() => gathered(name, what, ended));
     }
     return this.#suspend(name, what, items, ids, limit);
@@ -101,6 +104,14 @@ function checkIds(name: string, ids: readonly string[]): void {
     what: `The map ${name} would add a task with the id ${longest.slice(0, ID_LENGTH_MAX)}.`,
     why: `An id has 1 to ${ID_LENGTH_MAX} letters, digits and . _ : @ + = -`,
     todo: 'Give the map a shorter or plainer name, or nest fewer of them.',
+  });
+}
+
+function notMappable(name: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `The map ${name} does not say what to run.`,
+    todo: 'Give a task as the second argument.',
   });
 }
 

@@ -291,7 +291,7 @@ test.each([
 });
 
 test.each([
-  ['no JSON', 1n, 'the result given to completeWith is not JSON'],
+  ['no JSON', 1n, 'the result given to completeWith is a bigint'],
   ['too large', 'x'.repeat(17 * 2 ** 20), 'The result given to completeWith is'],
 ])(
   'a result that could not be kept is refused before it is committed: %s',

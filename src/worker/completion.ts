@@ -50,7 +50,10 @@ export class Completion {
   async write(transaction: Transaction, value: unknown): Promise<void> {
     checkTransaction(transaction);
     const result = jsonText(value);
-    if (!result.isJson) throw new FatalError(`the result given to completeWith ${result.fault}`);
+    if (!result.isJson) {
+      const message = `the result given to completeWith ${result.fault}`;
+      throw Object.assign(new FatalError(message), { code: 'bad_result' });
+    }
     const excess = tooLarge('The result given to completeWith', result.text);
     if (excess !== null) throw excess;
     this.#signal.throwIfAborted();

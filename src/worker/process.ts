@@ -6,6 +6,7 @@ import type { TaskLog } from '../executors/index.ts';
 import type { ChannelSettings } from './channel.ts';
 import { openWorker } from './open-worker.ts';
 import { processClock } from './process-clock.ts';
+import { StrayEnds } from './stray-ends.ts';
 import { wallTime } from './wall-time.ts';
 import type { Worker } from './worker.ts';
 
@@ -49,21 +50,37 @@ export async function runWorkerProcess(
   settings: WorkerProcessSettings,
   world: WorkerWorld,
 ): Promise<void> {
-  const executors = await registryOf(settings);
-  const opened = await openWorker({
-    ...settings,
-    executors,
-    log: logWith(settings.clockOffsetMs, world.say),
-    onStuck: (error) => world.die(error),
-    onBroken: brokenEnd(world),
+  let worker: Worker | null = null;
+  const die = (error: Error): void => {
+    stray.close();
+    world.die(error);
+  };
+  const stray = new StrayEnds({
+    atWork: () => worker?.atWork ?? [],
+    isLeaving: () => world.drain.aborted || world.orphaned?.aborted === true,
+    die,
   });
   try {
-    await runUntilDrained(opened.worker, world, () => {
-      world.onReady(opened.nodeId, `127.0.0.1:${opened.port}`);
+    const executors = await registryOf(settings);
+    stray.loaded();
+    const opened = await openWorker({
+      ...settings,
+      executors,
+      log: logWith(settings.clockOffsetMs, world.say),
+      onStuck: die,
+      onBroken: (error) => die(new Error(`The heartbeat thread is gone: ${error.message}`)),
     });
+    worker = opened.worker;
+    try {
+      await runUntilDrained(worker, { ...world, die }, () => {
+        world.onReady(opened.nodeId, `127.0.0.1:${opened.port}`);
+      });
+    } finally {
+      await opened.close();
+      executors.close();
+    }
   } finally {
-    await opened.close();
-    executors.close();
+    stray.close();
   }
 }
 
@@ -109,11 +126,6 @@ async function runUntilDrained(
     cancelEnd();
   }
   await worker.stop();
-}
-
-/** Without its thread no lease can be kept. */
-function brokenEnd({ die }: WorkerWorld): (error: Error) => void {
-  return (error) => die(new Error(`The heartbeat thread is gone: ${error.message}`));
 }
 
 function logWith(clockOffsetMs: number, say: (line: string) => void): TaskLog {

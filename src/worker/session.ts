@@ -153,6 +153,11 @@ export class WorkerSession {
     return end;
   }
 
+  /** Tasks whose handlers run, as JOB/TASK. */
+  get atWork(): readonly string[] {
+    return this.#slots.running.map(({ assignment }) => `${assignment.jobId}/${assignment.taskId}`);
+  }
+
   /** The leader knows of these executors from now on. */
   offer(executors: readonly string[]): void {
     this.#heartbeat.offer(executors);

@@ -39,6 +39,7 @@ export class Steps {
 
   async run<T>(name: string, fn: () => T | Promise<T>): Promise<T> {
     checkName('step', name);
+    if (typeof fn !== 'function') throw noFunction(name);
     return JSON.parse(await this.#body(name, fn)) as T;
   }
 
@@ -67,7 +68,7 @@ export class Steps {
   async #record(name: string, fn: () => unknown): Promise<string> {
     this.#signal.throwIfAborted();
     const result = jsonText(await fn());
-    if (!result.isJson) throw new FatalError(`the result of step ${name} ${result.fault}`);
+    if (!result.isJson) throw badStep(`the result of step ${name} ${result.fault}`);
     const body = result.text;
     const excess = tooLarge(`The result of step ${name}`, body);
     if (excess !== null) throw excess;
@@ -88,15 +89,33 @@ export class Steps {
   }
 }
 
+function noFunction(name: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `The step ${name} has nothing to do.`,
+    todo: 'Give a function as the second argument; it runs only if the step is not done yet.',
+  });
+}
+
+function badStep(message: string): Error {
+  return Object.assign(new FatalError(message), { code: 'bad_step' });
+}
+
 /** Steps, sleeps and the like have names: without one no later attempt could find them. */
 export function checkName(what: string, name: unknown): asserts name is string {
   if (typeof name !== 'string' || name === '') {
-    throw new MillraceError({ code: 'bad_input', what: `A ${what} needs a name.` });
+    throw new MillraceError({
+      code: 'bad_input',
+      what: `A ${what} needs a name.`,
+      why: 'By it later attempts know what is done already.',
+      todo: `Give a text as the first argument, another one for each ${what} of the handler.`,
+    });
   }
   if (name.length > NAME_LENGTH_MAX) {
     throw new MillraceError({
       code: 'bad_input',
       what: `The name of a ${what} has ${name.length} characters, ${NAME_LENGTH_MAX} are allowed.`,
+      todo: 'Name the thing, and keep its data in the result.',
     });
   }
   if (!name.startsWith(OURS)) return;
@@ -104,6 +123,7 @@ export function checkName(what: string, name: unknown): asserts name is string {
     code: 'bad_input',
     what: `A ${what} cannot be named ${name}.`,
     why: `Names that begin with ${OURS} are kept for sleeps, signals and jobs.`,
+    todo: 'Choose another name.',
   });
 }
 

@@ -8,6 +8,8 @@ import { PAYLOAD_BYTES_MAX } from '../protocol/index.ts';
 import type { CalledJob, WorkerSuspension } from '../protocol/index.ts';
 
 export interface SuspensionOwner {
+  /** By the database's clock, or a little before it. */
+  readonly nowMs: number;
   readonly signal: AbortSignal;
   readonly isStopping: boolean;
   /** The attempt ends with this. */
@@ -16,13 +18,26 @@ export interface SuspensionOwner {
 
 type Wait = Extract<WorkerSuspension, { readonly type: 'wait' }>;
 
+/** Something that is over. */
+interface Ending {
+  readonly at: number;
+  /** It came from outside; the others have ended because their time was over. */
+  readonly isEvent: boolean;
+  readonly tell: () => Promise<void>;
+}
+
+/** As if it had ended before everything else. */
+export const FIRST_OF_ALL: number = -Infinity;
+
 export class Suspension {
   readonly #owner: SuspensionOwner;
   /** By the name of their step: who asks for the same thing twice waits for it once. */
-  readonly #sleeps: Map<string, Wait['sleeps'][number]> = new Map();
+  readonly #sleeps: Map<string, { readonly forMs: number; readonly endMs: number }> = new Map();
   readonly #signals: Map<string, Wait['signals'][number]> = new Map();
   readonly #jobs: Map<string, CalledJob> = new Map();
   readonly #children: Map<string, unknown> = new Map();
+  /** What is over, but was not told yet. */
+  readonly #endings: Set<Ending> = new Set();
   #bytes = 0;
   /** Steps and the like that are at work. */
   #busy = 0;
@@ -49,18 +64,38 @@ export class Suspension {
 
   /**
    * Of things that are over and are raced with each other, those win that had won when the handler first
-   * came by: steps, because a wait never ends in the attempt that asks for it; then what came from
-   * outside, because a sleep that was lost to it goes on and ends later.
+   * came by: steps, because a wait never ends in the attempt that asks for it; then whatever ended first.
+   * What is over when an attempt begins has ended before all that ends after it, so the order stays. An
+   * event of the very moment in which a time was over cannot have been seen before that was.
    */
-  over(what: 'sleep' | 'event'): Promise<void> {
-    return this.during(async () => {
+  over(at: number, kind: 'time' | 'event', before?: () => Promise<void>): Promise<void> {
+    return this.during(
+      () =>
+        new Promise((resolve, reject) => {
+          const tell = async (): Promise<void> => {
+            await before?.().catch(reject);
+            resolve();
+          };
+          this.#endings.add({ at, isEvent: kind === 'event', tell });
+          if (this.#endings.size === 1) void this.#tellAll();
+        }),
+    );
+  }
+
+  /** One in each turn of the loop, so that all that follows from it comes before the next. */
+  async #tellAll(): Promise<void> {
+    while (this.#endings.size > 0) {
       await nextTurn();
-      if (what === 'sleep') await nextTurn();
-    });
+      const [first] = [...this.#endings].toSorted(sooner);
+      if (first === undefined) return;
+      await first.tell();
+      this.#endings.delete(first);
+    }
   }
 
   sleep(step: string, forMs: number): Promise<never> {
-    if (!this.#sleeps.has(step)) this.#sleeps.set(step, { step, forMs });
+    const endMs = this.#owner.nowMs + forMs;
+    if (!this.#sleeps.has(step)) this.#sleeps.set(step, { forMs, endMs });
     return this.#standStill();
   }
 
@@ -95,6 +130,7 @@ export class Suspension {
   close(): void {
     if (this.#turn !== null) clearImmediate(this.#turn);
     this.#turn = null;
+    this.#endings.clear();
   }
 
   /** What no message could carry must not be tried for ever. */
@@ -141,16 +177,26 @@ export class Suspension {
     });
   }
 
+  /** It began when it was asked for, not when the step that held it off had ended. */
+  #restMs({ forMs, endMs }: { readonly forMs: number; readonly endMs: number }): number {
+    return Math.min(forMs, Math.max(0, Math.ceil(endMs - this.#owner.nowMs)));
+  }
+
   /** Children go first, and alone: what else is waited for is asked for again when they have ended. */
   #until(): WorkerSuspension {
     if (this.#children.size > 0) return { type: 'children', tasks: [...this.#children.values()] };
     return {
       type: 'wait',
-      sleeps: [...this.#sleeps.values()],
+      sleeps: [...this.#sleeps].map(([step, sleep]) => ({ step, forMs: this.#restMs(sleep) })),
       signals: [...this.#signals.values()],
       jobs: [...this.#jobs.values()],
     };
   }
+}
+
+function sooner(a: Ending, b: Ending): number {
+  if (a.at !== b.at) return a.at < b.at ? -1 : 1;
+  return Number(a.isEvent) - Number(b.isEvent);
 }
 
 function nextTurn(): Promise<void> {

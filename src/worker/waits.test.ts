@@ -127,7 +127,8 @@ test.each([
   ['text that is no duration', 'soon', '"soon"'],
   ['less than nothing', -1, '-1'],
   ['more than ten years', '4000d', '345600000000 ms'],
-  ['nothing at all', undefined, 'null'],
+  ['nothing at all', undefined, 'undefined'],
+  ['no number', Number.NaN, 'NaN'],
 ])('a sleep cannot last %s', async (_name, duration, shown) => {
   await run(({ sleep: nap }) => nap('night', duration as string));
   expect(lastItem()).toMatchObject(
@@ -188,31 +189,58 @@ test.each([
   ['a step before a sleep', ['sleep', 'step'], 'step'],
   ['a step before a signal', ['signal', 'step'], 'step'],
   ['a step before a called job', ['call', 'step'], 'step'],
-  ['a signal before a sleep', ['sleep', 'signal'], 'signal'],
-  ['a called job before a sleep', ['sleep', 'call'], 'call'],
+  ['a sleep before a signal that came later', ['signal', 'sleep'], 'sleep'],
+  ['a sleep before a signal of that moment', ['signal', 'nap'], 'nap'],
+  ['a signal before a sleep that ended later', ['longer', 'signal'], 'signal'],
+  ['a called job before a sleep that ended later', ['longer', 'call'], 'call'],
+  ['a signal before a called job that ended later', ['call', 'signal'], 'signal'],
+  ['a wait whose time was over before a sleep', ['longer', 'wait'], 'wait'],
+  ['a sleep before a wait whose time was over later', ['wait', 'sleep'], 'sleep'],
 ])(
   'of things that are both over the one wins that had won before: %s',
   async (_n, order, first) => {
     await run(
       ({ sleep: nap, step, waitFor, call }) => {
         const ways: Readonly<Record<string, () => Promise<unknown>>> = {
-          sleep: () => nap('limit', '1m'),
+          sleep: () => nap('short', '1m'),
+          nap: () => nap('middle', '1m'),
+          longer: () => nap('long', '1m'),
           step: () => step('work', () => 'again'),
           signal: () => waitFor('go'),
+          wait: () => waitFor('never', { timeout: '1m' }),
           call: () => call('it', child, 1),
         };
         return Promise.race(order.map((way) => ways[way]!().then(() => way)));
       },
       recorded({
-        '$sleep/limit': { until: 1 },
+        '$sleep/short': { until: 1 },
+        '$sleep/middle': { until: 2 },
         '$signal/go': { value: 1 },
-        '$job/it': { jobId: 'job.x', state: 'succeeded', result: 1, error: null },
+        '$at/signal/go': { at: 2 },
+        '$job/it': { jobId: 'job.x', state: 'succeeded', at: 3, result: 1, error: null },
+        '$until/never': { until: 4 },
+        '$sleep/long': { until: 5 },
         work: 'before',
       }),
     );
     expect(lastItem()).toEqual(completed(first));
   },
 );
+
+test.each([
+  ['first found out', {}],
+  ['written down', { '$signal/go': { timeout: true } }],
+])('a time that was over first wins, also when it is %s', async (_name, before) => {
+  await run(
+    ({ sleep: nap, waitFor }) =>
+      Promise.race([
+        nap('limit', '1m').then(() => 'sleep'),
+        waitFor('go', { timeout: '1m' }).then(() => 'wait'),
+      ]),
+    recorded({ '$until/go': { until: 1 }, '$sleep/limit': { until: 2 }, ...before }),
+  );
+  expect(lastItem()).toEqual(completed('wait'));
+});
 
 test('what a handler that was put aside still does reaches nobody', async () => {
   const gate = deferred();
@@ -378,11 +406,21 @@ test.each([
   });
 });
 
+test('what is to be done must be said: by a flow, a task or a function', async () => {
+  const nothing = undefined as never;
+  await run(({ call }) => call('it', nothing, 1));
+  expect(lastItem()).toMatchObject(failure('bad_input', 'The call it does not say what to run.'));
+  await run(({ map }) => map('all', nothing, [1]));
+  expect(lastItem()).toMatchObject(failure('bad_input', 'The map all does not say what to run.'));
+  await run(({ step }) => step('once', nothing));
+  expect(lastItem()).toMatchObject(failure('bad_input', 'The step once has nothing to do.'));
+});
+
 test('a call is refused for good: too deep, no JSON, too large', async () => {
   await run(({ call }) => call('it', child, 1), { jobId: 'j'.repeat(190) as JobId });
   expect(lastItem()).toMatchObject(failure('bad_input', 'an id of 203 characters'));
   await run(({ call }) => call('it', { ...child, toDocument: () => 1n }, 1));
-  expect(lastItem()).toMatchObject(failure('bad_input', 'The document of the call it is not JSON'));
+  expect(lastItem()).toMatchObject(failure('bad_input', 'The document of the call it is a bigint'));
   const half = { ...child, toDocument: () => 'x'.repeat(9 * 2 ** 20) };
   await run(({ call }) => Promise.all([call('a', half, 1), call('b', half, 1)]));
   expect(lastItem()).toMatchObject(failure('too_large', 'The jobs that this task calls'));

@@ -1,5 +1,5 @@
 /** Sleeping, waiting for a signal, calling a job. Each leaves a step, which answers later attempts. */
-import { ID_LENGTH_MAX, MillraceError, isId } from '../core/index.ts';
+import { ID_LENGTH_MAX, MillraceError, isId, takenAtStep } from '../core/index.ts';
 import type { Json, TaskError } from '../core/index.ts';
 import { ChildJobError, jsonText } from '../executors/index.ts';
 import type { Callable, WaitOptions } from '../executors/index.ts';
@@ -9,6 +9,7 @@ import type { ReadyAssignment } from '../protocol/index.ts';
 import { tooLarge } from './payload-limit.ts';
 import { checkName } from './steps.ts';
 import type { Steps } from './steps.ts';
+import { FIRST_OF_ALL } from './suspension.ts';
 import type { Suspension } from './suspension.ts';
 import { childJobId, jobStep, signalStep, sleepStep, untilStep } from './wait-names.ts';
 
@@ -36,7 +37,7 @@ export class Waits {
     checkName('sleep', name);
     const step = sleepStep(name);
     const restMs = this.#restMs(step, checkedMs(`The sleep ${name}`, duration));
-    if (restMs === 0) return this.#suspension.over('sleep');
+    if (restMs === 0) return this.#suspension.over(this.#timeIn(step), 'time');
     return this.#suspension.sleep(step, restMs);
   }
 
@@ -49,14 +50,17 @@ export class Waits {
     const step = signalStep(as);
     const known = this.#steps.recorded(step);
     if (known !== undefined) {
-      await this.#suspension.over('event');
-      return signalled(known);
+      const { timeout: isInVain, value } = JSON.parse(known) as SignalBody;
+      if (isInVain === true) await this.#suspension.over(this.#timeIn(untilStep(as)), 'time');
+      else await this.#suspension.over(this.#timeIn(takenAtStep(step)), 'event');
+      return value;
     }
     if (forMs === null) return this.#suspension.signal(step, name);
     const end = untilStep(as);
     if (this.#steps.recorded(end) !== undefined && this.#restMs(end, forMs) === 0) {
       // Written down before it is believed: a signal that comes now must not change what was seen.
-      await this.#steps.keep(step, { timeout: true });
+      const keep = (): Promise<void> => this.#steps.keep(step, { timeout: true });
+      await this.#suspension.over(this.#timeIn(end), 'time', keep);
       return undefined;
     }
     void this.#suspension.sleep(end, this.#restMs(end, forMs)).catch(() => {});
@@ -65,11 +69,12 @@ export class Waits {
 
   async call<I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> {
     checkName('call', name);
+    if (typeof what?.toDocument !== 'function') throw notCallable(name);
     const step = jobStep(name);
     const known = this.#steps.recorded(step);
     if (known !== undefined) {
-      await this.#suspension.over('event');
       const { jobId, state, result, error } = JSON.parse(known) as EndedJob;
+      await this.#suspension.over(this.#timeIn(step), 'event');
       if (state !== 'succeeded') throw new ChildJobError(jobId, what.name, state, error ?? null);
       return this.#suspension.during(() => what.readResult(result ?? null));
     }
@@ -83,6 +88,14 @@ export class Waits {
     return this.#suspension.job({ step, jobId, document }, text.text.length);
   }
 
+  /** When that was over which left the step. */
+  #timeIn(step: string): number {
+    const known = this.#steps.recorded(step);
+    if (known === undefined) return FIRST_OF_ALL;
+    const { until, at } = JSON.parse(known) as { readonly until?: number; readonly at?: number };
+    return until ?? at ?? FIRST_OF_ALL;
+  }
+
   /** Of a sleep that has begun its end is known; of another it is all of it. */
   #restMs(step: string, fullMs: number): number {
     const known = this.#steps.recorded(step);
@@ -92,15 +105,16 @@ export class Waits {
   }
 }
 
+interface SignalBody {
+  readonly value?: Json;
+  readonly timeout?: true;
+}
+
 interface EndedJob {
   readonly jobId: string;
   readonly state: string;
   readonly result?: Json;
   readonly error?: TaskError | null;
-}
-
-function signalled(body: string): unknown {
-  return (JSON.parse(body) as { readonly value?: Json }).value;
 }
 
 function checkedMs(what: string, duration: Duration): number {
@@ -115,6 +129,7 @@ function checkedMs(what: string, duration: Duration): number {
 }
 
 function shown(value: unknown): string {
+  if (value === undefined || typeof value === 'number') return String(value);
   const text = jsonText(value);
   return text.isJson ? text.text : typeof value;
 }
@@ -124,6 +139,14 @@ function badSignal(name: unknown): MillraceError {
     code: 'bad_input',
     what: `${shown(name)} cannot be the name of a signal.`,
     todo: `Use 1 to ${ID_LENGTH_MAX} letters, digits and . _ : @ + = - that start with a letter, a digit or _.`,
+  });
+}
+
+function notCallable(name: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `The call ${name} does not say what to run.`,
+    todo: 'Give a flow or a task as the second argument.',
   });
 }
 

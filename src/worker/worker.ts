@@ -76,6 +76,11 @@ export class Worker implements StartStop {
     return this.#life.running;
   }
 
+  /** Tasks whose handlers run, as JOB/TASK. */
+  get atWork(): readonly string[] {
+    return this.#session?.work.atWork ?? [];
+  }
+
   /** Resolves once it is registered. Rejects when the leader will never have it as it is. */
   start(): Promise<void> {
     return this.#life.start();

@@ -37,6 +37,13 @@ test.each(pages.map((page) => [page.name, page] as const))(
   },
 );
 
+test('a line that nobody printed is missed, also when it came too early', () => {
+  const said = ['Job 7 succeeded after 12ms.', '  "a": 1,', 'done'];
+  expect(missingLine('Job ... succeeded ...\n"a": 1,\ndone\n', said)).toBeNull();
+  expect(missingLine('done\nJob ...\n', said)).toBe('Job ...');
+  expect(missingLine('succeeded', said)).toBe('succeeded');
+});
+
 test('every file compiles with the settings that the guide gives', async () => {
   const [settings] = pages.flatMap(filesOf).filter((block) => fileOf(block) === 'tsconfig.json');
   project.write('tsconfig.json', settings?.text ?? '');
@@ -68,34 +75,37 @@ test.each(commandPages.map((page) => [page.name, page] as const))(
       project.replace(DATABASE, database.url);
     }
     for (const port of PORTS) project.replace(port, `${await freePort()}`);
-    await follow(page);
+    expect(await follow(page)).toBeNull();
   },
 );
 
-/** From top to bottom, as a reader would. */
-async function follow(page: Page): Promise<void> {
+/** From top to bottom, as a reader would. Answers the first thing that is not as the page says. */
+async function follow(page: Page): Promise<string | null> {
   const started: TestProcess[] = [];
   let said: Said = { code: 0, lines: [] };
   for (const block of page.blocks) {
     const where = `${page.name}.md:${block.line}`;
     const name = fileOf(block);
     if (name !== null) project.write(`${page.name}/${name}`, block.text);
-    else if (block.mark === 'start') {
+    if (block.mark === 'start') {
       for (const start of project.start(block, page.name)) started.push(await start());
-    } else if (block.mark === 'prints') {
-      const missing = missingLine(block.text, said.lines);
-      if (missing !== null) {
-        expect.fail(`${where}: nothing printed "${missing}"\n${said.lines.join('\n')}`);
-      }
-    } else if (block.mark.startsWith('run')) {
-      said = await project.run(block, page.name);
-      const wanted = Number(/exit=(\d+)/.exec(block.mark)?.[1] ?? 0);
-      if (said.code !== wanted) {
-        expect.fail(`${where}: exit code ${said.code}, not ${wanted}\n${said.lines.join('\n')}`);
-      }
     }
+    if (block.mark.startsWith('run')) said = await project.run(block, page.name);
+    const fault = faultOf(block, said);
+    if (fault !== null) return `${where}: ${fault}\n${said.lines.join('\n')}`;
   }
   for (const process of started.toReversed()) {
-    expect(await process.stop(60_000)).toEqual({ code: 0, signal: null });
+    const { code } = await process.stop(60_000);
+    if (code !== 0) return `${page.name}.md: exit code ${code}\n${process.output.text()}`;
   }
+  return null;
+}
+
+function faultOf({ mark, text }: Block, { code, lines }: Said): string | null {
+  if (mark.startsWith('run')) {
+    const wanted = Number(/exit=(\d+)/.exec(mark)?.[1] ?? 0);
+    return code === wanted ? null : `exit code ${code}, not ${wanted}`;
+  }
+  const missing = mark === 'prints' ? missingLine(text, lines) : null;
+  return missing === null ? null : `nothing printed "${missing}"`;
 }

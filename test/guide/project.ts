@@ -50,6 +50,7 @@ export class Project {
   run(block: Block, under: string): Promise<Said> {
     const text = this.#put(block.text).replaceAll(/\bnpx /g, '');
     const cwd = join(this.folder, under);
+    mkdirSync(cwd, { recursive: true });
     return new Promise((resolve) => {
       const options = { cwd, env: this.#environment(), timeout: RUN_MS };
       execFile('bash', ['-ec', text], options, (error, stdout, stderr) => {

@@ -129,10 +129,7 @@ function* allWithUpcoming(
   for (const schedule of schedules) yield withUpcoming(schedule, calendar);
 }
 
-function withUpcoming(
-  schedule: ScheduleShape,
-  calendar: Calendar | null,
-): Shown {
+function withUpcoming(schedule: ScheduleShape, calendar: Calendar | null): Shown {
   const { spec, nextAt, paused } = schedule;
   const timing = timingIn(spec);
   if (paused || nextAt === null) return { ...schedule, upcoming: [] };

@@ -54,6 +54,7 @@ const COMPARISONS: Readonly<Record<string, Schema>> = {
   '<': anything,
   '<=': anything,
   in: listOf(anything),
+  succeeded: described('Whether the task itself succeeded; without a path.', { type: 'boolean' }),
 };
 
 const optionalRecord = (

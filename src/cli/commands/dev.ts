@@ -12,7 +12,17 @@ export const command: CommandModule = {
       '--cluster',
       'a local PostgreSQL, a leader, a standby and two workers; in a temporary folder, or in --data',
     );
-    declareSettings(command, ['modules', 'data', 'port', 'grpcPort', 'slots', 'nodeId']);
+    declareSettings(command, [
+      'modules',
+      'data',
+      'port',
+      'grpcPort',
+      'slots',
+      'nodeId',
+      'allowPrivateHttp',
+      'allowCommand',
+      'allowContainer',
+    ]);
   },
   async run(command, reply, signal) {
     const config = configFor(command, process.env);

@@ -33,7 +33,13 @@ export const command: CommandModule = {
       )
       .option('--input <json>', 'the input of the flow; @file reads it from a file')
       .option('--flow <name>', 'which flow or task of the module, if there are several');
-    declareServer(command, ['modules', 'slots']);
+    declareServer(command, [
+      'modules',
+      'slots',
+      'allowPrivateHttp',
+      'allowCommand',
+      'allowContainer',
+    ]);
   },
   async run(command, reply, signal) {
     const [file = ''] = command.args;
@@ -47,7 +53,10 @@ export const command: CommandModule = {
     const { modules } = work;
     if (reply.terminal !== null) reply.note('A node of its own is being started ...');
     const print = (line: string): void => reply.note(line);
-    return withEmbedded({ command, modules, signal, print }, (node) => runEmbedded(node, story));
+    const isWatched = reply.terminal !== null;
+    return withEmbedded({ command, modules, signal, isWatched, print }, (node) =>
+      runEmbedded(node, story),
+    );
   },
 };
 

@@ -108,7 +108,7 @@ export function findingsOf(evidence: Evidence): Finding[] {
 }
 
 /** Null for a job that did not succeed. */
-export function resultOf({
+function resultOf({
   result,
 }: DatedJob): { readonly report: Report; readonly order: Fulfilled } | null {
   return result as unknown as { readonly report: Report; readonly order: Fulfilled } | null;

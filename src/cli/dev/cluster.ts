@@ -7,7 +7,7 @@ import { systemClock } from '../../kit/index.ts';
 import { WorkerSeat, workerFlags } from '../../server/index.ts';
 import type { Reply } from '../command.ts';
 import { exit, type ExitCode } from '../exit.ts';
-import { aborted } from '../interruption.ts';
+import { aborted, endWithTerminal } from '../interruption.ts';
 import { pathError } from '../local-path.ts';
 import { type ChildAddresses, ClusterChild } from './cluster-child.ts';
 import { type LocalPostgres, startPostgres } from './postgres.ts';
@@ -35,9 +35,11 @@ export async function runCluster(options: ClusterOptions): Promise<ExitCode> {
   };
   // Also when a second Ctrl-C ends the process on the spot.
   process.once('exit', remove);
+  const release = endWithTerminal(options.reply.terminal !== null);
   try {
     return await new DevCluster(folder, options).run();
   } finally {
+    release();
     process.off('exit', remove);
     remove();
   }

@@ -90,6 +90,21 @@ test('an input that the flow refuses is told with the next step', async () => {
   await expect(work(module, { input: '{}' })).rejects.toThrow(/^\/order: The order is missing\.$/);
 });
 
+test('an error of another copy of the package is known by its name', async () => {
+  const module = file(
+    'copy.mjs',
+    `class MillraceError extends Error {
+       name = 'MillraceError'; code = 'bad_input'; what = 'The order is missing.'; path = '/order';
+     }
+     export default { kind: 'millrace.flow', name: 'copy', tasks: [], toDocument() {
+       throw new MillraceError('whatever');
+     } };`,
+  );
+  const refused = work(module, { input: '{}' });
+  await expect(refused).rejects.toThrow(MillraceError);
+  await expect(refused).rejects.toThrow('/order: The order is missing.');
+});
+
 test('a flow that makes a document which nobody takes is told as such', async () => {
   const module = file(
     'broken.mjs',

@@ -94,6 +94,9 @@ describe('what the reader refuses and a schema can tell, the schema refuses', ()
     ['a condition with two comparisons', after({ when: { $from: 'b', '>': 1, '<': 2 } })],
     ['a condition that is text', after({ when: 'b' })],
     ['a condition that compares with a list', after({ when: [{ $from: 'b', '>': [] }] })],
+    ['a condition on an end that is text', after({ when: { $from: 'b', succeeded: 'no' } })],
+    ['an end with a path', after({ when: { $from: 'b', path: '', succeeded: true } })],
+    ['a literal with more in it', job(task({ input: { $literal: 1, x: 2 } }))],
     ['a condition in no list', after({ when: { $from: 'b', in: 1 } })],
     ['an unknown comparison', after({ when: { $from: 'b', '==': 1 } })],
   ])('%s', (_what, document) => {
@@ -249,8 +252,11 @@ test('the example of the handbook is a job to both', () => {
         id: 'sum',
         executor: 'myFunction',
         dependsOn: ['fetch', { id: 'warm', required: false }],
-        when: { $from: 'fetch', path: '/status', '=': 200 },
-        input: { rows: { $from: 'fetch', path: '/body/rows' } },
+        when: [
+          { $from: 'fetch', path: '/status', '=': 200 },
+          { $from: 'fetch', succeeded: true },
+        ],
+        input: { as: { $literal: { $from: 1 } }, rows: { $from: 'fetch', path: '/body/rows' } },
         placement: {
           executorsAny: ['a', 'b'],
           capabilities: { gpu: 'nvidia', cpu_cores: { '>=': 8 } },

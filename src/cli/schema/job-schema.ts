@@ -151,10 +151,11 @@ function operand(operator: (typeof OPERATORS)[number]): JsonObject {
   }
 }
 
-const COMPARISONS = ['=', '!=', '>', '>=', '<', '<=', 'in'] as const;
+const COMPARISONS = ['=', '!=', '>', '>=', '<', '<=', 'in', 'succeeded'] as const;
 
 function comparison(operator: (typeof COMPARISONS)[number]): Json {
   if (operator === 'in') return { type: 'array' };
+  if (operator === 'succeeded') return { type: 'boolean' };
   return operator === '=' || operator === '!=' ? true : ref('comparable');
 }
 
@@ -173,13 +174,15 @@ const condition: JsonObject = {
   dependentSchemas: Object.fromEntries(
     COMPARISONS.map((operator) => [
       operator,
-      { not: { anyOf: others(operator).map((other) => ({ required: [other] })) } },
+      { not: { anyOf: excludedBy(operator).map((other) => ({ required: [other] })) } },
     ]),
   ),
 };
 
-function others(operator: string): readonly string[] {
-  return COMPARISONS.filter((each) => each !== operator);
+function excludedBy(operator: string): readonly string[] {
+  const others = COMPARISONS.filter((each) => each !== operator);
+  // It looks at the task, not into its result.
+  return operator === 'succeeded' ? [...others, 'path'] : others;
 }
 
 const template: JsonObject = {
@@ -188,11 +191,16 @@ const template: JsonObject = {
   // oxlint-disable-next-line unicorn/no-thenable -- a word of JSON Schema
   then: ref('reference'),
   else: {
-    anyOf: [
-      { type: 'object', additionalProperties: ref('template') },
-      { type: 'array', items: ref('template') },
-      ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
-    ],
+    if: { type: 'object', required: ['$literal'] },
+    // oxlint-disable-next-line unicorn/no-thenable -- a word of JSON Schema
+    then: ref('literal'),
+    else: {
+      anyOf: [
+        { type: 'object', additionalProperties: ref('template') },
+        { type: 'array', items: ref('template') },
+        ...['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+      ],
+    },
   },
 };
 
@@ -241,6 +249,9 @@ export const jobSchema: JsonObject = {
       { $from: { ...ref('id'), description: 'The task.' }, path: ref('pointer') },
       ['$from'],
     ),
+    literal: record('Stands for what it holds: data that is not searched for references.', {
+      $literal: true,
+    }),
     condition,
     comparable: { anyOf: [{ type: 'number' }, { type: 'string' }] },
     placement,

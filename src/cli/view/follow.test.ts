@@ -91,8 +91,11 @@ class Source {
 }
 
 function start(...looks: (() => DatedJob)[]) {
+  return startOn(new Glass(), looks);
+}
+
+function startOn(glass: Glass | null, looks: (() => DatedJob)[]) {
   const clock = new VirtualClock();
-  const glass = new Glass();
   const source = new Source();
   source.looks.push(...looks);
   let print: ((line: string) => void) | null = null;
@@ -107,7 +110,8 @@ function start(...looks: (() => DatedJob)[]) {
   const said: string[] = [];
   const say = (line: string): void => void said.push(line);
   const ended = follow(source.client, 'j-1' as JobId, { signal, reply, say, clock });
-  return { clock, glass, source, ended, said, note: (line: string) => print?.(line) };
+  const note = (line: string): void => print?.(line);
+  return { clock, glass: glass as Glass, source, ended, said, note };
 }
 
 test('a terminal shows the job, drawn anew in place as it goes on', async () => {
@@ -191,6 +195,60 @@ test('a narrower terminal has wrapped what was drawn: the view begins further up
   await clock.advance(1_000);
   const [, up] = /\[(\d+)A/.exec(glass.raw.slice(before)) ?? [];
   expect(Number(up)).toBeGreaterThan(3);
+  source.end(over as unknown as DatedJob);
+  await ended;
+});
+
+test('without a terminal a silent job says what it waits for, once for each reason', async () => {
+  const [first, second] = shape.tasks;
+  const waits = (waiting: string | null) => () =>
+    ({
+      ...shape,
+      tasks: [
+        first,
+        { ...second, waiting },
+        { ...second, id: 'other', waiting },
+        // It waits for a task that is shown itself.
+        { ...second, id: 'last', state: 'blocked', dependsOn: ['sum'], waiting: 'for sum' },
+      ],
+    }) as unknown as DatedJob;
+  const looks = [
+    waits('no node has add'),
+    waits('no node has add'),
+    waits('all busy'),
+    waits(null),
+  ];
+  const { clock, source, ended, said } = startOn(null, looks);
+  source.tell(10, 'queued', 'sum');
+  await settled();
+  const before = said.length;
+  expect(before).toBe(1);
+  await clock.advance(2_000);
+  await settled();
+  expect(said.slice(before)).toEqual(['Task sum and 1 more wait: no node has add.']);
+  await clock.advance(15_000);
+  await settled();
+  expect(said).toHaveLength(before + 1);
+  await clock.advance(15_000);
+  await settled();
+  expect(said.at(-1)).toBe('Task sum and 1 more wait: all busy.');
+  source.end(over as unknown as DatedJob);
+  await ended;
+  const { looked } = source;
+  await clock.advance(60_000);
+  expect(source.looked).toBe(looked);
+});
+
+test('a look that fails, or is overtaken by events, says nothing', async () => {
+  const broken = (): DatedJob => {
+    throw new Error('cut off');
+  };
+  const { clock, source, ended, said } = startOn(null, [broken]);
+  await settled();
+  await clock.advance(2_000);
+  await settled();
+  expect(source.looked).toBe(1);
+  expect(said).toEqual([]);
   source.end(over as unknown as DatedJob);
   await ended;
 });

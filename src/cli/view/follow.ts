@@ -8,6 +8,7 @@ import { frame } from './frame.ts';
 import { JobProgress } from './job-progress.ts';
 import { Screen } from './screen.ts';
 import type { Terminal } from './terminal.ts';
+import { WaitingLines } from './waiting-lines.ts';
 
 export interface FollowOptions {
   readonly signal: AbortSignal;
@@ -37,13 +38,19 @@ export function follow(client: Source, id: JobId, options: FollowOptions): Promi
 async function followLines(
   client: Source,
   id: JobId,
-  { signal, say, after }: FollowOptions,
+  { signal, say, after, clock = systemClock }: FollowOptions,
 ): Promise<DatedJob> {
   const watching = client.watch(id, { signal, ...(after === undefined ? {} : { after }) });
-  for (;;) {
-    const next = await watching.next();
-    if (next.done === true) return next.value;
-    say(eventLine(next.value, id));
+  const waiting = new WaitingLines({ look: () => client.job(id, { signal }), say, clock });
+  try {
+    for (;;) {
+      const next = await watching.next();
+      if (next.done === true) return next.value;
+      say(eventLine(next.value, id));
+      waiting.heard();
+    }
+  } finally {
+    waiting.close();
   }
 }
 

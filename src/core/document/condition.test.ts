@@ -30,6 +30,31 @@ const resolved = (b: object, results: Readonly<Record<string, Json>>): unknown =
 const holds = (when: object, a: Json): boolean =>
   (resolved({ when: { $from: 'a', ...when } }, { a }) as { ok: boolean }).ok;
 
+describe('a condition on the end of a task', () => {
+  const unless = { when: { $from: 'warm', succeeded: false } };
+  const only = { when: { $from: 'warm', succeeded: true } };
+
+  test('tells success from any other end, whatever the result', () => {
+    expect(resolved(unless, { a: 1 })).toMatchObject({ ok: true });
+    expect(resolved(only, { a: 1, warm: null })).toMatchObject({ ok: true });
+    expect(resolved(unless, { a: 1, warm: null })).toEqual({
+      ok: false,
+      error: null,
+      skipped: "'warm' has succeeded",
+    });
+    expect(resolved(only, { a: 1 })).toMatchObject({ skipped: "'warm' has not succeeded" });
+  });
+
+  test('is true or false, and has no path', () => {
+    expect(() => stored({ when: { $from: 'a', succeeded: 1 } })).toThrow(
+      '/tasks/3/when/succeeded: Must be true or false, not 1.',
+    );
+    expect(() => stored({ when: { $from: 'a', path: '', succeeded: true } })).toThrow(
+      "/tasks/3/when/path: 'succeeded' looks at the task, not into its result.",
+    );
+  });
+});
+
 describe('a condition', () => {
   test.each([
     ['is true', true, true],

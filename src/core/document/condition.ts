@@ -17,7 +17,8 @@ import { described, printable } from './text.ts';
 /** The key under which the conditions stand in the stored text. */
 const WHEN = '$when';
 
-const TESTS = ['=', '!=', '>', '>=', '<', '<=', 'in'] as const;
+/** `succeeded` looks at the task itself, the others at its result. */
+const TESTS = ['=', '!=', '>', '>=', '<', '<=', 'in', 'succeeded'] as const;
 type Test = (typeof TESTS)[number];
 
 const CONDITION: ReadonlySet<string> = new Set([FROM, 'path', ...TESTS]);
@@ -54,6 +55,13 @@ function readCondition(value: unknown, path: string, referable: Referable): Cond
     );
   }
   if (test !== undefined) checkOperand(test, fields.raw(test), fields.at(test));
+  if (test === 'succeeded' && fields.raw('path') !== undefined) {
+    refuse(
+      fields.at('path'),
+      "'succeeded' looks at the task, not into its result.",
+      'Leave the path out.',
+    );
+  }
   return {
     [FROM]: fields.raw(FROM),
     ...given(fields, 'path'),
@@ -67,7 +75,9 @@ function given(fields: Fields, field: string): Readonly<Record<string, unknown>>
 }
 
 function checkOperand(test: Test, value: unknown, path: string): void {
-  if (test === 'in') {
+  if (test === 'succeeded') {
+    if (typeof value !== 'boolean') refuse(path, `Must be true or false, not ${described(value)}.`);
+  } else if (test === 'in') {
     if (!Array.isArray(value)) refuse(path, `Must be a list of values, not ${described(value)}.`);
   } else if (test !== '=' && test !== '!=') {
     if (typeof value !== 'number' && typeof value !== 'string') {
@@ -133,6 +143,11 @@ export function failingCondition(
 ): string | null {
   for (const condition of conditions) {
     const result = resultOf(conditionTask(condition));
+    const wanted = condition['succeeded'];
+    if (wanted !== undefined) {
+      if (wanted !== (result !== undefined)) return becauseOfItsEnd(condition);
+      continue;
+    }
     const tokens = pointerTokens(pathOf(condition)) ?? [];
     const value = result === undefined ? undefined : pointedAt(result, tokens);
     if (!holds(condition, value)) return because(condition, value);
@@ -168,8 +183,11 @@ function holds(condition: Condition, value: Json | undefined): boolean {
   }
 }
 
-function testOf(condition: Condition): Test | undefined {
-  return TESTS.find((test) => Object.hasOwn(condition, test));
+function testOf(condition: Condition): Exclude<Test, 'succeeded'> | undefined {
+  return TESTS.find(
+    (test): test is Exclude<Test, 'succeeded'> =>
+      test !== 'succeeded' && Object.hasOwn(condition, test),
+  );
 }
 
 /** As people read it: an empty list or object is something. */
@@ -190,6 +208,11 @@ function compared(
   if (typeof value === 'number' && typeof wanted === 'number') return test(value, wanted);
   if (typeof value === 'string' && typeof wanted === 'string') return test(value, wanted);
   return false;
+}
+
+function becauseOfItsEnd(condition: Condition): string {
+  const how = condition['succeeded'] === true ? 'has not succeeded' : 'has succeeded';
+  return `'${conditionTask(condition)}' ${how}`;
 }
 
 function because(condition: Condition, value: Json | undefined): string {

@@ -21,6 +21,11 @@ export interface AwaitedJob {
   readonly jobId: JobId;
 }
 
+/** The step beside that of a taken signal: `{"at": MS}`. The body of the signal is what its sender gave. */
+export function takenAtStep(step: string): string {
+  return `$at/${step.replace(/^\$/, '')}`;
+}
+
 /** How it is written in a task's row, and read back. */
 export function encodeWaits(waits: AwaitedThings | null): string | null {
   return waits === null ? null : JSON.stringify(waits);

@@ -42,8 +42,8 @@ export interface OnceTiming {
 export const MISFIRES = ['skip', 'once', 'all'] as const;
 export type Misfire = (typeof MISFIRES)[number];
 
-/** When the last job still runs: do not start another, start it anyway once that has ended, or
- * cancel the running one. */
+/** When a job of the schedule still runs, started by time or by hand: do not start another, start it
+ * anyway once that has ended, or cancel the running one. */
 export const OVERLAPS = ['skip', 'queue', 'cancel'] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 

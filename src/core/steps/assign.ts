@@ -106,7 +106,7 @@ function assignment(turn: Turn, lease: Lease): Assignment {
     runMs: tasks.options(slot).timeouts.runMs,
     assignedAt: turn.now,
     scheduledAt: scheduledTime(job),
-    hasChildren: tasks.hasChildren(slot),
+    hasChildren: tasks.children(slot).length > 0,
     resumed: lease.resumed,
     idempotencyKey: key === null ? null : keyInScope(executor, key.scope),
   };

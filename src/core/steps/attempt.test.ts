@@ -137,7 +137,8 @@ describe('loss of the node', () => {
       losses: 4,
       error: {
         code: 'dead',
-        message: 'lost its node 4 times, the last one w4: its process is gone',
+        message:
+          'lost its node 4 times, the last one w4: its process is gone; what that node said last may tell why',
       },
     });
   });

@@ -46,7 +46,9 @@ export function loseAttempt(turn: Turn, lease: Lease, why: string): void {
   tasks.losses.set(slot, tasks.losses.get(slot) + 1);
   const losses = tasks.losses.get(slot);
   if (losses > tasks.options(slot).retry.maxLosses) {
-    const message = `lost its node ${losses} times, the last one ${node.id}: ${why}`;
+    const message =
+      `lost its node ${losses} times, the last one ${node.id}: ${why}; ` +
+      'what that node said last may tell why';
     return finish(turn, slot, 'failed', { error: { code: 'dead', message } });
   }
   turn.log('reassigned', { slot, nodeId: node.id }, { why });

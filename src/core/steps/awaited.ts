@@ -1,5 +1,6 @@
 /** Who waits for what: the books behind `wait.ts`, without any move of a task. */
 import type { JobId } from '../ids.ts';
+import { takenAtStep } from '../job/waits.ts';
 import type { AwaitedSignal, AwaitedThings } from '../job/waits.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
@@ -20,6 +21,8 @@ export function takeSignal(turn: Turn, slot: Slot, { step, name }: AwaitedSignal
   if (signalNo === null) return false;
   const [taskNo, run] = [tasks.no(slot), tasks.run.get(slot)];
   turn.effects.takeSignal({ jobNo: job.no, signalNo, taskNo, run, step });
+  // A handler that is run again must see what has ended in the order in which it did.
+  writeStep(turn, slot, takenAtStep(step), { at: turn.now });
   return true;
 }
 

@@ -7,12 +7,14 @@
  * cannot lock the two up.
  */
 import type { SuspendUntil } from '../event.ts';
+import { keyScope } from '../job/execution-key.ts';
 import type { Job } from '../job/job.ts';
 import type { TaskError } from '../rows.ts';
 import type { Lease } from '../task/lease.ts';
 import { isTerminal } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
+import { keysAbove } from './keys.ts';
 import { newRun } from './rerun.ts';
 import { addTask, armTaskTotal, insertTask, keyInStore } from './submit.ts';
 
@@ -20,11 +22,15 @@ type Children = Extract<SuspendUntil, { type: 'children' }>;
 
 /** Why the job cannot take these children in; null if it can. */
 export function childrenFault(turn: Turn, lease: Lease, children: Children): TaskError | null {
-  const { tasks, settings } = turn.state;
+  const { tasks, settings, callers } = turn.state;
   const { job, taskNo: parent } = lease;
+  const held = keysAbove(turn.state, callers.get(job.id) ?? []);
   let fresh = 0;
-  for (const { id, dependsOn } of children.tasks) {
+  for (const { id, dependsOn, executor, idempotencyKey } of children.tasks) {
     if (dependsOn.length > 0) return fault(`child ${id} depends on others, which it may not`);
+    if (idempotencyKey !== null && held.has(keyScope(executor, idempotencyKey))) {
+      return fault(`child ${id} would wait for a key that the caller of its job holds`);
+    }
     const no = job.taskNo(id, tasks);
     const slot = no === null ? null : job.slot(no);
     if (slot === null) fresh += 1;

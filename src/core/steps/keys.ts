@@ -104,3 +104,21 @@ function owns(state: SchedulerState, key: ExecutionKey, slot: Slot): boolean {
   if (owner === null) return false;
   return owner.jobNo === state.tasks.job(slot).no && owner.taskNo === state.tasks.no(slot);
 }
+
+/** The execution keys of these tasks, and of all that wait for the end of one of them: those that
+ * added it to their job, those that called its job, and so on upwards. */
+export function keysAbove(
+  { tasks, callers }: SchedulerState,
+  slots: Iterable<Slot>,
+): ReadonlySet<string> {
+  const scopes = new Set<string>();
+  const line = new Set(slots);
+  for (const each of line) {
+    const key = tasks.key(each);
+    if (key !== null) scopes.add(key.scope);
+    const above = tasks.awaitedBy(each);
+    if (above !== null) line.add(above);
+    for (const caller of callers.get(tasks.job(each).id) ?? []) line.add(caller);
+  }
+  return scopes;
+}

@@ -62,7 +62,7 @@ function choose(turn: Turn, job: Job, event: Rerun): readonly Slot[] | MillraceE
  * because of it, however far down. */
 function withDependents(turn: Turn, job: Job, slot: Slot): readonly Slot[] {
   const { tasks } = turn.state;
-  const chosen = new Set<Slot>([slot, ...unsuccessfulChildren(turn, job, slot)]);
+  const chosen = new Set<Slot>([slot, ...unsuccessfulChildren(turn, slot)]);
   for (const each of chosen) {
     job.edges?.eachDependent(tasks.no(each), (no) => {
       const dependent = job.slot(no);
@@ -75,13 +75,12 @@ function withDependents(turn: Turn, job: Job, slot: Slot): readonly Slot[] {
 }
 
 /** All that it added and that did not succeed, and what these added. */
-function unsuccessfulChildren(turn: Turn, job: Job, slot: Slot): readonly Slot[] {
+function unsuccessfulChildren(turn: Turn, slot: Slot): readonly Slot[] {
   const { tasks } = turn.state;
-  if (!tasks.hasChildren(slot)) return [];
-  const no = tasks.no(slot);
-  return job.slots
-    .filter((each) => tasks.parent(each) === no && isUnsuccessful(tasks.state(each)))
-    .flatMap((each) => [each, ...unsuccessfulChildren(turn, job, each)]);
+  return tasks
+    .children(slot)
+    .filter((each) => isUnsuccessful(tasks.state(each)))
+    .flatMap((each) => [each, ...unsuccessfulChildren(turn, each)]);
 }
 
 function restart(turn: Turn, job: Job, chosen: readonly Slot[]): void {

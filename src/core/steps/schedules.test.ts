@@ -1,35 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { Harness, echo } from '../../testing/harness.ts';
-import type { ScriptedNode } from '../../testing/harness/scripted-node.ts';
+import { Harness } from '../../testing/harness.ts';
+import {
+  every,
+  fired,
+  live,
+  missed,
+  scheduled as document,
+} from '../../testing/harness/schedules.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const document = { name: 'nightly', tasks: [echo('a')] };
-const every = (everyMs: number, more: object = {}): Readonly<Record<string, unknown>> => ({
-  timing: { everyMs },
-  document,
-  ...more,
-});
-
-/** Lets time pass minute by minute; the node runs whatever comes, at once. */
-function live(world: Harness, node: ScriptedNode, ms: number): void {
-  for (let left = ms; left > 0; left -= 10_000) {
-    world.advance(Math.min(left, 10_000));
-    node.beat();
-    for (const task of node.poll(99)) node.complete(task);
-  }
-}
-
-const fired = (world: Harness): number =>
-  world.log().filter(({ kind }) => kind === 'schedule.fired').length;
-const missed = (world: Harness): number =>
-  world
-    .log()
-    .filter(({ kind }) => kind === 'schedule.missed')
-    .reduce(
-      (sum, { detail }) => sum + (JSON.parse(detail ?? '{}') as { missed: number }).missed,
-      0,
-    );
 
 describe('timing', () => {
   test('an interval fires again and again', () => {
@@ -194,113 +174,6 @@ describe('misfires, when nobody led for a while', () => {
     world.schedule('s', every(HOUR_MS, { misfire: 'skip' }));
     asleep(world, HOUR_MS + 30_000);
     expect([fired(world), missed(world)]).toEqual([1, 0]);
-  });
-});
-
-describe('overlap, when the last job still runs', () => {
-  test('skip leaves the occurrence out', () => {
-    const world = new Harness();
-    const node = world.node('w1');
-    world.schedule('s', every(10_000, { overlap: 'skip' }));
-    world.advance(10_000);
-    const [a] = node.poll(9);
-    world.advance(10_000);
-    expect([fired(world), missed(world)]).toEqual([1, 1]);
-    node.complete(a!);
-    world.advance(10_000);
-    expect(fired(world)).toBe(2);
-  });
-
-  test('queue waits for the end and then fires', () => {
-    const world = new Harness();
-    const node = world.node('w1');
-    world.schedule('s', every(10_000, { overlap: 'queue' }));
-    world.advance(10_000);
-    const [a] = node.poll(9);
-    world.advance(12_000);
-    node.beat();
-    expect(fired(world)).toBe(1);
-    node.complete(a!);
-    world.tick();
-    expect([fired(world), missed(world)]).toEqual([2, 0]);
-    expect(node.poll(9)).toHaveLength(1);
-  });
-
-  test('queue is no misfire, however long the last job takes', () => {
-    const world = new Harness();
-    const node = world.node('w1');
-    world.schedule('s', every(5 * MINUTE_MS, { overlap: 'queue', misfire: 'skip' }));
-    const pass = (ms: number): void => {
-      for (let left = ms; left > 0; left -= 10_000) {
-        world.advance(10_000);
-        node.beat();
-      }
-    };
-    pass(5 * MINUTE_MS);
-    const [a] = node.poll(9);
-    pass(8 * MINUTE_MS);
-    node.complete(a!);
-    world.tick();
-    expect([fired(world), missed(world)]).toEqual([2, 0]);
-  });
-
-  test('cancel stops the running job and starts the next', () => {
-    const world = new Harness();
-    const node = world.node('w1');
-    world.schedule('s', every(10_000, { overlap: 'cancel' }));
-    world.advance(10_000);
-    const [a] = node.poll(9);
-    world.advance(10_000);
-    expect(fired(world)).toBe(2);
-    expect(node.beat().abort).toEqual([a!.lease]);
-    node.obey();
-    expect(world.job(a!.jobId)).toMatchObject({
-      state: 'cancelled',
-      error: { message: 'schedule s has started its next run' },
-    });
-  });
-});
-
-describe('overlap, when one that was started by hand has ended and the one before still runs', () => {
-  /** The first runs, a second one is started by hand and ends. */
-  const between = (overlap: string): { world: Harness; node: ScriptedNode; end: () => void } => {
-    const world = new Harness();
-    const node = world.node('w1');
-    world.schedule('s', every(10_000, { overlap }));
-    world.advance(10_000);
-    const [first] = node.poll(9);
-    world.changeSchedule('s', 'trigger');
-    const [second] = node.poll(9);
-    node.complete(second!);
-    return { world, node, end: () => void node.complete(first!) };
-  };
-
-  test.each([false, true])('skip holds the next one back (leader started anew: %s)', (isNew) => {
-    const { world, end } = between('skip');
-    if (isNew) world.restart();
-    world.advance(10_000);
-    expect([fired(world), missed(world)]).toEqual([2, 1]);
-    end();
-    world.advance(10_000);
-    expect(fired(world)).toBe(3);
-  });
-
-  test('queue waits for the end of both', () => {
-    const { world, end } = between('queue');
-    world.advance(10_000);
-    expect(fired(world)).toBe(2);
-    end();
-    world.tick();
-    expect([fired(world), missed(world)]).toEqual([3, 0]);
-  });
-
-  test('cancel stops it', () => {
-    const { world, node } = between('cancel');
-    world.advance(10_000);
-    node.beat();
-    node.obey();
-    const states = world.jobIds().map((id) => world.job(id).state);
-    expect(states).toEqual(['cancelled', 'succeeded', 'queued']);
   });
 });
 

@@ -23,7 +23,10 @@ describe('a signal', () => {
     expect(w.states('job')).toEqual({ a: 'blocked' });
     expect(w.signal('job', 'go', 7)).toMatchObject({ type: 'job', changed: true });
     expect(w.task('job', 'a')).toMatchObject({ state: 'ready', waits: null });
-    expect(w.steps('job', 'a')).toEqual({ '$signal/go': { value: 7 } });
+    expect(w.steps('job', 'a')).toEqual({
+      '$signal/go': { value: 7 },
+      '$at/signal/go': { at: w.now },
+    });
     const [again] = node.poll();
     expect(again).toMatchObject({ taskId: 'a', resumed: true, attempt: 1 });
     expect(w.history('job', 'a')).toEqual([
@@ -54,8 +57,8 @@ describe('a signal', () => {
     expect(w.states('job')).toEqual({ a: 'ready', b: 'blocked' });
     w.signal('job', 'go', 2);
     w.signal('job', 'go', 3);
-    expect(w.steps('job', 'a')).toEqual({ '$signal/go': { value: 1 } });
-    expect(w.steps('job', 'b')).toEqual({ '$signal/go': { value: 2 } });
+    expect(w.steps('job', 'a')).toMatchObject({ '$signal/go': { value: 1 } });
+    expect(w.steps('job', 'b')).toMatchObject({ '$signal/go': { value: 2 } });
     const taken = w.rows.jobsById.get('job' as never)?.signals.map((signal) => signal.taken);
     expect(taken).toEqual([true, true, false]);
   });
@@ -72,7 +75,7 @@ describe('a signal', () => {
       { step: '$signal/two', name: 'go' },
     ];
     node.suspend(a!, { type: 'wait', sleeps: [], signals, jobs: [] });
-    expect(w.steps('job', 'a')).toEqual({
+    expect(w.steps('job', 'a')).toMatchObject({
       '$signal/one': { value: 'first' },
       '$signal/two': { value: 'second' },
     });
@@ -118,7 +121,7 @@ describe('a signal', () => {
     node.wait(node.poll()[0]!, { signals: ['go'] });
     expect(w.states('job')).toEqual({ a: 'blocked' });
     w.signal('job', 'go', 2);
-    expect(w.steps('job', 'a')).toEqual({ '$signal/go': { value: 2 } });
+    expect(w.steps('job', 'a')).toMatchObject({ '$signal/go': { value: 2 } });
   });
 });
 

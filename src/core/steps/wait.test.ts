@@ -112,7 +112,9 @@ describe('a called job', () => {
     });
     node.complete(node.poll(9)[0]!, 'result');
     expect(world.job('job.c').state).toBe('succeeded');
-    expect(world.steps('job', 'a')).toEqual({ '$job/c': { jobId: 'job.c', state: 'succeeded' } });
+    expect(world.steps('job', 'a')).toEqual({
+      '$job/c': { jobId: 'job.c', state: 'succeeded', at: world.now },
+    });
     expect(node.poll()[0]).toMatchObject({ taskId: 'a', resumed: true });
   });
 
@@ -128,7 +130,7 @@ describe('a called job', () => {
     const { world, node } = waiting({ jobs: { c: child } });
     if (failure === null) world.cancel('job.c');
     else node.fail(node.poll()[0]!, { failure });
-    expect(world.steps('job', 'a')).toEqual({ '$job/c': { jobId: 'job.c', state } });
+    expect(world.steps('job', 'a')).toEqual({ '$job/c': { jobId: 'job.c', state, at: world.now } });
     expect(world.states('job')).toEqual({ a: 'ready' });
   });
 
@@ -348,7 +350,9 @@ describe('a new leader that reads jobs back in portions', () => {
     const [a] = node.poll();
     expect(a).toMatchObject({ taskId: 'a', resumed: true });
     node.wait(a!, { jobs: { c: child } });
-    expect(world.steps('job', 'a')).toEqual({ '$job/c': { jobId: 'job.c', state: 'succeeded' } });
+    expect(world.steps('job', 'a')).toEqual({
+      '$job/c': { jobId: 'job.c', state: 'succeeded', at: world.now },
+    });
     expect(world.states('job')).toEqual({ a: 'ready' });
   });
 
@@ -367,7 +371,9 @@ describe('a new leader that reads jobs back in portions', () => {
     restored(world, ['job', 'job.c']);
     expect(world.states('job')).toEqual({ a: 'blocked' });
     node.complete(node.poll()[0]!);
-    expect(world.steps('job', 'a')).toEqual({ '$job/c': { jobId: 'job.c', state: 'succeeded' } });
+    expect(world.steps('job', 'a')).toEqual({
+      '$job/c': { jobId: 'job.c', state: 'succeeded', at: world.now },
+    });
     expect(world.states('job')).toEqual({ a: 'ready' });
   });
 

@@ -17,6 +17,7 @@ import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
 import { awaitThings, forgetCall, stopListening, takeSignal, writeStep } from './awaited.ts';
+import { keysAbove } from './keys.ts';
 import { armWake, delay, makeReady } from './lifecycle.ts';
 import { stopJob } from './stop.ts';
 import { createJob } from './submit.ts';
@@ -25,7 +26,7 @@ import { createJob } from './submit.ts';
 export function waitFault(turn: Turn, lease: Lease, wait: Wait): TaskError | null {
   const { sleeps, signals, jobs } = wait;
   if (sleeps.length + signals.length + jobs.length === 0) return fault('it waits for nothing');
-  const held = jobs.length === 0 ? NO_SCOPES : keysAbove(turn.state, lease.slot);
+  const held = keysAbove(turn.state, jobs.length === 0 ? [] : [lease.slot]);
   for (const { jobId, document } of jobs) {
     // Whatever is called ends with its caller: it must not be anybody else's.
     if (!jobId.startsWith(`${lease.job.id}.`)) {
@@ -39,22 +40,8 @@ export function waitFault(turn: Turn, lease: Lease, wait: Wait): TaskError | nul
   return null;
 }
 
-const NO_SCOPES: ReadonlySet<string> = new Set();
-
 function fault(message: string): TaskError {
   return { code: 'bad_wait', message };
-}
-
-/** The execution keys of the task, of the one that called its job, and so on upwards. */
-function keysAbove({ tasks, callers }: SchedulerState, slot: Slot): ReadonlySet<string> {
-  const scopes = new Set<string>();
-  const line = new Set<Slot>([slot]);
-  for (const each of line) {
-    const key = tasks.key(each);
-    if (key !== null) scopes.add(key.scope);
-    for (const caller of callers.get(tasks.job(each).id) ?? []) line.add(caller);
-  }
-  return scopes;
 }
 
 /** Of several things, the one that says most. */
@@ -125,7 +112,7 @@ function beginJobs(turn: Turn, slot: Slot, children: Wait['jobs']): Calls {
     const { step, jobId } = child;
     const known = stateOf(state, child);
     if (known !== null && isFinished(known)) {
-      writeStep(turn, slot, step, { jobId, state: known });
+      writeStep(turn, slot, step, { jobId, state: known, at: turn.now });
       forgetCall(state, slot, jobId);
       called.delete(jobId);
       isOver = true;
@@ -155,7 +142,7 @@ export function tellCallers(turn: Turn, { id: jobId, state }: Job): void {
   const { tasks, callers } = turn.state;
   for (const slot of [...(callers.get(jobId) ?? [])]) {
     for (const each of tasks.waits(slot)?.jobs ?? []) {
-      if (each.jobId === jobId) writeStep(turn, slot, each.step, { jobId, state });
+      if (each.jobId === jobId) writeStep(turn, slot, each.step, { jobId, state, at: turn.now });
     }
     forgetCall(turn.state, slot, jobId);
     if (waitsForJobs(turn.state, slot)) wake(turn, slot);

@@ -47,7 +47,7 @@ interface Extras {
   error: TaskError | null;
   since: Instant | null;
   openChildren: number;
-  hasChildren: boolean;
+  children: Slot[] | null;
   waits: AwaitedThings | null;
 }
 
@@ -59,9 +59,11 @@ const NO_EXTRAS: Readonly<Extras> = {
   error: null,
   since: null,
   openChildren: 0,
-  hasChildren: false,
+  children: null,
   waits: null,
 };
+
+const NO_SLOTS: readonly Slot[] = [];
 
 export class TaskTable {
   // Facts
@@ -189,7 +191,7 @@ export class TaskTable {
     if (extras?.isAwaited === true && this.#sharesKeyAbove(slot)) extras.isAwaited = false;
     const parent = extras?.parent ?? null;
     const above = parent === null ? null : this.job(slot).slot(parent);
-    if (above !== null) this.#own(above).hasChildren = true;
+    if (above !== null) (this.#own(above).children ??= []).push(slot);
     this.#countOpen(slot, 1);
   }
 
@@ -264,9 +266,16 @@ export class TaskTable {
     return this.#extras.get(slot)?.openChildren ?? 0;
   }
 
-  /** Whether another task names it as its parent. */
-  hasChildren(slot: Slot): boolean {
-    return this.#extras.get(slot)?.hasChildren ?? false;
+  /** The tasks that name it as their parent, in the order of their numbers. */
+  children(slot: Slot): readonly Slot[] {
+    return this.#extras.get(slot)?.children ?? NO_SLOTS;
+  }
+
+  /** The task above that does not end before this one has; null when there is none. */
+  awaitedBy(slot: Slot): Slot | null {
+    const { parent, isAwaited } = this.#extras.get(slot) ?? NO_EXTRAS;
+    const above = parent === null || !isAwaited ? null : this.job(slot).slot(parent);
+    return above === null || isTerminal(this.state(above)) ? null : above;
   }
 
   waits(slot: Slot): AwaitedThings | null {

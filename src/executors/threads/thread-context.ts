@@ -97,7 +97,9 @@ export class ThreadContext implements TaskContext {
   readonly step = async <T>(name: string, fn: () => T | Promise<T>): Promise<T> =>
     (await this.#request({ member: 'step', name }, async () => {
       const result = jsonText(await fn());
-      if (!result.isJson) throw new FatalError(`the result of step ${name} ${result.fault}`);
+      if (!result.isJson) {
+        throw fatal('bad_step', `the result of step ${name} ${result.fault}`);
+      }
       return JSON.parse(result.text) as unknown;
     })) as T;
 
@@ -120,7 +122,10 @@ export class ThreadContext implements TaskContext {
     items: readonly I[],
     options?: MapOptions,
   ): Promise<O[]> => {
-    const tasks = items.map((item) => what.toTask(item));
+    if (!Array.isArray(items)) {
+      throw badInput('', `The map ${name} needs a list of items.`, 'Give it an array.');
+    }
+    const tasks = items.map((item: I) => what.toTask(item));
     const results = await this.#request({ member: 'map', name, what: what.name, tasks, options });
     return Promise.all((results as readonly Json[]).map((result) => what.readResult(result)));
   };
@@ -169,7 +174,7 @@ export class ThreadContext implements TaskContext {
     const outcome = await this.#outcomeOf(async () => {
       const result = jsonText(await run());
       if (result.isJson) return result.text;
-      throw Object.assign(new FatalError(`the result ${result.fault}`), { code: 'bad_result' });
+      throw fatal('bad_result', `the result ${result.fault}`);
     });
     this.#put({ type: 'end', outcome });
     this.#flush();
@@ -230,4 +235,8 @@ export class ThreadContext implements TaskContext {
     this.#isFlushing = false;
     if (words.length > 0 && !this.#isOver) this.#post(words);
   }
+}
+
+function fatal(code: string, message: string): Error {
+  return Object.assign(new FatalError(message), { code });
 }

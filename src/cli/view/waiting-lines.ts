@@ -1,0 +1,81 @@
+/**
+ * A job that nobody can run has no events, and whoever follows it line by line would look at nothing. So
+ * after a while of silence he is told what is waited for, once for each reason.
+ */
+import type { DatedJob } from '../../client/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import { plain } from '../table.ts';
+
+export interface WaitingOptions {
+  readonly look: () => Promise<DatedJob>;
+  readonly say: (line: string) => void;
+  readonly clock: Clock;
+}
+
+const SILENCE_MS = 2_000;
+/** Things change while nothing happens: a worker may have come that can do half of it. */
+const LOOK_EVERY_MS = 15_000;
+
+export class WaitingLines {
+  readonly #options: WaitingOptions;
+  readonly #said: Set<string> = new Set();
+  #cancel: () => void = () => {};
+  /** Counts the silences: an answer that comes after the next word is about the past. */
+  #silence = 0;
+
+  constructor(options: WaitingOptions) {
+    this.#options = options;
+    this.heard();
+  }
+
+  /** The silence begins anew. */
+  heard(): void {
+    this.#silence += 1;
+    this.#lookAfter(SILENCE_MS);
+  }
+
+  close(): void {
+    this.#silence += 1;
+    this.#cancel();
+  }
+
+  #lookAfter(ms: number): void {
+    this.#cancel();
+    this.#cancel = this.#options.clock.after(ms, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const silence = this.#silence;
+    try {
+      const job = await this.#options.look();
+      if (silence === this.#silence) this.#tell(job);
+    } catch {
+      // Whatever is wrong with the server, the stream of events tells it, if it lasts.
+    }
+    if (silence === this.#silence) this.#lookAfter(LOOK_EVERY_MS);
+  }
+
+  #tell(job: DatedJob): void {
+    for (const [why, [first = '', ...others]] of reasons(job)) {
+      if (this.#said.has(why)) continue;
+      this.#said.add(why);
+      const who =
+        others.length === 0
+          ? `Task ${first} waits`
+          : `Task ${first} and ${others.length} more wait`;
+      this.#options.say(plain(`${who}: ${why}.`));
+    }
+  }
+}
+
+/** Tasks by what they wait for, without those that wait for other tasks of the job. */
+function reasons({ tasks }: DatedJob): ReadonlyMap<string, readonly string[]> {
+  const live = new Set(tasks.filter(({ finishedAt }) => finishedAt === null).map(({ id }) => id));
+  const found = new Map<string, string[]>();
+  for (const { id, waiting, dependsOn, state } of tasks) {
+    if (waiting === null) continue;
+    if (state === 'blocked' && dependsOn.some((each) => live.has(each))) continue;
+    found.set(waiting, [...(found.get(waiting) ?? []), id]);
+  }
+  return found;
+}

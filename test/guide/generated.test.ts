@@ -1,0 +1,83 @@
+/** The pages that follow from the code, the links between all pages, and what each must name. */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { catalogue } from '../../src/cli/catalogue.ts';
+import { settingNames } from '../../src/config/index.ts';
+import { guidePages as generatedPages } from '../../scripts/guide-pages.ts';
+import { type Page, ROOT, guidePages, readPage } from './page.ts';
+
+const generated = await generatedPages();
+const pages = [...guidePages(), readPage(join(ROOT, 'examples/README.md'), 'examples')];
+
+test.each(generated.map(({ path, text }) => [path.slice(ROOT.length + 1), path, text] as const))(
+  '%s is what the code says; if not: npx tsx scripts/guide-pages.ts',
+  (_name, path, text) => {
+    expect(readFileSync(path, 'utf8')).toBe(text);
+  },
+);
+
+test('every setting and every command has its place in them', () => {
+  const [settings = '', commands = ''] = generated.map(({ text }) => text);
+  expect(settingNames.filter((name) => !settings.includes(`| \`${name}\`<br>`))).toEqual([]);
+  expect(catalogue.filter(({ name }) => !commands.includes(`\n## ${name}\n`))).toEqual([]);
+});
+
+test('the page on operations names every metric, and no other', () => {
+  const source = readFileSync(join(ROOT, 'src/api/metrics.ts'), 'utf8');
+  const written = [...source.matchAll(/\.(?:gauge|counter)\(\s*'(\w+)'/g)].map(
+    ([, name = '']) => name,
+  );
+  const [operations] = pages.filter(({ name }) => name === 'operations');
+  const told = operations?.text.matchAll(/`((?:millrace|nodejs|process)_\w+)`/g) ?? [];
+  const named = new Set([...told].map(([, name = '']) => name));
+  expect([...named].toSorted()).toEqual([...new Set(written)].toSorted());
+});
+
+/** `[text](target)`, outside of code. */
+function linksOf({ text }: Page): readonly string[] {
+  const prose = text.replaceAll(/^```[\s\S]*?^```$/gm, '').replaceAll(/`[^`\n]*`/g, '');
+  return [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+}
+
+/** As GitHub makes them of headings. */
+function anchorsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test.each(pages.map((page) => [page.name, page] as const))(
+  'every link of %s leads somewhere',
+  (_name, page) => {
+    const lost = linksOf(page).filter((link) => {
+      if (/^https?:/.test(link)) return false;
+      const [file = '', anchor] = link.split('#');
+      const path = file === '' ? page.path : join(dirname(page.path), file);
+      if (!existsSync(path)) return true;
+      return anchor !== undefined && !anchorsOf(readFileSync(path, 'utf8')).includes(anchor);
+    });
+    expect(lost).toEqual([]);
+  },
+);
+
+test('the index names every page', () => {
+  const [index] = pages.filter(({ name }) => name === 'index');
+  const missing = guidePages()
+    .map(({ name }) => `${name}.md`)
+    .filter((file) => !['README.md', 'index.md'].includes(file))
+    .filter((file) => !(index?.text ?? '').includes(`(${file})`));
+  expect(missing).toEqual([]);
+});
+
+test('the promise is the same sentence wherever it is made', () => {
+  const promise =
+    /at-least-once execution, at most one accepted result per attempt, exactly one terminal state per task; effects inside the same PostgreSQL transaction exactly once\./;
+  for (const name of ['README', 'durability']) {
+    const [page] = pages.filter((each) => each.name === name);
+    expect(page?.text.replaceAll(/\s+/g, ' ')).toMatch(promise);
+  }
+});
