@@ -65,7 +65,7 @@ async function inFolder(
   const heard = (line: string): void => {
     if (!PASSING.test(line)) print(line);
   };
-  const parts = { config, store, environment, say, print: heard };
+  const parts = { config, store, environment, say, print: heard, hasReflection: false };
   const node = await ServerNode.start(parts).catch(async (error: unknown) => {
     await store.close();
     throw error;

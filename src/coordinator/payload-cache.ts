@@ -1,5 +1,5 @@
 import { TASKS_PER_JOB_LIMIT } from '../core/index.ts';
-import type { Batch, JobNo, TaskRef } from '../core/index.ts';
+import type { Batch, JobId, JobNo, TaskRef } from '../core/index.ts';
 
 /** Texts of so many characters are kept, of each kind. */
 const CHARACTERS_MAX = 16 * 1024 * 1024;
@@ -12,8 +12,11 @@ const ENTRY = 100;
  * from the store, so forgetting costs a look and nothing else.
  */
 export class PayloadCache {
-  readonly inputs: RecentTexts = new RecentTexts();
-  readonly results: RecentTexts = new RecentTexts();
+  readonly inputs: RecentTexts<TaskRef> = new RecentTexts(keyOf);
+  readonly results: RecentTexts<TaskRef> = new RecentTexts(keyOf);
+  /** What called jobs have answered: their callers are told again whenever they are run again, and a
+   * task that calls many is run again for each of them. */
+  readonly answers: RecentTexts<JobId> = new RecentTexts((id) => id);
 
   /** Called with each committed batch, in order. */
   learn(batch: Batch): void {
@@ -33,19 +36,24 @@ export class PayloadCache {
  * generations: when the younger one is full, the older one is dropped as a whole. To take out the
  * oldest entry of one large map again and again would cost a walk over all that went before.
  */
-class RecentTexts {
-  #young: Map<number, string | null> = new Map();
-  #old: Map<number, string | null> = new Map();
+export class RecentTexts<T> {
+  readonly #keyOf: (what: T) => number | string;
+  #young: Map<number | string, string | null> = new Map();
+  #old: Map<number | string, string | null> = new Map();
   #characters = 0;
 
-  get(ref: TaskRef): string | null | undefined {
-    const key = keyOf(ref);
+  constructor(keyOfWhat: (what: T) => number | string) {
+    this.#keyOf = keyOfWhat;
+  }
+
+  get(what: T): string | null | undefined {
+    const key = this.#keyOf(what);
     const text = this.#young.get(key);
     return text === undefined ? this.#old.get(key) : text;
   }
 
-  set(ref: TaskRef, text: string | null): void {
-    this.#young.set(keyOf(ref), text);
+  set(what: T, text: string | null): void {
+    this.#young.set(this.#keyOf(what), text);
     this.#characters += ENTRY + (text?.length ?? 0);
     if (this.#characters <= CHARACTERS_MAX / 2) return;
     this.#old = this.#young;
@@ -53,8 +61,8 @@ class RecentTexts {
     this.#characters = 0;
   }
 
-  forget(ref: TaskRef): void {
-    const key = keyOf(ref);
+  forget(what: T): void {
+    const key = this.#keyOf(what);
     this.#young.delete(key);
     this.#old.delete(key);
   }

@@ -122,6 +122,7 @@ export class Payloads {
 
   async #make(making: Making, reader: ResultReader): Promise<Made> {
     const [store, shard, bytesMax] = [this.#store, this.#shard, GIVEN_BYTES_MAX];
+    const recent = this.#recent.answers;
     const input = await madeInput(making, reader);
     if (typeof input !== 'string') return input;
     const children = await outcomesOf(making.children, reader);
@@ -130,7 +131,7 @@ export class Payloads {
       return tooLarge('The results of its steps are', STEPS_TODO, '128 MiB');
     }
     const steps = hasCalledJob(making.steps)
-      ? await withCalledJobs(making.steps, { store, shard, reader, bytesMax })
+      ? await withCalledJobs(making.steps, { store, shard, reader, recent, bytesMax })
       : making.steps;
     if ('code' in steps) return { error: steps };
     return ready(making.assignment, input, steps, children);

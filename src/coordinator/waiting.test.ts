@@ -132,6 +132,18 @@ describe('a called job', () => {
     expect(rows.map((row) => row?.priority)).toEqual([0, 3]);
   });
 
+  test('is read once, however often its caller is run again', async () => {
+    await callIt({ tasks: [task('x')] });
+    await worker.complete((await next()).lease, 'x1');
+    const load = vi.spyOn(store, 'loadJob');
+    for (let time = 0; time < 5; time += 1) {
+      const again = await next();
+      expect(parsed(again)['$job/sub']).toMatchObject({ jobId: ID, result: 'x1' });
+      await suspend(again.lease, wait({ sleeps: [{ step: `$sleep/${time}`, forMs: 0 }] }));
+    }
+    expect(load).toHaveBeenCalledOnce();
+  });
+
   test('that fails tells its caller why', async () => {
     await callIt({ tasks: [task('x')] });
     const { lease } = await next();

@@ -2,7 +2,7 @@
  * Reading back: from rows to the state that wrote them. What is not durable comes back at its
  * safest: every session gets a full TTL from now on, every lease counts as not yet received.
  */
-import { decodeOptions } from './document/options.ts';
+import { decodeOptions, isAddedTask } from './document/options.ts';
 import type { Capabilities, Dependency } from './document/document.ts';
 import { parseJobDocument } from './document/parse.ts';
 import { Effects } from './effects.ts';
@@ -151,7 +151,8 @@ function restoreSkeleton(turn: Turn, job: Job, image: JobImage, dependencies: De
   for (const [at, spec] of image.specs.entries()) {
     const { id, executor, priority, parentNo: parent, idempotencyKey } = spec;
     const options = decodeOptions(spec.options, turn.state.settings);
-    const document = { id, executor, priority, parent, idempotencyKey, options };
+    const added = parent !== null && isAddedTask(spec.options) ? { isAdded: true as const } : {};
+    const document = { id, executor, priority, parent, idempotencyKey, options, ...added };
     addTask(turn.state, job, { ...document, dependsOn: dependencies[at] ?? [], input: null });
   }
   job.trim();

@@ -1,6 +1,7 @@
 /** The port between a worker and what it runs. */
 import type { JobId, Json, TaskId } from '../core/index.ts';
 import type { Duration } from '../kit/index.ts';
+import type { Recorded } from './jsonified.ts';
 
 /**
  * Runs the tasks that name it. What `run` returns is the task's result and must be JSON; what it throws
@@ -69,7 +70,7 @@ export interface TaskContext {
    * Runs `fn` once a run: when an attempt has finished a step, the attempts after it get its recorded
    * result. It comes back as JSON the first time too, so that no attempt sees another value.
    */
-  readonly step: <T>(name: string, fn: () => T | Promise<T>) => Promise<T>;
+  readonly step: <T>(name: string, fn: () => T | Promise<T>) => Promise<Recorded<T>>;
   /**
    * Gives the slot away and goes on after the time is over, perhaps on another node, with the handler
    * run from its start and every finished step skipped. Sleeping is a step: it happens once a run.

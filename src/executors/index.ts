@@ -20,6 +20,7 @@ export type {
 } from './executor.ts';
 export { FatalError, MissingOperatorError, classifyFailure } from './failure.ts';
 export type { Failure } from './failure.ts';
+export type { AnyJson, Jsonified, Recorded } from './jsonified.ts';
 export type { Lifeline, WithLifeline } from './lifeline.ts';
 export type { Definitions, OperatorDefinition } from './modules/definitions.ts';
 export { loadDefinitions, loadModule } from './modules/load.ts';

@@ -1,13 +1,12 @@
 /** Flows: typed graphs of tasks, made into a job document for each input. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Json, JsonObject, Priority } from '../core/index.ts';
-import type { Callable, FlowDefinition, TaskDefinition } from '../executors/index.ts';
+import type { Callable, FlowDefinition, Jsonified, TaskDefinition } from '../executors/index.ts';
 import { comparing, ending } from './condition.ts';
 import { type FlowGraph, type FlowShape, documentFor, drawn } from './document.ts';
 import { refuse, refuseUnknownFields, shown } from './fault.ts';
 import { Graph } from './graph.ts';
 import { jsonCopy } from './json-copy.ts';
-import type { Jsonified } from './jsonified.ts';
 import type { FlowKit } from './kit.ts';
 import { checkDocument } from './options.ts';
 import type { Settled } from './ref.ts';

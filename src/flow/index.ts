@@ -18,7 +18,7 @@ export type { Comparison, Condition, Operand } from './condition.ts';
 export type { FlowGraph, FlowGraphTask } from './document.ts';
 export { defineFlow } from './flow.ts';
 export type { Flow, FlowParts } from './flow.ts';
-export type { Jsonified } from './jsonified.ts';
+export type { Jsonified } from '../executors/index.ts';
 export type { FlowKit, MapUse, ResultOf, TaskArguments, TaskUse } from './kit.ts';
 export { defineOperator } from './operator.ts';
 export type {

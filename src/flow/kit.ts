@@ -1,7 +1,7 @@
 /** What the `build` function of a flow is given, and what it says about each task. */
 import type { Json, Priority } from '../core/index.ts';
+import type { Jsonified } from '../executors/index.ts';
 import type { Comparison, Condition, Operand } from './condition.ts';
-import type { Jsonified } from './jsonified.ts';
 import type { PlacementOptions, TaskDefaults, TimeoutOptions } from './options.ts';
 import type { InputRef, Ref, TaskRef, Wired } from './ref.ts';
 import type { Usable } from './task.ts';

@@ -3,7 +3,7 @@
  * they are when the program runs is in `placeholder.ts`.
  */
 import type { Json } from '../core/index.ts';
-import type { AnyJson } from './jsonified.ts';
+import type { AnyJson } from '../executors/index.ts';
 
 declare const carried: unique symbol;
 declare const origin: unique symbol;

@@ -181,8 +181,8 @@ test.each([
 test('data that looks like a reference stays data', () => {
   const data = { a: { b: [{ $from: 'x' }] } };
   expect(externalTask<unknown>('any').toTask(data)).toMatchObject({ input: { $literal: data } });
-  const { toDocument } = defineTask({ name: 'typed', input: z.looseObject({}), run: () => 1 });
-  expect(toDocument(data)).toMatchObject({ tasks: [{ input: { $literal: data } }] });
+  const typed = defineTask({ name: 'typed', input: z.looseObject({}), run: () => 1 });
+  expect(typed.toDocument(data)).toMatchObject({ tasks: [{ input: { $literal: data } }] });
 });
 
 test('data that contains itself is refused', () => {

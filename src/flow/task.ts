@@ -2,10 +2,15 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { asLiteral, isId } from '../core/index.ts';
 import type { Json, JsonObject } from '../core/index.ts';
-import type { Callable, Mappable, TaskContext, TaskDefinition } from '../executors/index.ts';
+import type {
+  Callable,
+  Jsonified,
+  Mappable,
+  TaskContext,
+  TaskDefinition,
+} from '../executors/index.ts';
 import { ID_RULE, refuse, refuseUnknownFields, shown } from './fault.ts';
 import { jsonCopy } from './json-copy.ts';
-import type { Jsonified } from './jsonified.ts';
 import { DEFAULT_FIELDS, type TaskDefaults, checkDefaults, plainOptions } from './options.ts';
 import { type Maybe, andThen, checkSchema, conformInput, conformResult } from './schema.ts';
 

@@ -321,3 +321,19 @@ test('what JSON makes of a type', () => {
   expectTypeOf<Jsonified<Map<string, number>>>().toBeNever();
   expectTypeOf<Jsonified<bigint>>().toBeNever();
 });
+
+test('what a step gives back is what JSON makes of it, in the first attempt and in all later ones', () => {
+  defineTask({
+    name: 'stepping',
+    run: async (_input, ctx) => {
+      expectTypeOf(await ctx.step('a', () => new Date())).toEqualTypeOf<string>();
+      const made = await ctx.step('b', async () => ({ at: new Date(), n: 1, of: ['x'] }));
+      expectTypeOf(made).toEqualTypeOf<{ at: string; n: number; of: string[] }>();
+      expectTypeOf(await ctx.step('c', () => {})).toEqualTypeOf<null>();
+      // oxlint-disable-next-line typescript/no-unsafe-return -- what it does with it is the question
+      expectTypeOf(await ctx.step('d', () => JSON.parse('1'))).toBeAny();
+      const n: number = await ctx.step('e', () => 1);
+      return n;
+    },
+  });
+});

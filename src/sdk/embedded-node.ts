@@ -67,8 +67,8 @@ class NodeThread {
 
   constructor(options: EmbeddedNodeOptions, onExit: () => void) {
     this.#options = options;
-    const { data, flags } = options;
-    const workerData: NodeThreadData = { data, flags };
+    const { data, flags, token } = options;
+    const workerData: NodeThreadData = { data, flags, token };
     this.#thread = startThread(import.meta.url, './node-entry', { workerData, name: 'millrace' });
     this.#thread.on('message', (message: FromNode) => this.#heard(message));
     this.#thread.on('error', (error) => {
@@ -137,7 +137,7 @@ function inUse(folder: string, holder: string): MillraceError {
     why: 'One runtime at a time owns the data of a folder.',
     todo:
       "Talk to the one that has it: connect('http://127.0.0.1:7070') for `millrace up`, " +
-      'connect(runtime.url) for another runtime. Or give this one a `data` folder of its own.',
+      'connect(runtime.url, { token: runtime.token }) for another runtime. Or give this one a `data` folder of its own.',
   });
 }
 

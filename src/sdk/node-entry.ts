@@ -35,12 +35,20 @@ async function openStore(data: string | null): Promise<Store> {
   return openDuckdbStore({ path: join(data, FILE) });
 }
 
-async function start({ data, flags }: NodeThreadData): Promise<ServerNode> {
+async function start({ data, flags, token }: NodeThreadData): Promise<ServerNode> {
   // Only what the caller says counts: an embedded node shares its environment with somebody else's program.
   const config = loadConfig({ flags, folder: import.meta.dirname });
   const store = await openStore(data);
   const say = (line: string): void => tell({ type: 'said', line });
-  const started = ServerNode.start({ config, store, environment: {}, say });
+  const started = ServerNode.start({
+    config,
+    store,
+    environment: {},
+    say,
+    token: token ?? undefined,
+    // Whoever comes knows what it speaks.
+    hasReflection: false,
+  });
   const node = await started.catch(async (error: unknown) => {
     await store.close();
     throw error;

@@ -8,6 +8,8 @@ export interface NodeThreadData {
   readonly data: string | null;
   /** By the names of the settings. */
   readonly flags: Readonly<Record<string, unknown>>;
+  /** What everybody must show; null lets everybody in. */
+  readonly token: string | null;
 }
 
 export type FromNode =

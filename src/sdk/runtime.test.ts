@@ -7,6 +7,7 @@ import type { TaskLog } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
 import { FatalError, JobError, connect, createRuntime, defineFlow, defineTask } from './index.ts';
 import type { Client, Document, Runtime, RuntimeOptions } from './index.ts';
+import { startWorker } from './worker.ts';
 
 const SILENT: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -63,7 +64,7 @@ describe('a runtime', () => {
 
   beforeAll(async () => {
     runtime = await createRuntime({ data, log: SILENT, tasks: [fail] });
-    connected = connect(runtime.url);
+    connected = connect(runtime.url, { token: runtime.token ?? '' });
   });
   afterAll(async () => {
     await connected.close();
@@ -272,4 +273,54 @@ test('a wrong setting or module stops the start and leaves nothing behind', asyn
   await expect(createRuntime(missing)).rejects.toMatchObject({ code: 'bad_input' });
   const runtime = await createRuntime({ data, log: SILENT });
   await runtime.close();
+});
+
+async function statusOf({ url }: Runtime, token?: string): Promise<number> {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return (await fetch(`${url}/api/v1/jobs`, { headers })).status;
+}
+
+describe('the token of a runtime', () => {
+  test('keeps everybody out who does not have it, at both doors', async () => {
+    const [runtime, other] = await Promise.all([started(), started()]);
+    expect(runtime.token).toMatch(/^[\w-]{32,}$/);
+    expect(runtime.token).not.toBe(other.token);
+    expect(await statusOf(runtime)).toBe(401);
+    expect(await statusOf(runtime, other.token ?? '')).toBe(401);
+    expect(await statusOf(runtime, runtime.token ?? '')).toBe(200);
+    const stranger = connect(runtime.url);
+    onTestFinished(() => stranger.close());
+    await expect(stranger.submit(double, { value: 1 })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    });
+    const joining = startWorker({ server: runtime.grpc, tasks: [double], log: SILENT });
+    await expect(joining).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  test('may be chosen, and then it lets others help', async () => {
+    const token = 'a-token-of-our-own';
+    const runtime = await started({ token, slots: 0 });
+    expect(runtime.token).toBe(token);
+    const { grpc } = runtime;
+    const worker = await startWorker({ server: grpc, token, tasks: [double], log: SILENT });
+    onTestFinished(() => worker.drain());
+    const job = await runtime.submit({
+      tasks: [{ id: 'a', executor: 'double', input: { value: 4 } }],
+    });
+    expect(await job.job()).toMatchObject({ id: job.id });
+    await job.result();
+    expect(await job.job()).toMatchObject({
+      tasks: [{ node: worker.nodeId, result: { value: 8 } }],
+    });
+  });
+
+  test('may be done without, and must be long enough to be worth something', async () => {
+    const open = await started({ token: null });
+    expect(open.token).toBeNull();
+    expect(await statusOf(open)).toBe(200);
+    await expect(started({ token: 'short' })).rejects.toMatchObject({ code: 'bad_setting' });
+    await expect(started({ token: 'with a space and long' })).rejects.toMatchObject({
+      code: 'bad_setting',
+    });
+  });
 });

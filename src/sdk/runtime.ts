@@ -1,4 +1,5 @@
 /** A whole Millrace inside the caller's process: a node in a thread, and a worker that runs his functions. */
+import { randomBytes } from 'node:crypto';
 import type { AllSettings } from '../config/index.ts';
 import { HttpClient } from '../client/index.ts';
 import { MillraceError } from '../core/index.ts';
@@ -24,6 +25,9 @@ export interface RuntimeOptions extends Offered {
   readonly slots?: number;
   /** The port of its HTTP API on this machine, any free one if not given. */
   readonly port?: number;
+  /** What other processes must show to talk to it; made up if not given. Null lets everybody on this
+   * machine in, as `millrace up` does. */
+  readonly token?: string | null;
   readonly capabilities?: Capabilities;
   /** Time for running tasks to finish when it is closed; after that they are aborted and given back. */
   readonly drainMs?: number;
@@ -63,8 +67,10 @@ export type RuntimeSettings = Partial<
 
 /** The client of an embedded node. `close()` drains it: then the process can end by itself. */
 export interface Runtime extends Client {
-  /** For the command line and other processes: `millrace jobs --server URL`. */
+  /** For the command line and other processes: `millrace jobs --server URL`, with MILLRACE_TOKEN. */
   readonly url: string;
+  /** What they must show; null when nothing. */
+  readonly token: string | null;
   /** For `millrace worker --server`, should more workers help. */
   readonly grpc: string;
 }
@@ -81,16 +87,21 @@ const NODE_ID = 'embedded';
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   const { store = 'duckdb', data = DATA, log = consoleLog } = options;
   const flags = flagsOf(options);
+  const token = options.token === undefined ? madeUpToken() : checkedToken(options.token);
   const fate = new Fate();
   // The thread starts while this one loads what it needs.
   const starting = EmbeddedNode.start({
     data: store === 'memory' ? null : data,
     // Its worker is the one in this thread.
     flags: { ...flags, slots: 0 },
+    token,
     say: (line) => log.debug(line),
     onLost: (error) => fate.lost(error),
   });
-  const [started, opening] = await Promise.allSettled([starting, workerFor(options, flags, log)]);
+  const [started, opening] = await Promise.allSettled([
+    starting,
+    workerFor(options, { flags, token, log }),
+  ]);
   if (started.status === 'rejected') throw started.reason as Error;
   const node = started.value;
   let opened: OpenWorker | null = null;
@@ -98,7 +109,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     if (opening.status === 'rejected') throw opening.reason as Error;
     opened = await opening.value(node.grpc, (error) => fate.lost(error));
     await opened.worker.start();
-    return new EmbeddedRuntime(node, opened, fate);
+    return new EmbeddedRuntime(node, token, opened, fate);
   } catch (error) {
     await opened?.close();
     await node.stop();
@@ -108,12 +119,17 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
 
 type OpenFor = (grpc: string, onLost: (error: MillraceError) => void) => Promise<OpenWorker>;
 
+interface WorkerParts {
+  readonly flags: Readonly<Record<string, unknown>>;
+  readonly token: string | null;
+  readonly log: LogOption;
+}
+
 /** Everything but the address of the leader. Whatever needs gRPC is loaded here and not before: `connect`
  * does without. */
 async function workerFor(
   options: RuntimeOptions,
-  flags: Readonly<Record<string, unknown>>,
-  log: LogOption,
+  { flags, token, log }: WorkerParts,
 ): Promise<OpenFor> {
   const [{ loadConfig }, { ownRegistry, withRegistry }, { openWorker }] = await Promise.all([
     import('../config/index.ts'),
@@ -126,6 +142,7 @@ async function workerFor(
     const opened = await openWorker({
       ...node,
       servers: [grpc],
+      token: token ?? undefined,
       sessionTtlMs: core.sessionTtlMs,
       executors,
       listen: null,
@@ -162,10 +179,11 @@ class Fate {
 class EmbeddedRuntime extends HttpBackedClient implements Runtime {
   readonly url: string;
   readonly grpc: string;
+  readonly token: string | null;
 
-  constructor(node: EmbeddedNode, { worker, close }: OpenWorker, fate: Fate) {
+  constructor(node: EmbeddedNode, token: string | null, { worker, close }: OpenWorker, fate: Fate) {
     super({
-      http: new HttpClient({ server: node.url }),
+      http: new HttpClient({ server: node.url, ...(token === null ? {} : { token }) }),
       offer: (tasks) => worker.offer(tasks, 'what was submitted'),
       onClose: async () => {
         try {
@@ -179,6 +197,7 @@ class EmbeddedRuntime extends HttpBackedClient implements Runtime {
     });
     this.url = node.url;
     this.grpc = node.grpc;
+    this.token = token;
     fate.whenLost((error) => this.end(error));
   }
 }
@@ -198,6 +217,22 @@ function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
     ...(capabilities === undefined ? {} : { capabilities }),
     ...(drainMs === undefined ? {} : { drainMs }),
   };
+}
+
+const TOKEN_BYTES = 24;
+
+function madeUpToken(): string {
+  return randomBytes(TOKEN_BYTES).toString('base64url');
+}
+
+/** By the rule for token files. The text is not repeated. */
+function checkedToken(token: string | null): string | null {
+  if (token === null || /^[\x21-\x7e]{16,}$/.test(token)) return token;
+  throw new MillraceError({
+    code: 'bad_setting',
+    what: 'The token of this runtime is too short, or has characters that a header cannot carry.',
+    todo: 'Give at least 16 ASCII characters without spaces, or leave it out and read runtime.token.',
+  });
 }
 
 function brokenWorker(error: Error): MillraceError {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { isMillraceError, type MillraceError } from '../core/index.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
-import { type Access, accessFor, bearer, openAccess, type Role } from './index.ts';
+import { type Access, accessFor, accessWith, bearer, openAccess, type Role } from './index.ts';
 
 vi.mock('node:crypto', { spy: true });
 
@@ -181,4 +181,16 @@ test('a file that is not there stops the start', () => {
   const access = () => accessFor({ tokenFile: path, clock, warn: () => {} });
   expect(refusal(access).message).toContain('is not there');
   expect(refusal(access).code).toBe('bad_setting');
+});
+
+test('a single token lets whoever shows it do everything, and nobody else anything', () => {
+  const access = accessWith('a-token-of-one-program');
+  const allow = (authorization?: string): unknown => access.allow({ authorization }, 'read');
+  expect(access.isOpen).toBe(false);
+  expect(access.allow({ authorization: bearer('a-token-of-one-program') }, 'admin')).toMatchObject({
+    role: 'admin',
+  });
+  for (const wrong of [undefined, '', bearer('a-token-of-one-progra'), 'Basic abc']) {
+    expect(() => allow(wrong)).toThrow(expect.objectContaining({ code: 'unauthenticated' }));
+  }
 });

@@ -3,7 +3,7 @@
  * client shows. It decides and hands out plain values; sockets, HTTP and gRPC live in the rooms that serve.
  * Nothing in here puts a secret into an error or a warning.
  */
-export { accessFor, openAccess } from './access.ts';
+export { accessFor, accessWith, openAccess } from './access.ts';
 export type { Access, Caller, Credentials } from './access.ts';
 export { checkBinding, checkLocalPage, isLoopback } from './binding.ts';
 export type { Binding } from './binding.ts';

@@ -98,6 +98,6 @@ export function readText(path: string): string {
   }
 }
 
-function digestOf(token: string): Buffer {
+export function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -3,6 +3,7 @@ import type { NodeSettings } from '../config/index.ts';
 import type { AccessCheck, ConnectionOptions } from '../protocol/index.ts';
 import {
   accessFor,
+  accessWith,
   checkBinding,
   exactToken,
   isLoopback,
@@ -23,8 +24,13 @@ export interface NodeCredentials {
 
 type Way = Pick<ConnectionOptions, 'tls' | 'token'>;
 
-/** Throws before anything listens where strangers could come in. */
-export function credentialsFor(node: NodeSettings, say: (line: string) => void): NodeCredentials {
+/** Throws before anything listens where strangers could come in. With `own` that token opens both doors,
+ * and no other does. */
+export function credentialsFor(
+  node: NodeSettings,
+  say: (line: string) => void,
+  own?: string,
+): NodeCredentials {
   const { host, tokenFile, insecure } = node;
   const tls = loadServerTls(node);
   const kind = checkBinding({ host, tokenFile, tls: tls !== undefined, insecure });
@@ -35,13 +41,13 @@ export function credentialsFor(node: NodeSettings, say: (line: string) => void):
     token: () => token ?? null,
   });
   return {
-    access: accessFor({ tokenFile, warn: say }),
+    access: own === undefined ? accessFor({ tokenFile, warn: say }) : accessWith(own),
     tls,
     outgoing: way(readToken(node, node.role === 'observer' ? 'read' : 'worker')),
     // Whoever registered may have given any address: it is shown nothing that is worth more than what
     // he has, and nothing at all where others could listen.
     probing: (host) =>
-      way(isPlain && !isLoopback(host) ? undefined : exactToken(tokenFile, 'worker')),
+      way(isPlain && !isLoopback(host) ? undefined : (own ?? exactToken(tokenFile, 'worker'))),
   };
 }
 

@@ -23,6 +23,7 @@ import type { Addresses } from './role.ts';
 export interface DoorsOptions {
   readonly config: Config;
   readonly credentials: NodeCredentials;
+  readonly hasReflection: boolean;
   readonly office: Office;
   readonly reader: Reader;
   readonly standing: () => Standing;
@@ -106,6 +107,7 @@ function openRpc(options: DoorsOptions): Promise<RpcServer> {
     tls: tls === undefined ? null : pem(tls),
     keepAlive: keepAliveFor(config.core.sessionTtlMs),
     requestBytesMax: config.node.grpcMessageBytesMax,
+    hasReflection: options.hasReflection,
     ...(access.isOpen ? {} : { access: rpcAccess(access) }),
   });
 }

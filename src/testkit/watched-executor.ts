@@ -1,6 +1,6 @@
 /** An executor as a test sees it: what it does is written down, and its worker dies where the test says. */
 import type { Json } from '../core/index.ts';
-import type { Executor, TaskContext } from '../executors/index.ts';
+import type { Executor, Recorded, TaskContext } from '../executors/index.ts';
 import type { CrashPlan, CrashPoint } from './crashes.ts';
 import type { History } from './history.ts';
 
@@ -42,9 +42,9 @@ function watchedContext(
   const { taskId: task, jobId: job } = context;
   const isHere = (step: string, at: CrashPoint['at']): boolean =>
     plan.isHere({ task, job, step, at });
-  const step = async <T>(name: string, fn: () => T | Promise<T>): Promise<T> => {
+  const step = async <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> => {
     if (isHere(name, 'before')) return diedHere(crash);
-    const value = await context.step(name, async () => {
+    const value = await context.step<T>(name, async () => {
       history.stepped(context, name);
       onMoved();
       const made = await fn();

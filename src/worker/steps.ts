@@ -2,6 +2,7 @@
 import { MillraceError } from '../core/index.ts';
 import type { LeaseName } from '../core/index.ts';
 import { FatalError, jsonText } from '../executors/index.ts';
+import type { Recorded } from '../executors/index.ts';
 import type { StepRecord, WorkerReport } from '../protocol/index.ts';
 import type { ItemVerdict } from './outbox.ts';
 import { tooLarge } from './payload-limit.ts';
@@ -37,10 +38,10 @@ export class Steps {
     this.#bodies = new Map();
   }
 
-  async run<T>(name: string, fn: () => T | Promise<T>): Promise<T> {
+  async run<T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> {
     checkName('step', name);
     if (typeof fn !== 'function') throw noFunction(name);
-    return JSON.parse(await this.#body(name, fn)) as T;
+    return JSON.parse(await this.#body(name, fn)) as Recorded<T>;
   }
 
   /** What earlier attempts, or the leader itself, have left under this name. */

@@ -7,9 +7,10 @@ import type { ReadyAssignment } from '../protocol/index.ts';
 export const sleepStep = (name: string): string => `$sleep/${name}`;
 /** The end of a wait for a signal; kept like a sleep. */
 export const untilStep = (name: string): string => `$until/${name}`;
-/** `{"value": ...}`, or `{"timeout": true}` when the time was over first. */
+/** `{"value": ...}`, or `{"timeout": true}` when the time was over first. When it was taken is in a step
+ * beside it: see `takenAtStep`. */
 export const signalStep = (name: string): string => `$signal/${name}`;
-/** `{"jobId", "state", "result", "error"}`. */
+/** `{"jobId", "state", "at", "result", "error"}`. */
 export const jobStep = (name: string): string => `$job/${name}`;
 
 /** Enough that two calls of one job never meet, short enough for flows that call flows. */

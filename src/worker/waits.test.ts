@@ -3,7 +3,7 @@ import { calm, rig } from '../../test/fixture/worker-rig.ts';
 import type { Rig } from '../../test/fixture/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../test/fixture/fake-leader.ts';
 import { isId } from '../core/index.ts';
-import type { JobId, Json } from '../core/index.ts';
+import type { Json } from '../core/index.ts';
 import type { Callable, TaskContext } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { ReadyAssignment, StepRecord } from '../protocol/index.ts';
@@ -47,14 +47,6 @@ function suspended(until: object): object {
 
 function completed(result: unknown): object {
   return { kind: 'completed', lease: lease(1), result: JSON.stringify(result) };
-}
-
-function failure(code: string, text: string): object {
-  return {
-    kind: 'failed',
-    failure: 'fatal',
-    error: { code, message: expect.stringContaining(text) as string },
-  };
 }
 
 const child: Callable<number, string> = {
@@ -121,19 +113,6 @@ test('a sleep of no time is none', async () => {
     return 'on';
   });
   expect(leader.told).toEqual(['started 1', 'completed 1']);
-});
-
-test.each([
-  ['text that is no duration', 'soon', '"soon"'],
-  ['less than nothing', -1, '-1'],
-  ['more than ten years', '4000d', '345600000000 ms'],
-  ['nothing at all', undefined, 'undefined'],
-  ['no number', Number.NaN, 'NaN'],
-])('a sleep cannot last %s', async (_name, duration, shown) => {
-  await run(({ sleep: nap }) => nap('night', duration as string));
-  expect(lastItem()).toMatchObject(
-    failure('bad_input', `The sleep night cannot last ${shown}. Give milliseconds`),
-  );
 });
 
 test('waits of one breath make one suspension, and the same name is asked for once', async () => {
@@ -337,21 +316,6 @@ test('a wait of no time takes a signal that is there already', async () => {
   );
 });
 
-test.each([
-  ['a signal', ({ waitFor }: TaskContext) => waitFor('a/b'), 'cannot be the name of a signal'],
-  ['a sleep', ({ sleep: nap }: TaskContext) => nap('', 1), 'A sleep needs a name.'],
-  ['a call', ({ call }: TaskContext) => call('$x', child, 1), 'A call cannot be named $x.'],
-  ['a step', ({ step }: TaskContext) => step('$x', () => 1), 'A step cannot be named $x.'],
-  [
-    'a long wait',
-    ({ waitFor }: TaskContext) => waitFor('go', { as: 'x'.repeat(1_001) }),
-    'has 1001 characters',
-  ],
-])('a bad name is refused for good: %s', async (_name, handler, text) => {
-  await run(handler);
-  expect(lastItem()).toMatchObject(failure('bad_input', text));
-});
-
 test('a call submits a job under an id of its own and of every attempt of the run', async () => {
   const ids: string[] = [];
   const calling: Handler = ({ call }) =>
@@ -404,24 +368,4 @@ test.each([
     failure: 'fatal',
     error: { code: 'child_job_failed', message },
   });
-});
-
-test('what is to be done must be said: by a flow, a task or a function', async () => {
-  const nothing = undefined as never;
-  await run(({ call }) => call('it', nothing, 1));
-  expect(lastItem()).toMatchObject(failure('bad_input', 'The call it does not say what to run.'));
-  await run(({ map }) => map('all', nothing, [1]));
-  expect(lastItem()).toMatchObject(failure('bad_input', 'The map all does not say what to run.'));
-  await run(({ step }) => step('once', nothing));
-  expect(lastItem()).toMatchObject(failure('bad_input', 'The step once has nothing to do.'));
-});
-
-test('a call is refused for good: too deep, no JSON, too large', async () => {
-  await run(({ call }) => call('it', child, 1), { jobId: 'j'.repeat(190) as JobId });
-  expect(lastItem()).toMatchObject(failure('bad_input', 'an id of 203 characters'));
-  await run(({ call }) => call('it', { ...child, toDocument: () => 1n }, 1));
-  expect(lastItem()).toMatchObject(failure('bad_input', 'The document of the call it is a bigint'));
-  const half = { ...child, toDocument: () => 'x'.repeat(9 * 2 ** 20) };
-  await run(({ call }) => Promise.all([call('a', half, 1), call('b', half, 1)]));
-  expect(lastItem()).toMatchObject(failure('too_large', 'The jobs that this task calls'));
 });

@@ -18,7 +18,9 @@ test('nothing else in a worker or an executor looks at the wall clock', () => {
   const looking = rooms.flatMap((room) =>
     readdirSync(room)
       .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-      .filter((name) => /\bDate(\.now)?\(\)|timeOrigin/.test(readFileSync(join(room, name), 'utf8'))),
+      .filter((name) =>
+        /\bDate(\.now)?\(\)|timeOrigin/.test(readFileSync(join(room, name), 'utf8')),
+      ),
   );
   expect(looking).toEqual(['wall-time.ts']);
 });

@@ -288,3 +288,22 @@ describe('a missing executor', () => {
     expect(w1.poll()).toHaveLength(1);
   });
 });
+
+test('a task that has come as far as a new wait may fail as often again', () => {
+  const world = new Harness();
+  const node = world.node('w1');
+  world.submit({ name: 'job', tasks: [echo('a', { retry: { maxAttempts: 2, backoffMs: 0 } })] });
+  node.fail(node.poll(1)[0]!);
+  world.advance(1);
+  const [second] = node.poll(1);
+  expect(second?.attempt).toBe(2);
+  node.wait(second!, { sleepMs: 10 });
+  world.advance(10);
+  const [resumed] = node.poll(1);
+  expect(resumed?.attempt).toBe(1);
+  node.fail(resumed!);
+  world.advance(1);
+  expect(world.states('job')).toEqual({ a: 'ready' });
+  node.fail(node.poll(1)[0]!);
+  expect(world.task('job', 'a').error?.code).toBe('dead');
+});

@@ -306,3 +306,75 @@ test('over a restart a parent still waits for the children that are open, and no
   world.restart();
   expect(node.poll(9)[0]).toMatchObject({ taskId: 'parent', resumed: true });
 });
+
+describe('what becomes of a child is the business of its parent', () => {
+  function family(more: object = {}): { world: Harness; node: ScriptedNode } {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit({ name: 'job', tasks: [echo('parent'), echo('other')], ...more });
+    const [parent, other] = node.poll(2);
+    node.spawn(parent!, [echo('good'), echo('bad')]);
+    node.complete(other!);
+    const [good, bad] = node.poll(2);
+    node.complete(good!);
+    node.fail(bad!, { failure: 'fatal' });
+    return { world, node };
+  }
+
+  test('a job succeeds when the parent has made the best of a failed child', () => {
+    const { world, node } = family();
+    node.complete(node.poll(1)[0]!);
+    expect(world.job('job')).toMatchObject({ state: 'succeeded', error: null });
+  });
+
+  test('also under the next leader, and where the first failure ends all', () => {
+    const { world, node } = family({ onFailure: 'cancel' });
+    world.restart();
+    node.complete(node.poll(1)[0]!);
+    expect(world.job('job').state).toBe('succeeded');
+  });
+
+  test('a job fails with the parent, and runs again with parent and child', () => {
+    const { world, node } = family();
+    node.fail(node.poll(1)[0]!, { failure: 'fatal' });
+    expect(world.job('job').error?.message).toMatch(/^task parent failed/);
+    world.rerun('job');
+    expect(world.states('job')).toEqual({
+      parent: 'ready',
+      other: 'succeeded',
+      good: 'succeeded',
+      bad: 'ready',
+    });
+  });
+
+  test('a child that its parent could do without stays as it is in a new run', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit({ name: 'job', tasks: [echo('parent'), echo('other')] });
+    const [parent, other] = node.poll(2);
+    node.spawn(parent!, [echo('bad')]);
+    node.fail(node.poll(1)[0]!, { failure: 'fatal' });
+    node.complete(node.poll(1)[0]!);
+    node.fail(other!, { failure: 'fatal' });
+    world.rerun('job');
+    expect(world.states('job')).toEqual({ parent: 'succeeded', other: 'ready', bad: 'failed' });
+  });
+
+  test('children end with their parent', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit({ name: 'job', tasks: [echo('parent', { timeouts: { totalMs: 50 } })] });
+    node.spawn(node.poll(1)[0]!, [echo('runs'), echo('waits')]);
+    const [runs] = node.poll(1);
+    world.advance(50);
+    expect(world.states('job')).toEqual({
+      parent: 'failed',
+      runs: 'running',
+      waits: 'cancelled',
+    });
+    node.beat();
+    expect(node.orders.abort).toEqual([runs!.lease]);
+    node.obey();
+    expect(world.job('job').state).toBe('failed');
+  });
+});

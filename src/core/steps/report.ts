@@ -145,6 +145,10 @@ function suspend(turn: Turn, lease: Lease, until: SuspendUntil): void {
   const detail = { until: isWait ? waitsFor(until) : until.type };
   turn.log('suspended', { slot, nodeId: lease.node.id }, detail);
   endLease(turn, lease);
+  // It came further than ever before: a task that waits for a year may fail more often than one that
+  // runs for a minute.
+  tasks.failures.set(slot, 0);
+  tasks.losses.set(slot, 0);
   if (isWait) return beginWait(turn, slot, until);
   tasks.setSuspended(slot, 'children');
   const children = adoptChildren(turn, lease, until);

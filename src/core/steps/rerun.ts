@@ -40,7 +40,9 @@ function choose(turn: Turn, job: Job, event: Rerun): readonly Slot[] | MillraceE
   const { tasks } = turn.state;
   if (event.expectedRun !== undefined && event.expectedRun !== job.run) return [];
   if (job.stopping !== null) return conflict('The job is being stopped.', 'Wait until it has.');
-  const unsuccessful = job.slots.filter((slot) => isUnsuccessful(tasks.state(slot)));
+  const unsuccessful = job.slots.filter(
+    (slot) => isUnsuccessful(tasks.state(slot)) && !isSettledAbove(turn, job, slot),
+  );
   // The store copies the row it has to the history: one that is not written yet cannot be kept.
   if (
     unsuccessful.some((slot) => turn.effects.touches({ jobNo: job.no, taskNo: tasks.no(slot) }))
@@ -146,6 +148,14 @@ function waitAgain(turn: Turn, slot: Slot): void {
   if (tasks.state(slot) !== 'blocked' || tasks.suspended(slot) !== null) return;
   tasks.key(slot)?.waiters.delete(slot);
   tasks.unmet.set(slot, tasks.unmet.get(slot) + 1);
+}
+
+/** The task that added it has succeeded without it. */
+function isSettledAbove(turn: Turn, job: Job, slot: Slot): boolean {
+  const { tasks } = turn.state;
+  const no = tasks.isAdded(slot) ? tasks.parent(slot) : null;
+  const above = no === null ? null : job.slot(no);
+  return above !== null && tasks.state(above) === 'succeeded';
 }
 
 function isUnsuccessful(state: TaskState): boolean {

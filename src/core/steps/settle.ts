@@ -10,7 +10,7 @@ import type { Turn } from '../turn.ts';
 import { unnameKey } from './keys.ts';
 import { finish, makeReady } from './lifecycle.ts';
 import { armSchedule } from './schedule-timer.ts';
-import { stopJob } from './stop.ts';
+import { orderAbort, stopJob } from './stop.ts';
 import { endCall, tellCallers } from './wait.ts';
 
 /** Runs at the end of every step. A loop, not recursion: a chain may be 100,000 tasks deep. */
@@ -29,7 +29,8 @@ function settleTasks(turn: Turn): void {
     const job = turn.state.tasks.job(slot);
     tellDependents(turn, job, slot);
     tellParent(turn, job, slot);
-    const failed = turn.state.tasks.state(slot) === 'failed';
+    stopChildren(turn, slot);
+    const failed = turn.state.tasks.state(slot) === 'failed' && !turn.state.tasks.isAdded(slot);
     if (failed && job.onFailure === 'cancel' && job.stopping === null && job.open > 0) {
       stopJob(turn, job, 'failure', jobError(turn.state, slot));
     }
@@ -64,6 +65,17 @@ function tellParent(turn: Turn, job: Job, slot: Slot): void {
   if (tasks.openChildren(parent) === 0) makeReady(turn, parent);
 }
 
+/** What a task has added to the job is of no use without it. */
+function stopChildren(turn: Turn, slot: Slot): void {
+  const { tasks, leases } = turn.state;
+  for (const child of tasks.children(slot)) {
+    if (!tasks.isAdded(child) || isTerminal(tasks.state(child))) continue;
+    const lease = leases.get(child);
+    if (lease === undefined) finish(turn, child, 'cancelled');
+    else orderAbort(turn, lease, 'cancel');
+  }
+}
+
 function meet(turn: Turn, slot: Slot): void {
   const { unmet } = turn.state.tasks;
   unmet.set(slot, unmet.get(slot) - 1);
@@ -72,7 +84,10 @@ function meet(turn: Turn, slot: Slot): void {
 
 function finishJob(turn: Turn, job: Job): void {
   const { state } = turn;
-  const firstFailed = job.slots.find((slot) => state.tasks.state(slot) === 'failed');
+  // A task that was added by another counts through that one, which may have made the best of it.
+  const firstFailed = job.slots.find(
+    (slot) => state.tasks.state(slot) === 'failed' && !state.tasks.isAdded(slot),
+  );
   job.state = outcome(state, job, firstFailed !== undefined);
   job.finishedAt = turn.now;
   job.stopping = null;
@@ -96,7 +111,7 @@ function outcome({ tasks }: SchedulerState, job: Job, someFailed: boolean): JobS
     case null:
       if (someFailed) return 'failed';
       // Left from an earlier stop: one dead task was redriven, the others were not.
-      return job.slots.some((slot) => tasks.state(slot) === 'cancelled')
+      return job.slots.some((slot) => tasks.state(slot) === 'cancelled' && !tasks.isAdded(slot))
         ? 'cancelled'
         : 'succeeded';
     default:

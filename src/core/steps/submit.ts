@@ -117,6 +117,7 @@ export function addTask(
     priority: task.priority,
     parent: task.parent,
     isAwaited: task.parent !== null && task.dependsOn.length === 0,
+    isAdded: task.isAdded ?? false,
     requirement: state.matching.require(task.executor, placement),
     options: task.options,
     limit: concurrency === null ? null : state.queue.limitFor(concurrency, job.no),

@@ -17,21 +17,6 @@ test('a child cannot call a job that needs the key of its parent', () => {
   expect(world.states('job')).toEqual({ a: 'ready', 'a.1': 'failed' });
 });
 
-test('a child may call one when its parent does not wait for it any more', () => {
-  const world = new Harness();
-  const node = world.node('w1');
-  world.submit({
-    name: 'job',
-    tasks: [echo('a', { idempotencyKey: 'k', timeouts: { totalMs: 9 } })],
-  });
-  node.spawn(node.poll()[0]!, [echo('a.1')]);
-  const [child] = node.poll();
-  world.advance(9);
-  expect(world.states('job')).toEqual({ a: 'failed', 'a.1': 'running' });
-  node.wait(child!, { jobs: { c: { tasks: [keyed('x')] } } });
-  expect(world.states('job.c')).toEqual({ x: 'ready' });
-});
-
 test('a task of a called job cannot add one that needs the key of the caller', () => {
   const world = new Harness();
   const node = world.node('w1');

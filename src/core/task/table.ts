@@ -32,6 +32,8 @@ export interface TaskFacts {
   readonly parent: TaskNo | null;
   /** A suspended parent waits for it: see `steps/children.ts`. */
   readonly isAwaited: boolean;
+  /** A running task has added it: what becomes of it is that task's business. */
+  readonly isAdded: boolean;
   readonly requirement: Requirement;
   readonly options: TaskOptions;
   readonly limit: Limit | null;
@@ -44,6 +46,7 @@ interface Extras {
   limit: Limit | null;
   parent: TaskNo | null;
   isAwaited: boolean;
+  isAdded: boolean;
   error: TaskError | null;
   since: Instant | null;
   openChildren: number;
@@ -56,6 +59,7 @@ const NO_EXTRAS: Readonly<Extras> = {
   limit: null,
   parent: null,
   isAwaited: false,
+  isAdded: false,
   error: null,
   since: null,
   openChildren: 0,
@@ -79,7 +83,7 @@ export class TaskTable {
   readonly #suspended: Column = new Column(bytes);
   readonly #terms: Column = new Column(words);
   readonly run: Column = new Column(shorts);
-  /** The attempt that runs or ran last. A resumed or returned task keeps its number. */
+  /** The attempt that runs or ran last. A returned task keeps its number, a suspended one begins anew. */
   readonly attempt: Column = new Column(shorts);
   readonly failures: Column = new Column(shorts);
   readonly losses: Column = new Column(shorts);
@@ -119,9 +123,9 @@ export class TaskTable {
     this.#requirements[slot] = facts.requirement;
     this.#options[slot] = facts.options;
     this.#lines[slot] = null;
-    const { key, limit, parent, isAwaited } = facts;
+    const { key, limit, parent, isAwaited, isAdded } = facts;
     if (key !== null || limit !== null || parent !== null) {
-      this.#extras.set(slot, { ...NO_EXTRAS, key, limit, parent, isAwaited });
+      this.#extras.set(slot, { ...NO_EXTRAS, key, limit, parent, isAwaited, isAdded });
     }
     this.#numbers.set(slot, facts.no);
     this.#priorities.set(slot, facts.priority);
@@ -264,6 +268,10 @@ export class TaskTable {
   /** Children that have not ended and that the task waits for when it is suspended. */
   openChildren(slot: Slot): number {
     return this.#extras.get(slot)?.openChildren ?? 0;
+  }
+
+  isAdded(slot: Slot): boolean {
+    return this.#extras.get(slot)?.isAdded ?? false;
   }
 
   /** The tasks that name it as their parent, in the order of their numbers. */

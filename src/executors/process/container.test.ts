@@ -97,7 +97,7 @@ test('it runs the image with what it was given, walled in unless the task says o
     image: 'registry.example/tool:1.2@sha256:ab',
     command: '/bin/tool',
     args: ['--fast', 'echo'],
-    env: { KEY: 'a b=c', N: 1 },
+    env: { KEY: 'a b=c', N: 1, PATH: '/own/bin' },
     mounts: [
       { source: join(root, 'in'), target: '/in' },
       { source: join(folder, 'link-in'), target: '/out', readOnly: false },
@@ -112,7 +112,7 @@ test('it runs the image with what it was given, walled in unless the task says o
   const [{ args, env, secrets } = { args: [], env: null, secrets: [] }, ...more] = whatWasTold();
   expect(more).toEqual([]);
   expect(secrets).toEqual([]);
-  expect(env).toBe('KEY=a b=c\nN=1\n');
+  expect(env).toBe('KEY=a b=c\nN=1\nPATH=/own/bin\n');
   const [word, rm, init, nameFlag, name, ...rest] = args;
   expect([word, rm, init, nameFlag]).toEqual(['run', '--rm', '--init', '--name']);
   expect(name).toMatch(/^millrace-[0-9a-f]{32}$/);

@@ -158,7 +158,7 @@ test('an answered handler holds its attempt until it had the chance to go on', a
     steps.push(name);
     // Between the two steps there is no moment in which nothing is held.
     if (name === 'b') expect(held).toEqual(['held']);
-    return fn();
+    return (await fn()) as never;
   };
   expect(await run(poolWith(), 'races', null, { ...context, step })).toBe(2);
   expect(steps).toEqual(['a', 'b']);
@@ -204,6 +204,24 @@ test('an idle thread ends after a while, and work in between keeps it', async ()
   expect(pool.size).toBe(1);
   await clock.advance(1);
   await vi.waitFor(() => expect(pool.size).toBe(0));
+});
+
+test('work that comes while an idle thread is being ended gets another one', async () => {
+  let timeIsOver = (): void => {};
+  const clock = {
+    monotonicMs: () => 0,
+    after: (_ms: number, fn: () => void) => {
+      timeIsOver = fn;
+      return () => {};
+    },
+  };
+  const pool = poolWith({ clock });
+  const first = (await run(pool, 'where')) as { threadId: number };
+  timeIsOver();
+  // It was told to end, and has not ended yet.
+  expect(pool.size).toBe(1);
+  const second = (await run(pool, 'where')) as { threadId: number };
+  expect(second.threadId).not.toBe(first.threadId);
 });
 
 test('a pool that is closed ends what runs, and refuses what waits and what comes', async () => {

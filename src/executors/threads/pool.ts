@@ -123,7 +123,11 @@ export class ThreadPool {
     const { clock, idleMs } = this.#settings;
     this.#idle.set(
       thread,
-      clock.after(idleMs, () => thread.close()),
+      clock.after(idleMs, () => {
+        // At once, and not when it has ended: until then it would be given work that dies with it.
+        this.#idle.delete(thread);
+        thread.close();
+      }),
     );
   }
 

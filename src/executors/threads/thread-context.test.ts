@@ -86,7 +86,7 @@ test('steps run in the thread and are recorded here; progress and log arrive', a
 test('a step that is done is not done again, and one without JSON fails for good', async () => {
   const recorded: Readonly<Record<string, unknown>> = { a: 'recorded', b: 'too' };
   const step: TaskContext['step'] = (name, fn) =>
-    name in recorded ? (Promise.resolve(recorded[name]) as never) : Promise.resolve(fn());
+    Promise.resolve(name in recorded ? recorded[name] : fn()) as Promise<never>;
   rmSync(effects, { force: true });
   expect(await run('steps', effects, testContext({ step }))).toMatchObject({
     a: 'recorded',

@@ -12,6 +12,7 @@ import type {
   WaitOptions,
 } from '../executor.ts';
 import { badInput } from '../fields.ts';
+import type { Recorded } from '../jsonified.ts';
 import type { Json, JobId, TaskId } from '../../core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Deferred, Duration } from '../../kit/index.ts';
@@ -94,14 +95,14 @@ export class ThreadContext implements TaskContext {
     this.#tell(word);
   };
 
-  readonly step = async <T>(name: string, fn: () => T | Promise<T>): Promise<T> =>
+  readonly step = async <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> =>
     (await this.#request({ member: 'step', name }, async () => {
       const result = jsonText(await fn());
       if (!result.isJson) {
         throw fatal('bad_step', `the result of step ${name} ${result.fault}`);
       }
       return JSON.parse(result.text) as unknown;
-    })) as T;
+    })) as Recorded<T>;
 
   readonly sleep = async (name: string, duration: Duration): Promise<void> => {
     await this.#request({ member: 'sleep', name, duration });

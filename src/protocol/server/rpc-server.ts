@@ -30,6 +30,8 @@ export interface RpcServerOptions {
   readonly access?: AccessCheck;
   readonly keepAlive?: KeepAlive;
   readonly requestBytesMax?: number;
+  /** Whether it can say what it speaks; it does if not told. */
+  readonly hasReflection?: boolean;
   readonly clock?: Clock;
 }
 
@@ -59,9 +61,11 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
     server.addService(tolerant(service.definition), service.handlers(life.signal));
   }
   // A process that is only a client never needs these.
-  const { addHealth, addReflection } = await import('./standard-services.ts');
+  const { addHealth } = await import('./health.ts');
   const names = services.map(({ definition }) => serviceName(definition));
-  addReflection(server, names);
+  if (options.hasReflection ?? true) {
+    (await import('./reflection.ts')).addReflection(server, names);
+  }
   const health = addHealth(server, names);
   const port = await bind(server, options);
   const setServing = (isServing: boolean, service?: string): void => {

@@ -66,6 +66,8 @@ async function pruneShard(
 
 const CHILDREN = ['spec', 'task', 'history', 'result', 'step', 'signal'];
 
+/** What a live job has called stays: its caller is told its result each time it is run again. The id of a
+ * called job is that of its caller, a dot, and a name without one. */
 async function pruneJobs(
   session: Session,
   shard: number,
@@ -74,7 +76,11 @@ async function pruneJobs(
 ): Promise<{ ids: HashAndNo[]; keys: HashAndNo[]; more: boolean }> {
   const found = await session.rows(
     `select no, id_hash, idempotency_key_hash from job
-      where shard = $1::integer and finished_at < $2::bigint order by no limit $3::bigint`,
+      where shard = $1::integer and finished_at < $2::bigint
+        and regexp_replace(id, '[.][^.]*$', '') not in (
+          select live.id from job live where live.shard = $1::integer and live.finished_at is null
+        )
+      order by no limit $3::bigint`,
     one('integer', shard),
     one('bigint', before),
     one('bigint', max + 1),

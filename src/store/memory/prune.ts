@@ -1,5 +1,5 @@
 /** Old rows go: finished jobs with all that hangs on them, events from the front, completed keys. */
-import type { Instant } from '../../core/index.ts';
+import type { Instant, JobId } from '../../core/index.ts';
 import type { Pruned, Retention } from '../store.ts';
 import type { JobRecord, Shard } from './shard.ts';
 
@@ -12,11 +12,19 @@ export function pruneShard(shard: Shard, retention: Retention, now: Instant): Pr
 
 function pruneJobs(shard: Shard, before: number, max: number): { removed: number; left: number } {
   const old = [...shard.jobs.values()].filter(
-    ({ row }) => row.finishedAt !== null && row.finishedAt < before,
+    ({ row }) =>
+      row.finishedAt !== null && row.finishedAt < before && !isCalledByLive(shard, row.id),
   );
   const removed = old.slice(0, max);
   for (const job of removed) removeJob(shard, job);
   return { removed: removed.length, left: old.length - removed.length };
+}
+
+/** Its caller is told its result each time it is run again. The id of a called job is that of its caller, a
+ * dot, and a name without one. */
+function isCalledByLive(shard: Shard, id: string): boolean {
+  const caller = shard.jobNos.get(id.replace(/\.[^.]*$/, '') as JobId);
+  return caller !== undefined && shard.live.has(caller);
 }
 
 function removeJob(shard: Shard, { row }: JobRecord): void {

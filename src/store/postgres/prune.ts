@@ -1,6 +1,7 @@
 /**
  * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's
- * line then removes it by key, under the fence. Migrations 0004, 0006 and 0008 have the functions.
+ * line then removes it by key, under the fence. Migrations 0004, 0006, 0008 and 0009 have the
+ * functions.
  */
 import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';

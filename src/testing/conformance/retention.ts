@@ -38,6 +38,42 @@ function jobTests({ store, newLeader, withOpened }: Bench): void {
     await leader.submit(aJob(5, { idempotencyKey: 'again', id: jobId('job-4') }));
   });
 
+  test('keeps what a live job has called, and lets it go when that has ended', async () => {
+    const leader = await newLeader();
+    const old = ended(instant(leader.now - 2 * HOUR));
+    const ids = [
+      'top.1',
+      'top',
+      'top.1.0123456789ab',
+      'top.1.0123456789ab.c',
+      'top.10',
+      'top.1x.y',
+    ];
+    for (const [at, id] of ids.entries()) {
+      await leader.submit(aJob(at + 1, { id: jobId(id), ...(at === 0 ? {} : old) }));
+    }
+    const left = async (): Promise<string[]> =>
+      (await store().jobs(leader.shard, { limit: 9 })).map((job) => job.id).toSorted();
+    expect(await store().prune(leader.term, KEEP)).toMatchObject({ jobs: 4, more: false });
+    expect(await left()).toEqual(['top.1', 'top.1.0123456789ab']);
+    await leader.commit({ jobUpdates: [aJob(1, { id: jobId('top.1'), ...ended(leader.now) })] });
+    expect(await store().prune(leader.term, KEEP)).toMatchObject({ jobs: 1 });
+    expect(await left()).toEqual(['top.1']);
+  });
+
+  test('is not held up by jobs that it has to keep', async () => {
+    const leader = await newLeader();
+    const old = ended(instant(leader.now - 2 * HOUR));
+    await leader.submit(aJob(1));
+    for (let no = 2; no <= 4; no += 1) {
+      await leader.submit(aJob(no, { id: jobId(`job-1.${no}`), ...old }));
+    }
+    await leader.submit(aJob(5, old));
+    const one = { ...KEEP, jobsMax: 1 };
+    expect(await store().prune(leader.term, one)).toMatchObject({ jobs: 1, more: false });
+    expect(await store().job(leader.shard, jobId('job-5'))).toBeNull();
+  });
+
   test('removes a job with all that hangs on it', async () => {
     await withOpened(async ({ store: opened }) => {
       const leader = await TestLeader.of(opened, 0);

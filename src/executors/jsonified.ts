@@ -32,6 +32,9 @@ export type Jsonified<T> =
                     }
                   : never;
 
+/** What comes back of a `T` that was recorded. Whoever works with `any` goes on doing so. */
+export type Recorded<T> = 0 extends 1 & T ? T : Jsonified<T>;
+
 /** `undefined` stays in the type of a field, where it means that the field may be missing. */
 type JsonifiedField<T> =
   IsUnknown<T> extends true ? Json : Jsonified<Exclude<T, undefined>> | Extract<T, undefined>;

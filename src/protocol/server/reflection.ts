@@ -1,10 +1,10 @@
-/** What every gRPC server is expected to answer: is it well, and what does it speak? */
+/** What a gRPC server is asked by tools: what does it speak? */
 import { fileURLToPath } from 'node:url';
 import type { Server } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import type { PackageDefinition } from '@grpc/proto-loader';
 import { ReflectionService } from '@grpc/reflection';
-import { HealthImplementation, protoPath as healthProto } from 'grpc-health-check';
+import { protoPath as healthProto } from 'grpc-health-check';
 import { withWholeNames } from './descriptors.ts';
 
 /** Three levels up from here is the package, in `src` as in `dist`. */
@@ -41,21 +41,4 @@ function wholeNamed(loaded: PackageDefinition): PackageDefinition {
 /** Lists only what this server really offers. */
 export function addReflection(server: Server, services: readonly string[]): void {
   new ReflectionService(described(), { services: [...services, HEALTH] }).addToServer(server);
-}
-
-export interface Health {
-  /** One service, or with `''` the server as a whole. */
-  set(service: string, isServing: boolean): void;
-}
-
-/** Nothing is served before somebody says so. */
-export function addHealth(server: Server, services: readonly string[]): Health {
-  const names = ['', ...services];
-  const health = new HealthImplementation(
-    Object.fromEntries(names.map((name) => [name, 'NOT_SERVING' as const])),
-  );
-  health.addToServer(server);
-  return {
-    set: (service, isServing) => health.setStatus(service, isServing ? 'SERVING' : 'NOT_SERVING'),
-  };
 }
