@@ -46,8 +46,9 @@ export async function withEmbedded(
   }
 }
 
-/** A worker that comes a moment too early, or whose node is about to go, asks again by itself. */
-const PASSING = / warn A poll failed and is repeated: /;
+/** A worker that comes a moment too early, or whose node is about to go, asks again by itself. And who
+ * runs one flow does not ask which worker is ready. */
+const PASSING = / warn A poll failed and is repeated: |^millrace worker ready /;
 
 async function inFolder(
   folder: string,

@@ -44,9 +44,8 @@ export const command: CommandModule = {
         orphaned: orphaned(),
         say: (line) => void process.stderr.write(`${line}\n`),
         onReady(nodeId, listener) {
-          // A parent hears it on its own channel; its screen is for what handlers say.
-          if (process.send === undefined) reply.say(`millrace worker ready ${nodeId}`);
-          else process.send('ready');
+          reply.say(`millrace worker ready ${nodeId}`);
+          process.send?.('ready');
           reply.answer({ ready: true, nodeId, listener });
         },
         die(error) {
