@@ -21,13 +21,15 @@ export const decide = defineTask({
   run: async (expense, ctx) => {
     const question = `Approve ${expense.cents / 100} EUR for ${expense.who}? (${expense.id})`;
     await ctx.step('ask the approver', () => office.mail(expense.approver, question));
-    const first = await ctx.waitFor('decision', { timeout: '3d' });
-    if (first !== undefined) return Decision.parse(first);
+    // An answer that is none is left aside, and the wait goes on.
+    const first = await ctx.waitFor('decision', { schema: Decision, timeout: '3d' });
+    if (first !== undefined) return first;
 
     await ctx.step('ask the deputy', () => office.mail(expense.deputy, `Overdue: ${question}`));
     // The same signal is waited for a second time, which needs a name of its own.
-    const second = await ctx.waitFor('decision', { timeout: '2d', as: 'decision, overdue' });
-    if (second !== undefined) return Decision.parse(second);
+    const again = { as: 'decision, overdue', schema: Decision, timeout: '2d' };
+    const second = await ctx.waitFor('decision', again);
+    if (second !== undefined) return second;
 
     return { approved: false, by: 'nobody', note: 'there was no decision within five days' };
   },

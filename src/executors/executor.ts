@@ -1,4 +1,5 @@
 /** The port between a worker and what it runs. */
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JobId, Json, TaskId } from '../core/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { Recorded } from './jsonified.ts';
@@ -96,6 +97,15 @@ export interface TaskContext {
 }
 
 export interface WaitFor {
+  /** With a schema: a signal that does not fit is left aside, and the wait goes on. */
+  <Schema extends StandardSchemaV1>(
+    name: string,
+    options: WaitOptions & { readonly schema: Schema; readonly timeout: Duration },
+  ): Promise<StandardSchemaV1.InferOutput<Schema> | undefined>;
+  <Schema extends StandardSchemaV1>(
+    name: string,
+    options: WaitOptions & { readonly schema: Schema },
+  ): Promise<StandardSchemaV1.InferOutput<Schema>>;
   /** Undefined when the time was over first. */
   <T = Json>(
     name: string,
@@ -106,6 +116,8 @@ export interface WaitFor {
 
 export interface WaitOptions {
   readonly timeout?: Duration;
+  /** What a signal must be like: anything that implements Standard Schema. */
+  readonly schema?: StandardSchemaV1;
   /** The name of the step, when it is not that of the signal: for the second signal of one name. */
   readonly as?: string;
 }

@@ -18,6 +18,8 @@ export type {
   WaitFor,
   WaitOptions,
 } from './executor.ts';
+export { fittingSignal } from './fitting-signal.ts';
+export type { OneSignal } from './fitting-signal.ts';
 export { FatalError, MissingOperatorError, classifyFailure } from './failure.ts';
 export type { Failure } from './failure.ts';
 export type { AnyJson, Jsonified, Recorded } from './jsonified.ts';

@@ -327,6 +327,14 @@ test('what a step gives back is what JSON makes of it, in the first attempt and 
     name: 'stepping',
     run: async (_input, ctx) => {
       expectTypeOf(await ctx.step('a', () => new Date())).toEqualTypeOf<string>();
+      const schema = z.object({ by: z.string() });
+      expectTypeOf(ctx.waitFor('x', { schema })).resolves.toEqualTypeOf<{ by: string }>();
+      expectTypeOf(ctx.waitFor('x', { schema, timeout: '1d' })).resolves.toEqualTypeOf<
+        { by: string } | undefined
+      >();
+      expectTypeOf(ctx.waitFor<number>('x', { timeout: 1 })).resolves.toEqualTypeOf<
+        number | undefined
+      >();
       const made = await ctx.step('b', async () => ({ at: new Date(), n: 1, of: ['x'] }));
       expectTypeOf(made).toEqualTypeOf<{ at: string; n: number; of: string[] }>();
       expectTypeOf(await ctx.step('c', () => {})).toEqualTypeOf<null>();

@@ -191,6 +191,30 @@ describe('signals', () => {
     expect(runtime.now().toISOString()).toMatch(/^2026-01-03T00:00:00/);
   });
 
+  test('that do not fit the schema are left aside, in every attempt, and do not move the end', async () => {
+    const decision = defineTask({
+      name: 'decision',
+      run: async (_input, ctx) => {
+        const schema = z.object({ by: z.string().trim() });
+        const answer = await ctx.waitFor('decision', { schema, timeout: '2d' });
+        await ctx.sleep('payday', '1d');
+        return answer === undefined ? 'nobody' : answer.by;
+      },
+    });
+    const runtime = await createTestRuntime({ tasks: [decision] });
+    const job = await runtime.submit(decision, null);
+    for (const wrong of ['yes', { by: 5 }]) await job.signal('decision', wrong);
+    await runtime.advance('1d');
+    expect((await job.job()).state).toBe('running');
+    await job.signal('decision', { by: ' Ada ' });
+    await expect(job.result()).resolves.toBe('Ada');
+    const late = await runtime.submit(decision, null);
+    await late.signal('decision', 'no');
+    const begun = runtime.now().getTime();
+    await expect(late.result()).resolves.toBe('nobody');
+    expect(Math.round((runtime.now().getTime() - begun) / 86_400_000)).toBe(3);
+  });
+
   test('that only the test can send end the wait for the result with a clear error', async () => {
     const runtime = await createTestRuntime({ tasks: [patient] });
     const job = await runtime.submit(patient, null);

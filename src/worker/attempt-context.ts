@@ -1,5 +1,6 @@
 /** What a handler sees of its attempt. Every part is made when it is asked for: most are not. */
 import type { JobId, LeaseName, TaskId } from '../core/index.ts';
+import { fittingSignal } from '../executors/index.ts';
 import type {
   Lifeline,
   TaskContext,
@@ -7,6 +8,7 @@ import type {
   WaitFor,
   WaitOptions,
   WithLifeline,
+  OneSignal,
 } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
 import { idempotencyKeyOf } from '../protocol/index.ts';
@@ -94,8 +96,12 @@ export class AttemptContext implements TaskContext, WithLifeline {
   }
 
   get waitFor(): WaitFor {
-    return <T>(name: string, options?: WaitOptions) =>
-      leftAlone(this.#allWaits.waitFor(name, options ?? {})) as Promise<T>;
+    return (name: string, options: WaitOptions = {}) => {
+      const next = (each: OneSignal): Promise<unknown> => this.#allWaits.waitFor(name, each);
+      const leftAside = (why: string): void =>
+        this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
+      return leftAlone(fittingSignal(next, options, leftAside)) as Promise<never>;
+    };
   }
 
   get call(): TaskContext['call'] {

@@ -2,7 +2,7 @@
 import { ID_LENGTH_MAX, MillraceError, isId, takenAtStep } from '../core/index.ts';
 import type { Json, TaskError } from '../core/index.ts';
 import { ChildJobError, jsonText } from '../executors/index.ts';
-import type { Callable, WaitOptions } from '../executors/index.ts';
+import type { Callable, OneSignal } from '../executors/index.ts';
 import { durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { ReadyAssignment } from '../protocol/index.ts';
@@ -41,13 +41,14 @@ export class Waits {
     return this.#suspension.sleep(step, restMs);
   }
 
-  async waitFor(name: string, options: WaitOptions): Promise<unknown> {
+  /** The next one of that name, whatever it holds. */
+  async waitFor(name: string, options: OneSignal): Promise<unknown> {
     if (typeof name !== 'string' || !isId(name)) throw badSignal(name);
-    const { timeout, as = name } = options;
+    const { timeout, as = name, nth = 1 } = options;
     checkName('wait', as);
     const forMs =
       timeout === undefined ? null : checkedMs(`The timeout of the wait for ${name}`, timeout);
-    const step = signalStep(as);
+    const step = signalStep(nth === 1 ? as : `${as}#${nth}`);
     const known = this.#steps.recorded(step);
     if (known !== undefined) {
       const { timeout: isInVain, value } = JSON.parse(known) as SignalBody;

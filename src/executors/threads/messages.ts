@@ -4,7 +4,8 @@
  */
 import type { Json } from '../../core/index.ts';
 import type { Duration } from '../../kit/index.ts';
-import type { MapOptions, TaskContext, TaskLog, WaitOptions } from '../executor.ts';
+import type { MapOptions, TaskContext, TaskLog } from '../executor.ts';
+import type { OneSignal } from '../fitting-signal.ts';
 import type { PackedError } from './error-post.ts';
 
 /** A task in a module. */
@@ -44,7 +45,7 @@ export type ToThread = { readonly attempt: number } & (
 export type Request =
   | { readonly member: 'step'; readonly name: string }
   | { readonly member: 'sleep'; readonly name: string; readonly duration: Duration }
-  | { readonly member: 'waitFor'; readonly name: string; readonly options: WaitOptions | undefined }
+  | { readonly member: 'waitFor'; readonly name: string; readonly options: OneSignal }
   | {
       readonly member: 'call';
       readonly name: string;

@@ -131,6 +131,21 @@ test('sleep, waitFor, call and map reach the real context, and their functions s
   expect(isMillraceError(thrown, 'bad_input')).toBe(true);
 });
 
+test('the schema of a signal is asked in the thread', async () => {
+  const asked: unknown[] = [];
+  const values = ['no', { n: 'no' }, { n: 1, more: 2 }];
+  const context = testContext({
+    waitFor: (async (_name: string, options: unknown) => {
+      asked.push(options);
+      return values.shift();
+    }) as unknown as TaskContext['waitFor'],
+  });
+  expect(await run('fitting', null, context)).toEqual({ n: 1 });
+  expect(asked).toEqual([1, 2, 3].map((nth) => ({ timeout: '1h', nth })));
+  // The time is over: undefined, which is null as a result.
+  expect(await run('fitting', null, context)).toBeNull();
+});
+
 test('completeWith speaks to the transaction in the thread, whatever library it is of', async () => {
   const seen: string[][] = [];
   const completeWith: TaskContext['completeWith'] = async (transaction, result) => {

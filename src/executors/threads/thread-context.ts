@@ -11,6 +11,8 @@ import type {
   WaitFor,
   WaitOptions,
 } from '../executor.ts';
+import { fittingSignal } from '../fitting-signal.ts';
+import type { OneSignal } from '../fitting-signal.ts';
 import { badInput } from '../fields.ts';
 import type { Recorded } from '../jsonified.ts';
 import type { Json, JobId, TaskId } from '../../core/index.ts';
@@ -108,8 +110,14 @@ export class ThreadContext implements TaskContext {
     await this.#request({ member: 'sleep', name, duration });
   };
 
-  readonly waitFor: WaitFor = async <T>(name: string, options?: WaitOptions) =>
-    (await this.#request({ member: 'waitFor', name, options })) as T;
+  readonly waitFor: WaitFor = async (name: string, options: WaitOptions = {}) => {
+    const next = (each: OneSignal): Promise<unknown> =>
+      this.#request({ member: 'waitFor', name, options: each });
+    // A schema is code: it stays in the thread.
+    return (await fittingSignal(next, options, (why) => {
+      this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
+    })) as never;
+  };
 
   readonly call = async <I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> => {
     const document = await what.toDocument(input);
