@@ -96,11 +96,11 @@ export class AttemptContext implements TaskContext, WithLifeline {
   }
 
   get waitFor(): WaitFor {
-    return (name: string, options: WaitOptions = {}) => {
+    return (name: string, options?: WaitOptions) => {
       const next = (each: OneSignal): Promise<unknown> => this.#allWaits.waitFor(name, each);
       const leftAside = (why: string): void =>
         this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
-      return leftAlone(fittingSignal(next, options, leftAside)) as Promise<never>;
+      return leftAlone(fittingSignal(next, options ?? {}, leftAside)) as Promise<never>;
     };
   }
 

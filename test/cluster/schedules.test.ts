@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
-import { changeSchedule, deleteSchedule, firings, firingsOf, putSchedule } from './firings.ts';
+import { changeSchedule, firingsOf, putSchedule } from './firings.ts';
 import {
   expectOnce,
   expectRest,
@@ -14,7 +13,6 @@ import {
 import type { Stage } from './stage.ts';
 
 const EVERY_MS = 200;
-const MINUTE_MS = 60_000;
 const noting = { name: 'tick', tasks: [{ id: 'a', executor: 'note' }] };
 
 /** Resolves when the schedule's jobs have begun so many times. */
@@ -89,131 +87,3 @@ async function comeBack(node: ClusterNode, fault: 'kill' | 'pause'): Promise<voi
     expect(answer.status).toBe(200);
   });
 }
-
-describe('after an outage of every node', () => {
-  test('what was missed is dropped, made up for once, or made up for one by one', async () => {
-    const play = await stage({ leaders: 1, workers: 1, settings: OUTLASTING });
-    const { cluster, client, database, sql } = play;
-    const timing = { everyMs: 10 * MINUTE_MS };
-    const nextAt = new Map<string, number>();
-    for (const misfire of ['skip', 'once', 'all']) {
-      const made = await putSchedule(client, misfire, { timing, misfire, document: noting });
-      nextAt.set(misfire, Date.parse(made.nextAt ?? ''));
-    }
-    const nodes = [...cluster.workers, ...cluster.nodes];
-    await Promise.all(nodes.map((node) => node.process.crash()));
-    // An hour and a minute go by: six times, the last of them over a minute ago.
-    const passedMs = 61 * MINUTE_MS + 5_000;
-    await sql`update millrace.schedule set next_at = next_at - ${passedMs} * interval '1 ms'`;
-    for (const node of nodes.toReversed()) await node.start();
-    await begun(play, 7);
-    await expectRest(play);
-    const told = await firings(database);
-    const times = (schedule: string): number[] | undefined =>
-      told.get(schedule)?.fired.map(({ at }) => at - (nextAt.get(schedule) ?? 0) + passedMs);
-    const steps = [0, 1, 2, 3, 4, 5].map((step) => step * timing.everyMs);
-    expect(told.get('skip')).toEqual({ fired: [], missed: 6 });
-    expect([times('once'), told.get('once')?.missed]).toEqual([steps.slice(-1), 5]);
-    expect([times('all'), told.get('all')?.missed]).toEqual([steps, 0]);
-    const rows = await sql`select id, next_at from millrace.schedule order by id`;
-    for (const { id, next_at: next } of rows) {
-      const expected = (nextAt.get(id as string) ?? 0) - passedMs + 6 * timing.everyMs;
-      expect((next as Date).getTime()).toBe(expected);
-    }
-  });
-
-  test('a single time that has passed is made up for, unless it is to be dropped', async () => {
-    const play = await stage({ leaders: 1, workers: 1 });
-    const { client, database } = play;
-    const at = '2020-02-29T12:00:00.000Z';
-    const once = { timing: { at }, document: noting };
-    await putSchedule(client, 'late', once);
-    await begun(play, 1);
-    const dropped = { ...once, misfire: 'skip' };
-    await putSchedule(client, 'dropped', dropped);
-    // Whoever deploys again puts again: what has fired or was dropped stays so.
-    await putSchedule(client, 'late', once);
-    const seen = await expectSoon(async () => {
-      const again = await putSchedule(client, 'dropped', dropped);
-      expect(again.nextAt).toBeNull();
-      return again;
-    });
-    expect(seen).toMatchObject({ upcoming: [], lastJob: null });
-    await expectRest(play);
-    const { fired, missed } = await firingsOf(database, 'late');
-    expect([fired.map((each) => each.at), missed]).toEqual([[Date.parse(at)], 0]);
-    expect(await firingsOf(database, 'dropped')).toEqual({ fired: [], missed: 1 });
-  });
-});
-
-describe('while the last job runs, and its leader dies', () => {
-  /** One job stands until the file is there; those after it end at once. */
-  async function standing(overlap: string): Promise<{ play: Stage; open: () => void }> {
-    const play = await stage({ leaders: 2, workers: 1, slots: 4, settings: OUTLASTING });
-    const { cluster, client, database } = play;
-    const file = cluster.file('go');
-    const task = { id: 'a', executor: 'waitForFile', input: { file } };
-    const timing = { everyMs: EVERY_MS };
-    await putSchedule(client, 's', { timing, overlap, document: { tasks: [task] } });
-    await begun(play, 1);
-    const leader = await expectSoon(() => cluster.leading());
-    await leader.process.crash();
-    await takenFrom(play, leader);
-    await leader.start();
-    // Long enough under the new leader that the next times have come.
-    await expectSoon(async () => {
-      const [row] = await play.sql`
-        select extract(epoch from clock_timestamp() - max(last_at)) * 1000 as ms
-        from millrace.schedule`;
-      expect(Number(row?.['ms'])).toBeGreaterThan(5 * EVERY_MS);
-    });
-    expect((await firingsOf(database, 's')).fired).toHaveLength(1);
-    return { play, open: () => writeFileSync(file, '') };
-  }
-
-  /** By what the handlers wrote: one began after the other had ended. */
-  function expectOneByOne({ cluster }: Stage): void {
-    const whats = cluster.effects.all().map(({ what }) => what);
-    expect(whats).toEqual(whats.map((_, at) => (at % 2 === 0 ? 'begin' : 'end')));
-  }
-
-  test('skip leaves times out and goes on with the next', async () => {
-    const { play, open } = await standing('skip');
-    expect((await firingsOf(play.database, 's')).missed).toBeGreaterThan(0);
-    open();
-    await begun(play, 4);
-    await deleteSchedule(play.client, 's');
-    await expectRest(play);
-    expectOneByOne(play);
-  });
-
-  test('queue leaves nothing out and runs one after the other', async () => {
-    const { play, open } = await standing('queue');
-    open();
-    await begun(play, 8);
-    await deleteSchedule(play.client, 's');
-    await expectRest(play);
-    expectOneByOne(play);
-    const { fired, missed } = await firingsOf(play.database, 's');
-    const first = fired[0]?.at ?? 0;
-    expect(fired.map(({ at }) => at)).toEqual(fired.map((_, index) => first + index * EVERY_MS));
-    expect(missed).toBe(0);
-  });
-
-  test('cancel stops it and starts the next', async () => {
-    const play = await stage({ leaders: 1, workers: 1, slots: 4 });
-    const { cluster, client, sql } = play;
-    const document = { tasks: [{ id: 'a', executor: 'hang' }] };
-    await putSchedule(client, 's', { timing: { everyMs: 1_000 }, overlap: 'cancel', document });
-    await begun(play, 3);
-    await deleteSchedule(client, 's');
-    const [last] = await sql`select id from millrace.job order by no desc limit 1`;
-    await client.cancel(last?.['id'] as string);
-    await expectRest(play);
-    const ended = await sql`select state, error_message from millrace.job order by no`;
-    const replaced = { state: 4, error_message: 'schedule s has started its next run' };
-    expect(ended.length).toBeGreaterThanOrEqual(3);
-    expect([...ended].slice(0, -1)).toEqual(ended.slice(1).map(() => replaced));
-    expect(cluster.effects.all({ what: 'aborted' }).length).toBeGreaterThanOrEqual(3);
-  });
-});

@@ -110,11 +110,11 @@ export class ThreadContext implements TaskContext {
     await this.#request({ member: 'sleep', name, duration });
   };
 
-  readonly waitFor: WaitFor = async (name: string, options: WaitOptions = {}) => {
+  readonly waitFor: WaitFor = async (name: string, options?: WaitOptions) => {
     const next = (each: OneSignal): Promise<unknown> =>
       this.#request({ member: 'waitFor', name, options: each });
     // A schema is code: it stays in the thread.
-    return (await fittingSignal(next, options, (why) => {
+    return (await fittingSignal(next, options ?? {}, (why) => {
       this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
     })) as never;
   };

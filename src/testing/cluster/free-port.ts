@@ -6,14 +6,18 @@ import { createServer } from 'node:net';
  * it was chosen is then not taken by chance before its server starts.
  */
 const FIRST = 12_000;
-const COUNT = 20_000;
+/** Test files run side by side: each place has ports of its own, so that no two choose the same one. */
+const PLACES = 8;
+const COUNT = 2_500;
+
+const place = Number(process.env['VITEST_POOL_ID'] ?? 0) % PLACES;
 
 const given = new Set<number>();
 
 /** A port on which nobody listens, not given to anybody else in this process. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (;;) {
-    const port = FIRST + Math.floor(Math.random() * COUNT);
+    const port = FIRST + place * COUNT + Math.floor(Math.random() * COUNT);
     if (given.has(port) || !(await isFree(host, port))) continue;
     given.add(port);
     return port;
