@@ -1,11 +1,11 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { request as httpRequest } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiBench, openApi } from '../../test/fixture/api.ts';
 import { makeAuthority, makeCertificate, writePair } from '../../test/fixture/certificates.ts';
 import { type Access, accessFor, loadServerTls, type Role } from '../security/index.ts';
@@ -31,6 +31,8 @@ beforeAll(() => {
   writeFileSync(tokenFile, lines.join('\n'), { mode: 0o600 });
   access = accessFor({ tokenFile, warn: () => {} });
 });
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('with tokens', () => {
   beforeEach(async () => {
