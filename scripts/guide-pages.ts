@@ -1,5 +1,5 @@
 /**
- * `npx tsx scripts/guide-pages.ts`: writes the pages of the guide that follow from the code, settings and
+ * `npm run guide`: writes the pages of the guide that follow from the code, settings and
  * commands. A test compares them with what is there.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -8,7 +8,5 @@ export { defaultApiLimits } from './limits.ts';
 export type { ApiLimits } from './limits.ts';
 export type { LeaderDesk, LeaderFigures, Standing } from './ports.ts';
 export type { Problem, ProblemCode } from './problem.ts';
-export { jobDocumentSchema } from './schemas/job-document.ts';
-export type { WholeSchema } from './schemas/job-document.ts';
 export { startApi } from './server.ts';
 export type { Api, ApiOptions } from './server.ts';

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { jobDocumentSchema } from '../../test/fixture/whole-schema.ts';
 import { type ApiBench, openApi } from '../../test/fixture/api.ts';
 import { schemaFaults } from '../../test/fixture/json-schema.ts';
 import { checkedSettings, parseJobDocument, parseScheduleSpec } from '../core/index.ts';
@@ -7,7 +8,6 @@ import { cronCalendar } from '../coordinator/index.ts';
 import type { OpenApi } from './openapi.ts';
 import { ROUTES } from './routes/index.ts';
 import { SCHEMAS } from './schemas/index.ts';
-import { jobDocumentSchema } from './schemas/job-document.ts';
 
 let bench: ApiBench;
 let served: OpenApi;

@@ -1,6 +1,6 @@
 /**
  * Small parts that every room may need and that know nothing of jobs or queries: a clock to inject, a deferred
- * promise, a queue that refuses instead of growing, and one way to start and stop. Domain words do not live here,
+ * promise, a queue that refuses instead of growing, one way to start and stop, one to end a child process. Domain words do not live here,
  * and neither do errors with codes: those belong to the core.
  */
 
@@ -8,6 +8,7 @@ export { BoundedQueue, type Offer } from './bounded-queue.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export { type Duration, durationMs } from './duration.ts';
+export { endProcess } from './end-process.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { redactUrl } from './redact-url.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { MillraceError } from '../core/index.ts';
-import { deferred } from '../kit/index.ts';
+import { deferred, endProcess } from '../kit/index.ts';
 import type { Clock, Deferred } from '../kit/index.ts';
 
 export interface OwnWorkerOptions {
@@ -91,15 +91,7 @@ export class OwnWorker {
     if (!this.#wasReady) this.#first.reject(stopped());
     const child = this.#child;
     if (child === null) return;
-    const exited = new Promise((resolve) => {
-      child.once('exit', resolve).once('error', resolve);
-    });
-    child.kill('SIGTERM');
-    const cancel = this.#options.clock.after(this.#options.drainMs + HANG_MS, () => {
-      child.kill('SIGKILL');
-    });
-    await exited;
-    cancel();
+    await endProcess(child, this.#options.drainMs + HANG_MS, this.#options.clock);
   }
 
   #ended(child: ChildProcess, why: string, code: number | null): void {

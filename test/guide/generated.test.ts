@@ -11,7 +11,7 @@ const generated = await generatedPages();
 const pages = [...guidePages(), readPage(join(ROOT, 'examples/README.md'), 'examples')];
 
 test.each(generated.map(({ path, text }) => [path.slice(ROOT.length + 1), path, text] as const))(
-  '%s is what the code says; if not: npx tsx scripts/guide-pages.ts',
+  '%s is what the code says; if not: npm run guide',
   (_name, path, text) => {
     expect(readFileSync(path, 'utf8')).toBe(text);
   },

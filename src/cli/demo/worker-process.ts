@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { MillraceError } from '../../core/index.ts';
-import { deferred, systemClock } from '../../kit/index.ts';
+import { deferred, endProcess, systemClock } from '../../kit/index.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 /** Everything is done when it is asked to end: a worker that takes longer hangs. */
@@ -37,7 +37,11 @@ export class WorkerProcess {
       detached: true,
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      if (stream !== null) createInterface({ input: stream }).on('line', print);
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        // The story tells who is there.
+        if (!line.startsWith('millrace worker ready ')) print(line);
+      });
     }
     this.#child.on('message', (message) => {
       if (message === 'ready') this.#ready.resolve();
@@ -65,11 +69,8 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL');
   }
 
-  async stop(): Promise<void> {
-    this.#child.kill('SIGTERM');
-    const cancel = systemClock.after(END_MS, () => this.kill());
-    await this.exited;
-    cancel();
+  stop(): Promise<void> {
+    return endProcess(this.#child, END_MS, systemClock);
   }
 }
 

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { MillraceError } from '../../core/index.ts';
-import { type Deferred, deferred, systemClock } from '../../kit/index.ts';
+import { type Deferred, deferred, endProcess, systemClock } from '../../kit/index.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 /** Somebody who kills a leader wants to see what happens before it is back. */
@@ -49,13 +49,7 @@ export class ClusterChild {
     if (!this.#wasReady) this.#first.reject(cannotRun(this.#options.name, 'stopped'));
     const child = this.#child;
     if (child === null) return;
-    const exited = new Promise((resolve) => {
-      child.once('exit', resolve).once('error', resolve);
-    });
-    child.kill('SIGTERM');
-    const cancel = systemClock.after(this.#options.drainMs + HANG_MS, () => child.kill('SIGKILL'));
-    await exited;
-    cancel();
+    await endProcess(child, this.#options.drainMs + HANG_MS, systemClock);
   }
 
   #spawn(): void {
