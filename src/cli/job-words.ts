@@ -3,7 +3,7 @@ import type { DatedJob } from '../client/index.ts';
 import { type JobId, isFinished, isTerminal } from '../core/index.ts';
 import type { EventShape, JobSummary, TaskShape } from '../protocol/index.ts';
 import { facts, plain, table } from './table.ts';
-import { counted, errorWords, shortened, took, when } from './wording.ts';
+import { counted, errorWords, reasonWords, shortened, took, when } from './wording.ts';
 
 const ERROR_WIDTH = 60;
 const RESULT_WIDTH = 400;
@@ -65,9 +65,14 @@ function taskTable(tasks: readonly TaskShape[], asOf: string): string[] {
       task.attempt,
       task.node,
       took(task.startedAt, task.finishedAt, asOf),
-      shortened(errorWords(task.error) ?? task.waiting ?? progressNote(task) ?? '', ERROR_WIDTH),
+      shortened(noteOf(task), ERROR_WIDTH),
     ]),
   );
+}
+
+function noteOf(task: TaskShape): string {
+  const why = task.waiting === null ? null : reasonWords(task.waiting);
+  return errorWords(task.error) ?? why ?? progressNote(task) ?? '';
 }
 
 function progressNote({ state, progress }: TaskShape): string | null {

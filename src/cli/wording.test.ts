@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { table } from './table.ts';
-import { counted, shortened, span, took, when } from './wording.ts';
+import { counted, reasonWords, shortened, span, took, when } from './wording.ts';
 
 test.each([
   [-5, '0ms'],
@@ -22,6 +22,13 @@ test('times are told from the moment of the answer, past and future', () => {
   expect(when('never', now)).toBe('never');
   expect(took('2026-11-15T05:59:00.000Z', null, now)).toBe('1m');
   expect(took('2026-11-15T05:59:00.000Z', '2026-11-15T05:59:01.000Z', now)).toBe('1s');
+});
+
+test('a reason tells long times as people do, and short ones to the millisecond', () => {
+  expect(reasonWords('waits for signal go for another 259198786 ms')).toBe(
+    'waits for signal go for another 2d 23h',
+  );
+  expect(reasonWords('sleeps for 993 ms')).toBe('sleeps for 993 ms');
 });
 
 test('counts agree with their words, and long text is cut where it says so', () => {

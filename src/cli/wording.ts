@@ -20,6 +20,11 @@ export function span(ms: number): string {
   return rest === 0 ? whole : `${whole} ${rest}${next[1]}`;
 }
 
+/** Why a task waits, with times of ten seconds and more in words. */
+export function reasonWords(why: string): string {
+  return why.replaceAll(/\b(\d{5,}) ms\b/g, (_, ms: string) => span(Number(ms)));
+}
+
 /** Relative to the time of the answer, by the server's clock: the two machines' may differ. */
 export function when(at: string | null, asOf: string): string | null {
   if (at === null) return null;

@@ -3,7 +3,7 @@ import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient, wrongUse } from '../server-call.ts';
 import { plain } from '../table.ts';
-import { span } from '../wording.ts';
+import { reasonWords, span } from '../wording.ts';
 
 export const command: CommandModule = {
   examples: ['millrace explain 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77/fetch'],
@@ -24,7 +24,9 @@ export const command: CommandModule = {
       const answer = await client.explain(job as JobId, task as TaskId, { signal });
       const { state, why, ageMs, nearest } = answer;
       const age = ageMs === null ? '' : ` for ${span(ageMs)}`;
-      reply.say(plain(`Task ${task} is ${state}${age}: ${why}.`.replace(/\.\.$/, '.')));
+      reply.say(
+        plain(`Task ${task} is ${state}${age}: ${reasonWords(why)}.`.replace(/\.\.$/, '.')),
+      );
       // The sentence may name the nearest already.
       for (const { nodeId, lacks } of nearest.filter((each) => !why.includes(each.nodeId))) {
         reply.say(plain(`  ${nodeId} lacks ${lacks.join(', ')}`));

@@ -239,6 +239,27 @@ test('without a terminal a silent job says what it waits for, once for each reas
   expect(source.looked).toBe(looked);
 });
 
+test('a reason that only counts down is the same reason', async () => {
+  const [first, second] = shape.tasks;
+  const sleeping = (ms: number) => () =>
+    ({
+      ...shape,
+      tasks: [first, { ...second, state: 'delayed', waiting: `sleeps for ${ms} ms` }],
+    }) as unknown as DatedJob;
+  const looks = [sleeping(259_198_786), sleeping(259_183_786), sleeping(259_168_786)];
+  const { clock, source, ended, said } = startOn(null, looks);
+  source.tell(10, 'queued', 'sum');
+  await settled();
+  const before = said.length;
+  for (const ms of [2_000, 15_000, 15_000]) {
+    await clock.advance(ms);
+    await settled();
+  }
+  expect(said.slice(before)).toEqual(['Task sum waits: sleeps for 2d 23h.']);
+  source.end(over as unknown as DatedJob);
+  await ended;
+});
+
 test('a look that fails, or is overtaken by events, says nothing', async () => {
   const broken = (): DatedJob => {
     throw new Error('cut off');

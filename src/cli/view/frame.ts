@@ -1,6 +1,6 @@
 /** What the terminal shows of a job at one moment: a pure function of the job, the size and the time. */
 import { isFinished, isTerminal, type TaskState } from '../../core/index.ts';
-import { counted, span } from '../wording.ts';
+import { counted, reasonWords, span } from '../wording.ts';
 import type { JobPicture, TaskProgress } from './job-progress.ts';
 import { line, type Piece, piece, type Style } from './line.ts';
 import { padded, textWidth } from './text-width.ts';
@@ -169,7 +169,8 @@ function remarks(task: TaskProgress, options: FrameOptions): readonly Piece[] {
     return [piece(bar, 'busy'), ...tried, piece(note ?? '', 'dim')];
   }
   if (isTerminal(state)) return tried;
-  const why = waiting ?? (state === 'delayed' ? error : null) ?? '';
+  const why =
+    (waiting === null ? null : reasonWords(waiting)) ?? (state === 'delayed' ? error : null) ?? '';
   return [...tried, piece(why, state === 'blocked' ? 'dim' : 'wait')];
 }
 

@@ -5,6 +5,7 @@
 import type { DatedJob } from '../../client/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { plain } from '../table.ts';
+import { reasonWords } from '../wording.ts';
 
 export interface WaitingOptions {
   readonly look: () => Promise<DatedJob>;
@@ -57,13 +58,15 @@ export class WaitingLines {
 
   #tell(job: DatedJob): void {
     for (const [why, [first = '', ...others]] of reasons(job)) {
-      if (this.#said.has(why)) continue;
-      this.#said.add(why);
+      // What only counts down is the same reason.
+      const reason = why.replaceAll(/\d+ ms\b/g, '');
+      if (this.#said.has(reason)) continue;
+      this.#said.add(reason);
       const who =
         others.length === 0
           ? `Task ${first} waits`
           : `Task ${first} and ${others.length} more wait`;
-      this.#options.say(plain(`${who}: ${why}.`));
+      this.#options.say(plain(`${who}: ${reasonWords(why)}.`));
     }
   }
 }
