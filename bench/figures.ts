@@ -13,6 +13,8 @@ export interface Figure {
 export interface Benchmark {
   readonly name: string;
   readonly summary: string;
+  /** What its results are called, if not like itself. */
+  readonly file?: string;
   /** What a reader has to know to judge the figures; printed and kept with them. */
   readonly settings?: Readonly<Record<string, string | number>>;
   /** `quick` only shows that it runs. Says what it does as it goes. */
@@ -57,7 +59,7 @@ export function print(figures: readonly Figure[], say: (line: string) => void): 
 }
 
 export function keep(
-  { name, settings = {} }: Benchmark,
+  { name, file = name, settings = {} }: Benchmark,
   figures: readonly Figure[],
   versions: object,
 ): void {
@@ -76,5 +78,5 @@ export function keep(
   );
   // Short lists on one line, as the formatter wants them.
   const short = text.replaceAll(/\[\s+(\S+)\s+(\S+)\s+\]/g, '[$1 $2]');
-  writeFileSync(new URL(`${name}.json`, folder), `${short}\n`);
+  writeFileSync(new URL(`${file}.json`, folder), `${short}\n`);
 }

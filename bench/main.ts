@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- NAME|all [--quick]`: runs benchmarks, prints their figures and keeps them in
+ * `npm run bench -- NAME|all [--quick] [--sf N]`: runs benchmarks, prints their figures and keeps them in
  * `bench/results/NAME.json`. Fails only when a run or its audit fails, never for a ratio.
  */
 import { readFileSync } from 'node:fs';
@@ -13,12 +13,16 @@ import { idle } from './idle.ts';
 import { latency } from './latency.ts';
 import { overhead } from './overhead.ts';
 import { scheduler } from './scheduler.ts';
+import { shuffle } from './shuffle.ts';
+import { smallest } from './smallest.ts';
 import { stores } from './stores.ts';
 import { throughput } from './throughput.ts';
+import { tpch } from './tpch.ts';
 
 const benchmarks: readonly Benchmark[] = [
   ...[scheduler, stores, throughput, embedded, latency],
   ...[growth, idle, overhead, failover],
+  ...[smallest, shuffle, tpch],
 ];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

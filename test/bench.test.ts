@@ -13,6 +13,9 @@ const FIGURES = [
   'statements a second, 20 workers',
   'cluster / in one process',
   'worker killed -> its task runs again, longest',
+  'added to the time of DuckDB, p50',
+  'speed of the shuffle with fetching / DuckDB',
+  '22 queries, cluster / DuckDB',
 ];
 
 test('every benchmark runs at a tiny size, and its audit holds', { timeout: 600_000 }, async () => {

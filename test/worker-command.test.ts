@@ -70,7 +70,10 @@ test('it says that it is ready, runs tasks of its modules, drains on SIGTERM and
   const [offer] = leader.registered;
   expect(offer).toMatchObject({
     id: 'w-1',
-    executors: ['aggregate', 'block', 'deaf', 'double', 'echo', 'http', 'map', 'sleep', 'wait'],
+    executors: [
+      ...['aggregate', 'block', 'deaf', 'double', 'echo', 'http', 'map', 'sleep'],
+      ...['sql', 'sql.fragment', 'wait'],
+    ],
     capabilities: { slots: 3, gpu: 'nvidia', os: process.platform },
   });
   const address = offer?.address ?? '';

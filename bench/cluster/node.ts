@@ -81,15 +81,18 @@ export interface WorkerOptions {
   readonly folder: Folder;
   readonly module?: string;
   readonly environment?: Environment;
+  /** Further words of its command line. */
+  readonly args?: readonly string[];
 }
 
 export async function startWorker(options: WorkerOptions): Promise<BenchProcess> {
-  const { servers, nodeId, slots, folder, module, environment } = options;
+  const { servers, nodeId, slots, folder, module, environment, args = [] } = options;
   const words = ['worker', '--server', servers.join(','), '--node-id', nodeId];
   const { process } = await BenchProcess.millrace(
     [
       ...[...words, '--slots', `${slots}`, '--data', folder.path],
       ...(module === undefined ? [] : ['--module', module]),
+      ...args,
     ],
     'millrace worker ready',
     environment,

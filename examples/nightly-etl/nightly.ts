@@ -1,79 +1,60 @@
-/** The sales of all shops in one report: each shop's file is summed up on its own, then all are merged. */
-import { mkdir, readdir, rename } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
-import { defineFlow, defineTask } from 'millrace';
+/** The sales of all shops in one report: one query over all files, and a task that writes what it found. */
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { defineFlow, defineTask, externalTask, type SqlInput, type SqlResult } from 'millrace';
 import { z } from 'zod';
-import { query } from './duckdb.ts';
 
-const Part = z.object({ part: z.string(), rows: z.number().int() });
+/** As the query has them: item, rows, amount, euros. */
+const Sold = z.tuple([z.string(), z.number().int(), z.number().int(), z.number()]);
 const Best = z.array(z.object({ item: z.string(), amount: z.number(), euros: z.number() }));
+
+/** The executor `sql`, with the rows of this query. */
+const sumUp = externalTask<SqlInput, SqlResult<z.infer<typeof Sold>>>('sql');
+const BY_ITEM = `
+  select item,
+         count(*)::integer as rows,
+         sum(amount)::integer as amount,
+         (sum(cents) / 100)::double as euros
+  from sales
+  group by item
+  order by euros desc, item`;
 
 export const findFiles = defineTask({
   name: 'find-sales',
-  input: z.object({ folder: z.string(), out: z.string() }),
-  output: z.array(z.object({ file: z.string(), out: z.string() })),
-  run: async ({ folder, out }) => {
-    const names = (await readdir(folder))
-      .filter((name) => /\.(csv|parquet)$/.test(name))
-      .toSorted();
-    return names.map((name) => ({ file: join(folder, name), out }));
+  input: z.object({ folder: z.string() }),
+  output: z.array(z.string()),
+  run: async ({ folder }) => {
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.csv')).toSorted();
+    // Whoever reads them may have another working directory.
+    return names.map((name) => resolve(folder, name));
   },
 });
 
-export const sumUp = defineTask({
-  name: 'sum-up-shop',
-  input: z.object({ file: z.string(), out: z.string() }),
-  output: Part,
-  retry: { maxAttempts: 3 },
-  timeouts: { runMs: 600_000 },
-  run: async ({ file, out }, ctx) => {
-    const shop = basename(file, extname(file));
-    const read = file.endsWith('.parquet') ? 'read_parquet' : 'read_csv';
-    const [count] = await query(`select count(*)::integer as rows from ${read}($file)`, { file });
-    const part = await written(join(out, `part-${basename(file)}.parquet`), ctx.fence, (path) =>
-      query(
-        `copy (
-           select $shop as shop, item, sum(amount) as amount, sum(cents) as cents
-           from ${read}($file)
-           group by item
-         ) to $path (format parquet)`,
-        { shop, file, path },
-      ),
-    );
-    return { part, rows: Number(count?.['rows']) };
-  },
-});
-
-export const mergeParts = defineTask({
-  name: 'merge-parts',
-  input: z.object({ parts: z.array(Part), out: z.string() }),
+export const writeReport = defineTask({
+  name: 'write-report',
+  input: z.object({ sold: z.array(Sold), out: z.string() }),
   output: z.object({ report: z.string(), rows: z.number().int(), best: Best }),
-  run: async ({ parts, out }, ctx) => {
-    const files = parts.map(({ part }) => part);
-    const report = await written(join(out, 'report.parquet'), ctx.fence, (path) =>
-      query(
-        `copy (
-           select item, sum(amount)::integer as amount, (sum(cents) / 100)::double as euros
-           from read_parquet($files)
-           group by item
-           order by euros desc, item
-         ) to $path (format parquet)`,
-        { files, path },
-      ),
+  run: async ({ sold, out }, ctx) => {
+    const lines = sold.map(([item, , amount, euros]) => `${item},${amount},${euros}\n`);
+    const report = await written(
+      join(out, 'report.csv'),
+      ['item,amount,euros\n', ...lines].join(''),
+      ctx.fence,
     );
-    const best = await query('from read_parquet($report) limit 3', { report });
-    const rows = parts.reduce((sum, each) => sum + each.rows, 0);
-    return { report, rows, best: Best.parse(best) };
+    const rows = sold.reduce((sum, [, count]) => sum + count, 0);
+    const best = sold.slice(0, 3).map(([item, , amount, euros]) => ({ item, amount, euros }));
+    return { report, rows, best };
   },
 });
 
 export const nightly = defineFlow({
   name: 'nightly-sales',
   input: z.object({ folder: z.string(), out: z.string() }),
-  build: ({ input, task, map }) => {
-    const files = task('find', findFiles, input);
-    const parts = map('sum-up', sumUp, files, { concurrency: 4 });
-    return task('merge', mergeParts, { parts, out: input.out });
+  build: ({ input, task }) => {
+    const files = task('find', findFiles, { folder: input.folder });
+    // Divided over all workers when there is enough to read; it holds no slot while it runs.
+    const sold = task('sum-up', sumUp, { sql: BY_ITEM, tables: { sales: files } });
+    return task('report', writeReport, { sold: sold.rows, out: input.out });
   },
 });
 
@@ -81,14 +62,10 @@ export const nightly = defineFlow({
  * A file is there whole or not at all: a task that is run again writes it anew, and whoever reads it sees
  * the old or the new one. The fence is another one in each attempt, so no two ever write the same file.
  */
-async function written(
-  path: string,
-  fence: number,
-  write: (path: string) => Promise<unknown>,
-): Promise<string> {
+async function written(path: string, text: string, fence: number): Promise<string> {
   const draft = `${path}.${fence}`;
   await mkdir(dirname(path), { recursive: true });
-  await write(draft);
+  await writeFile(draft, text);
   await rename(draft, path);
   return path;
 }

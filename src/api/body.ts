@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MillraceError } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
-import { jsonFaultAt, lineAndColumn } from './json-fault.ts';
+import { jsonFaultAt, lineAndColumn } from '../kit/index.ts';
 import type { ApiLimits } from './limits.ts';
 import { HttpRefusal, badInput } from './refusal.ts';
 

@@ -131,9 +131,33 @@ export class Exchange {
         for (const piece of answer.pieces) if (!(await send(response, piece, how))) return;
         return void response.end();
       }
+      case 'bytes':
+        return this.#bytes(answer);
       case 'events':
         return this.#stream(answer);
     }
+  }
+
+  async #bytes({
+    status,
+    type,
+    pieces,
+    headers,
+  }: Extract<Answer, { kind: 'bytes' }>): Promise<void> {
+    const { clock, parts } = this.#options;
+    const response = this.#response;
+    const how = { clock, stallMs: parts.limits.stallMs };
+    let hasBegun = false;
+    const begin = (): void => {
+      hasBegun = true;
+      response.writeHead(status, { ...this.#headers(), ...headers, 'content-type': type });
+    };
+    for await (const piece of pieces) {
+      if (!hasBegun) begin();
+      if (this.#isHead || !(await send(response, piece, how))) break;
+    }
+    if (!hasBegun) begin();
+    if (!response.destroyed) response.end();
   }
 
   async #stream({ pages }: Extract<Answer, { kind: 'events' }>): Promise<void> {
@@ -156,7 +180,10 @@ export class Exchange {
     }
   }
 
-  async #refuse(error: unknown): Promise<void> {
+  async #refuse(thrown: unknown): Promise<void> {
+    const { signal } = this.#over;
+    // Whoever worked for it when it was cut off says so; nobody is to blame.
+    const error = signal.aborted && thrown === signal.reason ? shuttingDown() : thrown;
     const problem = problemOf(error);
     const isOurs = !isMillraceError(error) || problem.status === 500;
     if (isOurs) this.#options.onFault(error);

@@ -3,10 +3,9 @@
  * table of routes says what is served, to whom and how it is described. It reads through a port and
  * changes through the desks of whoever leads; stores, schedulers and gRPC live elsewhere.
  */
-export { jsonFaultAt } from './json-fault.ts';
 export { defaultApiLimits } from './limits.ts';
 export type { ApiLimits } from './limits.ts';
-export type { LeaderDesk, LeaderFigures, Standing } from './ports.ts';
+export type { LeaderDesk, LeaderFigures, QueryFigures, QueryPort, Standing } from './ports.ts';
 export type { Problem, ProblemCode } from './problem.ts';
 export { startApi } from './server.ts';
 export type { Api, ApiOptions } from './server.ts';

@@ -2,12 +2,13 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMillraceError } from '../core/index.ts';
 import type { AsOf, NodeShape, Reader } from '../protocol/index.ts';
-import type { LeaderFigures, Standing } from './ports.ts';
+import type { LeaderFigures, QueryFigures, QueryPort, Standing } from './ports.ts';
 
 export interface MetricsOptions {
   readonly reader: Pick<Reader, 'head' | 'nodes'>;
   readonly standing: () => Standing;
   readonly version: string;
+  readonly queries?: Pick<QueryPort, 'figures'>;
 }
 
 type Labels = Readonly<Record<string, string | number>>;
@@ -59,6 +60,8 @@ export class Metrics {
     if (epoch !== null) page.gauge('millrace_epoch', 'The epoch of the known leader.', epoch);
     if (figures !== null) writeFigures(page, figures);
     await this.#writeReads(page);
+    const queries = this.#options.queries?.figures();
+    if (queries !== undefined) writeQueries(page, queries);
     this.#writeRequests(page);
     this.#writeProcess(page);
     return page.text();
@@ -132,18 +135,40 @@ export class Metrics {
   }
 }
 
-function writeFigures(page: Page, { backlog, jobs, tasks, unfitMs }: LeaderFigures): void {
+function writeFigures(page: Page, figures: LeaderFigures): void {
+  const { backlog, jobs, tasks, queries, unfitMs } = figures;
   page.gauge('millrace_backlog', 'Events that wait for the store.', backlog);
   const byState = (counts: Readonly<Record<string, number>>): Sample[] =>
     Object.entries(counts).map(([state, count]) => [{ state }, count]);
   if (jobs !== undefined) page.gauge('millrace_jobs', 'Live jobs by state.', byState(jobs));
   if (tasks !== undefined) page.gauge('millrace_tasks', 'Live tasks by state.', byState(tasks));
+  if (queries !== undefined) {
+    page.gauge('millrace_queries', 'Live queries by state.', byState(queries));
+  }
   if (unfitMs === undefined) return;
   page.gauge(
     'millrace_unfit_task_seconds',
     'How long the task has waited for which no node fits, the longest one.',
     (unfitMs ?? 0) / 1_000,
   );
+}
+
+function writeQueries(page: Page, figures: QueryFigures): void {
+  page.gauge('millrace_queries_planning', 'Queries that are being planned.', figures.planningNow);
+  page.counter('millrace_query_plans_total', 'Queries planned here.', [
+    [{ outcome: 'planned' }, figures.plans],
+    [{ outcome: 'refused' }, figures.plansFailed],
+  ]);
+  const seconds = figures.planningMs / 1_000;
+  page.counter('millrace_query_planning_seconds_total', 'Time spent on planning.', seconds);
+  page.gauge('millrace_query_results_open', 'Results that are being read.', figures.resultsOpen);
+  page.counter('millrace_query_results_total', 'Results read here.', [
+    [{ outcome: 'complete' }, figures.results],
+    [{ outcome: 'broken' }, figures.resultsFailed],
+  ]);
+  const { resultBytes, fetchedBytes } = figures;
+  page.counter('millrace_query_result_bytes_total', 'Bytes sent to readers.', resultBytes);
+  page.counter('millrace_query_fetched_bytes_total', 'Bytes fetched from workers.', fetchedBytes);
 }
 
 class Page {

@@ -123,7 +123,10 @@ function responsesOf(route: Route): Operation['responses'] {
   for (const [status, answer] of Object.entries(route.answers)) {
     const { description, schema, contentType = 'application/json' } = answer;
     const isBare = schema === undefined && answer.contentType === undefined;
-    const content = { [contentType]: { schema: schema === undefined ? {} : ref(schema) } };
+    const content: Record<string, { readonly schema: Schema }> = {
+      [contentType]: { schema: schema === undefined ? {} : ref(schema) },
+    };
+    for (const other of answer.otherTypes ?? []) content[other] = { schema: {} };
     responses[status] = { description, ...(isBare ? {} : { content }) };
   }
   const problem = { 'application/problem+json': { schema: ref('Problem') } };

@@ -13,6 +13,7 @@ import type {
   TaskId,
   TaskState,
 } from '../core/index.ts';
+import type { QueryReader, ResultFormat, ResultStream } from '../protocol/index.ts';
 
 /** What became of a job that was asked to change. */
 export interface JobReply {
@@ -37,6 +38,12 @@ export interface LeaderDesk {
       document: unknown,
       options: { readonly jobId: JobId; readonly isRepeated?: boolean },
     ): Promise<JobReply>;
+    /** Plans the request, which is unchecked, and hands the job in. */
+    submitQuery(
+      request: unknown,
+      options: { readonly jobId: JobId; readonly isRepeated?: boolean },
+      signal: AbortSignal,
+    ): Promise<JobReply>;
     cancel(jobId: JobId, reason: string): Promise<JobReply>;
     rerun(jobId: JobId, expectedRun?: number): Promise<JobReply>;
     redrive(jobId: JobId, taskId: TaskId): Promise<JobReply>;
@@ -53,6 +60,37 @@ export interface LeaderDesk {
     put(scheduleId: ScheduleId, value: unknown): Promise<ScheduleReply>;
     change(scheduleId: ScheduleId, change: ChangeSchedule['change']): Promise<ScheduleReply>;
   };
+}
+
+/** Queries, where this node can read them. Planning is for the node that leads. */
+export interface QueryPort {
+  readonly reader: QueryReader;
+  /** Settles when the query is over or unknown, at the latest after `ms` or when the signal aborts. */
+  ended(id: JobId, ms: number, signal: AbortSignal): Promise<void>;
+  /** What would be run, without running it. The request is unchecked. */
+  explain(
+    request: unknown,
+    signal: AbortSignal,
+  ): Promise<{ readonly plan: unknown; readonly text: string }>;
+  /** What was run, with what it took; null when there is no such query. */
+  analysis(id: JobId): Promise<string | null>;
+  /** Throws `not_found`, `conflict` while it runs, its own error when it failed, `expired`, `result_lost`. */
+  results(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream>;
+  /** Counted since the start of this node. */
+  figures(): QueryFigures;
+}
+
+export interface QueryFigures {
+  readonly plans: number;
+  readonly plansFailed: number;
+  readonly planningMs: number;
+  readonly planningNow: number;
+  readonly results: number;
+  readonly resultsFailed: number;
+  readonly resultsOpen: number;
+  readonly resultBytes: number;
+  /** Of these, what came from other nodes. */
+  readonly fetchedBytes: number;
 }
 
 /** How this node stands at the moment; asked often, so it must cost nothing. */
@@ -74,4 +112,6 @@ export interface LeaderFigures {
   readonly tasks?: Readonly<Partial<Record<TaskState, number>>>;
   /** How long the task has been ready that waits longest for a node that could run it. */
   readonly unfitMs?: number | null;
+  /** Queries that are let in, and those that wait for it. */
+  readonly queries?: { readonly running: number; readonly waiting: number };
 }

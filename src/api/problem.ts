@@ -43,6 +43,17 @@ const KINDS: Readonly<Record<ErrorCode, { readonly status: number; readonly titl
   store_version: { status: 503, title: 'Wrong version of the database' },
   outcome_unknown: { status: 503, title: 'Outcome unknown' },
   bad_setting: { status: 500, title: 'Wrong setting' },
+  bad_query: { status: 400, title: 'The SQL cannot be planned' },
+  query_failed: { status: 422, title: 'The query failed on its data' },
+  table_missing: { status: 400, title: 'No such table or file' },
+  table_changed: { status: 409, title: 'The files have changed' },
+  schema_mismatch: { status: 400, title: 'The files do not go together' },
+  path_refused: { status: 403, title: 'Path not allowed' },
+  out_of_memory: { status: 507, title: 'Out of memory' },
+  disk_full: { status: 507, title: 'Disk full' },
+  engine_crashed: { status: 500, title: 'The engine crashed' },
+  input_lost: { status: 500, title: 'Input lost' },
+  result_lost: { status: 410, title: 'The result is lost' },
   invariant: { status: 500, title: 'Internal error' },
 };
 

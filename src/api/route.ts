@@ -4,7 +4,7 @@ import type { Calendar, JobId } from '../core/index.ts';
 import type { AsOf, EventPage, Reader } from '../protocol/index.ts';
 import type { Role } from '../security/index.ts';
 import type { ApiLimits } from './limits.ts';
-import type { LeaderDesk, Standing } from './ports.ts';
+import type { LeaderDesk, QueryPort, Standing } from './ports.ts';
 import type { SchemaName } from './schemas/index.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -21,6 +21,8 @@ export interface AnswerDoc {
   /** A named schema, or another kind of content. */
   readonly schema?: SchemaName;
   readonly contentType?: string;
+  /** Further kinds that may be asked for instead. */
+  readonly otherTypes?: readonly string[];
 }
 
 export interface Route {
@@ -66,6 +68,14 @@ export type Answer =
       readonly asOf: AsOf;
     }
   | { readonly kind: 'text'; readonly status: number; readonly type: string; readonly text: string }
+  /** Bytes as they come. What fails before the first of them is answered as a problem. */
+  | {
+      readonly kind: 'bytes';
+      readonly status: number;
+      readonly type: string;
+      readonly pieces: AsyncIterable<Uint8Array>;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | { readonly kind: 'empty'; readonly status: 204 }
   | { readonly kind: 'events'; readonly pages: AsyncIterable<EventPage> };
 
@@ -74,6 +84,8 @@ export interface ApiParts {
   readonly reader: Reader;
   /** Throws `not_leader`. */
   readonly desk: () => LeaderDesk;
+  /** Throws `unimplemented` where queries cannot be read. */
+  readonly queries: () => QueryPort;
   readonly standing: () => Standing;
   readonly newJobId: () => JobId;
   /** Knows when schedules will run; without it only the next time is told. */

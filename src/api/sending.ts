@@ -11,11 +11,11 @@ export interface SendOptions {
 /** Settles when the client has room for more: true, or false when it has gone or was cut. */
 export function send(
   response: ServerResponse,
-  text: string,
+  piece: string | Uint8Array,
   options: SendOptions,
 ): Promise<boolean> {
   if (response.destroyed || response.writableEnded) return Promise.resolve(false);
-  if (response.write(text)) return Promise.resolve(true);
+  if (response.write(piece)) return Promise.resolve(true);
   return drained(response, options);
 }
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Calendar, JobId } from '../core/index.ts';
+import { type Calendar, type JobId, MillraceError } from '../core/index.ts';
 import { type Clock, systemClock } from '../kit/index.ts';
 import type { Reader } from '../protocol/index.ts';
 import { type Access, httpsOptions, isLoopback, type ServerTls } from '../security/index.ts';
@@ -11,7 +11,7 @@ import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type ApiLimits, defaultApiLimits } from './limits.ts';
 import { Metrics } from './metrics.ts';
 import { describeApi } from './openapi.ts';
-import type { LeaderDesk, Standing } from './ports.ts';
+import type { LeaderDesk, QueryPort, Standing } from './ports.ts';
 import { problemHeaders, problemOf } from './problem.ts';
 import { HttpRefusal } from './refusal.ts';
 import type { ApiParts } from './route.ts';
@@ -27,6 +27,8 @@ export interface ApiOptions {
   readonly reader: Reader;
   /** The leader's desks, where this node leads; throws `not_leader` elsewhere. */
   readonly desk: () => LeaderDesk;
+  /** Absent where queries cannot be read. */
+  readonly queries?: QueryPort;
   readonly standing: () => Standing;
   /** A fresh, unique id for a job whose caller chose none. */
   readonly newJobId: () => JobId;
@@ -113,6 +115,7 @@ function exchangeOptions(
   const parts: ApiParts = {
     reader: options.reader,
     desk: options.desk,
+    queries: () => options.queries ?? noQueries(),
     standing: options.standing,
     newJobId: options.newJobId,
     calendar: options.calendar ?? null,
@@ -122,6 +125,14 @@ function exchangeOptions(
   };
   const isLocal = access.isOpen && isLoopback(host);
   return { ...rest, router: new Router(ROUTES), parts, access, isLocal, onFault };
+}
+
+function noQueries(): never {
+  throw new MillraceError({
+    code: 'unimplemented',
+    what: 'This node serves no queries.',
+    todo: 'Ask a node that has access to the database.',
+  });
 }
 
 function listenerFor({ tls }: ApiOptions, limits: ApiLimits): Server {

@@ -19,6 +19,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/run.ts'),
   },
   {
+    name: 'sql',
+    summary: 'run a query over Parquet, CSV or JSON files, here or on a server',
+    load: () => import('./commands/sql.ts'),
+  },
+  {
     name: 'submit',
     summary: 'hand in a job, and follow it to its end if you like',
     load: () => import('./commands/submit.ts'),
@@ -57,6 +62,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     name: 'events',
     summary: 'show the event log, or follow it',
     load: () => import('./commands/events.ts'),
+  },
+  {
+    name: 'queries',
+    summary: 'list queries, or show one and its stages',
+    load: () => import('./commands/queries.ts'),
   },
   {
     name: 'nodes',

@@ -10,6 +10,10 @@ export interface Surroundings {
   readonly signal: AbortSignal;
   /** Behind stderr, if people look at it. */
   readonly terminal?: Terminal | null;
+  /** Behind stdout, if people look at it. */
+  readonly page?: Terminal | null;
+  /** Bytes to stdout, as fast as it takes them; without it they go through `out` as text. */
+  readonly write?: (bytes: Uint8Array) => Promise<void>;
 }
 
 /** One way to speak for all commands: people read stderr or stdout, with `--json` machines read stdout. */
@@ -21,6 +25,10 @@ export interface Reply {
   /** A line about what goes on, beside the answer: always on stderr. */
   readonly note: (line: string) => void;
   readonly terminal: Terminal | null;
+  /** What the answer is read on; null when it is not read by people. */
+  readonly page: Terminal | null;
+  /** The answer itself, when it is no line and no object: always on stdout. */
+  readonly write: (bytes: Uint8Array) => Promise<void>;
   /** Notes go there until the returned function is called: somebody draws on the terminal. */
   printThrough(print: (line: string) => void): () => void;
 }

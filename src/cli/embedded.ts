@@ -1,6 +1,6 @@
-/** A whole system for one command: a node and its worker in a folder that is gone afterwards. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+/** A whole system for one command: a node and its workers in a folder that is gone afterwards. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { HttpClient } from '../client/index.ts';
@@ -10,6 +10,7 @@ import { exit, type ExitCode } from './exit.ts';
 import { aborted, endWithTerminal } from './interruption.ts';
 import { configFor } from './settings.ts';
 import { openOrCreate, storePlace } from './store-place.ts';
+import { WorkerProcess } from './worker-process.ts';
 
 export interface EmbeddedOptions {
   readonly command: Command;
@@ -20,6 +21,10 @@ export interface EmbeddedOptions {
   readonly isWatched: boolean;
   /** Lines of the node, its worker and the handlers in it. */
   readonly print: (line: string) => void;
+  /** Processes that execute tasks, one if not given. */
+  readonly workers?: number;
+  /** Of each of them, instead of what the settings say. */
+  readonly slots?: number;
 }
 
 export interface Embedded {
@@ -52,15 +57,17 @@ const PASSING = / warn A poll failed and is repeated: |^millrace worker ready /;
 
 async function inFolder(
   folder: string,
-  { command, modules, signal, print }: EmbeddedOptions,
+  options: EmbeddedOptions,
   use: (embedded: Embedded) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  const config = embeddedConfig(configFor(command, process.env), folder, modules);
+  const { signal, print } = options;
+  const config = embeddedConfig(folder, options);
   const { store } = await openOrCreate(storePlace({ data: folder }, {}));
   const { ServerNode } = await import('../server/index.ts');
+  let isOver = false;
   const say = (line: string): void => {
     // Who leads is no question here. And whoever pressed Ctrl-C in a terminal told the worker as well.
-    if (!signal.aborted && !line.startsWith('This node leads')) print(line);
+    if (!isOver && !signal.aborted && !line.startsWith('This node leads')) print(line);
   };
   const environment = embeddedEnvironment(folder);
   const heard = (line: string): void => {
@@ -71,15 +78,51 @@ async function inFolder(
     await store.close();
     throw error;
   });
+  const others = moreWorkers(node.addresses.grpc, { folder, config, options, print: heard });
   try {
+    const ready = Promise.all([node.ready(), ...others.map((worker) => worker.ready)]);
     const first = await Promise.race([
-      node.ready().then(() => 'ready' as const),
+      ready.then(() => 'ready' as const),
       aborted(signal).then(() => 'interrupted' as const),
     ]);
     return first === 'ready' ? await useNode(node, use) : exit.interrupted;
   } finally {
+    // Nobody needs what they have any more, nor a word on their end.
+    isOver = true;
+    for (const worker of others) worker.kill();
+    await Promise.all(others.map((worker) => worker.exited));
     await node.stop();
   }
+}
+
+interface MoreWorkers {
+  readonly folder: string;
+  readonly config: Config;
+  readonly options: EmbeddedOptions;
+  readonly print: (line: string) => void;
+}
+
+/** Beside the node's own. */
+function moreWorkers(
+  grpc: string,
+  { folder, config, options, print }: MoreWorkers,
+): readonly WorkerProcess[] {
+  const { slots, memoryBytes, roots } = config.node;
+  return Array.from({ length: (options.workers ?? 1) - 1 }, (_, at) => {
+    const id = `here-${at + 2}`;
+    const data = join(folder, id);
+    mkdirSync(data);
+    return new WorkerProcess({
+      id,
+      flags: [
+        ...['--server', grpc, '--slots', `${slots}`, '--data', data],
+        ...(memoryBytes === undefined ? [] : ['--memory', `${memoryBytes}`]),
+        ...roots.flatMap((root) => ['--root', resolve(root)]),
+      ],
+      folder,
+      print,
+    });
+  });
 }
 
 async function useNode(
@@ -95,7 +138,11 @@ async function useNode(
 }
 
 /** Nobody but this machine can reach it, whatever the settings of a cluster say. */
-function embeddedConfig(config: Config, data: string, modules: readonly string[]): Config {
+function embeddedConfig(
+  data: string,
+  { command, modules, workers, slots }: EmbeddedOptions,
+): Config {
+  const config = configFor(command, process.env);
   const all = [...modules, ...config.node.modules.map((file) => resolve(file))];
   const node: Config['node'] = {
     ...config.node,
@@ -105,7 +152,8 @@ function embeddedConfig(config: Config, data: string, modules: readonly string[]
     grpcPort: 0,
     advertise: undefined,
     nodeId: 'here',
-    slots: Math.max(1, config.node.slots),
+    slots: slots ?? Math.max(1, config.node.slots),
+    memoryBytes: config.node.memoryBytes ?? share(workers ?? 1),
     data,
     modules: [...new Set(all)],
     tokenFile: undefined,
@@ -116,6 +164,16 @@ function embeddedConfig(config: Config, data: string, modules: readonly string[]
     insecure: false,
   };
   return { ...config, node };
+}
+
+const MEMORY_SHARE = 0.6;
+
+/** One worker takes what it finds good; several on one machine have to share that. */
+function share(workers: number): number | undefined {
+  if (workers === 1) return undefined;
+  const limit = process.constrainedMemory();
+  const bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+  return Math.floor((bytes * MEMORY_SHARE) / workers);
 }
 
 /** Its worker gets what it needs as flags; what is meant for a cluster must not reach it. */

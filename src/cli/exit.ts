@@ -18,6 +18,10 @@ const wrongUse: ReadonlySet<ErrorCode> = new Set([
   'too_large',
   'unauthenticated',
   'forbidden',
+  'bad_query',
+  'table_missing',
+  'schema_mismatch',
+  'path_refused',
 ]);
 const unreachable: ReadonlySet<ErrorCode> = new Set([
   'not_leader',

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { exit, run } from './index.ts';
 import { terminalOn } from './view/terminal.ts';
 
@@ -22,6 +23,10 @@ process.exitCode = await run(process.argv.slice(2), {
   err: (text) => void process.stderr.write(text),
   signal: interruption.signal,
   terminal: terminalOn(process.stderr, process.env),
+  page: terminalOn(process.stdout, process.env),
+  write: async (bytes) => {
+    if (!process.stdout.write(bytes)) await once(process.stdout, 'drain');
+  },
 });
 
 // The command is over. A connection to somebody who has fallen silent would keep the process for as

@@ -24,7 +24,7 @@ async function declareProgram(
   finish: (code: ExitCode) => void,
 ): Promise<Command> {
   const program = new Command('millrace')
-    .description('Durable task graphs on one scheduler; SQL over Parquet comes next.')
+    .description('Durable task graphs and distributed SQL over Parquet, on one scheduler.')
     .version(version())
     .configureOutput({ writeOut: world.out, writeErr: world.err })
     .showHelpAfterError('Add --help to see how it is used.')
@@ -64,11 +64,18 @@ function replyTo(json: boolean, world: Surroundings): Reply {
     },
     note: (line) => note(line),
     terminal: world.terminal ?? null,
+    page: world.page ?? null,
+    write: world.write ?? textWriter(world.out),
     printThrough(print) {
       note = print;
       return () => (note = toStderr);
     },
   };
+}
+
+function textWriter(out: Surroundings['out']): Reply['write'] {
+  const decoder = new TextDecoder();
+  return (bytes) => Promise.resolve(out(decoder.decode(bytes, { stream: true })));
 }
 
 /** Says what went wrong without a stack trace, unless one was asked for. */

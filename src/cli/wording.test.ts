@@ -1,6 +1,16 @@
 import { expect, test } from 'vitest';
 import { table } from './table.ts';
-import { counted, reasonWords, shortened, span, took, when } from './wording.ts';
+import {
+  bytesWords,
+  counted,
+  countWords,
+  exactSpan,
+  reasonWords,
+  shortened,
+  span,
+  took,
+  when,
+} from './wording.ts';
 
 test.each([
   [-5, '0ms'],
@@ -12,6 +22,17 @@ test.each([
   [349_200_000, '4d 1h'],
 ])('%i milliseconds are %s', (ms, text) => {
   expect(span(ms)).toBe(text);
+});
+
+test('what somebody waits for is told more exactly, and large numbers so that they can be read', () => {
+  expect([340, 2_940, 75_000].map(exactSpan)).toEqual(['340ms', '2.9s', '1m 15s']);
+  expect([0, 1_023, 1_536, 3 * 2 ** 30].map(bytesWords)).toEqual([
+    '0 B',
+    '1023 B',
+    '1.5 KiB',
+    '3.0 GiB',
+  ]);
+  expect(countWords(1_234_567)).toBe('1,234,567');
 });
 
 test('times are told from the moment of the answer, past and future', () => {

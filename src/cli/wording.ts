@@ -20,6 +20,11 @@ export function span(ms: number): string {
   return rest === 0 ? whole : `${whole} ${rest}${next[1]}`;
 }
 
+/** The same for what people wait for: `2.9s`. */
+export function exactSpan(ms: number): string {
+  return ms < 1_000 || ms >= 60_000 ? span(ms) : `${(ms / 1_000).toFixed(1)}s`;
+}
+
 /** Why a task waits, with times of ten seconds and more in words. */
 export function reasonWords(why: string): string {
   return why.replaceAll(/\b(\d{5,}) ms\b/g, (_, ms: string) => span(Number(ms)));
@@ -50,4 +55,22 @@ export function shortened(text: string, length: number): string {
 
 export function counted(count: number, one: string, many: string = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
+}
+
+const SIZES = [
+  [2 ** 40, 'TiB'],
+  [2 ** 30, 'GiB'],
+  [2 ** 20, 'MiB'],
+  [2 ** 10, 'KiB'],
+] as const;
+
+/** `17 B`, `3.4 MiB`. */
+export function bytesWords(bytes: number): string {
+  const unit = SIZES.find(([size]) => bytes >= size);
+  return unit === undefined ? `${bytes} B` : `${(bytes / unit[0]).toFixed(1)} ${unit[1]}`;
+}
+
+/** `1,234,567`. */
+export function countWords(count: number): string {
+  return count.toLocaleString('en');
 }

@@ -6,6 +6,7 @@ import type {
   JobShape,
   JobSummary,
   NodeShape,
+  QueryShape,
   ScheduleShape,
 } from '../protocol/index.ts';
 
@@ -92,3 +93,51 @@ export interface EventsOptions extends CallOptions {
   /** Ends once everything up to this event has been seen; without it, never. */
   readonly until?: number;
 }
+
+/** What is asked by a query, as the API takes it. */
+export interface QueryRequest {
+  readonly sql: string;
+  /** Of `$1`, `$2` or of `$name`. */
+  readonly params?: readonly unknown[] | Readonly<Record<string, unknown>>;
+  /** Name to path, glob, list of them, or more. */
+  readonly tables?: Readonly<Record<string, unknown>>;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Of its job. */
+  readonly name?: string;
+  /** An IANA name such as `Europe/Berlin`; UTC if not given. */
+  readonly timeZone?: string;
+  readonly idempotencyKey?: string;
+  readonly priority?: number;
+}
+
+export interface SubmitQueryOptions extends CallOptions {
+  /** Without it one is made up. With it the whole call can be repeated later, by another process too. */
+  readonly queryId?: JobId;
+  /** The caller has sent it before and did not get the answer. */
+  readonly isRepeated?: boolean;
+}
+
+export interface QueryOptions extends CallOptions {
+  /** The answer comes when the query is over, or after so long. */
+  readonly waitMs?: number;
+}
+
+export interface QueryPage {
+  readonly queries: readonly QuerySummary[];
+  readonly cursor: string | null;
+}
+
+/** A query in a list. */
+export type QuerySummary = Pick<
+  QueryShape,
+  'id' | 'state' | 'submittedAt' | 'startedAt' | 'finishedAt'
+> & { readonly sql?: string };
+
+export interface QueryExplanation {
+  /** The physical plan: see `docs/plan-format.md`. */
+  readonly plan: unknown;
+  /** The same for people. */
+  readonly text: string;
+}
+
+export type ResultFormat = 'json' | 'ndjson' | 'csv' | 'parquet';

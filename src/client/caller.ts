@@ -24,6 +24,8 @@ export interface Call {
   readonly isRepeatable: boolean;
   /** What it is, for messages: "the rerun". */
   readonly what: string;
+  /** Where the answer takes its time by nature: a silence of less does not count as lost. */
+  readonly silenceMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -80,7 +82,8 @@ export class Caller {
   }
 
   call(call: Call): Promise<Answer> {
-    return this.#untilAnswered(call, this.#pace.silenceMs, async (message, server, isRepeated) => {
+    const silenceMs = Math.max(this.#pace.silenceMs, call.silenceMs ?? 0);
+    return this.#untilAnswered(call, silenceMs, async (message, server, isRepeated) => {
       const body = await readText(message, ANSWER_BYTES_MAX);
       if (body === null) return null;
       return { status: message.statusCode ?? 0, body, server: server.href, isRepeated };
@@ -88,7 +91,8 @@ export class Caller {
   }
 
   open(call: Call): Promise<Stream> {
-    return this.#untilAnswered(call, this.#pace.streamSilenceMs, (message, server) =>
+    const silenceMs = Math.max(this.#pace.streamSilenceMs, call.silenceMs ?? 0);
+    return this.#untilAnswered(call, silenceMs, (message, server) =>
       Promise.resolve({ message, server }),
     );
   }

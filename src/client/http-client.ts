@@ -29,6 +29,7 @@ import type {
 import { type Call, Caller } from './caller.ts';
 import { followEvents } from './events.ts';
 import { type ClientOptions, type Pace, paceOf } from './options.ts';
+import { QueryCalls } from './query-calls.ts';
 import { objectIn } from './reading.ts';
 import { Servers } from './servers.ts';
 import { submitPortions } from './submitting.ts';
@@ -37,6 +38,8 @@ import { watchJob } from './watching.ts';
 
 /** One client for a cluster. Calls may run side by side; `close` lets the connections go. */
 export class HttpClient {
+  /** SQL. */
+  readonly queries: QueryCalls;
   readonly #pace: Pace;
   readonly #transport: Transport;
   readonly #caller: Caller;
@@ -46,6 +49,7 @@ export class HttpClient {
     const servers = new Servers(options.server);
     this.#transport = new Transport(options.tls, this.#pace.clock);
     this.#caller = new Caller(this.#transport, servers, this.#pace, options.token);
+    this.queries = new QueryCalls(this.#caller, this.#pace);
   }
 
   close(): void {

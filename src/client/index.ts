@@ -5,6 +5,9 @@
  * the protocol room.
  */
 export { HttpClient } from './http-client.ts';
+export type { ListOptions, QueryCalls } from './query-calls.ts';
+export { readRows } from './json-rows.ts';
+export type { JsonRow, ResultColumn, RowBatch } from './json-rows.ts';
 export type {
   CallOptions,
   DatedJob,
@@ -15,9 +18,16 @@ export type {
   ForkOptions,
   JobsFilter,
   JobsPage,
+  QueryExplanation,
+  QueryOptions,
+  QueryPage,
+  QueryRequest,
+  QuerySummary,
   RerunOptions,
+  ResultFormat,
   SignalOptions,
   SubmitOptions,
+  SubmitQueryOptions,
   Submitted,
   WatchOptions,
 } from './answers.ts';

@@ -27,6 +27,17 @@ const CODES: Readonly<Record<ErrorCode, true>> = {
   unauthenticated: true,
   forbidden: true,
   shutting_down: true,
+  bad_query: true,
+  query_failed: true,
+  table_missing: true,
+  table_changed: true,
+  schema_mismatch: true,
+  path_refused: true,
+  out_of_memory: true,
+  disk_full: true,
+  engine_crashed: true,
+  input_lost: true,
+  result_lost: true,
   invariant: true,
 };
 

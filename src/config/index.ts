@@ -10,3 +10,4 @@ export type { NodeRole, NodeSettings } from './node-settings.ts';
 export { entryOf, environmentName, flagName, settingNames } from './table.ts';
 export type { AllSettings, Entry, SettingName } from './table.ts';
 export type { Kind } from './kinds.ts';
+export { parseBytes, parseMs } from './units.ts';

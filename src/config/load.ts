@@ -53,6 +53,8 @@ export interface Config {
   /** The file that was read, if any. */
   readonly file: string | undefined;
   readonly effective: () => readonly EffectiveSetting[];
+  /** Somebody has said it: it is no default. */
+  readonly isGiven: (name: SettingName) => boolean;
 }
 
 interface Given {
@@ -105,7 +107,13 @@ function configOf(chosen: ReadonlyMap<SettingName, Chosen>, file: string | undef
     const origins = broken.about.map((name) => `${name}: ${originOf(chosen.get(name))}`);
     refuse(broken.problem, `Where they come from: ${origins.join('; ')}.`);
   }
-  return { core, node, file, effective: () => effectiveSettings(chosen) };
+  return {
+    core,
+    node,
+    file,
+    effective: () => effectiveSettings(chosen),
+    isGiven: (name) => chosen.get(name)?.source !== 'default',
+  };
 }
 
 function givenFor(

@@ -26,6 +26,12 @@ export interface NodeSettings {
   /** Where a worker listens; without it it does not. */
   readonly listen: string | undefined;
   readonly memoryBytes: number | undefined;
+  /** What queries may spill to disk; without it a part of what is free. */
+  readonly spillBytesMax: number | undefined;
+  /** Outputs of other workers are fetched even where their folder is visible here. */
+  readonly shuffleByNetwork: boolean;
+  /** On shutdown nobody waits for readers of outputs: who leads goes as well. */
+  readonly abandonOutputs: boolean;
   readonly roots: readonly string[];
   readonly modules: readonly string[];
   readonly capabilities: Capabilities;

@@ -70,11 +70,15 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   signalBytesMax: 'the largest body of a signal',
   signalsPerJobMax: 'the most signals that a job may be sent',
   schedulesMax: 'the most schedules',
+  maxQueries: 'queries that run at the same time; others wait to be let in',
+  queryMemoryBytes: 'memory that running queries may ask for together; 0 for no limit',
+  resultTtlMs: 'how long the rows of a query are kept after it has succeeded',
 };
 
 export const coreTable: Table<Settings> = Object.fromEntries(
   Object.entries(coreHelp).map(([name, help]) => {
-    const kind = name.endsWith('Ms') ? duration(1) : /Bytes/.test(name) ? size(1) : whole(1);
+    const least = name === 'queryMemoryBytes' ? 0 : 1;
+    const kind = name.endsWith('Ms') ? duration(1) : /Bytes/.test(name) ? size(least) : whole(1);
     return [name, { kind, help, fallback: defaultSettings[name as keyof Settings] }];
   }),
 ) as unknown as Table<Settings>;
@@ -114,6 +118,20 @@ export const nodeTable: Table<NodeSettings> = {
   },
   listen: { ...none(address), help: 'HOST:PORT where a worker listens' },
   memoryBytes: { ...none(size(1)), help: 'memory for queries on this node', flag: '--memory' },
+  spillBytesMax: {
+    ...none(size(0)),
+    help: 'what queries on this node may spill to disk; half of what is free if left out',
+  },
+  shuffleByNetwork: {
+    kind: yesOrNo,
+    fallback: false,
+    help: 'fetch outputs of other workers over the network, also where their folder is visible',
+  },
+  abandonOutputs: {
+    kind: yesOrNo,
+    fallback: false,
+    help: 'leave on shutdown without waiting for those who read outputs of queries',
+  },
   roots: {
     ...many(path),
     help: 'a folder that queries may read and containers may use; repeatable',

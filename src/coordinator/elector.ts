@@ -14,7 +14,14 @@ import type { LeaderOptions } from './leader.ts';
 
 export interface ElectorOptions extends Pick<
   LeaderOptions,
-  'store' | 'clock' | 'settings' | 'calendar' | 'backlogMax' | 'handshake' | 'onCommitted'
+  | 'store'
+  | 'clock'
+  | 'settings'
+  | 'calendar'
+  | 'backlogMax'
+  | 'handshake'
+  | 'planner'
+  | 'onCommitted'
 > {
   readonly shard: number;
   readonly nodeId: string;

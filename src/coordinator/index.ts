@@ -10,5 +10,6 @@ export type { JobReply } from './job-desk.ts';
 export { Leader } from './leader.ts';
 export type { LeaderOptions } from './leader.ts';
 export { Office } from './office.ts';
+export type { PlannedQuery, QueryPlanner } from './query-planner.ts';
 export { WorkerWatch } from './worker-watch.ts';
 export type { Sight } from './worker-watch.ts';

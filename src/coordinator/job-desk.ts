@@ -18,6 +18,7 @@ import type {
   JobImage,
   JobRow,
   ReplyBody,
+  Rerun,
   SchedulerEvent,
   Seed,
   Settings,
@@ -28,11 +29,14 @@ import type {
 import { KeyedLock } from '../kit/index.ts';
 import type { Handshake } from '../protocol/index.ts';
 import type { InboxRow, Store } from '../store/index.ts';
+import { givenResults } from './given-results.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
 import { checkId, wrappedSignal } from './checks.ts';
+import { noQueries } from './query-planner.ts';
+import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
 
 export type JobReply = Extract<ReplyBody, { type: 'job' }>;
@@ -45,6 +49,8 @@ export interface DeskOptions {
   readonly payloads: Payloads;
   /** What this leader is, for those who want to join. */
   readonly handshake: Handshake;
+  /** Null where no SQL is understood. */
+  readonly planner: QueryPlanner | null;
 }
 
 export interface SubmitOptions {
@@ -57,6 +63,14 @@ export interface SubmitOptions {
 
 /** Inbox rows taken in at once. */
 const INBOX_PORTION = 100;
+
+/** An event about a job; with what was given with the job, if that was read. */
+type MakeEvent = (ask: Ask, given: Pick<Rerun, 'seeds'>) => SchedulerEvent;
+
+interface BroughtBack {
+  readonly image: JobImage | null;
+  readonly given: Pick<Rerun, 'seeds'>;
+}
 
 export class JobDesk {
   readonly #options: DeskOptions;
@@ -88,6 +102,24 @@ export class JobDesk {
     });
   }
 
+  /** Plans a query, unchecked as it comes, and submits the job that it makes. */
+  async submitQuery(
+    request: unknown,
+    options: SubmitOptions,
+    signal: AbortSignal,
+  ): Promise<JobReply> {
+    const { planner } = this.#options;
+    checkId(options.jobId, 'job');
+    if (planner === null) throw noQueries();
+    const key = keyOf(request);
+    // To plan is dear: not for one that is there already.
+    const existing = await this.#findExisting({ idempotencyKey: key }, options);
+    if (existing !== null) return existing;
+    const { document, seeds } = await planner.plan(request, signal);
+    const idempotencyKey = document.idempotencyKey ?? key;
+    return this.submitParsed({ ...document, idempotencyKey }, { ...options, seeds });
+  }
+
   #submit(
     document: JobDocument,
     { jobId, seeds, inboxNo }: SubmitOptions,
@@ -111,9 +143,11 @@ export class JobDesk {
   }
 
   /** A job that this very call, or one with the same key, has made before. */
-  async #findExisting(document: JobDocument, options: SubmitOptions): Promise<JobReply | null> {
+  async #findExisting(
+    { idempotencyKey: key }: Pick<JobDocument, 'idempotencyKey'>,
+    options: SubmitOptions,
+  ): Promise<JobReply | null> {
     const { store } = this.#options;
-    const key = document.idempotencyKey;
     const byKey = key === null ? null : await store.jobIdForKey(this.#shard, key);
     if (byKey !== null) return this.#unchanged(byKey);
     return options.isRepeated === true ? this.#unchanged(options.jobId) : null;
@@ -147,7 +181,7 @@ export class JobDesk {
     return this.#askAbout(
       jobId,
       () => true,
-      (ask) => ({ type: 'rerun', ask, jobId, ...expected }),
+      (ask, seeds) => ({ type: 'rerun', ask, jobId, ...expected, ...seeds }),
     );
   }
 
@@ -156,7 +190,7 @@ export class JobDesk {
     return this.#askAbout(
       jobId,
       () => true,
-      (ask) => ({ type: 'rerun', ask, jobId, taskId }),
+      (ask, seeds) => ({ type: 'rerun', ask, jobId, taskId, ...seeds }),
     );
   }
 
@@ -198,7 +232,9 @@ export class JobDesk {
     const { document, taken } = fork;
     const seeds = new Map<TaskNo, Seed>();
     for (const { no, of } of taken) {
-      if (!hasSucceeded(of)) continue;
+      // What was given with the job is there whatever became of its task.
+      const isGiven = document.tasks[no]?.options.admission !== undefined;
+      if (!isGiven && !hasSucceeded(of)) continue;
       seeds.set(no, { state: 'succeeded', result: view.tasks[of]?.result ?? null });
     }
     // Always as if repeated: the caller chose the id, and one look costs less than a refused batch.
@@ -262,12 +298,12 @@ export class JobDesk {
   async #askAbout(
     jobId: JobId,
     wanted: (row: JobRow) => boolean,
-    make: (ask: Ask) => SchedulerEvent,
+    make: MakeEvent,
   ): Promise<JobReply> {
     const { dispatcher, store } = this.#options;
     if (await dispatcher.read((state) => state.jobsById.has(jobId))) {
       try {
-        return asJob(await dispatcher.ask(make));
+        return asJob(await dispatcher.ask((ask) => make(ask, {})));
       } catch (error) {
         // It may have ended, and left the memory, between the two: then the store knows.
         if (!isMillraceError(error, 'not_found')) throw error;
@@ -279,11 +315,15 @@ export class JobDesk {
     return this.#askWithImage(jobId, make);
   }
 
-  async #askWithImage(jobId: JobId, make: (ask: Ask) => SchedulerEvent): Promise<JobReply> {
+  async #askWithImage(jobId: JobId, make: MakeEvent): Promise<JobReply> {
     const { dispatcher, store } = this.#options;
-    const read = (): Promise<JobImage | null> => store.loadJob(this.#shard, jobId);
-    const found = (image: JobImage | null): JobImage[] => (image === null ? [] : [image]);
-    return asJob(await dispatcher.askAfter(read, (_, ask) => make(ask), found));
+    const read = async (): Promise<BroughtBack> => {
+      const image = await store.loadJob(this.#shard, jobId);
+      return { image, given: image === null ? {} : await givenResults(this.#options, image) };
+    };
+    const found = ({ image }: BroughtBack): JobImage[] => (image === null ? [] : [image]);
+    const reply = dispatcher.askAfter(read, ({ given }, ask) => make(ask, given), found);
+    return asJob(await reply);
   }
 
   get #shard(): number {
@@ -318,4 +358,10 @@ function asJob(reply: ReplyBody): JobReply {
 
 function unknownJob(id: string): MillraceError {
   return new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
+}
+
+function keyOf(request: unknown): string | null {
+  const isObject = typeof request === 'object' && request !== null;
+  const key = isObject && 'idempotencyKey' in request ? request.idempotencyKey : null;
+  return typeof key === 'string' ? key : null;
 }

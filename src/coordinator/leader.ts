@@ -2,10 +2,11 @@
  * A leader from its election to its end: memory read back, events dispatched, callers served at
  * its desks. Everything the network rooms need of a leader goes through here.
  */
-import { announceReign, figures, step } from '../core/index.ts';
+import { announceReign, figures, isFinished, step } from '../core/index.ts';
 import type {
   Calendar,
   Instant,
+  JobId,
   MillraceError,
   NodeId,
   SchedulerFigures,
@@ -17,6 +18,7 @@ import type { Handshake } from '../protocol/index.ts';
 import type { Predecessor, Store, Term } from '../store/index.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Memory } from './dispatcher.ts';
+import { CalledQueries } from './called-queries.ts';
 import { asFault } from './faults.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
@@ -24,6 +26,7 @@ import { JobDesk } from './job-desk.ts';
 import type { DeskOptions } from './job-desk.ts';
 import { loadAll, loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
+import type { QueryPlanner } from './query-planner.ts';
 import { Reign } from './reign.ts';
 import { ScheduleDesk } from './schedule-desk.ts';
 import { WorkerDesk } from './worker-desk.ts';
@@ -36,6 +39,8 @@ export interface LeaderOptions {
   readonly elected: Elected;
   /** What this side is, for workers that want to join. */
   readonly handshake?: Handshake;
+  /** Makes jobs of queries; without one they are refused. */
+  readonly planner?: QueryPlanner;
   /** Called after every commit. */
   readonly onCommitted?: () => void;
   /** The reign is over, for this reason; called once. */
@@ -76,6 +81,7 @@ export class Leader {
     const housekeeping = new Housekeeping(store, clock, settings, term);
     const inbox = new InboxDrain(store, clock);
     const payloads = new Payloads(store, term.shard);
+    let queries: CalledQueries | null = null;
     const dispatcher = new Dispatcher({
       store,
       clock,
@@ -89,6 +95,7 @@ export class Leader {
       onEnd: (why) => {
         housekeeping.stop();
         inbox.stop();
+        queries?.stop();
         options.onEnd(why);
       },
       ...(options.backlogMax === undefined ? {} : { backlogMax: options.backlogMax }),
@@ -97,21 +104,23 @@ export class Leader {
     const loaded = loadRest(load, dispatcher).catch((error: unknown) =>
       dispatcher.end(asFault(error)),
     );
-    const leader = new Leader(options, { dispatcher, payloads }, loaded);
+    queries = new CalledQueries({ dispatcher, planner: options.planner ?? null });
+    const leader = new Leader(options, { dispatcher, payloads, queries }, loaded);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
   }
 
   private constructor(
     options: LeaderOptions,
-    parts: Pick<DeskOptions, 'dispatcher' | 'payloads'>,
+    parts: Pick<DeskOptions, 'dispatcher' | 'payloads'> & { readonly queries: CalledQueries },
     loaded: Promise<void>,
   ) {
     const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
-    const desk = { store, shard: elected.term.shard, settings, handshake, ...parts };
+    const { planner = null } = options;
+    const desk = { store, shard: elected.term.shard, settings, handshake, planner, ...parts };
     this.term = elected.term;
     this.jobs = new JobDesk(desk);
-    this.workers = new WorkerDesk(desk);
+    this.workers = new WorkerDesk(desk, parts.queries);
     this.schedules = new ScheduleDesk(desk, calendar);
     this.loaded = loaded;
     this.#dispatcher = parts.dispatcher;
@@ -120,6 +129,22 @@ export class Leader {
   /** Events that wait for the store. */
   get backlog(): number {
     return this.#dispatcher.backlog;
+  }
+
+  /** Whether the job is in memory and not over. It may be over before that is committed. */
+  isLive(jobId: JobId): boolean {
+    return this.#dispatcher.peek((state) => {
+      const job = state.jobsById.get(jobId);
+      return job !== undefined && !isFinished(job.state);
+    });
+  }
+
+  /** Whether the job is over, or unknown; settles when that is committed. */
+  hasEnded(jobId: JobId): Promise<boolean> {
+    return this.#dispatcher.read((state) => {
+      const job = state.jobsById.get(jobId);
+      return job === undefined || isFinished(job.state);
+    });
   }
 
   /** What monitoring wants to know; costs nothing. */

@@ -7,7 +7,6 @@ import { inputReferences, resolveInput } from '../core/index.ts';
 import type {
   Assignment,
   Batch,
-  Json,
   LeaseName,
   TaskError,
   TaskId,
@@ -39,6 +38,8 @@ export interface Hydrated {
   readonly ready: ReadyAssignment[];
   readonly failed: Unresolvable[];
   readonly skipped: Skipped[];
+  /** What they would read is being made again: they go back and wait for it. */
+  readonly early: Assignment[];
   /** How many of the assignments these are; the others would be too much at once. */
   count: number;
 }
@@ -46,6 +47,9 @@ export interface Hydrated {
 /** What the scheduler's memory knows of the tasks of a job. */
 export interface JobLook {
   find(jobNo: LeaseName['jobNo'], id: TaskId): TaskNo | null;
+  /** Where what tasks have made may be made again: the run in which each has ended, -1 for one that has not.
+   * Null for all other jobs. */
+  runs(jobNo: LeaseName['jobNo'], refs: readonly TaskRef[]): readonly number[] | null;
   /** The tasks that this one has added to its job, in the order of their numbers. */
   children(task: TaskRef): readonly Child[];
 }
@@ -72,9 +76,15 @@ interface Making {
   readonly children: readonly Child[];
   /** By id; a task that is not there has no entry. */
   readonly references: ReadonlyMap<TaskId, TaskRef>;
+  /** The runs of what it reads, as they were before it was read; null where they cannot change. */
+  readonly runs: readonly number[] | null;
 }
 
-type Made = ReadyAssignment | { readonly error: TaskError } | { readonly skipped: string };
+type Made =
+  | ReadyAssignment
+  | { readonly error: TaskError }
+  | { readonly skipped: string }
+  | { readonly isEarly: true };
 
 export class Payloads {
   readonly #store: Store;
@@ -92,7 +102,7 @@ export class Payloads {
   }
 
   async hydrate(assignments: readonly Assignment[], look: JobLook): Promise<Hydrated> {
-    const hydrated: Hydrated = { ready: [], failed: [], skipped: [], count: 0 };
+    const hydrated: Hydrated = { ready: [], failed: [], skipped: [], early: [], count: 0 };
     if (assignments.length === 0) return hydrated;
     const templates = await this.#templates(assignments);
     const steps = await this.#steps(assignments);
@@ -101,19 +111,22 @@ export class Payloads {
       const { lease, hasChildren } = assignment;
       const isFirst = lease.fence <= 1;
       const template = templates[at] ?? null;
+      const named = references(lease, template, look);
       return {
         assignment,
         template,
         steps: (isFirst ? undefined : steps.get(refKey(lease.jobNo, lease.taskNo))) ?? NO_STEPS,
         children: isFirst || !hasChildren ? [] : look.children(lease),
-        references: references(lease, template, look),
+        references: named,
+        runs: named.size === 0 ? null : look.runs(lease.jobNo, [...named.values()]),
       };
     });
     for (const making of all) {
       if (!isSimple(making)) reader.plan([...making.references.values(), ...making.children]);
     }
     for (const making of all) {
-      add(hydrated, making, isSimple(making) ? asItIs(making) : await this.#make(making, reader));
+      const made = isSimple(making) ? asItIs(making) : await this.#make(making, reader);
+      add(hydrated, making, isCurrent(making, look) ? made : EARLY);
       // The next ones are made with the next answer: this one is large enough.
       if (reader.characters > GIVEN_BYTES_MAX) break;
     }
@@ -201,9 +214,19 @@ function asItIs({ assignment, template, steps }: Making): ReadyAssignment {
   return ready(assignment, template ?? 'null', steps, NO_CHILDREN);
 }
 
+const EARLY = { isEarly: true } as const;
+
+/** What was read is still what stands: while somebody reads, a task may begin again. */
+function isCurrent({ assignment, references: refs, runs }: Making, look: JobLook): boolean {
+  if (runs === null) return true;
+  const now = look.runs(assignment.lease.jobNo, [...refs.values()]);
+  return runs.every((run, at) => run >= 0 && run === now?.[at]);
+}
+
 function add(to: Hydrated, { assignment }: Making, made: Made): void {
   to.count += 1;
-  if ('skipped' in made) to.skipped.push({ assignment, reason: made.skipped });
+  if ('isEarly' in made) to.early.push(assignment);
+  else if ('skipped' in made) to.skipped.push({ assignment, reason: made.skipped });
   else if ('error' in made) to.failed.push({ assignment, error: made.error });
   else to.ready.push(made);
 }
@@ -215,15 +238,12 @@ async function madeInput(
   if (isPlain(template)) return template ?? 'null';
   const outcomes = await reader.read([...refs.values()], GIVEN_BYTES_MAX);
   if (outcomes === null) return tooLarge('The results that its input takes are', INPUT_TODO);
-  const results = new Map<TaskId, Json | undefined>();
   let characters = template?.length ?? 0;
   const resolved = resolveInput(template, (id) => {
-    const text = resultOf(refs.get(id), outcomes);
+    const ref = refs.get(id);
+    const text = resultOf(ref, outcomes);
     characters += text?.length ?? 0;
-    if (!results.has(id)) {
-      results.set(id, text === undefined ? undefined : (JSON.parse(text) as Json));
-    }
-    return results.get(id);
+    return ref === undefined || text === undefined ? undefined : reader.parsed(ref, text);
   });
   if (!resolved.ok) {
     return resolved.error === null ? { skipped: resolved.skipped } : { error: resolved.error };

@@ -30,6 +30,10 @@ export function checkedReport(report: WorkerReport, checks: ReportChecks): Repor
       const { code, message } = report.error;
       return { ...report, error: { code: cleanText(code), message: cleanText(message) } };
     }
+    case 'inputLost': {
+      const { code, message } = report.error;
+      return { ...report, error: { code: cleanText(code), message: cleanText(message) } };
+    }
     case 'progress': {
       const { fraction, note } = report;
       return {

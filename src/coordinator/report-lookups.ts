@@ -29,7 +29,8 @@ const LOOKS = 16;
 /** Null when nothing has to be looked up. */
 export function lookUp(where: Where, items: readonly ReportItem[]): (() => Promise<Found>) | null {
   const jobs = items.flatMap(jobsOf);
-  const tasks = [...items.flatMap(childrenOf), ...jobs.flatMap(({ document }) => document.tasks)];
+  const called = jobs.flatMap(({ document }) => document?.tasks ?? []);
+  const tasks = [...items.flatMap(childrenOf), ...called];
   const scopes = keyScopes(tasks);
   if (scopes.length === 0 && jobs.length === 0) return null;
   return async () => {

@@ -2,7 +2,7 @@
  * Results for one answer, read as they are needed: what is asked for later is read ahead, but never
  * so much that many large ones together would be more than the leader can hold.
  */
-import type { TaskError, TaskRef, TaskState } from '../core/index.ts';
+import type { Json, TaskError, TaskRef, TaskState } from '../core/index.ts';
 import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import type { PayloadCache } from './payload-cache.ts';
@@ -31,6 +31,7 @@ export class ResultReader {
   readonly #read: Map<string, Outcome | undefined> = new Map();
   /** What will be asked for, in that order. */
   readonly #planned: Map<string, TaskRef> = new Map();
+  readonly #parsed: Map<string, Json> = new Map();
   #next = FIRST_READ;
   #characters = 0;
 
@@ -43,6 +44,16 @@ export class ResultReader {
   /** Characters of all results that are held here. */
   get characters(): number {
     return this.#characters;
+  }
+
+  /** The text of that task's result, parsed: many tasks of one answer take parts of the same large one. */
+  parsed(ref: TaskRef, text: string): Json {
+    const key = refKey(ref.jobNo, ref.taskNo);
+    const known = this.#parsed.get(key);
+    if (known !== undefined) return known;
+    const value = JSON.parse(text) as Json;
+    this.#parsed.set(key, value);
+    return value;
   }
 
   plan(refs: readonly TaskRef[]): void {

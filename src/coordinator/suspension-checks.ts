@@ -19,6 +19,7 @@ import type {
 } from '../core/index.ts';
 import type { CalledJob, WorkerSuspension } from '../protocol/index.ts';
 import { CALLED_JOB } from './called-jobs.ts';
+import { isQueryDocument, queryDocumentFault } from './called-queries.ts';
 import { stepNameFault } from './payload-checks.ts';
 import { cleanText } from './text.ts';
 
@@ -101,6 +102,12 @@ function checkedJob(
 ): ChildJob | TaskError {
   const wrong = childIdFault(jobId, parent);
   if (wrong !== null) return fault('bad_child_job', wrong);
+  if (isQueryDocument(document)) {
+    const bad = queryDocumentFault(document);
+    if (bad !== null) return fault('bad_child_job', bad);
+    // It is planned when the task waits for it.
+    return { step, jobId, document: null, ended: null };
+  }
   const read = (): JobDocument => parseJobDocument(inheriting(document, parent), settings);
   const parsed = documentOr('bad_child_job', read);
   if ('code' in parsed) return parsed;

@@ -1,9 +1,10 @@
 /** What workers ask of a leader. They have no database: this is all they get to see. */
-import { MillraceError } from '../core/index.ts';
+import { MillraceError, isTerminal } from '../core/index.ts';
 import type {
   Ask,
   Assignment,
   Instant,
+  JobId,
   LeaseName,
   NodeId,
   NodeOffer,
@@ -31,6 +32,8 @@ import type {
   WorkerReport,
 } from '../protocol/index.ts';
 import { checkHandshake } from './handshake.ts';
+import { queriesIn } from './called-queries.ts';
+import type { CalledQueries } from './called-queries.ts';
 import type { JobLook, Skipped, Unresolvable } from './payloads.ts';
 import type { DeskOptions } from './job-desk.ts';
 import { checkedOffer } from './checks.ts';
@@ -38,12 +41,16 @@ import { checkedReport } from './report-checks.ts';
 import { lookUp, withFound } from './report-lookups.ts';
 import type { LeasedJob } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
+import { unneededOutputs } from './unneeded-outputs.ts';
 
 export class WorkerDesk implements LeaderForWorkers {
   readonly #options: DeskOptions;
 
-  constructor(options: DeskOptions) {
+  readonly #queries: CalledQueries;
+
+  constructor(options: DeskOptions, queries: CalledQueries) {
     this.#options = options;
+    this.#queries = queries;
   }
 
   async register(given: NodeOffer, handshake: Handshake): Promise<Registered> {
@@ -118,12 +125,12 @@ export class WorkerDesk implements LeaderForWorkers {
     let characters = 0;
     for (let at = 0; at < assignments.length && characters < ANSWER_MAX;) {
       const portion = assignments.slice(at, at + PORTION);
-      const { ready, failed, skipped, count } = await payloads.hydrate(portion, this.#look);
+      const { ready, failed, skipped, early, count } = await payloads.hydrate(portion, this.#look);
       for (const assignment of ready) {
         characters += lengthOf(assignment);
         all.push(assignment);
       }
-      const ended = [...failed.map(asFailed), ...skipped.map(asSkipped)];
+      const ended = [...failed.map(asFailed), ...skipped.map(asSkipped), ...early.map(asReturned)];
       if (ended.length > 0) await this.#report(session, ended);
       at += count;
     }
@@ -136,6 +143,15 @@ export class WorkerDesk implements LeaderForWorkers {
       this.#options.dispatcher.peek(
         (state) => state.jobs.get(jobNo)?.taskNo(id, state.tasks) ?? null,
       ),
+    runs: (jobNo, refs) =>
+      this.#options.dispatcher.peek(({ jobs, tasks }) => {
+        const job = jobs.get(jobNo);
+        if (job === undefined || job.outputs === null) return null;
+        return refs.map(({ taskNo }) => {
+          const slot = job.slot(taskNo);
+          return slot !== null && isTerminal(tasks.state(slot)) ? tasks.run.get(slot) : -1;
+        });
+      }),
     children: ({ jobNo, taskNo }) =>
       this.#options.dispatcher.peek(({ jobs, tasks }) => {
         const parent = jobs.get(jobNo)?.slot(taskNo) ?? null;
@@ -147,10 +163,20 @@ export class WorkerDesk implements LeaderForWorkers {
   async report(session: Session, reports: readonly WorkerReport[]): Promise<ReportReply> {
     const { settings } = this.#options;
     const checks = { settings, jobOf: (lease: LeaseName) => this.#jobOf(lease) };
-    return this.#report(
-      session,
-      reports.map((report) => checkedReport(report, checks)),
+    const items = reports.map((report) => checkedReport(report, checks));
+    const called = reports.map((report) =>
+      queriesIn(report, report.kind === 'suspended' ? this.#priorityOf(report.lease) : null),
     );
+    const reply = await this.#report(session, items);
+    for (const [at, queries] of called.entries()) {
+      const isTaken = reply.verdicts[at] === 'ok' && items[at]?.kind === 'suspended';
+      if (isTaken) for (const query of queries) this.#queries.begin(query);
+    }
+    return reply;
+  }
+
+  #priorityOf(lease: LeaseName): Priority | null {
+    return this.#jobOf(lease)?.priority ?? null;
   }
 
   async #report(session: Session, items: readonly ReportItem[]): Promise<ReportReply> {
@@ -225,6 +251,14 @@ export class WorkerDesk implements LeaderForWorkers {
     });
   }
 
+  unneeded(
+    _session: Session,
+    queries: readonly JobId[],
+    kind?: 'inner',
+  ): Promise<readonly JobId[]> {
+    return unneededOutputs(this.#options, queries, kind);
+  }
+
   async leave(session: Session): Promise<void> {
     const { nodeId, sessionId } = session;
     await this.#options.dispatcher.ask((ask) => ({ type: 'leave', ask, nodeId, sessionId }));
@@ -267,6 +301,10 @@ function asFailed({ assignment: { lease }, error }: Unresolvable): ReportItem {
 
 function asSkipped({ assignment: { lease }, reason }: Skipped): ReportItem {
   return { kind: 'skipped', lease, reason: cleanText(reason) };
+}
+
+function asReturned({ lease }: Assignment): ReportItem {
+  return { kind: 'released', lease };
 }
 
 function lengthOf({ input, steps, children }: ReadyAssignment): number {

@@ -48,8 +48,12 @@ export class WorkerWatch {
 
   /** The session has just spoken: see whether it answers at its address too, once. */
   heard(session: Session): void {
-    this.#missing.delete(session.sessionId);
-    if (this.#seen.get(session.nodeId) !== session.sessionId) void this.#look(session);
+    const { nodeId, sessionId } = session;
+    this.#missing.delete(sessionId);
+    if (this.#seen.get(nodeId) === sessionId) return;
+    void this.#look(session);
+    // It may be full, and die, before it has ever renewed itself.
+    if (!this.#overdue.has(nodeId)) this.renewed(session);
   }
 
   /** It has renewed itself. One that is full has no poll open whose end would tell of its own. */

@@ -26,6 +26,21 @@ export type ErrorCode =
   | 'unauthenticated'
   | 'forbidden'
   | 'shutting_down'
+  /** The SQL cannot be planned. */
+  | 'bad_query'
+  /** The data made it fail: a cast, a division, more than one row. */
+  | 'query_failed'
+  | 'table_missing'
+  /** The files are not those that the query was planned for. */
+  | 'table_changed'
+  | 'schema_mismatch'
+  | 'path_refused'
+  | 'out_of_memory'
+  | 'disk_full'
+  | 'engine_crashed'
+  /** What an earlier stage has made is gone. */
+  | 'input_lost'
+  | 'result_lost'
   | 'invariant';
 
 export interface ErrorParts {
@@ -67,7 +82,11 @@ export class MillraceError extends Error {
     const text = [`${where}${parts.what}`, parts.why, parts.todo].filter(
       (part) => part !== undefined,
     );
-    super(text.join(' '), parts.cause === undefined ? undefined : { cause: parts.cause });
+    // Behind a line that points at something in the one above it nothing else may stand.
+    super(
+      text.join(parts.what.includes('\n') ? '\n' : ' '),
+      parts.cause === undefined ? undefined : { cause: parts.cause },
+    );
     this.code = parts.code;
     this.what = parts.what;
     this.why = parts.why;

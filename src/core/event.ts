@@ -67,6 +67,9 @@ export interface Rerun {
   readonly expectedRun?: number;
   /** Redrive: only this dead task and what was skipped because of it. */
   readonly taskId?: TaskId;
+  /** The results that were given with the job to tasks that are done when it is let in: it is let in anew,
+   * and they are given again. */
+  readonly seeds?: ReadonlyMap<TaskNo, Seed>;
 }
 
 /** Somebody tells a live job something. A repeated id changes nothing. */
@@ -143,6 +146,13 @@ export type ReportItem =
       /** For `missing`: what it lacks, if not the task's own executor. */
       readonly missing?: string;
     }
+  /** What it was to read is gone: those outputs are made again, and it waits for them. */
+  | {
+      readonly kind: 'inputLost';
+      readonly lease: LeaseName;
+      readonly lost: readonly LostOutput[];
+      readonly error: TaskError;
+    }
   /** The handler was aborted as ordered. */
   | { readonly kind: 'aborted'; readonly lease: LeaseName }
   /** Given back unfinished: drain, or never started. Counts as nothing. */
@@ -150,6 +160,12 @@ export type ReportItem =
   /** Its condition does not hold. Said by the leader itself, when it has read the results. */
   | { readonly kind: 'skipped'; readonly lease: LeaseName; readonly reason: string }
   | { readonly kind: 'suspended'; readonly lease: LeaseName; readonly until: SuspendUntil };
+
+/** An output, by the assignment that made it. One that was made again since is not meant. */
+export interface LostOutput {
+  readonly taskId: TaskId;
+  readonly fence: number;
+}
 
 export type SuspendUntil =
   | ({ readonly type: 'wait' } & Wait)
@@ -174,10 +190,22 @@ export interface Wait {
 export interface ChildJob extends Pick<Submit, 'completedKeys' | 'pendingKeys'> {
   readonly step: string;
   readonly jobId: JobId;
-  readonly document: JobDocument;
+  /** Null for one that has to be made first: `AnswerCall` brings it. */
+  readonly document: JobDocument | null;
   /** Its state in the store, if it is there; null when it is not. Looked up while the memory takes notes
    * (`takeNotes`): one that ends between the look and this event is known to have. */
   readonly ended: JobState | null;
+}
+
+/** A called job that had to be made first, or why it cannot be. Of no use to anybody when nobody waits for it
+ * any more. */
+export interface AnswerCall extends Pick<Submit, 'seeds' | 'completedKeys' | 'pendingKeys'> {
+  readonly type: 'answerCall';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly made:
+    | { readonly document: JobDocument; readonly error: null }
+    | { readonly name: string; readonly error: TaskError };
 }
 
 export interface Report extends FromSession {
@@ -242,6 +270,7 @@ export type SchedulerEvent =
   | Cancel
   | Rerun
   | Signal
+  | AnswerCall
   | Register
   | Heartbeat
   | PollEvent

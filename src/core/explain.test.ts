@@ -34,6 +34,14 @@ const worlds: Readonly<Record<WaitCode, () => Harness>> = {
     world.submit({ name: 'job', tasks: [echo('a', { idempotencyKey: 'k' })] });
     return world;
   },
+  admission: () => {
+    const world = new Harness({ settings: { maxQueries: 1 } });
+    const own = { a: { admission: { memoryBytes: 1 } } };
+    for (const name of ['first', 'second', 'job']) {
+      world.submit({ name, tasks: [echo('a'), echo('b', { dependsOn: ['a'] })] }, { own });
+    }
+    return world;
+  },
   back_off: () => {
     const world = new Harness();
     const node = world.node('w1');
@@ -123,6 +131,7 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   dependencies: /^waits for x$/,
   children: /^waits for 2 of its children$/,
   execution_key: /^waits for the running task with key echo\/k$/,
+  admission: /^waits to be let in: 1 query is before it, 1 of 1 run$/,
   back_off: /^runs again in \d+ ms, after flaky$/,
   sleep: /^sleeps for 700 ms$/,
   no_node_fits: /^no node fits; the nearest, w1, lacks capability cpu is 4, needs >= 8$/,

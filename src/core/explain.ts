@@ -13,6 +13,7 @@ export type WaitCode =
   | 'dependencies'
   | 'children'
   | 'execution_key'
+  | 'admission'
   | 'back_off'
   | 'sleep'
   | 'signal'
@@ -38,6 +39,8 @@ export interface Explanation {
   readonly ageMs: number | null;
   /** For `no_node_fits`: the nodes that come nearest, and what each lacks. */
   readonly nearest: readonly { readonly nodeId: NodeId; readonly lacks: readonly string[] }[];
+  /** For `admission`: how many are before it. */
+  readonly position?: number;
 }
 
 /** Null when the task is not in memory: its job has ended, or there is none. */
@@ -58,7 +61,8 @@ export function explain(
   return { ...base, ...reason(state, job, slot, now) };
 }
 
-type Reason = Pick<Explanation, 'code' | 'why'> & Partial<Pick<Explanation, 'nearest'>>;
+type Reason = Pick<Explanation, 'code' | 'why'> &
+  Partial<Pick<Explanation, 'nearest' | 'position'>>;
 
 function reason(state: SchedulerState, job: Job, slot: Slot, now: Instant): Reason {
   const { tasks } = state;
@@ -104,6 +108,7 @@ function blockedBy(state: SchedulerState, job: Job, slot: Slot): Reason {
   if (key?.waiters.has(slot) === true) {
     return { code: 'execution_key', why: `waits for the running task with key ${key.scope}` };
   }
+  if (tasks.options(slot).admission !== undefined) return notLetIn(state, job);
   const open: string[] = [];
   for (const other of job.slots) {
     if (isTerminal(tasks.state(other))) continue;
@@ -112,6 +117,20 @@ function blockedBy(state: SchedulerState, job: Job, slot: Slot): Reason {
     });
   }
   return { code: 'dependencies', why: `waits for ${shown(open, ', ')}` };
+}
+
+/** Who is before it, and what holds up the first of them. */
+function notLetIn({ admissions, settings, isComplete }: SchedulerState, job: Job): Reason {
+  const position = admissions.position(job) ?? 0;
+  const { maxQueries, queryMemoryBytes } = settings;
+  const count = position === 1 ? '1 query is' : `${position} queries are`;
+  const before = position === 0 ? 'it is the next' : `${count} before it`;
+  const isFull = admissions.running >= maxQueries;
+  const runs = isFull
+    ? `${admissions.running} of ${maxQueries} run`
+    : `the ${admissions.running} that run hold ${admissions.heldBytes} of ${queryMemoryBytes} bytes`;
+  const why = isComplete ? runs : 'the leader is still reading its jobs back';
+  return { code: 'admission', why: `waits to be let in: ${before}, ${why}`, position };
 }
 
 /** Of a suspended task: the signals or jobs that it waits for. */

@@ -13,6 +13,8 @@ test('figures tell what waits, what runs, and what no node could ever run', () =
     liveJobs: 2,
     readyTasks: 2,
     runningTasks: 1,
+    runningQueries: 0,
+    waitingQueries: 0,
     unfitTasks: 1,
     unfitMs: 5_000,
   });

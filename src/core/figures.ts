@@ -6,6 +6,9 @@ export interface SchedulerFigures {
   readonly liveJobs: number;
   readonly readyTasks: number;
   readonly runningTasks: number;
+  /** Queries that were let in, and that wait for it. */
+  readonly runningQueries: number;
+  readonly waitingQueries: number;
   /** Ready tasks that no registered node could run. */
   readonly unfitTasks: number;
   /** How long the first in line of those has been ready; null when there is none. */
@@ -28,6 +31,8 @@ export function figures(state: SchedulerState, now: Instant): SchedulerFigures {
     liveJobs: jobs.size,
     readyTasks: queue.size,
     runningTasks: leases.size,
+    runningQueries: state.admissions.running,
+    waitingQueries: state.admissions.waiting,
     unfitTasks,
     unfitMs,
   };

@@ -12,6 +12,7 @@ export { inputReferences, resolveInput } from './document/input.ts';
 export type { ResolvedInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export type { KnownTasks } from './document/parse.ts';
+export { decodeOptions } from './document/options.ts';
 export { pointedAt, pointerTokens } from './document/pointer.ts';
 export { asLiteral } from './document/template.ts';
 export { didYouMean } from './document/spelling.ts';

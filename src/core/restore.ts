@@ -20,6 +20,7 @@ import { loseAttempt } from './steps/attempt.ts';
 import { awaitThings } from './steps/awaited.ts';
 import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
 import { armQuarantineEnd } from './steps/quarantine.ts';
+import { armOutputs } from './steps/outputs.ts';
 import { armRunTimeout } from './steps/report.ts';
 import { armSchedule } from './steps/schedule-timer.ts';
 import { dropJob, settle } from './steps/settle.ts';
@@ -53,6 +54,7 @@ export function restoreDone(state: SchedulerState, now: Instant): void {
   state.isComplete = true;
   for (const schedule of state.schedules.values()) armSchedule(turn, schedule);
   wakeUnanswered(turn);
+  if (state.admissions.isWaited) state.timers.arm({ type: 'admission', at: now });
 }
 
 /** A finished job that was brought in for a call which left it as it was. */
@@ -91,6 +93,7 @@ export function restoreJob(
   const unmet = countUnmet(image, dependencies);
   for (const row of image.tasks) restoreTask(turn, job, row, unmet[row.taskNo] ?? 0);
   for (const slot of job.slots) restoreKeyWait(turn, slot);
+  if (!isFinished(job.state)) restoreOutputs(turn, job, image);
   // When a re-run was asked for is not in the row: until it has begun, its time counts from now.
   if (job.run > 1 && job.startedAt === null) job.runSince = now;
   if (!isFinished(job.state)) armTotals(turn, job);
@@ -202,6 +205,7 @@ function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
   // Only the document's own first runs were certainly created with the job.
   const isFirst = row.run === 1 && tasks.parent(slot) === null;
   tasks.setSince(slot, isFirst ? job.createdAt : (row.queuedAt ?? turn.now));
+  restoreAdmission(turn, job, slot, row.state);
   switch (row.state) {
     case 'blocked':
       return;
@@ -226,7 +230,41 @@ function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
 function restoreKeyWait(turn: Turn, slot: Slot): void {
   const { tasks } = turn.state;
   if (tasks.state(slot) !== 'blocked' || tasks.suspended(slot) !== null) return;
+  if (tasks.options(slot).admission !== undefined) return;
   if (tasks.unmet.get(slot) === 0 && tasks.key(slot) !== null) makeReady(turn, slot);
+}
+
+/**
+ * What lies on a session that lives is kept. The row names the node only: but a node has one session at a
+ * time, and what was made before the one that it has now began is gone. With others that is found out when
+ * somebody reads.
+ */
+function restoreOutputs(turn: Turn, job: Job, { tasks: rows }: JobImage): void {
+  const { tasks, nodes } = turn.state;
+  const { outputs } = job;
+  if (outputs === null) return;
+  let gone = 0;
+  for (const { taskNo, state, nodeId, finishedAt } of rows) {
+    const slot = job.slots[taskNo] as Slot;
+    if (state !== 'succeeded' || tasks.options(slot).output === undefined) continue;
+    const node = nodeId === null ? undefined : nodes.get(nodeId);
+    const isSame = node?.status === 'healthy' && node.registeredAt <= (finishedAt ?? 0);
+    if (node !== undefined && isSame) outputs.keep(slot, node);
+    else gone += 1;
+  }
+  // Not now: to read back changes no row.
+  if (gone > 0) armOutputs(turn, job, 0);
+}
+
+/** A job that was let in holds its place, one that was not waits as before. */
+function restoreAdmission(turn: Turn, job: Job, slot: Slot, state: TaskRow['state']): void {
+  const { tasks, admissions } = turn.state;
+  const { admission } = tasks.options(slot);
+  if (admission === undefined || isFinished(job.state)) return;
+  if (state === 'succeeded') admissions.hold(job, admission.memoryBytes);
+  if (state !== 'blocked' || tasks.unmet.get(slot) > 0) return;
+  admissions.wait(job, slot, admission.memoryBytes);
+  armQueueTimeout(turn, slot, instant(tasks.queuedAt.get(slot)));
 }
 
 function restoreLease(turn: Turn, job: Job, slot: Slot, row: TaskRow): void {
@@ -245,6 +283,7 @@ function restoreLease(turn: Turn, job: Job, slot: Slot, row: TaskRow): void {
     resumed: false,
     startedAt: row.startedAt,
     stopping: row.stopping,
+    beginsAgain: isStoppedToBegin(turn, job, slot, row),
     ackedByPoll: null,
   };
   state.leases.set(slot, lease);
@@ -253,6 +292,12 @@ function restoreLease(turn: Turn, job: Job, slot: Slot, row: TaskRow): void {
   state.matching.held(node, state.tasks.requirement(slot), 1);
   if (!isAlive) loseAttempt(turn, lease, 'its session is not known here');
   else if (row.startedAt !== null) armRunTimeout(turn, lease, row.startedAt);
+}
+
+/** Of a job that is not being stopped, only what somebody has added is ever cancelled by itself. */
+function isStoppedToBegin(turn: Turn, job: Job, slot: Slot, { stopping }: TaskRow): boolean {
+  if (stopping !== 'cancel' || job.stopping !== null || job.outputs === null) return false;
+  return !turn.state.tasks.isAdded(slot);
 }
 
 /** A session that did not survive, as in a store that was moved: here only to lose its lease. */

@@ -45,6 +45,12 @@ export interface Settings {
   /** How many signals one job may ever be sent. */
   readonly signalsPerJobMax: number;
   readonly schedulesMax: number;
+  /** Queries that run at the same time; others wait to be let in. */
+  readonly maxQueries: number;
+  /** Memory that the running queries may ask for together; 0 for no limit. */
+  readonly queryMemoryBytes: number;
+  /** How long the rows of a query are kept after it has succeeded. */
+  readonly resultTtlMs: number;
 }
 
 export const defaultSettings: Settings = {
@@ -77,13 +83,22 @@ export const defaultSettings: Settings = {
   signalBytesMax: 1024 * 1024,
   signalsPerJobMax: 1_000,
   schedulesMax: 10_000,
+  maxQueries: 16,
+  queryMemoryBytes: 0,
+  resultTtlMs: 3_600_000,
 };
+
+/** Where 0 stands for no limit. */
+const MAY_BE_ZERO: ReadonlySet<string> = new Set(['queryMemoryBytes'] satisfies (keyof Settings)[]);
 
 /** Checks each value and the relations that the lease protocol rests on; names the culprit. */
 export function checkedSettings(given: Partial<Settings> = {}): Settings {
   const settings: Settings = { ...defaultSettings, ...given };
   for (const [name, value] of Object.entries(settings)) {
-    if (!Number.isSafeInteger(value) || value <= 0) {
+    const isWhole = Number.isSafeInteger(value);
+    if (MAY_BE_ZERO.has(name)) {
+      if (!isWhole || value < 0) refuse(name, `must be a whole number, not ${String(value)}`);
+    } else if (!isWhole || value <= 0) {
       refuse(name, `must be a whole number above 0, not ${String(value)}`);
     }
   }

@@ -5,6 +5,7 @@ import type { ExecutionKey } from './job/execution-key.ts';
 import type { Job } from './job/job.ts';
 import type { JobState } from './task/chart.ts';
 import type { Node } from './node/node.ts';
+import { Admissions } from './queue/admission.ts';
 import { Matching } from './queue/matching.ts';
 import { ReadyQueue } from './queue/ready-queue.ts';
 import type { Calendar } from './schedule/schedule.ts';
@@ -43,6 +44,8 @@ export class SchedulerState {
   readonly schedules: Map<ScheduleId, Schedule> = new Map();
   readonly matching: Matching = new Matching();
   readonly queue: ReadyQueue = new ReadyQueue(this.tasks, this.matching);
+  /** Who runs and who waits, of the jobs that must be let in. */
+  readonly admissions: Admissions = new Admissions();
   readonly timers: Timers = new Timers();
   /** Jobs that left the memory while somebody is reading rows back: an image of one of these may
    * be older than its end and must not bring it back. Null while nobody reads. */

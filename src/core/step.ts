@@ -16,6 +16,7 @@ import { settle } from './steps/settle.ts';
 import { signal } from './steps/signal.ts';
 import { reject, submit } from './steps/submit.ts';
 import { tick } from './steps/tick.ts';
+import { answerCall } from './steps/wait.ts';
 import { Turn } from './turn.ts';
 
 /**
@@ -49,6 +50,8 @@ function take(turn: Turn, event: SchedulerEvent): void {
       return rerun(turn, event);
     case 'signal':
       return signal(turn, event);
+    case 'answerCall':
+      return answerCall(turn, event);
     case 'register':
       return register(turn, event);
     case 'heartbeat':

@@ -30,6 +30,8 @@ export type Timer = { readonly at: Instant } & (
       readonly nodeId: NodeId;
       readonly sessionId: SessionId;
     }
+  | { readonly type: 'outputs'; readonly jobNo: JobNo }
+  | { readonly type: 'admission' }
   | { readonly type: 'quarantine'; readonly nodeId: NodeId }
   | { readonly type: 'schedule'; readonly scheduleId: ScheduleId; readonly timerNo: number }
 );

@@ -37,8 +37,8 @@ export interface Callable<I, O> {
   readonly name: string;
   /** The job document, or a promise of it: a schema may have to wait for something. */
   toDocument(input: I): unknown;
-  /** Checks what the job answered and gives it its type. */
-  readResult(result: Json): O | Promise<O>;
+  /** Checks what the job answered and gives it its type. Whoever called it also says which job it was. */
+  readResult(result: Json, jobId?: JobId): O | Promise<O>;
 }
 
 /** What can run for each item of a list. */

@@ -1,6 +1,6 @@
 /** How what a handler throws is read. */
 import { isMillraceError } from '../core/index.ts';
-import type { FailureClass, TaskError } from '../core/index.ts';
+import type { FailureClass, LostOutput, TaskError } from '../core/index.ts';
 
 /** Thrown by a handler that knows that trying again is of no use. */
 export class FatalError extends Error {
@@ -31,6 +31,21 @@ export class MissingOperatorError extends Error {
   constructor(operator: string) {
     super(`custom physical operator '${operator}' is not registered on worker`);
     this.missing = operator;
+  }
+}
+
+/**
+ * Thrown by an executor that cannot read what earlier tasks have made. It is no failure of the task: those
+ * outputs are made again, and then it runs once more.
+ */
+export class InputLostError extends Error {
+  override readonly name = 'InputLostError';
+  readonly code = 'input_lost';
+  readonly lost: readonly LostOutput[];
+
+  constructor(lost: readonly LostOutput[], message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.lost = lost;
   }
 }
 

@@ -18,9 +18,16 @@ export type {
   WaitFor,
   WaitOptions,
 } from './executor.ts';
+export { Fields } from './fields.ts';
 export { fittingSignal } from './fitting-signal.ts';
 export type { OneSignal } from './fitting-signal.ts';
-export { FatalError, MissingOperatorError, classifyFailure } from './failure.ts';
+export {
+  FatalError,
+  InputLostError,
+  MissingOperatorError,
+  TaskFailure,
+  classifyFailure,
+} from './failure.ts';
 export type { Failure } from './failure.ts';
 export type { AnyJson, Jsonified, Recorded } from './jsonified.ts';
 export type { Lifeline, WithLifeline } from './lifeline.ts';

@@ -81,6 +81,25 @@ export interface AggregateInput {
   readonly field?: string;
 }
 
+export interface SqlInput {
+  /** One SELECT in the SQL of DuckDB. */
+  readonly sql: string;
+  /** Name to path, glob, list of them, or more; as the server sees them. */
+  readonly tables?: Readonly<Record<string, Json>>;
+  /** Of `$1`, `$2`, ... or of `$name`. */
+  readonly params?: readonly Json[] | Readonly<Record<string, Json>>;
+  /** Such as `shufflePartitions`. */
+  readonly settings?: Readonly<Record<string, number>>;
+}
+
+/** Who knows the rows says so: `externalTask<SqlInput, SqlResult<[string, number]>>('sql')`. */
+export interface SqlResult<Row = Json[]> {
+  readonly queryId: string;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** In the order of the columns. BIGINT, DECIMAL and the like are text: JSON numbers are too small for them. */
+  readonly rows: Row[];
+}
+
 export interface BuiltIns {
   /** Answers its input. */
   readonly echo: ExternalTask<Json, Json>;
@@ -92,6 +111,8 @@ export interface BuiltIns {
   readonly command: ExternalTask<CommandInput, ProcessResult>;
   /** Runs a container, on workers that allow it. */
   readonly container: ExternalTask<ContainerInput, ProcessResult>;
+  /** Runs a query, divided over the workers; for results that are small. */
+  readonly sql: ExternalTask<SqlInput, SqlResult>;
   /** Puts values together. */
   readonly aggregate: ExternalTask<AggregateInput, Json>;
 }
@@ -103,5 +124,6 @@ export const builtIns: BuiltIns = Object.freeze({
   http: externalTask<HttpInput, HttpResult>('http'),
   command: externalTask<CommandInput, ProcessResult>('command'),
   container: externalTask<ContainerInput, ProcessResult>('container'),
+  sql: externalTask<SqlInput, SqlResult>('sql'),
   aggregate: externalTask<AggregateInput>('aggregate'),
 });

@@ -13,6 +13,8 @@ export type {
   HttpResult,
   ProcessLimits,
   ProcessResult,
+  SqlInput,
+  SqlResult,
 } from './built-ins.ts';
 export type { Comparison, Condition, Operand } from './condition.ts';
 export type { FlowGraph, FlowGraphTask } from './document.ts';

@@ -69,7 +69,10 @@ export interface TaskParts<
 const FIELDS = ['name', 'input', 'output', 'thread', 'run', ...DEFAULT_FIELDS];
 
 /** Names that workers have given away already. */
-const TAKEN = ['echo', 'sleep', 'http', 'command', 'container', 'sql', 'aggregate', 'map'];
+const TAKEN = [
+  ...['echo', 'sleep', 'http', 'command', 'container', 'aggregate', 'map'],
+  ...['sql', 'sql.fragment', 'sql.plan'],
+];
 
 /**
  * Defines a task: a named piece of work that workers run, retry and record.

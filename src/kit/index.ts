@@ -1,15 +1,24 @@
 /**
  * Small parts that every room may need and that know nothing of jobs or queries: a clock to inject, a deferred
- * promise, a queue that refuses instead of growing, one way to start and stop, one to end a child process. Domain words do not live here,
+ * promise, a queue that refuses instead of growing, one way to start and stop, one to start and one to end a child process. Domain words do not live here,
  * and neither do errors with codes: those belong to the core.
  */
 
 export { BoundedQueue, type Offer } from './bounded-queue.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type Deferred, deferred } from './deferred.ts';
+export {
+  editorPlace,
+  parseDocumentText,
+  pointerKeys,
+  type TextFault,
+  type TextValue,
+} from './document-text.ts';
 export { type Duration, durationMs } from './duration.ts';
 export { endProcess } from './end-process.ts';
+export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
+export { type ProcessOptions, startProcess } from './process.ts';
 export { redactUrl } from './redact-url.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';
 export { startThread } from './thread.ts';

@@ -5,7 +5,7 @@
 import { MillraceError } from '../core/index.ts';
 
 /** The kind keeps a cursor of one list from being used on another. */
-type Kind = 'jobs' | 'dead';
+type Kind = 'jobs' | 'dead' | 'queries';
 
 export function cursorOf(kind: Kind, numbers: readonly number[]): string {
   return Buffer.from(`${kind}:${numbers.join('.')}`).toString('base64url');

@@ -133,3 +133,56 @@ export interface EventShape {
   readonly fence: number | null;
   readonly detail: Json;
 }
+
+/** A query: a job whose tasks run fragments of a plan. */
+export interface QueryShape {
+  readonly id: JobId;
+  readonly state: JobState;
+  readonly sql: string;
+  readonly error: TaskError | null;
+  /** As the result has them, in order. */
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Why it runs as one fragment; null when it is distributed. */
+  readonly single: string | null;
+  readonly partitions: number;
+  readonly stages: readonly StageShape[];
+  /** While it waits to be let in: how many are before it, and why it waits. */
+  readonly waiting: { readonly position: number; readonly why: string } | null;
+  readonly submittedAt: string;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  /** From then on its rows are gone; null while it runs. */
+  readonly expiresAt: string | null;
+}
+
+export interface StageShape {
+  readonly id: number;
+  readonly title: string;
+  readonly state: 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+  /** `hash(2)`, `broadcast`, ...: how its output is divided. */
+  readonly output: string;
+  readonly inputs: readonly { readonly stage: number; readonly mode: string }[];
+  readonly tasks: {
+    readonly total: number;
+    readonly queued: number;
+    readonly running: number;
+    readonly succeeded: number;
+    readonly failed: number;
+    /** Run again because what they had made was lost. */
+    readonly recomputed: number;
+  };
+  readonly estimate: { readonly rows: number | null; readonly bytes: number | null };
+  /** Sums over its tasks so far. */
+  readonly rowsIn: number;
+  readonly rowsOut: number;
+  readonly bytesOut: number;
+  readonly batches: number;
+  readonly fetchedBytes: number;
+  readonly spilledBytes: number;
+  /** From its first start to its last end; null before. */
+  readonly elapsedMs: number | null;
+  /** Sum of what its tasks have worked. */
+  readonly workMs: number;
+  /** Bytes of each partition over all its tasks; empty while it runs. */
+  readonly partitionBytes: readonly number[];
+}

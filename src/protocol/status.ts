@@ -35,6 +35,17 @@ const STATUS_OF: Readonly<Record<ErrorCode, Status>> = {
   forbidden: Status.PERMISSION_DENIED,
   unimplemented: Status.UNIMPLEMENTED,
   bad_row: Status.INTERNAL,
+  bad_query: Status.INVALID_ARGUMENT,
+  query_failed: Status.FAILED_PRECONDITION,
+  table_missing: Status.INVALID_ARGUMENT,
+  table_changed: Status.FAILED_PRECONDITION,
+  schema_mismatch: Status.INVALID_ARGUMENT,
+  path_refused: Status.PERMISSION_DENIED,
+  out_of_memory: Status.RESOURCE_EXHAUSTED,
+  disk_full: Status.RESOURCE_EXHAUSTED,
+  engine_crashed: Status.INTERNAL,
+  input_lost: Status.DATA_LOSS,
+  result_lost: Status.DATA_LOSS,
   invariant: Status.INTERNAL,
 };
 

@@ -125,5 +125,10 @@ export interface LeaderForWorkers {
   /** Parks until there is work, an order, or the signal asks for an empty answer. */
   poll(request: PollRequest, signal: AbortSignal): Promise<PollReply>;
   report(session: Session, items: readonly WorkerReport[]): Promise<ReportReply>;
+  /**
+   * Of which of these queries nobody will read any more what the worker keeps. With `inner` only about what
+   * stages hand to each other, which nobody needs once the query is over; results are kept for longer.
+   */
+  unneeded(session: Session, queries: readonly JobId[], kind?: 'inner'): Promise<readonly JobId[]>;
   leave(session: Session): Promise<void>;
 }

@@ -3,6 +3,7 @@ import type { Explanation, JobState, Json, Priority } from '../core/index.ts';
 import type { Callable } from '../executors/index.ts';
 import type { EventShape, JobShape, JobSummary, NodeShape } from '../protocol/index.ts';
 import type { Schedules } from './schedules.ts';
+import type { Sql } from './sql.ts';
 
 /** `createRuntime()` and `connect(url)` both give one. */
 export interface Client extends AsyncDisposable {
@@ -47,6 +48,8 @@ export interface Client extends AsyncDisposable {
   events(options?: EventsOptions): AsyncGenerator<EventShape, void>;
   nodes(options?: CallOptions): Promise<readonly NodeShape[]>;
   readonly schedules: Schedules;
+  /** Distributed SQL over Parquet and other files: rows by a loop. */
+  readonly sql: Sql;
   /** Lets all connections go; what still waits for an answer is given up. */
   close(): Promise<void>;
 }

@@ -23,11 +23,15 @@ import type {
 import { JobError } from './job-error.ts';
 import { schedulesOver } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
+import { sqlOver } from './sql-query.ts';
+import type { Sql, SqlTables } from './sql.ts';
 
 export interface BackingOptions {
   readonly http: HttpClient;
   /** Before something is handed in: whoever executes has to know its tasks. */
   readonly offer: (tasks: readonly TaskDefinition[]) => Promise<void>;
+  /** Tables of all queries. */
+  readonly tables?: SqlTables | undefined;
   /** Lets go of what lies behind the client, once its calls are over. */
   readonly onClose: () => Promise<void>;
 }
@@ -36,6 +40,7 @@ type Read<O> = (result: Json) => O | Promise<O>;
 
 export class HttpBackedClient implements Client {
   readonly schedules: Schedules;
+  readonly sql: Sql;
   readonly #http: HttpClient;
   readonly #options: BackingOptions;
   readonly #life = new AbortController();
@@ -52,6 +57,11 @@ export class HttpBackedClient implements Client {
       (call) => this.#limited(call),
       (what) => options.offer(definitionsOf(what)),
     );
+    this.sql = sqlOver({
+      calls: options.http.queries,
+      limited: (call) => this.#limited(call),
+      tables: options.tables,
+    });
   }
 
   async submit<I, O>(

@@ -71,6 +71,8 @@ export type {
   Ref,
   ResultOf,
   Settled,
+  SqlInput,
+  SqlResult,
   Task,
   TaskArguments,
   TaskDefaults,
@@ -82,6 +84,7 @@ export type {
   Wired,
   WiredJson,
 } from '../flow/index.ts';
+export type { ResultFormat } from '../client/index.ts';
 export type { Duration } from '../kit/index.ts';
 export type {
   EventShape,
@@ -89,6 +92,8 @@ export type {
   JobSummary,
   NodeShape,
   PastRun,
+  QueryShape,
+  StageShape,
   TaskShape,
 } from '../protocol/index.ts';
 export type {
@@ -120,3 +125,17 @@ export type {
   Schedules,
   ScheduleTiming,
 } from './schedules.ts';
+export { QueryError } from './sql.ts';
+export type {
+  Sql,
+  SqlColumn,
+  SqlOptions,
+  SqlParameter,
+  SqlPlan,
+  SqlQuery,
+  SqlRow,
+  SqlSettings,
+  SqlTable,
+  SqlTables,
+  SqlValue,
+} from './sql.ts';

@@ -16,12 +16,10 @@ export async function ownRegistry(
   node: NodeSettings,
   { tasks = [], flows = [], modules = [] }: Offered,
 ): Promise<ExecutorRegistry> {
-  const { expect } = node;
-  const registry = await registryOf({ ...node, modules, expect: [] });
+  const registry = await registryOf({ ...node, modules });
   const definitions = [...tasks, ...flows].flatMap((each) => definitionsOf(each));
   // A task that several flows use, or that is in a module as well, is one task.
   for (const definition of definitions) registry.add(definition, 'this program');
-  registry.expect(expect);
   return registry;
 }
 

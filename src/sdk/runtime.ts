@@ -12,6 +12,7 @@ import { HttpBackedClient } from './http-backed.ts';
 import { consoleLog } from './log.ts';
 import type { LogOption } from './log.ts';
 import type { Offered } from './registry.ts';
+import type { SqlTables } from './sql.ts';
 
 export interface RuntimeOptions extends Offered {
   /** Where its data lies, `./.millrace` if not given. One process at a time uses a folder. */
@@ -29,6 +30,14 @@ export interface RuntimeOptions extends Offered {
    * machine in, as `millrace up` does. */
   readonly token?: string | null;
   readonly capabilities?: Capabilities;
+  /** Tables of `runtime.sql`, by name; paths are as this process sees them. */
+  readonly tables?: SqlTables;
+  /** A file that names more tables: JSON or YAML. */
+  readonly catalog?: string;
+  /** Folders that queries may read. Without any they may read exactly what is named as a table. */
+  readonly roots?: readonly string[];
+  /** For queries, in all; 60 % of the machine's if not given. */
+  readonly memoryBytes?: number;
   /** Time for running tasks to finish when it is closed; after that they are aborted and given back. */
   readonly drainMs?: number;
   /** Any other setting, by the name that `millrace config` shows. */
@@ -62,6 +71,9 @@ export type RuntimeSettings = Partial<
     | 'tlsKey'
     | 'insecure'
     | 'drainMs'
+    | 'catalog'
+    | 'roots'
+    | 'memoryBytes'
   >
 >;
 
@@ -109,7 +121,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     if (opening.status === 'rejected') throw opening.reason as Error;
     opened = await opening.value(node.grpc, (error) => fate.lost(error));
     await opened.worker.start();
-    return new EmbeddedRuntime(node, token, opened, fate);
+    return new EmbeddedRuntime(node, { token, opened, fate, tables: options.tables });
   } catch (error) {
     await opened?.close();
     await node.stop();
@@ -141,9 +153,13 @@ async function workerFor(
   return async (grpc, onLost) => {
     const opened = await openWorker({
       ...node,
+      data: options.store === 'memory' ? undefined : node.data,
+      // Whoever leads goes as well.
+      abandonOutputs: true,
       servers: [grpc],
       token: token ?? undefined,
       sessionTtlMs: core.sessionTtlMs,
+      resultBytesMax: core.resultBytesMax,
       executors,
       listen: null,
       log,
@@ -176,13 +192,22 @@ class Fate {
   }
 }
 
+interface RuntimeParts {
+  readonly token: string | null;
+  readonly opened: OpenWorker;
+  readonly fate: Fate;
+  readonly tables: SqlTables | undefined;
+}
+
 class EmbeddedRuntime extends HttpBackedClient implements Runtime {
   readonly url: string;
   readonly grpc: string;
   readonly token: string | null;
 
-  constructor(node: EmbeddedNode, token: string | null, { worker, close }: OpenWorker, fate: Fate) {
+  constructor(node: EmbeddedNode, { token, opened, fate, tables }: RuntimeParts) {
+    const { worker, close } = opened;
     super({
+      tables,
       http: new HttpClient({ server: node.url, ...(token === null ? {} : { token }) }),
       offer: (tasks) => worker.offer(tasks, 'what was submitted'),
       onClose: async () => {
@@ -204,6 +229,7 @@ class EmbeddedRuntime extends HttpBackedClient implements Runtime {
 
 function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
   const { slots, port = 0, capabilities, drainMs, settings = {}, data = DATA } = options;
+  const { catalog, roots, memoryBytes } = options;
   return {
     ...settings,
     data,
@@ -216,6 +242,9 @@ function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
     ...(slots === undefined ? {} : { slots }),
     ...(capabilities === undefined ? {} : { capabilities }),
     ...(drainMs === undefined ? {} : { drainMs }),
+    ...(catalog === undefined ? {} : { catalog }),
+    ...(roots === undefined ? {} : { roots }),
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
   };
 }
 

@@ -48,12 +48,17 @@ export interface RunningWorker extends AsyncDisposable {
 /** Resolves once it is registered and takes work. */
 export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
   const { log = consoleLog, stuck = 'abandon' } = options;
-  const { node, core } = loadConfig({ flags: flagsOf(options), folder: import.meta.dirname });
+  const { node, core, isGiven } = loadConfig({
+    flags: flagsOf(options),
+    folder: import.meta.dirname,
+  });
   const executors = await ownRegistry(node, options);
   const opened = withRegistry(
     await openWorker({
       ...node,
+      data: isGiven('data') ? node.data : undefined,
       sessionTtlMs: core.sessionTtlMs,
+      resultBytesMax: core.resultBytesMax,
       executors,
       log,
       stuck,

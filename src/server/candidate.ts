@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../core/index.ts';
 import type { JobId, LeaderAddress, Settings, TaskId, TermId } from '../core/index.ts';
 import { Elector, WorkerWatch, cronCalendar } from '../coordinator/index.ts';
-import type { Leader, Office, Sight } from '../coordinator/index.ts';
+import type { Leader, Office, QueryPlanner, Sight } from '../coordinator/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Clock, Deferred } from '../kit/index.ts';
 import type { Handshake, Reader, Session } from '../protocol/index.ts';
@@ -23,6 +23,10 @@ export interface CandidateOptions {
   /** Looks who is at a worker's address. */
   readonly look: (address: string) => Promise<Sight>;
   readonly say: (line: string) => void;
+  readonly planner: QueryPlanner;
+  /** After every commit. */
+  readonly onCommitted: () => void;
+  readonly onLead: () => void;
 }
 
 export class Candidate implements Part {
@@ -64,6 +68,7 @@ export class Candidate implements Part {
 
   start(addresses: Addresses): Promise<void> {
     const { store, clock, settings, nodeId, handshake, role } = this.#options;
+    const { planner, onCommitted } = this.#options;
     this.#elector = new Elector({
       store,
       clock,
@@ -75,7 +80,11 @@ export class Candidate implements Part {
       ...addresses,
       newTermId: () => uuidv7() as TermId,
       random: Math.random,
-      onCommitted: () => this.#feed.wake(),
+      planner,
+      onCommitted: () => {
+        onCommitted();
+        this.#feed.wake();
+      },
       onLead: (leader) => this.#leads(leader, addresses),
       onFollow: (info, why) => this.#follows(info, why),
     });
@@ -113,6 +122,7 @@ export class Candidate implements Part {
     this.#cancelPatience();
     office.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
     say(`This node leads, epoch ${leader.term.epoch}.`);
+    this.#options.onLead();
     this.#ready.resolve();
   }
 

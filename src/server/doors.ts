@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { uuidv7 } from 'uuidv7';
 import { startApi } from '../api/index.ts';
-import type { Api, Standing } from '../api/index.ts';
+import type { Api, QueryPort, Standing } from '../api/index.ts';
 import type { Config } from '../config/index.ts';
 import { cronCalendar } from '../coordinator/index.ts';
 import type { Office } from '../coordinator/index.ts';
@@ -15,7 +15,7 @@ import {
   shuffleService,
   startRpcServer,
 } from '../protocol/index.ts';
-import type { Reader, RpcServer, Session } from '../protocol/index.ts';
+import type { QueryService, Reader, RpcServer, Session, ShuffleSource } from '../protocol/index.ts';
 import { rpcAccess } from './credentials.ts';
 import type { NodeCredentials } from './credentials.ts';
 import type { Addresses } from './role.ts';
@@ -26,11 +26,19 @@ export interface DoorsOptions {
   readonly hasReflection: boolean;
   readonly office: Office;
   readonly reader: Reader;
+  /** Null where queries cannot be read. */
+  readonly queries: QueryDoors | null;
   readonly standing: () => Standing;
   readonly onFault: (error: unknown) => void;
   readonly onWorkerHeard: (session: Session) => void;
   readonly onWorkerRenewed: (session: Session) => void;
   readonly onWorkerLost: (session: Session) => void;
+}
+
+export interface QueryDoors {
+  readonly port: QueryPort;
+  readonly service: QueryService;
+  readonly shuffle: ShuffleSource;
 }
 
 export class Doors {
@@ -68,8 +76,8 @@ export class Doors {
 }
 
 function openRpc(options: DoorsOptions): Promise<RpcServer> {
-  const { config, credentials, office, reader, onWorkerHeard, onWorkerRenewed, onWorkerLost } =
-    options;
+  const { config, credentials, office, reader, queries } = options;
+  const { onWorkerHeard, onWorkerRenewed, onWorkerLost } = options;
   const { host, grpcPort } = config.node;
   const { tls, access } = credentials;
   const workers = (): ReturnType<Office['workers']> => {
@@ -87,6 +95,7 @@ function openRpc(options: DoorsOptions): Promise<RpcServer> {
         return desk.poll(request, signal);
       },
       report: (session, items) => desk.report(session, items),
+      unneeded: (session, queries, kind) => desk.unneeded(session, queries, kind),
       leave: (session) => desk.leave(session),
     };
   };
@@ -98,11 +107,12 @@ function openRpc(options: DoorsOptions): Promise<RpcServer> {
         workers,
         clients: office.clients,
         reader,
+        ...(queries === null ? {} : { queries: queries.service }),
         whoLeads: () => office.whoLeads(),
         onPollCancelled: onWorkerLost,
       }),
       heartbeatService(workers),
-      shuffleService(),
+      shuffleService(() => queries?.shuffle ?? null),
     ],
     tls: tls === undefined ? null : pem(tls),
     keepAlive: keepAliveFor(config.core.sessionTtlMs),
@@ -117,6 +127,7 @@ function openApi({
   credentials,
   office,
   reader,
+  queries,
   standing,
   onFault,
 }: DoorsOptions): Promise<Api> {
@@ -128,6 +139,7 @@ function openApi({
     ...(tls === undefined ? {} : { tls }),
     access,
     reader,
+    ...(queries === null ? {} : { queries: queries.port }),
     desk: () => office.leader(),
     standing,
     newJobId: () => uuidv7() as JobId,

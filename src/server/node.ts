@@ -16,6 +16,8 @@ import { Candidate } from './candidate.ts';
 import { credentialsFor } from './credentials.ts';
 import type { NodeCredentials } from './credentials.ts';
 import { Doors } from './doors.ts';
+import { QuerySide } from './query-side.ts';
+import type { QuerySideOptions } from './query-side.ts';
 import type { Addresses, Part } from './role.ts';
 import { workerFlags } from './worker-flags.ts';
 import { WorkerSeat } from './worker-seat.ts';
@@ -46,6 +48,7 @@ export class ServerNode {
   readonly #part: Part;
   readonly #doors: Doors;
   readonly #channel: LeaderChannel | null;
+  readonly #queries: QuerySide | null;
   #worker: WorkerSeat | null = null;
   #isReady = false;
   #isStopping = false;
@@ -57,7 +60,10 @@ export class ServerNode {
     const credentials = credentialsFor(config.node, say, token);
     const office = new Office(nodeId);
     const channel = channelFor(options, credentials);
-    const part = partFor(options, { nodeId, office, credentials, channel });
+    const onFault = (error: unknown): void =>
+      say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`);
+    const queries = await querySide(options, { office, credentials, onFault });
+    const part = partFor(options, { nodeId, office, credentials, channel, queries });
     let node: ServerNode | null = null;
     const doors = await Doors.open({
       config,
@@ -65,14 +71,14 @@ export class ServerNode {
       hasReflection,
       office,
       reader: part.reader,
-      onFault: (error) =>
-        say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`),
+      queries,
+      onFault,
       standing: () => node?.standing ?? { ...NO_STANDING, nodeId },
       onWorkerHeard: (session) => watcher(part)?.heard(session),
       onWorkerRenewed: (session) => watcher(part)?.renewed(session),
       onWorkerLost: (session) => watcher(part)?.lost(session),
     });
-    node = new ServerNode(options, { nodeId, office, part, doors, channel });
+    node = new ServerNode(options, { nodeId, office, part, doors, channel, queries });
     await part.start(doors.addresses);
     return node;
   }
@@ -84,6 +90,7 @@ export class ServerNode {
       readonly part: Part;
       readonly doors: Doors;
       readonly channel: LeaderChannel | null;
+      readonly queries: QuerySide | null;
     },
   ) {
     this.#options = options;
@@ -92,6 +99,7 @@ export class ServerNode {
     this.#part = made.part;
     this.#doors = made.doors;
     this.#channel = made.channel;
+    this.#queries = made.queries;
   }
 
   get addresses(): Addresses {
@@ -147,6 +155,7 @@ export class ServerNode {
       await this.#part.stop();
       await this.#doors.close();
     } finally {
+      await this.#queries?.close();
       this.#channel?.close();
       await this.#options.store?.close();
     }
@@ -159,8 +168,9 @@ export class ServerNode {
 }
 
 function figuresOf(leader: Leader): LeaderFigures {
-  const { backlog, readyTasks, runningTasks, unfitMs } = leader.figures();
-  return { backlog, tasks: { ready: readyTasks, running: runningTasks }, unfitMs };
+  const { backlog, readyTasks, runningTasks, unfitMs, ...figures } = leader.figures();
+  const queries = { running: figures.runningQueries, waiting: figures.waitingQueries };
+  return { backlog, tasks: { ready: readyTasks, running: runningTasks }, queries, unfitMs };
 }
 
 const NO_STANDING = { leads: false, epoch: null, isReady: false, figures: null } as const;
@@ -170,11 +180,12 @@ interface Surroundings {
   readonly office: Office;
   readonly credentials: NodeCredentials;
   readonly channel: LeaderChannel | null;
+  readonly queries: QuerySide | null;
 }
 
 function partFor(options: NodeOptions, around: Surroundings): Part {
   const { config, store, say } = options;
-  const { nodeId, office, credentials, channel } = around;
+  const { nodeId, office, credentials, channel, queries } = around;
   const { role, observerJobsMax } = config.node;
   const base = { clock: systemClock, settings: config.core, office };
   if (role === 'observer') {
@@ -183,7 +194,7 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     const onTrouble = (error: Error): void => say(`The cluster cannot be read: ${error.message}`);
     return new Observer({ ...base, ...limits, source, onTrouble });
   }
-  if (store === null) throw needsDatabase(role);
+  if (store === null || queries === null) throw needsDatabase(role);
   if (role === 'worker') return new Follower({ ...base, store });
   return new Candidate({
     ...base,
@@ -193,7 +204,19 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     handshake: ownHandshake(),
     look: (address) => look(address, credentials),
     say,
+    planner: queries.planner,
+    onCommitted: queries.wake,
+    onLead: () => queries.warm(),
   });
+}
+
+/** Null without a database. */
+async function querySide(
+  { config, store, say }: NodeOptions,
+  around: Pick<Surroundings, 'office' | 'credentials'> & Pick<QuerySideOptions, 'onFault'>,
+): Promise<QuerySide | null> {
+  if (store === null) return null;
+  return QuerySide.open({ config, store, say, clock: systemClock, ...around });
 }
 
 function channelFor(options: NodeOptions, credentials: NodeCredentials): LeaderChannel | null {

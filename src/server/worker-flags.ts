@@ -7,6 +7,7 @@ const SHARED = [
   'prefetch',
   'data',
   'memoryBytes',
+  'spillBytesMax',
   'tokenFile',
   'tlsCert',
   'tlsKey',
@@ -31,6 +32,9 @@ export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): s
   const flags = ['--server', grpc, '--node-id', nodeId, '--listen', `${bracketed(node.host)}:0`];
   if (node.insecure) flags.push('--insecure');
   if (node.allowPrivateHttp) flags.push('--allow-private-http');
+  if (node.shuffleByNetwork) flags.push('--shuffle-by-network');
+  // Without a database nobody else can lead: what reads its outputs stops with this node.
+  if (node.abandonOutputs || node.database === undefined) flags.push('--abandon-outputs');
   for (const name of SHARED) {
     const value = node[name];
     const flag = flagName(name);

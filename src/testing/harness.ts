@@ -48,8 +48,13 @@ import type {
 import { DurableRows } from './harness/durable-rows.ts';
 import { everyCalendar } from './harness/every-calendar.ts';
 import { checkInvariants, couldRun } from './harness/invariants.ts';
+import { withOwnOptions } from './harness/raw-tasks.ts';
+import type { OwnOptions } from './harness/raw-tasks.ts';
 import { ScriptedNode } from './harness/scripted-node.ts';
 import type { NodeOptions, Unasked } from './harness/scripted-node.ts';
+
+export { echo, echoes } from './harness/raw-tasks.ts';
+export type { RawTask } from './harness/raw-tasks.ts';
 
 export interface HarnessOptions {
   readonly settings?: Partial<Settings>;
@@ -62,22 +67,11 @@ export interface SubmitOptions {
   readonly id?: string;
   readonly seeds?: Readonly<Record<string, Seed>>;
   readonly inboxNo?: number;
+  readonly own?: OwnOptions;
 }
 
 /** Far from zero, because zero means "never" in some columns. */
 const START_MS = 1_000_000_000_000;
-
-/** A raw task document that any default node can run. */
-export function echo(id: string, more: object = {}): RawTask {
-  return { id, executor: 'echo', ...more };
-}
-
-/** `count` of them: t0, t1, ... */
-export function echoes(count: number, more: object = {}): RawTask[] {
-  return Array.from({ length: count }, (_, at) => echo(`t${at}`, more));
-}
-
-export type RawTask = Readonly<Record<string, unknown>>;
 
 export class Harness {
   readonly settings: Settings;
@@ -137,7 +131,7 @@ export class Harness {
 
   /** Submits a raw document; its name is the job's id unless another is given. */
   submit(raw: Readonly<Record<string, unknown>>, options: SubmitOptions = {}): JobReply {
-    const document = parseJobDocument(raw, this.settings);
+    const document = withOwnOptions(parseJobDocument(raw, this.settings), options.own ?? {});
     const key = document.idempotencyKey;
     const existing = key === null ? undefined : this.rows.jobsByKey.get(key);
     if (existing !== undefined && isFinished(existing.row.state)) {
@@ -182,12 +176,14 @@ export class Harness {
   rerun(job: string, expectedRun?: number): ReplyBody {
     this.#bringIn(job);
     const expected = expectedRun === undefined ? {} : { expectedRun };
-    return this.ask({ type: 'rerun', jobId: job as JobId, ...expected });
+    const jobId = job as JobId;
+    return this.ask({ type: 'rerun', jobId, ...expected, seeds: this.rows.seeds(jobId) });
   }
 
   redrive(job: string, task: string): ReplyBody {
     this.#bringIn(job);
-    return this.ask({ type: 'rerun', jobId: job as JobId, taskId: task as TaskId });
+    const [jobId, taskId] = [job as JobId, task as TaskId];
+    return this.ask({ type: 'rerun', jobId, taskId, seeds: this.rows.seeds(jobId) });
   }
 
   signal(job: string, name: string, value: unknown = null, id: string = this.#nextId()): ReplyBody {

@@ -10,6 +10,7 @@ import type {
   TermId,
 } from '../core/index.ts';
 import { Leader, cronCalendar } from '../coordinator/index.ts';
+import type { LeaderOptions } from '../coordinator/index.ts';
 import { deferred } from '../kit/index.ts';
 import { ownHandshake } from '../protocol/index.ts';
 import type { PollReply, ReadyAssignment, ReportReply } from '../protocol/index.ts';
@@ -36,10 +37,14 @@ export function memoryStore(clock: VirtualClock): Store {
 
 let terms = 0;
 
+export interface LeadOptions extends Pick<LeaderOptions, 'planner' | 'backlogMax'> {
+  readonly settings?: Partial<Settings>;
+}
+
 export async function lead(
   store: Store,
   clock: VirtualClock,
-  given: { readonly settings?: Partial<Settings>; readonly backlogMax?: number } = {},
+  given: LeadOptions = {},
 ): Promise<Led> {
   const settings = checkedSettings(given.settings);
   terms += 1;
@@ -62,6 +67,7 @@ export async function lead(
     elected: { ...campaign, nodeId, askedAtMs: clock.monotonicMs() },
     onEnd: ended.resolve,
     ...(given.backlogMax === undefined ? {} : { backlogMax: given.backlogMax }),
+    ...(given.planner === undefined ? {} : { planner: given.planner }),
   });
   return { leader, ended: ended.promise };
 }

@@ -64,6 +64,7 @@ export class History {
         return this.#end(entry, 'failed');
       case 'suspended':
         return this.#end(entry, 'suspended');
+      case 'inputLost':
       case 'aborted':
       case 'released':
         return this.#end(entry, 'aborted');

@@ -382,3 +382,16 @@ test('wrong use is refused in words', async () => {
   const job = await runtime.submit(hello, { name: 'x' });
   await expect(job.signal('go', () => {})).rejects.toThrow('no JSON');
 });
+
+test('SQL is not run, and the error says what to do instead', async () => {
+  const flow = defineFlow({
+    name: 'count',
+    build: ({ task }) => task('count', builtIns.sql, { sql: 'select 1' }).rows,
+  });
+  const bare = await createTestRuntime();
+  await expect((await bare.submit(flow)).result()).rejects.toThrow('fakes: { sql: () =>');
+  const runtime = await createTestRuntime({
+    fakes: { sql: () => ({ queryId: 'q', columns: [], rows: [['7']] }) },
+  });
+  expect(await (await runtime.submit(flow)).result()).toEqual([['7']]);
+});

@@ -1,7 +1,7 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
 import { MillraceError, isFinished } from '../core/index.ts';
 import type { JobId, Json, Settings, TaskId } from '../core/index.ts';
-import { ExecutorRegistry, builtIns } from '../executors/index.ts';
+import { ExecutorRegistry, FatalError, builtIns } from '../executors/index.ts';
 import type {
   Callable,
   Executor,
@@ -63,6 +63,18 @@ export interface TestSubmit {
 const START_AT = '2030-01-01T00:00:00Z';
 const PATIENCE_MS = 500;
 const SILENT: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
+/** DuckDB works in real time and in processes of its own: a test says what the query finds. */
+const NO_SQL: Executor = {
+  name: 'sql',
+  run() {
+    throw Object.assign(
+      new FatalError(
+        "a test runtime runs no SQL; say what comes out: fakes: { sql: () => ({ queryId: 'q', columns: [], rows: [] }) }",
+      ),
+      { code: 'unimplemented' },
+    );
+  },
+};
 /** A job with more tasks than a person reads about is explained in part. */
 const EXPLAINED_MAX = 20;
 
@@ -99,6 +111,7 @@ export class TestRuntime {
     for (const [name, run] of Object.entries(options.fakes ?? {})) fleet.learn({ name, run });
     // A server that a test has started is on its own machine.
     for (const executor of builtIns(clock, { allowPrivateHttp: true })) fleet.learn(executor);
+    fleet.learn(NO_SQL);
     const runtime = new TestRuntime({ clock, time, led, plan, history, fleet, patienceMs });
     const flows = (options.flows ?? []).flatMap((flow) => definitionsOf(flow));
     runtime.#learn([...(options.tasks ?? []), ...flows]);
@@ -300,6 +313,7 @@ export class TestRuntime {
       case 'job_limit':
       case 'concurrency_key':
       case 'limit_per_node':
+      case 'admission':
         return explained.why;
     }
   }

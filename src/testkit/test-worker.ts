@@ -100,6 +100,8 @@ export class TestWorker {
           }
           return reply;
         }),
+      unneeded: (session, queries, kind) =>
+        this.#alive(() => leader.unneeded(session, queries, kind)),
       leave: (session) => this.#alive(() => leader.leave(session)),
       report: (session, items) =>
         this.#alive(async () => {

@@ -7,3 +7,7 @@ export { EventFeed } from './event-feed.ts';
 export type { EventFeedOptions } from './event-feed.ts';
 export { StoreReader } from './store-reader.ts';
 export type { StoreReaderOptions } from './store-reader.ts';
+export { JobWaits } from './job-waits.ts';
+export type { JobWaitsOptions, LeaderMemory } from './job-waits.ts';
+export { QueryViews } from './query-views.ts';
+export type { QueryRecord, QueryViewsOptions } from './query-views.ts';

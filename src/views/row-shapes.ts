@@ -15,7 +15,7 @@ import type { EventView, JobView, NodeView, DeadTask as StoredDeadTask } from '.
 import { jobResult } from './job-result.ts';
 
 export const textOf = (at: Instant): string => new Date(at).toISOString();
-const textOrNull = (at: Instant | null): string | null => (at === null ? null : textOf(at));
+export const textOrNull = (at: Instant | null): string | null => (at === null ? null : textOf(at));
 
 /** Text that the leader wrote; a store gives it back as it was. */
 const jsonOf = (text: string | null): Json => (text === null ? null : (JSON.parse(text) as Json));

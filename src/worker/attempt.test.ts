@@ -2,9 +2,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { calm, rig } from '../../test/fixture/worker-rig.ts';
 import type { Rig } from '../../test/fixture/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../test/fixture/fake-leader.ts';
-import type { Json } from '../core/index.ts';
+import type { Json, TaskId } from '../core/index.ts';
 import { instant, MillraceError } from '../core/index.ts';
-import { FatalError, MissingOperatorError } from '../executors/index.ts';
+import { FatalError, InputLostError, MissingOperatorError } from '../executors/index.ts';
 import type { TaskContext } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { ReadyAssignment } from '../protocol/index.ts';
@@ -261,4 +261,20 @@ test('what a handler logs names its task', async () => {
     log.error('gone');
   });
   expect(made.lines).toEqual(['job/t1: half', 'job/t1: gone']);
+});
+
+test('a handler whose input is lost names it and has not failed', async () => {
+  const lost = [{ taskId: 's0.1' as TaskId, fence: 3 }];
+  await run(() => Promise.reject(new InputLostError(lost, 'it is gone')));
+  expect(lastItem()).toEqual({
+    kind: 'inputLost',
+    lease: lease(1),
+    lost,
+    error: { code: 'input_lost', message: 'it is gone' },
+  });
+});
+
+test('without a name of what is lost it fails like any other', async () => {
+  await run(() => Promise.reject(new InputLostError([], 'something is gone')));
+  expect(lastItem()).toMatchObject({ kind: 'failed', failure: 'retryable' });
 });

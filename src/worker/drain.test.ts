@@ -3,6 +3,7 @@ import { Gate, calm, rig } from '../../test/fixture/worker-rig.ts';
 import type { Rig, RigOptions } from '../../test/fixture/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../test/fixture/fake-leader.ts';
 import { MillraceError } from '../core/index.ts';
+import { deferred } from '../kit/index.ts';
 
 let leader: FakeLeader;
 let gate: Gate;
@@ -130,4 +131,41 @@ test('a goodbye that nobody answers is not tried for ever', async () => {
   const stoppedToo = second.worker.stop();
   await second.clock.advance(3_000);
   await stoppedToo;
+});
+
+test('a drain says goodbye only when nobody reads from the worker any more', async () => {
+  const read = deferred();
+  const asked: string[] = [];
+  const { worker, clock } = await busy({
+    beforeLeave: ({ sessionId }) => {
+      asked.push(sessionId);
+      return read.promise;
+    },
+  });
+  const stopped = worker.stop();
+  await clock.advance(1_000);
+  expect(asked).toEqual([]);
+  gate.calls[0]!.end.resolve('done');
+  await clock.advance(10_000);
+  expect([asked, leader.left]).toEqual([['s1'], []]);
+  expect(leader.beats.length).toBeGreaterThan(2);
+  read.resolve();
+  await stopped;
+  expect(leader.left).toHaveLength(1);
+});
+
+test('readers are not waited for longer than a drain may take', async () => {
+  const { worker, clock } = await busy({
+    beforeLeave: (_session, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve());
+      }),
+  });
+  const stopped = worker.stop();
+  gate.calls[0]!.end.resolve('done');
+  await clock.advance(29_999);
+  expect(leader.left).toEqual([]);
+  await clock.advance(2);
+  await stopped;
+  expect(leader.left).toHaveLength(1);
 });

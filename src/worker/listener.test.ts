@@ -1,7 +1,10 @@
 import { service as healthService } from 'grpc-health-check';
 import { expect, onTestFinished, test } from 'vitest';
 import type { NodeId, SessionId } from '../core/index.ts';
-import { LeaderChannel, identify } from '../protocol/index.ts';
+import { LeaderChannel, ShuffleChannel, identify } from '../protocol/index.ts';
+import type { PartitionChunk } from '../protocol/index.ts';
+import { shuffleSource } from '../shuffle/index.ts';
+import { QUERY, bytes, keep, openStore } from '../../test/fixture/shuffle-node.ts';
 import { Listener } from './listener.ts';
 import type { ListenerOptions } from './listener.ts';
 
@@ -86,4 +89,26 @@ test.each([
 
 test('it does not listen where strangers could come in', async () => {
   await expect(listen({ listen: '0.0.0.0:0' })).rejects.toMatchObject({ code: 'bad_setting' });
+});
+
+test('outputs of queries are given to those who show the token of the cluster', async () => {
+  const store = await openStore();
+  await keep(store, 's0.0', [[bytes(100)]]);
+  const listener = await listen({ token: TOKEN, shuffle: () => shuffleSource(store) });
+  const fetched = async (token: string | null): Promise<readonly PartitionChunk[]> => {
+    const channel = new ShuffleChannel({ tls: null, token: () => token });
+    onTestFinished(() => channel.close());
+    const key = { query: QUERY, stage: 0, mapTask: 0, attempt: 1, partition: 0 };
+    const range = { ...key, startOffset: 0, maxBytes: 0, layoutVersion: 1, minEpoch: 1 };
+    const chunks: PartitionChunk[] = [];
+    const { signal } = new AbortController();
+    for await (const chunk of channel.fetch(listener.address ?? '', range, signal)) {
+      chunks.push(chunk);
+    }
+    return chunks;
+  };
+  expect(await fetched(TOKEN)).toMatchObject([{ endOffset: 100 }]);
+  for (const token of [null, 'another-token-altogether']) {
+    await expect(fetched(token)).rejects.toMatchObject({ code: 'unauthenticated' });
+  }
 });

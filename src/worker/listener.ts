@@ -1,9 +1,9 @@
-/** What a worker answers itself: whether it is well, who it is, and later its part of shuffles. */
+/** What a worker answers itself: whether it is well, who it is, and the outputs that it keeps for queries. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '../core/index.ts';
 import type { NodeId, SessionId } from '../core/index.ts';
 import { shuffleService, startRpcServer, workerService } from '../protocol/index.ts';
-import type { AccessCheck, RpcServer, Session } from '../protocol/index.ts';
+import type { AccessCheck, RpcServer, Session, ShuffleSource } from '../protocol/index.ts';
 import { bearer, checkBinding, isLoopback, loadServerTls } from '../security/index.ts';
 import type { TlsFiles } from '../security/index.ts';
 import { hostOf } from './channel.ts';
@@ -18,6 +18,8 @@ export interface ListenerOptions extends TlsFiles {
   readonly token: string | null;
   readonly tokenFile: string | undefined;
   readonly insecure: boolean;
+  /** The outputs of queries; null while there are none. */
+  readonly shuffle?: () => ShuffleSource | null;
 }
 
 export class Listener {
@@ -49,7 +51,10 @@ export class Listener {
     const server = await startRpcServer({
       host,
       port,
-      services: [workerService(() => listener?.session ?? session), shuffleService()],
+      services: [
+        workerService(() => listener?.session ?? session),
+        shuffleService(options.shuffle),
+      ],
       tls: tls === undefined ? null : withoutAbsent(tls),
       ...(token === null ? {} : { access: onlyWith(token) }),
     });

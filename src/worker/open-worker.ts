@@ -4,18 +4,25 @@ import { hostname } from 'node:os';
 import type { Capabilities, MillraceError, NodeId, SessionId } from '../core/index.ts';
 import type { ExecutorRegistry, TaskLog } from '../executors/index.ts';
 import { ownHandshake } from '../protocol/index.ts';
+import type { ShuffleSource } from '../protocol/index.ts';
 import { channelOptions, openLine } from './channel.ts';
 import type { ChannelSettings } from './channel.ts';
 import { machineFacts } from './facts.ts';
 import { heartbeatConnector } from './heartbeat-channel.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { Listener } from './listener.ts';
+import type { ListenerOptions } from './listener.ts';
 import { processClock } from './process-clock.ts';
+import { openQueryWork } from './query-work.ts';
+import type { QuerySettings } from './query-work.ts';
 import { Worker } from './worker.ts';
 import type { WorkerOptions } from './worker.ts';
 
 export interface OpenWorkerOptions
-  extends ChannelSettings, Pick<WorkerOptions, 'executors' | 'log' | 'onStuck' | 'stuck'> {
+  extends
+    ChannelSettings,
+    QuerySettings,
+    Pick<WorkerOptions, 'executors' | 'log' | 'onStuck' | 'stuck'> {
   readonly nodeId: string | undefined;
   readonly slots: number;
   readonly prefetch: number | undefined;
@@ -26,6 +33,8 @@ export interface OpenWorkerOptions
   readonly listen: string | undefined | null;
   readonly advertise: string | undefined;
   readonly capabilities: Capabilities;
+  /** Executors that must be there before the worker registers. */
+  readonly expect: readonly string[];
   readonly drainMs: number;
   readonly abortGraceMs: number;
   readonly onStuck: (error: MillraceError) => void;
@@ -46,24 +55,33 @@ const LISTEN = '127.0.0.1:0';
 
 /** Not started: nothing has been said to the leader yet. */
 export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker> {
-  const { slots, prefetch, stuck, drainMs, abortGraceMs, log } = options;
+  const { slots, prefetch, stuck, drainMs, abortGraceMs, log, executors } = options;
   const channel = channelOptions(options);
   const nodeId = (options.nodeId ?? inventedName()) as NodeId;
-  const { listen = LISTEN } = options;
-  const listener =
-    listen === null
-      ? null
-      : await Listener.open({ ...options, nodeId, listen, token: channel.token });
   const line = openLine(channel);
+  const doors = new Doors({ ...options, nodeId, token: channel.token });
+  const { listener, queries } = await opened(async () => {
+    const listener = options.listen === null ? null : await doors.open();
+    const address = doors.address;
+    const say = (text: string): void => log.warn(text);
+    const { leader } = line;
+    const canBeReached = listener === null || listener.address !== null;
+    const places = { nodeId, channel, leader, address, canBeReached, say };
+    const queries = await openQueryWork({ ...options, ...places });
+    for (const executor of queries?.node.executors ?? []) executors.add(executor, 'Millrace');
+    executors.expect(options.expect);
+    return { listener, queries };
+  }, [line.close, doors.close]);
+  doors.shuffle = queries?.node.source ?? null;
   const heartbeats = new HeartbeatThread(heartbeatConnector(channel), options.onBroken);
   const worker = new Worker({
     nodeId,
     slots,
     ...(prefetch === undefined ? {} : { prefetch }),
-    executors: options.executors,
-    capabilities: { ...machineFacts(), ...options.capabilities },
+    executors,
+    capabilities: { ...machineFacts(), ...queries?.node.capabilities, ...options.capabilities },
     address: listener?.address ?? null,
-    handshake: ownHandshake(),
+    handshake: ownHandshake(queries?.node.duckdb ?? null),
     leader: line.leader,
     startHeartbeat: heartbeats.startHeartbeat,
     clock: processClock,
@@ -72,15 +90,60 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     log,
     onStuck: options.onStuck,
     ...(stuck === undefined ? {} : { stuck }),
-    onSession: (session) => listener?.showSession(session),
+    onSession: (session) => {
+      listener?.showSession(session);
+      queries?.kept.showSession(session);
+    },
+    ...(queries === null || options.abandonOutputs
+      ? {}
+      : { beforeLeave: (session, signal) => queries.kept.released(session, signal) }),
     settings: { drainMs, abortGraceMs },
   });
   const close = async (): Promise<void> => {
+    await queries?.close();
     line.close();
     await heartbeats.close();
-    await listener?.close();
+    await doors.close();
   };
   return { nodeId, worker, port: listener?.port ?? null, close };
+}
+
+/** What was opened before something failed is closed again. */
+async function opened<T>(
+  open: () => Promise<T>,
+  close: readonly (() => void | Promise<void>)[],
+): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    for (const each of close) await each();
+    throw error;
+  }
+}
+
+type DoorsOptions = Omit<ListenerOptions, 'listen' | 'shuffle'> & Pick<OpenWorkerOptions, 'listen'>;
+
+/** The listener, which a worker in the leader's own process opens only when it has something for others. */
+class Doors {
+  shuffle: ShuffleSource | null = null;
+  readonly #options: DoorsOptions;
+  #listener: Promise<Listener> | null = null;
+
+  constructor(options: DoorsOptions) {
+    this.#options = options;
+  }
+
+  open(): Promise<Listener> {
+    const listen = this.#options.listen ?? LISTEN;
+    this.#listener ??= Listener.open({ ...this.#options, listen, shuffle: () => this.shuffle });
+    return this.#listener;
+  }
+
+  readonly address = async (): Promise<string | null> => (await this.open()).address;
+
+  readonly close = async (): Promise<void> => {
+    await (await this.#listener?.catch(() => null))?.close();
+  };
 }
 
 /** Stable enough to recognise, and never the same for two workers of one machine. */

@@ -177,9 +177,14 @@ export class Outbox {
   }
 }
 
+const WORDS: { readonly [Kind in WorkerReport['kind']]?: string } = {
+  suspended: 'what it waits for',
+  inputLost: 'what it could not read',
+};
+
 /** The task fails for good: no other attempt would say anything else. */
 function asRefused({ kind, lease }: WorkerReport, error: MillraceError): WorkerReport {
-  const what = kind === 'suspended' ? 'what it waits for' : `what it ${kind}`;
+  const what = WORDS[kind] ?? `what it ${kind}`;
   const message = `the leader refused ${what}: ${error.message}`;
   const usual = kind === 'completed' ? 'bad_result' : 'bad_report';
   const code = error.code === 'too_large' ? error.code : usual;
@@ -195,6 +200,10 @@ function bytesOf(item: WorkerReport): number {
       return item.body.length;
     case 'failed':
       return item.error.message.length;
+    case 'inputLost':
+      return (
+        item.error.message.length + item.lost.reduce((sum, { taskId }) => sum + taskId.length, 0)
+      );
     case 'progress':
       return item.note?.length ?? 0;
     case 'suspended':

@@ -6,11 +6,12 @@ import type { TaskLog } from '../executors/index.ts';
 import type { ChannelSettings } from './channel.ts';
 import { openWorker } from './open-worker.ts';
 import { processClock } from './process-clock.ts';
+import type { QuerySettings } from './query-work.ts';
 import { StrayEnds } from './stray-ends.ts';
 import { wallTime } from './wall-time.ts';
 import type { Worker } from './worker.ts';
 
-export interface WorkerProcessSettings extends ChannelSettings {
+export interface WorkerProcessSettings extends ChannelSettings, QuerySettings {
   readonly nodeId: string | undefined;
   readonly slots: number;
   readonly prefetch: number | undefined;
@@ -20,7 +21,6 @@ export interface WorkerProcessSettings extends ChannelSettings {
   /** Executors that must be there before the worker registers. */
   readonly expect: readonly string[];
   readonly capabilities: Capabilities;
-  readonly roots: readonly string[];
   readonly allowPrivateHttp: boolean;
   readonly allowCommand: readonly string[];
   readonly allowContainer: string | undefined;
@@ -84,15 +84,14 @@ export async function runWorkerProcess(
   }
 }
 
-/** What a worker with these settings can run. */
+/** What a worker with these settings can run, without the executors of queries: `openWorker` adds those. */
 export async function registryOf(
-  settings: Omit<WorkerProcessSettings, keyof ChannelSettings>,
+  settings: Omit<WorkerProcessSettings, keyof ChannelSettings | 'resultBytesMax' | 'expect'>,
 ): Promise<ExecutorRegistry> {
   const graceMs = graceWithin(settings.abortGraceMs);
   const registry = new ExecutorRegistry({ max: Math.max(1, settings.slots), graceMs });
   for (const executor of builtIns(processClock, settings)) registry.add(executor, 'Millrace');
   for (const file of settings.modules) await loadModule(file, registry);
-  registry.expect(settings.expect);
   return registry;
 }
 

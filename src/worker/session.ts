@@ -59,6 +59,8 @@ export interface SessionParts {
   readonly stuck: 'end' | 'abandon';
   /** With `end`: the process cannot go on. */
   readonly onStuck: (error: MillraceError) => void;
+  /** Waited for before the goodbye, until the time for draining is over. */
+  readonly beforeLeave: (signal: AbortSignal) => Promise<void>;
 }
 
 export type SessionEnd =
@@ -78,6 +80,7 @@ export class WorkerSession {
   readonly #host: AttemptHost;
   readonly #ended = deferred<SessionEnd>();
   readonly #life = new AbortController();
+  readonly #drainOver = new AbortController();
   /** Handlers at work, also after the session is over. */
   readonly #atWork: Set<Promise<void>> = new Set();
   readonly #graces: Map<Attempt, () => void> = new Map();
@@ -167,6 +170,7 @@ export class WorkerSession {
   drain(withinMs: number): void {
     if (this.#life.signal.aborted) return;
     const cancel = this.#parts.clock.after(withinMs, () => {
+      this.#drainOver.abort();
       for (const attempt of this.#slots.running) {
         this.#stop(attempt, drainOver(attempt.assignment.taskId), 'released');
       }
@@ -350,7 +354,8 @@ export class WorkerSession {
 
   /** Without a goodbye the leader waits for the TTL; so it is tried, but not for ever. */
   async #leave(): Promise<void> {
-    const { leader, session, clock, settings, random, log } = this.#parts;
+    const { leader, session, clock, settings, random, log, beforeLeave } = this.#parts;
+    await beforeLeave(AbortSignal.any([this.#drainOver.signal, this.#life.signal]));
     const untilMs = clock.monotonicMs() + settings.leaveMs;
     const backOff = new BackOff(settings.retryMs, settings.retryMaxMs, random);
     const cancel = clock.after(settings.leaveMs, () => this.#finish({ kind: 'left' }));

@@ -1,6 +1,6 @@
 /** Sleeping, waiting for a signal, calling a job. Each leaves a step, which answers later attempts. */
 import { ID_LENGTH_MAX, MillraceError, isId, takenAtStep } from '../core/index.ts';
-import type { Json, TaskError } from '../core/index.ts';
+import type { JobId, Json, TaskError } from '../core/index.ts';
 import { ChildJobError, jsonText } from '../executors/index.ts';
 import type { Callable, OneSignal } from '../executors/index.ts';
 import { durationMs } from '../kit/index.ts';
@@ -77,7 +77,7 @@ export class Waits {
       const { jobId, state, result, error } = JSON.parse(known) as EndedJob;
       await this.#suspension.over(this.#timeIn(step), 'event');
       if (state !== 'succeeded') throw new ChildJobError(jobId, what.name, state, error ?? null);
-      return this.#suspension.during(() => what.readResult(result ?? null));
+      return this.#suspension.during(() => what.readResult(result ?? null, jobId));
     }
     const jobId = childJobId(this.#owner.assignment, name);
     if (!isId(jobId)) throw tooDeep(name, jobId);
@@ -112,7 +112,7 @@ interface SignalBody {
 }
 
 interface EndedJob {
-  readonly jobId: string;
+  readonly jobId: JobId;
   readonly state: string;
   readonly result?: Json;
   readonly error?: TaskError | null;

@@ -41,6 +41,8 @@ export interface WorkerOptions {
   readonly onStuck: (error: MillraceError) => void;
   /** The session that lives now; null while there is none. */
   readonly onSession?: (session: Session | null) => void;
+  /** Waited for before a session that drains says goodbye, until its time is over. */
+  readonly beforeLeave?: (session: Session, signal: AbortSignal) => Promise<void>;
   readonly settings?: Partial<WorkerSettings>;
 }
 
@@ -238,7 +240,7 @@ export class Worker implements StartStop {
 
   #open(session: Session, { registeredAtMs, told, ...registered }: Opening): WorkerSession {
     const { leader, startHeartbeat, executors, slots, clock, random, log } = this.#options;
-    const { onStuck, stuck = 'end' } = this.#options;
+    const { onStuck, stuck = 'end', beforeLeave } = this.#options;
     return new WorkerSession({
       session,
       registered,
@@ -255,6 +257,7 @@ export class Worker implements StartStop {
       log,
       stuck,
       onStuck,
+      beforeLeave: async (signal) => beforeLeave?.(session, signal),
       onDrain: () => {
         log.info('The leader asks this node to drain.');
         this.#drain(this.#settings.drainMs);

@@ -96,8 +96,7 @@ export type RequestSchemaName =
   | 'SignalRequest'
   | 'ForkRequest'
   | 'ScheduleDocument'
-  | 'NamedScheduleDocument'
-  | 'QueryRequest';
+  | 'NamedScheduleDocument';
 
 export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
   JobDocument: record(
@@ -232,19 +231,5 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     'When to run which job, under which name.',
     { id: text, ...scheduleFields },
     { optional: ['misfire', 'overlap'], example: { id: 'nightly', ...SCHEDULE_EXAMPLE } },
-  ),
-  QueryRequest: record(
-    'A query over Parquet files.',
-    {
-      sql: text,
-      params: listOf(anything),
-      tables: { type: 'object', additionalProperties: anything },
-      settings: { type: 'object', additionalProperties: anything },
-      idempotencyKey: text,
-    },
-    {
-      optional: ['params', 'tables', 'settings', 'idempotencyKey'],
-      example: { sql: 'select 1 as one' },
-    },
   ),
 };

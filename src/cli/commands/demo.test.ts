@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { DatedJob } from '../../client/index.ts';
-import type { EventShape } from '../../protocol/index.ts';
+import type { EventShape, QueryShape } from '../../protocol/index.ts';
 import { type Finding, findingsOf } from '../demo/findings.ts';
 import type { Told } from '../demo/story.ts';
 import { exit } from '../exit.ts';
@@ -16,6 +16,14 @@ const report = {
 };
 const event = (kind: string, task: string, node: string): EventShape =>
   ({ kind, task, node }) as unknown as EventShape;
+
+const query = {
+  ...{ id: 'q-1', state: 'succeeded', single: null },
+  stages: [
+    { tasks: { total: 4 }, rowsIn: 8 },
+    { tasks: { total: 4 }, rowsIn: 4 },
+  ],
+} as unknown as QueryShape;
 
 const good: Told = {
   job: {
@@ -39,6 +47,7 @@ const good: Told = {
   deeds: { charges: ['receipt-1'], parcels: ['parcel-1'] },
   expected: report,
   files: 8,
+  query,
   workers: [
     { id: 'w-1', pid: 1 },
     { id: 'w-2', pid: 2 },
@@ -64,6 +73,8 @@ test.each<[string, Partial<Told>, Finding['name']]>([
     { job: { ...job, tasks: job.tasks.map((task) => ({ ...task, state: 'failed' as const })) } },
     'allSucceeded',
   ],
+  ['a query that ran whole', { query: { ...query, single: 'it is small' } }, 'queryDivided'],
+  ['no query', { query: null }, 'queryDivided'],
   ['a second completion', { events: [...events, ...events.slice(-1)] }, 'eachCompletedOnce'],
   ['a missing completion', { events: events.slice(0, -1) }, 'eachCompletedOnce'],
   ['a worker that ended by itself', { kill: { ...killed, endedBy: 0 } }, 'workerKilled'],
@@ -103,7 +114,15 @@ test.each<[string, Partial<Told>, Finding['name']]>([
 test('a job that failed before anybody was killed gets no praise', () => {
   const none = { charges: [], parcels: [] };
   const failed = { ...job, state: 'failed' as const, result: null, tasks: [] };
-  const told = { ...good, job: failed, events: [], kill: null, deeds: none, expected: null };
+  const told = {
+    ...good,
+    job: failed,
+    events: [],
+    kill: null,
+    query: null,
+    deeds: none,
+    expected: null,
+  };
   expect(wrongIn(told)).toEqual(
     findingsOf(good)
       .map(({ name }) => name)

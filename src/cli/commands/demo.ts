@@ -66,6 +66,7 @@ function nextCommands(): string[] {
   return [
     // It comes with the sources only.
     ...(existsSync(EXAMPLE) ? [`npx millrace run ${EXAMPLE} --input '{"folder": "docs"}'`] : []),
+    "npx millrace sql 'select 6 * 7 as answer'",
     'npx millrace up       # a node that stays, at http://127.0.0.1:7070',
     'npx millrace --help   # all there is',
   ];
@@ -73,7 +74,7 @@ function nextCommands(): string[] {
 
 /** The same for machines. */
 function summary(told: Told, findings: readonly Finding[], tookMs: number): object {
-  const { job, kill, deeds, expected, files, workers } = told;
+  const { job, kill, deeds, expected, files, query, workers } = told;
   return {
     version: version(),
     isRight: findings.every(({ isSo }) => isSo),
@@ -84,6 +85,8 @@ function summary(told: Told, findings: readonly Finding[], tookMs: number): obje
     kill,
     steps: { charge: deeds.charges.length, ship: deeds.parcels.length },
     files,
+    query:
+      query === null ? null : { id: query.id, stages: query.stages.length, single: query.single },
     answer: job.result,
     expected,
   };

@@ -18,6 +18,7 @@ export const command: CommandModule = {
       'advertise',
       'data',
       'memoryBytes',
+      'spillBytesMax',
       'roots',
       'modules',
       'allowPrivateHttp',
@@ -35,9 +36,12 @@ export const command: CommandModule = {
     ]);
   },
   async run(cli, reply, signal) {
-    const { node, core } = configFor(cli, process.env);
+    const { node, core, isGiven } = configFor(cli, process.env);
     const { runWorkerProcess } = await import('../../worker/index.ts');
-    const settings = { ...node, sessionTtlMs: core.sessionTtlMs };
+    // What a worker keeps is of use to nobody after it: without a folder of its own it takes a temporary one.
+    const data = isGiven('data') ? node.data : undefined;
+    const { sessionTtlMs, resultBytesMax } = core;
+    const settings = { ...node, data, sessionTtlMs, resultBytesMax };
     try {
       await runWorkerProcess(settings, {
         drain: signal,

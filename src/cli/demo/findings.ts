@@ -1,6 +1,6 @@
 /** What the demo claims, each claim held against what was seen. */
 import type { DatedJob } from '../../client/index.ts';
-import type { EventShape } from '../../protocol/index.ts';
+import type { EventShape, QueryShape } from '../../protocol/index.ts';
 import { counted } from '../wording.ts';
 import { type Fulfilled, ORDER, type Report } from './flow.ts';
 import type { Deeds } from './shop.ts';
@@ -15,6 +15,8 @@ export interface Evidence {
   /** What one query over all files says. Null when they are not all there. */
   readonly expected: Report | null;
   readonly files: number;
+  /** The SQL of the job; null when it never came to it. */
+  readonly query: QueryShape | null;
 }
 
 export interface Kill {
@@ -48,6 +50,7 @@ type Claim =
   | 'recoveredElsewhere'
   | 'finishedStepNotRepeated'
   | 'laterStepDoneOnce'
+  | 'queryDivided'
   | 'answerRight';
 
 type Judgement = readonly [isSo: boolean, text: string];
@@ -90,6 +93,15 @@ const CLAIMS: Readonly<Record<Claim, (evidence: Evidence) => Judgement>> = {
   laterStepDoneOnce({ job, deeds: { parcels } }) {
     const isSo = parcels.length === 1 && resultOf(job)?.order.parcel === parcels[0];
     return [isSo, `it was shipped ${times(parcels.length)}`];
+  },
+  queryDivided({ query }) {
+    if (query === null) return [false, 'no query was run'];
+    const { stages, single, state } = query;
+    const tasks = stages.reduce((sum, stage) => sum + stage.tasks.total, 0);
+    const rows = stages.reduce((sum, stage) => sum + stage.rowsIn, 0);
+    const isSo = state === 'succeeded' && single === null && stages.length > 1 && tasks > 2;
+    const read = `the SQL ran as ${counted(stages.length, 'stage')} with ${counted(tasks, 'task')}`;
+    return [isSo, `${read} on the workers, which read ${rows.toLocaleString('en')} rows in all`];
   },
   answerRight({ job, expected, files }) {
     const report = resultOf(job)?.report;

@@ -1,6 +1,6 @@
 /**
  * What the workers of the demo run: the module that they are started with, written as a user writes his.
- * A shop counts its sales with SQL over Parquet files, and meanwhile fulfils an order.
+ * A shop counts its sales with distributed SQL over Parquet files, and meanwhile fulfils an order.
  */
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,6 +11,8 @@ import {
   externalTask,
   type Flow,
   type HttpInput,
+  type SqlInput,
+  type SqlResult,
   type Task,
 } from '../../sdk/index.ts';
 import { literally, query } from './duckdb.ts';
@@ -57,11 +59,13 @@ export interface DemoInput {
 /** The tasks that the story is about. */
 export const ORDER = 'order';
 export const SALES = 'sales';
+export const SUMS = 'sums';
 
 /** The executor `http`, with what this address answers. */
 const getRates = externalTask<HttpInput, { body: Rates }>('http');
 
-const writeSales: Task<Day, { file: string }> = defineTask({
+/** Answers where the file is, as a table is named: in a path of a table DuckDB's patterns count. */
+const writeSales: Task<Day, string> = defineTask({
   name: 'demo-write-sales',
   run: async ({ folder, day, rows }: Day, ctx) => {
     const file = join(folder, `sales-${day}.parquet`);
@@ -77,36 +81,26 @@ const writeSales: Task<Day, { file: string }> = defineTask({
       ctx.signal,
     );
     await rename(draft, file);
-    return { file };
+    return literally(file);
   },
 });
 
-const addUp: Task<{ file: string }, Total[]> = defineTask({
-  name: 'demo-add-up',
-  run: async ({ file }: { file: string }, ctx) => {
-    const rows = await query(
-      `select currency, count(*) as sales, sum(cents)::bigint as cents
-       from read_parquet($file) group by currency order by currency`,
-      { file: literally(file) },
-      ctx.signal,
-    );
-    return rows.map(({ currency, sales, cents }) => ({
-      currency: String(currency),
+/** The executor `sql`, with the rows of this query: a BIGINT is text in JSON. */
+const addUp = externalTask<SqlInput, SqlResult<Sum>>('sql');
+type Sum = [currency: string, sales: string, cents: string];
+const BY_CURRENCY = `
+  select currency, count(*) as sales, sum(cents)::bigint as cents
+  from sales group by currency order by currency`;
+
+const convert: Task<{ sums: Sum[]; rates: Rates }, Report> = defineTask({
+  name: 'demo-convert',
+  run: ({ sums, rates }: { sums: readonly Sum[]; rates: Rates }) => {
+    const totals = sums.map(([currency, sales, cents]) => ({
+      currency,
       sales: Number(sales),
       cents: Number(cents),
     }));
-  },
-});
-
-const merge: Task<{ days: Total[][]; rates: Rates }, Report> = defineTask({
-  name: 'demo-merge',
-  run: ({ days, rates }: { days: readonly Total[][]; rates: Rates }) => {
-    const totals = new Map<string, Total>();
-    for (const { currency, sales, cents } of days.flat()) {
-      const sum = totals.get(currency) ?? { currency, sales: 0, cents: 0 };
-      totals.set(currency, { currency, sales: sum.sales + sales, cents: sum.cents + cents });
-    }
-    return reportOf([...totals.values()], rates);
+    return reportOf(totals, rates);
   },
 });
 
@@ -166,8 +160,13 @@ export const demo: Flow<DemoInput, { report: Report; order: Fulfilled }> = defin
     const rates = task('rates', getRates, { url: input.ratesUrl });
     const order = task(ORDER, fulfil, input.order, { after: [rates] });
     const files = map(SALES, writeSales, input.days);
-    const days = map('sums', addUp, files);
-    const report = task('report', merge, { days, rates: rates.body });
+    const sums = task(SUMS, addUp, {
+      sql: BY_CURRENCY,
+      tables: { sales: files },
+      // However small the files are: it is to be seen how a query is divided.
+      settings: { singleFragmentBytes: 0, broadcastThresholdBytes: 0 },
+    });
+    const report = task('report', convert, { sums: sums.rows, rates: rates.body });
     return { report, order };
   },
 });

@@ -11,7 +11,7 @@ import { aborted } from '../interruption.ts';
 import { pathError } from '../local-path.ts';
 import { openOrCreate, storePlace } from '../store-place.ts';
 import { Shop, type ShopOptions } from './shop.ts';
-import { WorkerProcess } from './worker-process.ts';
+import { WorkerProcess } from '../worker-process.ts';
 
 /** Beside this file, compiled or not. */
 const MODULE = fileURLToPath(new URL(`./flow${extname(import.meta.url)}`, import.meta.url));

@@ -3,16 +3,17 @@ import { join } from 'node:path';
 import type { DatedJob, HttpClient } from '../../client/index.ts';
 import type { JobId } from '../../core/index.ts';
 import { type Deferred, deferred, systemClock } from '../../kit/index.ts';
-import type { EventShape } from '../../protocol/index.ts';
+import type { EventShape, QueryShape } from '../../protocol/index.ts';
+import type { SqlResult } from '../../sdk/index.ts';
 import type { Reply } from '../command.ts';
 import { eventLine } from '../job-words.ts';
 import { follow } from '../view/follow.ts';
 import { literally, query } from './duckdb.ts';
 import type { Evidence, Kill, Recovery } from './findings.ts';
-import { demo, type DemoInput, type Report, SALES } from './flow.ts';
+import { demo, type DemoInput, type Report, SALES, SUMS } from './flow.ts';
 import { RATES } from './shop.ts';
 import { type Stage, withStage } from './stage.ts';
-import type { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcess } from '../worker-process.ts';
 
 export interface StoryOptions {
   readonly reply: Reply;
@@ -94,6 +95,7 @@ class Story {
       events: await eventsOf(client, id, signal),
       expected: job.state === 'succeeded' ? await expectedReport(stage.folder, signal) : null,
       files: FILES,
+      query: await queryOf(client, job, signal),
       workers: workers.map(({ id, pid }) => ({ id, pid })),
     };
   }
@@ -103,9 +105,11 @@ class Story {
     const rows = this.#options.rows.toLocaleString('en');
     this.#say(`A node at ${url} keeps its jobs in a DuckDB file. Three`);
     this.#say(`processes do the work: ${who}.`);
-    this.#say(`A shop counts its sales: ${FILES} Parquet files of ${rows} rows are written, each`);
-    this.#say('is summed up by SQL, and the sums are merged at rates fetched by HTTP. Meanwhile');
-    this.#say('an order is charged, packed and shipped. The process that packs it is killed.');
+    this.#say(
+      `A shop counts its sales: ${FILES} Parquet files of ${rows} rows are written, one SQL`,
+    );
+    this.#say('query that the workers divide among themselves adds them up, at rates fetched by');
+    this.#say('HTTP. Meanwhile an order is charged, packed and shipped. Who packs it is killed.');
     this.#say('');
   }
 
@@ -183,6 +187,16 @@ function recoveryBy(
 ): Recovery {
   const worker = workers.find((each) => each.pid === pid)?.id ?? 'a stranger';
   return { worker, pid, ms: Math.round(atMs - killedAtMs) };
+}
+
+async function queryOf(
+  { queries }: HttpClient,
+  { tasks }: DatedJob,
+  signal: AbortSignal,
+): Promise<QueryShape | null> {
+  const sums = tasks.find(({ id }) => id === SUMS);
+  const result = (sums?.result ?? null) as SqlResult | null;
+  return result === null ? null : queries.get(result.queryId as JobId, { signal });
 }
 
 async function eventsOf(

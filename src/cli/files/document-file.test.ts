@@ -7,8 +7,8 @@ import { stringify } from 'yaml';
 import { defaultSettings, isMillraceError, MillraceError } from '../../core/index.ts';
 import { checkDocument } from './checked-document.ts';
 import { readDocuments } from './document-file.ts';
-import { jsonPlace } from './json-place.ts';
-import { parseYaml } from './yaml-text.ts';
+import { jsonPlace } from '../../kit/json-place.ts';
+import { parseYaml } from '../../kit/yaml-text.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-places-'));
 afterAll(() => rmSync(folder, { recursive: true }));

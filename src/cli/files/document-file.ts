@@ -2,9 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { isMillraceError, MillraceError } from '../../core/index.ts';
+import { editorPlace, parseDocumentText, pointerKeys } from '../../kit/index.ts';
 import { pathError, requireSource } from '../local-path.ts';
-import { jsonPlace } from './json-place.ts';
-import { parseYaml } from './yaml-text.ts';
 
 const STDIN = '-';
 /** Several times what a server takes; more is not a document. */
@@ -25,19 +24,10 @@ export async function readDocuments(
   signal: AbortSignal,
 ): Promise<readonly FileValue[]> {
   const name = file === STDIN ? 'stdin' : file;
-  const text = file === STDIN ? await readStdin(signal) : await readNamed(file, signal);
-  const json = parsedJson(text);
-  if (json !== undefined) return [valueIn(name, text, json.value, (keys) => jsonPlace(text, keys))];
+  const text = await readTextOf(file, signal);
   // A file that is called JSON is meant to be JSON: a comma too many is told as such.
-  if (extname(file).toLowerCase() === '.json' && text.trim() !== '') {
-    const { jsonFaultAt } = await import('../../api/index.ts');
-    throw notReadable(name, text, jsonFaultAt(text), 'The text stops being JSON here.');
-  }
-  const values = await parseYaml(text);
-  if ('message' in values) {
-    const what = `The text is neither JSON nor YAML: ${values.message}`;
-    throw notReadable(name, text, values.offset, what);
-  }
+  const values = await parseDocumentText(text, extname(file).toLowerCase() === '.json');
+  if ('message' in values) throw notReadable(name, text, values.offset, values.message);
   if (values.length === 0) throw bad(`${name} is empty.`, 'A job document has a list of tasks.');
   return values.map(({ value, place }) => valueIn(name, text, value, place));
 }
@@ -55,7 +45,7 @@ function valueIn(
     const pointer = path === '' ? '' : `: ${path}`;
     return new MillraceError({
       code,
-      path: `${name}:${lineAndColumn(text, place(keysOf(path)))}${pointer}`,
+      path: `${name}:${editorPlace(text, place(pointerKeys(path)))}${pointer}`,
       what,
       ...(why === undefined ? {} : { why }),
       ...(todo === undefined ? {} : { todo }),
@@ -67,17 +57,9 @@ function valueIn(
 
 const ABOUT_DOCUMENTS: ReadonlySet<string> = new Set(['bad_input', 'too_large']);
 
-function keysOf(pointer: string): readonly string[] {
-  if (!pointer.startsWith('/')) return [];
-  const tokens = pointer.slice(1).split('/');
-  return tokens.map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
-
-/** As an editor counts: from 1. */
-function lineAndColumn(text: string, offset: number): string {
-  const before = text.slice(0, offset);
-  const line = before.split('\n').length;
-  return `${line}:${offset - before.lastIndexOf('\n')}`;
+/** `-` is stdin. */
+export function readTextOf(file: string, signal: AbortSignal): Promise<string> {
+  return file === STDIN ? readStdin(signal) : readNamed(file, signal);
 }
 
 async function readNamed(file: string, signal: AbortSignal): Promise<string> {
@@ -107,16 +89,8 @@ async function readStdin(signal: AbortSignal): Promise<string> {
   }
 }
 
-function parsedJson(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
-
 function notReadable(name: string, text: string, offset: number, what: string): MillraceError {
-  const path = `${name}:${lineAndColumn(text, offset)}`;
+  const path = `${name}:${editorPlace(text, offset)}`;
   return new MillraceError({ code: 'bad_input', path, what, todo: 'Correct it.' });
 }
 

@@ -27,7 +27,7 @@ const STATES: readonly TaskState[] = [
   'cancelled',
 ];
 
-const STYLES: Readonly<Record<TaskState, Style>> = {
+export const STYLES: Readonly<Record<TaskState, Style>> = {
   failed: 'bad',
   running: 'busy',
   ready: 'wait',
@@ -180,7 +180,7 @@ function timeOf({ startedMs, finishedMs, state }: TaskProgress, { nowMs }: Frame
   return state === 'running' ? span(nowMs - startedMs) : '';
 }
 
-function markOf(state: TaskState, { isUnicode, tick }: FrameOptions): string {
+export function markOf(state: TaskState, { isUnicode, tick }: FrameOptions): string {
   if (state === 'running') {
     const wheel: readonly string[] = isUnicode ? WHEEL : PLAIN_WHEEL;
     return wheel[tick % wheel.length] ?? MARKS.running;
@@ -188,17 +188,17 @@ function markOf(state: TaskState, { isUnicode, tick }: FrameOptions): string {
   return (isUnicode ? MARKS : PLAIN_MARKS)[state];
 }
 
-function barOf(fraction: number, { isUnicode }: FrameOptions): string {
+export function barOf(fraction: number, { isUnicode }: Pick<FrameOptions, 'isUnicode'>): string {
   const full = Math.round(Math.min(1, Math.max(0, fraction)) * BAR_COLUMNS);
   const [done, left] = isUnicode ? ['█', '░'] : ['#', '-'];
   return done.repeat(full) + left.repeat(BAR_COLUMNS - full);
 }
 
-function widest(texts: readonly string[]): number {
+export function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, textWidth(text)), 0);
 }
 
-function draw(pieces: readonly Piece[], options: FrameOptions): string {
+export function draw(pieces: readonly Piece[], options: FrameOptions): string {
   const { columns, hasColour, isUnicode } = options;
   // The last column stays free: some terminals wrap as soon as it is written.
   return line(pieces, Math.max(1, columns - 1), hasColour, isUnicode ? '…' : '~');

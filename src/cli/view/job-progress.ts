@@ -43,6 +43,8 @@ const STATES: Readonly<Partial<Record<EventShape['kind'], TaskState>>> = {
   skipped: 'skipped',
   dead: 'failed',
   suspended: 'blocked',
+  held: 'blocked',
+  recomputed: 'blocked',
 };
 
 const ENDS: Readonly<Partial<Record<EventShape['kind'], JobState>>> = {

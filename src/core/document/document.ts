@@ -46,6 +46,20 @@ export interface TaskOptions {
   readonly timeouts: Timeouts;
   readonly placement: Placement;
   readonly concurrency: Concurrency | null;
+  /**
+   * Its result speaks of data that lies on the node that ran it and is gone with that node's session: while
+   * somebody may still need it, it is then made again. `unstable`: made again it may be other data, so whoever
+   * has read it runs again too. No document of a user has it.
+   */
+  readonly output?: 'stable' | 'unstable';
+  /** A task that is done when the job is let in, and holds what it asks for until the job has ended. Its result
+   * is given with the job. No document of a user has it. */
+  readonly admission?: Admission;
+}
+
+/** What a job takes while it runs. */
+export interface Admission {
+  readonly memoryBytes: number;
 }
 
 export interface RetryPolicy {

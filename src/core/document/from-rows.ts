@@ -70,9 +70,15 @@ export function forkDocument(
     const dependsOn = task.dependsOn.map((each) => ({ ...each, no: renumbered(each.no) }));
     const parent = task.parent === null ? null : renumbered(task.parent);
     tasks.push({ ...task, parent, dependsOn });
-    if (!again.has(of)) taken.push({ no, of: taskNo(of) });
+    const isGiven = task.options.admission !== undefined;
+    if (isGiven || !again.has(of)) taken.push({ no, of: taskNo(of) });
   }
   return { document: { ...document, tasks }, taken };
+}
+
+/** Its result speaks of data on a node. */
+function isKept(tasks: readonly TaskDocument[], no: number): boolean {
+  return tasks[no]?.options.output !== undefined;
 }
 
 /** What runs again because of `start`, and what is left out because of that. */
@@ -87,7 +93,8 @@ function spread(
     for (const dependency of dependsOn) dependents[dependency.no]?.push(no);
     if (parent !== null) children[parent]?.push(no);
   }
-  const again = new Set([start]);
+  // What lies on nodes belongs to the job that made it, and goes with it. What was given with the job stays.
+  const again = new Set([start, ...tasks.keys()].filter((no) => no === start || isKept(tasks, no)));
   const left = new Set<number>();
   // A set that grows while it is walked over: every task that is reached comes up once.
   for (const no of again) {

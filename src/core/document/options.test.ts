@@ -4,6 +4,7 @@ import { refusalOf } from '../../../test/fixture/refusal.ts';
 import type { NodeId } from '../ids.ts';
 import { checkedSettings, defaultSettings } from '../settings.ts';
 import type { CapabilityTest, TaskOptions } from './document.ts';
+import { parseJobDocument } from './parse.ts';
 import { decodeOptions, defaultOptions, encodeOptions } from './options.ts';
 
 const settings = defaultSettings;
@@ -26,7 +27,7 @@ const capabilityTest: fc.Arbitrary<CapabilityTest> = fc.oneof(
   fc.record({ '!=': value, has: fc.constant('x') }),
 );
 
-const someOptions: fc.Arbitrary<TaskOptions> = fc.record({
+const usersOptions: fc.Arbitrary<TaskOptions> = fc.record({
   retry: fc
     .record({
       maxAttempts: fc.integer({ min: 1, max: 100 }),
@@ -57,6 +58,18 @@ const someOptions: fc.Arbitrary<TaskOptions> = fc.record({
     },
   ),
 });
+
+/** With what only the tasks of queries have. */
+const someOptions: fc.Arbitrary<TaskOptions> = fc
+  .tuple(
+    usersOptions,
+    fc.constantFrom({}, { output: 'stable' } as const, { output: 'unstable' } as const),
+    fc.oneof(
+      fc.constant({}),
+      fc.maxSafeNat().map((memoryBytes) => ({ admission: { memoryBytes } })),
+    ),
+  )
+  .map(([options, output, admission]) => ({ ...options, ...output, ...admission }));
 
 describe('task options', () => {
   test('survive being stored', () => {
@@ -110,10 +123,27 @@ describe('task options', () => {
     });
   });
 
-  test.each(['{', '[]', '{"retry":{"maxAttempts":0}}', '{"other":1}'])(
-    'that are stored as %s are a bad row',
-    (text) => {
-      expect(refusalOf(() => decodeOptions(text, settings)).code).toBe('bad_row');
+  test.each([{ output: 'stable' }, { admission: { memoryBytes: 1 } }])(
+    'have nothing in a document that only queries may have: %j',
+    (more) => {
+      const tasks = [{ id: 'a', executor: 'echo', ...more }];
+      const refusal = refusalOf(() => parseJobDocument({ name: 'job', tasks }, settings));
+      expect(refusal).toMatchObject({
+        code: 'bad_input',
+        path: `/tasks/0/${Object.keys(more)[0]}`,
+      });
     },
   );
+
+  test.each([
+    '{',
+    '[]',
+    '{"retry":{"maxAttempts":0}}',
+    '{"other":1}',
+    '{"output":"maybe"}',
+    '{"admission":{}}',
+    '{"admission":{"memoryBytes":-1}}',
+  ])('that are stored as %s are a bad row', (text) => {
+    expect(refusalOf(() => decodeOptions(text, settings)).code).toBe('bad_row');
+  });
 });

@@ -6,7 +6,7 @@
 import { MillraceError, isMillraceError } from '../errors.ts';
 import { canonicalJson, type Json } from '../json.ts';
 import type { Settings } from '../settings.ts';
-import type { Concurrency, RetryPolicy, TaskOptions, Timeouts } from './document.ts';
+import type { Admission, Concurrency, RetryPolicy, TaskOptions, Timeouts } from './document.ts';
 import { ANYWHERE, readPlacement } from './placement.ts';
 import { COUNT_MAX, DURATION_MS_MAX, Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
@@ -19,7 +19,10 @@ export const OPTION_FIELDS: readonly string[] = ['retry', 'timeouts', 'placement
 
 /** Beside the options in the stored text: whether a running task has added this one. */
 const ADDED = 'added';
-const STORED: ReadonlySet<string> = new Set([...OPTION_FIELDS, ADDED]);
+/** Of the tasks of queries. They stand in no document, so that no user can ask for them. */
+const OUTPUT = 'output';
+const ADMISSION = 'admission';
+const STORED: ReadonlySet<string> = new Set([...OPTION_FIELDS, ADDED, OUTPUT, ADMISSION]);
 const RETRY: ReadonlySet<string> = new Set([
   'maxAttempts',
   'backoffMs',
@@ -117,6 +120,10 @@ export function encodeOptions(
       ? {}
       : { concurrency: options.concurrency as unknown as Json }),
     ...(isAdded ? { [ADDED]: true } : {}),
+    ...(options.output === undefined ? {} : { [OUTPUT]: options.output }),
+    ...(options.admission === undefined
+      ? {}
+      : { [ADMISSION]: { memoryBytes: options.admission.memoryBytes } }),
   });
   return text === '{}' ? null : text;
 }
@@ -139,7 +146,8 @@ function differing<Part extends object>(
 export function decodeOptions(text: string | null, settings: Settings): TaskOptions {
   if (text === null) return defaultOptions(settings);
   try {
-    return readOptions(Fields.of(JSON.parse(text), '', 'The stored options', STORED), settings);
+    const fields = Fields.of(JSON.parse(text), '', 'The stored options', STORED);
+    return withOwn(readOptions(fields, settings), fields);
   } catch (cause) {
     if (!(cause instanceof SyntaxError) && !isMillraceError(cause)) throw cause;
     throw new MillraceError({
@@ -150,6 +158,26 @@ export function decodeOptions(text: string | null, settings: Settings): TaskOpti
       cause,
     });
   }
+}
+
+/** With what only the tasks of queries have. */
+function withOwn(options: TaskOptions, fields: Fields): TaskOptions {
+  const output = fields.choice(OUTPUT, ['stable', 'unstable']);
+  const admission = fields.inner(ADMISSION, ASKED);
+  if (output === undefined && admission === undefined) return options;
+  const asked = admission === undefined ? undefined : readAdmission(admission);
+  return {
+    ...options,
+    ...(output === undefined ? {} : { output }),
+    ...(asked === undefined ? {} : { admission: asked }),
+  };
+}
+
+const ASKED: ReadonlySet<string> = new Set(['memoryBytes']);
+
+function readAdmission(fields: Fields): Admission {
+  const memoryBytes = fields.whole('memoryBytes', 0, Number.MAX_SAFE_INTEGER);
+  return { memoryBytes: memoryBytes ?? fields.missing('memoryBytes', 'Say how much it takes.') };
 }
 
 /** Whether a running task has added the one with these stored options. */

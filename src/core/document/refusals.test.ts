@@ -39,6 +39,12 @@ describe('a job document is refused', () => {
       "Did you mean 'maxParallel'?",
     ],
     ['with a field that needs escaping', { tasks: [ok], 'a/b~c': 1 }, '/a~1b~0c', 'no field'],
+    [
+      'with a part of a query',
+      { tasks: [{ id: 'a', executor: 'sql.fragment' }] },
+      '/tasks/0/executor',
+      "Use the executor 'sql'",
+    ],
     ['with an empty name', { tasks: [ok], name: '' }, '/name', 'is empty'],
     ['with a NUL in the name', { tasks: [ok], name: 'a\0' }, '/name', 'control character'],
     ['with a lone surrogate in the name', { tasks: [ok], name: '\uDC00' }, '/name', 'surrogate'],

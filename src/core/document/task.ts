@@ -57,9 +57,19 @@ export function readPriority(fields: Fields): Priority | null {
   return fields.whole('priority', 0, 3) as Priority | null;
 }
 
+/** What they run was planned here, and only then is it known to read nothing but what it may. */
+const OF_QUERIES: ReadonlySet<string> = new Set(['sql.fragment', 'sql.plan']);
+
 export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundings): TaskDocument {
   const executor =
     task.name('executor') ?? task.missing('executor', "Name what runs it, such as 'http'.");
+  if (OF_QUERIES.has(executor)) {
+    refuse(
+      task.at('executor'),
+      `'${executor}' runs the parts of queries, and nobody else's work.`,
+      "Use the executor 'sql' for a query as a task.",
+    );
+  }
   const dependsOn = readDependencies(task, id, no, around);
   return {
     id,

@@ -5,6 +5,7 @@ import type { JobState, Priority } from '../task/chart.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
 import type { JobLine } from '../queue/job-line.ts';
 import type { Edges } from './edges.ts';
+import type { JobOutputs } from './outputs.ts';
 import { JobSignals } from './signals.ts';
 
 /** A live job: in memory from submit until its last task has ended. */
@@ -32,6 +33,8 @@ export class Job {
   /** By task number. */
   slots: Slot[] = [];
   edges: Edges | null = null;
+  /** Where its outputs lie; null for a job whose tasks leave none on their nodes. */
+  outputs: JobOutputs | null = null;
   /** Tasks that have not ended. */
   open = 0;
   /** Leases held now. */

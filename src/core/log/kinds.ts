@@ -35,6 +35,8 @@ export const LOG_KINDS = [
   'schedule.missed',
   'job.signalled',
   'schedule.changed',
+  'recomputed',
+  'held',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

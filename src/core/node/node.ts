@@ -1,6 +1,7 @@
 /** A worker process as the scheduler sees it: one session, what it offers, what it holds. */
 import type { Capabilities } from '../document/document.ts';
 import type { Ask } from '../event.ts';
+import type { Job } from '../job/job.ts';
 import type { Instant, JobNo, NodeId, SessionId } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
@@ -52,6 +53,8 @@ export class Node {
   /** Executors that turned out to be missing: not asked again before the node registers anew. */
   readonly strikes: Set<string> = new Set();
   readonly leases: Map<Slot, Lease> = new Map();
+  /** Live jobs of which this session may keep outputs. */
+  readonly outputJobs: Set<Job> = new Set();
   poll: Poll | null = null;
   lastPollNo = 0;
   // Owned by Matching.

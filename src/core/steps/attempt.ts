@@ -19,7 +19,7 @@ export function failAttempt(
 ): void {
   const { tasks } = turn.state;
   const { slot, node } = lease;
-  if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  if (cancelled(turn, lease)) return;
   tasks.failures.set(slot, tasks.failures.get(slot) + 1);
   if (failure === 'retryable') blame(turn, node, lease.job);
   const { maxAttempts } = tasks.options(slot).retry;
@@ -37,11 +37,25 @@ export function failAttempt(
   delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, failures)));
 }
 
+/** It was told to stop, so it has, whatever it says: for good, or to begin again. False if it was not. */
+export function cancelled(turn: Turn, lease: Lease): boolean {
+  const { slot, node } = lease;
+  if (lease.stopping !== 'cancel') return false;
+  if (!lease.beginsAgain) {
+    finish(turn, slot, 'cancelled');
+    return true;
+  }
+  turn.log('released', { slot, nodeId: node.id }, { why: 'what it has read is made again' });
+  endLease(turn, lease);
+  makeReady(turn, slot);
+  return true;
+}
+
 /** The session ended under the lease: nobody knows how far the attempt came. */
 export function loseAttempt(turn: Turn, lease: Lease, why: string): void {
   const { tasks } = turn.state;
   const { slot, node } = lease;
-  if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  if (cancelled(turn, lease)) return;
   if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
   tasks.losses.set(slot, tasks.losses.get(slot) + 1);
   const losses = tasks.losses.get(slot);
@@ -78,7 +92,7 @@ export function strike(
  * stop, for then it has. */
 export function giveBack(turn: Turn, lease: Lease, error: TaskError | null = null): void {
   const { slot, node } = lease;
-  if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  if (cancelled(turn, lease)) return;
   if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
   turn.log('released', { slot, nodeId: node.id }, error === null ? undefined : { ...error });
   endLease(turn, lease);
@@ -92,7 +106,7 @@ export const TIMED_OUT: TaskError = {
 };
 
 /** Exponential, with a jitter of up to a half that is the same whenever it is computed. */
-function backoffMs(state: SchedulerState, slot: Slot, times: number): number {
+export function backoffMs(state: SchedulerState, slot: Slot, times: number): number {
   const { tasks } = state;
   const retry = tasks.options(slot).retry;
   const full = Math.min(retry.maxBackoffMs, retry.backoffMs * 2 ** Math.min(times - 1, 30));

@@ -15,7 +15,7 @@ import { isTerminal } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
 import { keysAbove } from './keys.ts';
-import { newRun } from './rerun.ts';
+import { newRun } from './new-run.ts';
 import { addTask, armTaskTotal, insertTask, keyInStore } from './submit.ts';
 
 type Children = Extract<SuspendUntil, { type: 'children' }>;

@@ -1,10 +1,12 @@
 /** The moves of a task, each with its row, its log entry and what else it sets in motion. */
+import type { Admission } from '../document/document.ts';
 import type { TaskError } from '../rows.ts';
 import { instant, later } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import { invariant } from '../errors.ts';
 import type { LogKind } from '../log/kinds.ts';
 import type { Node } from '../node/node.ts';
+import { isTerminal } from '../task/chart.ts';
 import type { TerminalState } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
@@ -15,6 +17,10 @@ import { claimKey, settleKey } from './keys.ts';
 /** Nothing but a node stands between the task and its run. Call it without a lease. */
 export function makeReady(turn: Turn, slot: Slot): void {
   const { tasks, queue } = turn.state;
+  // Where what was made may get lost, a dependency that was met can be open again.
+  if (tasks.job(slot).outputs !== null && tasks.unmet.get(slot) > 0) return hold(turn, slot);
+  const { admission } = tasks.options(slot);
+  if (admission !== undefined) return askAdmission(turn, slot, admission);
   const claim = claimKey(turn, slot);
   if (claim === 'waits') return;
   if (claim === 'completed') {
@@ -31,6 +37,38 @@ export function makeReady(turn: Turn, slot: Slot): void {
   turn.writeTask(slot);
   turn.log('queued', { slot });
   queue.add(slot);
+  armQueueTimeout(turn, slot, turn.now);
+}
+
+/** It waits for its dependencies, also one that had begun: it reads its input anew. */
+export function hold(turn: Turn, slot: Slot): void {
+  const { tasks, queue } = turn.state;
+  const state = tasks.state(slot);
+  if (state === 'ready') queue.remove(slot);
+  if (state !== 'blocked') tasks.move(slot, 'blocked');
+  tasks.setSuspended(slot, null);
+  turn.writeTask(slot);
+  turn.log('held', { slot });
+}
+
+/** A dependency that had ended is open again. One that has not begun waits for it. Where what was made may
+ * get lost, all others count it too: they may have to read it again. */
+export function waitAgain(turn: Turn, slot: Slot): void {
+  const { tasks } = turn.state;
+  const state = tasks.state(slot);
+  const isUnbegun = state === 'blocked' && tasks.suspended(slot) === null;
+  if (!isUnbegun && (tasks.job(slot).outputs === null || isTerminal(state))) return;
+  tasks.unmet.set(slot, tasks.unmet.get(slot) + 1);
+  if (isUnbegun) tasks.key(slot)?.waiters.delete(slot);
+  else if (state === 'ready') hold(turn, slot);
+}
+
+/** It waits until its job is let in, which is looked at when the turn is settled. */
+function askAdmission(turn: Turn, slot: Slot, { memoryBytes }: Admission): void {
+  const { tasks, admissions } = turn.state;
+  admissions.wait(tasks.job(slot), slot, memoryBytes);
+  tasks.queuedAt.set(slot, turn.now);
+  turn.writeTask(slot);
   armQueueTimeout(turn, slot, turn.now);
 }
 
@@ -94,6 +132,7 @@ export function startLease(turn: Turn, node: Node, slot: Slot): Lease {
     resumed,
     startedAt: null,
     stopping: null,
+    beginsAgain: false,
     ackedByPoll: null,
   };
   invariant(!state.leases.has(slot), 'a task has one lease at most');
@@ -134,8 +173,13 @@ export interface Ending {
 export function finish(turn: Turn, slot: Slot, to: TerminalState, ending: Ending = {}): void {
   const { tasks, queue, leases } = turn.state;
   const lease = leases.get(slot);
+  const { output, admission } = tasks.options(slot);
   if (tasks.state(slot) === 'ready') queue.remove(slot);
   if (lease !== undefined) endLease(turn, lease);
+  if (admission !== undefined && to !== 'succeeded') turn.state.admissions.leave(tasks.job(slot));
+  if (output !== undefined && to === 'succeeded' && lease !== undefined) {
+    tasks.job(slot).outputs?.keep(slot, lease.node);
+  }
   tasks.move(slot, to);
   tasks.setSuspended(slot, null);
   dropWaits(turn, slot);

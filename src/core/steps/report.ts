@@ -6,10 +6,11 @@ import { later } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Turn } from '../turn.ts';
-import { TIMED_OUT, failAttempt, giveBack, strike } from './attempt.ts';
+import { TIMED_OUT, cancelled, failAttempt, giveBack, strike } from './attempt.ts';
 import { endLease, finish, makeReady } from './lifecycle.ts';
 import { findLease, liveNode, ordersFor } from './session.ts';
 import { adoptChildren, childrenFault } from './children.ts';
+import { inputLost } from './outputs.ts';
 import { settle } from './settle.ts';
 import { beginWait, waitFault, waitsFor } from './wait.ts';
 
@@ -73,6 +74,10 @@ function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
       if (item.failure === 'missing') strike(turn, lease, item.error, item.missing);
       else failAttempt(turn, lease, item.error, item.failure);
       return 'ok';
+    case 'inputLost':
+      accept(turn, item.lease, lease);
+      inputLost(turn, lease, item.lost, item.error);
+      return 'ok';
     case 'aborted':
     case 'released':
       accept(turn, item.lease, lease);
@@ -112,10 +117,7 @@ export function armRunTimeout(turn: Turn, lease: Lease, from: Instant): void {
 
 /** A cancel that was committed before this moment wins; an ordered timeout does not. */
 function complete(turn: Turn, lease: Lease, result: string | null): Verdict {
-  if (lease.stopping === 'cancel') {
-    finish(turn, lease.slot, 'cancelled');
-    return 'lost';
-  }
+  if (cancelled(turn, lease)) return 'lost';
   start(turn, lease);
   turn.state.tasks.acceptedFence.set(lease.slot, lease.fence);
   lease.node.onProbation = false;
@@ -128,16 +130,16 @@ function accept(turn: Turn, name: LeaseName, lease: Lease): void {
 }
 
 /** Like a completion: a cancel that was committed before wins. */
-function skip(turn: Turn, { slot, stopping }: Lease, reason: string): void {
-  if (stopping === 'cancel') return finish(turn, slot, 'cancelled');
-  finish(turn, slot, 'skipped', { detail: { reason } });
+function skip(turn: Turn, lease: Lease, reason: string): void {
+  if (cancelled(turn, lease)) return;
+  finish(turn, lease.slot, 'skipped', { detail: { reason } });
 }
 
 /** The handler stepped aside without ending: no slot, no attempt is spent while it waits. */
 function suspend(turn: Turn, lease: Lease, until: SuspendUntil): void {
   const { tasks } = turn.state;
   const { slot } = lease;
-  if (lease.stopping === 'cancel') return finish(turn, slot, 'cancelled');
+  if (cancelled(turn, lease)) return;
   if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
   const isWait = until.type === 'wait';
   const fault = isWait ? waitFault(turn, lease, until) : childrenFault(turn, lease, until);

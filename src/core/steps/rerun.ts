@@ -6,7 +6,9 @@ import { isFinished, isTerminal } from '../task/chart.ts';
 import type { TaskState } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
-import { finish, makeReady } from './lifecycle.ts';
+import { finish, makeReady, waitAgain } from './lifecycle.ts';
+import { newRun } from './new-run.ts';
+import { remake } from './outputs.ts';
 import { dropJob } from './settle.ts';
 import { stopJob } from './stop.ts';
 import { armTotals } from './submit.ts';
@@ -27,7 +29,7 @@ export function rerun(turn: Turn, event: Rerun): void {
   if (job === undefined) return turn.refuse(event.ask, unknownJob(event.jobId));
   const chosen = choose(turn, job, event);
   if (!(chosen instanceof MillraceError) && chosen.length > 0) {
-    restart(turn, job, chosen);
+    restart(turn, job, chosen, event.seeds);
     return turn.replyJob(event.ask, job, true);
   }
   if (chosen instanceof MillraceError) turn.refuse(event.ask, chosen);
@@ -51,13 +53,33 @@ function choose(turn: Turn, job: Job, event: Rerun): readonly Slot[] | MillraceE
   }
   if (event.taskId === undefined) {
     if (job.state === 'succeeded') return conflict('The job has succeeded.', 'Fork it instead.');
-    return isFinished(job.state) ? unsuccessful : [];
+    if (!isFinished(job.state)) return [];
+    return withGates(turn, job, unsuccessful, event);
   }
   const no = job.taskNo(event.taskId, tasks);
   const slot = no === null ? null : job.slot(no);
   if (slot === null) return unknownJob(`${job.id}/${event.taskId}`);
   if (tasks.state(slot) !== 'failed') return [];
-  return withDependents(turn, job, slot);
+  return withGates(turn, job, withDependents(turn, job, slot), event);
+}
+
+/** A job that is over has given back what it was let in with: it must be let in again. */
+function withGates(
+  turn: Turn,
+  job: Job,
+  chosen: readonly Slot[],
+  event: Rerun,
+): readonly Slot[] | MillraceError {
+  const { tasks } = turn.state;
+  const all = new Set(chosen);
+  for (const slot of job.slots) {
+    if (tasks.options(slot).admission === undefined) continue;
+    if (isFinished(job.state)) all.add(slot);
+    if (all.has(slot) && event.seeds?.has(tasks.no(slot)) !== true) {
+      return conflict('What the job was given at its start is not at hand.', 'Submit it again.');
+    }
+  }
+  return [...all];
 }
 
 /** The task, those of its children that made it fail, and everything that was skipped or cancelled
@@ -85,7 +107,7 @@ function unsuccessfulChildren(turn: Turn, slot: Slot): readonly Slot[] {
     .flatMap((each) => [each, ...unsuccessfulChildren(turn, each)]);
 }
 
-function restart(turn: Turn, job: Job, chosen: readonly Slot[]): void {
+function restart(turn: Turn, job: Job, chosen: readonly Slot[], seeds: Rerun['seeds']): void {
   const { tasks } = turn.state;
   if (isFinished(job.state)) {
     job.run += 1;
@@ -97,31 +119,29 @@ function restart(turn: Turn, job: Job, chosen: readonly Slot[]): void {
   job.error = null;
   turn.writeJob(job);
   turn.log('job.rerun', { job }, { tasks: chosen.length });
-  for (const slot of chosen) newRun(turn, slot);
+  for (const slot of chosen) {
+    newRun(turn, slot);
+    giveAgain(turn, slot, seeds);
+  }
   const inVain = countUnmet(turn, job, new Set(chosen));
   armTotals(turn, job);
   for (const slot of inVain) {
     if (tasks.state(slot) === 'blocked') finish(turn, slot, 'skipped');
   }
+  // Nodes throw away what belongs to a job that is over, so nobody keeps anything of one that was.
+  remake(turn, job);
   for (const slot of chosen) {
     if (tasks.state(slot) === 'blocked' && tasks.unmet.get(slot) === 0) makeReady(turn, slot);
   }
 }
 
-/** A new generation of the task: blocked, nothing counted yet, the old row kept in the history. */
-export function newRun(turn: Turn, slot: Slot): void {
+/** A result that was given with the job is given with each run of it. */
+function giveAgain(turn: Turn, slot: Slot, seeds: Rerun['seeds']): void {
   const { tasks } = turn.state;
-  turn.effects.archive({ jobNo: tasks.job(slot).no, taskNo: tasks.no(slot) });
-  tasks.run.set(slot, tasks.run.get(slot) + 1);
-  const { attempt, failures, losses, progress, queuedAt, startedAt, unmet } = tasks;
-  for (const column of [attempt, failures, losses, progress, queuedAt, startedAt, unmet]) {
-    column.set(slot, 0);
-  }
-  tasks.setError(slot, null);
-  tasks.setSince(slot, turn.now);
-  tasks.move(slot, 'blocked');
-  turn.writeTask(slot);
-  turn.log('created', { slot });
+  const taskNo = tasks.no(slot);
+  const body = seeds?.get(taskNo)?.result ?? null;
+  if (body === null || tasks.options(slot).admission === undefined) return;
+  turn.effects.result({ jobNo: tasks.job(slot).no, taskNo, run: tasks.run.get(slot), body });
 }
 
 /** Counts what each new run waits for; answers those whose wait would be in vain. */
@@ -140,14 +160,6 @@ function countUnmet(turn: Turn, job: Job, chosen: ReadonlySet<Slot>): readonly S
     });
   }
   return inVain;
-}
-
-/** An optional dependency that had ended is open again: one that has not begun waits for it. */
-function waitAgain(turn: Turn, slot: Slot): void {
-  const { tasks } = turn.state;
-  if (tasks.state(slot) !== 'blocked' || tasks.suspended(slot) !== null) return;
-  tasks.key(slot)?.waiters.delete(slot);
-  tasks.unmet.set(slot, tasks.unmet.get(slot) + 1);
 }
 
 /** The task that added it has succeeded without it. */

@@ -10,6 +10,7 @@ import { leaseName } from '../task/lease.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Turn } from '../turn.ts';
 import { giveBack, loseAttempt } from './attempt.ts';
+import { loseOutputs } from './outputs.ts';
 import { armQuarantineEnd, endQuarantine } from './quarantine.ts';
 
 /** Old session ids kept to refuse a late registration; beyond this the oldest are forgotten. */
@@ -191,6 +192,7 @@ function endSession(turn: Turn, node: Node, why: string): void {
   state.answerable.delete(node);
   state.matching.remove(node);
   for (const lease of [...node.leases.values()]) loseAttempt(turn, lease, why);
+  loseOutputs(turn, node);
   if (poll !== null) turn.refuse(poll.ask, superseded(node.id));
   state.replacedSessions.set(node.sessionId, node.id);
   if (state.replacedSessions.size > ENDED_SESSIONS_MAX) {

@@ -7,6 +7,7 @@ import type { JobState } from '../task/chart.ts';
 import { isTerminal } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
+import { admit } from './admission.ts';
 import { unnameKey } from './keys.ts';
 import { finish, makeReady } from './lifecycle.ts';
 import { armSchedule } from './schedule-timer.ts';
@@ -20,6 +21,7 @@ export function settle(turn: Turn): void {
     for (const job of turn.over) finishJob(turn, job);
     turn.over.clear();
     for (const jobId of turn.abandoned.splice(0)) endCall(turn, jobId);
+    if (turn.state.admissions.isWaited) admit(turn);
     // The end of a job may wake those who called it, and end those whom it called.
   } while (turn.ended.length + turn.abandoned.length > 0);
 }
@@ -43,8 +45,11 @@ function tellDependents(turn: Turn, job: Job, slot: Slot): void {
   const succeeded = tasks.state(slot) === 'succeeded';
   job.edges?.eachDependent(tasks.no(slot), (no, required) => {
     const dependent = job.slot(no);
-    if (dependent === null || tasks.state(dependent) !== 'blocked') return;
-    if (tasks.suspended(dependent) !== null) return;
+    if (dependent === null) return;
+    if (tasks.state(dependent) !== 'blocked' || tasks.suspended(dependent) !== null) {
+      if (job.outputs !== null) meetLate(turn, dependent);
+      return;
+    }
     if (required && !succeeded) return finish(turn, dependent, 'skipped', because(turn, slot));
     meet(turn, dependent);
   });
@@ -80,6 +85,12 @@ function meet(turn: Turn, slot: Slot): void {
   const { unmet } = turn.state.tasks;
   unmet.set(slot, unmet.get(slot) - 1);
   if (unmet.get(slot) === 0) makeReady(turn, slot);
+}
+
+/** It began before, and what it reads was made again since: it does not wait for that, but counts it. */
+function meetLate({ state: { tasks } }: Turn, slot: Slot): void {
+  if (isTerminal(tasks.state(slot))) return;
+  tasks.unmet.set(slot, Math.max(0, tasks.unmet.get(slot) - 1));
 }
 
 function finishJob(turn: Turn, job: Job): void {
@@ -142,6 +153,8 @@ export function dropJob(state: SchedulerState, job: Job): void {
     if (limit !== null) state.queue.dropLimit(limit);
     tasks.free(slot);
   }
+  job.outputs?.clear();
+  state.admissions.leave(job);
   state.leftWhileReading?.add(job.no);
   state.endedWhileReading?.set(job.id, job.state);
   state.removeJob(job);

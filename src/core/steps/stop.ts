@@ -29,7 +29,20 @@ export function stopJob(
 
 /** The worker is told with every answer until it confirms, or its session ends. */
 export function orderAbort(turn: Turn, lease: Lease, why: 'cancel' | 'timeout'): void {
+  if (why === 'cancel') lease.beginsAgain = false;
   if (lease.stopping === 'cancel' || lease.stopping === why) return;
+  order(turn, lease, why);
+}
+
+/** What it has read is made anew, so it begins again when it has stopped. The row says `cancel`, as for a
+ * job that is stopped; the job's own row tells the two apart. */
+export function orderAgain(turn: Turn, lease: Lease): void {
+  if (lease.stopping === 'cancel') return;
+  lease.beginsAgain = true;
+  order(turn, lease, 'cancel');
+}
+
+function order(turn: Turn, lease: Lease, why: 'cancel' | 'timeout'): void {
   lease.stopping = why;
   turn.writeTask(lease.slot);
   if (lease.node.poll !== null) turn.state.answerable.add(lease.node);

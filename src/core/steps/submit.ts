@@ -7,6 +7,7 @@ import type { JobId, ScheduleId, TaskNo } from '../ids.ts';
 import { Edges, encodeDependencies } from '../job/edges.ts';
 import { Job, jobRow } from '../job/job.ts';
 import { keyScope } from '../job/execution-key.ts';
+import { JobOutputs } from '../job/outputs.ts';
 import type { JobRow, TaskSpecRow } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
@@ -126,6 +127,7 @@ export function addTask(
         ? null
         : nameKey(state, task.executor, task.idempotencyKey, keyInStore),
   });
+  if (task.options.output !== undefined) job.outputs ??= new JobOutputs(job);
   state.tasks.unmet.set(slot, task.dependsOn.length);
   job.slots.push(slot);
   return slot;
@@ -151,16 +153,18 @@ export function insertTask(turn: Turn, slot: Slot, task: TaskDocument): void {
   turn.log('created', { slot });
 }
 
-/** A task of a fork starts its life ended, with the result it had in the other job. */
+/** A task of a fork starts its life ended, with the result it had in the other job. One that is done when
+ * the job is let in has its result already, and waits. */
 function plant(turn: Turn, job: Job, no: TaskNo, seed: Seed): void {
   const { tasks } = turn.state;
   const slot = job.slot(no);
   if (slot === null) return;
-  tasks.restoreState(slot, seed.state);
   const run = tasks.run.get(slot);
   if (seed.result !== null) {
     turn.effects.result({ jobNo: job.no, taskNo: no, run, body: seed.result });
   }
+  if (tasks.options(slot).admission !== undefined) return;
+  tasks.restoreState(slot, seed.state);
   turn.writeTask(slot, turn.now);
   turn.log(logKind(seed.state), { slot }, { fromFork: true });
   turn.ended.push(slot);
@@ -197,12 +201,17 @@ export function armTaskTotal(turn: Turn, slot: Slot): void {
 /** A document from the inbox that is no good: stored as a failed job without tasks. */
 export function reject(turn: Turn, event: Reject): void {
   turn.effects.deleteInbox(event.inboxNo);
+  turn.replyJob(event.ask, createFailed(turn, event), true);
+}
+
+/** A job without tasks that has failed before it began: so that somebody can see why. */
+export function createFailed(turn: Turn, about: Pick<Reject, 'jobId' | 'name' | 'error'>): Job {
   const no = turn.state.nextJobNo;
   turn.state.nextJobNo = jobNo(no + 1);
   const job = new Job({
     no,
-    id: event.jobId,
-    name: event.name,
+    id: about.jobId,
+    name: about.name,
     priority: 2,
     idempotencyKey: null,
     maxParallel: null,
@@ -215,12 +224,12 @@ export function reject(turn: Turn, event: Reject): void {
     run: 1,
     taskCount: 0,
     stopping: null,
-    error: event.error,
+    error: about.error,
     startedAt: null,
     finishedAt: turn.now,
   });
   turn.effects.insertJob(jobRow(job));
   turn.log('job.created', { job });
-  turn.log('job.failed', { job }, { ...event.error });
-  turn.replyJob(event.ask, job, true);
+  turn.log('job.failed', { job }, { ...about.error });
+  return job;
 }

@@ -11,6 +11,7 @@ import type { Slot } from '../task/table.ts';
 import type { Timer } from '../timers.ts';
 import type { Turn } from '../turn.ts';
 import { finish } from './lifecycle.ts';
+import { remake } from './outputs.ts';
 import { endQuarantine } from './quarantine.ts';
 import { scheduleDue } from './schedules.ts';
 import { nodeDeadDue, nodeForgetDue, sessionDue } from './session.ts';
@@ -45,6 +46,10 @@ function fits(state: SchedulerState, timer: Timer): boolean {
     }
     case 'jobTimeout':
       return state.jobs.get(timer.jobNo)?.run === timer.run;
+    case 'outputs':
+      return state.jobs.has(timer.jobNo);
+    case 'admission':
+      return state.admissions.isWaited;
     case 'session':
       return nodeOf(state, timer)?.status === 'healthy';
     case 'nodeDead':
@@ -70,7 +75,7 @@ function ring(turn: Turn, timer: Timer): void {
     case 'wake':
       return wake(turn, taskOf(state, timer) as Slot);
     case 'queueTimeout':
-      return finish(turn, taskOf(state, timer) as Slot, 'failed', { error: QUEUE_TIMEOUT });
+      return endQueued(turn, taskOf(state, timer) as Slot);
     case 'runTimeout':
       return orderAbort(turn, leaseOf(state, timer) as Lease, 'timeout');
     case 'taskTimeout':
@@ -79,6 +84,11 @@ function ring(turn: Turn, timer: Timer): void {
       const job = state.jobs.get(timer.jobNo) as Job;
       return job.stopping === null ? stopJob(turn, job, 'timeout', JOB_TIMEOUT) : undefined;
     }
+    case 'outputs':
+      return void remake(turn, state.jobs.get(timer.jobNo) as Job);
+    case 'admission':
+      // Whoever waits is looked at when the turn is settled.
+      return;
     case 'session':
       return sessionDue(turn, nodeOf(state, timer) as Node);
     case 'nodeDead':
@@ -119,6 +129,15 @@ function endOverdue(turn: Turn, slot: Slot): void {
   finish(turn, slot, 'failed', { error: TOTAL_TIMEOUT });
 }
 
+function endQueued(turn: Turn, slot: Slot): void {
+  const isLetIn = turn.state.tasks.options(slot).admission === undefined;
+  finish(turn, slot, 'failed', { error: isLetIn ? QUEUE_TIMEOUT : ADMISSION_TIMEOUT });
+}
+
+const ADMISSION_TIMEOUT: TaskError = {
+  code: 'queue_timeout',
+  message: 'the job waited longer than timeouts.queueMs to be let in',
+};
 const QUEUE_TIMEOUT: TaskError = {
   code: 'queue_timeout',
   message: 'the task waited longer than timeouts.queueMs for a node',

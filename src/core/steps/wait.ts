@@ -3,7 +3,7 @@
  * The first that comes makes the task ready again. All of it leaves a step, written in the
  * transaction in which it happened, so the handler that is run again finds it.
  */
-import type { ChildJob, Wait } from '../event.ts';
+import type { AnswerCall, ChildJob, Wait } from '../event.ts';
 import type { Instant, JobId } from '../ids.ts';
 import { later } from '../ids.ts';
 import { keyScope } from '../job/execution-key.ts';
@@ -20,7 +20,7 @@ import { awaitThings, forgetCall, stopListening, takeSignal, writeStep } from '.
 import { keysAbove } from './keys.ts';
 import { armWake, delay, makeReady } from './lifecycle.ts';
 import { stopJob } from './stop.ts';
-import { createJob } from './submit.ts';
+import { createFailed, createJob } from './submit.ts';
 
 /** Why the task cannot wait like this; null if it can. */
 export function waitFault(turn: Turn, lease: Lease, wait: Wait): TaskError | null {
@@ -32,7 +32,7 @@ export function waitFault(turn: Turn, lease: Lease, wait: Wait): TaskError | nul
     if (!jobId.startsWith(`${lease.job.id}.`)) {
       return fault(`the id ${jobId} of a called job does not begin with that of its caller`);
     }
-    for (const { id, executor, idempotencyKey } of document.tasks) {
+    for (const { id, executor, idempotencyKey } of document?.tasks ?? []) {
       if (idempotencyKey === null || !held.has(keyScope(executor, idempotencyKey))) continue;
       return fault(`task ${id} of ${jobId} would wait for a key that its caller holds`);
     }
@@ -69,6 +69,7 @@ export function beginWait(turn: Turn, slot: Slot, wait: Wait): void {
   }
   // Last, for a job may end at once: its caller must be waiting by then.
   for (const { jobId, document, ...origin } of jobs.fresh) {
+    if (document === null) continue;
     // Its id is what makes it the same one: a key would make it somebody else's.
     createJob(turn, jobId, { ...document, idempotencyKey: null }, origin);
   }
@@ -154,6 +155,16 @@ export function tellCallers(turn: Turn, { id: jobId, state }: Job): void {
 function waitsForJobs({ tasks }: SchedulerState, slot: Slot): boolean {
   const state = tasks.state(slot);
   return tasks.suspended(slot) === 'job' && (state === 'blocked' || state === 'delayed');
+}
+
+/** The job that somebody called and waits for is made, or cannot be. */
+export function answerCall(turn: Turn, event: AnswerCall): void {
+  const { state } = turn;
+  const { jobId, made, ask } = event;
+  turn.effects.reply(ask, { type: 'done' });
+  if (!state.callers.has(jobId) || state.jobsById.has(jobId)) return;
+  if (made.error !== null) return tellCallers(turn, createFailed(turn, { jobId, ...made }));
+  createJob(turn, jobId, { ...made.document, idempotencyKey: null }, event);
 }
 
 /** Its caller has ended, so it does. */

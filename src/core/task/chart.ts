@@ -19,8 +19,8 @@ export type TerminalState = 'succeeded' | 'failed' | 'cancelled' | 'skipped';
  * a new run (re-run, redrive, recomputation), which begins `blocked`. */
 export const TASK_MOVES: Readonly<Record<TaskState, readonly TaskState[]>> = {
   blocked: ['ready', 'succeeded', 'failed', 'cancelled', 'skipped'],
-  ready: ['running', 'failed', 'cancelled'],
-  delayed: ['ready', 'failed', 'cancelled'],
+  ready: ['blocked', 'running', 'failed', 'cancelled'],
+  delayed: ['blocked', 'ready', 'failed', 'cancelled'],
   running: ['blocked', 'ready', 'delayed', 'succeeded', 'failed', 'cancelled', 'skipped'],
   succeeded: ['blocked'],
   failed: ['blocked'],

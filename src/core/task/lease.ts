@@ -29,6 +29,8 @@ export interface Lease {
   startedAt: Instant | null;
   /** Being taken back: the worker is told to abort with every answer until it says it has. */
   stopping: 'cancel' | 'timeout' | null;
+  /** It is stopped with `cancel` only to begin again: what it has read is made anew. */
+  beginsAgain: boolean;
   /** The worker has said that it received the assignment, in the poll of this number. */
   ackedByPoll: number | null;
 }

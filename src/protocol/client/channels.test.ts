@@ -54,6 +54,7 @@ test('a worker hears through the network what it would hear from the desk', asyn
     heartbeat: vi.fn<LeaderForWorkers['heartbeat']>(),
     poll: vi.fn<LeaderForWorkers['poll']>(),
     report: vi.fn<LeaderForWorkers['report']>(),
+    unneeded: vi.fn<LeaderForWorkers['unneeded']>(),
     leave: vi.fn<LeaderForWorkers['leave']>(),
   };
   const { address } = await wireNode({ workers: desk });
@@ -97,12 +98,26 @@ test('a worker hears through the network what it would hear from the desk', asyn
         jobs: [{ step: '$job/c', jobId: 'j1.c' as JobId, document: { tasks: ['é'] } }],
       },
     },
+    {
+      kind: 'inputLost',
+      lease,
+      lost: [{ taskId: 'é' as TaskId, fence: BIG }],
+      error: { code: 'gone', message: 'é' },
+    },
     { kind: 'suspended', lease, until: { type: 'children', tasks: [{ id: 'é' }, 1, null] } },
   ];
-  const verdicts: ('ok' | 'lost')[] = ['ok', 'lost', 'ok', 'lost'];
+  const verdicts: ('ok' | 'lost')[] = ['ok', 'lost', 'ok', 'lost', 'ok'];
   desk.report.mockResolvedValue({ verdicts, orders });
   expect(await leader.report(session, items)).toEqual({ verdicts, orders });
   expect(desk.report).toHaveBeenCalledWith(session, items);
+
+  const queries = ['q1', 'q2'] as JobId[];
+  desk.unneeded.mockResolvedValue(['q2' as JobId, 'somebody-else' as JobId]);
+  // Only of those that it asked about.
+  expect(await leader.unneeded(session, queries)).toEqual(['q2']);
+  expect(desk.unneeded).toHaveBeenCalledWith(session, queries, undefined);
+  await leader.unneeded(session, queries, 'inner');
+  expect(desk.unneeded).toHaveBeenLastCalledWith(session, queries, 'inner');
 
   desk.leave.mockResolvedValue();
   await leader.leave(session);

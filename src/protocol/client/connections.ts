@@ -19,6 +19,8 @@ export interface ConnectionOptions {
   /** Asked for each call, so that it may be exchanged. */
   readonly token?: () => string | null;
   readonly keepAlive?: KeepAlive;
+  /** How much may be under way to here, on one connection and in one stream; for those that carry much. */
+  readonly windowBytes?: number;
 }
 
 export class Connections {
@@ -39,6 +41,9 @@ export class Connections {
       'grpc.service_config_disable_resolution': 1,
       // Nodes talk to nodes: a proxy for the web is not meant for them.
       'grpc.enable_http_proxy': 0,
+      ...(options.windowBytes === undefined
+        ? {}
+        : { 'grpc-node.flow_control_window': options.windowBytes }),
     };
   }
 

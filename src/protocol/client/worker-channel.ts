@@ -2,6 +2,7 @@
 import { fromWireBeatAnswer, fromWireRegistered, toWireBeat } from '../codec/session.ts';
 import { toWireRegister, toWireSession } from '../codec/session.ts';
 import { fromWirePollReply, toWirePoll } from '../codec/poll.ts';
+import { fromWireUnneededAnswer, toWireUnneeded } from '../codec/outputs.ts';
 import { fromWireReportReply, reportParts } from '../codec/report.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
@@ -11,6 +12,7 @@ import type { LeaderChannel } from './leader-channel.ts';
 /** How long each call may take: long enough for a commit under load, short enough to try elsewhere. */
 const REGISTER_MS = 10_000;
 const REPORT_MS = 15_000;
+const UNNEEDED_MS = 10_000;
 const LEAVE_MS = 5_000;
 const HEARTBEAT_MS_MIN = 500;
 /** On top of the time that a poll is parked. */
@@ -64,6 +66,12 @@ export function workerChannel(options: WorkerChannelOptions): LeaderForWorkers {
         replies.push(fromWireReportReply(response, part.reports.length));
       }
       return joined(replies);
+    },
+    async unneeded(session, queries, kind) {
+      const method = ControlPlaneService.findUnneededOutputs;
+      const request = toWireUnneeded(session, queries, kind);
+      const response = await channel.unary(method, request, { deadlineMs: UNNEEDED_MS });
+      return fromWireUnneededAnswer(response, queries);
     },
     async leave(session) {
       const method = ControlPlaneService.deregisterWorker;

@@ -4,6 +4,7 @@ import type { Lease } from '../gen/millrace/v1/types.ts';
 import type { Event, Job, NodeInfo } from '../gen/millrace/v1/job.ts';
 import type {
   TaskAssignment,
+  TaskInputLost,
   TaskReport,
   TaskSuspended,
   TaskWait,
@@ -13,6 +14,7 @@ import { fromWireAnswer, fromWireNewJob, fromWireSignal, toWireNewJob } from './
 import { fromWireEventPage, fromWireNode } from './cluster.ts';
 import { fromWireJob, fromWireJobsQuery } from './jobs.ts';
 import { fromWireLease, fromWireLeases, fromWireOrders } from './lease.ts';
+import { fromWireUnneeded } from './outputs.ts';
 import { fromWirePollReply } from './poll.ts';
 import { fromWireReportReply, fromWireReports, reportParts } from './report.ts';
 import { fromWireBeat, fromWireRegister, fromWireRegistered } from './session.ts';
@@ -38,6 +40,10 @@ const report = (given: Partial<TaskReport>): TaskReport =>
 const reports = (...list: TaskReport[]): unknown =>
   fromWireReports({ workerId: 'n', sessionId: 's', reports: list });
 
+const lost = (given: Partial<TaskInputLost>): unknown => {
+  const value = { lost: [], error: { code: 'c', message: 'm' }, ...given };
+  return reports(report({ what: { $case: 'inputLost', value } }));
+};
 const suspended = (until: TaskSuspended['until']): unknown =>
   reports(report({ what: { $case: 'suspended', value: { until } } }));
 const waiting = (wait: Partial<TaskWait>): unknown =>
@@ -117,6 +123,30 @@ describe('bad input is', () => {
     [
       'a step without a name',
       () => reports(report({ what: { $case: 'step', value: { name: '', bodyJson: bytes('1') } } })),
+    ],
+    ['a lost input without an error', () => lost({ lost: [], error: undefined })],
+    ['a lost output of no task', () => lost({ lost: [{ taskId: '', fence: 1n }] })],
+    [
+      'a lost output beyond all fences',
+      () => lost({ lost: [{ taskId: 't', fence: 2n ** 64n - 1n }] }),
+    ],
+    [
+      'more lost outputs than there are tasks',
+      () => lost({ lost: Array.from({ length: 100_001 }, () => ({ taskId: 't', fence: 1n })) }),
+    ],
+    [
+      'a query without an id',
+      () => fromWireUnneeded({ workerId: 'n', sessionId: 's', queryIds: [''], isInner: false }),
+    ],
+    [
+      'more queries than a worker keeps',
+      () =>
+        fromWireUnneeded({
+          workerId: 'n',
+          sessionId: 's',
+          queryIds: Array.from({ length: 100_001 }, () => 'q'),
+          isInner: false,
+        }),
     ],
     ['a suspension until nothing', () => suspended(undefined)],
     ['a sleep without a name', () => suspended({ $case: 'forMs', value: 5n })],

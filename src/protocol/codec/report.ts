@@ -11,6 +11,7 @@ import { TaskState as WireState } from '../gen/millrace/v1/types.ts';
 import { inParts, PAYLOAD_BYTES_MAX } from '../limits.ts';
 import type { ReportReply, Session, WorkerReport } from '../worker-port.ts';
 import { fromWireLease, fromWireOrders, toWireLease, toWireOrders } from './lease.ts';
+import { fromWireInputLost, inputLostBytes, toWireInputLost } from './outputs.ts';
 import { fromWireSession } from './session.ts';
 import { fromWireSuspension, suspensionBytes, toWireSuspension } from './suspension.ts';
 import { jsonBytes, jsonText, optionalText, present, refuse, requiredText } from './values.ts';
@@ -43,6 +44,8 @@ function payloadBytes({ what }: TaskReport): number {
       return (what.value.error?.message.length ?? 0) * 3;
     case 'suspended':
       return suspensionBytes(what.value);
+    case 'inputLost':
+      return inputLostBytes(what.value);
     case 'progress':
     case 'started':
     case 'aborted':
@@ -111,6 +114,7 @@ const STATE_OF: Readonly<Record<WorkerReport['kind'], WireState>> = {
   step: WireState.TASK_STATE_RUNNING,
   completed: WireState.TASK_STATE_SUCCEEDED,
   failed: WireState.TASK_STATE_FAILED,
+  inputLost: WireState.TASK_STATE_QUEUED,
   aborted: WireState.TASK_STATE_CANCELLED,
   released: WireState.TASK_STATE_QUEUED,
   suspended: WireState.TASK_STATE_DELAYED,
@@ -139,6 +143,10 @@ function toWireWhat(item: WorkerReport): TaskReport['what'] {
       const error = { code: cut(item.error.code), message: cut(item.error.message) };
       const value = { error, failure: WIRE_FAILURE[failure], missing: cut(missing) };
       return { $case: 'failed', value };
+    }
+    case 'inputLost': {
+      const error = { code: cut(item.error.code), message: cut(item.error.message) };
+      return { $case: 'inputLost', value: toWireInputLost({ ...item, error }) };
     }
     case 'suspended':
       return { $case: 'suspended', value: toWireSuspension(item.until) };
@@ -171,6 +179,8 @@ function fromWireReport(report: TaskReport): WorkerReport {
     }
     case 'failed':
       return fromWireFailure(lease, what.value);
+    case 'inputLost':
+      return fromWireInputLost(lease, what.value);
     case 'suspended':
       return { kind: 'suspended', lease, until: fromWireSuspension(what.value) };
   }

@@ -8,7 +8,7 @@ import {
   TASK_STATES,
   TASKS_PER_JOB_LIMIT,
 } from '../../core/index.ts';
-import type { JobId, Json, LeaseName, NodeOffer } from '../../core/index.ts';
+import type { JobId, Json, LeaseName, NodeOffer, TaskId } from '../../core/index.ts';
 import { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
 import * as job from '../gen/millrace/v1/job.ts';
 import * as task from '../gen/millrace/v1/task.ts';
@@ -206,6 +206,12 @@ describe('what workers and the leader say comes out as it went in', () => {
         },
         { requiredKeys: ['kind', 'lease', 'error', 'failure'] },
       ),
+      fc.record({
+        kind: kind('inputLost'),
+        lease,
+        lost: fc.array(fc.record({ taskId: id<TaskId>(), fence: whole }), { maxLength: 3 }),
+        error,
+      }),
       fc.record({ kind: kind('suspended'), lease, until: suspension }),
     );
     const who = { nodeId: 'n' as Beat['nodeId'], sessionId: 's' as Beat['sessionId'] };

@@ -27,6 +27,7 @@ export const NEEDED_ROLES: ReadonlyMap<string, NeededRole | 'open'> = new Map([
   [`${CONTROL_PLANE}/RegisterWorker`, 'worker'],
   [`${CONTROL_PLANE}/GetTask`, 'worker'],
   [`${CONTROL_PLANE}/ReportTaskStatus`, 'worker'],
+  [`${CONTROL_PLANE}/FindUnneededOutputs`, 'worker'],
   [`${CONTROL_PLANE}/DeregisterWorker`, 'worker'],
   [`${CONTROL_PLANE}/SubmitJob`, 'submit'],
   [`${CONTROL_PLANE}/GetJob`, 'read'],

@@ -8,6 +8,7 @@ import { fromWireNewJob, fromWireSignal, toWireAnswer } from '../codec/change.ts
 import { toWireNode, toWireSchedule } from '../codec/cluster.ts';
 import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
 import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
+import { fromWireUnneeded } from '../codec/outputs.ts';
 import { fromWireReports, toWireReportReply } from '../codec/report.ts';
 import { fromWireRegister, fromWireSession, toWireRegistered } from '../codec/session.ts';
 import { requiredText, refuse } from '../codec/values.ts';
@@ -17,18 +18,13 @@ import type { NewJob as WireNewJob, SubmitJobResponse } from '../gen/millrace/v1
 import { millraceVersion } from '../handshake.ts';
 import type { JobAnswer, LeaderForClients, NewJob } from '../jobs-port.ts';
 import { STALLED_READER_MS } from '../limits.ts';
+import type { QueryService } from '../query-port.ts';
 import type { Reader } from '../reader-port.ts';
 import { asMillraceError } from '../status.ts';
 import type { LeaderForWorkers, Session } from '../worker-port.ts';
-import {
-  type RpcService,
-  type StreamOptions,
-  streaming,
-  unary,
-  unimplemented,
-  unimplementedStream,
-} from './handlers.ts';
+import { type RpcService, type StreamOptions, streaming, unary } from './handlers.ts';
 import { parkedPoll } from './polling.ts';
+import { queryHandlers } from './query-handlers.ts';
 import { unknownJob, watchEvents, watchJob } from './watching.ts';
 
 export interface ControlPlaneOptions {
@@ -36,6 +32,8 @@ export interface ControlPlaneOptions {
   readonly workers: () => LeaderForWorkers;
   readonly clients: () => LeaderForClients;
   readonly reader: Reader;
+  /** Absent where queries are not served. */
+  readonly queries?: QueryService;
   readonly whoLeads: () => LeaderAddress | null | Promise<LeaderAddress | null>;
   /** A worker's parked poll has lost its connection: somebody should look after the worker. */
   readonly onPollCancelled?: (session: Session) => void;
@@ -43,7 +41,6 @@ export interface ControlPlaneOptions {
   readonly stalledReaderMs?: number;
 }
 
-const NO_QUERIES = 'Queries are not served yet: this release runs task graphs only.';
 /** A call with more jobs would be too large anyway. */
 const JOBS_PER_CALL_MAX = 10_000;
 
@@ -54,11 +51,7 @@ export function controlPlaneService(options: ControlPlaneOptions): RpcService {
       ...workerHandlers(options, life),
       ...jobHandlers(options, life),
       ...clusterHandlers(options, life),
-      submitQuery: unimplemented(NO_QUERIES),
-      getQueryStatus: unimplemented(NO_QUERIES),
-      cancelQuery: unimplemented(NO_QUERIES),
-      registerQueryResults: unimplemented(NO_QUERIES),
-      fetchQueryResults: unimplementedStream(NO_QUERIES),
+      ...queryHandlers(options, streamOptions(options, life)),
     }),
   };
 }
@@ -68,7 +61,7 @@ function workerHandlers(
   life: AbortSignal,
 ): Pick<
   ControlPlaneServer,
-  'registerWorker' | 'getTask' | 'reportTaskStatus' | 'deregisterWorker'
+  'registerWorker' | 'getTask' | 'reportTaskStatus' | 'findUnneededOutputs' | 'deregisterWorker'
 > {
   const { workers, whoLeads, clock = systemClock, onPollCancelled = () => {} } = options;
   const polling = { workers, clock, life, onPollCancelled };
@@ -82,6 +75,10 @@ function workerHandlers(
     reportTaskStatus: unary(life, async (request) => {
       const { session, items } = fromWireReports(request);
       return toWireReportReply(await workers().report(session, items));
+    }),
+    findUnneededOutputs: unary(life, async (request) => {
+      const { session, queries, kind } = fromWireUnneeded(request);
+      return { queryIds: [...(await workers().unneeded(session, queries, kind))] };
     }),
     deregisterWorker: unary(life, async (request) => {
       await workers().leave(fromWireSession(request));

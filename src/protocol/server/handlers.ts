@@ -74,19 +74,13 @@ export function unimplemented<Request, Response>(what: string): handleUnaryCall<
     callback(statusOf(new MillraceError({ code: 'unimplemented', what })));
 }
 
-export function unimplementedStream<Request, Response>(
-  what: string,
-): handleServerStreamingCall<Request, Response> {
-  return (call) => {
-    call.emit('error', statusOf(new MillraceError({ code: 'unimplemented', what })));
-  };
-}
-
 export interface StreamOptions {
   readonly life: AbortSignal;
   readonly clock: Clock;
   /** How long the other side may take nothing. */
   readonly stalledMs: number;
+  /** How many messages may wait for the other side; as many as gRPC likes if not given. */
+  readonly pendingMax?: number;
 }
 
 /** Sends what `produce` yields at the pace of the reader; nothing piles up for a slow one. */
@@ -107,14 +101,15 @@ async function pump<Request, Response>(
   const { life } = options;
   const over = new AbortController();
   const end = (): void => over.abort();
+  const { write, hasRoom } = writer(call, options.pendingMax);
   call.once('cancelled', end);
   life.addEventListener('abort', end, { once: true });
   try {
     checkRequest(call.request, life);
     for await (const message of produce(call.request, over.signal)) {
       if (over.signal.aborted) break;
-      if (call.write(message)) continue;
-      if (await drained(call, over.signal, options)) continue;
+      write(message);
+      if (hasRoom() || (await drained(call, hasRoom, over.signal, options))) continue;
       cutOff(call);
       break;
     }
@@ -128,22 +123,61 @@ async function pump<Request, Response>(
   }
 }
 
+interface Writer<Response> {
+  readonly write: (message: Response) => void;
+  readonly hasRoom: () => boolean;
+}
+
+/** gRPC lets sixteen messages wait. Where they are large, that is too much for each of many readers. */
+function writer<Response>(
+  call: ServerWritableStream<unknown, Response>,
+  pendingMax: number | undefined,
+): Writer<Response> {
+  if (pendingMax === undefined) {
+    return {
+      write: (message) => void call.write(message),
+      hasRoom: () => !call.writableNeedDrain,
+    };
+  }
+  let pending = 0;
+  const taken = (): void => {
+    pending -= 1;
+    call.emit(TAKEN);
+  };
+  return {
+    write: (message) => {
+      pending += 1;
+      call.write(message, taken);
+    },
+    hasRoom: () => pending < pendingMax,
+  };
+}
+
+/** A message has left. */
+const TAKEN = 'millrace.taken';
+
 /** False when the reader took nothing for too long. */
 async function drained(
   call: ServerWritableStream<unknown, unknown>,
+  hasRoom: () => boolean,
   signal: AbortSignal,
   { clock, stalledMs }: StreamOptions,
 ): Promise<boolean> {
   const outcome = deferred<boolean>();
-  const go = (): void => outcome.resolve(true);
-  call.once('drain', go);
-  signal.addEventListener('abort', go, { once: true });
+  const look = (): void => {
+    if (hasRoom() || signal.aborted) outcome.resolve(true);
+  };
+  call.on('drain', look);
+  call.on(TAKEN, look);
+  signal.addEventListener('abort', look, { once: true });
   const cancelTimer = clock.after(stalledMs, () => outcome.resolve(false));
   try {
-    return signal.aborted || (await outcome.promise);
+    look();
+    return await outcome.promise;
   } finally {
     cancelTimer();
-    call.off('drain', go);
-    signal.removeEventListener('abort', go);
+    call.off('drain', look);
+    call.off(TAKEN, look);
+    signal.removeEventListener('abort', look);
   }
 }

@@ -143,17 +143,17 @@ test('a call that does not end holds a stop up only so long', async () => {
   expect(await failed).toMatchObject({ code: 'unreachable' });
 });
 
-test('what is not there yet says so', async () => {
+test('a node that serves no queries says so', async () => {
   const { address } = await wireNode();
   for (const path of [
     '/millrace.v1.ControlPlane/SubmitQuery',
+    '/millrace.v1.ControlPlane/GetQueryStatus',
+    '/millrace.v1.ControlPlane/CancelQuery',
     '/millrace.v1.ControlPlane/FetchQueryResults',
-    '/millrace.v1.ShuffleService/RegisterMapOutput',
-    '/millrace.v1.ShuffleService/FetchShufflePartition',
   ]) {
     await expect(raw(address, path, new Uint8Array())).rejects.toMatchObject({
       code: 12,
-      details: expect.stringContaining('not served yet') as string,
+      details: expect.stringContaining('serves no queries') as string,
     });
   }
 });

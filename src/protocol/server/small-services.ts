@@ -2,12 +2,10 @@
 import { fromWireBeat, toWireBeatAnswer } from '../codec/session.ts';
 import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
 import type { HeartbeatServiceServer } from '../gen/millrace/v1/heartbeat.ts';
-import { ShuffleServiceService } from '../gen/millrace/v1/shuffle.ts';
-import type { ShuffleServiceServer } from '../gen/millrace/v1/shuffle.ts';
 import { WorkerServiceService } from '../gen/millrace/v1/worker.ts';
 import type { WorkerServiceServer } from '../gen/millrace/v1/worker.ts';
 import type { LeaderForWorkers, Session } from '../worker-port.ts';
-import { type RpcService, unary, unimplemented, unimplementedStream } from './handlers.ts';
+import { type RpcService, unary } from './handlers.ts';
 
 export function heartbeatService(workers: () => LeaderForWorkers): RpcService {
   return {
@@ -16,18 +14,6 @@ export function heartbeatService(workers: () => LeaderForWorkers): RpcService {
       heartbeat: unary(life, async (request) =>
         toWireBeatAnswer(await workers().heartbeat(fromWireBeat(request))),
       ),
-    }),
-  };
-}
-
-const NO_SHUFFLE = 'Shuffles are not served yet: this release runs task graphs only.';
-
-export function shuffleService(): RpcService {
-  return {
-    definition: ShuffleServiceService,
-    handlers: (): ShuffleServiceServer => ({
-      registerMapOutput: unimplemented(NO_SHUFFLE),
-      fetchShufflePartition: unimplementedStream(NO_SHUFFLE),
     }),
   };
 }

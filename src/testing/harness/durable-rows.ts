@@ -17,8 +17,10 @@ import type {
   NodeRow,
   ScheduleId,
   ScheduleRow,
+  Seed,
   SignalRow,
   TaskId,
+  TaskNo,
   TaskRow,
   TaskSpecRow,
 } from '../../core/index.ts';
@@ -55,6 +57,18 @@ export class DurableRows {
   readonly schedules: Map<ScheduleId, ScheduleRow> = new Map();
   readonly inboxDeletes: Set<number> = new Set();
   readonly events: EventRow[] = [];
+
+  /** The results that were given with a job to tasks that are done when it is let in. */
+  seeds(id: JobId): ReadonlyMap<TaskNo, Seed> {
+    const given = (this.jobsById.get(id)?.tasks ?? []).filter(
+      ({ spec }) => spec.options?.includes('"admission"') === true,
+    );
+    return new Map(
+      given.map(({ spec, row, results }) => {
+        return [spec.taskNo, { state: 'succeeded', result: results.get(row.run) ?? null }];
+      }),
+    );
+  }
 
   apply(batch: Batch): void {
     this.#applyJobs(batch);

@@ -22,6 +22,7 @@ export function checkInvariants(state: SchedulerState, rows: DurableRows): void 
   checkNodes(state, rows);
   checkKeys(state);
   checkWaits(state);
+  checkAdmissions(state);
   if (state.jobs.size === 0) checkIdle(state);
 }
 
@@ -66,6 +67,35 @@ function checkTask(state: SchedulerState, slot: Slot, rows: DurableRows): void {
   expectSame(`${name}: started`, tasks.startedAt.get(slot), row?.startedAt ?? 0);
   expectSame(`${name}: queued`, tasks.queuedAt.get(slot), row?.queuedAt ?? 0);
   if (tasks.state(slot) === 'blocked') checkBlocked(state, slot, rows);
+  if (tasks.job(slot).outputs !== null) checkCounted(state, slot, rows);
+}
+
+/** Where outputs may get lost, whoever has not ended knows what of it is open: it may have to wait again. */
+function checkCounted(state: SchedulerState, slot: Slot, rows: DurableRows): void {
+  const { tasks, nodes } = state;
+  const job = tasks.job(slot);
+  const name = `task ${job.id}/${tasks.id(slot)}`;
+  const keeper = job.outputs?.keeper(slot) ?? null;
+  if (keeper !== null) {
+    expectSame(`${name}: has ended when its output is kept`, tasks.state(slot), 'succeeded');
+    expectSame(`${name}: its keeper is known`, nodes.get(keeper.id), keeper);
+    expectSame(`${name}: its keeper lives`, keeper.status, 'healthy');
+    expectSame(`${name}: its keeper knows of it`, keeper.outputJobs.has(job), true);
+  }
+  if (isTerminal(tasks.state(slot))) return;
+  const open = openDependencies(state, slot, rows);
+  expectSame(`${name}: open dependencies`, tasks.unmet.get(slot), open);
+  if (tasks.state(slot) === 'ready') expectSame(`${name}: is ready for good`, open, 0);
+}
+
+function openDependencies(state: SchedulerState, slot: Slot, rows: DurableRows): number {
+  const { tasks } = state;
+  const job = tasks.job(slot);
+  const spec = rows.jobs.get(job.no)?.tasks[tasks.no(slot)]?.spec;
+  return (spec?.dependsOn ?? []).filter((edge) => {
+    const dependency = job.slots[edge < 0 ? ~edge : edge];
+    return dependency !== undefined && !isTerminal(tasks.state(dependency));
+  }).length;
 }
 
 /** What is blocked has something to wait for, and it is counted right. */
@@ -81,14 +111,36 @@ function checkBlocked(state: SchedulerState, slot: Slot, rows: DurableRows): voi
     expectSame(`${name}: waits for something`, tasks.waits(slot) !== null, true);
     return;
   }
-  const spec = rows.jobs.get(job.no)?.tasks[tasks.no(slot)]?.spec;
-  const open = (spec?.dependsOn ?? []).filter((edge) => {
-    const dependency = job.slots[edge < 0 ? ~edge : edge];
-    return dependency !== undefined && !isTerminal(tasks.state(dependency));
-  });
-  expectSame(`${name}: open dependencies`, tasks.unmet.get(slot), open.length);
+  const open = openDependencies(state, slot, rows);
+  expectSame(`${name}: open dependencies`, tasks.unmet.get(slot), open);
   const waitsForKey = tasks.key(slot)?.waiters.has(slot) ?? false;
-  expectSame(`${name}: waits for its key`, waitsForKey, open.length === 0);
+  const isOutside = state.admissions.position(job) !== null && isGate(state, slot);
+  expectSame(`${name}: waits for its key or to be let in`, waitsForKey || isOutside, open === 0);
+}
+
+function isGate({ tasks }: SchedulerState, slot: Slot): boolean {
+  return tasks.options(slot).admission !== undefined;
+}
+
+/** Who was let in holds what it asked for, and that is never more than there is. */
+function checkAdmissions(state: SchedulerState): void {
+  const { tasks, admissions, settings } = state;
+  const { maxQueries, queryMemoryBytes } = settings;
+  let [running, waiting, bytes] = [0, 0, 0];
+  for (const job of state.jobs.values()) {
+    const gate = job.slots.find((slot) => isGate(state, slot));
+    if (gate === undefined || isFinished(job.state)) continue;
+    if (admissions.position(job) !== null) waiting += 1;
+    if (tasks.state(gate) !== 'succeeded') continue;
+    running += 1;
+    bytes += tasks.options(gate).admission?.memoryBytes ?? 0;
+  }
+  expectSame('jobs that were let in', admissions.running, running);
+  expectSame('jobs that wait to be let in', admissions.waiting, waiting);
+  expectSame('memory that they hold', admissions.heldBytes, bytes);
+  expectSame('no more than may run', running <= maxQueries, true);
+  const fits = queryMemoryBytes === 0 || running <= 1 || bytes <= queryMemoryBytes;
+  expectSame('no more memory than there is', fits, true);
 }
 
 function checkLeases(state: SchedulerState): void {
@@ -217,6 +269,8 @@ function checkIdle(state: SchedulerState): void {
   expectSame('execution keys left', state.keys.size, 0);
   expectSame('concurrency keys left', state.queue.limitCount, 0);
   expectSame('requirements in use', state.matching.inUse, 0);
+  expectSame('jobs let in', state.admissions.running + state.admissions.waiting, 0);
+  for (const node of state.nodes.values()) expectSame('outputs left', node.outputJobs.size, 0);
 }
 
 function expectSame(what: string, got: unknown, wanted: unknown): void {

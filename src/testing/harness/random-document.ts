@@ -1,5 +1,5 @@
 import { mix } from '../../core/index.ts';
-import type { RawTask } from '../harness.ts';
+import type { OwnOptions, RawTask } from './raw-tasks.ts';
 
 /** The executors that random tasks ask for. */
 export const KINDS: readonly string[] = ['echo', 'sql'];
@@ -39,6 +39,19 @@ export function randomDocument(name: string, a: number, b: number): RawTask {
     ...(b % 7 === 0 ? { timeouts: { totalMs: 60_000 } } : {}),
     ...(b % 9 === 0 ? { idempotencyKey: `job-key-${a % 3}` } : {}),
   };
+}
+
+/** What some of these jobs have beyond a user's document: outputs on nodes, and a first task that waits until
+ * the job is let in. */
+export function randomOwnOptions(a: number, b: number): OwnOptions {
+  const own: Record<string, OwnOptions[string]> = {};
+  const count = b % 3 === 1 ? 1 + (a % 6) : 0;
+  for (let no = 0; no < count; no += 1) {
+    const dice = mix(a, b, no, 300) % 5;
+    if (dice > 1) own[`t${no}`] = { output: dice === 2 ? 'unstable' : 'stable' };
+  }
+  if (b % 4 === 1) own['t0'] = { admission: { memoryBytes: (a % 5) * 30 } };
+  return own;
 }
 
 function timeouts(dice: number): object {

@@ -13,6 +13,7 @@ import type {
   SchedulerEvent,
   SessionId,
   SuspendUntil,
+  TaskId,
   Verdict,
 } from '../../core/index.ts';
 import type { Harness } from '../harness.ts';
@@ -44,6 +45,7 @@ type Lease = Pick<Assignment, 'lease'>;
 const ENDINGS: ReadonlySet<ReportItem['kind']> = new Set([
   'completed',
   'failed',
+  'inputLost',
   'aborted',
   'released',
   'skipped',
@@ -175,6 +177,16 @@ export class ScriptedNode {
     return this.#report({ kind: 'failed', lease: task.lease, error, failure, ...named });
   }
 
+  /** It did not find what these tasks have made, by their fences. */
+  loseInput(task: Lease, lost: Readonly<Record<string, number>>): Verdict {
+    return this.#report({
+      kind: 'inputLost',
+      lease: task.lease,
+      lost: Object.entries(lost).map(([id, fence]) => ({ taskId: id as TaskId, fence })),
+      error: { code: 'input_lost', message: 'nobody answers' },
+    });
+  }
+
   abort(task: Lease): Verdict {
     return this.#report({ kind: 'aborted', lease: task.lease });
   }
@@ -274,9 +286,13 @@ export class ScriptedNode {
 
   /** Somebody proves that the process is gone. */
   die(): void {
-    const { id: nodeId, sessionId } = this;
-    this.#world.send({ type: 'sessionGone', nodeId, sessionId });
+    this.#world.send(this.goneEvent());
     this.held.clear();
+  }
+
+  goneEvent(): Unasked {
+    const { id: nodeId, sessionId } = this;
+    return { type: 'sessionGone', nodeId, sessionId };
   }
 
   #report(item: ReportItem): Verdict {

@@ -16,7 +16,8 @@ import type {
 } from '../../core/index.ts';
 import { Harness } from '../harness.ts';
 import { checkEnds } from './invariants.ts';
-import { KINDS, randomDocument } from './random-document.ts';
+import { loseInput } from './lose-input.ts';
+import { KINDS, randomDocument, randomOwnOptions } from './random-document.ts';
 import type { ScriptedNode, Unasked } from './scripted-node.ts';
 
 /** How often each operation is drawn. */
@@ -29,6 +30,7 @@ const WEIGHTS = {
   step: 1,
   complete: 14,
   fail: 12,
+  loseInput: 5,
   release: 2,
   abort: 2,
   skip: 2,
@@ -102,7 +104,9 @@ export class Workload {
     afterEach: (world: Harness) => void,
     onCommit: Harness['onCommit'] = () => {},
   ): Harness {
-    const world = new Harness({ settings: { catchUpMax: 5, maxLosses: 2 } });
+    const world = new Harness({
+      settings: { catchUpMax: 5, maxLosses: 2, maxQueries: 2, queryMemoryBytes: 100 },
+    });
     world.onCommit = onCommit;
     const workload = new Workload(world);
     for (const each of operations) {
@@ -217,7 +221,10 @@ function submit(workload: Workload, a: number, b: number): void {
   workload.jobs += 1;
   const raw = randomDocument(`job-${workload.jobs}`, a, b);
   const isFork = b % 10 === 0;
-  world.submit(raw, isFork ? { seeds: { t0: { state: 'succeeded', result: '1' } } } : {});
+  const own = randomOwnOptions(a, b);
+  const isGiven = isFork || own['t0']?.admission !== undefined;
+  const seeds = { t0: { state: 'succeeded', result: '1' } } as const;
+  world.submit(raw, { own, ...(isGiven ? { seeds } : {}) });
 }
 
 function sequel(workload: Workload, a: number, b: number): void {
@@ -285,8 +292,11 @@ function burst(workload: Workload, a: number, b: number): void {
     const taskId = workload.taskId(jobId, b, 'failed') as TaskId;
     events.push({ type: 'rerun', jobId, taskId }, { type: 'rerun', jobId });
   }
+  const dying = workload.node(a + b);
+  if (b % 5 === 0) events.push(dying.goneEvent());
   if (b % 3 === 0) events.push({ type: 'tick' });
   world.together([...events, { type: 'assign' }]);
+  if (b % 5 === 0) dying.held.clear();
 }
 
 function schedule(workload: Workload, a: number, b: number): void {
@@ -329,6 +339,8 @@ const ACTS: Readonly<
   complete: (workload, a, b) =>
     workload.withTask(a, (node, task) => node.complete(task, b % 4 === 0 ? null : b)),
   fail,
+  loseInput: (workload, a, b) =>
+    workload.withTask(a, (node, task) => loseInput(workload.world, node, task, b)),
   release: (workload, a) => workload.withTask(a, (node, task) => node.release(task)),
   abort: (workload, a) => workload.withTask(a, (node, task) => node.abort(task)),
   skip: (workload, a) => workload.withTask(a, (node, task) => node.skip(task)),

@@ -1,6 +1,8 @@
 /** What a simulated handler does with a task: drawn from the seed, the task and the fence alone. */
-import type { FailureClass } from '../../core/index.ts';
+import type { FailureClass, LostOutput } from '../../core/index.ts';
 import type { ReadyAssignment, StepRecord, WorkerSuspension } from '../../protocol/index.ts';
+import { endPart } from './part.ts';
+import type { PartPlace } from './part.ts';
 import type { Random } from './random.ts';
 import { drawPlan, goOn } from './waiting.ts';
 
@@ -14,11 +16,16 @@ export interface BehaviourOptions {
   readonly stubbornRate: number;
   readonly badResultRate: number;
   readonly childKeyRate: number;
+  /** How often a reader says that it did not find what is there. */
+  readonly wronglyLostRate: number;
+  /** How many of the called jobs are queries. */
+  readonly callQueryRate: number;
 }
 
 export type Ending =
   | { readonly kind: 'completed'; readonly result: string | null }
   | { readonly kind: 'failed'; readonly failure: FailureClass }
+  | { readonly kind: 'inputLost'; readonly lost: readonly LostOutput[] }
   | { readonly kind: 'suspended'; readonly until: WorkerSuspension };
 
 export interface Behaviour {
@@ -38,6 +45,7 @@ export function behave(
   random: Random,
   options: BehaviourOptions,
   assignment: ReadyAssignment,
+  place: PartPlace,
 ): Behaviour {
   const { lease, executor } = assignment;
   const dice = random.fork(`${lease.jobNo}/${lease.taskNo}/${lease.fence}`);
@@ -47,7 +55,7 @@ export function behave(
     graceMs: dice.chance(options.stubbornRate) ? dice.between(100, 3_000) : 0,
     steps: dice.chance(0.2) ? ['first', 'second'].slice(0, dice.whole(1, 2)) : [],
     showsProgress: dice.chance(0.2),
-    finish: finisher(random, dice, options, assignment),
+    finish: finisher(random, dice, options, assignment, place),
   };
 }
 
@@ -56,13 +64,22 @@ function finisher(
   dice: Random,
   options: BehaviourOptions,
   assignment: ReadyAssignment,
+  place: PartPlace,
 ): Behaviour['finish'] {
   const { lease, taskId, resumed, executor } = assignment;
   if (executor === 'probe')
     return () => ({ steps: [], ending: { kind: 'completed', result: null } });
   const drawn = ending(dice, options, { taskId, fence: lease.fence, resumed, executor });
+  if (
+    executor === 'part' &&
+    drawn.kind === 'completed' &&
+    drawn.result?.startsWith('{ ') !== true
+  ) {
+    const ends = (): Ending => endPart(assignment, place, dice, options.wronglyLostRate);
+    return () => ({ steps: [], ending: ends() });
+  }
   if (executor !== 'waiter' || drawn.kind === 'failed') return () => ({ steps: [], ending: drawn });
-  const plan = drawPlan(random, assignment);
+  const plan = drawPlan(random, assignment, options.callQueryRate);
   return (now) => {
     const { steps, until } = goOn(plan, assignment, now);
     return { steps, ending: until === null ? drawn : { kind: 'suspended', until } };

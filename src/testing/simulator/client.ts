@@ -13,6 +13,7 @@ import type { Draft, Vocabulary } from './documents.ts';
 import type { Findings } from './findings.ts';
 import type { Journal } from './journal.ts';
 import { Process } from './process.ts';
+import { draftQuery } from './queries.ts';
 import type { Life } from './process.ts';
 import type { Random } from './random.ts';
 import { SIGNALS } from './waiting.ts';
@@ -35,12 +36,14 @@ export interface ClientOptions {
 }
 
 /** Answers that are no failure: the call came too late, too early or for nothing. */
-const FAIR = ['conflict', 'not_found'] as const;
+const FAIR = ['conflict', 'not_found', 'bad_query'] as const;
+const FOR_EVER = new AbortController().signal;
 
 export class Client {
   readonly process: Process;
   readonly #options: ClientOptions;
   readonly #random: Random;
+  readonly #queryDice: Random;
   #connection: Connection | null = null;
   #life: Life | null = null;
   #isBusy = true;
@@ -50,6 +53,7 @@ export class Client {
     const { name, world, random } = options;
     this.#options = options;
     this.#random = random;
+    this.#queryDice = random.fork('queries');
     this.process = new Process(name, world, random, (life) => {
       this.#life = life;
       this.#connection = options.cluster.connect(life);
@@ -93,6 +97,7 @@ export class Client {
 
   async #submit(): Promise<void> {
     const { words, witness } = this.#options;
+    if (this.#queryDice.chance(words.queryRate)) return this.#query();
     const draft = draftJob(this.#random, words);
     const jobId = this.#random.id('j') as JobId;
     const isKeyed = this.#random.chance(0.2);
@@ -106,6 +111,28 @@ export class Client {
       return leader.jobs.submit(document, { jobId, isRepeated: again });
     });
     if (reply === null) return;
+    if (key !== null) witness.answeredKey(key, reply.jobId);
+    this.#acknowledged(jobId, reply, draft);
+  }
+
+  async #query(): Promise<void> {
+    const { witness, world, name } = this.#options;
+    const number = this.#queryDice.whole(0, 1_000_000);
+    const draft = draftQuery(number);
+    const jobId = this.#queryDice.id('q') as JobId;
+    const key = this.#queryDice.chance(0.1) ? `query${this.#queryDice.whole(1, 6)}` : null;
+    const request = key === null ? { number } : { number, idempotencyKey: key };
+    witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
+    let isRepeated = false;
+    const reply = await this.#insist('query', (leader) => {
+      const again = isRepeated;
+      isRepeated = true;
+      return leader.jobs.submitQuery(request, { jobId, isRepeated: again }, FOR_EVER);
+    });
+    if (reply === null) {
+      witness.jobs.delete(jobId);
+      return world.say(name, `query ${number} cannot be planned`);
+    }
     if (key !== null) witness.answeredKey(key, reply.jobId);
     this.#acknowledged(jobId, reply, draft);
   }

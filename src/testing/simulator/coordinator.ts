@@ -7,6 +7,7 @@ import type { Store } from '../../store/index.ts';
 import type { Host } from './network.ts';
 import { Process } from './process.ts';
 import type { Life } from './process.ts';
+import { simulatedPlanner } from './queries.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -68,6 +69,7 @@ export class Coordinator implements Host<CoordinatorService> {
       settings,
       backlogMax,
       calendar: cronCalendar,
+      planner: simulatedPlanner(life, random.fork('planner')),
       shard: 0,
       nodeId: name,
       url: null,

@@ -12,6 +12,8 @@ export interface Vocabulary {
   readonly timeoutRate: number;
   readonly waitRate: number;
   readonly whenRate: number;
+  /** How many of the jobs are queries. */
+  readonly queryRate: number;
 }
 
 /** One limit a key for ever: which of two figures counts would depend on who came last. */
@@ -23,6 +25,7 @@ export const EXECUTORS: readonly string[] = [
   'leaf',
   'gpu',
   'waiter',
+  'part',
   'probe',
 ];
 export const ALL_CAPABILITIES: Capabilities = { memory: 64, zones: ['a', 'b', 'c'] };

@@ -79,7 +79,11 @@ export class Handler {
     this.kill();
     for (const step of steps) report({ kind: 'step', lease, ...step });
     if (ending.kind === 'completed') report({ kind: 'completed', lease, result: ending.result });
-    else if (ending.kind === 'suspended') report({ kind: 'suspended', lease, until: ending.until });
+    else if (ending.kind === 'inputLost') {
+      const error = { code: 'input_lost', message: 'it is not there' };
+      report({ kind: 'inputLost', lease, lost: ending.lost, error });
+    } else if (ending.kind === 'suspended')
+      report({ kind: 'suspended', lease, until: ending.until });
     else {
       const error = { code: ending.failure, message: 'as the dice would have it' };
       report({ kind: 'failed', lease, error, failure: ending.failure });

@@ -93,7 +93,19 @@ function drawSettings(random: Random): Settings {
     quarantineWindowMs: 30_000,
     quarantineMs: random.whole(5_000, 30_000),
     maxLosses: 20,
+    ...drawAdmission(random.fork('admission')),
   });
+}
+
+/** With dice of its own, as all that came later: so the seeds of old are what they were. */
+function drawAdmission(
+  random: Random,
+): Pick<Settings, 'maxQueries' | 'queryMemoryBytes' | 'resultTtlMs'> {
+  return {
+    maxQueries: random.whole(1, 8),
+    queryMemoryBytes: random.chance(0.5) ? random.whole(20, 200) : 0,
+    resultTtlMs: random.whole(1_000, 60_000),
+  };
 }
 
 function drawWords(random: Random): SimulationOptions['words'] {
@@ -105,6 +117,7 @@ function drawWords(random: Random): SimulationOptions['words'] {
     timeoutRate: some(random, 0.5, 0.05, 0.4),
     waitRate: some(random, 0.6, 0.1, 0.6),
     whenRate: some(random, 0.4, 0.05, 0.5),
+    queryRate: some(random.fork('queries'), 0.6, 0.1, 1),
   };
 }
 
@@ -119,6 +132,8 @@ function drawHandlers(random: Random): BehaviourOptions {
     stubbornRate: some(random, 0.4, 0.1, 0.6),
     badResultRate: some(random, 0.2, 0.01, 0.1),
     childKeyRate: some(random, 0.4, 0.1, 0.5),
+    callQueryRate: some(random.fork('called queries'), 0.6, 0.1, 0.5),
+    wronglyLostRate: some(random.fork('wrongly lost'), 0.3, 0.005, 0.05),
   };
 }
 

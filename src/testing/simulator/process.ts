@@ -15,6 +15,7 @@ export class Life {
   readonly #lateTimers: (() => void)[] = [];
   readonly #late: (() => void)[] = [];
   #isPaused = false;
+  #overdue = 0;
   #isOver = false;
 
   constructor(name: string, world: World, rate: number) {
@@ -35,6 +36,11 @@ export class Life {
     return this.#isPaused;
   }
 
+  /** It has caught up with all that came while it was paused: nothing of it is as it was before. */
+  get isAwake(): boolean {
+    return !this.#isPaused && this.#overdue === 0;
+  }
+
   /** Runs `act` now, or when the process is awake again, or never. */
   run(act: () => void, late: (() => void)[] = this.#late): void {
     if (this.#isOver) return;
@@ -50,7 +56,13 @@ export class Life {
     this.#isPaused = false;
     // One event each, all of this very moment; an event loop looks at its timers before it reads.
     const acts = [...this.#lateTimers.splice(0), ...this.#late.splice(0)];
-    for (const act of acts) this.#world.after(0, () => this.run(act));
+    this.#overdue += acts.length;
+    for (const act of acts) {
+      this.#world.after(0, () => {
+        this.#overdue -= 1;
+        this.run(act);
+      });
+    }
   }
 
   end(): void {

@@ -53,6 +53,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
     slots: new Map(workers.map((worker) => [worker.name, worker.slots])),
     healedAt: simulation.healedAt,
     driftMs: drawn.settings.leaderTtlMs * 0.03,
+    settings: drawn.settings,
   });
   checkAll(evidence, isAtRest);
   return {

@@ -16,6 +16,7 @@ import { Journal } from './journal.ts';
 import { Network } from './network.ts';
 import type { SimulationOptions } from './options.ts';
 import { Random } from './random.ts';
+import { Shelves } from './shelves.ts';
 import type { Trace } from './trace.ts';
 import { Weather } from './weather.ts';
 import { Witness } from './witness.ts';
@@ -40,6 +41,7 @@ export class Simulation {
   readonly journal: Journal = new Journal();
   readonly witness: Witness;
   readonly network: Network;
+  readonly shelves: Shelves;
   readonly store: Store;
   readonly conditions: StoreConditions;
   readonly coordinators: readonly Coordinator[];
@@ -61,6 +63,7 @@ export class Simulation {
     this.world = new World(trace);
     this.witness = new Witness(this.findings, this.journal);
     this.network = new Network(this.world, this.random.fork('network'), options.network);
+    this.shelves = new Shelves(this.network);
     this.conditions = {
       isAway: false,
       lossRate: options.storeLossRate,
@@ -130,7 +133,7 @@ export class Simulation {
 
   #worker(name: string, isAble: boolean): Worker {
     const random = this.random.fork(name);
-    const { options, world, witness, findings } = this;
+    const { options, world, witness, findings, shelves } = this;
     const memory = random.pick([8, 16, 64]);
     const executors = EXECUTORS.filter((each) => isAble || each !== 'gpu' || random.chance(0.3));
     return new Worker({
@@ -139,6 +142,7 @@ export class Simulation {
       random,
       witness,
       findings,
+      shelves,
       dice: this.random.fork('handlers'),
       settings: options.settings,
       cluster: this.#cluster,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { simulate } from './run.ts';
-import { VARIANTS } from './variants.ts';
+import { VARIANTS, withoutQueries } from './variants.ts';
 
 /** A mistake of this size must show within so many seeds. */
 const SEEDS_MAX = 60;
@@ -9,10 +9,10 @@ describe('a cluster that is broken on purpose', () => {
   test.each(VARIANTS)(
     '$name is caught by the rule "$caughtBy"',
     { timeout: 60_000 },
-    async ({ sabotage, caughtBy }) => {
+    async ({ sabotage, caughtBy, change = withoutQueries }) => {
       const broken = new Set<string>();
       for (let seed = 1; seed <= SEEDS_MAX && !broken.has(caughtBy); seed += 1) {
-        const { findings } = await simulate(seed, { sabotage });
+        const { findings } = await simulate(seed, { sabotage, change });
         for (const { rule } of findings) broken.add(rule);
       }
       expect([...broken]).toContain(caughtBy);

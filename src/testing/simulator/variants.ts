@@ -3,12 +3,13 @@
  * production code is given. A checker that lets one of these pass is no checker.
  */
 import { instant } from '../../core/index.ts';
-import type { Batch, JobId, LeaseName, TaskRow, Verdict } from '../../core/index.ts';
+import type { Batch, JobId, JobImage, LeaseName, TaskRow, Verdict } from '../../core/index.ts';
 import type { Leader } from '../../coordinator/index.ts';
 import type { PollRequest, ReadyAssignment, Session, WorkerReport } from '../../protocol/index.ts';
 import type { Term } from '../../store/index.ts';
 import type { Draft } from './documents.ts';
 import { intercepted } from './journal.ts';
+import type { RunOptions } from './run.ts';
 import type { Sabotage } from './simulation.ts';
 
 export interface Variant {
@@ -16,6 +17,8 @@ export interface Variant {
   /** The rule that must be found broken. */
   readonly caughtBy: string;
   readonly sabotage: Sabotage;
+  /** Where it shows soonest. */
+  readonly change?: RunOptions['change'];
 }
 
 /** Every commit of a process goes through `change` first. */
@@ -177,6 +180,68 @@ const sleepCutShort: Sabotage = onCommit((batch) => ({
   ),
 }));
 
+/** What may come out differently is made again as if it could not. */
+const versionsMixed: Sabotage = {
+  leader: ({ jobs }: Leader) => {
+    const submit = jobs.submitParsed.bind(jobs);
+    patch(jobs, 'submitParsed', (document, options) => {
+      const tasks = document.tasks.map((task) => {
+        const { output } = task.options;
+        if (output === undefined) return task;
+        return { ...task, options: { ...task.options, output: 'stable' as const } };
+      });
+      return submit({ ...document, tasks }, options);
+    });
+  },
+};
+
+/** Workers throw away what is still needed. */
+const outputsDropped: Sabotage = {
+  leader: ({ workers }: Leader) =>
+    patch(workers, 'unneeded', (_session, queries) => Promise.resolve(queries)),
+};
+
+/** The next leader does not know who was let in. */
+const admissionForgotten: Sabotage = {
+  store: (store) => {
+    const forgetful = (image: JobImage): JobImage => ({
+      ...image,
+      specs: image.specs.map((spec) => {
+        const isIn = image.tasks[spec.taskNo]?.state === 'succeeded';
+        return isIn && spec.options?.includes('"admission"') === true
+          ? { ...spec, options: null }
+          : spec;
+      }),
+    });
+    return intercepted(store, {
+      loadBusyJobs: async (shard) => (await store.loadBusyJobs(shard)).map(forgetful),
+      loadJobs: async (...given) => {
+        const { jobs, next } = await store.loadJobs(...given);
+        return { jobs: jobs.map(forgetful), next };
+      },
+    });
+  },
+};
+
+/** The others show as soon without queries, which take longer. */
+export const withoutQueries: NonNullable<RunOptions['change']> = (drawn) => ({
+  ...drawn,
+  words: { ...drawn.words, queryRate: 0 },
+  handlers: { ...drawn.handlers, callQueryRate: 0 },
+});
+
+/** As the seed draws it. */
+const asDrawn: NonNullable<RunOptions['change']> = (drawn) => drawn;
+
+/** Queries on workers that come and go. */
+const manyQueries: NonNullable<RunOptions['change']> = (drawn) => ({
+  ...drawn,
+  workers: 5,
+  words: { ...drawn.words, queryRate: 1 },
+  handlers: { ...drawn.handlers, usualMs: 1_000, failRate: 0, fatalRate: 0, badResultRate: 0 },
+  faults: { ...drawn.faults, crashWorkerMs: 3_000 },
+});
+
 export const VARIANTS: readonly Variant[] = [
   { name: 'fence ignored', caughtBy: 'replies', sabotage: fenceIgnored },
   { name: 'reply before commit', caughtBy: 'replies', sabotage: replyBeforeCommit },
@@ -193,6 +258,14 @@ export const VARIANTS: readonly Variant[] = [
   { name: 'signal twice', caughtBy: 'signals', sabotage: signalTwice },
   { name: 'wait forgotten', caughtBy: 'rest', sabotage: waitForgotten },
   { name: 'sleep cut short', caughtBy: 'wake-ups', sabotage: sleepCutShort },
+  { name: 'versions mixed', caughtBy: 'outputs', sabotage: versionsMixed, change: manyQueries },
+  { name: 'outputs dropped', caughtBy: 'outputs', sabotage: outputsDropped, change: asDrawn },
+  {
+    name: 'admission forgotten',
+    caughtBy: 'admission',
+    sabotage: admissionForgotten,
+    change: asDrawn,
+  },
 ];
 
 /** On the object itself, so that the class stays as it is. */

@@ -32,22 +32,31 @@ type Thing =
 export type Plan = readonly (readonly Thing[])[];
 
 /** The same in every attempt of the run. */
-export function drawPlan(random: Random, { lease, jobId, run }: ReadyAssignment): Plan {
+export function drawPlan(
+  random: Random,
+  { lease, jobId, run }: ReadyAssignment,
+  queryRate: number,
+): Plan {
   const dice = random.fork(`${lease.jobNo}/${lease.taskNo}/run ${run}`);
   const depth = jobId.split('.').length;
   return Array.from({ length: dice.whole(1, 3) }, (_, round) =>
     Array.from({ length: dice.chance(0.6) ? 1 : dice.whole(2, 3) }, (_each, at) =>
-      drawThing(dice, `${round}.${at}`, depth),
+      drawThing(dice, `${round}.${at}`, depth, queryRate),
     ),
   );
 }
 
-function drawThing(dice: Random, name: string, depth: number): Thing {
+function drawThing(dice: Random, name: string, depth: number, queryRate: number): Thing {
   const kind = dice.whole(0, depth > DEPTH_MAX ? 1 : 2);
   if (kind === 0) return { kind: 'sleep', name, forMs: dice.whole(0, 8_000) };
   if (kind === 1) {
     const timeoutMs = dice.chance(0.7) ? dice.whole(100, 20_000) : null;
     return { kind: 'signal', name, signal: dice.pick(SIGNALS), timeoutMs };
+  }
+  const query = dice.fork(`query ${name}`);
+  if (query.chance(queryRate)) {
+    const document = { query: { number: query.whole(0, 1_000_000) }, name: 'called query' };
+    return { kind: 'call', name, document };
   }
   const tasks = Array.from({ length: dice.whole(1, 2) }, (_, at) => ({
     id: `x${at}`,

@@ -47,11 +47,22 @@ const ENDS_OF: Readonly<Record<WorkerReport['kind'], readonly string[]>> = {
   step: ['assigned'],
   completed: ['completed'],
   failed: ['retried', 'failed', 'dead', 'released', 'cancelled'],
+  inputLost: ['reassigned', 'failed', 'dead', 'cancelled', 'retried', 'released'],
   // It may have ended in another way before the order to stop it came.
-  aborted: ['completed', 'retried', 'failed', 'dead', 'released', 'cancelled', 'suspended'],
+  aborted: [
+    'completed',
+    'retried',
+    'failed',
+    'dead',
+    'released',
+    'cancelled',
+    'suspended',
+    'reassigned',
+  ],
   // Given back after its time was up, it counts as a failure.
   released: ['released', 'cancelled', 'retried', 'failed', 'dead'],
-  suspended: ['suspended', 'cancelled', 'retried', 'failed', 'dead'],
+  // What it has read is made again: then it begins again, whatever it said.
+  suspended: ['suspended', 'cancelled', 'retried', 'failed', 'dead', 'released'],
 };
 
 export class Witness {
@@ -96,7 +107,7 @@ export class Witness {
     const all = this.#running.get(taskKey(running.lease)) ?? new Set<Running>();
     for (const other of all) {
       if (other.life.isOver) all.delete(other);
-      else if (other !== running && !other.life.isPaused) {
+      else if (other !== running && other.life.isAwake) {
         const where = `${other.life.name} (fence ${other.lease.fence})`;
         const what = `${running.life.name} runs ${named(running.lease)} while ${where} does`;
         this.#findings.add('one handler', what);
@@ -121,6 +132,20 @@ export class Witness {
     }
     if (item.kind === 'completed' && !isBad)
       this.accepted.push({ lease: item.lease, result: item.result });
+  }
+
+  runOf(jobId: string): number {
+    return this.#journal.runOf(jobId);
+  }
+
+  /** A worker was told that nobody needs what it keeps of the job: then the job is over, unless it was begun
+   * again since the worker asked. */
+  unneeded(worker: string, jobId: string, runWhenAsked: number): void {
+    if (!this.#journal.live.has(jobId) || this.#journal.runOf(jobId) > runWhenAsked) return;
+    this.#findings.add(
+      'outputs',
+      `${worker} was told to drop what it keeps of ${jobId}, which lives`,
+    );
   }
 
   /** A job was answered: it must be there. */

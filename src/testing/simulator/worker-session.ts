@@ -4,7 +4,7 @@
  * session is over, all work is dropped on the spot.
  */
 import { isMillraceError } from '../../core/index.ts';
-import type { LeaseName, NodeOffer, Orders, Verdict } from '../../core/index.ts';
+import type { JobId, LeaseName, NodeOffer, Orders, Verdict } from '../../core/index.ts';
 import type { Leader } from '../../coordinator/index.ts';
 import { ownHandshake } from '../../protocol/index.ts';
 import type { ReadyAssignment, Session, WorkerReport } from '../../protocol/index.ts';
@@ -31,6 +31,7 @@ const TERMINAL: ReadonlySet<WorkerReport['kind']> = new Set([
   'failed',
   'aborted',
   'released',
+  'inputLost',
   'suspended',
 ]);
 
@@ -81,7 +82,10 @@ export class WorkerSession {
     await this.#register();
     if (this.#isOver) return;
     this.#say('is registered');
-    await Promise.all([this.#beat(), this.#poll(), this.#report()]);
+    const { shelves } = this.#options;
+    const isAlive = (): boolean => !this.#isOver && !this.#life.isOver;
+    shelves.open(this.offer.sessionId, this.offer.id, isAlive);
+    await Promise.all([this.#beat(), this.#poll(), this.#report(), this.#tidy()]);
   }
 
   /** Finishes or gives back what it has, says goodbye and ends. */
@@ -160,7 +164,9 @@ export class WorkerSession {
     this.#options.witness.assigned(this.offer.id, assignment);
     if (this.#held.has(key) || this.#done.has(key)) return;
     const { witness, handlers } = this.#options;
-    const behaviour = behave(this.#options.dice, handlers(), assignment);
+    const { id: node, sessionId } = this.offer;
+    const place = { node, session: sessionId, shelves: this.#options.shelves };
+    const behaviour = behave(this.#options.dice, handlers(), assignment, place);
     const handler = new Handler({
       lease,
       assignedAt: assignment.assignedAt,
@@ -228,6 +234,29 @@ export class WorkerSession {
     if (held === undefined || held.handler.isOver) return;
     held.handler.kill();
     this.#enqueue({ kind: 'aborted', lease });
+  }
+
+  /** Throws away what the leader says that nobody needs any more. */
+  async #tidy(): Promise<void> {
+    const { shelves, witness } = this.#options;
+    const { sessionId } = this.offer;
+    const dice = this.#random.fork('tidy');
+    while (!this.#isOver) {
+      await this.#wait(1_000, 10_000, dice);
+      const jobs = shelves.jobs(sessionId) as JobId[];
+      if (jobs.length === 0 || this.#isOver) continue;
+      const asked = jobs.map((jobId) => witness.runOf(jobId));
+      try {
+        const session = this.#session;
+        const gone = await this.#ask('unneeded', 2_000, (desk) => desk.unneeded(session, jobs));
+        for (const jobId of gone) {
+          witness.unneeded(this.offer.id, jobId, asked[jobs.indexOf(jobId)] ?? 0);
+          shelves.drop(sessionId, jobId);
+        }
+      } catch (error) {
+        this.#failed('unneeded', error);
+      }
+    }
   }
 
   async #leaveWhenIdle(): Promise<void> {
@@ -338,9 +367,9 @@ export class WorkerSession {
     return [...this.#held.values()].map(({ lease }) => lease);
   }
 
-  #wait(fromMs: number, toMs: number): Promise<void> {
+  #wait(fromMs: number, toMs: number, dice: Random = this.#random): Promise<void> {
     const done = deferred();
-    this.#life.clock.after(this.#random.between(fromMs, toMs), done.resolve);
+    this.#life.clock.after(dice.between(fromMs, toMs), done.resolve);
     return done.promise;
   }
 

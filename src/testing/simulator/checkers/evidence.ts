@@ -7,6 +7,7 @@ import type {
   KeyRow,
   NodeRow,
   ResultRow,
+  Settings,
   SignalRow,
   StepRow,
   TaskRow,
@@ -46,6 +47,7 @@ export interface Evidence {
   readonly slots: ReadonlyMap<string, number>;
   /** How far the log's times may go back: clocks run up to a percent apart between two commits. */
   readonly driftMs: number;
+  readonly settings: Settings;
   /** When all faults were over; null when it did not come to that. */
   readonly healedAt: Instant | null;
 }

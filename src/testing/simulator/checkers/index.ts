@@ -1,4 +1,5 @@
 /** All the checkers, each with the rule that it holds; none of them knows the core's memory. */
+import { checkAdmission } from './admission.ts';
 import { checkDependencies } from './dependencies.ts';
 import { checkEndings, checkJobEndings } from './endings.ts';
 import type { Evidence } from './evidence.ts';
@@ -6,6 +7,7 @@ import { checkExecutionKeys, checkKeysAtRest } from './keys.ts';
 import { checkLeases, checkTerms } from './leases.ts';
 import { checkLimits } from './limits.ts';
 import { checkLog } from './log.ts';
+import { checkOutputs, checkRounds } from './outputs.ts';
 import { checkPromises } from './promises.ts';
 import { checkResults } from './results.ts';
 import { checkRows } from './rows.ts';
@@ -29,6 +31,9 @@ const ALWAYS = [
   checkSignals,
   checkSteps,
   checkWakeUps,
+  checkOutputs,
+  checkRounds,
+  checkAdmission,
 ];
 
 /** Rules that hold when everything has come to rest. */

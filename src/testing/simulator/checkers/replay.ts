@@ -65,6 +65,8 @@ type StatesThen = ReadonlyMap<number, TaskState>;
 
 const AFTER: Readonly<Partial<Record<LogKind, TaskState>>> = {
   created: 'blocked',
+  recomputed: 'blocked',
+  held: 'blocked',
   queued: 'ready',
   assigned: 'running',
   completed: 'succeeded',
@@ -171,7 +173,8 @@ class Teller {
   }
 
   #moved(task: LoggedTask, state: TaskState, event: EventRow): void {
-    if (ENDS.has(task.state) && event.kind !== 'created') {
+    const isNewRun = event.kind === 'created' || event.kind === 'recomputed';
+    if (ENDS.has(task.state) && !isNewRun) {
       this.oddities.push(`task ${task.key} is ${event.kind} after it was ${task.state}`);
     }
     task.state = state;

@@ -28,6 +28,7 @@ class Watch {
   readonly #rows: Map<string, TaskRow> = new Map();
   readonly #jobs: Map<string, JobRow> = new Map();
   /** Called jobs whose caller has ended, and when. */
+  readonly #missing: Map<string, Instant> = new Map();
   readonly #abandoned: Map<string, Instant> = new Map();
 
   constructor(driftMs: number) {
@@ -74,8 +75,12 @@ class Watch {
       if (row.suspended !== 'job' || (row.state !== 'blocked' && row.state !== 'delayed')) continue;
       for (const { jobId } of jobsOf(row)) {
         const job = this.#jobs.get(jobId);
-        if (job === undefined) faults.push(`${key} waits for ${jobId}, which is not there`);
-        else if (isFinished(job.state) && isLate(job.finishedAt)) {
+        if (job === undefined) {
+          // One that is still being planned comes a little later.
+          const since = this.#missing.get(jobId) ?? at;
+          this.#missing.set(jobId, since);
+          if (isLate(since)) faults.push(`${key} waits for ${jobId}, which is not there`);
+        } else if (isFinished(job.state) && isLate(job.finishedAt)) {
           faults.push(`${key} waits for ${jobId}, which has ${job.state}`);
         }
       }

@@ -55,6 +55,8 @@ import {
 import {
   DeregisterWorkerRequest,
   DeregisterWorkerResponse,
+  FindUnneededOutputsRequest,
+  FindUnneededOutputsResponse,
   GetTaskRequest,
   GetTaskResponse,
   RegisterWorkerRequest,
@@ -108,6 +110,18 @@ export const ControlPlaneService = {
     responseSerialize: (value: ReportTaskStatusResponse): Buffer =>
       Buffer.from(ReportTaskStatusResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReportTaskStatusResponse => ReportTaskStatusResponse.decode(value),
+  },
+  /** Which of the outputs that a worker keeps may go. */
+  findUnneededOutputs: {
+    path: "/millrace.v1.ControlPlane/FindUnneededOutputs" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: FindUnneededOutputsRequest): Buffer =>
+      Buffer.from(FindUnneededOutputsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): FindUnneededOutputsRequest => FindUnneededOutputsRequest.decode(value),
+    responseSerialize: (value: FindUnneededOutputsResponse): Buffer =>
+      Buffer.from(FindUnneededOutputsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): FindUnneededOutputsResponse => FindUnneededOutputsResponse.decode(value),
   },
   /** Ends the session: what it still holds goes back uncounted. */
   deregisterWorker: {
@@ -290,6 +304,8 @@ export interface ControlPlaneServer extends UntypedServiceImplementation {
   getTask: handleUnaryCall<GetTaskRequest, GetTaskResponse>;
   /** Any number of reports for any number of tasks, in order. Answered when all are durable. */
   reportTaskStatus: handleUnaryCall<ReportTaskStatusRequest, ReportTaskStatusResponse>;
+  /** Which of the outputs that a worker keeps may go. */
+  findUnneededOutputs: handleUnaryCall<FindUnneededOutputsRequest, FindUnneededOutputsResponse>;
   /** Ends the session: what it still holds goes back uncounted. */
   deregisterWorker: handleUnaryCall<DeregisterWorkerRequest, DeregisterWorkerResponse>;
   submitJob: handleUnaryCall<SubmitJobRequest, SubmitJobResponse>;
@@ -367,6 +383,22 @@ export interface ControlPlaneClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReportTaskStatusResponse) => void,
+  ): ClientUnaryCall;
+  /** Which of the outputs that a worker keeps may go. */
+  findUnneededOutputs(
+    request: FindUnneededOutputsRequest,
+    callback: (error: ServiceError | null, response: FindUnneededOutputsResponse) => void,
+  ): ClientUnaryCall;
+  findUnneededOutputs(
+    request: FindUnneededOutputsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: FindUnneededOutputsResponse) => void,
+  ): ClientUnaryCall;
+  findUnneededOutputs(
+    request: FindUnneededOutputsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: FindUnneededOutputsResponse) => void,
   ): ClientUnaryCall;
   /** Ends the session: what it still holds goes back uncounted. */
   deregisterWorker(

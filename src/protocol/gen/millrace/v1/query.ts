@@ -35,6 +35,19 @@ export interface SubmitQueryRequest {
   /** A physical plan; empty when `sql` is given. */
   physicalPlanJson: Buffer;
   sql: string;
+  /** A JSON object: table name to path, glob, list, or a description. */
+  tablesJson: Buffer;
+  /** A JSON object of settings by name. */
+  settingsJson: Buffer;
+  /** A JSON list or object of parameters. */
+  paramsJson: Buffer;
+  idempotencyKey: string;
+  /** 0 urgent to 3 low; absent for the default. */
+  priority?:
+    | number
+    | undefined;
+  /** The caller repeats a call whose answer it did not get. */
+  isRepeated: boolean;
 }
 
 export interface SubmitQueryResponse {
@@ -58,6 +71,8 @@ export interface QueryStatus {
   finishedAtMs: bigint;
   message: string;
   stageMetrics: StageMetrics[];
+  /** The query as the HTTP API shows it. */
+  queryJson: Buffer;
 }
 
 export interface StageMetrics {
@@ -118,6 +133,8 @@ export interface RegisterQueryResultsResponse {
 
 export interface FetchQueryResultsRequest {
   queryId: string;
+  /** json, ndjson, csv or parquet; empty for parquet. */
+  format: string;
 }
 
 export interface FetchQueryResultsResponse {
@@ -125,7 +142,17 @@ export interface FetchQueryResultsResponse {
 }
 
 function createBaseSubmitQueryRequest(): SubmitQueryRequest {
-  return { queryId: "", physicalPlanJson: Buffer.alloc(0), sql: "" };
+  return {
+    queryId: "",
+    physicalPlanJson: Buffer.alloc(0),
+    sql: "",
+    tablesJson: Buffer.alloc(0),
+    settingsJson: Buffer.alloc(0),
+    paramsJson: Buffer.alloc(0),
+    idempotencyKey: "",
+    priority: undefined,
+    isRepeated: false,
+  };
 }
 
 export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
@@ -138,6 +165,24 @@ export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
     }
     if (message.sql !== "") {
       writer.uint32(26).string(message.sql);
+    }
+    if (message.tablesJson.length !== 0) {
+      writer.uint32(34).bytes(message.tablesJson);
+    }
+    if (message.settingsJson.length !== 0) {
+      writer.uint32(42).bytes(message.settingsJson);
+    }
+    if (message.paramsJson.length !== 0) {
+      writer.uint32(50).bytes(message.paramsJson);
+    }
+    if (message.idempotencyKey !== "") {
+      writer.uint32(58).string(message.idempotencyKey);
+    }
+    if (message.priority !== undefined) {
+      writer.uint32(64).uint32(message.priority);
+    }
+    if (message.isRepeated !== false) {
+      writer.uint32(72).bool(message.isRepeated);
     }
     return writer;
   },
@@ -177,6 +222,54 @@ export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
             }
 
             message.sql = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.tablesJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.settingsJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.paramsJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.idempotencyKey = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.priority = reader.uint32();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.isRepeated = reader.bool();
             continue;
           }
         }
@@ -342,7 +435,16 @@ export const GetQueryStatusResponse: MessageFns<GetQueryStatusResponse> = {
 };
 
 function createBaseQueryStatus(): QueryStatus {
-  return { queryId: "", state: 0, submittedAtMs: 0n, startedAtMs: 0n, finishedAtMs: 0n, message: "", stageMetrics: [] };
+  return {
+    queryId: "",
+    state: 0,
+    submittedAtMs: 0n,
+    startedAtMs: 0n,
+    finishedAtMs: 0n,
+    message: "",
+    stageMetrics: [],
+    queryJson: Buffer.alloc(0),
+  };
 }
 
 export const QueryStatus: MessageFns<QueryStatus> = {
@@ -376,6 +478,9 @@ export const QueryStatus: MessageFns<QueryStatus> = {
     }
     for (const v of message.stageMetrics) {
       StageMetrics.encode(v!, writer.uint32(58).fork()).join();
+    }
+    if (message.queryJson.length !== 0) {
+      writer.uint32(66).bytes(message.queryJson);
     }
     return writer;
   },
@@ -447,6 +552,14 @@ export const QueryStatus: MessageFns<QueryStatus> = {
             }
 
             message.stageMetrics.push(StageMetrics.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.queryJson = Buffer.from(reader.bytes());
             continue;
           }
         }
@@ -1162,13 +1275,16 @@ export const RegisterQueryResultsResponse: MessageFns<RegisterQueryResultsRespon
 };
 
 function createBaseFetchQueryResultsRequest(): FetchQueryResultsRequest {
-  return { queryId: "" };
+  return { queryId: "", format: "" };
 }
 
 export const FetchQueryResultsRequest: MessageFns<FetchQueryResultsRequest> = {
   encode(message: FetchQueryResultsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.queryId !== "") {
       writer.uint32(10).string(message.queryId);
+    }
+    if (message.format !== "") {
+      writer.uint32(18).string(message.format);
     }
     return writer;
   },
@@ -1192,6 +1308,14 @@ export const FetchQueryResultsRequest: MessageFns<FetchQueryResultsRequest> = {
             }
 
             message.queryId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.format = reader.string();
             continue;
           }
         }

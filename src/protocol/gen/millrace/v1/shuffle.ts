@@ -28,6 +28,7 @@ export interface RegisterMapOutputRequest {
   queryId: string;
   stageId: bigint;
   mapTask: bigint;
+  /** The number of the assignment that made it: over all runs of a task none is given twice. */
   attempt: number;
   partitions: MapOutputPartition[];
   layoutVersion: number;

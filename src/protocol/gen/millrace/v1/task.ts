@@ -172,6 +172,7 @@ export interface TaskReport {
     | { $case: "aborted"; value: TaskAborted }
     | { $case: "released"; value: TaskReleased }
     | { $case: "suspended"; value: TaskSuspended }
+    | { $case: "inputLost"; value: TaskInputLost }
     | undefined;
 }
 
@@ -194,6 +195,19 @@ export interface TaskFailed {
   failure: FailureClass;
   /** For `MISSING`: what it lacks, if not the task's own executor. */
   missing: string;
+}
+
+/** What it was to read is gone: those outputs are made again, and it waits for them. */
+export interface TaskInputLost {
+  lost: LostOutput[];
+  error: TaskError | undefined;
+}
+
+/** An output, by the assignment that made it. */
+export interface LostOutput {
+  /** The task's id in the job. */
+  taskId: string;
+  fence: bigint;
 }
 
 /** The handler was aborted as ordered. */
@@ -245,6 +259,20 @@ export interface ReportTaskStatusResponse {
   /** One for each report. */
   verdicts: Verdict[];
   orders: Orders | undefined;
+}
+
+export interface FindUnneededOutputsRequest {
+  workerId: string;
+  sessionId: string;
+  /** Queries of which the worker keeps outputs. */
+  queryIds: string[];
+  /** Only about what stages hand to each other: results of a query that has succeeded may still be read. */
+  isInner: boolean;
+}
+
+export interface FindUnneededOutputsResponse {
+  /** Those that nobody will read any more. */
+  queryIds: string[];
 }
 
 export interface DeregisterWorkerRequest {
@@ -1313,6 +1341,9 @@ export const TaskReport: MessageFns<TaskReport> = {
       case "suspended":
         TaskSuspended.encode(message.what.value, writer.uint32(226).fork()).join();
         break;
+      case "inputLost":
+        TaskInputLost.encode(message.what.value, writer.uint32(234).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1480,6 +1511,14 @@ export const TaskReport: MessageFns<TaskReport> = {
             }
 
             message.what = { $case: "suspended", value: TaskSuspended.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 29: {
+            if (tag !== 234) {
+              break;
+            }
+
+            message.what = { $case: "inputLost", value: TaskInputLost.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -1686,6 +1725,123 @@ export const TaskFailed: MessageFns<TaskFailed> = {
             }
 
             message.missing = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTaskInputLost(): TaskInputLost {
+  return { lost: [], error: undefined };
+}
+
+export const TaskInputLost: MessageFns<TaskInputLost> = {
+  encode(message: TaskInputLost, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.lost) {
+      LostOutput.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.error !== undefined) {
+      TaskError.encode(message.error, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TaskInputLost {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTaskInputLost();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.lost.push(LostOutput.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.error = TaskError.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseLostOutput(): LostOutput {
+  return { taskId: "", fence: 0n };
+}
+
+export const LostOutput: MessageFns<LostOutput> = {
+  encode(message: LostOutput, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.taskId !== "") {
+      writer.uint32(10).string(message.taskId);
+    }
+    if (message.fence !== 0n) {
+      if (BigInt.asUintN(64, message.fence) !== message.fence) {
+        throw new globalThis.Error("value provided for field message.fence of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.fence);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LostOutput {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseLostOutput();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.taskId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.fence = reader.uint64() as bigint;
             continue;
           }
         }
@@ -2153,6 +2309,131 @@ export const ReportTaskStatusResponse: MessageFns<ReportTaskStatusResponse> = {
             }
 
             message.orders = Orders.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFindUnneededOutputsRequest(): FindUnneededOutputsRequest {
+  return { workerId: "", sessionId: "", queryIds: [], isInner: false };
+}
+
+export const FindUnneededOutputsRequest: MessageFns<FindUnneededOutputsRequest> = {
+  encode(message: FindUnneededOutputsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workerId !== "") {
+      writer.uint32(10).string(message.workerId);
+    }
+    if (message.sessionId !== "") {
+      writer.uint32(18).string(message.sessionId);
+    }
+    for (const v of message.queryIds) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.isInner !== false) {
+      writer.uint32(32).bool(message.isInner);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FindUnneededOutputsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFindUnneededOutputsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.sessionId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.queryIds.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.isInner = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFindUnneededOutputsResponse(): FindUnneededOutputsResponse {
+  return { queryIds: [] };
+}
+
+export const FindUnneededOutputsResponse: MessageFns<FindUnneededOutputsResponse> = {
+  encode(message: FindUnneededOutputsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.queryIds) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FindUnneededOutputsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFindUnneededOutputsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.queryIds.push(reader.string());
             continue;
           }
         }

@@ -1,12 +1,12 @@
-/** A worker of the demo: `millrace worker`, as anybody would start it, to be drained or killed. */
+/** `millrace worker` as anybody would start it, as a part of one command: to be drained or killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { MillraceError } from '../../core/index.ts';
-import { deferred, endProcess, systemClock } from '../../kit/index.ts';
+import { MillraceError } from '../core/index.ts';
+import { deferred, endProcess, systemClock } from '../kit/index.ts';
 
-const COMMAND = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 /** Everything is done when it is asked to end: a worker that takes longer hangs. */
 const END_MS = 5_000;
 
@@ -74,7 +74,7 @@ export class WorkerProcess {
   }
 }
 
-/** What is set for a cluster of the user's own is not meant for the demo. */
+/** What is set for a cluster of the user's own is not meant for it. */
 function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(([name]) => !name.startsWith('MILLRACE_'));
   return Object.fromEntries(kept);

@@ -1,0 +1,108 @@
+/** The 22 queries of TPC-H: a cluster of two workers with a thread each against DuckDB in one process with two. */
+import { difference } from '../test/sql/compare.ts';
+import type { Answer } from '../test/sql/contract-values.ts';
+import { Oracle, withoutLimit } from '../test/sql/oracle.ts';
+import { figure, ratio } from './figures.ts';
+import type { Benchmark, Figure } from './figures.ts';
+import { benchData, scaleFrom } from './tpch/data.ts';
+import { tpchQueries } from './tpch/queries.ts';
+import type { TpchQuery } from './tpch/queries.ts';
+import { LocalDuckDB, SqlCluster, timedMs } from './tpch/sql-cluster.ts';
+
+const WORKERS = 2;
+const THREADS = 2;
+const QUICK = process.argv.includes('--quick');
+const SCALE = scaleFrom(process.argv, QUICK);
+
+interface Times {
+  readonly cluster: number[];
+  readonly duckdb: number[];
+}
+
+export const tpch: Benchmark = {
+  name: 'tpch',
+  file: SCALE === 1 ? 'tpch' : `tpch-sf${SCALE}`,
+  summary: `TPC-H at scale ${SCALE}, 22 queries: ${WORKERS} workers with one thread each against DuckDB`,
+  settings: {
+    data: `Parquet with zstd, row groups of 122,880 rows, scale ${SCALE}, own generator`,
+    cluster: `1 leader on PostgreSQL, ${WORKERS} workers with 1 slot, HTTP from submit to the last row`,
+    duckdb: `in one process with ${THREADS} threads, views over the same files`,
+    rounds: 'alternating; the first one warms up, and its answers are compared',
+  },
+  async run(quick, say) {
+    const rounds = quick ? 1 : SCALE > 2 ? 3 : 5;
+    const queries = tpchQueries(SCALE);
+    const tables = await benchData(SCALE, say);
+    const cluster = await SqlCluster.start({ workers: WORKERS, slots: 1, tables });
+    try {
+      await audit(cluster, tables, queries, say);
+      const duckdb = await LocalDuckDB.open(tables, THREADS);
+      const times = new Map(
+        queries.map(({ name }): [string, Times] => [name, { cluster: [], duckdb: [] }]),
+      );
+      for (const { sql } of queries) await duckdb.run(sql);
+      for (let round = 1; round <= rounds; round += 1) {
+        for (const { name, sql } of queries) {
+          const of = times.get(name)!;
+          of.cluster.push(await timedMs(() => cluster.run(sql)));
+          of.duckdb.push(await timedMs(() => duckdb.run(sql)));
+        }
+        const [ours, theirs] = [
+          totalOf(times, 'cluster', round - 1),
+          totalOf(times, 'duckdb', round - 1),
+        ];
+        say(
+          `  round ${round} of ${rounds}: cluster ${ours.toFixed(2)} s, DuckDB ${theirs.toFixed(2)} s`,
+        );
+      }
+      duckdb.close();
+      return figuresOf(times, rounds);
+    } finally {
+      await cluster.close();
+    }
+  },
+};
+
+/** Every answer is one that DuckDB may give. */
+async function audit(
+  cluster: SqlCluster,
+  tables: Readonly<Record<string, string>>,
+  queries: readonly TpchQuery[],
+  say: (line: string) => void,
+): Promise<void> {
+  const readers = Object.entries(tables).map(([name, glob]) => [name, `read_parquet('${glob}')`]);
+  const oracle = await Oracle.open(Object.fromEntries(readers) as Record<string, string>, {
+    threads: THREADS,
+  });
+  try {
+    for (const { name, sql, order, ties } of queries) {
+      const given: Answer = await cluster.run(sql);
+      const whole = ties ? await oracle.answer(withoutLimit(sql)) : null;
+      const wrong = difference(await oracle.answer(sql), given, { order, ties }, whole);
+      if (wrong !== null) throw new Error(`The audit failed: ${name}: ${wrong}`);
+    }
+    say(`  all ${queries.length} answers are right`);
+  } finally {
+    oracle.close();
+  }
+}
+
+function totalOf(times: ReadonlyMap<string, Times>, side: keyof Times, round: number): number {
+  return [...times.values()].reduce((sum, of) => sum + (of[side][round] ?? 0), 0) / 1_000;
+}
+
+function figuresOf(times: ReadonlyMap<string, Times>, rounds: number): readonly Figure[] {
+  const totals = (side: keyof Times): readonly number[] =>
+    Array.from({ length: rounds }, (_, round) => totalOf(times, side, round));
+  const each = [...times].flatMap(([name, { cluster, duckdb }]) => [
+    figure(`${name}, cluster`, 'ms', cluster),
+    figure(`${name}, DuckDB`, 'ms', duckdb),
+    ratio(`${name}, cluster / DuckDB`, cluster, duckdb),
+  ]);
+  return [
+    ...each,
+    figure('22 queries, cluster', 's', totals('cluster')),
+    figure('22 queries, DuckDB', 's', totals('duckdb')),
+    ratio('22 queries, cluster / DuckDB', totals('cluster'), totals('duckdb')),
+  ];
+}

@@ -1,0 +1,114 @@
+/** A leader on PostgreSQL and workers, for queries, and DuckDB in this process beside them. */
+import { DuckDBInstance } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { freePort } from '../../src/testing/cluster/free-port.ts';
+import { runQuery } from '../../test/sql/query-client.ts';
+import type { QuerySeen } from '../../test/sql/query-client.ts';
+import type { Answer } from '../../test/sql/contract-values.ts';
+import { BenchDatabase } from '../cluster/database.ts';
+import { Folder, startLeader, startWorker } from '../cluster/node.ts';
+import type { BenchProcess } from '../cluster/processes.ts';
+
+export interface SqlClusterOptions {
+  readonly workers: number;
+  readonly slots: number;
+  /** By table. */
+  readonly tables: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+export class SqlCluster {
+  readonly #close: () => Promise<void>;
+  readonly #url: string;
+  readonly #tables: SqlClusterOptions['tables'];
+
+  private constructor(
+    close: () => Promise<void>,
+    url: string,
+    tables: SqlClusterOptions['tables'],
+  ) {
+    this.#close = close;
+    this.#url = url;
+    this.#tables = tables;
+  }
+
+  static async start(options: SqlClusterOptions): Promise<SqlCluster> {
+    const { workers, slots, tables, args = [] } = options;
+    const database = await BenchDatabase.start('plain');
+    const folder = new Folder();
+    const running: BenchProcess[] = [];
+    const close = async (): Promise<void> => {
+      for (const process of running.toReversed()) await process.end();
+      await database.stop();
+      folder.remove();
+    };
+    try {
+      const leader = await startLeader({ database: await database.create('millrace'), folder });
+      running.push(leader.process);
+      for (let at = 0; at < workers; at += 1) {
+        const listen = ['--listen', `127.0.0.1:${await freePort()}`];
+        const nodeId = `w-${at}`;
+        const own = { servers: [leader.grpc], nodeId, slots, folder, args: [...listen, ...args] };
+        running.push(await startWorker(own));
+      }
+      return new SqlCluster(close, leader.url, tables);
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  /** From the submission to the last row. */
+  run(
+    sql: string,
+    settings: Readonly<Record<string, number>> = {},
+    seen?: (query: QuerySeen) => void,
+  ): Promise<Answer> {
+    return runQuery(this.#url, { sql, tables: this.#tables, settings }, seen);
+  }
+
+  async close(): Promise<void> {
+    await this.#close();
+  }
+}
+
+/** DuckDB in this process over the same files. */
+export class LocalDuckDB {
+  readonly #instance: DuckDBInstance;
+  readonly #connection: DuckDBConnection;
+
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection) {
+    this.#instance = instance;
+    this.#connection = connection;
+  }
+
+  static async open(tables: SqlClusterOptions['tables'], threads: number): Promise<LocalDuckDB> {
+    const instance = await DuckDBInstance.create(':memory:', { threads: `${threads}` });
+    const connection = await instance.connect();
+    for (const [name, glob] of Object.entries(tables))
+      await connection.run(`CREATE VIEW ${name} AS SELECT * FROM read_parquet('${glob}')`);
+    return new LocalDuckDB(instance, connection);
+  }
+
+  /** To the last row. */
+  async run(sql: string): Promise<number> {
+    return (await this.#connection.runAndReadAll(sql)).currentRowCount;
+  }
+
+  /** As JSON, to be compared. */
+  async rows(sql: string): Promise<string> {
+    return JSON.stringify((await this.#connection.runAndReadAll(sql)).getRowsJson());
+  }
+
+  close(): void {
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+  }
+}
+
+/** How long it took. */
+export async function timedMs(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}

@@ -1,0 +1,13 @@
+/**
+ * Tables: the catalog file, paths and globs, roots, and pinned sets of files. It says which files a query reads
+ * and notices when they change; reading them is the engine's work.
+ */
+export type * from './catalog.ts';
+export { CatalogFile } from './catalog-file.ts';
+export { Catalog } from './pinned-tables.ts';
+export type { CatalogOptions } from './pinned-tables.ts';
+export { Pins } from './pin.ts';
+export type { CheckOptions, Pin } from './pin.ts';
+export { allowedPaths } from './roots.ts';
+export type { Allowed } from './roots.ts';
+export { isTypeText } from './type-text.ts';

@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import { JOB_STATES, type JobId, type JobState } from '../../core/index.ts';
+import type { CommandModule } from '../command.ts';
+import { exit } from '../exit.ts';
+import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
+import { withWords } from '../settings.ts';
+import { facts, plain, table } from '../table.ts';
+import { bytesWords, countWords, errorWords, shortened, span } from '../wording.ts';
+import type { QuerySummary } from '../../client/index.ts';
+import type { QueryShape } from '../../protocol/index.ts';
+
+const LIMIT = 20;
+const SQL_COLUMNS = 60;
+
+export const command: CommandModule = {
+  examples: [
+    'millrace queries',
+    'millrace queries --state running --json',
+    'millrace queries 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77',
+  ],
+  declare(command: Command) {
+    command
+      .argument('[query]', 'show this one, with its stages')
+      .addOption(withWords('--state <state>', 'only those that are in this state', JOB_STATES))
+      .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
+      .option('--cursor <cursor>', 'go on where an earlier list ended');
+    declareServer(command);
+  },
+  async run(command, reply, signal) {
+    const [id] = command.args;
+    const options = command.opts<Readonly<Record<string, string | undefined>>>();
+    const state = stateOption(options['state']);
+    const limit = Math.max(1, wholeOption('--limit', options['limit']) ?? LIMIT);
+    const { cursor } = options;
+    return withClient(command, 'read', signal, async ({ queries }) => {
+      if (id !== undefined) {
+        const query = await queries.get(id as JobId, { signal });
+        for (const line of queryLines(query)) reply.say(line);
+        reply.answer(query);
+        return exit.done;
+      }
+      const page = await queries.list({
+        ...{ signal, limit },
+        ...(state === undefined ? {} : { state }),
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      if (page.queries.length === 0) reply.say('There are no such queries.');
+      else for (const line of listLines(page.queries)) reply.say(line);
+      if (page.cursor !== null) reply.say(`There are more: --cursor ${page.cursor}`);
+      reply.answer(page);
+      return exit.done;
+    });
+  },
+};
+
+function listLines(queries: readonly QuerySummary[]): string[] {
+  return table(
+    ['QUERY', 'STATE', 'SUBMITTED', 'TOOK', 'SQL'],
+    queries.map(({ id, state, submittedAt, startedAt, finishedAt, sql }) => [
+      ...[id, state, submittedAt, tookBetween(startedAt, finishedAt)],
+      shortened((sql ?? '').replaceAll(/\s+/g, ' ').trim(), SQL_COLUMNS),
+    ]),
+  );
+}
+
+function queryLines(query: QueryShape): string[] {
+  const { id, state, error, single, waiting, submittedAt, startedAt, finishedAt } = query;
+  const about = facts([
+    ['query', id],
+    ['state', state],
+    ['error', errorWords(error)],
+    ['waits', waiting === null ? null : `number ${waiting.position}: ${waiting.why}`],
+    ['runs whole', single],
+    ['submitted', submittedAt],
+    ['took', tookBetween(startedAt, finishedAt)],
+    ['rows kept until', query.expiresAt],
+  ]);
+  const stages = table(
+    ['STAGE', 'TITLE', 'STATE', 'TASKS', 'ROWS', 'BYTES', 'TOOK'],
+    query.stages.map((stage) => [
+      ...[stage.id, stage.title, stage.state, `${stage.tasks.succeeded}/${stage.tasks.total}`],
+      ...[countWords(stage.rowsOut), bytesWords(stage.bytesOut)],
+      stage.elapsedMs === null ? null : span(stage.elapsedMs),
+    ]),
+  );
+  return [...about, '', ...query.sql.trim().split('\n').map(plain), '', ...stages];
+}
+
+function tookBetween(from: string | null, to: string | null): string | null {
+  return from === null || to === null ? null : span(Date.parse(to) - Date.parse(from));
+}
+
+function stateOption(text: string | undefined): JobState | undefined {
+  if (text === undefined) return undefined;
+  const state = JOB_STATES.find((each) => each === text);
+  if (state !== undefined) return state;
+  throw wrongUse(`No query is ${text}.`, `Use ${JOB_STATES.join(', ')}.`);
+}

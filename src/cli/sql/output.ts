@@ -1,0 +1,146 @@
+/** The rows of a query, where the user wants them and as he wants them. */
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { type JsonRow, type QueryCalls, type ResultFormat, readRows } from '../../client/index.ts';
+import type { QueryShape } from '../../protocol/index.ts';
+import type { Reply } from '../command.ts';
+import { pathError, requireTarget } from '../local-path.ts';
+import { wrongUse } from '../server-call.ts';
+import { counted, countWords } from '../wording.ts';
+import { gridOf } from './grid.ts';
+
+export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'parquet'] as const;
+export type Format = (typeof FORMATS)[number];
+
+export interface Target {
+  readonly format: Format;
+  /** A file instead of stdout. */
+  readonly file: string | null;
+  /** A table shows no more than this. */
+  readonly rowsMax: number;
+}
+
+export interface TargetFlags {
+  readonly format?: string;
+  readonly output?: string;
+  readonly json?: true;
+}
+
+/** Before anything runs: what cannot be written is told now. */
+export async function targetOf(
+  { format, output, json }: TargetFlags,
+  rowsMax: number,
+  isPage: boolean,
+): Promise<Target> {
+  const known = FORMATS.find((each) => each === format);
+  if (format !== undefined && known === undefined) {
+    throw wrongUse(`There is no format ${format}.`, `Use ${FORMATS.join(', ')}.`);
+  }
+  const byName = FORMATS.find((each) => output !== undefined && extname(output) === `.${each}`);
+  const chosen = known ?? byName ?? (json === true ? 'json' : 'table');
+  if (output !== undefined) await requireTarget(output);
+  else if (chosen === 'parquet' && isPage) {
+    throw wrongUse('Parquet is nothing for a terminal.', 'Name a file with --output.');
+  }
+  return { format: chosen, file: output ?? null, rowsMax };
+}
+
+type Calls = Pick<QueryCalls, 'results'>;
+
+export interface Printing {
+  readonly calls: Calls;
+  readonly query: QueryShape;
+  readonly target: Target;
+  readonly reply: Reply;
+  readonly signal: AbortSignal;
+}
+
+/** Answers a word on what was printed, such as `3 rows`. */
+export async function printRows(printing: Printing): Promise<string> {
+  const { calls, query, target, reply, signal } = printing;
+  const { id } = query;
+  const words = counted(rowsIn(query), 'row').replace(/^\d+/, (count) => countWords(Number(count)));
+  if (target.format === 'table') return printTable(printing, words);
+  const pieces = calls.results(id, target.format, { signal });
+  if (target.file !== null) {
+    await writeFileOf(target.file, pieces);
+    return `${words} to ${target.file}`;
+  }
+  await writeOut(pieces, reply, target.format);
+  return words;
+}
+
+async function writeOut(
+  pieces: AsyncIterable<Uint8Array>,
+  reply: Reply,
+  format: ResultFormat,
+): Promise<void> {
+  const NEWLINE = 0x0a;
+  let last = NEWLINE;
+  for await (const piece of pieces) {
+    await reply.write(piece);
+    last = piece.at(-1) ?? last;
+  }
+  // A prompt, or another answer, begins on a line of its own.
+  if (format !== 'parquet' && last !== NEWLINE) await reply.write(Buffer.from('\n'));
+}
+
+async function writeFileOf(file: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    await pipeline(pieces, createWriteStream(file));
+  } catch (error) {
+    // Half of the rows must not be taken for all of them.
+    await rm(file, { force: true });
+    throw pathError(error, `${file} cannot be written`);
+  }
+}
+
+async function printTable(printing: Printing, words: string): Promise<string> {
+  const { query, target, reply } = printing;
+  const { rows, hasMore } = await firstRows(printing, target.rowsMax);
+  const { page } = reply;
+  const { lines, hidden } = gridOf(query.columns, rows, {
+    columns: target.file === null ? (page?.columns ?? null) : null,
+    isUnicode: page?.isUnicode ?? true,
+    hasColour: target.file === null && (page?.hasColour ?? false),
+  });
+  const text = lines.map((line) => `${line}\n`).join('');
+  if (target.file === null) await reply.write(Buffer.from(text));
+  else await writeFileOf(target.file, oneOf(Buffer.from(text)));
+  if (hasMore) {
+    reply.note(
+      `Only the first ${countWords(rows.length)} rows are shown: --rows shows more, --format csv all.`,
+    );
+  }
+  if (hidden > 0) {
+    reply.note(
+      `${counted(hidden, 'column')} had no room: a wider terminal or --format csv has it all.`,
+    );
+  }
+  return words;
+}
+
+async function firstRows(
+  { calls, query, signal }: Printing,
+  max: number,
+): Promise<{ readonly rows: readonly JsonRow[]; readonly hasMore: boolean }> {
+  const rows: JsonRow[] = [];
+  for await (const batch of readRows(calls.results(query.id, 'json', { signal }))) {
+    for (const row of batch.rows) {
+      if (rows.length === max) return { rows, hasMore: true };
+      rows.push(row);
+    }
+  }
+  return { rows, hasMore: false };
+}
+
+async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** What the last stage has made. */
+function rowsIn({ stages }: QueryShape): number {
+  return stages.at(-1)?.rowsOut ?? 0;
+}

@@ -1,0 +1,149 @@
+/** What the flags of `millrace sql` ask for, as the API takes it. */
+import { resolve } from 'node:path';
+import type { QueryRequest } from '../../client/index.ts';
+import { parseBytes, parseMs } from '../../config/index.ts';
+import { MillraceError } from '../../core/index.ts';
+import { readTextOf } from '../files/document-file.ts';
+import { wrongUse } from '../server-call.ts';
+
+export interface SqlFlags {
+  readonly file?: string;
+  readonly table?: readonly string[];
+  readonly param?: readonly string[];
+  readonly set?: readonly string[];
+  readonly timeZone?: string;
+}
+
+export async function requestOf(
+  query: string | undefined,
+  flags: SqlFlags,
+  signal: AbortSignal,
+): Promise<QueryRequest> {
+  const sql = await sqlText(query, flags.file, signal);
+  const tables = tablesOf(flags.table ?? []);
+  const params = paramsOf(flags.param ?? []);
+  const settings = Object.fromEntries((flags.set ?? []).map(settingOf));
+  return {
+    sql,
+    ...(Object.keys(tables).length === 0 ? {} : { tables }),
+    ...(params === null ? {} : { params }),
+    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    ...(flags.timeZone === undefined ? {} : { timeZone: flags.timeZone }),
+  };
+}
+
+async function sqlText(
+  query: string | undefined,
+  file: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  if (query !== undefined && file !== undefined) {
+    throw wrongUse(
+      'There are two queries: one on the command line and one in --file.',
+      'Give one.',
+    );
+  }
+  const source = file ?? (query === '-' ? '-' : null);
+  const text = source === null ? (query ?? '') : await readTextOf(source, signal);
+  if (text.trim() !== '') return text;
+  throw wrongUse(
+    source === null ? 'There is no SQL to run.' : `${source === '-' ? 'stdin' : source} is empty.`,
+    "Write millrace sql 'select 42', or name a file with --file.",
+  );
+}
+
+/** Several of one name are one table of several paths. */
+function tablesOf(texts: readonly string[]): Readonly<Record<string, unknown>> {
+  const tables = new Map<string, unknown>();
+  for (const text of texts) {
+    const [name, value] = pair('--table', text, 'sales=data/sales-*.parquet');
+    const known = tables.get(name);
+    if (value.startsWith('{')) {
+      if (known !== undefined) throw wrongUse(`The table ${name} is given twice.`, 'Give it once.');
+      tables.set(name, spec(name, value));
+      continue;
+    }
+    // A server has another working directory.
+    const path = isUrl(value) ? value : resolve(value);
+    if (known !== undefined && !isPaths(known)) {
+      throw wrongUse(`The table ${name} is given twice.`, 'Give it once.');
+    }
+    const paths = known === undefined ? [] : [known].flat();
+    tables.set(name, paths.length === 0 ? path : [...paths, path]);
+  }
+  return Object.fromEntries(tables);
+}
+
+function isPaths(value: unknown): boolean {
+  return typeof value === 'string' || Array.isArray(value);
+}
+
+function isUrl(text: string): boolean {
+  return /^[a-z][a-z0-9+.-]+:\/\//i.test(text);
+}
+
+function spec(name: string, text: string): unknown {
+  const value = json(text) as { readonly paths?: string | readonly string[] } | undefined;
+  if (value === undefined) throw wrongUse(`The table ${name} is no JSON: ${text}`, 'Correct it.');
+  const { paths } = value;
+  if (paths === undefined) return value;
+  const whole = (path: unknown): unknown =>
+    typeof path !== 'string' || isUrl(path) ? path : resolve(path);
+  return { ...value, paths: Array.isArray(paths) ? paths.map(whole) : whole(paths) };
+}
+
+/** `1=...`, `2=...` are places, anything else are names. */
+function paramsOf(texts: readonly string[]): NonNullable<QueryRequest['params']> | null {
+  if (texts.length === 0) return null;
+  const pairs = texts.map((text) => pair('--param', text, 'since=2026-11-15'));
+  const values = new Map(pairs.map(([name, text]) => [name.replace(/^\$/, ''), scalar(text)]));
+  if (values.size < pairs.length) throw wrongUse('A --param is given twice.', 'Give it once.');
+  const names = [...values.keys()];
+  if (!names.every((name) => /^[1-9]\d*$/.test(name))) return Object.fromEntries(values);
+  return names.map((_, at) => {
+    const value = values.get(`${at + 1}`);
+    if (value !== undefined) return value;
+    throw wrongUse(`There is no --param ${at + 1}=...`, 'Places begin with 1 and leave none out.');
+  });
+}
+
+/** Numbers, true, false, null and text in quotes are what they are in JSON; all else is text. */
+function scalar(text: string): unknown {
+  const value = json(text);
+  return value === undefined || typeof value === 'object' ? (value === null ? null : text) : value;
+}
+
+/** Which names there are is the server's to say. */
+function settingOf(text: string): readonly [string, number] {
+  const [name, value] = pair('--set', text, 'shufflePartitions=4');
+  const number = name.endsWith('Bytes')
+    ? parseBytes(value)
+    : name.endsWith('Ms')
+      ? parseMs(value)
+      : Number(value);
+  if (number !== undefined && Number.isFinite(number)) return [name, number];
+  throw wrongUse(
+    `--set ${name} takes a number, not "${value}".`,
+    'Write shufflePartitions=4, memoryBytes=1GiB or timeoutMs=30s.',
+  );
+}
+
+function pair(flag: string, text: string, example: string): readonly [string, string] {
+  const at = text.indexOf('=');
+  if (at > 0 && at < text.length - (flag === '--param' ? 0 : 1)) {
+    return [text.slice(0, at).trim(), text.slice(at + 1)];
+  }
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `${flag} takes NAME=VALUE, not "${text}".`,
+    todo: `Write ${flag} ${example}.`,
+  });
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,23 @@
+import { decodeOptions } from '../core/index.ts';
+import type { JobImage, Rerun, Seed, TaskNo } from '../core/index.ts';
+import { refKey } from '../store/index.ts';
+import type { DeskOptions } from './job-desk.ts';
+
+/** The results that were given with a job to tasks that are done when it is let in: they are needed when it
+ * runs again. Most jobs have none, and then nothing is read. */
+export async function givenResults(
+  { store, shard, settings }: Pick<DeskOptions, 'store' | 'shard' | 'settings'>,
+  { specs }: JobImage,
+): Promise<Pick<Rerun, 'seeds'>> {
+  const asking = specs.filter(
+    ({ options }) => options !== null && decodeOptions(options, settings).admission !== undefined,
+  );
+  if (asking.length === 0) return {};
+  const results = await store.results(shard, asking);
+  const seeds = new Map<TaskNo, Seed>();
+  for (const { jobNo, taskNo } of asking) {
+    const result = results.get(refKey(jobNo, taskNo)) ?? null;
+    seeds.set(taskNo, { state: 'succeeded', result });
+  }
+  return { seeds };
+}

@@ -1,0 +1,22 @@
+import { MillraceError } from '../core/index.ts';
+import type { JobDocument, Seed, TaskNo } from '../core/index.ts';
+
+/** A query as a job: what to submit, and the results that are known beforehand. */
+export interface PlannedQuery {
+  readonly document: JobDocument;
+  readonly seeds: ReadonlyMap<TaskNo, Seed>;
+}
+
+/** Makes a job of a query. Lives where SQL is understood. */
+export interface QueryPlanner {
+  /** Takes what a client sends, unchecked: `{ sql, tables, params, settings, idempotencyKey }`. */
+  plan(request: unknown, signal: AbortSignal): Promise<PlannedQuery>;
+}
+
+export function noQueries(): MillraceError {
+  return new MillraceError({
+    code: 'unimplemented',
+    what: 'This leader plans no queries.',
+    todo: 'Send queries to a server that was started with SQL.',
+  });
+}

@@ -1,0 +1,45 @@
+/** Which outputs on a worker nobody will read any more. */
+import { isFinished } from '../core/index.ts';
+import type { Instant, JobId, JobRow } from '../core/index.ts';
+import type { DeskOptions } from './job-desk.ts';
+
+/** Jobs that are looked up at the same time. */
+const LOOKS = 16;
+
+/**
+ * Those of jobs that are over, once nobody may ask for their rows any more, and of jobs that nobody knows.
+ * The memory answers for live ones, the store for all others. While jobs are still being read back, nothing
+ * is unneeded: a job that is not in memory may only be late.
+ */
+export async function unneededOutputs(
+  {
+    dispatcher,
+    store,
+    shard,
+    settings,
+  }: Pick<DeskOptions, 'dispatcher' | 'store' | 'shard' | 'settings'>,
+  queries: readonly JobId[],
+  kind?: 'inner',
+): Promise<readonly JobId[]> {
+  // What stages hand to each other is of no use to anybody once the job is over, however it ended.
+  const keptMs = kind === 'inner' ? 0 : settings.resultTtlMs;
+  const { absent, now } = await dispatcher.read((state, at) => ({
+    absent: state.isComplete ? queries.filter((id) => !state.jobsById.has(id)) : [],
+    now: at,
+  }));
+  const unneeded: JobId[] = [];
+  for (let at = 0; at < absent.length; at += LOOKS) {
+    const ids = absent.slice(at, at + LOOKS);
+    const rows = await Promise.all(ids.map((id) => store.jobRow(shard, id)));
+    for (const [place, id] of ids.entries()) {
+      if (isOver(rows[place] ?? null, now, keptMs)) unneeded.push(id);
+    }
+  }
+  return unneeded;
+}
+
+function isOver(row: JobRow | null, now: Instant, resultTtlMs: number): boolean {
+  if (row === null) return true;
+  if (!isFinished(row.state)) return false;
+  return row.state !== 'succeeded' || (row.finishedAt ?? 0) + resultTtlMs <= now;
+}

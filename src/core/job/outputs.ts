@@ -1,0 +1,49 @@
+import type { Node } from '../node/node.ts';
+import type { Slot } from '../task/table.ts';
+import type { Job } from './job.ts';
+
+/**
+ * Where the outputs of a job lie: which session keeps what each task has made that ended well. An output
+ * is gone with that session, or when a reader did not find it. One that nobody needs at the time may be
+ * missed later, so what is gone is remembered.
+ */
+export class JobOutputs {
+  readonly #job: Job;
+  /** Null for one that is gone. */
+  readonly #keepers: Map<Slot, Node | null> = new Map();
+
+  constructor(job: Job) {
+    this.#job = job;
+  }
+
+  keep(slot: Slot, node: Node): void {
+    this.#keepers.set(slot, node);
+    node.outputJobs.add(this.#job);
+  }
+
+  /** Null when it is gone, or was never made here. */
+  keeper(slot: Slot): Node | null {
+    return this.#keepers.get(slot) ?? null;
+  }
+
+  lose(slot: Slot): void {
+    this.#keepers.set(slot, null);
+  }
+
+  /** All that this session has kept. */
+  loseFrom(node: Node): void {
+    for (const [slot, keeper] of this.#keepers) if (keeper === node) this.#keepers.set(slot, null);
+    node.outputJobs.delete(this.#job);
+  }
+
+  /** The task begins a new run: it has made nothing yet. */
+  forget(slot: Slot): void {
+    this.#keepers.delete(slot);
+  }
+
+  /** The job leaves the memory. */
+  clear(): void {
+    for (const keeper of this.#keepers.values()) keeper?.outputJobs.delete(this.#job);
+    this.#keepers.clear();
+  }
+}

@@ -1,0 +1,85 @@
+import type { Job } from '../job/job.ts';
+import type { Settings } from '../settings.ts';
+import type { Slot } from '../task/table.ts';
+
+interface Waiting {
+  readonly job: Job;
+  readonly slot: Slot;
+  readonly memoryBytes: number;
+}
+
+/**
+ * Jobs that must be let in before they run. Urgent ones come first, then older ones, and nobody is passed:
+ * the first in line may need more than is free, and would else wait for as long as smaller ones come.
+ */
+export class Admissions {
+  /** What each job that was let in holds. */
+  readonly #held: Map<Job, number> = new Map();
+  #heldBytes = 0;
+  /** The first in line first. */
+  readonly #line: Waiting[] = [];
+
+  get isWaited(): boolean {
+    return this.#line.length > 0;
+  }
+
+  get waiting(): number {
+    return this.#line.length;
+  }
+
+  get running(): number {
+    return this.#held.size;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  wait(job: Job, slot: Slot, memoryBytes: number): void {
+    const behind = this.#line.findIndex(({ job: other }) => isBefore(job, other));
+    this.#line.splice(behind < 0 ? this.#line.length : behind, 0, { job, slot, memoryBytes });
+  }
+
+  hold(job: Job, memoryBytes: number): void {
+    this.#heldBytes += memoryBytes - (this.#held.get(job) ?? 0);
+    this.#held.set(job, memoryBytes);
+  }
+
+  /** Lets the first in line in, if there is room for it; answers the task that is done by that. */
+  next(settings: Settings): Slot | null {
+    const [first] = this.#line;
+    if (first === undefined || !this.#hasRoom(first.memoryBytes, settings)) return null;
+    this.#line.shift();
+    this.hold(first.job, first.memoryBytes);
+    return first.slot;
+  }
+
+  /** One that asks for more than there is runs alone. */
+  #hasRoom(memoryBytes: number, { maxQueries, queryMemoryBytes }: Settings): boolean {
+    if (this.#held.size === 0) return true;
+    if (this.#held.size >= maxQueries) return false;
+    return queryMemoryBytes === 0 || this.#heldBytes + memoryBytes <= queryMemoryBytes;
+  }
+
+  /** It waits no longer, and holds nothing. */
+  leave(job: Job): void {
+    const held = this.#held.get(job);
+    if (held !== undefined) {
+      this.#held.delete(job);
+      this.#heldBytes -= held;
+      return;
+    }
+    const at = this.#line.findIndex((each) => each.job === job);
+    if (at >= 0) this.#line.splice(at, 1);
+  }
+
+  /** How many are before it; null when it does not wait. */
+  position(job: Job): number | null {
+    const at = this.#line.findIndex((each) => each.job === job);
+    return at < 0 ? null : at;
+  }
+}
+
+function isBefore(a: Job, b: Job): boolean {
+  return a.priority < b.priority || (a.priority === b.priority && a.no < b.no);
+}

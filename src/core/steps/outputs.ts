@@ -1,0 +1,202 @@
+/**
+ * Outputs that lie on nodes. What a task has made is gone with the session that keeps it, or when a reader
+ * does not find it. One place decides what that means, whatever the cause: `remake` looks at a whole job and
+ * begins a new run of each task whose output is gone and still needed.
+ */
+import type { LostOutput } from '../event.ts';
+import { later } from '../ids.ts';
+import type { Job } from '../job/job.ts';
+import type { JobOutputs } from '../job/outputs.ts';
+import type { Node } from '../node/node.ts';
+import type { TaskError } from '../rows.ts';
+import { isFinished, isTerminal } from '../task/chart.ts';
+import type { Lease } from '../task/lease.ts';
+import type { Slot } from '../task/table.ts';
+import type { Turn } from '../turn.ts';
+import { TIMED_OUT, backoffMs, cancelled, failAttempt } from './attempt.ts';
+import { delay, endLease, finish, makeReady, waitAgain } from './lifecycle.ts';
+import { newRun } from './new-run.ts';
+import { settle } from './settle.ts';
+import { orderAgain } from './stop.ts';
+import { armTaskTotal } from './submit.ts';
+
+/** The session is over, and what it kept with it. */
+export function loseOutputs(turn: Turn, node: Node): void {
+  if (node.outputJobs.size === 0) return;
+  // What ended in this turn has to be known: a job that is over needs nothing any more.
+  settle(turn);
+  for (const job of [...node.outputJobs]) {
+    job.outputs?.loseFrom(node);
+    remake(turn, job);
+  }
+}
+
+/**
+ * A reader did not find what it was to read. If that is still what stands, it is made again, and with it
+ * all that the same session keeps of this job: whoever lost one output has most likely lost them all. The
+ * reader waits for it. This counts like the loss of a node, since a reader that is wrong, or a node that
+ * nobody reaches, would otherwise go on for ever.
+ */
+export function inputLost(
+  turn: Turn,
+  lease: Lease,
+  lost: readonly LostOutput[],
+  error: TaskError,
+): void {
+  const { tasks } = turn.state;
+  const { slot, job, node } = lease;
+  for (const each of lost) loseNamed(turn, lease, each);
+  // It still holds its lease, so it counts as one that needs them, and the job cannot end meanwhile.
+  const isPutOff = !remake(turn, job);
+  settle(turn);
+  if (cancelled(turn, lease)) return;
+  if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
+  tasks.losses.set(slot, tasks.losses.get(slot) + 1);
+  const losses = tasks.losses.get(slot);
+  if (losses > tasks.options(slot).retry.maxLosses) {
+    const message = `what it reads was lost ${losses} times; the last time: ${error.message}`;
+    return finish(turn, slot, 'failed', { error: { code: 'input_lost', message } });
+  }
+  turn.log('reassigned', { slot, nodeId: node.id }, { ...error });
+  endLease(turn, lease);
+  tasks.setError(slot, error);
+  if (losses === 1 && !isPutOff) makeReady(turn, slot);
+  else delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, losses)));
+}
+
+function loseNamed(turn: Turn, { job, taskNo }: Lease, { taskId, fence }: LostOutput): void {
+  const { tasks } = turn.state;
+  const { outputs } = job;
+  const no = job.taskNo(taskId, tasks);
+  const slot = no === null ? null : job.slot(no);
+  if (outputs === null || no === null || slot === null) return;
+  // Made again since, or being made: the reader speaks of what is over.
+  if (tasks.state(slot) !== 'succeeded' || tasks.fence.get(slot) !== fence) return;
+  if (tasks.options(slot).output === undefined) return;
+  let isRead = false;
+  job.edges?.eachDependent(no, (dependent) => {
+    if (dependent === taskNo) isRead = true;
+  });
+  // Only of what it was given to read: the others are not its business.
+  if (!isRead) return;
+  const keeper = outputs.keeper(slot);
+  outputs.lose(slot);
+  if (keeper !== null) outputs.loseFrom(keeper);
+}
+
+/** Looked at again as soon as time goes on: not everything can be done at once. */
+export function armOutputs(turn: Turn, job: Job, inMs: 0 | 1): void {
+  turn.state.timers.arm({ type: 'outputs', at: later(turn.now, inMs), jobNo: job.no });
+}
+
+/** Begins a new run of all that has to be made again. The turn must be settled. False when it is put off. */
+export function remake(turn: Turn, job: Job): boolean {
+  const { outputs } = job;
+  if (outputs === null || job.stopping !== null || isFinished(job.state)) return true;
+  const { again, stopping } = choose(turn, job, outputs);
+  if (again.size === 0) return true;
+  const { tasks } = turn.state;
+  // The store copies the row it has to the history: one that is not written yet cannot be kept.
+  for (const slot of again) {
+    if (turn.effects.touches({ jobNo: job.no, taskNo: tasks.no(slot) })) {
+      armOutputs(turn, job, 1);
+      return false;
+    }
+  }
+  const doomed: Slot[] = [];
+  for (const slot of job.slots) {
+    if (!again.has(slot)) continue;
+    const isGone = tasks.options(slot).output !== undefined && outputs.keeper(slot) === null;
+    const losses = tasks.losses.get(slot) + (isGone ? 1 : 0);
+    outputs.forget(slot);
+    newRun(turn, slot, { kind: 'recomputed', losses, detail: { lost: isGone } });
+    armTaskTotal(turn, slot);
+    if (losses > tasks.options(slot).retry.maxLosses) doomed.push(slot);
+  }
+  for (const lease of stopping) orderAgain(turn, lease);
+  countUnmet(turn, job, again);
+  for (const slot of doomed) finish(turn, slot, 'failed', { error: lostTooOften(turn, slot) });
+  for (const slot of job.slots) {
+    if (!again.has(slot)) continue;
+    if (tasks.state(slot) === 'blocked' && tasks.unmet.get(slot) === 0) makeReady(turn, slot);
+  }
+  return true;
+}
+
+interface Choice {
+  readonly again: ReadonlySet<Slot>;
+  readonly stopping: ReadonlySet<Lease>;
+}
+
+/**
+ * From the last task to the first, so that what is made again asks for what it reads. A task comes behind
+ * those that it depends on. When other data may come out, those that have read the old begin again, and
+ * these may need what nobody needed a moment ago: so until nothing is added any more.
+ */
+function choose(turn: Turn, job: Job, outputs: JobOutputs): Choice {
+  const { tasks } = turn.state;
+  const again = new Set<Slot>();
+  const stopping = new Set<Lease>();
+  for (let before = -1; before < again.size;) {
+    before = again.size;
+    for (let at = job.slots.length - 1; at >= 0; at -= 1) {
+      const slot = job.slots[at] as Slot;
+      const { output } = tasks.options(slot);
+      if (output === undefined || again.has(slot) || tasks.state(slot) !== 'succeeded') continue;
+      if (outputs.keeper(slot) !== null || !isNeeded(turn, job, slot, again)) continue;
+      again.add(slot);
+      if (output === 'unstable') rollBack(turn, job, slot, again, stopping);
+    }
+  }
+  return { again, stopping };
+}
+
+/** Somebody may still read it. What nobody depends on is read when the job has ended. */
+function isNeeded(turn: Turn, job: Job, slot: Slot, again: ReadonlySet<Slot>): boolean {
+  const { tasks } = turn.state;
+  let dependents = 0;
+  let readers = 0;
+  job.edges?.eachDependent(tasks.no(slot), (no) => {
+    const dependent = job.slot(no);
+    if (dependent === null) return;
+    dependents += 1;
+    if (again.has(dependent) || !isTerminal(tasks.state(dependent))) readers += 1;
+  });
+  return dependents === 0 || readers > 0;
+}
+
+/** Whatever depends on it, however far down, begins again. */
+function rollBack(turn: Turn, job: Job, from: Slot, again: Set<Slot>, stopping: Set<Lease>): void {
+  const { tasks, leases } = turn.state;
+  const seen = new Set<Slot>([from]);
+  for (const slot of seen) {
+    const lease = leases.get(slot);
+    if (lease !== undefined) stopping.add(lease);
+    else if (tasks.state(slot) === 'succeeded') again.add(slot);
+    job.edges?.eachDependent(tasks.no(slot), (no) => {
+      const dependent = job.slot(no);
+      if (dependent !== null) seen.add(dependent);
+    });
+  }
+}
+
+/** What each new run waits for; and who waits for the new runs. */
+function countUnmet(turn: Turn, job: Job, again: ReadonlySet<Slot>): void {
+  const { tasks } = turn.state;
+  for (const slot of job.slots) {
+    if (isTerminal(tasks.state(slot))) continue;
+    job.edges?.eachDependent(tasks.no(slot), (no) => {
+      const dependent = job.slot(no);
+      if (dependent === null) return;
+      // The others have counted this one all along, unless it has just been opened.
+      if (again.has(slot) || again.has(dependent)) waitAgain(turn, dependent);
+    });
+  }
+}
+
+function lostTooOften({ state: { tasks } }: Turn, slot: Slot): TaskError {
+  const message =
+    `what it made was lost ${tasks.losses.get(slot)} times; ` +
+    'what the nodes that ran it said last may tell why';
+  return { code: 'dead', message };
+}

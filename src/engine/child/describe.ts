@@ -1,0 +1,206 @@
+/** What files say of themselves, and the options with which any part of them is read in the same way. */
+import type { DuckDBInstance } from '@duckdb/node-api';
+import type { TableDescription, TableSource } from '../engine.ts';
+import {
+  isOn,
+  type ReaderOption,
+  readOptions,
+  typeMap,
+  withOptions,
+  withoutOptions,
+  writeOptions,
+} from '../sql/options.ts';
+import { quotedPath, readerCall } from '../sql/reader.ts';
+import { quotedName, quotedText } from '../sql/text.ts';
+import { parquetFacts } from './parquet-facts.ts';
+import { type Connection, Failed, type Work } from './work.ts';
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+
+export async function describeTable(
+  work: Work,
+  instance: DuckDBInstance,
+  source: TableSource,
+): Promise<TableDescription> {
+  const connection = await work.connect(instance, 'describe');
+  await connection.run(`SET TimeZone = 'UTC'`);
+  const inferred = await inferredColumns(connection, source);
+  const options = await pinnedOptions(connection, source, inferred);
+  const select = selectOf(source, inferred, writeOptions(options));
+  const columns = await describeQuery(connection, select);
+  if (source.format !== 'parquet') {
+    return {
+      columns: columns.map((column) => ({ ...column, bytes: null })),
+      files: source.files.map(() => ({ rows: null, groups: [] })),
+      options: writeOptions(options),
+      select,
+    };
+  }
+  const facts = await parquetFacts(connection, source.files, inferred, options);
+  return {
+    columns: columns.map((column) => {
+      const distinct = facts.distinctOf(column.name);
+      const bytes = facts.bytesOf(column.name);
+      return { ...column, bytes, ...(distinct === undefined ? {} : { distinct }) };
+    }),
+    files: facts.files,
+    options: writeOptions(options),
+    select,
+  };
+}
+
+async function describeQuery(connection: Connection, query: string): Promise<Column[]> {
+  const rows = await connection.texts(`DESCRIBE ${query}`);
+  return rows.map(([name, type]) => ({ name: String(name), type: String(type) }));
+}
+
+async function inferredColumns(connection: Connection, source: TableSource): Promise<Column[]> {
+  const options = writeOptions(withOptions(readOptions(source.options), wantedTypes(source)));
+  const columns = await describeQuery(
+    connection,
+    `SELECT * FROM ${readerCall(source.format, source.files, options)}`,
+  );
+  const names = new Set(columns.map(({ name }) => name.toLowerCase()));
+  for (const name of Object.keys(source.types)) {
+    if (names.has(name.toLowerCase())) continue;
+    const known = columns.map((column) => column.name).join(', ');
+    throw new Failed({
+      code: 'schema_mismatch',
+      what: `There is no column "${name}" in the files.`,
+      why: `They have ${known}.`,
+    });
+  }
+  return columns;
+}
+
+/** A type that is given decides how text is read: made from a number, `007` would be `7`. */
+function wantedTypes({ format, types }: TableSource): ReaderOption[] {
+  if (format !== 'csv' || Object.keys(types).length === 0) return [];
+  const columns = Object.entries(types).map(([name, type]) => ({ name, type }));
+  return [{ name: 'types', value: typeMap(columns) }];
+}
+
+const TYPE_OPTIONS: ReadonlySet<string> = new Set(['types', 'dtypes', 'column_types']);
+
+async function pinnedOptions(
+  connection: Connection,
+  source: TableSource,
+  columns: readonly Column[],
+): Promise<ReaderOption[]> {
+  const given = readOptions(source.options);
+  const hive = hiveOptions(source.files, given, columns);
+  const options = [...withoutOptions(given, hive.replaced), ...hive.options];
+  if (source.format === 'parquet') return options;
+  const inFiles = typed(source, columns).filter(({ name }) => !hive.keys.has(name.toLowerCase()));
+  if (source.format === 'json')
+    return withOptions(options, [{ name: 'columns', value: typeMap(inFiles) }]);
+  const dialect = await csvDialect(connection, source.files[0] ?? '', given);
+  const own = given.some(({ name }) => name === 'columns')
+    ? options
+    : [...withoutOptions(options, TYPE_OPTIONS), { name: 'types', value: typeMap(inFiles) }];
+  return withOptions(own, dialect);
+}
+
+function typed({ types }: TableSource, columns: readonly Column[]): Column[] {
+  const wanted = new Map(Object.entries(types).map(([name, type]) => [name.toLowerCase(), type]));
+  return columns.map(({ name, type }) => ({ name, type: wanted.get(name.toLowerCase()) ?? type }));
+}
+
+interface HiveOptions {
+  /** In lower case. */
+  readonly keys: ReadonlySet<string>;
+  /** Options that these take the place of. */
+  readonly replaced: ReadonlySet<string>;
+  readonly options: readonly ReaderOption[];
+}
+
+const HIVE: ReadonlySet<string> = new Set([
+  'hive_partitioning',
+  'hive_types',
+  'hive_types_autocast',
+]);
+
+/** Part of the files could look as if they had other keys, or keys of another type, than all of them. */
+function hiveOptions(
+  files: readonly string[],
+  given: readonly ReaderOption[],
+  columns: readonly Column[],
+): HiveOptions {
+  const asGiven = { keys: new Set<string>(), replaced: new Set<string>(), options: [] };
+  const said = given.find(({ name }) => name === 'hive_partitioning');
+  if (said !== undefined && !isOn(given, 'hive_partitioning')) return asGiven;
+  const keysOf = (file: string): string[] =>
+    [...file.matchAll(/([^\\/=]+)=[^\\/]*(?=[\\/])/g)].map(([, key]) => String(key).toLowerCase());
+  const keys = new Set(keysOf(files[0] ?? ''));
+  if (keys.size > 0 && files.every((file) => same(keysOf(file), keys))) {
+    const ofPath = columns.filter(({ name }) => keys.has(name.toLowerCase()));
+    const options = [
+      { name: 'hive_partitioning', value: 'true' },
+      { name: 'hive_types', value: typeMap(ofPath) },
+    ];
+    return { keys, replaced: HIVE, options };
+  }
+  const isInDoubt = said === undefined && files.some((file) => keysOf(file).length > 0);
+  return isInDoubt
+    ? { ...asGiven, options: [{ name: 'hive_partitioning', value: 'false' }] }
+    : asGiven;
+}
+
+function same(keys: readonly string[], others: ReadonlySet<string>): boolean {
+  return keys.length === others.size && keys.every((key) => others.has(key));
+}
+
+/** What concerns several files is unknown to the function that looks at one. */
+const OF_SEVERAL: ReadonlySet<string> = new Set([
+  'union_by_name',
+  'filename',
+  'files_to_sniff',
+  'hive_partitioning',
+  'hive_types',
+  'hive_types_autocast',
+]);
+
+/** A part of the files alone could be taken for another dialect. What was not seen in the first file is left open. */
+async function csvDialect(
+  connection: Connection,
+  file: string,
+  given: readonly ReaderOption[],
+): Promise<ReaderOption[]> {
+  const options = writeOptions(withoutOptions(given, OF_SEVERAL));
+  const rows = await connection.texts(
+    `SELECT Delimiter, Quote, HasHeader::VARCHAR, DateFormat, TimestampFormat
+     FROM sniff_csv(${quotedPath(file)}${options === '' ? '' : `, ${options}`})`,
+  );
+  const [delim, quote, header, dateformat, timestampformat] = rows[0] ?? [];
+  const found: ReaderOption[] = [];
+  const add = (name: string, value: string | null | undefined): void => {
+    if (value === null || value === undefined || value === '' || value === '(empty)') return;
+    found.push({ name, value: name === 'header' ? value : quotedText(value) });
+  };
+  add('delim', delim);
+  add('quote', quote);
+  add('header', header);
+  add('dateformat', dateformat);
+  add('timestampformat', timestampformat);
+  const isSeparated = given.some(({ name }) => name === 'sep' || name === 'delimiter');
+  return isSeparated ? found.filter(({ name }) => name !== 'delim') : found;
+}
+
+/** Parquet has types of its own, so those of the catalog are casts. */
+function selectOf(source: TableSource, columns: readonly Column[], options: string): string {
+  const from = readerCall(source.format, source.files, options);
+  if (source.format !== 'parquet' || Object.keys(source.types).length === 0)
+    return `SELECT * FROM ${from}`;
+  const wanted = new Map(
+    Object.entries(source.types).map(([name, type]) => [name.toLowerCase(), type]),
+  );
+  const list = columns.map(({ name }) => {
+    const type = wanted.get(name.toLowerCase());
+    const column = quotedName(name);
+    return type === undefined ? column : `CAST(${column} AS ${type}) AS ${column}`;
+  });
+  return `SELECT ${list.join(', ')} FROM ${from}`;
+}

@@ -1,0 +1,141 @@
+/** The child process: opens DuckDB, does what it is told, and ends when nobody is there to tell it anything. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { type DuckDBInstance, version } from '@duckdb/node-api';
+import { type EngineCall, type FromChild, type ToChild, WINDOW_PIECES } from '../messages.ts';
+import type { InstanceSettings } from '../messages.ts';
+import { describeTable } from './describe.ts';
+import { faultOf } from './fault.ts';
+import { runFragment } from './fragment.ts';
+import { openInstance } from './instance.ts';
+import { Planner } from './plan.ts';
+import { sendRows } from './rows.ts';
+import { Failed, Work } from './work.ts';
+
+interface Running {
+  readonly work: Work;
+  /** How many pieces may be sent; more are given as the reader takes them. */
+  room: number;
+  wake: () => void;
+}
+
+interface Opened {
+  readonly settings: InstanceSettings;
+  readonly instance: DuckDBInstance;
+  readonly planner: Planner;
+}
+
+const running = new Map<number, Running>();
+let opened: Promise<Opened> | null = null;
+let spillFolder: string | null = null;
+
+function tell(message: FromChild): void {
+  // Who does not hear it is gone, and then so is this process in a moment.
+  if (process.connected) process.send?.(message, () => {});
+}
+
+async function open(settings: InstanceSettings): Promise<Opened> {
+  spillFolder = settings.spillFolder;
+  const instance = await openInstance(settings);
+  tell({ kind: 'ready', duckdb: version() });
+  return { settings, instance, planner: new Planner(settings, version()) };
+}
+
+async function answer(id: number, call: EngineCall): Promise<void> {
+  const mine: Running = { work: new Work(), room: WINDOW_PIECES, wake: () => {} };
+  running.set(id, mine);
+  try {
+    if (opened === null) throw new Error('not open');
+    const value = await done(call, await opened, mine, id);
+    tell({ kind: 'done', id, value });
+  } catch (error) {
+    const fault = error instanceof Failed ? error.fault : faultOf(error, 'run');
+    tell({ kind: 'failed', id, fault });
+  } finally {
+    running.delete(id);
+    mine.work.end();
+  }
+}
+
+function done(
+  call: EngineCall,
+  { settings, instance, planner }: Opened,
+  mine: Running,
+  id: number,
+): Promise<unknown> {
+  switch (call.name) {
+    case 'fragment':
+      return runFragment(mine.work, instance, settings.spillFolder, call);
+    case 'describe':
+      return describeTable(mine.work, instance, call.source);
+    case 'plan':
+      return planner.plan(mine.work, call);
+    case 'rows':
+      return sendRows(mine.work, instance, settings.spillFolder, call, (bytes) =>
+        send(id, mine, bytes),
+      );
+  }
+}
+
+async function send(id: number, mine: Running, bytes: Uint8Array): Promise<void> {
+  while (mine.room === 0) {
+    mine.work.checkAborted();
+    await new Promise<void>((resolve) => {
+      mine.wake = resolve;
+    });
+  }
+  mine.work.checkAborted();
+  mine.room -= 1;
+  tell({ kind: 'piece', id, bytes });
+}
+
+function heard(message: ToChild): void {
+  switch (message.kind) {
+    case 'open':
+      opened = open(message.settings);
+      opened.catch((error: unknown) =>
+        tell({ kind: 'failed', id: null, fault: faultOf(error, 'run') }),
+      );
+      return;
+    case 'call':
+      void answer(message.id, message.call);
+      return;
+    case 'abort': {
+      const mine = running.get(message.id);
+      mine?.work.abort();
+      mine?.wake();
+      return;
+    }
+    case 'credit': {
+      const mine = running.get(message.id);
+      if (mine === undefined) return;
+      mine.room += message.pieces;
+      mine.wake();
+      return;
+    }
+    case 'close':
+      end();
+  }
+}
+
+/** Not by waiting: DuckDB may be in the middle of something that nobody wants any more. */
+function end(): void {
+  if (spillFolder !== null) rmSync(spillFolder, { recursive: true, force: true });
+  // Ending in order would wait for DuckDB's threads, or pull the floor from under them.
+  if (running.size > 0) process.kill(process.pid, 'SIGKILL');
+  process.exit(0);
+}
+
+/** When memory runs short, the system is to end this process rather than the one that keeps the leases. */
+function preferToBeKilled(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '500');
+  } catch {
+    // Another system, or one that does not allow it.
+  }
+}
+
+preferToBeKilled();
+process.on('message', heard);
+process.on('disconnect', end);
+// A signal for the whole group is for the parent to act on: it may want to finish what runs here.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { faultOf, faultOfAnswer } from './fault.ts';
+
+function duckdb(type: string, message: string, more: object = {}): Error {
+  return new Error(JSON.stringify({ exception_type: type, exception_message: message, ...more }));
+}
+
+test('errors of DuckDB itself mean that it is not to be used any more', () => {
+  for (const type of ['FATAL', 'INTERNAL'])
+    expect(faultOf(duckdb(type, 'Failed: database has been invalidated'), 'run')).toEqual({
+      code: 'engine_crashed',
+      what: 'DuckDB met an error of its own.',
+      why: 'Failed: database has been invalidated',
+      isBroken: true,
+    });
+  const said = faultOf(duckdb('Invalid Input', 'database has been invalidated'), 'run');
+  expect(said).toEqual({ code: 'query_failed', what: 'database has been invalidated' });
+});
+
+test('a full disk is told by its words', () => {
+  for (const message of [
+    'Could not write file "x": No space left on device',
+    'x: Disk quota exceeded',
+  ])
+    expect(faultOf(duckdb('IO', message), 'run')).toMatchObject({ code: 'disk_full' });
+  const quota = `failed to offload data block of size 256.0 KiB (1.0 MiB/1.0 MiB used).\nThis limit was set by the 'max_temp_directory_size' setting.`;
+  expect(faultOf(duckdb('Out of Memory', quota), 'run')).toMatchObject({ code: 'disk_full' });
+});
+
+test('a file that is not there or may not be read is another thing while planning than while running', () => {
+  const missing = duckdb('IO', 'No files found that match the pattern "x"');
+  expect(faultOf(missing, 'run').code).toBe('table_changed');
+  expect(faultOf(missing, 'describe').code).toBe('table_missing');
+  const short = duckdb('Invalid Input', `File 'x' too small to be a Parquet file`);
+  expect(faultOf(short, 'run').code).toBe('table_changed');
+  expect(faultOf(short, 'describe').code).toBe('schema_mismatch');
+  const denied = duckdb('IO', 'Cannot open file "x": Permission denied');
+  expect(faultOf(denied, 'run').code).toBe('path_refused');
+});
+
+test('positions and words are found in every form in which DuckDB writes them', () => {
+  const wrapped = new Error(
+    `Failed to extract statements: Parser Error: ${duckdb('Parser', 'no', { position: '7' }).message}`,
+  );
+  expect(faultOf(wrapped, 'plan')).toEqual({ code: 'bad_query', what: 'no', position: 7 });
+  expect(faultOf(new Error('Binder Error: not so\nor so'), 'plan')).toEqual({
+    code: 'bad_query',
+    what: 'not so\nor so',
+  });
+  expect(faultOf(new Error('INTERRUPT Error: Interrupted!'), 'run').code).toBe('interrupted');
+  expect(faultOf('just words', 'run')).toEqual({ code: 'query_failed', what: 'just words' });
+  expect(faultOf(new Error('{"exception_type" broken'), 'run').code).toBe('query_failed');
+  const answer = { error_type: 'parser', error_message: 'no', position: '3' };
+  expect(faultOfAnswer(answer, 'plan')).toEqual({ code: 'bad_query', what: 'no', position: 3 });
+});

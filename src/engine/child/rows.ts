@@ -1,0 +1,73 @@
+/** Sends rows as bytes, never more than the reader has room for. */
+import { randomUUID } from 'node:crypto';
+import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DuckDBInstance } from '@duckdb/node-api';
+import type { RowsCall } from '../messages.ts';
+import { quotedText } from '../sql/text.ts';
+import type { Connection, Work } from './work.ts';
+
+/** Sends a piece, once there is room for it. */
+export type Send = (bytes: Uint8Array) => Promise<void>;
+
+/** Of text; a single row may be longer. */
+const PIECE_CHARACTERS = 512 * 1024;
+const PIECE_BYTES = 1024 * 1024;
+
+export async function sendRows(
+  work: Work,
+  instance: DuckDBInstance,
+  spillFolder: string,
+  { setup, source }: RowsCall,
+  send: Send,
+): Promise<void> {
+  const connection = await work.connect(instance, 'run');
+  for (const statement of setup) await connection.run(statement);
+  if (source.kind === 'text') await sendText(connection, source, send);
+  else await sendFile(connection, join(spillFolder, `${randomUUID()}.parquet`), source.query, send);
+}
+
+async function sendText(
+  connection: Connection,
+  { sql, head, separator, tail }: Extract<RowsCall['source'], { kind: 'text' }>,
+  send: Send,
+): Promise<void> {
+  let waiting = head;
+  let isFirst = true;
+  for await (const rows of connection.column(sql)) {
+    for (const row of rows) {
+      waiting += isFirst ? String(row) : separator + String(row);
+      isFirst = false;
+      // Row by row: two thousand long rows together could be more than one string can hold.
+      if (waiting.length < PIECE_CHARACTERS) continue;
+      await send(Buffer.from(waiting));
+      waiting = '';
+    }
+  }
+  waiting += tail;
+  if (waiting !== '') await send(Buffer.from(waiting));
+}
+
+/** Parquet has its footer at the end, so it cannot be sent while it is being written. */
+async function sendFile(
+  connection: Connection,
+  file: string,
+  query: string,
+  send: Send,
+): Promise<void> {
+  try {
+    await connection.run(`COPY (${query}) TO ${quotedText(file)} (FORMAT parquet)`);
+    const handle = await open(file);
+    try {
+      for (;;) {
+        const { bytesRead, buffer } = await handle.read(Buffer.alloc(PIECE_BYTES));
+        if (bytesRead === 0) return;
+        await send(buffer.subarray(0, bytesRead));
+      }
+    } finally {
+      await handle.close();
+    }
+  } finally {
+    await rm(file, { force: true });
+  }
+}

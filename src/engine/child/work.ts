@@ -1,0 +1,95 @@
+/** One call at work: its connections, which end with it and can be interrupted. */
+import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
+import type { Fault } from '../messages.ts';
+import { type Doing, faultOf } from './fault.ts';
+
+/** Fails a call with something that the other side can turn into an error. */
+export class Failed extends Error {
+  readonly fault: Fault;
+
+  constructor(fault: Fault) {
+    super(fault.what);
+    this.fault = fault;
+  }
+}
+
+/** DuckDB forgets an interruption that comes between two statements, so it is repeated. */
+const REPEAT_MS = 20;
+
+export class Work {
+  readonly #connections = new Set<DuckDBConnection>();
+  #repeat: NodeJS.Timeout | null = null;
+  #isAborted = false;
+
+  get isAborted(): boolean {
+    return this.#isAborted;
+  }
+
+  /** A connection of its own: what it sets and creates is gone when the call ends. */
+  async connect(instance: DuckDBInstance, doing: Doing): Promise<Connection> {
+    const connection = await instance.connect();
+    this.#connections.add(connection);
+    return new Connection(this, connection, doing);
+  }
+
+  abort(): void {
+    if (this.#isAborted) return;
+    this.#isAborted = true;
+    const interrupt = (): void => {
+      for (const connection of this.#connections) connection.interrupt();
+    };
+    interrupt();
+    this.#repeat = setInterval(interrupt, REPEAT_MS);
+  }
+
+  end(): void {
+    if (this.#repeat !== null) clearInterval(this.#repeat);
+    for (const connection of this.#connections) connection.closeSync();
+    this.#connections.clear();
+  }
+
+  checkAborted(): void {
+    if (this.#isAborted) throw new Failed({ code: 'interrupted', what: 'Interrupted.' });
+  }
+}
+
+export class Connection {
+  readonly #work: Work;
+  readonly #connection: DuckDBConnection;
+  readonly #doing: Doing;
+
+  constructor(work: Work, connection: DuckDBConnection, doing: Doing) {
+    this.#work = work;
+    this.#connection = connection;
+    this.#doing = doing;
+  }
+
+  run(sql: string): Promise<DuckDBMaterializedResult> {
+    return this.#guarded(() => this.#connection.run(sql));
+  }
+
+  /** Texts of an answer that is small and whose columns are all VARCHAR. */
+  async texts(sql: string): Promise<(string | null)[][]> {
+    const result = await this.run(sql);
+    return (await result.getRows()) as (string | null)[][];
+  }
+
+  /** The first column, a portion of rows at a time. */
+  async *column(sql: string): AsyncGenerator<readonly unknown[]> {
+    const result = await this.#guarded(() => this.#connection.stream(sql));
+    for (;;) {
+      const chunk = await this.#guarded(() => result.fetchChunk());
+      if (chunk === null || chunk.rowCount === 0) return;
+      yield chunk.getColumnValues(0);
+    }
+  }
+
+  async #guarded<T>(act: () => Promise<T>): Promise<T> {
+    this.#work.checkAborted();
+    try {
+      return await act();
+    } catch (error) {
+      throw new Failed(faultOf(error, this.#doing));
+    }
+  }
+}

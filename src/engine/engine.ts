@@ -1,0 +1,115 @@
+/**
+ * What an engine does: one child process with one DuckDB instance. Data never passes between the processes,
+ * only SQL, paths and figures (and, for rows that people read, finished text). A native crash ends the child and
+ * fails the call with `engine_crashed`; the next call starts another child.
+ */
+import type { Fragment, SessionValues, StageOutput } from '../query/index.ts';
+import type { FileRange, PinnedTable, ResultColumn } from '../query/index.ts';
+
+export interface EngineLimits {
+  readonly memoryBytes: number;
+  readonly threads: number;
+  /** Where DuckDB spills to; made and removed by the engine. */
+  readonly spillFolder: string;
+  readonly spillBytesMax: number;
+  /** Nothing outside these can be read or written; null for no limit. */
+  readonly folders: readonly string[] | null;
+}
+
+/** What all engines have in common. */
+export interface Engine {
+  /** Starts the child process now rather than with the first call. Answers the version of DuckDB. */
+  warm(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Runs fragments, on a worker. Calls wait for each other: there is one instance. */
+export interface FragmentEngine extends RowEngine {
+  run(order: FragmentOrder, signal: AbortSignal): Promise<FragmentYield>;
+}
+
+export interface FragmentOrder {
+  readonly fragment: Fragment;
+  readonly output: StageOutput;
+  readonly session: SessionValues;
+  readonly ranges: Readonly<Record<string, readonly FileRange[]>>;
+  /** Parquet files of each exchange input, by relation; an empty list is an empty input. */
+  readonly inputs: Readonly<Record<string, readonly string[]>>;
+  /** An empty folder for what it writes. */
+  readonly folder: string;
+}
+
+export interface FragmentYield {
+  /** By partition, as many as the output has: files in the folder, in order. */
+  readonly parts: readonly { readonly rows: number; readonly files: readonly string[] }[];
+  /** Of scans; who has brought the exchanges knows theirs. */
+  readonly rowsIn: number;
+  readonly rowsOut: number;
+  readonly runMs: number;
+  /** The most that lay in the spill folder when it was looked at, ten times a second. */
+  readonly spilledBytes: number;
+}
+
+/** Plans, at the leader. It has the frozen list of disabled optimizers and never executes a user's query. */
+export interface PlanningEngine extends Engine {
+  /** Reads what the files say of themselves. Fails with `schema_mismatch` when they do not go together. */
+  describe(source: TableSource, signal: AbortSignal): Promise<TableDescription>;
+  plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer>;
+}
+
+export interface TableSource {
+  readonly format: PinnedTable['format'];
+  readonly files: readonly string[];
+  readonly options: string;
+  /** Types that the catalog gives, by column; others are inferred. */
+  readonly types: Readonly<Record<string, string>>;
+}
+
+export interface TableDescription {
+  readonly columns: PinnedTable['columns'];
+  /** One for each file: rows and rows of each row group. */
+  readonly files: readonly { readonly rows: number | null; readonly groups: readonly number[] }[];
+  /** With these any part of the files is read as all of them are; see `PinnedTable.options`. */
+  readonly options: string;
+  /** See `PinnedTable.select`. */
+  readonly select: string;
+}
+
+export interface PlanRequest {
+  readonly sql: string;
+  /** Values of `$1` or `$name`, as JSON; empty for none. */
+  readonly params: readonly unknown[] | Readonly<Record<string, unknown>>;
+  readonly tables: readonly PinnedTable[];
+  readonly timeZone: string;
+}
+
+export interface LogicalAnswer {
+  /** The statement as it will run, with the parameters in it. */
+  readonly sql: string;
+  readonly columns: readonly ResultColumn[];
+  /** `json_serialize_plan`, as DuckDB writes it; null when it cannot, with why. */
+  readonly plan: string | null;
+  readonly whyNot: string | null;
+  /** `EXPLAIN (FORMAT json)` of the same plan, for its estimates. */
+  readonly estimates: string | null;
+  /** `now()` and the time zone that the plan was made with. */
+  readonly session: SessionValues;
+  readonly duckdb: string;
+}
+
+/** Reads Parquet results back with their logical types, as text or as a Parquet file that anybody can read. */
+export interface RowEngine extends Engine {
+  /** Pieces of about 1 MiB, a longer one for a single long row; nothing is kept for a slow reader. */
+  rows(request: RowsRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+export type RowFormat = 'json' | 'ndjson' | 'csv' | 'parquet';
+
+export interface RowsRequest {
+  /** As written by a fragment with output `result`. */
+  readonly files: readonly string[];
+  readonly columns: readonly ResultColumn[];
+  readonly format: RowFormat;
+  /** In which a TIMESTAMP WITH TIME ZONE is written; UTC if absent. */
+  readonly timeZone?: string;
+}

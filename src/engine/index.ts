@@ -1,0 +1,14 @@
+/**
+ * DuckDB at work, always in a child process: planning at the leader, fragments on workers, rows for those who
+ * read results. Limits on memory, spilling and paths are set here. What the SQL means is decided in `query`.
+ */
+export type * from './engine.ts';
+export { startFragmentEngine } from './parent/fragment-engine.ts';
+export { startPlanningEngine } from './parent/planning-engine.ts';
+export {
+  EnginePool,
+  type EnginePoolOptions,
+  type EngineSize,
+  type LentEngine,
+} from './parent/pool.ts';
+export { startRowEngine } from './parent/row-engine.ts';

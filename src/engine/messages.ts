@@ -1,0 +1,108 @@
+/** What is said between an engine and its child process. SQL is made on this side of it and run on the other. */
+import type { ErrorCode } from '../core/index.ts';
+import type { LogicalAnswer, TableDescription, TableSource } from './engine.ts';
+
+export interface InstanceSettings {
+  readonly memoryBytes: number;
+  readonly threads: number;
+  /** Of this process alone. */
+  readonly spillFolder: string;
+  readonly spillBytesMax: number;
+  readonly folders: readonly string[] | null;
+}
+
+export interface FragmentCall {
+  readonly name: 'fragment';
+  /** Run first, one after the other. */
+  readonly setup: readonly string[];
+  readonly copy: string;
+  readonly target:
+    | { readonly kind: 'file'; readonly folder: string; readonly file: string }
+    /** DuckDB wants an empty folder, or none: `into`. Files are moved from there. */
+    | {
+        readonly kind: 'partitions';
+        readonly folder: string;
+        readonly into: string;
+        readonly count: number;
+      };
+  /** A file without rows stays where it is. */
+  readonly keepEmpty: boolean;
+}
+
+export interface FragmentAnswer {
+  readonly parts: readonly { readonly rows: number; readonly files: readonly string[] }[];
+  readonly runMs: number;
+  readonly spilledBytes: number;
+}
+
+export interface RowsCall {
+  readonly name: 'rows';
+  readonly setup: readonly string[];
+  readonly source:
+    /** A query with one column of text; the pieces are joined. */
+    | {
+        readonly kind: 'text';
+        readonly sql: string;
+        readonly head: string;
+        readonly separator: string;
+        readonly tail: string;
+      }
+    /** A Parquet file of this query is made, sent and removed. */
+    | { readonly kind: 'file'; readonly query: string };
+}
+
+export interface DescribeCall {
+  readonly name: 'describe';
+  readonly source: TableSource;
+}
+
+export interface PlanCall {
+  readonly name: 'plan';
+  readonly sql: string;
+  readonly timeZone: string;
+  /** The same key, the same tables. */
+  readonly key: string;
+  readonly tables: readonly { readonly name: string; readonly select: string }[];
+  /** Nothing else can be opened. */
+  readonly files: readonly string[];
+}
+
+export type PlanAnswer = Omit<LogicalAnswer, 'sql'>;
+
+export type EngineCall = FragmentCall | RowsCall | DescribeCall | PlanCall;
+
+export interface Answers {
+  readonly fragment: FragmentAnswer;
+  readonly rows: null;
+  readonly describe: TableDescription;
+  readonly plan: PlanAnswer;
+}
+
+export interface Fault {
+  /** `interrupted`: it was told to stop. */
+  readonly code: ErrorCode | 'interrupted';
+  readonly what: string;
+  readonly why?: string;
+  readonly todo?: string;
+  /** Where in the statement, in bytes of UTF-8 from its beginning. */
+  readonly position?: number;
+  /** DuckDB is not to be used any more. */
+  readonly isBroken?: boolean;
+}
+
+export type ToChild =
+  | { readonly kind: 'open'; readonly settings: InstanceSettings }
+  | { readonly kind: 'call'; readonly id: number; readonly call: EngineCall }
+  | { readonly kind: 'abort'; readonly id: number }
+  /** The reader has taken so many pieces. */
+  | { readonly kind: 'credit'; readonly id: number; readonly pieces: number }
+  | { readonly kind: 'close' };
+
+export type FromChild =
+  | { readonly kind: 'ready'; readonly duckdb: string }
+  | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'done'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly id: number | null; readonly fault: Fault };
+
+/** How many pieces may be under way to a reader that has taken none of them. */
+export const WINDOW_PIECES = 4;

@@ -1,0 +1,231 @@
+/** The child process as such: started late, killed, stuck, closed. With real processes and real signals. */
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { EngineLimits } from '../engine.ts';
+import type { FragmentCall, RowsCall } from '../messages.ts';
+import { EngineProcess } from './engine-process.ts';
+
+const never = new AbortController().signal;
+/** Would take hours; DuckDB looks up from it when it is interrupted. */
+const ENDLESS =
+  'SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range * b.range % 7 = 8';
+
+let folder = '';
+let engine: EngineProcess;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-engine-'));
+  engine = new EngineProcess({ limits: limits(), callsMax: 4, graceMs: 500 });
+});
+
+afterAll(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function limits(): EngineLimits {
+  return {
+    memoryBytes: 128 * 2 ** 20,
+    threads: 1,
+    spillFolder: join(folder, 'spill'),
+    spillBytesMax: 2 ** 30,
+    folders: null,
+  };
+}
+
+function copying(query: string): FragmentCall {
+  const file = `${Math.random()}.parquet`;
+  const copy = `COPY (${query}) TO '${join(folder, file)}' (FORMAT parquet)`;
+  return {
+    name: 'fragment',
+    setup: [],
+    copy,
+    target: { kind: 'file', folder, file },
+    keepEmpty: true,
+  };
+}
+
+function reading(sql: string): RowsCall {
+  return {
+    name: 'rows',
+    setup: [],
+    source: { kind: 'text', sql, head: '<', separator: ',', tail: '>' },
+  };
+}
+
+/** Resolves when the child is busy with it: its first answer to another call comes back. */
+async function begun(): Promise<void> {
+  await engine.call(copying('SELECT 1'), never);
+}
+
+async function text(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  let all = '';
+  for await (const bytes of pieces) all += Buffer.from(bytes).toString();
+  return all;
+}
+
+function pid(): number {
+  const found = engine.pid;
+  if (found === undefined) throw new Error('no child');
+  return found;
+}
+
+const isThere = (id: number): boolean => {
+  try {
+    return process.kill(id, 0);
+  } catch {
+    return false;
+  }
+};
+
+describe('a child that dies', () => {
+  test('fails the call that it had, and the next call has another child', async () => {
+    await engine.warm();
+    const first = pid();
+    const lost = engine.call(copying(ENDLESS), never);
+    await begun();
+    process.kill(first, 'SIGKILL');
+    await expect(lost).rejects.toMatchObject({
+      code: 'engine_crashed',
+      why: expect.stringContaining('SIGKILL') as string,
+    });
+    expect((await engine.call(copying('SELECT 2'), never)).parts[0]?.rows).toBe(1);
+    expect(pid()).not.toBe(first);
+    expect(readdirSync(join(folder, 'spill'))).toHaveLength(1);
+  });
+
+  test('between two calls is not noticed by anybody', async () => {
+    await engine.warm();
+    const first = pid();
+    process.kill(first, 'SIGKILL');
+    const next = async (): Promise<unknown> =>
+      engine.call(copying('SELECT 2'), never).catch((error: unknown) => error);
+    // The kernel may be slower than the next call: then that one fails, and only that one.
+    const [one, other] = [await next(), await next()];
+    expect([one, other]).toContainEqual(expect.objectContaining({ parts: [expect.anything()] }));
+    expect(other).toHaveProperty('parts');
+  });
+});
+
+describe('an aborted call', () => {
+  test('interrupts DuckDB and fails with the reason, and the child lives on', async () => {
+    const abort = new AbortController();
+    const running = engine.call(copying(ENDLESS), abort.signal);
+    await begun();
+    const first = pid();
+    abort.abort(new Error('changed my mind'));
+    await expect(running).rejects.toThrow('changed my mind');
+    await begun();
+    expect(pid()).toBe(first);
+  });
+
+  test('that does not end in time takes the child with it, and the others are served by the next', async () => {
+    await engine.warm();
+    const first = pid();
+    const abort = new AbortController();
+    const stuck = engine.call(copying(ENDLESS), abort.signal);
+    await begun();
+    process.kill(first, 'SIGSTOP');
+    const other = engine.call(copying('SELECT 3'), never);
+    abort.abort(new Error('enough'));
+    await expect(stuck).rejects.toThrow('enough');
+    expect((await other).parts[0]?.rows).toBe(1);
+    expect(pid()).not.toBe(first);
+  });
+
+  test('that never started fails as well', async () => {
+    const abort = new AbortController();
+    abort.abort(new Error('too late'));
+    const idle = new EngineProcess({ limits: limits(), callsMax: 1 });
+    await expect(idle.call(copying('SELECT 1'), abort.signal)).rejects.toThrow('too late');
+    expect(idle.pid).toBeUndefined();
+    await idle.close();
+  });
+});
+
+describe('a stream', () => {
+  test('has all pieces in order, and only a few are under way to a slow reader', async () => {
+    const sql = `SELECT repeat('x', 1000) || i FROM range(20000) t(i)`;
+    let count = 0;
+    let all = '';
+    for await (const bytes of engine.stream(reading(sql), never)) {
+      count += 1;
+      // Others are served meanwhile.
+      if (count === 1) await begun();
+      all += Buffer.from(bytes).toString();
+    }
+    expect(count).toBeGreaterThan(20);
+    const rows = all.slice(1, -1).split(',');
+    expect(rows).toHaveLength(20_000);
+    expect(rows.every((row, at) => row.endsWith(`x${at}`))).toBe(true);
+  });
+
+  test('that is left early, aborted or without rows ends at once', async () => {
+    const sql = `SELECT repeat('x', 1000) || i FROM range(10000000) t(i)`;
+    for await (const bytes of engine.stream(reading(sql), never)) {
+      expect(bytes.length).toBeGreaterThan(0);
+      break;
+    }
+    const abort = new AbortController();
+    const aborted = async (): Promise<void> => {
+      for await (const _ of engine.stream(reading(sql), abort.signal))
+        abort.abort(new Error('stop'));
+    };
+    await expect(aborted()).rejects.toThrow('stop');
+    expect(await text(engine.stream(reading('SELECT 1 WHERE false'), never))).toBe('<>');
+    await expect(text(engine.stream(reading(`SELECT error('in it')`), never))).rejects.toThrow(
+      'in it',
+    );
+  });
+
+  test('whose child dies half-way fails', async () => {
+    const sql = `SELECT repeat('x', 1000) || i FROM range(10000000) t(i)`;
+    const killed = async (): Promise<void> => {
+      for await (const _ of engine.stream(reading(sql), never)) process.kill(pid(), 'SIGKILL');
+    };
+    await expect(killed()).rejects.toMatchObject({ code: 'engine_crashed' });
+  });
+});
+
+describe('the end', () => {
+  test('signals to the whole group do not end the child', async () => {
+    await engine.warm();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid(), signal);
+    const first = pid();
+    await begun();
+    expect(pid()).toBe(first);
+  });
+
+  test('an instance that cannot be opened says so', async () => {
+    const wrong = new EngineProcess({ limits: { ...limits(), threads: -3 }, callsMax: 1 });
+    await expect(wrong.warm()).rejects.toMatchObject({
+      code: 'engine_crashed',
+      why: expect.stringContaining('could not be opened') as string,
+    });
+    await wrong.close();
+  });
+
+  test('a thousand calls leave nothing behind', async () => {
+    await begun();
+    const before = process.memoryUsage().heapUsed;
+    for (let n = 0; n < 1000; n += 1) await engine.call(copying('SELECT 1'), never);
+    globalThis.gc?.();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(30 * 2 ** 20);
+  });
+
+  test('closing ends the child, its spill folder and whatever runs', async () => {
+    const running = engine.call(copying(ENDLESS), never).catch((error: unknown) => error);
+    await begun();
+    const first = pid();
+    await engine.close();
+    expect(await running).toMatchObject({ code: 'shutting_down' });
+    expect(isThere(first)).toBe(false);
+    expect(existsSync(join(folder, 'spill'))).toBe(false);
+    await expect(engine.call(copying('SELECT 1'), never)).rejects.toMatchObject({
+      code: 'shutting_down',
+    });
+    await expect(engine.warm()).rejects.toMatchObject({ code: 'shutting_down' });
+  });
+});

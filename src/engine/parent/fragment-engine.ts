@@ -1,0 +1,70 @@
+import type {
+  EngineLimits,
+  FragmentEngine,
+  FragmentOrder,
+  FragmentYield,
+  RowsRequest,
+} from '../engine.ts';
+import type { FileRange } from '../../query/index.ts';
+import type { Fault } from '../messages.ts';
+import { fragmentCall } from '../sql/fragment-script.ts';
+import { CallFailed, EngineProcess } from './engine-process.ts';
+import { errorOf, written } from './errors.ts';
+import { rowsFrom, withSpill } from './row-engine.ts';
+
+export function startFragmentEngine(limits: EngineLimits): FragmentEngine {
+  return new ChildFragmentEngine(limits);
+}
+
+class ChildFragmentEngine implements FragmentEngine {
+  readonly #process: EngineProcess;
+
+  constructor(limits: EngineLimits) {
+    // One at a time: the limit of memory is one for the whole instance.
+    this.#process = new EngineProcess({ limits: withSpill(limits), callsMax: 1 });
+  }
+
+  async run(order: FragmentOrder, signal: AbortSignal): Promise<FragmentYield> {
+    const call = written(() => fragmentCall(order));
+    try {
+      const { parts, runMs, spilledBytes } = await this.#process.call(call, signal);
+      return {
+        parts,
+        rowsIn: Object.values(order.ranges)
+          .flat()
+          .reduce((sum, range) => sum + rowsOf(range), 0),
+        rowsOut: parts.reduce((sum, { rows }) => sum + rows, 0),
+        runMs,
+        spilledBytes,
+      };
+    } catch (error) {
+      throw error instanceof CallFailed ? errorOf(blamed(error.fault, order)) : error;
+    }
+  }
+
+  rows(request: RowsRequest, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    return rowsFrom(this.#process, request, signal);
+  }
+
+  warm(): Promise<string> {
+    return this.#process.warm();
+  }
+
+  close(): Promise<void> {
+    return this.#process.close();
+  }
+}
+
+function rowsOf({ from, to, rows }: FileRange): number {
+  if (from === null) return rows ?? 0;
+  return Math.max(0, (to ?? rows ?? from) - from);
+}
+
+/** A file that is gone may be one of a table or one that another stage has made. */
+function blamed(fault: Fault, { inputs }: FragmentOrder): Fault {
+  if (fault.code !== 'table_changed') return fault;
+  const isInput = Object.values(inputs)
+    .flat()
+    .some((path) => fault.what.includes(path));
+  return isInput ? { ...fault, code: 'input_lost' } : fault;
+}

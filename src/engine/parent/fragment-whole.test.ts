@@ -1,0 +1,130 @@
+import { readdirSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  fragment,
+  FragmentScene,
+  never,
+  ROWS,
+  SCAN,
+} from '../../../test/fixture/fragment-scene.ts';
+import type { PinnedTable } from '../../query/index.ts';
+
+let scene: FragmentScene;
+
+beforeAll(async () => {
+  scene = await FragmentScene.open();
+});
+
+afterAll(() => scene.close());
+
+describe('a whole query', () => {
+  const table: PinnedTable = {
+    name: 'My Table',
+    format: 'parquet',
+    files: [],
+    columns: [],
+    options: '',
+    select: '',
+    root: null,
+  };
+
+  test('runs as it was written, over views with the names of the user', async () => {
+    const view = {
+      ...table,
+      select: `SELECT * FROM read_parquet(['${scene.file('x=1/u.parquet')}'])`,
+    };
+    const sql = 'FROM "My Table" SELECT n AS "a b", n AS "a b" WHERE n < 2 ORDER BY n DESC -- done';
+    expect(await scene.result(fragment(sql, ['INTEGER', 'INTEGER'], { tables: [view] }))).toEqual([
+      [1, 1],
+      [0, 0],
+    ]);
+    await expect(scene.result(fragment('FROM "My Table"', ['INTEGER']))).rejects.toMatchObject({
+      code: 'query_failed',
+    });
+  });
+
+  test('sees the time and the zone of its submission', async () => {
+    const sql = `SELECT now() = '2026-01-02 03:04:05.678+00'::TIMESTAMPTZ, current_timestamp = now(), today()::VARCHAR,
+      current_date::VARCHAR, current_localtimestamp()::VARCHAR, current_time::VARCHAR, current_localtime()::VARCHAR,
+      localtimestamp::VARCHAR, current_setting('TimeZone')`;
+    const types = ['BOOLEAN', 'BOOLEAN', ...Array.from({ length: 7 }, () => 'VARCHAR')];
+    const session = { timeZone: 'Asia/Tokyo', now: '2026-01-01 23:04:05.678+00' };
+    const found = await scene.result(
+      fragment(sql.replace('2026-01-02 03', '2026-01-01 23'), types),
+      {
+        session,
+      },
+    );
+    expect(found).toEqual([
+      [
+        true,
+        true,
+        '2026-01-02',
+        '2026-01-02',
+        '2026-01-02 08:04:05.678',
+        '08:04:05.678+09',
+        '08:04:05.678',
+        '2026-01-02 08:04:05.678',
+        'Asia/Tokyo',
+      ],
+    ]);
+  });
+
+  test('with a PIVOT whose columns depend on the data runs too', async () => {
+    const view = {
+      ...table,
+      name: 't',
+      select: `SELECT n % 2 AS k FROM '${scene.file('x=1/u.parquet')}'`,
+    };
+    const sql = 'PIVOT t ON k USING count(*)';
+    expect(await scene.result(fragment(sql, ['BIGINT', 'BIGINT'], { tables: [view] }))).toEqual([
+      ['5', '5'],
+    ]);
+  });
+});
+
+describe('order and leftovers', () => {
+  test('rows of a result stay in order', async () => {
+    const sorted = fragment('SELECT c0 FROM r1 ORDER BY c0 DESC', ['BIGINT'], { scans: [SCAN] });
+    const found = await scene.result(sorted, { ranges: { r1: [scene.range('t.parquet')] } });
+    expect(found.flat()).toEqual(Array.from({ length: ROWS }, (_, n) => String(ROWS - 1 - n)));
+  });
+
+  test('a result without rows has a file, other outputs have none', async () => {
+    const nothing = fragment('SELECT c0 FROM r1', ['BIGINT'], { scans: [SCAN] });
+    const [kept, dropped] = [
+      scene.order(nothing, { kind: 'result' }),
+      scene.order(nothing, { kind: 'whole' }),
+    ];
+    expect((await scene.engine.run(kept, never)).parts).toEqual([
+      { rows: 0, files: ['0-0.parquet'] },
+    ]);
+    expect((await scene.engine.run(dropped, never)).parts).toEqual([{ rows: 0, files: [] }]);
+    expect(readdirSync(dropped.folder)).toEqual([]);
+  });
+
+  test('nothing of a call is seen by the next one', async () => {
+    const view = {
+      name: 'secret',
+      format: 'parquet',
+      files: [],
+      columns: [],
+      options: '',
+      root: null,
+    } as const;
+    const sql = 'SELECT now() AS n FROM secret';
+    await scene.result(
+      fragment(sql, ['TIMESTAMP WITH TIME ZONE'], { tables: [{ ...view, select: 'SELECT 1' }] }),
+      {
+        session: { timeZone: 'Asia/Tokyo', now: '1999-01-01 00:00:00+00' },
+      },
+    );
+    await expect(scene.result(fragment('FROM secret', ['INTEGER']))).rejects.toThrow(
+      'secret does not exist',
+    );
+    const later = await scene.result(
+      fragment(`SELECT count(*) FROM duckdb_views() WHERE view_name = 'secret'`, ['BIGINT']),
+    );
+    expect(later).toEqual([['0']]);
+  });
+});

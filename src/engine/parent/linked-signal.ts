@@ -1,0 +1,24 @@
+export interface LinkedSignal {
+  readonly signal: AbortSignal;
+  readonly unlink: () => void;
+}
+
+/**
+ * Aborted when the first of them is. Not `AbortSignal.any`: on Node 20 a signal that lives long keeps everything
+ * that was ever derived from it.
+ */
+export function linkedSignal(...signals: readonly AbortSignal[]): LinkedSignal {
+  const controller = new AbortController();
+  const links = signals.map((signal) => {
+    const pass = (): void => controller.abort(signal.reason);
+    if (signal.aborted) pass();
+    else signal.addEventListener('abort', pass, { once: true });
+    return { signal, pass };
+  });
+  return {
+    signal: controller.signal,
+    unlink: () => {
+      for (const { signal, pass } of links) signal.removeEventListener('abort', pass);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import type { MillraceError } from '../../core/index.ts';
+import type { PinnedTable } from '../../query/index.ts';
+import type {
+  EngineLimits,
+  LogicalAnswer,
+  PlanningEngine,
+  PlanRequest,
+  TableDescription,
+  TableSource,
+} from '../engine.ts';
+import type { Fault } from '../messages.ts';
+import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
+import { CallFailed, EngineProcess } from './engine-process.ts';
+import { errorOf } from './errors.ts';
+
+/** Planning is short; a long one does not keep the others waiting. */
+const CALLS_MAX = 4;
+
+/** `folders` is not looked at: a plan sees the files of its tables and nothing else. */
+export function startPlanningEngine(limits: EngineLimits): PlanningEngine {
+  return new ChildPlanningEngine(limits);
+}
+
+class ChildPlanningEngine implements PlanningEngine {
+  readonly #process: EngineProcess;
+
+  constructor(limits: EngineLimits) {
+    // Describing opens what the catalog names, wherever it lies.
+    this.#process = new EngineProcess({
+      limits: { ...limits, folders: null },
+      callsMax: CALLS_MAX,
+    });
+  }
+
+  async describe(source: TableSource, signal: AbortSignal): Promise<TableDescription> {
+    try {
+      return await this.#process.call({ name: 'describe', source }, signal);
+    } catch (error) {
+      throw error instanceof CallFailed ? errorOf(error.fault) : error;
+    }
+  }
+
+  async plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer> {
+    const statement = statementOf(request);
+    const { tables, timeZone } = request;
+    try {
+      const answer = await this.#process.call(
+        {
+          name: 'plan',
+          sql: statement.sql,
+          timeZone,
+          key: keyOf(tables),
+          tables: tables.map(({ name, select }) => ({ name, select })),
+          files: tables.flatMap(({ files }) => files.map(({ path }) => path)),
+        },
+        signal,
+      );
+      return { sql: statement.sql, ...answer };
+    } catch (error) {
+      throw error instanceof CallFailed ? pointed(error.fault, request.sql, statement) : error;
+    }
+  }
+
+  warm(): Promise<string> {
+    return this.#process.warm();
+  }
+
+  close(): Promise<void> {
+    return this.#process.close();
+  }
+}
+
+function keyOf(tables: readonly PinnedTable[]): string {
+  const facts = tables.map(({ name, select, files }) => [
+    name,
+    select,
+    files.map(({ path, bytes, mtimeNs, footer }) => [path, bytes, mtimeNs, footer]),
+  ]);
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64');
+}
+
+/** DuckDB's words, and where in the text they are meant. */
+function pointed(fault: Fault, sql: string, { sql: text, placeOf }: Statement): MillraceError {
+  if (fault.position === undefined) return errorOf(fault);
+  const at = Buffer.from(text).subarray(0, fault.position).toString().length;
+  const { where, shown } = pointedAt(sql, placeOf(at));
+  return errorOf({
+    ...fault,
+    what: `${where}: ${fault.what}`,
+    why: [`\n${shown}`, fault.why].filter((part) => part !== undefined).join('\n'),
+  });
+}

@@ -1,0 +1,50 @@
+import type { EngineLimits, RowEngine, RowsRequest } from '../engine.ts';
+import { rowsCall } from '../sql/rows-script.ts';
+import { CallFailed, EngineProcess } from './engine-process.ts';
+import { errorOf, written } from './errors.ts';
+
+/** A reader that is slow keeps its place, and only that. */
+const READERS_MAX = 64;
+
+export function startRowEngine(limits: EngineLimits): RowEngine {
+  return new ChildRowEngine(limits);
+}
+
+class ChildRowEngine implements RowEngine {
+  readonly #process: EngineProcess;
+
+  constructor(limits: EngineLimits) {
+    this.#process = new EngineProcess({ limits: withSpill(limits), callsMax: READERS_MAX });
+  }
+
+  rows(request: RowsRequest, signal: AbortSignal): AsyncIterable<Uint8Array> {
+    return rowsFrom(this.#process, request, signal);
+  }
+
+  warm(): Promise<string> {
+    return this.#process.warm();
+  }
+
+  close(): Promise<void> {
+    return this.#process.close();
+  }
+}
+
+/** A Parquet file for a reader is put together where data is spilled to. */
+export function withSpill(limits: EngineLimits): EngineLimits {
+  if (limits.folders === null) return limits;
+  return { ...limits, folders: [...limits.folders, limits.spillFolder] };
+}
+
+export async function* rowsFrom(
+  process: EngineProcess,
+  request: RowsRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const call = written(() => rowsCall(request));
+  try {
+    yield* process.stream(call, signal);
+  } catch (error) {
+    throw error instanceof CallFailed ? errorOf(error.fault) : error;
+  }
+}

@@ -1,0 +1,148 @@
+/** Results as what a reader asks for. */
+import { parseType, type ResultColumn, type SqlType } from '../../query/index.ts';
+import type { RowsRequest } from '../engine.ts';
+import type { RowsCall } from '../messages.ts';
+import { jsonText } from './json-text.ts';
+import { exchangeQuery } from './relation.ts';
+import { quotedName, quotedText } from './text.ts';
+
+export function rowsCall(request: RowsRequest): RowsCall {
+  const setup = [`SET TimeZone = ${quotedText(request.timeZone ?? 'UTC')}`];
+  return { name: 'rows', setup, source: sourceOf(request) };
+}
+
+function sourceOf({ files, columns, format }: RowsRequest): RowsCall['source'] {
+  const from = `(${resultQuery(columns, files)}) AS r`;
+  const types = columns.map(({ type }) => parseType(type));
+  switch (format) {
+    case 'json': {
+      const names = columns.map(({ name, type }) => ({ name, type }));
+      return {
+        kind: 'text',
+        sql: `SELECT ${concat(
+          types.map((type, at) => [at === 0 ? '[' : ',', jsonText(type, `c${at}`)]),
+          ']',
+        )} FROM ${from}`,
+        head: `{"columns":${JSON.stringify(names)},"rows":[`,
+        separator: ',\n',
+        tail: ']}\n',
+      };
+    }
+    case 'ndjson': {
+      const names = uniqueNames(columns).map((name) => JSON.stringify(name));
+      const parts = types.map((type, at): [string, string] => [
+        `${at === 0 ? '{' : ','}${names[at]}:`,
+        jsonText(type, `c${at}`),
+      ]);
+      return lines(`SELECT ${concat(parts, '}\n')} FROM ${from}`, '');
+    }
+    case 'csv': {
+      const parts = types.map((type, at): [string, string] => [
+        at === 0 ? '' : ',',
+        csvText(type, `c${at}`),
+      ]);
+      const head = columns.map(({ name }) => csvField(name)).join(',');
+      return lines(`SELECT ${concat(parts, '\n')} FROM ${from}`, `${head}\n`);
+    }
+    case 'parquet': {
+      const names = uniqueNames(columns);
+      const list = types.map(
+        (type, at) => `${exported(type, `c${at}`)} AS ${quotedName(names[at] ?? '')}`,
+      );
+      return { kind: 'file', query: `SELECT ${list.join(', ')} FROM ${from}` };
+    }
+  }
+}
+
+function lines(sql: string, head: string): RowsCall['source'] {
+  return { kind: 'text', sql, head, separator: '', tail: '' };
+}
+
+function resultQuery(columns: readonly ResultColumn[], files: readonly string[]): string {
+  const named = columns.map(({ type }, at) => ({ name: `c${at}`, type }));
+  return exchangeQuery({ relation: '', stage: 0, mode: 'all', columns: named }, files);
+}
+
+/** One string out of many, without a copy for each step as `||` makes them. */
+function concat(
+  parts: readonly (readonly [before: string, value: string])[],
+  after: string,
+): string {
+  const all = parts.flatMap(([before, value]) =>
+    before === '' ? [value] : [quotedText(before), value],
+  );
+  return `concat(${[...all, quotedText(after)].join(', ')})`;
+}
+
+/** Types whose text never has a comma, a quote or a line break. */
+const BARE: ReadonlySet<string> = new Set([
+  'BOOLEAN',
+  'TINYINT',
+  'SMALLINT',
+  'INTEGER',
+  'BIGINT',
+  'HUGEINT',
+  'UTINYINT',
+  'USMALLINT',
+  'UINTEGER',
+  'UBIGINT',
+  'UHUGEINT',
+  'BIGNUM',
+  'FLOAT',
+  'DOUBLE',
+  'DECIMAL',
+  'DATE',
+  'TIME',
+  'TIMESTAMP',
+  'TIMESTAMP WITH TIME ZONE',
+  'UUID',
+]);
+
+/** NULL is nothing at all, an empty text is `""`. */
+function csvText({ id }: SqlType, value: string): string {
+  const said = `CAST(${value} AS VARCHAR)`;
+  if (BARE.has(id)) return `coalesce(${said}, '')`;
+  return `CASE WHEN ${value} IS NULL THEN '' WHEN ${said} = '' OR regexp_matches(${said}, '[",\\r\\n]')
+    THEN '"' || replace(${said}, '"', '""') || '"' ELSE ${said} END`;
+}
+
+function csvField(name: string): string {
+  return name === '' || /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+}
+
+/** Names that differ in more than the case of their letters: `a`, `a_1`, ... */
+function uniqueNames(columns: readonly ResultColumn[]): string[] {
+  const taken = new Set<string>();
+  return columns.map(({ name }) => {
+    let unique = name;
+    for (let n = 1; taken.has(unique.toLowerCase()); n += 1) unique = `${name}_${n}`;
+    taken.add(unique.toLowerCase());
+    return unique;
+  });
+}
+
+/** DuckDB writes the widest integers to Parquet as floating-point numbers. */
+function exported(type: SqlType, value: string): string {
+  const wanted = exportedType(type);
+  return wanted === type.sql ? value : `CAST(${value} AS ${wanted})`;
+}
+
+function exportedType(type: SqlType): string {
+  const { id, sql, children = [], names = [] } = type;
+  const inner = children.map(exportedType);
+  if (id === 'HUGEINT') return 'DECIMAL(38,0)';
+  if (id === 'UHUGEINT' || id === 'BIGNUM') return 'VARCHAR';
+  if (inner.every((each, at) => each === children[at]?.sql)) return sql;
+  switch (id) {
+    case 'LIST':
+      return `${inner[0]}[]`;
+    case 'ARRAY':
+      return `${inner[0]}[${type.size}]`;
+    case 'MAP':
+      return `MAP(${inner.join(', ')})`;
+    case 'STRUCT':
+      return `STRUCT(${inner.map((each, at) => `${quotedName(names[at] ?? '')} ${each}`).join(', ')})`;
+    default:
+      return sql;
+  }
+}

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { pointedAt, statementOf } from './statement.ts';
+
+function written(sql: string, params: Parameters<typeof statementOf>[0]['params'] = []): string {
+  return statementOf({ sql, params }).sql;
+}
+
+describe('parameters', () => {
+  test('become constants that DuckDB may read as what it needs', () => {
+    expect(written('SELECT ?, ?, ?, ?, ?, ?', [1, -2, 0.5, "it's", true, null])).toBe(
+      `SELECT 1, (-2), CAST('0.5' AS DOUBLE), 'it''s', true, NULL`,
+    );
+    expect(written('SELECT $2, $1, $2', ['a', 1e300])).toBe(
+      `SELECT CAST('1e+300' AS DOUBLE), 'a', CAST('1e+300' AS DOUBLE)`,
+    );
+    expect(
+      written('SELECT $day, $ids, $o', { day: '2026-01-01', ids: [1, 'x'], o: { a: 1 } }),
+    ).toBe(`SELECT '2026-01-01', [1, 'x'], {'a': 1}`);
+  });
+
+  test('are not looked for in strings, names, comments and dollar quotes', () => {
+    const sql = `SELECT '?', "?", $$ ? $1 $$, $x$ $1 $x$, E'\\'?', a$1 -- ?\n/* ? /* $1 */ ? */ FROM t`;
+    expect(written(sql)).toBe(sql);
+  });
+
+  test('without a value, and values without a parameter, are refused', () => {
+    expect(() => written('SELECT $2', ['only one'])).toThrow('$2 that has no value');
+    expect(() => written('SELECT ?')).toThrow('? that has no value');
+    expect(() => written('SELECT $name', { other: 1 })).toThrow('$name that has no value');
+    expect(() => written('SELECT $constructor', {})).toThrow('has no value');
+    expect(() => written('SELECT 1', [5])).toThrow('/params/0');
+    expect(() => written('SELECT ?', [{}])).toThrow('/params/0: This value cannot be a parameter.');
+    expect(() => written('SELECT ?', [['\0']])).toThrow('/params/0/0');
+    expect(() => written('SELECT ?', [Number.NaN])).toThrow('/params/0');
+  });
+});
+
+describe('the statement', () => {
+  test('loses semicolons and comments at its end, and nothing else', () => {
+    expect(written(' SELECT 1 ; -- that is all\n ;; ')).toBe(' SELECT 1');
+    expect(written(`SELECT ';'`)).toBe(`SELECT ';'`);
+  });
+
+  test('is the only one and a query', () => {
+    for (const sql of ['', ' ; ', '-- nothing', 'SELECT 1; SELECT 2'])
+      expect(() => written(sql)).toThrow('A query is one SELECT statement.');
+    expect(() => written('/* see */ explain SELECT 1')).toThrow('without the word EXPLAIN');
+    expect(() => written("SET threads = '1'")).toThrow('Give settings with the query');
+  });
+
+  test('an error in it is shown in the text that the user wrote', () => {
+    const sql = 'SELECT ?,\n\t?, nope FROM t';
+    const { sql: text, placeOf } = statementOf({ sql, params: ['a long text', 2] });
+    const at = placeOf(text.indexOf('nope'));
+    expect(pointedAt(sql, at)).toEqual({ where: '2:5', shown: '\t?, nope FROM t\n\t   ^' });
+    expect(placeOf(text.indexOf('long'))).toBe(7);
+    expect(pointedAt('SELECT', 99)).toEqual({ where: '1:7', shown: 'SELECT\n      ^' });
+    expect(pointedAt(`${' '.repeat(500)}x`, 500).shown).toBe(
+      `${' '.repeat(60)}x\n${' '.repeat(60)}^`,
+    );
+  });
+});

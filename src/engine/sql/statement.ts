@@ -1,0 +1,173 @@
+/** The statement of a user: its parameters put in as constants, and errors shown where they are. */
+import { MillraceError } from '../../core/index.ts';
+import type { PlanRequest } from '../engine.ts';
+import { type Mark, marksOf } from './scan-text.ts';
+import { quotedText } from './text.ts';
+
+export interface Statement {
+  /** One statement without a semicolon at its end, with constants for parameters. */
+  readonly sql: string;
+  /** The place in the text of the user for a place in `sql`; both count UTF-16 units. */
+  readonly placeOf: (at: number) => number;
+}
+
+/** Fails with `bad_query`. */
+export function statementOf({ sql, params }: Pick<PlanRequest, 'sql' | 'params'>): Statement {
+  const marks = oneStatement(sql);
+  const constants = new Constants(params);
+  const pieces: { readonly from: number; readonly at: number }[] = [];
+  let text = '';
+  let from = 0;
+  const keep = (to: number): void => {
+    pieces.push({ from, at: text.length });
+    text += sql.slice(from, to);
+  };
+  for (const mark of marks) {
+    if (mark.kind !== 'placeholder') continue;
+    keep(mark.from);
+    pieces.push({ from: mark.from, at: text.length });
+    text += constants.take(mark.name);
+    from = mark.to;
+  }
+  keep(marks.at(-1)?.to ?? 0);
+  constants.checkAllTaken();
+  const placeOf = (at: number): number => {
+    const index = pieces.findLastIndex((each) => each.at <= at);
+    const piece = pieces[index] ?? { from: 0, at: 0 };
+    const next = pieces[index + 1];
+    const place = piece.from + (at - piece.at);
+    return next === undefined ? place : Math.min(place, Math.max(piece.from, next.from - 1));
+  };
+  return { sql: text, placeOf };
+}
+
+/** What DuckDB would run or show, but is no query. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  explain: 'To see the plan, ask for the explanation of the query without the word EXPLAIN.',
+  set: 'Give settings with the query; the time zone is one of them.',
+  pragma: 'Select from the function of the same name, if it is one.',
+  copy: 'Ask for the result as Parquet, CSV or JSON.',
+};
+
+/** The marks of the only statement, without semicolons at the end. */
+function oneStatement(sql: string): Mark[] {
+  const marks = marksOf(sql);
+  while (marks.at(-1)?.kind === 'semicolon') marks.pop();
+  const [first] = marks;
+  if (first === undefined) throw refused('The text has no statement.');
+  const word = sql.slice(first.from, first.to).toLowerCase();
+  const instead = first.kind === 'word' ? INSTEAD[word] : undefined;
+  if (instead !== undefined) throw refused(`This one starts with ${word.toUpperCase()}.`, instead);
+  const between = marks.find(({ kind }) => kind === 'semicolon');
+  if (between !== undefined) throw refused('There is more text after a semicolon.');
+  return marks;
+}
+
+function refused(why: string, todo?: string): MillraceError {
+  const what = 'A query is one SELECT statement.';
+  return new MillraceError({
+    code: 'bad_query',
+    what,
+    why,
+    ...(todo === undefined ? {} : { todo }),
+  });
+}
+
+class Constants {
+  readonly #params: PlanRequest['params'];
+  readonly #left: Set<string>;
+  #next = 0;
+
+  constructor(params: PlanRequest['params']) {
+    this.#params = params;
+    this.#left = new Set(Object.keys(params));
+  }
+
+  take(name: string): string {
+    const key = this.#keyOf(name);
+    this.#left.delete(key);
+    const values = this.#params as Readonly<Record<string, unknown>>;
+    if (!Object.hasOwn(values, key))
+      throw new MillraceError({
+        code: 'bad_query',
+        what: `The statement has a parameter ${name === '' ? '?' : `$${name}`} that has no value.`,
+        todo: 'Give it in `params`: a list for ? and $1, an object for $name.',
+      });
+    return constant(values[key], `/params/${key}`);
+  }
+
+  checkAllTaken(): void {
+    const [left] = this.#left;
+    if (left === undefined) return;
+    throw new MillraceError({
+      code: 'bad_query',
+      what: 'The statement has no parameter for this value.',
+      path: `/params/${left}`,
+    });
+  }
+
+  #keyOf(name: string): string {
+    if (name === '') {
+      this.#next += 1;
+      return String(this.#next - 1);
+    }
+    return Array.isArray(this.#params) && /^\d+$/.test(name) ? String(Number(name) - 1) : name;
+  }
+}
+
+/** A literal where DuckDB lets it become what the statement needs: `'2026-01-01'` a date, `1` any integer. */
+function constant(value: unknown, path: string): string {
+  if (value === null) return 'NULL';
+  switch (typeof value) {
+    case 'boolean':
+      return value ? 'true' : 'false';
+    case 'number':
+      if (Number.isSafeInteger(value)) return value < 0 ? `(${value})` : String(value);
+      if (Number.isFinite(value)) return `CAST('${value}' AS DOUBLE)`;
+      break;
+    case 'string':
+      if (!value.includes('\0')) return quotedText(value);
+      break;
+    case 'object': {
+      const inside = (each: unknown, key: number | string): string =>
+        constant(each, `${path}/${key}`);
+      if (Array.isArray(value)) return `[${value.map(inside).join(', ')}]`;
+      const fields = Object.entries(value).map(
+        ([key, each]) => `${quotedText(key)}: ${inside(each, key)}`,
+      );
+      if (fields.length > 0) return `{${fields.join(', ')}}`;
+      break;
+    }
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+    case 'undefined':
+      break;
+  }
+  throw new MillraceError({
+    code: 'bad_query',
+    what: 'This value cannot be a parameter.',
+    why: 'A parameter is a number, a text, true, false, null, or a list or an object of such.',
+    path,
+  });
+}
+
+/** `at` counts UTF-16 units in the text of the user. */
+export function pointedAt(
+  sql: string,
+  at: number,
+): { readonly where: string; readonly shown: string } {
+  const place = Math.min(at, sql.length);
+  const start = sql.lastIndexOf('\n', place - 1) + 1;
+  const end = sql.indexOf('\n', place);
+  const line = sql.slice(start, end < 0 ? sql.length : end).trimEnd();
+  const column = place - start;
+  const number = sql.slice(0, start).split('\n').length;
+  // A long line is shown around the place.
+  const cut = Math.max(0, column - SHOWN / 2);
+  const part = line.slice(cut, cut + SHOWN);
+  const gap = part.slice(0, column - cut).replaceAll(/[^\t]/g, ' ');
+  return { where: `${number}:${column + 1}`, shown: `${part}\n${gap}^` };
+}
+
+const SHOWN = 120;

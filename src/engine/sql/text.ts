@@ -1,0 +1,13 @@
+/** Names and values as SQL text. */
+
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function quotedText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+export function textList(texts: readonly string[]): string {
+  return `[${texts.map(quotedText).join(', ')}]`;
+}

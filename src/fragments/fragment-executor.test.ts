@@ -1,0 +1,354 @@
+/** The executor with engines that the test holds in hand; the real one is in `real-engine.test.ts`. */
+import { access, readFile, readdir, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fragment, fragmentNode, fragmentTask } from '../../test/fixture/fragment-node.ts';
+import type { FragmentNodeRig } from '../../test/fixture/fragment-node.ts';
+import { bytes, temporaryFolder } from '../../test/fixture/shuffle-node.ts';
+import { testContext, thrownBy } from '../../test/fixture/task-context.ts';
+import { MillraceError } from '../core/index.ts';
+import type { ErrorCode, TaskId } from '../core/index.ts';
+import type { EngineSize, FragmentEngine, FragmentOrder, FragmentYield } from '../engine/index.ts';
+import { deferred } from '../kit/index.ts';
+import type { FragmentResult, FragmentTask, PartRead, PinnedFile } from '../query/index.ts';
+import { threadsFor } from './fragment-executor.ts';
+import type { Engines } from './fragment-executor.ts';
+
+interface TestEngines extends Engines {
+  readonly lent: EngineSize[];
+  readonly orders: FragmentOrder[];
+  /** Lent and not given back. */
+  readonly out: () => number;
+}
+
+type Run = (order: FragmentOrder, signal: AbortSignal) => Promise<FragmentYield>;
+
+function enginesThat(run: Run, rows = '{"columns":[],"rows":[[1]]}'): TestEngines {
+  const lent: EngineSize[] = [];
+  const orders: FragmentOrder[] = [];
+  let out = 0;
+  const engine: FragmentEngine = {
+    run: (order, signal) => {
+      orders.push(order);
+      return run(order, signal);
+    },
+    async *rows() {
+      await Promise.resolve();
+      yield Buffer.from(rows);
+    },
+    warm: () => Promise.resolve('v1.5.6'),
+    close: () => Promise.resolve(),
+  };
+  const lend: Engines['lend'] = (size) => {
+    lent.push(size);
+    out += 1;
+    return Promise.resolve({ engine, release: () => (out -= 1) });
+  };
+  return { lent, orders, out: () => out, lend };
+}
+
+/** Writes one file a partition; null for none. */
+const writing =
+  (contents: readonly (Buffer | null)[]): Run =>
+  async ({ folder }) => {
+    const parts = [];
+    for (const [at, content] of contents.entries()) {
+      if (content !== null) await writeFile(join(folder, `${at}.parquet`), content);
+      parts.push({ rows: content?.length ?? 0, files: content === null ? [] : [`${at}.parquet`] });
+    }
+    const rowsOut = parts.reduce((sum, { rows }) => sum + rows, 0);
+    return { parts, rowsIn: 3, rowsOut, runMs: 1, spilledBytes: 0 };
+  };
+
+const failing =
+  (code: ErrorCode): Run =>
+  () =>
+    Promise.reject(new MillraceError({ code, what: `it is ${code}.` }));
+
+const hash = (partitions: number): FragmentTask['output'] => ({
+  kind: 'hash',
+  by: ['c0'],
+  partitions,
+});
+
+const context = (taskId = 's0.0', fence = 1) => testContext({ taskId: taskId as TaskId, fence });
+
+const readOf = ({ at, parts }: FragmentResult, partition: number): PartRead => {
+  const part = parts[partition];
+  if (part === undefined) throw new Error(`no partition ${partition}`);
+  return { at, partition, part };
+};
+
+/** A task of stage 1 that reads `reads` under the name x0. */
+const reading = (reads: readonly PartRead[], mode: 'partition' | 'all' = 'partition') =>
+  fragmentTask({
+    stage: 1,
+    fragment: fragment({ inputs: [{ relation: 'x0', stage: 0, mode, columns: [] }] }),
+    reads: { x0: reads },
+  });
+
+/** Nothing but committed outputs is left on the node. */
+async function expectTidy({ store, budget }: FragmentNodeRig): Promise<void> {
+  const [own = ''] = await readdir(store.root).catch(() => []);
+  const left = await readdir(join(store.root, own, 'tmp')).catch(() => []);
+  expect(left).toEqual([]);
+  expect(budget.freeBytes).toBe(budget.totalBytes);
+}
+
+test('a fragment keeps its partitions and says where they are', async () => {
+  const engines = enginesThat(writing([bytes(100), null, bytes(50, 2)]));
+  const node = await fragmentNode({ engines });
+  const result = await node.run(fragmentTask({ output: hash(3) }), context('s0.4', 7));
+  expect(result).toMatchObject({
+    at: { task: 's0.4', fence: 7, node: 'w-1', address: node.address, epoch: 7, layout: 1 },
+    inline: null,
+    metrics: { rowsIn: 3, rowsOut: 150, bytesOut: 150, batches: 2, fetchedBytes: 0 },
+  });
+  expect(result.parts.map((part) => [part.rows, part.bytes, part.segments.length])).toEqual([
+    [100, 100, 1],
+    [0, 0, 0],
+    [50, 50, 1],
+  ]);
+  await access(join(result.at.folder, 'index.json'));
+  expect(engines.out()).toBe(0);
+  await expectTidy(node);
+});
+
+test('a reader gets its partition of every producer, from here and from elsewhere', async () => {
+  const far = await fragmentNode({ engines: enginesThat(writing([bytes(10), bytes(20)])) });
+  const near = await fragmentNode({ engines: enginesThat(writing([bytes(30), bytes(40)])) });
+  const outputs = [
+    await far.run(fragmentTask({ output: hash(2) }), context('s0.0')),
+    await near.run(fragmentTask({ output: hash(2) }), context('s0.1')),
+  ];
+  const found: Buffer[] = [];
+  const engines = enginesThat(async (order) => {
+    for (const file of order.inputs['x0'] ?? []) found.push(await readFile(file));
+    return writing([bytes(1)])(order, new AbortController().signal);
+  });
+  const reader = await fragmentNode({ engines });
+  const result = await reader.run(reading(outputs.map((each) => readOf(each, 1))), context('s1.1'));
+  expect(found.map((content) => content.length)).toEqual([20, 40]);
+  expect(result.metrics).toMatchObject({ rowsIn: 3 + 60, fetchedBytes: 60, localBytes: 0 });
+  await expectTidy(reader);
+});
+
+test('what every task reads is fetched once and kept until nobody needs the query', async () => {
+  const far = await fragmentNode({ engines: enginesThat(writing([bytes(1_000)])) });
+  const output = await far.run(fragmentTask(), context('s0.0'));
+  const engines = enginesThat(writing([bytes(1)]));
+  const reader = await fragmentNode({ engines });
+  const task = reading([readOf(output, 0)], 'all');
+  const results = await Promise.all([0, 1, 2].map((at) => reader.run(task, context(`s1.${at}`))));
+  expect(results.map(({ metrics }) => metrics.fetchedBytes)).toEqual([1_000, 0, 0]);
+  const files = new Set(engines.orders.map(({ inputs }) => inputs['x0']?.join()));
+  expect(files.size).toBe(1);
+  // Also after the one that made it is gone.
+  await far.stop();
+  await reader.run(task, context('s1.3'));
+  const { jobId } = context();
+  expect(reader.shared.queries).toEqual([jobId]);
+  await reader.shared.drop(jobId);
+  await expect(access([...files][0] ?? '')).rejects.toThrow('ENOENT');
+});
+
+test('an input that is gone is named, and the task has not failed', async () => {
+  const far = await fragmentNode({ engines: enginesThat(writing([bytes(10)])) });
+  const output = await far.run(fragmentTask(), context('s0.3', 5));
+  await far.store.drop(context().jobId);
+  for (const mode of ['partition', 'all'] as const) {
+    const reader = await fragmentNode({ engines: enginesThat(writing([bytes(1)])) });
+    const thrown = await thrownBy(() =>
+      reader.run(reading([readOf(output, 0)], mode), context('s1.0')),
+    );
+    expect(thrown).toMatchObject({
+      name: 'InputLostError',
+      code: 'input_lost',
+      lost: [{ taskId: 's0.3', fence: 5 }],
+    });
+    await expectTidy(reader);
+  }
+});
+
+test('a small result travels with the answer and is kept nowhere else', async () => {
+  const engines = enginesThat(writing([bytes(500)]), '{"columns":[],"rows":[[1,"a"],[2,null]]}');
+  const node = await fragmentNode({ engines });
+  const { at, inline, parts, metrics } = await node.run(
+    fragmentTask({ output: { kind: 'result' } }),
+    context(),
+  );
+  expect(Buffer.from(inline?.parquet ?? '', 'base64').equals(bytes(500))).toBe(true);
+  expect(inline?.rows).toEqual([
+    [1, 'a'],
+    [2, null],
+  ]);
+  expect(parts).toEqual([{ rows: 500, bytes: 0, segments: [] }]);
+  expect([at.folder, metrics.bytesOut, node.store.usage.outputs]).toEqual(['', 500, 0]);
+  await expectTidy(node);
+});
+
+test.each([
+  ['a larger result has no rows in its answer', 100_000, 'x', null],
+  ['neither has one with few bytes and many rows', 100, 'x'.repeat(70_000), null],
+])('%s', async (_name, size, text, rows) => {
+  const engines = enginesThat(writing([bytes(size)]), `{"rows":[["${text}"]]}`);
+  const node = await fragmentNode({ engines });
+  const task = fragmentTask({ output: { kind: 'result' } });
+  const { inline } = await node.run(task, context());
+  expect(inline?.parquet).toHaveLength(Math.ceil(size / 3) * 4);
+  expect(inline?.rows).toEqual(rows);
+});
+
+test('a large result is kept on the node', async () => {
+  const node = await fragmentNode({ engines: enginesThat(writing([bytes(300_000)])) });
+  const task = fragmentTask({ output: { kind: 'result' } });
+  const { inline, parts } = await node.run(task, context());
+  expect([inline, parts[0]?.bytes]).toEqual([null, 300_000]);
+  expect([node.store.queries('inner'), node.store.queries('result')]).toEqual([
+    [],
+    [context().jobId],
+  ]);
+});
+
+/** Steps that last over attempts, as a worker has them. */
+function attempts() {
+  const steps = new Map<string, unknown>();
+  return (attempt: number) =>
+    testContext({
+      taskId: 's0.0' as TaskId,
+      attempt,
+      fence: attempt,
+      step: async (name, fn) => {
+        if (!steps.has(name)) steps.set(name, await fn());
+        return steps.get(name) as never;
+      },
+    });
+}
+
+test('after it ran out of memory it gets twice as much, and the second time is for good', async () => {
+  const engines = enginesThat(failing('out_of_memory'));
+  const node = await fragmentNode({ engines, memoryBytes: 1_000, shareBytes: 300 });
+  const attempt = attempts();
+  const thrown = [];
+  for (const number of [1, 2]) {
+    thrown.push(await thrownBy(() => node.run(fragmentTask(), attempt(number))));
+  }
+  expect(thrown).toMatchObject([
+    { code: 'out_of_memory', failure: 'retryable' },
+    { code: 'out_of_memory', failure: 'fatal' },
+  ]);
+  expect(engines.lent.map(({ memoryBytes }) => memoryBytes)).toEqual([300, 600]);
+  await expectTidy(node);
+});
+
+test('a second attempt for another reason gets as much as the first', async () => {
+  const engines = enginesThat(failing('engine_crashed'));
+  const node = await fragmentNode({ engines, memoryBytes: 1_000, shareBytes: 300 });
+  const attempt = attempts();
+  for (const number of [1, 2]) {
+    const thrown = await thrownBy(() =>
+      node.run(fragmentTask({ memoryBytes: 400 }), attempt(number)),
+    );
+    expect(thrown).toMatchObject({ code: 'engine_crashed', failure: 'retryable' });
+  }
+  expect(engines.lent.map(({ memoryBytes }) => memoryBytes)).toEqual([400, 400]);
+});
+
+test('a full disk is tried once more', async () => {
+  const full: Run = () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' }));
+  const attempt = attempts();
+  const node = await fragmentNode({ engines: enginesThat(full) });
+  for (const failure of ['retryable', 'fatal']) {
+    const thrown = await thrownBy(() => node.run(fragmentTask(), attempt(1)));
+    expect(thrown).toMatchObject({ code: 'disk_full', failure });
+  }
+});
+
+test.each(['query_failed', 'path_refused', 'table_changed'] as const)(
+  'what no other attempt would change is for good: %s',
+  async (code) => {
+    const node = await fragmentNode({ engines: enginesThat(failing(code)) });
+    const thrown = await thrownBy(() => node.run(fragmentTask(), context()));
+    expect(thrown).toMatchObject({ code, failure: 'fatal', message: `it is ${code}.` });
+  },
+);
+
+test('an abort in the middle leaves nothing behind', async () => {
+  const begun = deferred();
+  const engines = enginesThat(async ({ folder }, signal) => {
+    await writeFile(join(folder, 'half'), 'half');
+    begun.resolve();
+    return new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  });
+  const node = await fragmentNode({ engines });
+  const attempt = context();
+  const running = node.run(fragmentTask(), attempt);
+  await begun.promise;
+  attempt.abort(new Error('not wanted any more'));
+  await expect(running).rejects.toThrow('not wanted any more');
+  expect([engines.out(), node.store.usage.outputs]).toEqual([0, 0]);
+  await expectTidy(node);
+});
+
+async function pinned(): Promise<PinnedFile> {
+  const { Pins } = await import('../catalog/index.ts');
+  const path = join(await temporaryFolder(), 'table.parquet');
+  await writeFile(path, bytes(100));
+  const [pin] = await new Pins().pinAll([path], new AbortController().signal);
+  return { ...pin!, rows: 1, groups: [1] };
+}
+
+test.each(['before', 'while'])('a file that changes %s it is read fails the task', async (when) => {
+  const file = await pinned();
+  const change = (): Promise<void> => utimes(file.path, 1, 1);
+  const engines = enginesThat(async (order, signal) => {
+    if (when === 'while') await change();
+    return writing([bytes(1)])(order, signal);
+  });
+  const node = await fragmentNode({ engines });
+  if (when === 'before') await change();
+  const task = fragmentTask({
+    fragment: fragment({
+      scans: [
+        {
+          relation: 't0',
+          table: 't',
+          files: null,
+          rows: 'own',
+          reader: { format: 'parquet', options: '' },
+          columns: [],
+        },
+      ],
+    }),
+    ranges: { t0: [{ ...file, from: null, to: null }] },
+  });
+  const thrown = await thrownBy(() => node.run(task, context()));
+  expect(thrown).toMatchObject({ code: 'table_changed', failure: 'fatal' });
+  expect(node.store.usage.outputs).toBe(0);
+  await expectTidy(node);
+});
+
+test.each([
+  ['nothing', null],
+  ['no fragment', { stage: 0, task: 0 }],
+  ['a read without a place', { ...reading([{} as PartRead]) }],
+  [
+    'no ranges of a scan',
+    fragmentTask({ fragment: fragment({ scans: [{ relation: 't' } as never] }) }),
+  ],
+  ['a strange output', fragmentTask({ output: { kind: 'other' } as never })],
+])('an input that is no fragment fails for good: %s', async (_what, input) => {
+  const node = await fragmentNode({ engines: enginesThat(writing([])) });
+  const thrown = await thrownBy(() => node.run(input as FragmentTask, context()));
+  expect(thrown).toMatchObject({ code: 'bad_input', failure: 'fatal' });
+});
+
+test('a few fragments have all processors each, many have their share', () => {
+  const of = (cores: number, slots: number) => (atWork: number) => threadsFor(cores, slots, atWork);
+  expect([1, 2, 3, 8].map(of(16, 8))).toEqual([16, 16, 2, 2]);
+  expect([1, 2, 8].map(of(2, 8))).toEqual([2, 2, 1]);
+  expect([1, 2].map(of(6, 2))).toEqual([6, 3]);
+  expect([1].map(of(6, 1))).toEqual([6]);
+});

@@ -1,0 +1,236 @@
+/**
+ * One run of a fragment: brings its inputs here, waits for memory, lets an engine run the SQL and keeps what
+ * it has written. However it ends, nothing half-made stays.
+ */
+import { rm } from 'node:fs/promises';
+import type { Pin } from '../catalog/index.ts';
+import type { FragmentYield } from '../engine/index.ts';
+import type { TaskContext } from '../executors/index.ts';
+import type {
+  FragmentMetrics,
+  FragmentResult,
+  FragmentTask,
+  InlineResult,
+  OutputPlace,
+  Part,
+  PartRead,
+} from '../query/index.ts';
+import type { BroughtPart, KeptOutput, OutputName } from '../shuffle/index.ts';
+import type { FragmentNode } from './fragment-executor.ts';
+import { inlineResult } from './inline-result.ts';
+import { hasStep } from './task-fault.ts';
+
+/** How far a run is, for people: what is left of it cannot be known. */
+const INPUTS_HERE = 0.2;
+const ROWS_WRITTEN = 0.9;
+/** An output that is not on this node has no place: the same everywhere, so that nobody looks for it. */
+const NOWHERE = { address: null, folder: '', index: '', epoch: 0, layout: 0 } as const;
+
+interface Inputs {
+  readonly files: Readonly<Record<string, readonly string[]>>;
+  readonly fetchedBytes: number;
+  readonly localBytes: number;
+  readonly fetchMs: number;
+}
+
+interface Made {
+  readonly made: FragmentYield;
+  readonly inline: InlineResult | null;
+}
+
+export class FragmentRun {
+  readonly #node: FragmentNode;
+  readonly #task: FragmentTask;
+  readonly #context: TaskContext;
+  readonly #name: OutputName;
+  /** Undone in the opposite order. */
+  readonly #undo: (() => Promise<void> | void)[] = [];
+
+  constructor(node: FragmentNode, task: FragmentTask, context: TaskContext) {
+    this.#node = node;
+    this.#task = task;
+    this.#context = context;
+    this.#name = { query: context.jobId, task: context.taskId, fence: context.fence };
+  }
+
+  async run(threads: () => number): Promise<FragmentResult> {
+    try {
+      return await this.#result(threads);
+    } finally {
+      for (const undo of this.#undo.toReversed()) await this.#undone(undo);
+    }
+  }
+
+  /** What cannot be removed now is removed with the store. */
+  async #undone(undo: () => Promise<void> | void): Promise<void> {
+    try {
+      await undo();
+    } catch (error) {
+      this.#context.log.warn(`a temporary folder stays: ${String(error)}`);
+    }
+  }
+
+  async #result(threads: () => number): Promise<FragmentResult> {
+    const { progress, signal } = this.#context;
+    const { store } = this.#node;
+    await this.#checkPins();
+    const inputs = await this.#inputs();
+    progress(INPUTS_HERE, 'inputs are here');
+    const draft = await store.begin(this.#name);
+    this.#undo.push(() => draft.discard());
+    const { made, inline } = await this.#execute(draft.folder, inputs, threads);
+    progress(ROWS_WRITTEN, `${made.rowsOut} rows`);
+    const startedAt = performance.now();
+    const kept = inline === null ? await draft.commit(made.parts, this.#kind, signal) : null;
+    const parts = kept?.parts ?? [{ rows: made.rowsOut, bytes: 0, segments: [] }];
+    const bytesOut = inline === null ? bytesOf(parts) : base64Bytes(inline.parquet);
+    return {
+      at: await this.#place(kept),
+      parts,
+      inline,
+      metrics: this.#metrics(inputs, made, bytesOut, performance.now() - startedAt),
+    };
+  }
+
+  get #kind(): 'inner' | 'result' {
+    return this.#task.output.kind === 'result' ? 'result' : 'inner';
+  }
+
+  /** Before and after: what is read in between is then what was planned for. */
+  async #checkPins(): Promise<void> {
+    const { ranges, fragment } = this.#task;
+    const files: readonly Pin[] = [
+      ...Object.values(ranges).flat(),
+      ...fragment.tables.flatMap((table) => table.files),
+    ];
+    const { pins, roots } = this.#node;
+    if (files.length > 0) await pins.check(files, { signal: this.#context.signal, roots });
+  }
+
+  async #inputs(): Promise<Inputs> {
+    const startedAt = performance.now();
+    const reads = this.#task.fragment.inputs.flatMap(({ relation, mode }) =>
+      (this.#task.reads[relation] ?? []).map((read) => ({
+        relation,
+        read,
+        isShared: mode === 'all',
+      })),
+    );
+    const shared = reads.filter(({ isShared }) => isShared);
+    const own = reads.filter(({ isShared }) => !isShared);
+    // Both to their end: nothing may still write when the folder is removed.
+    const [ofAll, ofOne] = await Promise.allSettled([
+      this.#shared(shared.map(({ read }) => read)),
+      this.#bring(own.map(({ read }) => read)),
+    ]);
+    if (ofAll.status === 'rejected') throw ofAll.reason as Error;
+    if (ofOne.status === 'rejected') throw ofOne.reason as Error;
+    const files: Record<string, string[]> = {};
+    for (const { relation } of this.#task.fragment.inputs) files[relation] = [];
+    const parts = [...ofAll.value, ...ofOne.value];
+    for (const [at, { relation }] of [...shared, ...own].entries()) {
+      files[relation]?.push(...(parts[at]?.files ?? []));
+    }
+    return {
+      files,
+      fetchedBytes: parts.reduce((sum, { fetchedBytes }) => sum + fetchedBytes, 0),
+      localBytes: parts.reduce((sum, { localBytes }) => sum + localBytes, 0),
+      fetchMs: performance.now() - startedAt,
+    };
+  }
+
+  #shared(reads: readonly PartRead[]): Promise<readonly BroughtPart[]> {
+    const { signal } = this.#context;
+    return Promise.all(reads.map((read) => this.#node.shared.take(this.#name.query, read, signal)));
+  }
+
+  async #bring(reads: readonly PartRead[]): Promise<readonly BroughtPart[]> {
+    if (reads.length === 0) return [];
+    const { reader, store } = this.#node;
+    const folder = await store.scratch('in-');
+    this.#undo.push(() => rm(folder, { recursive: true, force: true }));
+    return reader.bring(this.#name.query, reads, folder, this.#context.signal);
+  }
+
+  async #execute(folder: string, inputs: Inputs, threads: () => number): Promise<Made> {
+    const { engines, budget } = this.#node;
+    const { signal } = this.#context;
+    const reserved = await budget.reserve(await this.#memoryBytes(), signal);
+    try {
+      const size = { memoryBytes: reserved.bytes, threads: threads() };
+      const { engine, release } = await engines.lend(size, signal);
+      try {
+        const { fragment, output, session, ranges } = this.#task;
+        const order = { fragment, output, session, ranges, inputs: inputs.files, folder };
+        const made = await engine.run(order, signal);
+        await this.#checkPins();
+        if (this.#kind === 'inner') return { made, inline: null };
+        return { made, inline: await inlineResult(folder, made, fragment.columns, engine, signal) };
+      } finally {
+        release();
+      }
+    } finally {
+      reserved.release();
+    }
+  }
+
+  /** After it ran out of memory once it gets twice as much, as far as the node has it. */
+  async #memoryBytes(): Promise<number> {
+    const { shareBytes, budget } = this.#node;
+    const usual = Math.min(this.#task.memoryBytes ?? shareBytes, budget.totalBytes);
+    return (await hasStep(this.#context, 'out_of_memory')) ? usual * 2 : usual;
+  }
+
+  async #place(kept: KeptOutput | null): Promise<OutputPlace> {
+    const { task, fence } = this.#name;
+    const { nodeId, address } = this.#node;
+    if (kept === null) return { task, fence, node: nodeId, ...NOWHERE };
+    const { folder, hash, index } = kept;
+    const { epoch, layout } = index;
+    return {
+      task,
+      fence,
+      node: nodeId,
+      address: await address(),
+      folder,
+      index: hash,
+      epoch,
+      layout,
+    };
+  }
+
+  #metrics(
+    { fetchedBytes, localBytes, fetchMs }: Inputs,
+    made: FragmentYield,
+    bytesOut: number,
+    writeMs: number,
+  ): FragmentMetrics {
+    const { rowsOut, runMs, spilledBytes, parts } = made;
+    const read = Object.values(this.#task.reads).flat();
+    return {
+      rowsIn: made.rowsIn + read.reduce((sum, { part }) => sum + part.rows, 0),
+      rowsOut,
+      bytesOut,
+      batches: parts.reduce((sum, { files }) => sum + files.length, 0),
+      fetchedBytes,
+      localBytes,
+      fetchMs: rounded(fetchMs),
+      runMs: rounded(runMs),
+      writeMs: rounded(writeMs),
+      spilledBytes,
+    };
+  }
+}
+
+function bytesOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function base64Bytes(text: string): number {
+  return Buffer.byteLength(text, 'base64');
+}
+
+/** Microseconds are enough for anybody. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}

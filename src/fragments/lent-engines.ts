@@ -1,0 +1,28 @@
+/** The engines of this node, made when the first fragment comes: most workers never run a query. */
+import { EnginePool } from '../engine/index.ts';
+import type { EnginePoolOptions, EngineSize, LentEngine } from '../engine/index.ts';
+import type { Engines } from './fragment-executor.ts';
+
+export class LentEngines implements Engines {
+  readonly #options: () => Promise<EnginePoolOptions>;
+  #pool: Promise<EnginePool> | null = null;
+
+  /** The options are asked for with the first engine: then there is a folder to spill to. */
+  constructor(options: () => Promise<EnginePoolOptions>) {
+    this.#options = options;
+  }
+
+  async lend(size: EngineSize, signal: AbortSignal): Promise<LentEngine> {
+    if (this.#pool === null) {
+      const made = this.#options().then((options) => new EnginePool(options));
+      this.#pool = made;
+      // The next one tries anew.
+      made.catch(() => (this.#pool = null));
+    }
+    return (await this.#pool).lend(size, signal);
+  }
+
+  async close(): Promise<void> {
+    await (await this.#pool?.catch(() => null))?.close();
+  }
+}

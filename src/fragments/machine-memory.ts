@@ -1,0 +1,23 @@
+/** How much memory this process may hope for. */
+import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+
+/** Where a container's limit stands: version 2 of cgroups, then version 1. */
+const LIMIT_FILES = ['/sys/fs/cgroup/memory.max', '/sys/fs/cgroup/memory/memory.limit_in_bytes'];
+
+/** The machine's memory, or the container's if that is less. */
+export function machineMemoryBytes(read: (path: string) => string = readText): number {
+  const limits = LIMIT_FILES.flatMap((path) => {
+    try {
+      const bytes = Number(read(path).trim());
+      return Number.isFinite(bytes) && bytes > 0 ? [bytes] : [];
+    } catch {
+      return [];
+    }
+  });
+  return Math.min(totalmem(), ...limits);
+}
+
+function readText(path: string): string {
+  return readFileSync(path, 'utf8');
+}

@@ -1,0 +1,75 @@
+/** How a fragment that failed is told to the leader: tried again, given up, or waiting for lost inputs. */
+import { isMillraceError } from '../core/index.ts';
+import type { ErrorCode, TaskId } from '../core/index.ts';
+import { InputLostError, TaskFailure } from '../executors/index.ts';
+import type { TaskContext } from '../executors/index.ts';
+import { PartLostError } from '../shuffle/index.ts';
+
+/** What an attempt leaves behind for the next one: it ran out of memory, or of room on the disk. */
+type Shortage = 'out_of_memory' | 'disk_full';
+
+/** Another attempt, on this node or another one, may do better. All other codes are for good. */
+const WORTH_ANOTHER_TRY: ReadonlySet<ErrorCode> = new Set([
+  'engine_crashed',
+  // A file of an input went away while it was read: the next attempt finds out whose.
+  'input_lost',
+  'unreachable',
+  'overloaded',
+  'shutting_down',
+  'conflict',
+  'invariant',
+  'unauthenticated',
+  'forbidden',
+]);
+
+/** What to throw instead. */
+export async function taskFault(error: unknown, context: TaskContext): Promise<unknown> {
+  // It was told to stop, and so it fails: whoever told it knows why.
+  if (context.signal.aborted) return error;
+  if (error instanceof PartLostError) {
+    const lost = [{ taskId: error.task as TaskId, fence: error.fence }];
+    return new InputLostError(lost, error.message, error);
+  }
+  if (isShortOfDisk(error)) {
+    return shortage('disk_full', `There is no room left on the disk: ${error.message}`, context);
+  }
+  if (!isMillraceError(error)) return error;
+  const { code, message } = error;
+  if (code === 'out_of_memory' || code === 'disk_full') return shortage(code, message, context);
+  return new TaskFailure(code, WORTH_ANOTHER_TRY.has(code) ? 'retryable' : 'fatal', message);
+}
+
+/** Once is tried again, with twice the memory and perhaps elsewhere; twice is for good. */
+async function shortage(
+  code: Shortage,
+  message: string,
+  context: TaskContext,
+): Promise<TaskFailure> {
+  let isFirst = false;
+  await context.step(code, () => {
+    isFirst = true;
+    return true;
+  });
+  return new TaskFailure(code, isFirst ? 'retryable' : 'fatal', message);
+}
+
+/** Whether an earlier attempt of this run has left it. */
+export async function hasStep(context: TaskContext, code: Shortage): Promise<boolean> {
+  if (context.attempt <= 1) return false;
+  try {
+    return await context.step(code, () => {
+      throw new NotThereError();
+    });
+  } catch (error) {
+    if (error instanceof NotThereError) return false;
+    throw error;
+  }
+}
+
+/** A step that throws leaves nothing. */
+class NotThereError extends Error {}
+
+function isShortOfDisk(error: unknown): error is Error {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === 'ENOSPC' || error.code === 'EDQUOT';
+}

@@ -1,0 +1,61 @@
+/**
+ * What nodes ask of each other about the data between stages. The store of a worker keeps this port, and so
+ * does the client that carries it over the network.
+ */
+import type { JobId } from '../core/index.ts';
+
+/** One attempt at a map task. `attempt` is the number of its assignment: none is given twice to a task. */
+export interface MapOutputKey {
+  readonly query: JobId;
+  readonly stage: number;
+  readonly mapTask: number;
+  readonly attempt: number;
+}
+
+export interface MapPartition {
+  readonly partition: number;
+  readonly bytes: number;
+  readonly rows: number;
+  readonly batches: number;
+  readonly epoch: number;
+  /** Up to here it may be read. */
+  readonly committedOffset: number;
+  /** Nothing more will come. */
+  readonly isFinalized: boolean;
+}
+
+export interface MapOutput extends MapOutputKey {
+  readonly partitions: readonly MapPartition[];
+  readonly layoutVersion: number;
+  readonly layoutFingerprint: bigint;
+}
+
+/** A stretch of one partition. */
+export interface PartitionRange extends MapOutputKey {
+  readonly partition: number;
+  readonly startOffset: number;
+  /** 0 for all that may be read. */
+  readonly maxBytes: number;
+  /** 0 for any. */
+  readonly layoutVersion: number;
+  readonly minEpoch: number;
+}
+
+export interface PartitionChunk {
+  readonly payload: Buffer;
+  readonly startOffset: number;
+  readonly endOffset: number;
+  readonly watermarkOffset: number;
+  readonly isFinalized: boolean;
+  readonly epoch: number;
+}
+
+export interface ShuffleSource {
+  register(output: MapOutput): void;
+  /**
+   * In order, without gaps; one empty chunk where there is nothing to send. Throws `conflict` for an attempt
+   * that is not registered, `superseded` for an epoch or a layout that is not the one here, `input_lost` when
+   * the data is not what was registered.
+   */
+  fetch(range: PartitionRange, signal: AbortSignal): AsyncIterable<PartitionChunk>;
+}

@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { TablesRequest } from '../catalog/index.ts';
+import { MillraceError, checkedSettings } from '../core/index.ts';
+import type { LogicalAnswer, PlanRequest } from '../engine/index.ts';
+import { deferred } from '../kit/index.ts';
+import type { QueryPlan } from '../query/index.ts';
+import { VirtualClock } from '../testing/virtual-clock.ts';
+import { SqlPlanner } from './planner.ts';
+import type { QueryPlannerOptions } from './planner.ts';
+
+const never = new AbortController().signal;
+
+/** A plan that nobody can read: such queries run whole. */
+function answerTo({ sql, timeZone }: PlanRequest): LogicalAnswer {
+  return {
+    sql,
+    columns: [{ name: 'one', type: 'INTEGER' }],
+    plan: null,
+    whyNot: 'the test says so',
+    estimates: null,
+    session: { timeZone, now: '2026-11-15 00:00:00+00' },
+    duckdb: 'v1.5.6',
+  };
+}
+
+let clock: VirtualClock;
+let asked: { readonly tables: TablesRequest[]; readonly plans: PlanRequest[] };
+let faults: unknown[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  asked = { tables: [], plans: [] };
+  faults = [];
+});
+
+function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
+  return new SqlPlanner({
+    catalog: {
+      resolve: (request) => {
+        asked.tables.push(request);
+        return Promise.resolve([]);
+      },
+    },
+    engine: {
+      plan: (request) => {
+        asked.plans.push(request);
+        return Promise.resolve(answerTo(request));
+      },
+    },
+    settings: checkedSettings(),
+    slots: () => Promise.resolve(3),
+    clock,
+    onFault: (error) => faults.push(error),
+    ...more,
+  });
+}
+
+function planIn(seeds: ReadonlyMap<unknown, { readonly result: string | null }>): QueryPlan {
+  const [seed] = seeds.values();
+  return JSON.parse(seed?.result ?? 'null') as QueryPlan;
+}
+
+describe('a query becomes a job', () => {
+  test('whose first task has the plan, and whose words are those of the request', async () => {
+    const request = {
+      sql: 'select $1',
+      params: [7],
+      tables: { t: 'x' },
+      priority: 1,
+      idempotencyKey: 'k',
+      settings: { timeoutMs: 5_000, maxAttempts: 2 },
+    };
+    const { document, seeds } = await planner().plan(request, never);
+    expect(document).toMatchObject({
+      name: 'sql: select $1',
+      priority: 1,
+      idempotencyKey: 'k',
+      totalMs: 5_000,
+      tasks: [{ id: 'plan' }, { id: 's0.0', options: { retry: { maxAttempts: 2 } } }],
+    });
+    expect(planIn(seeds)).toMatchObject({ single: 'the test says so', sql: 'select $1' });
+    expect(asked.tables).toEqual([{ tables: { t: 'x' }, sql: 'select $1' }]);
+    expect(asked.plans).toMatchObject([{ params: [7], timeZone: 'UTC' }]);
+  });
+
+  test('and can be explained without one', async () => {
+    const { plan, text } = await planner().explain({ sql: 'select 1' }, never);
+    expect(plan.columns).toEqual([{ name: 'one', type: 'INTEGER' }]);
+    expect(text).toContain('the test says so');
+  });
+
+  test('a plan that cannot be read for an odd reason runs whole, and the reason is told', async () => {
+    const engine = {
+      plan: (request: PlanRequest): Promise<LogicalAnswer> =>
+        Promise.resolve({ ...answerTo(request), plan: 'no JSON', whyNot: null }),
+    };
+    const { seeds } = await planner({ engine }).plan({ sql: 'select 1' }, never);
+    expect(planIn(seeds).stages).toHaveLength(1);
+    expect(planIn(seeds).single).not.toBeNull();
+  });
+});
+
+describe('what goes wrong', () => {
+  test('with the statement is told with that field, and counted', async () => {
+    const wrong = new MillraceError({ code: 'bad_query', what: 'line 1:1: no such thing' });
+    const failing = planner({ engine: { plan: () => Promise.reject(wrong) } });
+    await expect(failing.plan({ sql: 'x' }, never)).rejects.toMatchObject({
+      code: 'bad_query',
+      path: '/sql',
+      what: 'line 1:1: no such thing',
+    });
+    expect(failing.figures()).toMatchObject({ plans: 0, plansFailed: 1, planningNow: 0 });
+  });
+
+  test('with the engine stays what it is', async () => {
+    const crash = new MillraceError({ code: 'engine_crashed', what: 'It died.' });
+    const failing = planner({ engine: { plan: () => Promise.reject(crash) } });
+    await expect(failing.plan({ sql: 'x' }, never)).rejects.toBe(crash);
+  });
+
+  test('a plan that takes too long is given up', async () => {
+    const engine = {
+      plan: (_request: PlanRequest, signal: AbortSignal): Promise<never> =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+    };
+    const slow = planner({ engine, planMs: 1_000 });
+    const planning = slow.plan({ sql: 'x' }, never);
+    planning.catch(() => {});
+    await clock.advance(1_000);
+    await expect(planning).rejects.toThrow('within 1000 ms');
+    expect(slow.figures()).toMatchObject({ plansFailed: 1, planningMs: 1_000 });
+  });
+
+  test('more than a few wait, and too many are refused', async () => {
+    const gates = [deferred(), deferred()];
+    let begun = 0;
+    const engine = {
+      plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
+        begun += 1;
+        await gates[begun - 1]?.promise;
+        return answerTo(request);
+      },
+    };
+    const narrow = planner({ engine, atOnce: 1, waitingMax: 1 });
+    const first = narrow.plan({ sql: 'one' }, never);
+    const gone = new AbortController();
+    const second = narrow.plan({ sql: 'two' }, gone.signal);
+    await expect(narrow.plan({ sql: 'three' }, never)).rejects.toMatchObject({
+      code: 'overloaded',
+    });
+    gone.abort(new Error('left'));
+    await expect(second).rejects.toThrow('left');
+    const fourth = narrow.plan({ sql: 'four' }, never);
+    gates[0]?.resolve();
+    await first;
+    gates[1]?.resolve();
+    await fourth;
+    expect(narrow.figures()).toMatchObject({ plans: 2, planningNow: 0 });
+  });
+});

@@ -1,0 +1,196 @@
+/**
+ * From what a user asks for to a job: tables are pinned, DuckDB plans, the plan is divided and cut into tasks. A
+ * few at a time, and none for ever.
+ */
+import type { CatalogPort } from '../catalog/index.ts';
+import { MillraceError, isMillraceError } from '../core/index.ts';
+import type { Settings } from '../core/index.ts';
+import type { LogicalAnswer, PlanningEngine } from '../engine/index.ts';
+import type { Clock } from '../kit/index.ts';
+import {
+  PARTITIONS_MAX,
+  QUERY_JOB_DEFAULTS,
+  Undistributable,
+  explainPlan,
+  planQuery,
+  queryJob,
+  readLogicalPlan,
+} from '../query/index.ts';
+import type { PinnedTable, PlanInput, QueryJob, QueryPlan, Relation } from '../query/index.ts';
+import { Gate } from './gate.ts';
+import { readRequest } from './request.ts';
+import type { QueryRequest } from './request.ts';
+import type { QuerySettings } from './settings.ts';
+import { checkedPlan } from './submitted-plan.ts';
+
+export interface QueryPlannerOptions {
+  readonly catalog: CatalogPort;
+  readonly engine: Pick<PlanningEngine, 'plan'>;
+  /** The scheduler's. */
+  readonly settings: Settings;
+  /** How many fragments the cluster can run at once. */
+  readonly slots: () => Promise<number>;
+  readonly clock: Clock;
+  /** A plan of DuckDB that could not be read for a reason that nobody had thought of: the query runs whole. */
+  readonly onFault: (error: unknown) => void;
+  readonly planMs?: number;
+  readonly atOnce?: number;
+  readonly waitingMax?: number;
+}
+
+export interface PlannerFigures {
+  readonly plans: number;
+  readonly plansFailed: number;
+  readonly planningMs: number;
+  readonly planningNow: number;
+}
+
+export interface QueryExplanation {
+  readonly plan: QueryPlan;
+  readonly text: string;
+}
+
+const PLAN_MS = 60_000;
+const AT_ONCE = 4;
+const WAITING_MAX = 200;
+
+interface Planned {
+  readonly request: QueryRequest;
+  readonly plan: QueryPlan;
+  readonly tables: readonly PinnedTable[];
+}
+
+export class SqlPlanner {
+  readonly #options: QueryPlannerOptions;
+  readonly #gate: Gate;
+  #plans = 0;
+  #failed = 0;
+  #ms = 0;
+
+  constructor(options: QueryPlannerOptions) {
+    this.#options = options;
+    this.#gate = new Gate(options.atOnce ?? AT_ONCE, options.waitingMax ?? WAITING_MAX);
+  }
+
+  figures(): PlannerFigures {
+    return {
+      plans: this.#plans,
+      plansFailed: this.#failed,
+      planningMs: Math.round(this.#ms),
+      planningNow: this.#gate.inside,
+    };
+  }
+
+  /** Takes what a client sends, unchecked. */
+  async plan(request: unknown, signal: AbortSignal): Promise<QueryJob> {
+    return this.#measured(signal, async (within) => {
+      const { plan, tables, request: asked } = await this.#planned(request, within);
+      const { about, settings } = asked;
+      const { maxAttempts, timeoutMs, memoryBytes } = settings;
+      return queryJob(plan, tables, this.#options.settings, {
+        ...QUERY_JOB_DEFAULTS,
+        ...about,
+        maxAttempts,
+        timeoutMs,
+        memoryBytes,
+      });
+    });
+  }
+
+  /** What would be run. */
+  async explain(request: unknown, signal: AbortSignal): Promise<QueryExplanation> {
+    return this.#measured(signal, async (within) => {
+      const { plan } = await this.#planned(request, within);
+      return { plan, text: explainPlan(plan) };
+    });
+  }
+
+  async #planned(value: unknown, signal: AbortSignal): Promise<Planned> {
+    const { catalog, engine } = this.#options;
+    const request = readRequest(value);
+    const { sql, params, timeZone } = request;
+    if (sql === null)
+      return { request, ...(await checkedPlan(request, { catalog, engine }, signal)) };
+    const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
+    const answer = await engine.plan({ sql, params, tables, timeZone }, signal).catch(atSql);
+    const settings = await this.#planSettings(request.settings);
+    const { columns, session, duckdb } = answer;
+    const input = { sql: answer.sql, columns, session, duckdb, tables, settings };
+    return { request, tables, plan: this.#divided(answer, input) };
+  }
+
+  /** Whatever goes wrong with dividing it: as a whole it runs. */
+  #divided(answer: LogicalAnswer, input: Omit<PlanInput, 'logical' | 'whyNot'>): QueryPlan {
+    try {
+      return planQuery({ ...input, ...logicalPlan(answer) });
+    } catch (error) {
+      this.#options.onFault(error);
+      const words = error instanceof Error ? error.message : String(error);
+      return planQuery({ ...input, logical: null, whyNot: `it could not be divided: ${words}` });
+    }
+  }
+
+  async #planSettings(settings: QuerySettings): Promise<PlanInput['settings']> {
+    const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes } = settings;
+    const partitions =
+      shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, await this.#options.slots()));
+    return { partitions, broadcastThresholdBytes, singleFragmentBytes };
+  }
+
+  async #measured<T>(signal: AbortSignal, work: (within: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock, planMs = PLAN_MS } = this.#options;
+    return this.#gate.run(signal, async () => {
+      const startedMs = clock.monotonicMs();
+      const late = new AbortController();
+      const cancel = clock.after(planMs, () => late.abort(tookTooLong(planMs)));
+      try {
+        const made = await work(AbortSignal.any([signal, late.signal]));
+        this.#plans += 1;
+        return made;
+      } catch (error) {
+        this.#failed += 1;
+        throw error;
+      } finally {
+        cancel();
+        this.#ms += clock.monotonicMs() - startedMs;
+      }
+    });
+  }
+}
+
+function logicalPlan({ plan, whyNot, estimates, session }: LogicalAnswer): {
+  readonly logical: Relation | null;
+  readonly whyNot: string | null;
+} {
+  if (plan === null) return { logical: null, whyNot };
+  try {
+    return { logical: readLogicalPlan(plan, estimates, session), whyNot: null };
+  } catch (error) {
+    if (!(error instanceof Undistributable)) throw error;
+    return { logical: null, whyNot: error.reason };
+  }
+}
+
+const OF_SQL: ReadonlySet<string> = new Set(['bad_query', 'table_missing', 'path_refused']);
+
+/** What is wrong with the statement is wrong with that field. */
+function atSql(error: unknown): never {
+  if (!isMillraceError(error) || error.path !== undefined || !OF_SQL.has(error.code)) throw error;
+  const { code, what, why, todo } = error;
+  throw new MillraceError({
+    code,
+    path: '/sql',
+    what,
+    ...(why === undefined ? {} : { why }),
+    ...(todo === undefined ? {} : { todo }),
+    cause: error,
+  });
+}
+
+function tookTooLong(planMs: number): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `The query could not be planned within ${planMs} ms.`,
+    todo: 'Submit it again; name fewer files if there are very many.',
+  });
+}

@@ -1,0 +1,8 @@
+/** What placing an operator needs besides the operator and its inputs. */
+import type { Draft } from './draft.ts';
+import type { DistributeSettings } from './settings.ts';
+
+export interface PlaceContext {
+  readonly draft: Draft;
+  readonly settings: DistributeSettings;
+}

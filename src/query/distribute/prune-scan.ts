@@ -1,0 +1,56 @@
+/** Scans read only the columns that are needed: for what is handed on, or for a filter. */
+import type { Expression } from '../logical/expression.ts';
+import type { Relation, ScanRelation } from '../logical/relation.ts';
+import { column, moved } from './expressions.ts';
+import { narrowestOf, placesIn, usedBy } from './kept-columns.ts';
+import { project } from './relations.ts';
+
+export function keepScan(scan: ScanRelation, needed: readonly number[]): Relation {
+  const kept = needed.map((at) => scan.keep[at] as number);
+  const real = kept.filter((at) => scan.columns[at] !== null);
+  const used = usedBy(scan.filters, real).filter((at) => scan.columns[at] !== null);
+  if (used.length === 0) return countedRows(scan, needed);
+  const places = placesIn(used);
+  const result: ScanRelation = {
+    ...scan,
+    columns: used.map((at) => scan.columns[at] as number),
+    filters: scan.filters.map((each) => moved(each, places)),
+    keep: real.length > 0 ? real.map(places) : [0],
+    output:
+      real.length > 0
+        ? real.map((at) => tableType(scan, scan.columns[at] as number))
+        : [tableType(scan, scan.columns[used[0] as number] as number)],
+  };
+  return real.length === kept.length ? result : withNulls(result, scan, needed, kept);
+}
+
+/** Nobody asks for data, only for rows: the narrowest column of the table is read for them. */
+function countedRows(scan: ScanRelation, needed: readonly number[]): Relation {
+  const best = narrowestOf(scan.types);
+  const output = scan.types.slice(best, best + 1);
+  const rows: ScanRelation = { ...scan, columns: [best], keep: [0], output };
+  return needed.length === 0 ? rows : withNulls(rows, scan, needed, []);
+}
+
+/** Columns that hold none of the data are NULL, each in its place. */
+function withNulls(
+  input: Relation,
+  scan: ScanRelation,
+  needed: readonly number[],
+  kept: readonly number[],
+): Relation {
+  let real = 0;
+  const expressions = needed.map((at, index): Expression => {
+    const type = scan.output[at] as Expression['type'];
+    const place = kept[index];
+    const isReal = place !== undefined && scan.columns[place] !== null;
+    if (!isReal) return { kind: 'constant', sql: `CAST(NULL AS ${type.sql})`, type };
+    real += 1;
+    return column(real - 1, type);
+  });
+  return project(input, expressions);
+}
+
+function tableType(scan: ScanRelation, place: number): Expression['type'] {
+  return scan.types[place] as Expression['type'];
+}

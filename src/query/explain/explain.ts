@@ -1,0 +1,178 @@
+/** Plans for people: what runs where, what travels, and afterwards what it took. At most 100 columns wide. */
+import type { ExchangeInput, QueryPlan, Stage } from '../physical/plan.ts';
+import { bytesText, countText, durationText, share } from './figures.ts';
+
+/** What was measured of a stage; a part of what the API tells of one. */
+export interface StageMeasure {
+  readonly id: number;
+  readonly state: string;
+  readonly tasks: {
+    readonly total: number;
+    readonly succeeded: number;
+    readonly recomputed: number;
+  };
+  readonly rowsIn: number;
+  readonly rowsOut: number;
+  readonly bytesOut: number;
+  readonly fetchedBytes: number;
+  readonly spilledBytes: number;
+  readonly elapsedMs: number | null;
+  readonly workMs: number;
+  readonly partitionBytes: readonly number[];
+}
+
+const WIDTH = 100;
+
+export function explainPlan(plan: QueryPlan): string {
+  return text(plan, () => []);
+}
+
+/** `stages` in any order; one that is missing has not begun. */
+export function explainAnalyze(plan: QueryPlan, stages: readonly StageMeasure[]): string {
+  const measures = new Map(stages.map((stage) => [stage.id, stage]));
+  const workMs = stages.reduce((sum, stage) => sum + stage.workMs, 0);
+  return text(plan, (stage) => {
+    const measure = measures.get(stage.id);
+    return measure === undefined
+      ? ['not begun']
+      : measured(stage, measure, workMs, plan.partitions > 1);
+  });
+}
+
+function text(plan: QueryPlan, more: (stage: Stage) => readonly string[]): string {
+  const lines = [...headOf(plan), ''];
+  for (const stage of plan.stages) lines.push(...stageLines(plan, stage, more(stage)), '');
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function headOf(plan: QueryPlan): readonly string[] {
+  const { stages, partitions, single, duckdb } = plan;
+  const tasks = stages.reduce((sum, stage) => sum + stage.tasks, 0);
+  if (single !== null)
+    return [`1 task on one node, DuckDB ${duckdb}`, ...wrapped(`not divided: ${single}`, '')];
+  return [
+    `${counted(stages.length, 'stage')}, ${counted(tasks, 'task')}, ` +
+      `data in ${counted(partitions, 'partition')}, DuckDB ${duckdb}`,
+  ];
+}
+
+function counted(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function stageLines(plan: QueryPlan, stage: Stage, more: readonly string[]): readonly string[] {
+  const { rows, bytes } = stage.estimate;
+  const estimates = [
+    counted(stage.tasks, 'task'),
+    ...(rows === null ? [] : [`~${counted(rows, 'row')}`]),
+    ...(bytes === null ? [] : [`~${bytesText(bytes)}`]),
+  ];
+  const lines = [sides(`stage ${stage.id}  ${stage.title}`, estimates.join('  '))];
+  for (const operator of stage.operators) lines.push(clipped(`│ ${operator}`));
+  if (stage.unstable !== null)
+    lines.push(...wrapped(`run again it may give other rows: ${stage.unstable}`, '│ ! '));
+  for (const line of more) lines.push(clipped(`│ = ${line}`));
+  lines.push(...wrapped(destination(plan, stage), '└▶ '));
+  return lines;
+}
+
+/** Where the rows of a stage go. */
+function destination(plan: QueryPlan, stage: Stage): string {
+  const readers = plan.stages.flatMap((reader) =>
+    reader.fragment.inputs
+      .filter((input) => input.stage === stage.id)
+      .map((input) => readerText(reader, input)),
+  );
+  switch (stage.output.kind) {
+    case 'result':
+      return plan.ordered ? 'result, in order' : 'result';
+    case 'hash':
+      return `by hash into ${stage.output.partitions} partitions for ${readers.join(', ')}`;
+    case 'whole':
+      return readers.join(', ');
+    default:
+      return stage.output satisfies never;
+  }
+}
+
+function readerText(reader: Stage, { mode }: ExchangeInput): string {
+  switch (mode) {
+    case 'partition':
+      return `stage ${reader.id}`;
+    case 'forward':
+      return `task by task to stage ${reader.id}`;
+    case 'all':
+      return reader.tasks === 1
+        ? `gathered by stage ${reader.id}`
+        : `broadcast to the ${reader.tasks} tasks of stage ${reader.id}`;
+    default:
+      return mode satisfies never;
+  }
+}
+
+const BAR = 20;
+
+function measured(
+  stage: Stage,
+  measure: StageMeasure,
+  workMs: number,
+  isDivided: boolean,
+): readonly string[] {
+  const part = share(measure.workMs, workMs);
+  const bar = '█'.repeat(Math.round(part * BAR)).padEnd(BAR, '░');
+  const elapsed = measure.elapsedMs === null ? '' : `, ${durationText(measure.elapsedMs)} elapsed`;
+  const { rows } = stage.estimate;
+  const guess = rows === null ? '' : ` (estimated ${countText(rows)})`;
+  const lines = [
+    `${bar} ${String(Math.round(part * 100)).padStart(3)} %  ${durationText(measure.workMs)} of work${elapsed}`,
+    `${counted(measure.rowsIn, 'row')} in, ${countText(measure.rowsOut)} out${guess}, ` +
+      `${bytesText(measure.bytesOut)} written, ${bytesText(measure.fetchedBytes)} fetched`,
+  ];
+  const notes = notesOn(measure, isDivided);
+  return notes.length === 0 ? lines : [...lines, notes.join(', ')];
+}
+
+/** What somebody who looks for lost time should see. */
+function notesOn(measure: StageMeasure, isDivided: boolean): readonly string[] {
+  const { tasks, partitionBytes, spilledBytes, state } = measure;
+  const notes: string[] = [];
+  if (tasks.succeeded < tasks.total)
+    notes.push(`${state}, ${tasks.succeeded} of ${counted(tasks.total, 'task')} done`);
+  if (tasks.recomputed > 0)
+    notes.push(`${counted(tasks.recomputed, 'task')} run again after a loss`);
+  if (spilledBytes > 0) notes.push(`${bytesText(spilledBytes)} spilled to disk`);
+  const skew = skewOf(partitionBytes);
+  if (isDivided && skew >= 2) notes.push(`the largest partition is ${skew.toFixed(1)} x the mean`);
+  return notes;
+}
+
+function skewOf(bytes: readonly number[]): number {
+  const sum = bytes.reduce((total, each) => total + each, 0);
+  return bytes.length < 2 || sum === 0 ? 1 : (Math.max(...bytes) * bytes.length) / sum;
+}
+
+/** One text at the left, one at the right edge. */
+function sides(left: string, right: string): string {
+  const room = WIDTH - right.length - 2;
+  const clippedLeft = left.length <= room ? left : `${left.slice(0, room - 3)}...`;
+  return `${clippedLeft.padEnd(WIDTH - right.length)}${right}`;
+}
+
+function clipped(line: string): string {
+  return line.length <= WIDTH ? line : `${line.slice(0, WIDTH - 3)}...`;
+}
+
+/** Broken at spaces; what follows the first line is indented below it. */
+function wrapped(words: string, before: string): readonly string[] {
+  const lines: string[] = [];
+  let line = before;
+  for (const word of words.split(' ')) {
+    const isFirst = line.trim() === before.trim();
+    if (!isFirst && line.length + 1 + word.length > WIDTH) {
+      lines.push(line);
+      line = `${before.startsWith('│') ? '│' : ' '}${' '.repeat(Math.max(0, before.length - 1))}${word}`;
+    } else line = isFirst ? `${before}${word}` : `${line} ${word}`;
+  }
+  lines.push(line);
+  return lines;
+}

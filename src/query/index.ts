@@ -1,0 +1,25 @@
+/**
+ * SQL as a pure function: DuckDB's optimised plan in, stages with fragments of SQL out. Here the plan is read
+ * (`logical/`), divided (`distribute/`), written as SQL text (`sql/`) and explained; `physical/` is the format in
+ * which it is stored and sent. No file is opened and no query is run in this room.
+ */
+export * from './physical/plan.ts';
+export * from './physical/table.ts';
+export * from './physical/task.ts';
+export { readLogicalPlan } from './logical/read-plan.ts';
+export type { Relation } from './logical/relation.ts';
+export type { SqlType } from './logical/type.ts';
+export { Undistributable } from './logical/undistributable.ts';
+export { decoded, encoded } from './sql/codec.ts';
+export { parseType } from './sql/parse-type.ts';
+export { checkPlan } from './distribute/check-plan.ts';
+export { planQuery } from './distribute/plan-query.ts';
+export type { PlanInput } from './distribute/plan-query.ts';
+export { rowRanges, wholeFiles } from './distribute/ranges.ts';
+export { PARTITIONS_MAX } from './distribute/settings.ts';
+export type { PlanSettings } from './distribute/settings.ts';
+export { explainAnalyze, explainPlan } from './explain/explain.ts';
+export type { StageMeasure } from './explain/explain.ts';
+export { QUERY_JOB_DEFAULTS, fragmentTaskId, queryJob } from './job/query-job.ts';
+export type { QueryJob, QueryJobOptions } from './job/query-job.ts';
+export { readPlan } from './job/read-plan.ts';

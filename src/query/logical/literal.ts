@@ -1,0 +1,189 @@
+/** SQL text of a constant. DuckDB's plan has the stored form (days, microseconds, unscaled decimals); the text has
+ * exactly the same value and type, whatever the context. */
+import type { PlanNode } from './plan-node.ts';
+import { castTo, isNameless, nullOf, quoted, type SqlType } from './type.ts';
+import { dateText, intervalText, timestampText, timeText, timeTzText } from './temporal.ts';
+import { Undistributable } from './undistributable.ts';
+
+/** `node` is `{type, is_null, value}`; `type` is what it says, or what a caller knows better. */
+export function readLiteral(node: PlanNode, type: SqlType): string {
+  if (node.at('is_null').bool()) return nullOf(type);
+  return valueText(node.at('value'), type);
+}
+
+const CONTROL = /(\p{Cc})/u;
+
+/** Text in quotes. A zero character would end the SQL, and a line break would be lost in its layout: such characters
+ * are put in by number. */
+export function stringText(value: string): string {
+  const pieces = value
+    .split(CONTROL)
+    .map((piece, i) =>
+      i % 2 === 1 ? `chr(${piece.charCodeAt(0)})` : `'${piece.replaceAll("'", "''")}'`,
+    );
+  return pieces.length === 1 ? (pieces[0] ?? "''") : `(${pieces.join(' || ')})`;
+}
+
+function valueText(value: PlanNode, type: SqlType): string {
+  switch (type.id) {
+    case 'BOOLEAN':
+      return value.bool() ? 'true' : 'false';
+    case 'INTEGER':
+      return integerText(value.integer(), type);
+    case 'TINYINT':
+    case 'SMALLINT':
+    case 'BIGINT':
+    case 'UTINYINT':
+    case 'USMALLINT':
+    case 'UINTEGER':
+      return castTo(String(value.integer()), type);
+    case 'UBIGINT':
+      return castTo(`'${value.integer()}'`, type);
+    case 'HUGEINT':
+    case 'UHUGEINT':
+      return castTo(`'${wideInteger(value)}'`, type);
+    case 'DECIMAL':
+      return castTo(`'${decimalText(value, type)}'`, type);
+    case 'FLOAT':
+    case 'DOUBLE':
+      return castTo(`'${value.number()}'`, type);
+    case 'VARCHAR':
+      return stringText(value.text());
+    case 'JSON':
+    // DuckDB has already written the bytes as `\xFF`.
+    case 'BLOB':
+      return castTo(stringText(value.text()), type);
+    case 'UUID':
+      return castTo(`'${uuidText(value)}'`, type);
+    case 'ENUM':
+      return enumText(value, type);
+    default:
+      return temporalText(value, type) ?? nestedText(value, type);
+  }
+}
+
+function temporalText(value: PlanNode, type: SqlType): string | null {
+  switch (type.id) {
+    case 'DATE':
+      return dateText(value.integer());
+    case 'TIME':
+      return castTo(`'${timeText(value.integer(), 6)}'`, type);
+    case 'TIME_NS':
+      return castTo(`'${timeText(value.integer(), 9)}'`, type);
+    case 'TIME WITH TIME ZONE':
+      return castTo(`'${timeTzText(value.integer())}'`, type);
+    case 'TIMESTAMP':
+    case 'TIMESTAMP_S':
+    case 'TIMESTAMP_MS':
+    case 'TIMESTAMP_NS':
+    case 'TIMESTAMP WITH TIME ZONE':
+      return timestampText(value.integer(), type);
+    case 'INTERVAL':
+      return intervalText(
+        value.at('months').integer(),
+        value.at('days').integer(),
+        value.at('micros').integer(),
+      );
+    default:
+      return null;
+  }
+}
+
+function nestedText(value: PlanNode, type: SqlType): string {
+  switch (type.id) {
+    case 'LIST': {
+      const items = itemTexts(value, type);
+      return items.length === 0 ? castTo('[]', type) : `[${items.join(', ')}]`;
+    }
+    case 'ARRAY':
+      return `array_value(${itemTexts(value, type).join(', ')})`;
+    case 'MAP':
+      return mapText(value, type);
+    case 'STRUCT': {
+      const texts = fieldTexts(value, type);
+      if (isNameless({ ...type, children: [] })) return `row(${texts.join(', ')})`;
+      const fields = texts.map((text, i) => `${quoted(type.names?.[i] ?? '')} := ${text}`);
+      return `struct_pack(${fields.join(', ')})`;
+    }
+    case 'UNION':
+      return unionText(value, type);
+    default:
+      throw new Undistributable(`it has a constant of type ${type.sql}`);
+  }
+}
+
+/** Without a cast the type of a literal is INTEGER; but a minus before the smallest one comes too late. */
+function integerText(value: bigint, type: SqlType): string {
+  return value >= -2147483647n ? String(value) : castTo(`'${value}'`, type);
+}
+
+function wideInteger(value: PlanNode): bigint {
+  return (value.at('upper').integer() << 64n) + value.at('lower').integer();
+}
+
+function decimalText(value: PlanNode, type: SqlType): string {
+  const scale = type.scale ?? 0;
+  const unscaled = (type.width ?? 0) > 18 ? wideInteger(value) : value.integer();
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
+  const whole = digits.slice(0, digits.length - scale);
+  const sign = unscaled < 0n ? '-' : '';
+  return scale === 0 ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(whole.length)}`;
+}
+
+/** DuckDB keeps a UUID as a signed number with the first bit turned over, so that it sorts as text does. */
+function uuidText(value: PlanNode): string {
+  const bits = BigInt.asUintN(128, wideInteger(value)) ^ (1n << 127n);
+  const hex = bits.toString(16).padStart(32, '0');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+function enumText(value: PlanNode, type: SqlType): string {
+  const name = type.names?.[value.index()];
+  if (name === undefined) throw value.odd('value of the ENUM');
+  return castTo(stringText(name), type);
+}
+
+function itemTexts(value: PlanNode, type: SqlType): string[] {
+  const element = type.children?.[0];
+  if (element === undefined) throw value.odd('element type');
+  return childrenOf(value).map((item) => readLiteral(item, element));
+}
+
+function fieldTexts(value: PlanNode, type: SqlType): string[] {
+  return childrenOf(value).map((item, i) => {
+    const field = type.children?.[i];
+    if (field === undefined) throw value.odd('field type');
+    return readLiteral(item, field);
+  });
+}
+
+function mapText(value: PlanNode, type: SqlType): string {
+  const [key, item] = type.children ?? [];
+  if (key === undefined || item === undefined) throw value.odd('key and value');
+  const entries = childrenOf(value).map((entry) => childrenOf(entry.at('value')));
+  if (entries.length === 0) return castTo('MAP {}', type);
+  const texts = (place: number, of: SqlType): string =>
+    entries
+      .map((entry) => entry[place])
+      .map((part) => {
+        if (part === undefined) throw value.odd('key and value');
+        return readLiteral(part, of);
+      })
+      .join(', ');
+  return `map([${texts(0, key)}], [${texts(1, item)}])`;
+}
+
+function unionText(value: PlanNode, type: SqlType): string {
+  const [tag, ...members] = childrenOf(value);
+  if (tag === undefined) throw value.odd('tag');
+  const place = tag.at('value').index();
+  const member = members[place];
+  const of = type.children?.[place];
+  if (member === undefined || of === undefined) throw value.odd('member');
+  const name = quoted(type.names?.[place] ?? '');
+  return castTo(`union_value(${name} := ${readLiteral(member, of)})`, type);
+}
+
+function childrenOf(value: PlanNode): PlanNode[] {
+  return value.at('children').list();
+}

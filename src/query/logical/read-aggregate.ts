@@ -1,0 +1,127 @@
+/** Aggregates, in GROUP BY and as windows. DuckDB takes constant arguments out of some of them; here they are put
+ * back, so that the call can be written as the user wrote it. */
+import type { AggregateCall, Expression, OrderBy } from './expression.ts';
+import { incomplete } from './read-call.ts';
+import type { ReadContext } from './read-context.ts';
+import { readExpression, readOrder } from './read-expression.ts';
+import { readLiteral, stringText } from './literal.ts';
+import type { PlanNode } from './plan-node.ts';
+import { readType } from './read-type.ts';
+import { castTo, listType, plainType, sameType, VARCHAR } from './type.ts';
+import { Undistributable } from './undistributable.ts';
+
+export interface BoundAggregate {
+  readonly name: string;
+  readonly args: readonly Expression[];
+  /** What the function itself sorts by: only for quantiles that count from the end. */
+  readonly order: readonly OrderBy[];
+}
+
+export function readAggregate(node: PlanNode, context: ReadContext): AggregateCall {
+  const kind = node.at('aggregate_type').text();
+  if (kind !== 'DISTINCT' && kind !== 'NON_DISTINCT') throw node.odd('kind of aggregate');
+  const bound = readBoundAggregate(node, context);
+  const filter = node.at('filter');
+  const orders = node.at('order_bys');
+  const order = orders.isThere ? readOrder(orders.at('orders').list(), context) : [];
+  return {
+    name: bound.name,
+    args: bound.args,
+    distinct: kind === 'DISTINCT',
+    filter: filter.isThere ? readExpression(filter, context) : null,
+    order: order.length > 0 ? order : bound.order,
+    type: readType(node.at('return_type')),
+  };
+}
+
+/** What an aggregate and an aggregate over a window have in common. */
+export function readBoundAggregate(node: PlanNode, context: ReadContext): BoundAggregate {
+  const name = node.at('name').text();
+  const args = node
+    .at('children')
+    .list()
+    .map((child) => readExpression(child, context));
+  const isCut = node.at('original_arguments').list().length > 0;
+  const data = node.at('function_data');
+  switch (name) {
+    case 'count_star':
+      return { name: 'count', args: [], order: [] };
+    // What DuckDB makes of a sum that it knows to stay small.
+    case 'sum_no_overflow':
+      return { name: 'sum', args, order: [] };
+    case 'string_agg':
+    case 'group_concat':
+    case 'listagg': {
+      const separator: Expression = {
+        kind: 'constant',
+        sql: stringText(data.at('separator').text()),
+        type: VARCHAR,
+      };
+      return { name, args: [...args, separator], order: [] };
+    }
+    case 'quantile_cont':
+    case 'quantile_disc':
+    case 'quantile':
+      return readQuantile(node, name, args);
+    case 'approx_quantile':
+      return readApproximate(node, name, args);
+    case 'reservoir_quantile':
+      throw new Undistributable(`it calls ${name}(), which samples at random`);
+    default:
+      if (isCut) throw incomplete(name);
+      return { name, args, order: [] };
+  }
+}
+
+function readQuantile(node: PlanNode, name: string, args: readonly Expression[]): BoundAggregate {
+  const data = node.at('function_data');
+  const [input] = args;
+  if (input === undefined || args.length !== 1) throw incomplete(name);
+  const quantiles = data
+    .at('quantiles')
+    .list()
+    .map((value) => {
+      const type = readType(value.at('type'));
+      return { sql: readLiteral(value, type), type };
+    });
+  const order = data.at('desc').bool()
+    ? [{ expression: input, descending: true, nullsFirst: false }]
+    : [];
+  return { name, args: [input, manyOrOne(node, input, quantiles)], order };
+}
+
+function readApproximate(
+  node: PlanNode,
+  name: string,
+  args: readonly Expression[],
+): BoundAggregate {
+  const [input] = args;
+  if (input === undefined || args.length !== 1) throw incomplete(name);
+  const type = plainType('FLOAT');
+  const quantiles = node
+    .at('function_data')
+    .at('quantiles')
+    .list()
+    .map((value) => ({ sql: castTo(`'${value.number()}'`, type), type }));
+  return { name, args: [input, manyOrOne(node, input, quantiles)], order: [] };
+}
+
+/** A list of quantiles gives a list of values. */
+function manyOrOne(
+  node: PlanNode,
+  input: Expression,
+  quantiles: readonly Pick<Extract<Expression, { kind: 'constant' }>, 'sql' | 'type'>[],
+): Expression {
+  const [first, ...rest] = quantiles;
+  if (first === undefined) throw node.odd('quantile');
+  const result = readType(node.at('return_type'));
+  if (result.id !== 'LIST' || sameType(input.type, result)) {
+    if (rest.length > 0) throw node.odd('single quantile');
+    return { kind: 'constant', ...first };
+  }
+  return {
+    kind: 'constant',
+    sql: `[${quantiles.map(({ sql }) => sql).join(', ')}]`,
+    type: listType(first.type),
+  };
+}

@@ -1,0 +1,161 @@
+/** Calls of functions. A call is printed by name over its arguments and bound anew, so whatever DuckDB has taken out
+ * of the arguments when it bound the call must be put back, or the call is refused. */
+import type { Expression } from './expression.ts';
+import type { PlanNode } from './plan-node.ts';
+import type { ReadContext, ReadExpression } from './read-context.ts';
+import { readType } from './read-type.ts';
+import { BIGINT, plainType, type SqlType } from './type.ts';
+import { Undistributable } from './undistributable.ts';
+
+/** Functions that give another value at each call, or that change something. `error` is not one of them: it only
+ * ever ends the query. */
+const VOLATILE: ReadonlySet<string> = new Set([
+  'currval',
+  'gen_random_uuid',
+  'nextval',
+  'random',
+  'setseed',
+  'sleep_ms',
+  'uuid',
+  'uuidv4',
+  'uuidv7',
+  'write_log',
+]);
+
+/** Functions that ask about the process they run in. */
+const ABOUT_SESSION: ReadonlySet<string> = new Set([
+  'current_connection_id',
+  'current_database',
+  'current_query',
+  'current_query_id',
+  'current_schema',
+  'current_schemas',
+  'current_setting',
+  'current_transaction_id',
+  'getvariable',
+  'in_search_path',
+  'stats',
+  'txid_current',
+  'vector_type',
+]);
+
+const TIMESTAMPTZ = plainType('TIMESTAMP WITH TIME ZONE');
+/** What `now()` and its kin are, as a cast of the moment that the query was submitted at. */
+const MOMENTS: Readonly<Record<string, SqlType>> = {
+  now: TIMESTAMPTZ,
+  get_current_timestamp: TIMESTAMPTZ,
+  transaction_timestamp: TIMESTAMPTZ,
+  current_timestamp: TIMESTAMPTZ,
+  today: plainType('DATE'),
+  current_date: plainType('DATE'),
+  get_current_time: plainType('TIME WITH TIME ZONE'),
+  current_time: plainType('TIME WITH TIME ZONE'),
+  current_localtime: plainType('TIME'),
+  current_localtimestamp: plainType('TIMESTAMP'),
+};
+
+/** Functions whose arguments have names, which are the names of fields of the result. */
+const NAMED: ReadonlySet<string> = new Set(['struct_pack', 'struct_insert', 'union_value']);
+
+export function readCall(node: PlanNode, context: ReadContext, read: ReadExpression): Expression {
+  const name = node.at('name').text();
+  const args = node
+    .at('children')
+    .list()
+    .map((child) => read(child, context));
+  const type = readType(node.at('return_type'));
+  refuse(name, args.length);
+  const moment = MOMENTS[name];
+  if (moment !== undefined && args.length === 0) return momentOf(context, moment);
+  const data = node.at('function_data');
+  if (data.isThere && data.at('lambda_expr').isThere) {
+    return readLambda({ node, name, args, type }, context, read);
+  }
+  if (node.at('original_arguments').list().length > 0) throw incomplete(name);
+  if (NAMED.has(name)) return { kind: 'call', name, args, names: namesOf(name, args, type), type };
+  return { kind: 'call', name, args, type };
+}
+
+export function incomplete(name: string): Undistributable {
+  return new Undistributable(`it calls ${name}() in a form whose arguments the plan does not show`);
+}
+
+function refuse(name: string, args: number): void {
+  if (VOLATILE.has(name)) {
+    throw new Undistributable(`it calls the volatile function ${name}()`);
+  }
+  if (ABOUT_SESSION.has(name) || name.startsWith('__internal')) {
+    throw new Undistributable(`it calls ${name}(), which another process answers otherwise`);
+  }
+  // With one argument it measures from today.
+  if (name === 'age' && args === 1) {
+    throw new Undistributable('it calls age() with one argument, which depends on the current day');
+  }
+}
+
+function momentOf(context: ReadContext, type: SqlType): Expression {
+  const { now } = context.session;
+  if (!/^[0-9: .+TZ-]+$/.test(now)) throw new Undistributable('the time of the query is unknown');
+  const moment: Expression = {
+    kind: 'constant',
+    sql: `CAST('${now}' AS ${TIMESTAMPTZ.sql})`,
+    type: TIMESTAMPTZ,
+  };
+  return type === TIMESTAMPTZ ? moment : { kind: 'cast', input: moment, isTry: false, type };
+}
+
+function namesOf(name: string, args: readonly Expression[], type: SqlType): string[] {
+  const names = type.names ?? [];
+  // The fields that are there already come first, and their values are the first argument.
+  const own = name === 'struct_insert' ? args.length - 1 : args.length;
+  const last = names.slice(names.length - own);
+  if (last.length !== own || last.includes('')) throw incomplete(name);
+  return last;
+}
+
+const OVER_ITEMS: ReadonlySet<string> = new Set(
+  ['list_transform', 'array_transform', 'list_apply', 'array_apply', 'apply'].concat([
+    'list_filter',
+    'array_filter',
+    'filter',
+  ]),
+);
+const OVER_PAIRS: ReadonlySet<string> = new Set(['list_reduce', 'array_reduce', 'reduce']);
+
+/** In the plan a lambda's body counts places: its parameters, the last one first, then what it takes from the row
+ * around it, which are the call's further arguments. */
+function readLambda(
+  { node, name, args, type }: CallParts,
+  context: ReadContext,
+  read: ReadExpression,
+): Expression {
+  const data = node.at('function_data');
+  const [list, ...captured] = args;
+  const element = list?.type.children?.[0];
+  if (list === undefined || element === undefined) throw incomplete(name);
+  const param = (of: SqlType): Param => ({ kind: 'param', param: context.nextParam(), type: of });
+  const params: Param[] = [];
+  if (OVER_ITEMS.has(name)) params.push(param(element));
+  else if (OVER_PAIRS.has(name)) params.push(param(type), param(element));
+  else throw incomplete(name);
+  if (data.at('has_initial').bool()) throw incomplete(name);
+  if (data.at('has_index').bool()) params.push(param(BIGINT));
+  const places = [...params.toReversed(), ...captured];
+  const body = read(data.at('lambda_expr'), { ...context, places });
+  const lambda: Expression = {
+    kind: 'lambda',
+    params: params.map((of) => of.param),
+    body,
+    type: body.type,
+  };
+  return { kind: 'call', name, args: [list, lambda], type };
+}
+
+interface CallParts {
+  readonly node: PlanNode;
+  readonly name: string;
+  readonly args: readonly Expression[];
+  readonly type: SqlType;
+}
+
+type Param = Extract<Expression, { kind: 'param' }>;

@@ -1,0 +1,218 @@
+/**
+ * SQL on a server node: planning where it leads, looking and reading rows wherever there is a database. DuckDB
+ * runs in child processes, which are started when they are needed and end with the node.
+ */
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { QueryPort } from '../api/index.ts';
+import { Catalog, CatalogFile, allowedPaths } from '../catalog/index.ts';
+import type { Config } from '../config/index.ts';
+import type { Office, QueryPlanner } from '../coordinator/index.ts';
+import type { JobId, TaskId } from '../core/index.ts';
+import { startPlanningEngine, startRowEngine } from '../engine/index.ts';
+import type { EngineLimits, PlanningEngine, RowEngine } from '../engine/index.ts';
+import type { Clock } from '../kit/index.ts';
+import type { NodeShape, QueryService, QueryShape, ShuffleSource } from '../protocol/index.ts';
+import { QueryResults, SqlPlanner } from '../queries/index.ts';
+import { FRAGMENT_EXECUTOR, PLAN_TASK, explainAnalyze } from '../query/index.ts';
+import { isLoopback } from '../security/index.ts';
+import { PartReader } from '../shuffle/index.ts';
+import type { Store } from '../store/index.ts';
+import { EventFeed, JobWaits, QueryViews, StoreReader } from '../views/index.ts';
+import type { NodeCredentials } from './credentials.ts';
+import { mapRegistry } from './map-registry.ts';
+import { PeerChannel } from './peer-channel.ts';
+import { QueryFolder } from './query-folder.ts';
+
+export interface QuerySideOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly office: Office;
+  readonly credentials: NodeCredentials;
+  readonly clock: Clock;
+  readonly say: (line: string) => void;
+  readonly onFault: (error: unknown) => void;
+}
+
+const GIB = 2 ** 30;
+const WARM_MS = 2_000;
+/** How long the number of slots is believed. */
+const SLOTS_MS = 1_000;
+
+interface Parts {
+  readonly folder: QueryFolder;
+  readonly planning: PlanningEngine;
+  readonly rows: RowEngine;
+  readonly channel: PeerChannel;
+  readonly planner: SqlPlanner;
+  readonly views: QueryViews;
+  readonly waits: JobWaits;
+  readonly results: QueryResults;
+}
+
+export class QuerySide {
+  readonly #parts: Parts;
+  readonly #clock: Clock;
+  #cancelWarm: () => void = () => {};
+  readonly port: QueryPort;
+  readonly service: QueryService;
+  /** Where workers register what they have made. */
+  readonly shuffle: ShuffleSource;
+
+  /** Throws when the catalog or a root cannot be used. */
+  static async open(options: QuerySideOptions): Promise<QuerySide> {
+    const { config, say } = options;
+    const { roots, catalog, host, data } = config.node;
+    const allowed = await allowedPaths(roots, isLoopback(host));
+    const file = catalog === undefined ? null : await CatalogFile.open(catalog, say);
+    const folder = new QueryFolder(data);
+    await folder.sweep();
+    const planning = startPlanningEngine(planningLimits(folder.path));
+    const tables = new Catalog({
+      allowed,
+      file,
+      folder: process.cwd(),
+      describe: (source, signal) => planning.describe(source, signal),
+    });
+    return new QuerySide(options, partsOf(options, folder, planning, tables));
+  }
+
+  private constructor(options: QuerySideOptions, parts: Parts) {
+    this.#parts = parts;
+    this.#clock = options.clock;
+    const { views: reader, results, waits, planner } = parts;
+    const { office } = options;
+    this.port = {
+      reader,
+      ended: (id, ms, signal) => waits.ended(id, ms, signal),
+      explain: (request, signal) => planner.explain(request, signal),
+      analysis: async (id) => {
+        const [{ value }, record] = await Promise.all([reader.query(id), reader.record(id)]);
+        return value === null || record === null ? null : explainAnalyze(record.plan, value.stages);
+      },
+      results: (id, format, signal) => results.open(id, format, signal),
+      figures: () => ({ ...planner.figures(), ...results.figures() }),
+    };
+    this.service = {
+      reader,
+      submit: (request, given, signal) => office.leader().jobs.submitQuery(request, given, signal),
+      results: (id, format, signal) => results.open(id, format, signal),
+    };
+    this.shuffle = mapRegistry({ isLive: (query) => office.leader().isLive(query) });
+  }
+
+  get planner(): QueryPlanner {
+    return this.#parts.planner;
+  }
+
+  /** Something was committed. */
+  readonly wake = (): void => this.#parts.waits.wake();
+
+  /** This node leads: the first query should not wait for a process to start. One that leads for a moment
+   * only, for one program, is spared it. */
+  warm(): void {
+    const { planning } = this.#parts;
+    this.#cancelWarm();
+    // Whoever needs it next is told what is wrong with it.
+    this.#cancelWarm = this.#clock.after(WARM_MS, () => void planning.warm().catch(() => {}));
+  }
+
+  async close(): Promise<void> {
+    this.#cancelWarm();
+    const { planning, rows, channel, folder } = this.#parts;
+    channel.close();
+    await Promise.all([planning.close(), rows.close()]);
+    await folder.remove();
+  }
+}
+
+function partsOf(
+  options: QuerySideOptions,
+  folder: QueryFolder,
+  planning: PlanningEngine,
+  catalog: Catalog,
+): Parts {
+  const { config, store, office, clock, credentials, onFault } = options;
+  const { core, node } = config;
+  const rowFolder = join(folder.path, 'rows');
+  const rows = startRowEngine(rowLimits(folder.path, rowFolder));
+  const channel = new PeerChannel(credentials);
+  const views = new QueryViews({
+    store,
+    clock,
+    resultTtlMs: core.resultTtlMs,
+    waiting: (id) => waitingOf(office, id),
+  });
+  const planner = new SqlPlanner({
+    catalog,
+    engine: planning,
+    settings: core,
+    clock,
+    onFault,
+    slots: slotsOf(store, clock),
+  });
+  const waits = new JobWaits({
+    store,
+    clock,
+    leader: () => (office.isOpen ? office.leader() : null),
+  });
+  const results = new QueryResults({
+    record: (id) => views.record(id),
+    parts: new PartReader({ own: null, mayReadInPlace: !node.shuffleByNetwork, channel, clock }),
+    rows,
+    folder: rowFolder,
+  });
+  return { folder, planning, rows, channel, planner, views, waits, results };
+}
+
+function planningLimits(folder: string): EngineLimits {
+  return {
+    memoryBytes: Math.min(GIB, Math.floor(totalmem() / 8)),
+    threads: Math.min(4, availableParallelism()),
+    spillFolder: join(folder, 'planning'),
+    spillBytesMax: GIB,
+    folders: null,
+  };
+}
+
+function rowLimits(folder: string, rowFolder: string): EngineLimits {
+  return {
+    memoryBytes: Math.min(GIB, Math.floor(totalmem() / 8)),
+    threads: Math.min(2, availableParallelism()),
+    spillFolder: join(folder, 'reading'),
+    spillBytesMax: 64 * GIB,
+    folders: [rowFolder],
+  };
+}
+
+/** Fragments that the living workers can run at once, each on a processor of its own. */
+function slotsOf(store: Store, clock: Clock): () => Promise<number> {
+  const reader = new StoreReader({ store, feed: new EventFeed({ store, clock }) });
+  let known = 1;
+  let untilMs = -Infinity;
+  return async () => {
+    if (clock.monotonicMs() >= untilMs) {
+      const { value } = await reader.nodes();
+      known = value.reduce((sum, node) => sum + slotsIn(node), 0);
+      untilMs = clock.monotonicMs() + SLOTS_MS;
+    }
+    return known;
+  };
+}
+
+function slotsIn({ status, draining, executors, slots, capabilities }: NodeShape): number {
+  if (status !== 'healthy' || draining || !executors.includes(FRAGMENT_EXECUTOR)) return 0;
+  const cores = capabilities['cpu_cores'];
+  return typeof cores === 'number' ? Math.min(slots, cores) : slots;
+}
+
+/** Only the leader knows. A reign that ends meanwhile takes the reason away, not the query. */
+async function waitingOf(office: Office, id: JobId): Promise<QueryShape['waiting']> {
+  if (!office.isOpen) return null;
+  const found = await office
+    .leader()
+    .jobs.explain(id, PLAN_TASK as TaskId)
+    .catch(() => null);
+  if (found?.code !== 'admission') return null;
+  return { position: found.position ?? 0, why: found.why };
+}

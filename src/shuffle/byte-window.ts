@@ -1,0 +1,55 @@
+/** How much may be under way at the same time; who comes first is let in first. */
+
+export class ByteWindow {
+  readonly #max: number;
+  #used = 0;
+  readonly #waiting: { readonly bytes: number; readonly enter: () => void }[] = [];
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get isIdle(): boolean {
+    return this.#used === 0 && this.#waiting.length === 0;
+  }
+
+  /** Answers what gives the room back. More than there is at all is let in alone. */
+  async enter(wanted: number, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    const bytes = Math.min(wanted, this.#max);
+    await new Promise<void>((resolve, reject) => {
+      const turn = { bytes, enter: () => enter() };
+      const leave = (): void => {
+        const at = this.#waiting.indexOf(turn);
+        if (at >= 0) this.#waiting.splice(at, 1);
+        // Whoever aborts says why, as a MillraceError.
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors
+        reject(signal.reason);
+        this.#letIn();
+      };
+      const enter = (): void => {
+        signal.removeEventListener('abort', leave);
+        this.#used += bytes;
+        resolve();
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.push(turn);
+      this.#letIn();
+    });
+    let isIn = true;
+    return () => {
+      if (!isIn) return;
+      isIn = false;
+      this.#used -= bytes;
+      this.#letIn();
+    };
+  }
+
+  #letIn(): void {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      if (this.#used + first.bytes > this.#max) return;
+      this.#waiting.shift();
+      first.enter();
+    }
+  }
+}

@@ -1,0 +1,304 @@
+/**
+ * The outputs that this worker keeps. A task writes into a draft; committing it writes the index and renames
+ * the folder, so an output is there as a whole or not at all. Nothing survives the process: whoever needs an
+ * output of a process that is gone has it made again.
+ */
+import { mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { MillraceError } from '../core/index.ts';
+import type { JobId } from '../core/index.ts';
+import { type Clock, systemClock } from '../kit/index.ts';
+import type { MapOutput } from '../protocol/index.ts';
+import type { Part } from '../query/index.ts';
+import { checksumOf, eachOf } from './checksum.ts';
+import { MapOutputs } from './map-outputs.ts';
+import { checkedName, folderOf, keyOf, textOf } from './names.ts';
+import type { OutputName } from './names.ts';
+import { bytesOf, indexOf, isPlain, partOf, writeIndex } from './output-index.ts';
+import type { OutputIndex, Segment } from './output-index.ts';
+import { TOUCH_MS, makeOwnFolder, sweep, touchOwner } from './owner.ts';
+
+export interface OutputStoreOptions {
+  /** The worker's data folder. Nothing is made in it before there is something to keep. */
+  readonly folder: string;
+  /** The folder itself goes with the last who has something in it. */
+  readonly isTemporary?: boolean;
+  readonly clock?: Clock;
+}
+
+/** What a task has written: for each partition the files, in order. */
+export interface DraftPart {
+  readonly rows: number;
+  readonly files: readonly string[];
+}
+
+export interface OutputDraft {
+  /** An empty folder, for this one alone. */
+  readonly folder: string;
+  /** `result`: for those who asked, and kept longer than what stages hand to each other. */
+  commit(parts: readonly DraftPart[], kind: OutputKind, signal?: AbortSignal): Promise<KeptOutput>;
+  /** Removes it; does nothing once it is committed. */
+  discard(): Promise<void>;
+}
+
+export type OutputKind = 'inner' | 'result';
+
+export interface KeptOutput {
+  readonly folder: string;
+  readonly index: OutputIndex;
+  /** The hash of its index. */
+  readonly hash: string;
+  readonly kind: OutputKind;
+  readonly parts: readonly Part[];
+}
+
+const CHECKS_AT_ONCE = 4;
+
+export class OutputStore {
+  readonly outputs: MapOutputs = new MapOutputs();
+  readonly #root: string;
+  readonly #clock: Clock;
+  readonly #isTemporary: boolean;
+  readonly #kept: Map<JobId, Map<string, KeptOutput>> = new Map();
+  #own: Promise<string> | null = null;
+  #bytes = 0;
+  #cancelTouch: () => void = () => {};
+  #isClosed = false;
+
+  private constructor({ folder, isTemporary = false, clock = systemClock }: OutputStoreOptions) {
+    this.#root = join(resolve(folder), 'shuffle');
+    this.#clock = clock;
+    this.#isTemporary = isTemporary;
+  }
+
+  /** Removes what processes that are gone have left there. */
+  static async open(options: OutputStoreOptions): Promise<OutputStore> {
+    const store = new OutputStore(options);
+    await sweep(store.#root);
+    return store;
+  }
+
+  /** Everything that is kept here lies below it. */
+  get root(): string {
+    return this.#root;
+  }
+
+  /** On disk, without drafts. */
+  get usage(): { readonly outputs: number; readonly bytes: number } {
+    let outputs = 0;
+    for (const kept of this.#kept.values()) outputs += kept.size;
+    return { outputs, bytes: this.#bytes };
+  }
+
+  /** Queries of which there is something here. */
+  queries(kind?: OutputKind): readonly JobId[] {
+    return [...this.#kept].flatMap(([query, kept]) =>
+      kind === undefined || [...kept.values()].some((each) => each.kind === kind) ? [query] : [],
+    );
+  }
+
+  find(name: OutputName): KeptOutput | null {
+    return this.#kept.get(name.query)?.get(textOf(name)) ?? null;
+  }
+
+  async begin(given: OutputName): Promise<OutputDraft> {
+    const name = checkedName(given);
+    const folder = await this.scratch('draft-');
+    let isOver = false;
+    return {
+      folder,
+      commit: async (parts, kind, signal) => {
+        const kept = await this.#commit(name, folder, parts, kind, signal);
+        isOver = true;
+        return kept;
+      },
+      discard: async () => {
+        if (isOver) return;
+        isOver = true;
+        await remove(folder);
+      },
+    };
+  }
+
+  /** An empty folder on the same disk. Whoever asked for it removes it. */
+  async scratch(prefix: string): Promise<string> {
+    const own = await this.#ownFolder();
+    const folder = join(own, 'tmp');
+    try {
+      return await mkdtemp(join(folder, prefix));
+    } catch {
+      await mkdir(folder, { recursive: true });
+      return mkdtemp(join(folder, prefix));
+    }
+  }
+
+  /** A folder for what lasts as long as this store, and goes with it. */
+  async place(name: 'spill' | 'shared'): Promise<string> {
+    const folder = join(await this.#ownFolder(), name);
+    await mkdir(folder, { recursive: true });
+    return folder;
+  }
+
+  /** With `inner` only what stages hand to each other. */
+  async drop(query: JobId, kind?: OutputKind): Promise<void> {
+    const kept = this.#kept.get(query);
+    if (kept === undefined) return;
+    const going = [...kept].filter(([, each]) => kind === undefined || each.kind === kind);
+    for (const [text, output] of going) {
+      kept.delete(text);
+      this.#bytes -= bytesIn(output.index);
+      this.outputs.forgetOne(keyOf(output.index));
+    }
+    if (kept.size === 0) {
+      this.#kept.delete(query);
+      this.outputs.forget(query);
+    }
+    for (const [, { folder }] of going) await remove(folder);
+    // Only empty ones go: a new output may have come meanwhile.
+    for (const [, { folder }] of going) await removeEmpty(dirname(folder), 2);
+  }
+
+  /** Nothing of it is needed any more, or nobody can reach it. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#cancelTouch();
+    this.#kept.clear();
+    const own = await this.#own?.catch(() => null);
+    if (own !== undefined && own !== null) {
+      await remove(own);
+      await removeEmpty(this.#root, 1);
+    }
+    if (this.#isTemporary) await removeEmpty(dirname(this.#root), 1);
+  }
+
+  async #commit(
+    name: OutputName,
+    draft: string,
+    parts: readonly DraftPart[],
+    kind: OutputKind,
+    signal: AbortSignal | undefined,
+  ): Promise<KeptOutput> {
+    const files = parts.flatMap((part) => part.files.map((file) => fileIn(draft, file)));
+    const sums = await eachOf(files, CHECKS_AT_ONCE, async (file): Promise<Segment> => {
+      return { file, ...(await checksumOf(join(draft, file), signal)) };
+    });
+    let next = 0;
+    const index = indexOf(
+      name,
+      parts.map(({ rows, files: own }) => {
+        next += own.length;
+        return { rows, segments: sums.slice(next - own.length, next) };
+      }),
+    );
+    const hash = await writeIndex(draft, index);
+    signal?.throwIfAborted();
+    const folder = folderOf(join(await this.#ownFolder(), 'outputs'), name);
+    await putInPlace(draft, folder).catch((error: unknown) => {
+      throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? twice(name, error) : error;
+    });
+    const kept: KeptOutput = { folder, index, hash, kind, parts: index.parts.map(partOf) };
+    this.#keep(kept);
+    return kept;
+  }
+
+  #keep(output: KeptOutput): void {
+    const { index } = output;
+    const kept = this.#kept.get(index.query) ?? new Map<string, KeptOutput>();
+    this.#kept.set(index.query, kept);
+    kept.set(textOf(index), output);
+    this.#bytes += bytesIn(index);
+    this.outputs.seal(registrationOf(index));
+  }
+
+  #ownFolder(): Promise<string> {
+    if (this.#isClosed) {
+      const error = new MillraceError({ code: 'shutting_down', what: 'The outputs are closed.' });
+      return Promise.reject(error);
+    }
+    this.#own ??= makeOwnFolder(this.#root).then((folder) => {
+      this.#touchLater(folder);
+      return folder;
+    });
+    this.#own.catch(() => (this.#own = null));
+    return this.#own;
+  }
+
+  #touchLater(folder: string): void {
+    if (this.#isClosed) return;
+    this.#cancelTouch = this.#clock.after(TOUCH_MS, () => {
+      void touchOwner(folder).catch(() => {});
+      this.#touchLater(folder);
+    });
+  }
+}
+
+function registrationOf(index: OutputIndex): MapOutput {
+  return {
+    ...keyOf(index),
+    layoutVersion: index.layout,
+    layoutFingerprint: BigInt(index.parts.length),
+    partitions: index.parts.map(({ rows, segments }, partition) => ({
+      partition,
+      rows,
+      bytes: bytesOf(segments),
+      batches: segments.length,
+      epoch: index.epoch,
+      committedOffset: bytesOf(segments),
+      isFinalized: true,
+    })),
+  };
+}
+
+function bytesIn(index: OutputIndex): number {
+  return index.parts.reduce((sum, { segments }) => sum + bytesOf(segments), 0);
+}
+
+/** Relative to the draft, and below it. */
+function fileIn(draft: string, file: string): string {
+  const path = relative(draft, resolve(draft, file));
+  if (isPlain(path)) return path;
+  throw new MillraceError({ code: 'invariant', what: `${file} does not lie in the draft.` });
+}
+
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 2 });
+}
+
+/** The folder and those above it, as long as there is nothing in them. */
+async function removeEmpty(folder: string, levels: number): Promise<void> {
+  let path = folder;
+  for (let level = 0; level < levels; level += 1) {
+    try {
+      await rmdir(path);
+    } catch {
+      return;
+    }
+    path = dirname(path);
+  }
+}
+
+function twice(name: OutputName, cause: unknown): MillraceError {
+  return new MillraceError({
+    code: 'conflict',
+    what: `The output ${textOf(name)} is there already.`,
+    why: 'An attempt is committed once.',
+    cause,
+  });
+}
+
+/** Somebody may have removed the folder above it just now, because it was empty. */
+async function putInPlace(draft: string, folder: string): Promise<void> {
+  for (let isLast = false; ; isLast = true) {
+    await mkdir(dirname(folder), { recursive: true });
+    try {
+      return await rename(draft, folder);
+    } catch (error) {
+      if (isLast || codeOf(error) !== 'ENOENT') throw error;
+    }
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

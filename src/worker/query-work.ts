@@ -1,0 +1,64 @@
+/** A worker's part in queries: its fragments, the outputs that it keeps, and where others fetch them. */
+import { openQueryNode } from '../fragments/index.ts';
+import type { QueryNode } from '../fragments/index.ts';
+import type { LeaderForWorkers } from '../protocol/index.ts';
+import type { ChannelOptions } from './channel.ts';
+import { KeptOutputs } from './kept-outputs.ts';
+import { processClock } from './process-clock.ts';
+
+export interface QuerySettings {
+  /** Where outputs lie; a temporary folder if not given. */
+  readonly data: string | undefined;
+  readonly memoryBytes: number | undefined;
+  readonly spillBytesMax: number | undefined;
+  readonly roots: readonly string[];
+  readonly shuffleByNetwork: boolean;
+  readonly abandonOutputs: boolean;
+  /** The largest result of a task. */
+  readonly resultBytesMax: number;
+}
+
+export interface QueryWorkOptions extends QuerySettings {
+  readonly nodeId: string;
+  readonly slots: number;
+  readonly channel: ChannelOptions;
+  readonly leader: LeaderForWorkers;
+  readonly address: () => Promise<string | null>;
+  /** Whether other workers find it there. */
+  readonly canBeReached: boolean;
+  readonly say: (line: string) => void;
+}
+
+export interface QueryWork {
+  readonly node: QueryNode;
+  readonly kept: KeptOutputs;
+  close(): Promise<void>;
+}
+
+/** Null where no queries can run. */
+export async function openQueryWork(options: QueryWorkOptions): Promise<QueryWork | null> {
+  const { channel, leader, say } = options;
+  const { tls, token } = channel;
+  const opened = await openQueryNode({
+    ...options,
+    shuffleInPlace: !options.shuffleByNetwork,
+    connection: { tls, token: () => token },
+  });
+  if (opened === null) return null;
+  const node = options.canBeReached ? opened : withoutFragments(opened, say);
+  const kept = new KeptOutputs({ outputs: node, leader, clock: processClock, say });
+  const close = async (): Promise<void> => {
+    await kept.close();
+    await node.close();
+  };
+  return { node, kept, close };
+}
+
+/** What it made would be lost to all who are to read it. */
+function withoutFragments(node: QueryNode, say: (line: string) => void): QueryNode {
+  say(
+    'Queries run on other workers only: nobody could fetch what this one makes, because no address is ' +
+      'known under which others reach it. Give it --listen HOST:PORT, or --advertise HOST.',
+  );
+  return { ...node, executors: node.executors.filter(({ name }) => name === 'sql') };
+}

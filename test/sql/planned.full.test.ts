@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { PlanSettings } from '../../src/query/index.ts';
+import type { Answer } from './contract-values.ts';
+import { PlannedQueries } from './planned.ts';
+import { scratch } from './scratch.ts';
+import { knownQueries, tryKnown, tryPair, tryRandom } from './trial.ts';
+import type { Outcome } from './trial.ts';
+
+vi.setConfig({ testTimeout: 6 * 3_600_000 });
+const here = scratch();
+
+/** `TEST_SQL_QUERIES=500` tries fewer; `TEST_SQL_SEED=90000` begins elsewhere. */
+const QUERIES = Number(process.env['TEST_SQL_QUERIES'] ?? 8_500);
+const FIRST = Number(process.env['TEST_SQL_SEED'] ?? 1_000);
+const PAIRS = Math.ceil(QUERIES / 8);
+
+const PARTITIONS = [1, 4, 16];
+/** Nothing is sent to every task; small tables are; everything is. */
+const THRESHOLDS = [0, 4_096, 1e9];
+
+let planned: PlannedQueries;
+beforeAll(async () => {
+  planned = await PlannedQueries.open(here.tables);
+});
+afterAll(() => planned.close());
+
+const settings = (partitions: number, broadcastThresholdBytes: number): PlanSettings => ({
+  partitions,
+  broadcastThresholdBytes,
+  singleFragmentBytes: 0,
+});
+
+const runWith =
+  (chosen: PlanSettings) =>
+  async (sql: string): Promise<Answer> =>
+    (await planned.answer(sql, chosen)).answer;
+
+test.each(PARTITIONS.flatMap((parts) => THRESHOLDS.map((bytes) => [parts, bytes] as const)))(
+  'every query in %i parts with a threshold of %i bytes gives what DuckDB gives',
+  async (parts, bytes) => {
+    const wrong: string[] = [];
+    for (const query of knownQueries()) {
+      if (!planned.has(query.sql) || query.isRefused) continue;
+      const found = await tryKnown(here.oracle, query, runWith(settings(parts, bytes)));
+      if (found !== null) wrong.push(found);
+    }
+    expect(wrong).toEqual([]);
+  },
+);
+
+/** Each seed with other settings, always the same for it. */
+const settingsOf = (seed: number): PlanSettings =>
+  settings([2, 3, 4, 7][seed % 4]!, THRESHOLDS[seed % 5 === 0 ? 1 : 0]!);
+
+async function tried(
+  count: number,
+  attempt: (seed: number) => Promise<Outcome>,
+): Promise<{ readonly valid: number; readonly wrong: readonly string[] }> {
+  const wrong: string[] = [];
+  let valid = 0;
+  for (let seed = FIRST; seed < FIRST + count; seed += 1) {
+    const outcome = await attempt(seed);
+    if (!outcome.isInvalid) valid += 1;
+    if (outcome.wrong !== null) wrong.push(outcome.wrong);
+  }
+  return { valid, wrong };
+}
+
+test(`${QUERIES} random queries, divided and run on one node, give what DuckDB gives`, async () => {
+  const { valid, wrong } = await tried(QUERIES, (seed) =>
+    tryRandom(here.oracle, seed, runWith(settingsOf(seed))),
+  );
+  console.log(`${valid} of ${QUERIES} random queries were valid and compared`);
+  expect(wrong).toEqual([]);
+  expect(valid).toBeGreaterThan(QUERIES * 0.95);
+});
+
+test(`${PAIRS} pairs of queries agree with each other`, async () => {
+  const { valid, wrong } = await tried(PAIRS, (seed) =>
+    tryPair(here.oracle, seed, runWith(settingsOf(seed))),
+  );
+  console.log(`${valid} of ${PAIRS} pairs were valid and compared`);
+  expect(wrong).toEqual([]);
+  expect(valid).toBeGreaterThan(PAIRS * 0.95);
+});

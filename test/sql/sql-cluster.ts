@@ -1,0 +1,60 @@
+/** A real cluster for queries: a leader on PostgreSQL and worker processes, asked over HTTP. */
+import { onTestFailed, onTestFinished } from 'vitest';
+import { startCluster } from '../../src/testing/cluster/cluster.ts';
+import type { Cluster } from '../../src/testing/cluster/cluster.ts';
+import { freshDatabase } from '../fixture/postgres.ts';
+import type { Run } from './trial.ts';
+import { QueryFailure, runQuery } from './query-client.ts';
+import type { TestTables } from './tables.ts';
+
+export interface SqlCluster {
+  readonly cluster: Cluster;
+  /** Runs queries with these settings. */
+  readonly settings: (chosen: Readonly<Record<string, number>>) => Run;
+  /** Tasks that were run again because what they had made was lost, so far. */
+  readonly recomputed: () => number;
+}
+
+/** Nothing is small enough to stay whole or to be sent to everybody. */
+export const FORCED = { broadcastThresholdBytes: 0, singleFragmentBytes: 0 } as const;
+
+/** How often a result may be lost together with its node, before that is an error. */
+const LOST_MAX = 3;
+
+export async function startSqlCluster(
+  tables: TestTables,
+  workers: number,
+  slots = 2,
+): Promise<SqlCluster> {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  const cluster = await startCluster({ database: database.url, workers: 0, slots, modules: [] });
+  // All run on one machine: without this they would read each other's files and never fetch anything.
+  const args = ['--shuffle-by-network'];
+  for (let at = 0; at < workers; at += 1) await cluster.planWorker({ args });
+  await Promise.all(cluster.workers.map((worker) => worker.start()));
+  onTestFailed(() => {
+    for (const node of [...cluster.nodes, ...cluster.workers])
+      console.error(`--- ${node.id}\n${node.output}`);
+  });
+  let recomputed = 0;
+  const once = (sql: string, settings: Readonly<Record<string, number>>): ReturnType<Run> =>
+    runQuery(cluster.urls[0]!, { sql, tables: tables.specs, settings }, ({ stages }) => {
+      for (const { tasks } of stages) recomputed += tasks.recomputed;
+    });
+  return {
+    cluster,
+    recomputed: () => recomputed,
+    settings: (chosen) => async (sql) => {
+      for (let lost = 0; ; lost += 1) {
+        try {
+          return await once(sql, chosen);
+        } catch (error) {
+          // Its node was killed after the end and before the rows were read: the user asks again.
+          const isLost = error instanceof QueryFailure && error.code === 'result_lost';
+          if (!isLost || lost === LOST_MAX) throw error;
+        }
+      }
+    },
+  };
+}
