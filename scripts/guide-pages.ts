@@ -46,8 +46,6 @@ variables and no file.
 
 Durations (\`...Ms\`) are milliseconds or \`1.5s\`, \`10m\`, \`2h\`, \`7d\`. Sizes (\`...Bytes\`) are bytes or \`64KiB\` (1,024),
 \`1GB\` (1,000,000,000). A list is a repeated flag, or a variable with commas.
-
-Two belong to the SQL engine, which is not there yet: \`memoryBytes\` and \`catalog\`.
 `;
 
 const NODE_HEADING = `## Of a node or a client

@@ -94,6 +94,12 @@ test('it runs fragments, keeps their outputs while they are needed, and leaves n
   });
   const { at, parts } = resultOf(await ran(leader, 1, numbers));
   expect(parts).toMatchObject([{ rows: 1_000 }]);
+  expect(await ran(leader, 3, { ...numbers, requires: ['geo'] })).toMatchObject({
+    kind: 'failed',
+    failure: 'missing',
+    missing: 'geo',
+    error: { message: "custom physical operator 'geo' is not registered on worker" },
+  });
   expect(at).toMatchObject({ node: 'w-1', address: leader.registered[0]?.address, task: 's0.1' });
   await access(at.folder);
   // It does not leave while somebody may still read from it.

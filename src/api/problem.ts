@@ -1,5 +1,5 @@
 /** Errors as people and their tools see them: `application/problem+json` with a stable code. */
-import { isMillraceError } from '../core/index.ts';
+import { inSentences, isMillraceError } from '../core/index.ts';
 import type { ErrorCode, LeaderAddress, MillraceError } from '../core/index.ts';
 import { HttpRefusal, SLUG_STATUS } from './refusal.ts';
 import type { HttpSlug } from './refusal.ts';
@@ -82,7 +82,7 @@ export function problemOf(error: unknown): Problem {
     code,
     title,
     status,
-    detail: error.why === undefined ? error.what : `${error.what} ${error.why}`,
+    detail: inSentences(error.why === undefined ? [error.what] : [error.what, error.why]),
     ...(error.path === undefined ? {} : { path: error.path }),
     ...(error.todo === undefined ? {} : { todo: error.todo }),
     ...(error.code === 'not_leader' ? { leader: error.leader ?? null } : {}),

@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { open, realpath, stat } from 'node:fs/promises';
 import type { BigIntStats } from 'node:fs';
 import { MillraceError } from '../core/index.ts';
+import { eachOf } from '../kit/index.ts';
 import type { PinnedFile } from '../query/index.ts';
 import { isBelow } from './roots.ts';
-import { eachOf } from './parallel.ts';
 
 /** What a file is known by. */
 export type Pin = Pick<PinnedFile, 'path' | 'bytes' | 'mtimeNs' | 'footer'>;

@@ -96,13 +96,14 @@ function notes(job: DatedJob): string[] {
   return ['', `Run what failed once more: millrace rerun ${id}`];
 }
 
-/** Why a job did not succeed: a line for each task that failed. */
+/** Why a job did not succeed: a line for each task that failed, or a few if its error has more. */
 export function failureLines(job: DatedJob): string[] {
   const failed = job.tasks.filter(({ state }) => state === 'failed');
   const lines = failed
     .slice(0, FAILURES_SHOWN)
-    .map(({ id, error }) => plain(`  ${id}  ${errorWords(error) ?? 'failed'}`));
-  const more = failed.length - lines.length;
+    .flatMap(({ id, error }) => `${id}  ${errorWords(error) ?? 'failed'}`.split('\n'))
+    .map((line) => plain(`  ${line}`));
+  const more = failed.length - FAILURES_SHOWN;
   return more > 0 ? [...lines, `  ... and ${counted(more, 'more task')}`] : lines;
 }
 

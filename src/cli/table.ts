@@ -29,5 +29,10 @@ export function table(
 export function facts(pairs: readonly (readonly [string, string | null])[]): string[] {
   const known = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null);
   const width = Math.max(...known.map(([name]) => name.length));
-  return known.map(([name, value]) => `${name.padEnd(width)}  ${plain(value)}`);
+  return known.flatMap(([name, value]) =>
+    // The lines of a value stand under each other.
+    value
+      .split('\n')
+      .map((line, at) => `${(at === 0 ? name : '').padEnd(width)}  ${plain(line)}`.trimEnd()),
+  );
 }

@@ -6,7 +6,7 @@ import type {
   JobShape,
   JobSummary,
   NodeShape,
-  QueryShape,
+  QuerySummary,
   ScheduleShape,
 } from '../protocol/index.ts';
 
@@ -125,13 +125,8 @@ export interface QueryOptions extends CallOptions {
 export interface QueryPage {
   readonly queries: readonly QuerySummary[];
   readonly cursor: string | null;
+  readonly asOf: AsOf;
 }
-
-/** A query in a list. */
-export type QuerySummary = Pick<
-  QueryShape,
-  'id' | 'state' | 'submittedAt' | 'startedAt' | 'finishedAt'
-> & { readonly sql?: string };
 
 export interface QueryExplanation {
   /** The physical plan: see `docs/plan-format.md`. */

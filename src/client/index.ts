@@ -22,7 +22,6 @@ export type {
   QueryOptions,
   QueryPage,
   QueryRequest,
-  QuerySummary,
   RerunOptions,
   ResultFormat,
   SignalOptions,

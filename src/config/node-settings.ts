@@ -27,6 +27,7 @@ export interface NodeSettings {
   readonly listen: string | undefined;
   readonly memoryBytes: number | undefined;
   /** What queries may spill to disk; without it a part of what is free. */
+  readonly threads: number | undefined;
   readonly spillBytesMax: number | undefined;
   /** Outputs of other workers are fetched even where their folder is visible here. */
   readonly shuffleByNetwork: boolean;

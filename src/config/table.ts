@@ -117,7 +117,15 @@ export const nodeTable: Table<NodeSettings> = {
     flag: '--server',
   },
   listen: { ...none(address), help: 'HOST:PORT where a worker listens' },
-  memoryBytes: { ...none(size(1)), help: 'memory for queries on this node', flag: '--memory' },
+  memoryBytes: {
+    ...none(size(1)),
+    help: 'memory for queries on this node; 60 % of the machine if left out',
+    flag: '--memory',
+  },
+  threads: {
+    ...none(whole(1, 1_024)),
+    help: 'processors that queries on this node use; all of the machine if left out',
+  },
   spillBytesMax: {
     ...none(size(0)),
     help: 'what queries on this node may spill to disk; half of what is free if left out',

@@ -3,7 +3,9 @@
  * for that, nor those behind it: so the task waits for a job that is not there yet, and the job comes when it
  * is planned. A leader that ends meanwhile leaves it to the next one, which asks the task to call again.
  */
-import type { AnswerCall, JobId, Priority, TaskError } from '../core/index.ts';
+import type { AnswerCall, JobId, MillraceError, Priority, TaskError } from '../core/index.ts';
+import { deferred } from '../kit/index.ts';
+import type { Clock } from '../kit/index.ts';
 import type { WorkerReport } from '../protocol/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { asFault } from './faults.ts';
@@ -59,7 +61,8 @@ export function queriesIn(report: WorkerReport, priority: Priority | null): Call
 }
 
 export interface CalledQueriesOptions {
-  readonly dispatcher: Dispatcher;
+  readonly dispatcher: Pick<Dispatcher, 'ask' | 'peek'>;
+  readonly clock: Clock;
   readonly planner: QueryPlanner | null;
 }
 
@@ -80,11 +83,35 @@ export class CalledQueries {
     if (this.#life.signal.aborted || this.#planning.has(jobId)) return;
     if (dispatcher.peek((state) => state.jobsById.has(jobId))) return;
     this.#planning.add(jobId);
-    // Nobody waits for it here. A leader that cannot take it in any more has ended, and the next one asks.
-    void this.#plan(query)
-      .then((event) => dispatcher.ask((ask) => ({ ...event, ask })))
+    // Nobody waits for it here. When it fails the reign is over, and the next leader asks the task again.
+    void this.#bring(query)
       .catch(() => {})
       .finally(() => this.#planning.delete(jobId));
+  }
+
+  /** Until it is taken in: the task would wait for ever. */
+  async #bring(query: CalledQuery): Promise<void> {
+    const { dispatcher } = this.#options;
+    let event = await this.#plan(query);
+    for (;;) {
+      try {
+        await dispatcher.ask((ask) => ({ ...event, ask }));
+        return;
+      } catch (thrown) {
+        this.#life.signal.throwIfAborted();
+        const fault = asFault(thrown);
+        // What the store cannot keep is no better the next time.
+        if (fault.code === 'bad_input') event = failed(query, fault);
+        await this.#pause();
+      }
+    }
+  }
+
+  /** The leader has too much to do, or reads its state back. */
+  #pause(): Promise<void> {
+    const over = deferred();
+    this.#options.clock.after(AGAIN_MS, over.resolve);
+    return over.promise;
   }
 
   /** The reign is over. */
@@ -92,7 +119,8 @@ export class CalledQueries {
     this.#life.abort();
   }
 
-  async #plan({ jobId, request, name, priority }: CalledQuery): Promise<Omit<AnswerCall, 'ask'>> {
+  async #plan(query: CalledQuery): Promise<Answer> {
+    const { jobId, request, name, priority } = query;
     const { planner } = this.#options;
     const { signal } = this.#life;
     try {
@@ -101,11 +129,18 @@ export class CalledQueries {
       return { type: 'answerCall', jobId, seeds, made: { document, error: null } };
     } catch (thrown) {
       signal.throwIfAborted();
-      const { code, message } = asFault(thrown);
-      const error: TaskError = { code, message: cleanText(message) };
-      return { type: 'answerCall', jobId, made: { name: name ?? 'query', error } };
+      return failed(query, asFault(thrown));
     }
   }
+}
+
+type Answer = Omit<AnswerCall, 'ask'>;
+
+const AGAIN_MS = 200;
+
+function failed({ jobId, name }: CalledQuery, { code, message }: MillraceError): Answer {
+  const error: TaskError = { code, message: cleanText(message) };
+  return { type: 'answerCall', jobId, made: { name: name ?? 'query', error } };
 }
 
 /** Whoever waits for it should not wait longer than for a task of its own. */

@@ -104,7 +104,7 @@ export class Leader {
     const loaded = loadRest(load, dispatcher).catch((error: unknown) =>
       dispatcher.end(asFault(error)),
     );
-    queries = new CalledQueries({ dispatcher, planner: options.planner ?? null });
+    queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
     const leader = new Leader(options, { dispatcher, payloads, queries }, loaded);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;

@@ -82,11 +82,7 @@ export class MillraceError extends Error {
     const text = [`${where}${parts.what}`, parts.why, parts.todo].filter(
       (part) => part !== undefined,
     );
-    // Behind a line that points at something in the one above it nothing else may stand.
-    super(
-      text.join(parts.what.includes('\n') ? '\n' : ' '),
-      parts.cause === undefined ? undefined : { cause: parts.cause },
-    );
+    super(inSentences(text), parts.cause === undefined ? undefined : { cause: parts.cause });
     this.code = parts.code;
     this.what = parts.what;
     this.why = parts.why;
@@ -94,6 +90,14 @@ export class MillraceError extends Error {
     this.path = parts.path;
     this.leader = parts.leader;
   }
+}
+
+/** Behind a line that points at something in the one above it nothing else may stand. */
+export function inSentences(parts: readonly string[]): string {
+  return parts.reduce((text, part) => {
+    if (part.startsWith('\n')) return text + part;
+    return `${text}${text.includes('\n') ? '\n' : ' '}${part}`;
+  });
 }
 
 /** By its name and not by its class: a module that is loaded as CommonJS has a copy of this file. */

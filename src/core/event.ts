@@ -110,6 +110,8 @@ export interface PollEvent extends FromSession {
   readonly capacity: number;
   /** As in a heartbeat. What was assigned and is not in here was never received: it is resent. */
   readonly held: readonly LeaseName[];
+  /** For each of these that the worker reports as ended while the poll is parked, it takes another. */
+  readonly refills?: boolean;
 }
 
 /** The caller of a parked poll has gone or wants its answer now, empty or not. */

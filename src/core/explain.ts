@@ -91,9 +91,10 @@ function reason(state: SchedulerState, job: Job, slot: Slot, now: Instant): Reas
       return queuedBecause(state, job, slot);
     case 'succeeded':
     case 'failed':
+      return { code: 'ended', why: `it has ${tasks.state(slot)}` };
     case 'cancelled':
     case 'skipped':
-      return { code: 'ended', why: `it has ${tasks.state(slot)}` };
+      return { code: 'ended', why: `it was ${tasks.state(slot)}` };
   }
 }
 

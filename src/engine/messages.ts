@@ -78,14 +78,20 @@ export interface Answers {
   readonly plan: PlanAnswer;
 }
 
+/** DuckDB's parser counts characters, all else in it bytes of UTF-8. */
+export interface Position {
+  readonly at: number;
+  readonly unit: 'byte' | 'character';
+}
+
 export interface Fault {
   /** `interrupted`: it was told to stop. */
   readonly code: ErrorCode | 'interrupted';
   readonly what: string;
   readonly why?: string;
   readonly todo?: string;
-  /** Where in the statement, in bytes of UTF-8 from its beginning. */
-  readonly position?: number;
+  /** Where in the statement, from its beginning. */
+  readonly position?: Position;
   /** DuckDB is not to be used any more. */
   readonly isBroken?: boolean;
 }

@@ -95,6 +95,20 @@ async function expectTidy({ store, budget }: FragmentNodeRig): Promise<void> {
   expect(budget.freeBytes).toBe(budget.totalBytes);
 }
 
+test('a fragment whose operators are not here is not begun, and the missing one is named', async () => {
+  const engines = enginesThat(writing([bytes(1)]));
+  const node = await fragmentNode({ engines });
+  const task = fragmentTask({ requires: ['known', 'geo'] });
+  expect(await thrownBy(() => node.run(task, testContext()))).toMatchObject({
+    message: "custom physical operator 'geo' is not registered on worker",
+    failure: 'missing',
+    missing: 'geo',
+  });
+  expect(engines.orders).toEqual([]);
+  await node.run(fragmentTask({ requires: ['known'] }), context('s0.0', 1));
+  expect(engines.orders).toHaveLength(1);
+});
+
 test('a fragment keeps its partitions and says where they are', async () => {
   const engines = enginesThat(writing([bytes(100), null, bytes(50, 2)]));
   const node = await fragmentNode({ engines });

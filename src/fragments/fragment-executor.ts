@@ -1,6 +1,7 @@
 /** The executor of fragments, and what each run of one needs of its node. */
 import type { Pins } from '../catalog/index.ts';
 import type { EngineSize, LentEngine } from '../engine/index.ts';
+import { MissingOperatorError } from '../executors/index.ts';
 import type { Executor } from '../executors/index.ts';
 import { FRAGMENT_EXECUTOR } from '../query/index.ts';
 import type { OutputStore, PartReader } from '../shuffle/index.ts';
@@ -29,6 +30,8 @@ export interface FragmentNode {
   /** Processors of this node. */
   readonly cores: number;
   readonly engines: Engines;
+  /** Whether this worker offers an executor or operator of this name. */
+  readonly offers: (name: string) => boolean;
 }
 
 export interface Engines {
@@ -42,6 +45,9 @@ export function fragmentExecutor(node: FragmentNode): Executor {
     name: FRAGMENT_EXECUTOR,
     async run(input, context) {
       const task = readFragmentTask(input);
+      const missing = task.requires.find((name) => !node.offers(name));
+      // The leader sends it to others; that it came here at all is no fault of the query.
+      if (missing !== undefined) throw new MissingOperatorError(missing);
       atWork += 1;
       try {
         return await new FragmentRun(node, task, context).run(() =>

@@ -15,6 +15,7 @@ import type {
   Part,
   PartRead,
 } from '../query/index.ts';
+import { PartLostError, isUnchanged } from '../shuffle/index.ts';
 import type { BroughtPart, KeptOutput, OutputName } from '../shuffle/index.ts';
 import type { FragmentNode } from './fragment-executor.ts';
 import { inlineResult } from './inline-result.ts';
@@ -28,6 +29,7 @@ const NOWHERE = { address: null, folder: '', index: '', epoch: 0, layout: 0 } as
 
 interface Inputs {
   readonly files: Readonly<Record<string, readonly string[]>>;
+  readonly brought: readonly { readonly at: OutputPlace; readonly part: BroughtPart }[];
   readonly fetchedBytes: number;
   readonly localBytes: number;
   readonly fetchMs: number;
@@ -96,6 +98,14 @@ export class FragmentRun {
     return this.#task.output.kind === 'result' ? 'result' : 'inner';
   }
 
+  /** After the engine has read them, whatever became of it: one that was given other bytes is not to blame. */
+  async #checkRead({ brought }: Inputs): Promise<void> {
+    await this.#checkPins();
+    for (const { at, part } of brought) {
+      if (!(await isUnchanged(part))) throw new PartLostError(at, 'It changed while it was read.');
+    }
+  }
+
   /** Before and after: what is read in between is then what was planned for. */
   async #checkPins(): Promise<void> {
     const { ranges, fragment } = this.#task;
@@ -128,11 +138,16 @@ export class FragmentRun {
     const files: Record<string, string[]> = {};
     for (const { relation } of this.#task.fragment.inputs) files[relation] = [];
     const parts = [...ofAll.value, ...ofOne.value];
-    for (const [at, { relation }] of [...shared, ...own].entries()) {
-      files[relation]?.push(...(parts[at]?.files ?? []));
+    const brought: Inputs['brought'][number][] = [];
+    for (const [no, { relation, read }] of [...shared, ...own].entries()) {
+      const part = parts[no];
+      if (part === undefined) continue;
+      files[relation]?.push(...part.files);
+      brought.push({ at: read.at, part });
     }
     return {
       files,
+      brought,
       fetchedBytes: parts.reduce((sum, { fetchedBytes }) => sum + fetchedBytes, 0),
       localBytes: parts.reduce((sum, { localBytes }) => sum + localBytes, 0),
       fetchMs: performance.now() - startedAt,
@@ -162,8 +177,11 @@ export class FragmentRun {
       try {
         const { fragment, output, session, ranges } = this.#task;
         const order = { fragment, output, session, ranges, inputs: inputs.files, folder };
-        const made = await engine.run(order, signal);
-        await this.#checkPins();
+        const made = await engine.run(order, signal).catch(async (error: unknown) => {
+          if (!signal.aborted) await this.#checkRead(inputs);
+          throw error;
+        });
+        await this.#checkRead(inputs);
         if (this.#kind === 'inner') return { made, inline: null };
         return { made, inline: await inlineResult(folder, made, fragment.columns, engine, signal) };
       } finally {

@@ -21,6 +21,8 @@ export interface QueryNodeOptions {
   readonly data: string | undefined;
   /** For all fragments together; a part of the machine's if not given. */
   readonly memoryBytes: number | undefined;
+  /** Processors that fragments use; all there are when undefined. */
+  readonly threads: number | undefined;
   /** What all fragments together may spill to disk; a part of what is free if not given. */
   readonly spillBytesMax: number | undefined;
   /** Folders below which files may be read; none for no limit. */
@@ -32,6 +34,8 @@ export interface QueryNodeOptions {
   readonly connection: ConnectionOptions;
   /** Where they reach this one; null when they cannot. */
   readonly address: () => Promise<string | null>;
+  /** Whether this worker has an executor or operator of this name. */
+  readonly offers: (name: string) => boolean;
 }
 
 export interface QueryNode {

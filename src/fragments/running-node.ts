@@ -45,10 +45,10 @@ export function startNode(options: QueryNodeOptions, store: OutputStore): Runnin
       folders: roots === null ? null : [...roots, store.root],
     };
   });
-  const cores = availableParallelism();
+  const cores = options.threads ?? availableParallelism();
   const node: FragmentNode = {
     ...{ nodeId, address, store, reader, shared, pins: new Pins(), roots },
-    ...{ budget, shareBytes, slots, cores, engines },
+    ...{ budget, shareBytes, slots, cores, engines, offers: options.offers },
   };
   const sql = sqlExecutor({
     parts: reader,

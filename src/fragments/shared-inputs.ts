@@ -6,9 +6,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { JobId } from '../core/index.ts';
 import type { PartRead } from '../query/index.ts';
+import { isUnchanged } from '../shuffle/index.ts';
 import type { BroughtPart, OutputStore, PartReader } from '../shuffle/index.ts';
 
-const NOTHING: BroughtPart = { files: [], fetchedBytes: 0, localBytes: 0 };
+const NOTHING: BroughtPart = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
 
 interface Copy {
   readonly folder: string;
@@ -40,17 +41,21 @@ export class SharedInputs {
     const copies = this.#queries.get(query) ?? new Map<string, Promise<Copy>>();
     this.#queries.set(query, copies);
     const key = `${read.at.task}/${read.at.fence}/${read.partition}`;
-    let copying = copies.get(key);
-    const isFirst = copying === undefined;
-    if (copying === undefined) {
-      copying = this.#copy(query, read, () => copies.delete(key));
-      copies.set(key, copying);
-      copying.catch(() => copies.delete(key));
+    const known = copies.get(key);
+    if (known !== undefined) {
+      const part = await this.#reused(await known, signal);
+      if (part !== null) {
+        return { ...part, fetchedBytes: 0, localBytes: part.fetchedBytes + part.localBytes };
+      }
+      // Whoever else has found that out may have another one under way.
+      if (copies.get(key) === known) copies.delete(key);
+      return this.take(query, read, signal);
     }
-    const part = await this.#wait(await copying, signal);
-    return isFirst
-      ? part
-      : { ...part, fetchedBytes: 0, localBytes: part.fetchedBytes + part.localBytes };
+    const copying = this.#copy(query, read, () => {
+      if (copies.get(key) === copying) copies.delete(key);
+    });
+    copies.set(key, copying);
+    return this.#wait(await copying, signal);
   }
 
   async drop(query: JobId): Promise<void> {
@@ -65,8 +70,13 @@ export class SharedInputs {
   }
 
   async #copy(query: JobId, read: PartRead, forget: () => void): Promise<Copy> {
-    const folder = await mkdtemp(join(await this.#store.place('shared'), 'in-'));
+    const folder = await this.#folder().catch((error: unknown) => {
+      forget();
+      throw error;
+    });
     const control = new AbortController();
+    // The next one who wants it tries anew, and does not wait for one that is given up.
+    control.signal.addEventListener('abort', forget, { once: true });
     const part = this.#reader
       .bring(query, [read], folder, control.signal)
       .then(([brought]) => {
@@ -74,7 +84,6 @@ export class SharedInputs {
         return brought ?? NOTHING;
       })
       .catch(async (error: unknown) => {
-        // The next one who wants it tries anew.
         forget();
         await rm(folder, { recursive: true, force: true });
         throw error;
@@ -82,6 +91,19 @@ export class SharedInputs {
     const copy: Copy = { folder, part, control, waiting: 0, isHere: false };
     part.catch(() => {});
     return copy;
+  }
+
+  /** Null when it is of no use any more: given up, or changed by somebody. */
+  async #reused(copy: Copy, signal: AbortSignal): Promise<BroughtPart | null> {
+    if (copy.control.signal.aborted) return null;
+    const part = await this.#wait(copy, signal);
+    if (await isUnchanged(part)) return part;
+    await rm(copy.folder, { recursive: true, force: true });
+    return null;
+  }
+
+  async #folder(): Promise<string> {
+    return mkdtemp(join(await this.#store.place('shared'), 'in-'));
   }
 
   async #wait(copy: Copy, signal: AbortSignal): Promise<BroughtPart> {

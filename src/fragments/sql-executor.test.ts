@@ -60,7 +60,7 @@ function play({ parts, bring, rows, resultBytesMax = 1_000 }: Play) {
     parts: {
       bring: async (_query, reads, into) => {
         const files = (await bring?.(reads, into)) ?? [];
-        return files.map((file) => ({ files: [file], fetchedBytes: 0, localBytes: 0 }));
+        return files.map((file) => ({ files: [file], states: [], fetchedBytes: 0, localBytes: 0 }));
       },
     },
     engine: {
@@ -150,6 +150,15 @@ test('a query that fails ends the task with its own error, for good', async () =
     play({ parts: [] }).run({ sql: 'select 1/0' }, testContext({ call })),
   );
   expect(thrown).toMatchObject({ ...error, failure: 'fatal' });
+});
+
+test('which of its tasks failed is not told: nobody has seen them', async () => {
+  const error = { code: 'task_failed', message: 'task s0.3 failed: Division by zero' };
+  const call = () => Promise.reject(new ChildJobError('j-1.1', 'sql', 'failed', error));
+  const thrown = await thrownBy(() =>
+    play({ parts: [] }).run({ sql: 'select 1/0' }, testContext({ call })),
+  );
+  expect(thrown).toMatchObject({ code: 'query_failed', message: 'Division by zero' });
 });
 
 test.each<[Json, string]>([

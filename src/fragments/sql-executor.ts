@@ -95,9 +95,12 @@ async function queried(
 
 /** In the words of the query: that it was a job of its own is not what went wrong. */
 function failedQuery({ jobId, state, error }: ChildJobError): FatalError {
-  const code = error?.code ?? state;
   const message = error?.message ?? `The query ${jobId} was ${state}.`;
-  return Object.assign(new FatalError(message), { code });
+  const code = error?.code ?? state;
+  if (code !== 'task_failed') return Object.assign(new FatalError(message), { code });
+  // Nobody but us knows its tasks.
+  const words = message.replace(/^task \S+ failed: /, '');
+  return Object.assign(new FatalError(words), { code: 'query_failed' });
 }
 
 async function rowsOf(

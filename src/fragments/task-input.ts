@@ -25,6 +25,8 @@ export function readFragmentTask(input: Json): FragmentTask {
   if (output['kind'] === 'hash') whole(output['partitions'], 'output.partitions');
   else if (output['kind'] !== 'whole' && output['kind'] !== 'result')
     refuse('output.kind is strange');
+  for (const name of list(task['requires'], 'requires'))
+    if (typeof name !== 'string') refuse('requires has something that is no text');
   const { memoryBytes } = task;
   if (memoryBytes !== null && memoryBytes !== undefined) whole(memoryBytes, 'memoryBytes');
   return { ...(input as unknown as FragmentTask), memoryBytes: (memoryBytes as number) ?? null };

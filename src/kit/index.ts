@@ -1,7 +1,8 @@
 /**
  * Small parts that every room may need and that know nothing of jobs or queries: a clock to inject, a deferred
- * promise, a queue that refuses instead of growing, one way to start and stop, one to start and one to end a child process. Domain words do not live here,
- * and neither do errors with codes: those belong to the core.
+ * promise, a queue that refuses instead of growing, one way to start and stop, one to start and one to end a child
+ * process, work on a list a few at a time. Domain words do not live here, and neither do errors with codes: those
+ * belong to the core.
  */
 
 export { BoundedQueue, type Offer } from './bounded-queue.ts';
@@ -15,6 +16,7 @@ export {
   type TextValue,
 } from './document-text.ts';
 export { type Duration, durationMs } from './duration.ts';
+export { eachOf } from './each-of.ts';
 export { endProcess } from './end-process.ts';
 export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';

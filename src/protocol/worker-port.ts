@@ -52,6 +52,8 @@ export interface PollRequest extends Session {
   readonly pollNo: number;
   readonly capacity: number;
   readonly held: readonly LeaseName[];
+  /** For each of these that is reported as ended while the poll is parked, it takes another. */
+  readonly refills?: boolean;
 }
 
 /** What a finished part of a task left behind. */

@@ -92,11 +92,22 @@ describe('a query becomes a job', () => {
   test('a plan that cannot be read for an odd reason runs whole, and the reason is told', async () => {
     const engine = {
       plan: (request: PlanRequest): Promise<LogicalAnswer> =>
-        Promise.resolve({ ...answerTo(request), plan: 'no JSON', whyNot: null }),
+        Promise.resolve({ ...answerTo(request), plan: '{"error": "novel"}', whyNot: null }),
     };
     const { seeds } = await planner({ engine }).plan({ sql: 'select 1' }, never);
     expect(planIn(seeds).stages).toHaveLength(1);
-    expect(planIn(seeds).single).not.toBeNull();
+    expect(planIn(seeds).single).toBe('DuckDB plans it in a way that is not known here');
+    expect(faults.map(String)).toEqual([expect.stringContaining('no boolean at plan.error')]);
+  });
+
+  test('a query that is known not to be divided is no fault', async () => {
+    const engine = {
+      plan: (request: PlanRequest): Promise<LogicalAnswer> =>
+        Promise.resolve({ ...answerTo(request), plan: '{"error": false', whyNot: null }),
+    };
+    const { seeds } = await planner({ engine }).plan({ sql: 'select 1' }, never);
+    expect(planIn(seeds).single).toContain('a constant that DuckDB cannot write');
+    expect(faults).toEqual([]);
   });
 });
 

@@ -16,7 +16,7 @@ import {
   queryJob,
   readLogicalPlan,
 } from '../query/index.ts';
-import type { PinnedTable, PlanInput, QueryJob, QueryPlan, Relation } from '../query/index.ts';
+import type { PinnedTable, PlanInput, QueryJob, QueryPlan } from '../query/index.ts';
 import { Gate } from './gate.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
@@ -53,6 +53,8 @@ export interface QueryExplanation {
 const PLAN_MS = 60_000;
 const AT_ONCE = 4;
 const WAITING_MAX = 200;
+/** What it is says nothing to a user; it is told to whoever runs the server. */
+const FAULTY = 'dividing it failed, which is a fault of Millrace; the leader has said which';
 
 interface Planned {
   readonly request: QueryRequest;
@@ -122,11 +124,26 @@ export class SqlPlanner {
   /** Whatever goes wrong with dividing it: as a whole it runs. */
   #divided(answer: LogicalAnswer, input: Omit<PlanInput, 'logical' | 'whyNot'>): QueryPlan {
     try {
-      return planQuery({ ...input, ...logicalPlan(answer) });
+      return planQuery({ ...input, ...this.#logical(answer) });
     } catch (error) {
       this.#options.onFault(error);
-      const words = error instanceof Error ? error.message : String(error);
-      return planQuery({ ...input, logical: null, whyNot: `it could not be divided: ${words}` });
+      return planQuery({ ...input, logical: null, whyNot: FAULTY });
+    }
+  }
+
+  #logical({
+    plan,
+    whyNot,
+    estimates,
+    session,
+  }: LogicalAnswer): Pick<PlanInput, 'logical' | 'whyNot'> {
+    if (plan === null) return { logical: null, whyNot };
+    try {
+      return { logical: readLogicalPlan(plan, estimates, session), whyNot: null };
+    } catch (error) {
+      if (!(error instanceof Undistributable)) throw error;
+      if (error.oddity !== null) this.#options.onFault(error);
+      return { logical: null, whyNot: error.reason };
     }
   }
 
@@ -155,19 +172,6 @@ export class SqlPlanner {
         this.#ms += clock.monotonicMs() - startedMs;
       }
     });
-  }
-}
-
-function logicalPlan({ plan, whyNot, estimates, session }: LogicalAnswer): {
-  readonly logical: Relation | null;
-  readonly whyNot: string | null;
-} {
-  if (plan === null) return { logical: null, whyNot };
-  try {
-    return { logical: readLogicalPlan(plan, estimates, session), whyNot: null };
-  } catch (error) {
-    if (!(error instanceof Undistributable)) throw error;
-    return { logical: null, whyNot: error.reason };
   }
 }
 

@@ -52,6 +52,7 @@ function results(known: QueryRecord | null, more: Partial<QueryResultsOptions> =
         return Promise.resolve(
           reads.map(({ at, part }) => ({
             files: [`/brought/${at.task}`],
+            states: [],
             fetchedBytes: part.bytes,
             localBytes: 0,
           })),
@@ -113,7 +114,7 @@ test.each<[JobState, Partial<QueryRecord>, object]>([
   [
     'cancelled',
     { error: { code: 'cancelled', message: 'asked for' } },
-    { code: 'conflict', what: 'The query q was cancelled.', why: 'asked for' },
+    { code: 'conflict', what: 'The query q was cancelled: asked for.' },
   ],
   [
     'failed',

@@ -159,8 +159,7 @@ function checkReadable({ id, state, error, plan, expiresAt, now, parts }: QueryR
     case 'cancelled':
       throw new MillraceError({
         code: 'conflict',
-        what: `The query ${id} was cancelled.`,
-        ...(error === null ? {} : { why: error.message }),
+        what: `The query ${id} was cancelled${error === null ? '' : `: ${error.message}`}.`,
       });
     case 'failed':
       throw failureOf(id, error);

@@ -8,6 +8,7 @@ export * from './physical/table.ts';
 export * from './physical/task.ts';
 export { readLogicalPlan } from './logical/read-plan.ts';
 export type { Relation } from './logical/relation.ts';
+export { nullOf } from './logical/type.ts';
 export type { SqlType } from './logical/type.ts';
 export { Undistributable } from './logical/undistributable.ts';
 export { decoded, encoded } from './sql/codec.ts';

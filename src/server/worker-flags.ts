@@ -7,6 +7,7 @@ const SHARED = [
   'prefetch',
   'data',
   'memoryBytes',
+  'threads',
   'spillBytesMax',
   'tokenFile',
   'tlsCert',

@@ -29,20 +29,3 @@ export async function checksumOf(path: string, signal?: AbortSignal): Promise<Ch
     await file.close();
   }
 }
-
-/** Runs `act` for each, a few at a time, and answers in order. */
-export async function eachOf<T, R>(
-  items: readonly T[],
-  atOnce: number,
-  act: (item: T, at: number) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = Array.from({ length: items.length });
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    for (let at = next++; at < items.length; at = next++) {
-      results[at] = await act(items[at] as T, at);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
-  return results;
-}

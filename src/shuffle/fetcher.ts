@@ -31,6 +31,11 @@ const SMALL_COST_BYTES: number = 2 * 2 ** 20;
 const SMALL_BYTES: number = 256 * 1_024;
 /** Waits after calls that failed and brought nothing. After the last the output counts as lost. */
 const RETRY_MS: readonly number[] = [50, 200, 800];
+/**
+ * Nor is it tried again once calls that brought nothing took so long together. A node that has stopped takes calls
+ * and answers none, each of them for as long as a stream may be silent; meanwhile the leader has given it up.
+ */
+const PATIENCE_MS = 15_000;
 /** The other side, or the way to it, may be well again in a moment. */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['unreachable', 'overloaded', 'shutting_down']);
 /** These say nothing of the data: whoever runs the cluster has to know. */
@@ -61,17 +66,19 @@ export class Fetcher {
       throw new PartLostError(at, why, cause);
     };
     let failures = 0;
+    const vain = { ms: 0 };
     try {
       while (writer.offset < part.bytes) {
         const before = writer.offset;
         try {
-          await this.#range(query, read, address, writer, signal);
+          await this.#range(query, read, address, writer, vain, signal);
           if (writer.offset === before) lost('It is shorter than it should be.');
         } catch (error) {
           signal.throwIfAborted();
           if (!isMillraceError(error) || NOT_LOST.has(error.code)) throw error;
           if (!TRANSIENT.has(error.code)) throw asLost(read, error);
           if (writer.offset > before) failures = 0;
+          if (vain.ms >= PATIENCE_MS) lost(error.what, error);
           const waitMs = RETRY_MS[failures] ?? lost(error.what, error);
           failures += 1;
           await this.#pause(waitMs, signal);
@@ -88,10 +95,12 @@ export class Fetcher {
     { at, partition, part }: PartRead,
     address: string,
     writer: SegmentWriter,
+    vain: { ms: number },
     signal: AbortSignal,
   ): Promise<void> {
     const maxBytes = Math.min(RANGE_BYTES, part.bytes - writer.offset);
     const leave = await this.#enter(address, costOf(maxBytes), signal);
+    const [before, startedAtMs] = [writer.offset, this.#clock.monotonicMs()];
     try {
       const range: PartitionRange = {
         ...keyOf({ query, task: at.task, fence: at.fence }),
@@ -107,6 +116,7 @@ export class Fetcher {
         if (fault !== null) throw new PartLostError(at, fault);
       }
     } finally {
+      vain.ms = writer.offset > before ? 0 : vain.ms + this.#clock.monotonicMs() - startedAtMs;
       leave();
     }
   }

@@ -7,6 +7,6 @@ export type { OutputName } from './names.ts';
 export { OutputStore } from './output-store.ts';
 export type { DraftPart, KeptOutput, OutputDraft, OutputKind } from './output-store.ts';
 export { PartLostError } from './part-lost.ts';
-export { PartReader } from './part-reader.ts';
+export { PartReader, isUnchanged } from './part-reader.ts';
 export type { BroughtPart, PartReaderOptions } from './part-reader.ts';
 export { shuffleSource } from './shuffle-source.ts';

@@ -7,10 +7,10 @@ import { mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { MillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
-import { type Clock, systemClock } from '../kit/index.ts';
+import { type Clock, eachOf, systemClock } from '../kit/index.ts';
 import type { MapOutput } from '../protocol/index.ts';
 import type { Part } from '../query/index.ts';
-import { checksumOf, eachOf } from './checksum.ts';
+import { checksumOf } from './checksum.ts';
 import { MapOutputs } from './map-outputs.ts';
 import { checkedName, folderOf, keyOf, textOf } from './names.ts';
 import type { OutputName } from './names.ts';
@@ -180,7 +180,7 @@ export class OutputStore {
     signal: AbortSignal | undefined,
   ): Promise<KeptOutput> {
     const files = parts.flatMap((part) => part.files.map((file) => fileIn(draft, file)));
-    const sums = await eachOf(files, CHECKS_AT_ONCE, async (file): Promise<Segment> => {
+    const sums = await eachOf(files, CHECKS_AT_ONCE, signal, async (file): Promise<Segment> => {
       return { file, ...(await checksumOf(join(draft, file), signal)) };
     });
     let next = 0;

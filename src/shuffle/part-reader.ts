@@ -8,8 +8,9 @@ import { link, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
+import { eachOf } from '../kit/index.ts';
 import type { PartRead } from '../query/index.ts';
-import { checksumOf, eachOf } from './checksum.ts';
+import { checksumOf } from './checksum.ts';
 import { Fetcher } from './fetcher.ts';
 import type { FetcherOptions } from './fetcher.ts';
 import { readIndex } from './output-index.ts';
@@ -27,6 +28,8 @@ export interface PartReaderOptions extends FetcherOptions {
 export interface BroughtPart {
   /** In order; none for an empty partition. */
   readonly files: readonly string[];
+  /** How each of them was when it was found right. */
+  readonly states: readonly string[];
   readonly fetchedBytes: number;
   readonly localBytes: number;
 }
@@ -60,21 +63,16 @@ export class PartReader {
     const all = AbortSignal.any([signal, over.signal]);
     // One for each read that is under way.
     setMaxListeners(0, all);
-    let first: unknown;
-    const brought = await eachOf(reads, READS_AT_ONCE, async (read, at) => {
+    return eachOf(reads, READS_AT_ONCE, signal, async (read, at) => {
       try {
-        all.throwIfAborted();
         const pathOf = (segment: number): string => join(folder, `${at}-${segment}.parquet`);
         return await this.#one(query, read, pathOf, all);
       } catch (error) {
-        first ??= error;
+        // What else is under way would be brought for nothing; its end is no loss of its own.
         over.abort(error);
-        return NOTHING;
+        throw over.signal.reason;
       }
     });
-    signal.throwIfAborted();
-    if (first !== undefined) throw asError(first);
-    return brought;
   }
 
   async #one(
@@ -88,16 +86,17 @@ export class PartReader {
     const { own, mayReadInPlace } = this.#options;
     const kept = own?.find({ query, task: at.task, fence: at.fence }) ?? null;
     if (kept !== null && kept.hash === at.index) {
-      const files = await this.#inPlace(read, kept.folder, kept.index, signal);
-      return { files, fetchedBytes: 0, localBytes: part.bytes };
+      const here = await this.#inPlace(read, kept.folder, kept.index, signal);
+      return { ...here, fetchedBytes: 0, localBytes: part.bytes };
     }
     if (mayReadInPlace) {
       const index = await readIndex(at.folder, at.index);
-      const files = index === null ? null : await this.#linked(read, index, pathOf, signal);
-      if (files !== null) return { files, fetchedBytes: 0, localBytes: part.bytes };
+      const linked = index === null ? null : await this.#linked(read, index, pathOf, signal);
+      if (linked !== null) return { ...linked, fetchedBytes: 0, localBytes: part.bytes };
     }
     const files = await this.#fetcher.fetch(query, read, pathOf, signal);
-    return { files, fetchedBytes: part.bytes, localBytes: 0 };
+    const states = await Promise.all(files.map(stateOf));
+    return { files, states, fetchedBytes: part.bytes, localBytes: 0 };
   }
 
   async #inPlace(
@@ -105,14 +104,14 @@ export class PartReader {
     folder: string,
     index: OutputIndex,
     signal: AbortSignal,
-  ): Promise<readonly string[]> {
-    const files: string[] = [];
+  ): Promise<Checked> {
+    const found: CheckedFiles = { files: [], states: [] };
     for (const [at, segment] of segmentsOf(read, index).entries()) {
       const path = join(folder, segment.file);
-      await this.#check(read, at, path, segment, signal);
-      files.push(path);
+      found.states.push(await this.#check(read, at, path, segment, signal));
+      found.files.push(path);
     }
-    return files;
+    return found;
   }
 
   /** Null when it cannot be linked, because it lies on another disk or goes away just now. A link stays
@@ -122,37 +121,37 @@ export class PartReader {
     index: OutputIndex,
     pathOf: (segment: number) => string,
     signal: AbortSignal,
-  ): Promise<readonly string[] | null> {
-    const files: string[] = [];
+  ): Promise<Checked | null> {
+    const found: CheckedFiles = { files: [], states: [] };
     for (const [at, segment] of segmentsOf(read, index).entries()) {
       const path = pathOf(at);
       try {
         await link(join(read.at.folder, segment.file), path);
       } catch {
-        await Promise.all(files.map((file) => rm(file, { force: true })));
+        await Promise.all(found.files.map((file) => rm(file, { force: true })));
         return null;
       }
-      await this.#check(read, at, path, segment, signal);
-      files.push(path);
+      found.states.push(await this.#check(read, at, path, segment, signal));
+      found.files.push(path);
     }
-    return files;
+    return found;
   }
 
+  /** Answers how the file is. */
   async #check(
     { at, part }: PartRead,
     number: number,
     path: string,
     segment: Segment,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<string> {
     const [bytes, crc32] = part.segments[number] ?? [];
     if (segment.bytes !== bytes || segment.crc32 !== crc32) {
       throw new PartLostError(at, 'Its index says something else than its task did.');
     }
     try {
-      const { size, mtimeMs, ino } = await stat(path);
-      const state = `${path} ${ino} ${size} ${mtimeMs}`;
-      if (this.#checked.has(state)) return;
+      const state = await stateOf(path);
+      if (this.#checked.has(state)) return state;
       const found = await checksumOf(path, signal);
       if (found.bytes !== bytes) throw new PartLostError(at, `Segment ${number} is too short.`);
       if (found.crc32 !== crc32) {
@@ -160,6 +159,7 @@ export class PartReader {
       }
       if (this.#checked.size >= CHECKED_MAX) this.#checked.clear();
       this.#checked.add(state);
+      return state;
     } catch (error) {
       signal.throwIfAborted();
       if (isMillraceError(error)) throw error;
@@ -168,14 +168,29 @@ export class PartReader {
   }
 }
 
-const NOTHING: BroughtPart = { files: [], fetchedBytes: 0, localBytes: 0 };
+interface CheckedFiles {
+  readonly files: string[];
+  readonly states: string[];
+}
+
+type Checked = Pick<BroughtPart, 'files' | 'states'>;
+
+const NOTHING: BroughtPart = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
+
+/** Whether its files are those that were brought: what somebody has changed since is something else. */
+export async function isUnchanged({ files, states }: Checked): Promise<boolean> {
+  const now = await Promise.all(files.map((file) => stateOf(file).catch(() => null)));
+  return states.every((state, at) => state === now[at]);
+}
+
+/** Another one whenever somebody writes to the file or puts another one in its place. */
+async function stateOf(path: string): Promise<string> {
+  const { size, mtimeNs, ino } = await stat(path, { bigint: true });
+  return `${path} ${ino} ${size} ${mtimeNs}`;
+}
 
 function segmentsOf({ at, partition }: PartRead, index: OutputIndex): readonly Segment[] {
   const part = index.parts[partition];
   if (part === undefined) throw new PartLostError(at, `It has no partition ${partition}.`);
   return part.segments;
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

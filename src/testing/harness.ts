@@ -54,7 +54,6 @@ import { ScriptedNode } from './harness/scripted-node.ts';
 import type { NodeOptions, Unasked } from './harness/scripted-node.ts';
 
 export { echo, echoes } from './harness/raw-tasks.ts';
-export type { RawTask } from './harness/raw-tasks.ts';
 
 export interface HarnessOptions {
   readonly settings?: Partial<Settings>;

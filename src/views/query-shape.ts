@@ -57,6 +57,8 @@ export function firstTasks(stages: readonly Pick<Stage, 'tasks'>[]): readonly nu
 
 /** What failed says more than that something did. */
 function errorOf(job: JobRow, tasks: readonly TaskRow[]): TaskError | null {
+  if (job.error?.code === 'timeout')
+    return { code: 'timeout', message: 'The query did not end within its timeoutMs.' };
   if (job.error?.code !== 'task_failed') return job.error;
   return tasks.find(({ state }) => state === 'failed')?.error ?? job.error;
 }

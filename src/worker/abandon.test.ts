@@ -31,7 +31,8 @@ async function busy(): Promise<Rig> {
 test('a handler that does not stop is left alone, and its slot goes to the next task', async () => {
   const { clock, stuck, lines } = await busy();
   leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
-  // A full worker parks a poll for orders after a while.
+  leader.answer(true);
+  // A full worker has a poll parked for orders.
   await clock.advance(100);
   await calm();
   leader.orders = { abort: [], drain: false, slowDownMs: 0 };

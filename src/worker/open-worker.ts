@@ -66,7 +66,8 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     const say = (text: string): void => log.warn(text);
     const { leader } = line;
     const canBeReached = listener === null || listener.address !== null;
-    const places = { nodeId, channel, leader, address, canBeReached, say };
+    const offers = (name: string): boolean => executors.get(name) !== undefined;
+    const places = { nodeId, channel, leader, address, canBeReached, say, offers };
     const queries = await openQueryWork({ ...options, ...places });
     for (const executor of queries?.node.executors ?? []) executors.add(executor, 'Millrace');
     executors.expect(options.expect);

@@ -1,18 +1,18 @@
 /**
- * Asks for work: one poll at a time, parked at the leader while there is none. The number of tasks that a
- * poll may bring is fixed when it is sent; when much more room is there later, it is renewed.
+ * Asks for work: one poll at a time, parked at the leader while there is none. It says how many tasks it may
+ * bring; one more for each task that is reported as ended meanwhile, which the leader counts by itself. When
+ * there is much more room than that, it is renewed.
  */
-import { deferred } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { PollReply } from '../protocol/index.ts';
+import type { PollReply, PollRequest } from '../protocol/index.ts';
 import { BackOff, pause } from './pause.ts';
 import { endsSession } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
 
 export interface PollerOptions {
-  readonly poll: (pollNo: number, capacity: number, signal: AbortSignal) => Promise<PollReply>;
-  /** How many tasks there is room for right now. */
-  readonly capacity: () => number;
+  readonly poll: (asked: Asked, signal: AbortSignal) => Promise<PollReply>;
+  /** How many tasks there is room for right now; null when it takes none, whatever ends. */
+  readonly capacity: () => number | null;
   readonly onReply: (pollNo: number, reply: PollReply) => void;
   readonly onOver: (error: Error) => void;
   readonly quietMs: () => number;
@@ -22,8 +22,12 @@ export interface PollerOptions {
   readonly say: (line: string) => void;
 }
 
+type Asked = Required<Pick<PollRequest, 'pollNo' | 'capacity' | 'refills'>>;
+
 interface Parked {
-  readonly capacity: number;
+  /** What the leader takes it to ask for. */
+  capacity: number;
+  readonly refills: boolean;
   readonly sentAtMs: number;
   readonly control: AbortController;
   isRenewed: boolean;
@@ -36,7 +40,6 @@ export class Poller {
   #pollNo = 0;
   #parked: Parked | null = null;
   #cancelRenewal: () => void = () => {};
-  #wake: () => void = () => {};
 
   constructor(options: PollerOptions) {
     this.#options = options;
@@ -48,10 +51,8 @@ export class Poller {
   async run(): Promise<void> {
     const { signal } = this.#life;
     while (!signal.aborted) {
-      if (this.#options.capacity() <= 0) await this.#moreRoom();
-      if (signal.aborted) return;
-      // Also without room: orders come at once that way, and the leader sees when the process dies.
-      const waitMs = await this.#pollOnce(Math.max(0, this.#options.capacity()));
+      // Also without room: it will come, orders come at once, and the leader sees when the process dies.
+      const waitMs = await this.#pollOnce(this.#options.capacity());
       await pause(this.#options.clock, Math.max(waitMs, this.#options.quietMs()), signal);
     }
   }
@@ -61,14 +62,17 @@ export class Poller {
     this.#life.abort();
     this.#parked?.control.abort();
     this.#cancelRenewal();
-    this.#wake();
+  }
+
+  /** The leader has taken in that a task is over. */
+  ended(): void {
+    if (this.#parked?.refills === true) this.#parked.capacity += 1;
   }
 
   /** Room may have become free. */
   roomChanged(): void {
-    const capacity = this.#options.capacity();
+    const capacity = this.#options.capacity() ?? 0;
     if (capacity <= 0) return;
-    this.#wake();
     const parked = this.#parked;
     if (parked === null || parked.isRenewed || capacity < Math.max(1, parked.capacity * 2)) return;
     parked.isRenewed = true;
@@ -78,25 +82,19 @@ export class Poller {
     this.#cancelRenewal = clock.after(Math.max(0, waitMs), () => parked.control.abort());
   }
 
-  /** Room comes back soon where tasks are short. */
-  async #moreRoom(): Promise<void> {
-    const woken = deferred();
-    this.#wake = woken.resolve;
-    const cancel = this.#options.clock.after(this.#options.settings.roomWaitMs, woken.resolve);
-    await woken.promise;
-    cancel();
-  }
-
   /** Answers how long to wait before the next one. */
-  async #pollOnce(capacity: number): Promise<number> {
+  async #pollOnce(room: number | null): Promise<number> {
     const { poll, clock, settings, onReply, onOver, say } = this.#options;
     const sentAtMs = clock.monotonicMs();
-    const parked = { capacity, sentAtMs, control: new AbortController(), isRenewed: false };
+    const capacity = Math.max(0, room ?? 0);
+    const refills = room !== null;
+    const control = new AbortController();
+    const parked = { capacity, refills, sentAtMs, control, isRenewed: false };
     this.#parked = parked;
     this.#pollNo += 1;
     const pollNo = this.#pollNo;
     try {
-      const reply = await poll(pollNo, capacity, parked.control.signal);
+      const reply = await poll({ pollNo, capacity, refills }, parked.control.signal);
       this.#backOff.reset();
       onReply(pollNo, reply);
       if (reply.assignments.length > 0 || parked.control.signal.aborted) return 0;

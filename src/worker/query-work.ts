@@ -10,6 +10,7 @@ export interface QuerySettings {
   /** Where outputs lie; a temporary folder if not given. */
   readonly data: string | undefined;
   readonly memoryBytes: number | undefined;
+  readonly threads: number | undefined;
   readonly spillBytesMax: number | undefined;
   readonly roots: readonly string[];
   readonly shuffleByNetwork: boolean;
@@ -27,6 +28,7 @@ export interface QueryWorkOptions extends QuerySettings {
   /** Whether other workers find it there. */
   readonly canBeReached: boolean;
   readonly say: (line: string) => void;
+  readonly offers: (name: string) => boolean;
 }
 
 export interface QueryWork {

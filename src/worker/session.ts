@@ -118,9 +118,9 @@ export class WorkerSession {
     });
     this.#poller = new Poller({
       ...tools,
-      poll: (pollNo, capacity, signal) =>
-        leader.poll({ ...session, pollNo, capacity, held: this.#slots.leases }, signal),
-      capacity: () => (this.#mayStart && !this.#outbox.isFull ? this.#slots.free : 0),
+      poll: (asked, signal) =>
+        leader.poll({ ...session, ...asked, held: this.#slots.leases }, signal),
+      capacity: () => (this.#mayStart && !this.#outbox.isFull ? this.#slots.free : null),
       onReply: (pollNo, reply) => this.#polled(pollNo, reply),
     });
     this.#host = {
@@ -237,12 +237,19 @@ export class WorkerSession {
   #finished(attempt: Attempt, item: WorkerReport | null): void {
     if (this.#life.signal.aborted) return;
     if (item === null) this.#forget(attempt);
-    else this.#outbox.put(item, () => this.#forget(attempt));
+    else this.#outbox.put(item, (verdict) => this.#told(attempt, verdict));
     if (item === null) this.#roomChanged();
   }
 
   #giveBack(attempt: Attempt, kind: 'aborted' | 'released'): void {
-    this.#outbox.put({ kind, lease: attempt.lease }, () => this.#forget(attempt));
+    const { lease } = attempt;
+    this.#outbox.put({ kind, lease }, (verdict) => this.#told(attempt, verdict));
+  }
+
+  /** What the leader has taken in has made room at its side too. */
+  #told(attempt: Attempt, verdict: 'ok' | 'lost'): void {
+    if (verdict === 'ok') this.#poller.ended();
+    this.#forget(attempt);
   }
 
   #forget(attempt: Attempt): void {

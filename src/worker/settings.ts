@@ -8,8 +8,6 @@ export interface WorkerSettings {
   readonly leaveMs: number;
   /** The least time between two polls of which the first brought nothing. */
   readonly pollPaceMs: number;
-  /** How long a worker without room waits for some before it parks a poll that asks for none. */
-  readonly roomWaitMs: number;
   /** A parked poll that asks for too little is renewed, but not before this. */
   readonly pollRenewMs: number;
   /** Wait after the first failed call, doubled for each further one up to the longest. */
@@ -30,7 +28,6 @@ export const defaultWorkerSettings: WorkerSettings = {
   abortGraceMs: 30_000,
   leaveMs: 3_000,
   pollPaceMs: 50,
-  roomWaitMs: 100,
   pollRenewMs: 20,
   retryMs: 100,
   // A fail-over takes a second or so: nobody should sleep through it.

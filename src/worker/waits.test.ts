@@ -255,6 +255,7 @@ test('an attempt that is stopped while a step holds the suspension off ends its 
     await forgotten;
   });
   leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
+  leader.answer(true);
   await made.clock.advance(200);
   await calm();
   expect(seen).toMatchObject([{ code: 'superseded' }]);

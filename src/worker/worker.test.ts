@@ -44,7 +44,7 @@ test('it registers with all it may hold and polls after that, never before', asy
     expect.arrayContaining(['echo', 'gate', 'sleep']),
   );
   expect(leader.polls).toEqual([
-    { nodeId: 'w', sessionId: 's1', pollNo: 1, capacity: 5, held: [] },
+    { nodeId: 'w', sessionId: 's1', pollNo: 1, capacity: 5, held: [], refills: true },
   ]);
 });
 
@@ -245,11 +245,27 @@ test('a leader that asks to be left alone is left alone', async () => {
   expect(leader.polls).toHaveLength(2);
 });
 
-test('a parked poll is renewed when twice as much room is free, and not before', async () => {
+test('a parked poll takes one more for each task that has ended, and need not be renewed for it', async () => {
+  const { clock } = await start({ slots: 2, prefetch: 0 });
+  leader.give(...[1, 2, 3].map((no) => assignment(no, 'gate')));
+  await clock.advance(100);
+  expect(leader.polls.at(-1)).toMatchObject({ pollNo: 2, capacity: 0, refills: true });
+  gate.calls[0]!.end.resolve(null);
+  await calm();
+  expect(leader.told).toContain('started 3');
+  expect(leader.polls.at(-1)).toMatchObject({ pollNo: 3, capacity: 0 });
+  gate.calls[1]!.end.resolve(null);
+  await clock.advance(100);
+  expect(leader.polls.at(-1)).toMatchObject({ pollNo: 3 });
+});
+
+test('a parked poll is renewed when twice as much room is free as the leader knows of, and not before', async () => {
   const { clock } = await start({ slots: 4, prefetch: 0 });
   leader.give(...[1, 2, 3].map((no) => assignment(no, 'gate')));
   await clock.advance(100);
   expect(leader.polls.at(-1)).toMatchObject({ pollNo: 2, capacity: 1 });
+  // Of a lease that it had lost before, the leader learns no end.
+  leader.verdict = ({ kind }) => (kind === 'completed' ? 'lost' : 'ok');
   gate.calls[0]!.end.resolve(null);
   await clock.advance(100);
   expect(leader.polls.at(-1)).toMatchObject({ pollNo: 3, capacity: 2 });

@@ -14,7 +14,11 @@ function refusal(json: string): string {
   try {
     readLogicalPlan(json, null, session);
   } catch (error) {
-    if (error instanceof Undistributable) return error.reason;
+    if (error instanceof Undistributable) {
+      // No user is told of operators, fields and places in a plan.
+      expect(error.reason).not.toMatch(/LOGICAL_|BOUND_|_FILTER|_READ|\bplan\./);
+      return error.message;
+    }
     throw error;
   }
   return 'read';
@@ -26,16 +30,16 @@ describe('a query that cannot be divided is refused with the reason', () => {
     ['SELECT random(), id FROM people', 'it calls the volatile function random()'],
     ['SELECT uuid() FROM people', 'it calls the volatile function uuid()'],
     ['SELECT age(seen) FROM people', 'it calls age() with one argument'],
-    [`${recursive} SELECT * FROM r`, 'it has the operator RECURSIVE CTE'],
+    [`${recursive} SELECT * FROM r`, 'it is recursive'],
     ['SELECT id FROM people LIMIT 10%', 'it has a LIMIT that is not a plain number'],
-    ['SELECT id FROM people USING SAMPLE 3 ROWS', 'it has the operator SAMPLE'],
+    ['SELECT id FROM people USING SAMPLE 3 ROWS', 'it takes a sample'],
     ['SELECT reservoir_quantile(score, 0.5) FROM people', 'samples at random'],
     [
       'SELECT p.id FROM people p, unnest(p.marks) x(z) WHERE z > 10',
       'it calls unnest() for each row',
     ],
     ["SELECT * FROM glob('/nowhere/*')", 'it reads from glob()'],
-    ["SELECT '101'::BIT FROM people", 'DuckDB cannot write its plan'],
+    ["SELECT '101'::BIT FROM people", 'it has a constant that DuckDB cannot write'],
     ['SELECT 1::VARIANT FROM people', 'it uses the type VARIANT'],
     ["SELECT date_part(['year', 'month'], born) FROM people", 'it calls date_part() in a form'],
     [
@@ -53,7 +57,7 @@ describe('what a later DuckDB could write is never guessed:', () => {
   const sql = `SELECT team, sum(id), row_number() OVER (ORDER BY team) FROM people
     WHERE name LIKE '%1' AND id > 3 AND id IN (SELECT person FROM visits) GROUP BY team`;
   test.each([
-    ['an operator', 'LOGICAL_WINDOW', 'LOGICAL_NOVELTY', 'it has the operator NOVELTY'],
+    ['an operator', 'LOGICAL_WINDOW', 'LOGICAL_NOVELTY', 'it has the operator LOGICAL_NOVELTY'],
     ['an expression', '"BOUND_REF"', '"BOUND_NOVELTY"', 'an expression of the kind BOUND_NOVELTY'],
     ['a comparison', 'COMPARE_EQUAL', 'COMPARE_NOVELTY', 'no comparison that is known'],
     ['a join', '"SEMI"', '"NOVEL"', 'it has a join of the kind NOVEL'],
@@ -69,16 +73,16 @@ describe('what a later DuckDB could write is never guessed:', () => {
       '"projection_ids":[99',
       'no column at',
     ],
-    ['a column beyond the row', /"index":1\}/, '"index":99}', 'a column that is not there'],
+    ['a column beyond the row', /"index":1\}/, '"index":99}', 'which is not there'],
     [
       'a column of another type',
       /("type":"BOUND_REF".{0,99}"id":")INTEGER/,
       '$1DATE',
-      'a column that is not there',
+      'which is not there',
     ],
     ['columns left out of a join', '_projection_map":[]', '_projection_map":[0]', 'no empty list'],
     ['a field that is gone', '"grouping_sets"', '"groupings"', 'no list at'],
-    ['text that ends early', /.{20}$/, '', 'DuckDB cannot write its plan'],
+    ['text that ends early', /.{20}$/, '', 'a constant that DuckDB cannot write'],
   ])('%s', async (_name, part, novelty, reason) => {
     const json = await bench.planJson(sql);
     expect(refusal(json)).toBe('read');

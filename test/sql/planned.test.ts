@@ -34,6 +34,17 @@ test('fragments on one node give what the query gives', async () => {
   expect(wrong).toEqual([]);
 });
 
+test('the nearest vectors are found by all nodes together', async () => {
+  const queries = knownQueries().filter(({ name }) => name.startsWith('vectors: '));
+  expect(queries.length).toBeGreaterThan(5);
+  for (const query of queries) {
+    expect(await tryKnown(here.oracle, query, shuffled)).toBeNull();
+    const { plan } = await planned.answer(query.sql, SHUFFLED);
+    expect(plan.single).toBeNull();
+    expect(plan.stages[0]?.tasks).toBe(4);
+  }
+});
+
 test('random queries are divided without a trace', async () => {
   const wrong: string[] = [];
   for (let seed = 1; seed <= 25; seed += 1)

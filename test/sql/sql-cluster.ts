@@ -15,9 +15,19 @@ export interface SqlCluster {
   readonly recomputed: () => number;
 }
 
+/** Resolves when the next task of a first stage has ended: from then on there is something to lose. */
+export async function nextOutput({ client }: Cluster): Promise<void> {
+  const page = await client.call({ method: 'GET', path: '/api/v1/jobs?limit=1' });
+  const { asOf } = page as { readonly asOf: { readonly seq: number } };
+  const events = client.events({ after: asOf.seq, signal: AbortSignal.timeout(OUTPUT_MS) });
+  for await (const { event, data } of events)
+    if (event === 'completed' && /"s0\.\d+"/.test(data)) return;
+}
+
 /** Nothing is small enough to stay whole or to be sent to everybody. */
 export const FORCED = { broadcastThresholdBytes: 0, singleFragmentBytes: 0 } as const;
 
+const OUTPUT_MS = 60_000;
 /** How often a result may be lost together with its node, before that is an error. */
 const LOST_MAX = 3;
 

@@ -177,7 +177,8 @@ async function explainTask(call: Call, api: ApiParts): Promise<Answer> {
   const { value: job } = await api.reader.job(jobId);
   const task = job?.tasks.find(({ id }) => id === taskId);
   if (task === undefined) throw notFound(`There is no task ${taskId} in a job ${jobId}.`);
-  const why = `it has ${task.state}`;
+  const { state } = task;
+  const why = `it ${state === 'cancelled' || state === 'skipped' ? 'was' : 'has'} ${state}`;
   return dated(asOf, {
     jobId,
     taskId,

@@ -171,6 +171,7 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
     'A query over Parquet, CSV or JSON files.',
     {
       sql: described('One statement that only reads.', text),
+      plan: described('Instead of `sql`: a plan as docs/plan-format.md has it.', anything),
       params: described('Of `$1`, `$2`, ... or, by name, of `$name`.', {
         anyOf: [listOf(anything), { type: 'object', additionalProperties: anything }],
       }),
@@ -188,7 +189,10 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
       timeZone: described('Of timestamps with time zone; UTC if not given.', text),
     },
     {
-      optional: ['params', 'tables', 'settings', 'idempotencyKey', 'priority', 'name', 'timeZone'],
+      optional: [
+        ...['sql', 'plan', 'params', 'tables', 'settings'],
+        ...['idempotencyKey', 'priority', 'name', 'timeZone'],
+      ],
       example: { sql: 'select 1 as one' },
     },
   ),

@@ -5,11 +5,12 @@ import { exit } from '../exit.ts';
 import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
 import { withWords } from '../settings.ts';
 import { facts, plain, table } from '../table.ts';
-import { bytesWords, countWords, errorWords, shortened, span } from '../wording.ts';
-import type { QuerySummary } from '../../client/index.ts';
+import { bytesWords, countWords, errorWords, shortened, span, took, when } from '../wording.ts';
+import type { ListOptions, QueryCalls, QueryPage } from '../../client/index.ts';
 import type { QueryShape } from '../../protocol/index.ts';
 
 const LIMIT = 20;
+const PAGE_MAX = 1_000;
 const SQL_COLUMNS = 60;
 
 export const command: CommandModule = {
@@ -39,13 +40,13 @@ export const command: CommandModule = {
         reply.answer(query);
         return exit.done;
       }
-      const page = await queries.list({
-        ...{ signal, limit },
+      const page = await firstQueries(queries, limit, {
+        signal,
         ...(state === undefined ? {} : { state }),
         ...(cursor === undefined ? {} : { cursor }),
       });
       if (page.queries.length === 0) reply.say('There are no such queries.');
-      else for (const line of listLines(page.queries)) reply.say(line);
+      else for (const line of listLines(page)) reply.say(line);
       if (page.cursor !== null) reply.say(`There are more: --cursor ${page.cursor}`);
       reply.answer(page);
       return exit.done;
@@ -53,12 +54,35 @@ export const command: CommandModule = {
   },
 };
 
-function listLines(queries: readonly QuerySummary[]): string[] {
+/** As many as were asked for: a page has fewer where other jobs lie between queries. */
+async function firstQueries(
+  calls: QueryCalls,
+  limit: number,
+  filter: ListOptions,
+): Promise<QueryPage> {
+  const queries: QueryPage['queries'][number][] = [];
+  let from = filter;
+  for (;;) {
+    const page = await calls.list({ ...from, limit: Math.min(PAGE_MAX, limit - queries.length) });
+    queries.push(...page.queries);
+    if (page.cursor === null || queries.length >= limit) return { ...page, queries };
+    from = { ...filter, cursor: page.cursor };
+  }
+}
+
+function listLines({ queries, asOf }: QueryPage): string[] {
   return table(
     ['QUERY', 'STATE', 'SUBMITTED', 'TOOK', 'SQL'],
-    queries.map(({ id, state, submittedAt, startedAt, finishedAt, sql }) => [
-      ...[id, state, submittedAt, tookBetween(startedAt, finishedAt)],
-      shortened((sql ?? '').replaceAll(/\s+/g, ' ').trim(), SQL_COLUMNS),
+    queries.map(({ id, state, submittedAt, startedAt, finishedAt, name }) => [
+      ...[id, state, when(submittedAt, asOf.at), took(startedAt, finishedAt, asOf.at)],
+      // Without a name of its own a query is called after its text.
+      shortened(
+        name
+          .replace(/^sql: /, '')
+          .replaceAll(/\s+/g, ' ')
+          .trim(),
+        SQL_COLUMNS,
+      ),
     ]),
   );
 }
@@ -69,7 +93,7 @@ function queryLines(query: QueryShape): string[] {
     ['query', id],
     ['state', state],
     ['error', errorWords(error)],
-    ['waits', waiting === null ? null : `number ${waiting.position}: ${waiting.why}`],
+    ['waits', waiting?.why.replace(/^waits /, '') ?? null],
     ['runs whole', single],
     ['submitted', submittedAt],
     ['took', tookBetween(startedAt, finishedAt)],

@@ -21,6 +21,8 @@ export const command: CommandModule = {
       'advertise',
       'nodeId',
       'slots',
+      'threads',
+      'memoryBytes',
       'data',
       'catalog',
       'roots',

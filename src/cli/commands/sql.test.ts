@@ -129,6 +129,7 @@ describe('millrace sql', () => {
     [['select 1', '--catalog', 'x.yaml'], '--catalog is for a query that runs here'],
     [['select 1', '--explain', '--analyze'], '--explain does not run the query'],
     [['select 1', '--output', 'no/such/folder/x.csv'], 'There is no folder no/such/folder'],
+    [['select 1', '--output', 'rows.xls'], 'The name rows.xls tells no format.'],
     [[], 'There is no SQL to run.'],
   ])('refuses %j', async (args, words) => {
     const { code, err } = await runAgainst(server, ['sql', ...args]);
@@ -178,12 +179,23 @@ describe('millrace sql', () => {
 
 describe('millrace queries', () => {
   test('lists them', async () => {
-    server.script('GET /api/v1/queries', { json: { queries: [over], cursor: 'next' } });
-    const { out } = await runAgainst(server, ['queries', '--state', 'succeeded']);
-    expect(out).toMatch(/^q-1 +succeeded +2026-11-15T06:00:00.000Z +2s +select item$/m);
+    const { id, state, error, submittedAt, startedAt, finishedAt } = over;
+    const times = { submittedAt, startedAt, finishedAt };
+    const listed = { id, name: 'sql: select item', state, error, ...times };
+    const asOf = { seq: 9, at: '2026-11-15T06:05:00.000Z' };
+    server.script(
+      'GET /api/v1/queries',
+      { json: { queries: [], cursor: 'first', asOf } },
+      { json: { queries: [listed], cursor: 'next', asOf } },
+    );
+    const args = ['queries', '--state', 'succeeded', '--limit', '1'];
+    const { out } = await runAgainst(server, args);
+    expect(out).toMatch(/^q-1 +succeeded +5m ago +2s +select item$/m);
     expect(out).toContain('There are more: --cursor next');
-    expect(server.received.at(-1)?.query).toEqual({ state: 'succeeded', limit: '20' });
-    server.script('GET /api/v1/queries', { json: { queries: [], cursor: null } });
+    expect(server.received.at(-1)?.query).toEqual({
+      ...{ state: 'succeeded', limit: '1', cursor: 'first' },
+    });
+    server.script('GET /api/v1/queries', { json: { queries: [], cursor: null, asOf } });
     expect((await runAgainst(server, ['queries'])).out).toBe('There are no such queries.\n');
     expect((await runAgainst(server, ['queries', '--state', 'x'])).code).toBe(2);
   });

@@ -42,7 +42,11 @@ export const command: CommandModule = {
     command
       .argument('[query]', 'one SELECT in the SQL of DuckDB; - reads it from stdin')
       .option('--file <file>', 'read the query from a file')
-      .option('--table <name=glob>', 'a table: a path, a glob or JSON; repeatable', more)
+      .option(
+        '--table <name=glob>',
+        'a table: a path, a glob, or a list or an object as JSON; repeatable',
+        more,
+      )
       .option('--param <name=value>', 'the value of $name, or of $1; repeatable', more)
       .option('--set <name=value>', 'a setting such as shufflePartitions=4; repeatable', more)
       .option('--time-zone <zone>', 'of times with a zone, such as Europe/Berlin (default UTC)')

@@ -18,6 +18,7 @@ export const command: CommandModule = {
       'advertise',
       'data',
       'memoryBytes',
+      'threads',
       'spillBytesMax',
       'roots',
       'modules',

@@ -47,7 +47,7 @@ async function followQuietly(
     const { waiting } = query;
     if (waiting === null || waiting.why === said) continue;
     said = waiting.why;
-    reply.note(plain(`The query waits, number ${waiting.position} in the queue: ${waiting.why}`));
+    reply.note(plain(`The query ${waiting.why}.`));
   }
 }
 

@@ -38,13 +38,22 @@ export async function targetOf(
   if (format !== undefined && known === undefined) {
     throw wrongUse(`There is no format ${format}.`, `Use ${FORMATS.join(', ')}.`);
   }
-  const byName = FORMATS.find((each) => output !== undefined && extname(output) === `.${each}`);
-  const chosen = known ?? byName ?? (json === true ? 'json' : 'table');
+  const byFlag = known ?? (json === true && output === undefined ? 'json' : undefined);
+  const chosen = byFlag ?? (output === undefined ? 'table' : formatOf(output));
   if (output !== undefined) await requireTarget(output);
   else if (chosen === 'parquet' && isPage) {
     throw wrongUse('Parquet is nothing for a terminal.', 'Name a file with --output.');
   }
   return { format: chosen, file: output ?? null, rowsMax };
+}
+
+/** A table shows the first rows only: nobody gets one in a file without a word. */
+function formatOf(file: string): Format {
+  const ending = extname(file).toLowerCase();
+  const format = ending === '.jsonl' ? 'ndjson' : FORMATS.find((each) => ending === `.${each}`);
+  if (format !== undefined && format !== 'table') return format;
+  const endings = '.json, .ndjson, .csv or .parquet';
+  throw wrongUse(`The name ${file} tells no format.`, `End it with ${endings}, or add --format.`);
 }
 
 type Calls = Pick<QueryCalls, 'results'>;

@@ -10,7 +10,10 @@ const ask = (flags: SqlFlags, query?: string) => requestOf(query, flags, signal)
 test('flags become what the API takes', async () => {
   const asked = await ask(
     {
-      table: ['a=x.parquet', 'b=one.csv', 'b=/two.csv', 'c={"paths": ["d/*"], "hive": true}'],
+      table: [
+        ...['a=x.parquet', 'b=one.csv', 'b=/two.csv', 'c={"paths": ["d/*"], "hive": true}'],
+        ...['d=["x.csv", "/y.csv"]', 'e=[ab]*.csv'],
+      ],
       param: ['since=2026-11-15', 'n=5', 'zip="01234"', 'code=0123', 'none=null', '$flag=true'],
       set: ['shufflePartitions=4', 'memoryBytes=1MiB', 'timeoutMs=2s'],
     },
@@ -22,6 +25,8 @@ test('flags become what the API takes', async () => {
       a: resolve('x.parquet'),
       b: [resolve('one.csv'), '/two.csv'],
       c: { paths: [resolve('d/*')], hive: true },
+      d: [resolve('x.csv'), '/y.csv'],
+      e: resolve('[ab]*.csv'),
     },
     params: { since: '2026-11-15', n: 5, zip: '01234', code: '0123', none: null, flag: true },
     settings: { shufflePartitions: 4, memoryBytes: 2 ** 20, timeoutMs: 2_000 },

@@ -58,13 +58,12 @@ function tablesOf(texts: readonly string[]): Readonly<Record<string, unknown>> {
   for (const text of texts) {
     const [name, value] = pair('--table', text, 'sales=data/sales-*.parquet');
     const known = tables.get(name);
-    if (value.startsWith('{')) {
+    if (value.startsWith('{') || Array.isArray(json(value))) {
       if (known !== undefined) throw wrongUse(`The table ${name} is given twice.`, 'Give it once.');
       tables.set(name, spec(name, value));
       continue;
     }
-    // A server has another working directory.
-    const path = isUrl(value) ? value : resolve(value);
+    const path = wholePaths(value);
     if (known !== undefined && !isPaths(known)) {
       throw wrongUse(`The table ${name} is given twice.`, 'Give it once.');
     }
@@ -82,14 +81,18 @@ function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(text);
 }
 
+/** A list of paths, or an object that says more than paths. */
 function spec(name: string, text: string): unknown {
-  const value = json(text) as { readonly paths?: string | readonly string[] } | undefined;
+  const value = json(text) as { readonly paths?: unknown } | readonly unknown[] | undefined;
   if (value === undefined) throw wrongUse(`The table ${name} is no JSON: ${text}`, 'Correct it.');
-  const { paths } = value;
-  if (paths === undefined) return value;
-  const whole = (path: unknown): unknown =>
-    typeof path !== 'string' || isUrl(path) ? path : resolve(path);
-  return { ...value, paths: Array.isArray(paths) ? paths.map(whole) : whole(paths) };
+  if (!('paths' in value)) return wholePaths(value);
+  return { ...value, paths: wholePaths(value.paths) };
+}
+
+/** A server has another working directory. What is no path is refused by it. */
+function wholePaths(paths: unknown): unknown {
+  if (Array.isArray(paths)) return paths.map(wholePaths);
+  return typeof paths !== 'string' || isUrl(paths) ? paths : resolve(paths);
 }
 
 /** `1=...`, `2=...` are places, anything else are names. */

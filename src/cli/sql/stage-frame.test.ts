@@ -80,7 +80,8 @@ test('of more stages than there are rows those that are over are left out first'
 });
 
 test('a query that waits to be let in says its place', () => {
-  const waiting = { position: 2, why: 'two others run' };
+  const why = 'waits to be let in: 2 queries are before it, 1 of 1 run';
+  const waiting = { position: 2, why };
   const [head] = stageFrame({ ...query, state: 'queued', waiting }, options);
-  expect(head).toContain('number 2 in the queue: two others run');
+  expect(head).toContain(why);
 });

@@ -37,10 +37,7 @@ function headLine(query: QueryShape, options: FrameOptions): string {
   const done = stages.reduce((sum, { tasks }) => sum + tasks.succeeded, 0);
   const endMs = finishedAt === null ? options.nowMs : Date.parse(finishedAt);
   const style = state === 'succeeded' ? 'good' : state === 'failed' ? 'bad' : 'busy';
-  const wait =
-    waiting === null
-      ? []
-      : [piece(`number ${waiting.position} in the queue: ${waiting.why}`, 'wait')];
+  const wait = waiting === null ? [] : [piece(waiting.why, 'wait')];
   return draw(
     [
       piece('query', 'bold'),

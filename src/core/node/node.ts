@@ -28,6 +28,8 @@ export interface Poll {
   readonly no: number;
   /** How many more tasks the worker asked for. */
   wants: number;
+  /** Each lease that ends by the worker's own report makes room for another. */
+  readonly refills: boolean;
   /** Leases that the worker never received, sent again with this answer. */
   readonly again: Lease[];
   /** Leases that it holds no longer: told to abort with this answer. */

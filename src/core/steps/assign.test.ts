@@ -170,6 +170,29 @@ describe('several polls of one session', () => {
     expect(node.take()).toEqual([]);
     expect(world.states('job')).toEqual({ t0: 'ready', t1: 'ready' });
   });
+
+  test.each([
+    [true, 'takes one for each task that its worker reports as ended'],
+    [false, 'takes no more than it asked for'],
+  ])('a poll that refills (%s) %s', (refills) => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit({ name: 'job', tasks: echoes(3) });
+    const [first] = node.poll(1);
+    const { id: nodeId, sessionId } = node;
+    const held = [first!.lease];
+    const parked = world.send({
+      ...{ type: 'poll', nodeId, sessionId, pollNo: 100, capacity: 0, held, refills },
+    });
+    world.assign();
+    expect(world.states('job')).toMatchObject({ t1: 'ready', t2: 'ready' });
+    node.report([{ kind: 'completed', lease: first!.lease, result: null }]);
+    world.assign();
+    const states = refills ? { t1: 'running', t2: 'ready' } : { t1: 'ready', t2: 'ready' };
+    expect(world.states('job')).toMatchObject(states);
+    const brought = refills ? { assignments: [{ taskId: 't1' }] } : undefined;
+    if (brought !== undefined) expect(world.takeReply(parked)).toMatchObject(brought);
+  });
 });
 
 describe('hanging up', () => {

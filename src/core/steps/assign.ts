@@ -28,10 +28,19 @@ export function poll(turn: Turn, event: PollEvent): void {
     else giveBack(turn, lease);
   }
   const wants = event.capacity - again.length;
-  node.poll = { ask: event.ask, no: event.pollNo, wants, again, fresh: [], lost: held.lost };
+  const { ask, pollNo: no, refills = false } = event;
+  node.poll = { ask, no, wants, refills, again, fresh: [], lost: held.lost };
   const orders = ordersFor(node, held.lost);
   if (again.length > 0 || orders.abort.length > 0 || orders.drain) state.answerable.add(node);
   state.matching.updateWaiting(node);
+}
+
+/** So many leases of the node have ended by its own report. What comes next then needs no poll of its own: it
+ * goes out with the very commit that ended them. */
+export function refill(turn: Turn, node: Node, ended: number): void {
+  if (ended === 0 || node.poll?.refills !== true) return;
+  node.poll.wants += ended;
+  turn.state.matching.updateWaiting(node);
 }
 
 /** Answered in the next pass with whatever there is for it by then. */

@@ -41,7 +41,7 @@ export function makeReady(turn: Turn, slot: Slot): void {
 }
 
 /** It waits for its dependencies, also one that had begun: it reads its input anew. */
-export function hold(turn: Turn, slot: Slot): void {
+function hold(turn: Turn, slot: Slot): void {
   const { tasks, queue } = turn.state;
   const state = tasks.state(slot);
   if (state === 'ready') queue.remove(slot);

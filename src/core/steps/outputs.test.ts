@@ -265,6 +265,15 @@ test('what is lost too often fails, and says so', () => {
   expect(world.task('job', 'a')).toMatchObject({ state: 'ready', losses: 0, run: 5 });
 });
 
+test('to step aside for a while does not make good what was lost', () => {
+  const tasks = [echo('a'), echo('c', { dependsOn: ['a'] })];
+  const { world, one } = outputWorld({ a: 'stable' }, { tasks });
+  make(one);
+  one.restartProcess();
+  one.sleep(take(one), 10);
+  expect(world.task('job', 'a')).toMatchObject({ state: 'delayed', losses: 1 });
+});
+
 test('a task that succeeds in the very transaction in which its node goes is made again in the next', () => {
   const { world, one, two } = outputWorld();
   const task = take(one);

@@ -6,6 +6,7 @@ import { later } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Turn } from '../turn.ts';
+import { refill } from './assign.ts';
 import { TIMED_OUT, cancelled, failAttempt, giveBack, strike } from './attempt.ts';
 import { endLease, finish, makeReady } from './lifecycle.ts';
 import { findLease, liveNode, ordersFor } from './session.ts';
@@ -17,6 +18,7 @@ import { beginWait, waitFault, waitsFor } from './wait.ts';
 export function report(turn: Turn, event: Report): void {
   const node = liveNode(turn, event);
   if (node === null) return;
+  const before = node.leases.size;
   const verdicts = event.items.map((item) => {
     const lease = findLease(turn.state, item.lease);
     if (lease === null || lease.node !== node) return judgeStale(turn, item);
@@ -25,6 +27,7 @@ export function report(turn: Turn, event: Report): void {
     settle(turn);
     return verdict;
   });
+  refill(turn, node, before - node.leases.size);
   turn.effects.reply(event.ask, { type: 'verdicts', verdicts, orders: ordersFor(node) });
 }
 
@@ -150,7 +153,8 @@ function suspend(turn: Turn, lease: Lease, until: SuspendUntil): void {
   // It came further than ever before: a task that waits for a year may fail more often than one that
   // runs for a minute.
   tasks.failures.set(slot, 0);
-  tasks.losses.set(slot, 0);
+  // What it has made before and lost is not made good by this.
+  if (tasks.options(slot).output === undefined) tasks.losses.set(slot, 0);
   if (isWait) return beginWait(turn, slot, until);
   tasks.setSuspended(slot, 'children');
   const children = adoptChildren(turn, lease, until);

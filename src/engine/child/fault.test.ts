@@ -5,6 +5,8 @@ function duckdb(type: string, message: string, more: object = {}): Error {
   return new Error(JSON.stringify({ exception_type: type, exception_message: message, ...more }));
 }
 
+const bytes = (at: number) => ({ at, unit: 'byte' });
+
 test('errors of DuckDB itself mean that it is not to be used any more', () => {
   for (const type of ['FATAL', 'INTERNAL'])
     expect(faultOf(duckdb(type, 'Failed: database has been invalidated'), 'run')).toEqual({
@@ -42,7 +44,7 @@ test('positions and words are found in every form in which DuckDB writes them', 
   const wrapped = new Error(
     `Failed to extract statements: Parser Error: ${duckdb('Parser', 'no', { position: '7' }).message}`,
   );
-  expect(faultOf(wrapped, 'plan')).toEqual({ code: 'bad_query', what: 'no', position: 7 });
+  expect(faultOf(wrapped, 'plan')).toEqual({ code: 'bad_query', what: 'no', position: bytes(7) });
   expect(faultOf(new Error('Binder Error: not so\nor so'), 'plan')).toEqual({
     code: 'bad_query',
     what: 'not so\nor so',
@@ -51,5 +53,21 @@ test('positions and words are found in every form in which DuckDB writes them', 
   expect(faultOf('just words', 'run')).toEqual({ code: 'query_failed', what: 'just words' });
   expect(faultOf(new Error('{"exception_type" broken'), 'run').code).toBe('query_failed');
   const answer = { error_type: 'parser', error_message: 'no', position: '3' };
-  expect(faultOfAnswer(answer, 'plan')).toEqual({ code: 'bad_query', what: 'no', position: 3 });
+  expect(faultOfAnswer(answer, 'plan')).toEqual({
+    code: 'bad_query',
+    what: 'no',
+    position: bytes(3),
+  });
+});
+
+test('a table that is missing comes with what was perhaps meant, unless DuckDB means its own', () => {
+  const missing = (more: string) =>
+    duckdb('Catalog', `Table with name x does not exist!\n${more}`, {
+      ...{ error_subtype: 'MISSING_ENTRY', type: 'Table' },
+    });
+  const said = (more: string) => faultOf(missing(more), 'plan').what;
+  expect(said('Did you mean "sales"?')).toBe(
+    'Table with name x does not exist! Did you mean "sales"?',
+  );
+  expect(said('Did you mean "pg_enum"?')).toBe('Table with name x does not exist!');
 });

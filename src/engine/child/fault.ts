@@ -1,5 +1,5 @@
 /** What DuckDB says when something fails, as one of our own codes. */
-import type { Fault } from '../messages.ts';
+import type { Fault, Position } from '../messages.ts';
 
 /** What was being done: the same words mean another thing to whoever wrote a query and to whoever runs it. */
 export type Doing = 'describe' | 'plan' | 'run';
@@ -9,7 +9,7 @@ interface DuckdbError {
   readonly message: string;
   readonly subtype: string | null;
   readonly entry: string | null;
-  readonly position: number | null;
+  readonly position: Position | null;
 }
 
 export function faultOf(error: unknown, doing: Doing): Fault {
@@ -71,8 +71,8 @@ function ofFiles({ type, message }: DuckdbError, doing: Doing): Fault | null {
   if (type === 'permission')
     return {
       code: 'path_refused',
-      what,
-      todo: 'Name the file in `tables` or in the catalog; a query opens nothing else.',
+      what: fileIn(message) ?? what,
+      todo: 'Name the file as a table, in `tables` or in the catalog: a query opens nothing else.',
     };
   if (type === 'io' && /Permission denied/.test(message)) return { code: 'path_refused', what };
   const isMissing = type === 'io' && /No files found|No such file|Cannot open file/.test(message);
@@ -87,7 +87,7 @@ function ofStatement({ type, message, subtype, entry }: DuckdbError, doing: Doin
   if (type === 'catalog' && subtype === 'MISSING_ENTRY' && entry === 'Table')
     return {
       code: 'table_missing',
-      what: firstLine(message),
+      what: withSuggestion(message),
       todo: 'Give it in `tables`, or add it to the catalog.',
     };
   return { code: 'bad_query', what: message };
@@ -123,13 +123,28 @@ function fromFields(
     return typeof value === 'string' ? value : null;
   };
   const position = textOf('position');
+  const subtype = textOf('error_subtype');
   return {
     type: type.toLowerCase(),
     message: message.trim(),
-    subtype: textOf('error_subtype'),
+    subtype,
     entry: textOf('type'),
-    position: position !== null && /^\d{1,15}$/.test(position) ? Number(position) : null,
+    position:
+      position === null || !/^\d{1,15}$/.test(position)
+        ? null
+        : { at: Number(position), unit: subtype === 'SYNTAX_ERROR' ? 'character' : 'byte' },
   };
+}
+
+function fileIn(message: string): string | null {
+  const [, file] = /^Cannot access (?:file|directory) "([^]*)" - /.exec(message) ?? [];
+  return file === undefined ? null : `The query may not open ${file} by itself.`;
+}
+
+/** DuckDB suggests tables of its own, which help nobody. */
+function withSuggestion(message: string): string {
+  const own = /Did you mean "(?:pg_|duckdb_|sqlite_|pragma_|information_schema)/;
+  return own.test(message) ? firstLine(message) : message.split('\n').join(' ');
 }
 
 function firstLine(message: string): string {

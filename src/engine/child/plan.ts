@@ -182,8 +182,9 @@ function withoutPosition(fault: Fault): Fault {
 }
 
 function moved(fault: Fault, by: number): Fault {
-  if (fault.position === undefined) return fault;
-  return { ...fault, position: Math.max(0, fault.position - by) };
+  const { position } = fault;
+  if (position === undefined) return fault;
+  return { ...fault, position: { ...position, at: Math.max(0, position.at - by) } };
 }
 
 async function serialised(
@@ -195,13 +196,21 @@ async function serialised(
       `SELECT json_serialize_plan(${quotedText(sql)}, optimize := true)::VARCHAR`,
     );
     const read = parsed(plan ?? '');
-    if (read === null) return { plan: null, whyNot: 'its plan holds a value that JSON cannot' };
+    if (read === null)
+      return { plan: null, whyNot: 'it has a constant that DuckDB cannot write into a plan' };
     if (read['error'] !== true && plan !== undefined) return { plan, whyNot: null };
-    return { plan: null, whyNot: String(read['error_message']) };
+    return { plan: null, whyNot: unwritten(String(read['error_message'])) };
   } catch (error) {
     if (!(error instanceof Failed) || error.fault.code === 'interrupted') throw error;
-    return { plan: null, whyNot: error.fault.what };
+    return { plan: null, whyNot: unwritten(error.fault.what) };
   }
+}
+
+/** Completes a sentence of ours; what follows the first line of DuckDB's own is about the text of the query. */
+function unwritten(message: string): string {
+  if (message.startsWith('CSVReader')) return 'it reads CSV, and only Parquet is divided';
+  if (message.startsWith('JSONScan')) return 'it reads JSON, and only Parquet is divided';
+  return `DuckDB cannot write its plan: ${message.split('\n', 1)[0]}`;
 }
 
 /** Infinities, NaN and bit strings come out as something that is no JSON. */

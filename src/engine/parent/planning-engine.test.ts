@@ -106,7 +106,10 @@ describe('a plan', () => {
     const value = await plan(`SELECT * FROM t WHERE a > 'infinity'::DOUBLE + random()`);
     expect(value.plan === null).toBe(value.whyNot !== null);
     const bits = await plan(`SELECT '101'::BIT`);
-    expect(bits).toMatchObject({ plan: null, whyNot: 'its plan holds a value that JSON cannot' });
+    expect(bits).toMatchObject({
+      plan: null,
+      whyNot: 'it has a constant that DuckDB cannot write into a plan',
+    });
   });
 
   test('is refused with the place and a pointer when the text is wrong', async () => {
@@ -120,6 +123,7 @@ describe('a plan', () => {
       what: '1:1: syntax error at or near "SELEC"',
     });
     await expect(plan(`SELECT 'äö', nope FROM t`)).rejects.toThrow('1:14: ');
+    await expect(plan(`SELECT 'äö', 1 1 FROM t`)).rejects.toThrow('1:16: ');
     await expect(plan('SELECT * FROM missing')).rejects.toMatchObject({ code: 'table_missing' });
     await expect(plan('SELECT 1', { timeZone: 'Nowhere' })).rejects.toMatchObject({
       code: 'bad_query',

@@ -9,7 +9,7 @@ import type {
   TableDescription,
   TableSource,
 } from '../engine.ts';
-import type { Fault } from '../messages.ts';
+import type { Fault, Position } from '../messages.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
 import { CallFailed, EngineProcess } from './engine-process.ts';
 import { errorOf } from './errors.ts';
@@ -83,11 +83,23 @@ function keyOf(tables: readonly PinnedTable[]): string {
 /** DuckDB's words, and where in the text they are meant. */
 function pointed(fault: Fault, sql: string, { sql: text, placeOf }: Statement): MillraceError {
   if (fault.position === undefined) return errorOf(fault);
-  const at = Buffer.from(text).subarray(0, fault.position).toString().length;
-  const { where, shown } = pointedAt(sql, placeOf(at));
+  const { where, shown } = pointedAt(sql, placeOf(unitsUpTo(text, fault.position)));
   return errorOf({
     ...fault,
     what: `${where}: ${fault.what}`,
     why: [`\n${shown}`, fault.why].filter((part) => part !== undefined).join('\n'),
   });
+}
+
+/** In UTF-16 units, as strings are counted here. */
+function unitsUpTo(text: string, { at, unit }: Position): number {
+  if (unit === 'byte') return Buffer.from(text).subarray(0, at).toString().length;
+  let units = 0;
+  let characters = 0;
+  for (const character of text) {
+    if (characters === at) break;
+    characters += 1;
+    units += character.length;
+  }
+  return units;
 }

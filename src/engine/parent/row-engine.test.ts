@@ -235,6 +235,19 @@ test('Parquet has the names and types of the query, and the file is gone afterwa
   expect(spilled).toEqual([]);
 });
 
+test('a result without rows has its columns, whatever their type', async () => {
+  const types = `row(1, 'a') AS r, [row(2, NULL)] AS l, NULL AS n, MAP {1: 'x'} AS m,
+    union_value(u := 1) AS u, 'x'::ENUM('x', 'y''s') AS e, '{}'::JSON AS j`;
+  const { columns } = await result(`SELECT ${types}`);
+  const files: string[] = [];
+  for (const format of ['json', 'ndjson', 'csv'] as const)
+    expect((await bytesOf({ columns, files }, format)).toString()).not.toContain('null');
+  expect(JSON.parse((await bytesOf({ columns, files }, 'json')).toString())).toEqual({
+    columns,
+    rows: [],
+  });
+});
+
 test('several files are one result, in their order, and none are an empty one', async () => {
   const [first, second] = [await result('SELECT 1 AS a'), await result('SELECT 2 AS a')];
   const both = { columns: first.columns, files: [...second.files, ...first.files] };

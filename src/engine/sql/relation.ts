@@ -1,5 +1,12 @@
 /** The relations that a fragment reads, each as a query with the columns `c0`, `c1`, ... */
-import { decoded, type ExchangeInput, type FileRange, type Scan } from '../../query/index.ts';
+import {
+  decoded,
+  nullOf,
+  parseType,
+  type ExchangeInput,
+  type FileRange,
+  type Scan,
+} from '../../query/index.ts';
 import { isOn, readOptions } from './options.ts';
 import { readerCall } from './reader.ts';
 import { quotedName } from './text.ts';
@@ -34,7 +41,7 @@ function scanFiles(
     ({ source, type }, at) => `CAST(${quotedName(source)} AS ${type}) AS c${at}`,
   );
   const from = isOn(readOptions(options), 'union_by_name')
-    ? `(SELECT ${columns.map(({ source, type }) => `CAST(NULL AS ${type}) AS ${quotedName(source)}`).join(', ')} WHERE false
+    ? `(SELECT ${columns.map(({ source, type }) => `${nullOf(parseType(type))} AS ${quotedName(source)}`).join(', ')} WHERE false
         UNION ALL BY NAME SELECT * FROM ${read})`
     : read;
   return `SELECT ${rowOf(list)} FROM ${columns.length === 0 ? read : from}${where}`;
@@ -46,8 +53,9 @@ export function exchangeQuery({ columns }: ExchangeInput, files: readonly string
   return `SELECT ${rowOf(list)} FROM ${readerCall('parquet', files, OWN_FILES)}`;
 }
 
+/** Rows without names have a type that no cast can write. */
 function emptyQuery(types: readonly string[]): string {
-  return `SELECT ${rowOf(types.map((type, at) => `CAST(NULL AS ${type}) AS c${at}`))} WHERE false`;
+  return `SELECT ${rowOf(types.map((type, at) => `${nullOf(parseType(type))} AS c${at}`))} WHERE false`;
 }
 
 /** SQL knows no rows without columns; where only their number counts, they have one that says nothing. */

@@ -53,6 +53,8 @@ describe('the statement', () => {
     const { sql: text, placeOf } = statementOf({ sql, params: ['a long text', 2] });
     const at = placeOf(text.indexOf('nope'));
     expect(pointedAt(sql, at)).toEqual({ where: '2:5', shown: '\t?, nope FROM t\n\t   ^' });
+    const wide = `SELECT '日😀', x`;
+    expect(pointedAt(wide, wide.indexOf('x')).shown).toBe(`${wide}\n        \u3000\u3000   ^`);
     expect(placeOf(text.indexOf('long'))).toBe(7);
     expect(pointedAt('SELECT', 99)).toEqual({ where: '1:7', shown: 'SELECT\n      ^' });
     expect(pointedAt(`${' '.repeat(500)}x`, 500).shown).toBe(

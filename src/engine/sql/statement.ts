@@ -166,8 +166,14 @@ export function pointedAt(
   // A long line is shown around the place.
   const cut = Math.max(0, column - SHOWN / 2);
   const part = line.slice(cut, cut + SHOWN);
-  const gap = part.slice(0, column - cut).replaceAll(/[^\t]/g, ' ');
+  // A blank for each character that is as wide as it: tabs stay, East Asian ones and emoji get a wide one.
+  const gap = part
+    .slice(0, column - cut)
+    .replaceAll(WIDE, '\u3000')
+    .replaceAll(/[^\t\u3000]/gu, ' ');
   return { where: `${number}:${column + 1}`, shown: `${part}\n${gap}^` };
 }
 
 const SHOWN = 120;
+const WIDE =
+  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/gu;

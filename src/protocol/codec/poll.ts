@@ -47,6 +47,7 @@ export function toWirePoll(request: PollRequest, waitMs: number): GetTaskRequest
     pollNo: wireNumber(request.pollNo, 'poll_no'),
     held: toWireLeases(request.held),
     waitMs: wireCount(waitMs, 'wait_ms'),
+    refills: request.refills === true,
   };
 }
 
@@ -56,6 +57,7 @@ export function fromWirePoll(request: GetTaskRequest): PollRequest {
     capacity: request.capacity,
     pollNo: safeNumber(request.pollNo, 'poll_no'),
     held: fromWireLeases(request.held, 'held'),
+    refills: request.refills,
   };
 }
 

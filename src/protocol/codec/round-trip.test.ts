@@ -139,6 +139,7 @@ describe('what workers and the leader say comes out as it went in', () => {
       sessionId: id<PollRequest['sessionId']>(),
       pollNo: whole,
       capacity: count,
+      refills: fc.boolean(),
       held: leases,
     });
     expectSame(request, (given) => fromWirePoll(sent(task.GetTaskRequest, toWirePoll(given, 5))));

@@ -9,7 +9,7 @@ import type { Relation } from '../logical/relation.ts';
 import type { Draft, DraftStage } from './draft.ts';
 import { checkAsOf, checkCross, checkJoin } from './check-join.ts';
 import { column, expressionKey } from './expressions.ts';
-import { inputsOf } from './relations.ts';
+import { inputsOf } from '../logical/walk.ts';
 import { splitCall } from './split-call.ts';
 import {
   RANDOM,

@@ -119,7 +119,7 @@ export function placeSet(
 ): Part {
   const isUnion = relation.operation === 'union';
   if (!inputs.every(({ relation: { output } }) => haveTypes(output, relation.output)))
-    throw new Undistributable('the inputs of a set operation have different types');
+    throw new Undistributable('it has a UNION, INTERSECT or EXCEPT of different types');
   if (isUnion && !relation.all) {
     const all = placeSet(placing, { ...relation, all: true }, inputs);
     const { output, rows } = relation;

@@ -49,6 +49,7 @@ export class Placing implements PlaceContext {
   }
 
   place(relation: Relation): Part {
+    invariant(relation.kind !== 'input', 'what is placed is divided already');
     switch (relation.kind) {
       case 'scan':
         return placeScan(relation, this.draft, this.#tables, this.settings);
@@ -81,7 +82,9 @@ export class Placing implements PlaceContext {
       case 'asof':
         return placeAsOf(this, relation, this.place(relation.left), this.place(relation.right));
       case 'positional':
-        throw new Undistributable('a POSITIONAL JOIN depends on the order of rows in their files');
+        throw new Undistributable(
+          'it has a POSITIONAL JOIN, which goes by the order of rows in their files',
+        );
       case 'set':
         return placeSet(
           this,
@@ -95,8 +98,6 @@ export class Placing implements PlaceContext {
         invariant(read !== undefined, `common table ${relation.cte} is read but not defined`);
         return read();
       }
-      case 'input':
-        throw new Undistributable('its plan is divided already');
       default:
         return assertNever(relation);
     }

@@ -1,6 +1,8 @@
 /** From a query's logical plan to the plan that runs. */
+import { invariant } from '../../core/index.ts';
 import type { Expression } from '../logical/expression.ts';
 import type { Relation } from '../logical/relation.ts';
+import { bytesText } from '../explain/figures.ts';
 import { isNameless } from '../logical/type.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import {
@@ -26,7 +28,7 @@ import { Placing } from './place.ts';
 import { pathsOf, scanBytes } from './place-scan.ts';
 import { pruned } from './prune.ts';
 import { eachRelation } from './relations.ts';
-import { distributeSettings, type PlanSettings } from './settings.ts';
+import { distributeSettings, type DistributeSettings, type PlanSettings } from './settings.ts';
 
 export interface PlanInput {
   /** With the parameters in it. */
@@ -50,20 +52,29 @@ export function planQuery(input: PlanInput): QueryPlan {
 
 function divided(input: PlanInput): QueryPlan {
   const { logical, settings } = input;
-  if (logical === null) return wholePlan(input, input.whyNot ?? 'its plan could not be read', null);
+  if (logical === null)
+    return wholePlan(input, input.whyNot ?? 'DuckDB gives no plan for it', null);
   try {
     const relation = pruned(logical);
     const why = whyWhole(relation, input);
     if (why !== null) return wholePlan(input, why, relation);
-    const draft = new Draft(settings.partitions);
-    const placing = new Placing(draft, distributeSettings(settings), input.tables);
-    draft.finish(placing.place(relation));
+    const draft = drafted(relation, input, distributeSettings(settings));
     checkDraft(draft);
     return distributedPlan(input, draft, relation);
   } catch (error) {
     if (!(error instanceof Undistributable)) throw error;
     return wholePlan(input, error.reason, logical);
   }
+}
+
+function drafted(relation: Relation, input: PlanInput, settings: DistributeSettings): Draft {
+  const draft = new Draft(settings.partitions);
+  draft.finish(new Placing(draft, settings, input.tables).place(relation));
+  // Tables that every task reads are for joins with what is divided. If nothing is left to divide, and
+  // the user wants it divided, they are.
+  const isWhole = draft.stages.every(({ tasks }) => tasks === 1);
+  if (!isWhole || settings.singleFragmentBytes > 0 || settings.replicateBytes === 0) return draft;
+  return drafted(relation, input, { ...settings, replicateBytes: 0 });
 }
 
 /** Null when it pays to divide it. */
@@ -73,7 +84,7 @@ function whyWhole(relation: Relation, { tables, settings }: PlanInput): string |
   if (scans.length === 0) return 'it reads no table';
   const bytes = scans.reduce((sum, scan) => sum + scanBytes(scan, tables), 0);
   if (settings.singleFragmentBytes === 0 || bytes > settings.singleFragmentBytes) return null;
-  return `it reads only ${Math.ceil(bytes)} bytes, and up to ${settings.singleFragmentBytes} are not worth dividing`;
+  return `it reads only ${bytesText(Math.ceil(bytes))}, and up to ${bytesText(settings.singleFragmentBytes)} are not worth dividing`;
 }
 
 function distributedPlan(input: PlanInput, draft: Draft, relation: Relation): QueryPlan {
@@ -110,6 +121,7 @@ function toStage(stage: DraftStage, draft: Draft, labels: Labels): Stage {
     estimate: stage.estimate,
     operators: operatorLines(stage, draft, labels),
     unstable: stage.unstable,
+    requires: [],
   };
 }
 
@@ -128,7 +140,7 @@ function toFragment({ relation }: DraftStage, draft: Draft): Fragment {
   }
   return {
     sql: printRelation(relation, () => {
-      throw new Undistributable('a table is not cut out of its plan');
+      invariant(false, 'a table is not cut out of its stage');
     }),
     columns: fragmentColumns(relation.output),
     scans: [...scans.values()],
@@ -154,8 +166,7 @@ function toScan(relation: string, { scan, table, isDivided }: ScanLeaf): Scan {
 
 function fragmentColumns(output: Relation['output']): readonly FragmentColumn[] {
   return output.map((type, at) => {
-    if (isNameless(type))
-      throw new Undistributable('a row without names has no type to send it as');
+    if (isNameless(type)) throw new Undistributable('it uses a row without field names');
     return { name: `c${at}`, type: type.sql };
   });
 }
@@ -178,6 +189,7 @@ function wholePlan(input: PlanInput, single: string, relation: Relation | null):
     estimate: { rows: relation?.rows ?? null, bytes: null },
     operators: ['the whole query'],
     unstable: null,
+    requires: [],
   };
   // One task has all rows, in whatever order they come.
   const ordered = relation === null ? true : isOrdered(relation);

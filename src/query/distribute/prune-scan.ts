@@ -1,6 +1,7 @@
 /** Scans read only the columns that are needed: for what is handed on, or for a filter. */
 import type { Expression } from '../logical/expression.ts';
 import type { Relation, ScanRelation } from '../logical/relation.ts';
+import { nullOf } from '../logical/type.ts';
 import { column, moved } from './expressions.ts';
 import { narrowestOf, placesIn, usedBy } from './kept-columns.ts';
 import { project } from './relations.ts';
@@ -44,7 +45,7 @@ function withNulls(
     const type = scan.output[at] as Expression['type'];
     const place = kept[index];
     const isReal = place !== undefined && scan.columns[place] !== null;
-    if (!isReal) return { kind: 'constant', sql: `CAST(NULL AS ${type.sql})`, type };
+    if (!isReal) return { kind: 'constant', sql: nullOf(type), type };
     real += 1;
     return column(real - 1, type);
   });

@@ -19,6 +19,7 @@ import type {
   Window,
   With,
 } from '../logical/relation.ts';
+import { inputsOf } from '../logical/walk.ts';
 import {
   aggregateParts,
   collectColumns,
@@ -31,7 +32,7 @@ import {
 } from './expressions.ts';
 import { narrowestOf, placesIn, usedBy } from './kept-columns.ts';
 import { keepScan } from './prune-scan.ts';
-import { inputsOf, project, select, withInputs } from './relations.ts';
+import { project, select, withInputs } from './relations.ts';
 
 /** The same rows with the same columns; inside, nothing that is not needed. */
 export function pruned(relation: Relation): Relation {

@@ -2,39 +2,8 @@
 import { assertNever } from '../../core/index.ts';
 import type { Expression } from '../logical/expression.ts';
 import type { Relation } from '../logical/relation.ts';
+import { inputsOf } from '../logical/walk.ts';
 import { column } from './expressions.ts';
-
-export function inputsOf(relation: Relation): readonly Relation[] {
-  switch (relation.kind) {
-    case 'scan':
-    case 'input':
-    case 'values':
-    case 'empty':
-    case 'ref':
-      return [];
-    case 'project':
-    case 'filter':
-    case 'aggregate':
-    case 'distinct':
-    case 'window':
-    case 'sort':
-    case 'topN':
-    case 'limit':
-    case 'unnest':
-      return [relation.input];
-    case 'join':
-    case 'cross':
-    case 'asof':
-    case 'positional':
-      return [relation.left, relation.right];
-    case 'set':
-      return relation.inputs;
-    case 'with':
-      return [relation.definition, relation.body];
-    default:
-      return assertNever(relation);
-  }
-}
 
 /** The same operator over other inputs, which come in the order of `inputsOf` and have the same columns. */
 export function withInputs(relation: Relation, inputs: readonly Relation[]): Relation {

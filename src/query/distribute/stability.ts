@@ -1,8 +1,8 @@
 /** Whether an operator gives the same rows when it runs again over the same rows, in whatever order they come. */
-import { assertNever } from '../../core/index.ts';
 import type { AggregateCall, Expression, OrderBy, WindowCall } from '../logical/expression.ts';
 import type { Aggregate, Relation } from '../logical/relation.ts';
 import type { SqlType } from '../logical/type.ts';
+import { hasOneRow } from '../logical/unique.ts';
 import { isFloat } from './types.ts';
 
 const ORDER_FREE: ReadonlySet<string> = new Set([
@@ -21,42 +21,8 @@ const PEERS_ALIKE: ReadonlySet<string> = new Set([
   'cume_dist',
 ]);
 
-/** It has one row at most, whatever it is made of. */
-function isOneRow(relation: Relation): boolean {
-  switch (relation.kind) {
-    case 'aggregate':
-      return relation.groups.length === 0 && relation.sets.length <= 1;
-    case 'project':
-    case 'filter':
-      return isOneRow(relation.input);
-    case 'topN':
-    case 'limit':
-      return (relation.limit !== null && relation.limit <= 1) || isOneRow(relation.input);
-    case 'values':
-      return relation.lists.length <= 1;
-    case 'empty':
-      return true;
-    case 'scan':
-    case 'input':
-    case 'join':
-    case 'cross':
-    case 'asof':
-    case 'positional':
-    case 'set':
-    case 'distinct':
-    case 'window':
-    case 'sort':
-    case 'unnest':
-    case 'with':
-    case 'ref':
-      return false;
-    default:
-      return assertNever(relation);
-  }
-}
-
 export function aggregateInstability({ calls, input }: Aggregate): string | null {
-  if (isOneRow(input)) return null;
+  if (hasOneRow(input)) return null;
   return calls.map(callInstability).find((each) => each !== null) ?? null;
 }
 
@@ -88,11 +54,11 @@ export function orderInstability(
   const columns = columnRefs(relation.output);
   switch (relation.kind) {
     case 'topN':
-      if (relation.limit === 0 || isOneRow(relation.input)) return null;
+      if (relation.limit === 0 || hasOneRow(relation.input)) return null;
       if (isTotal(relation.order, columns)) return null;
       return 'which of the rows that tie come first is open';
     case 'limit':
-      if (relation.limit === 0 || isOneRow(relation.input)) return null;
+      if (relation.limit === 0 || hasOneRow(relation.input)) return null;
       return 'which rows a LIMIT takes is open';
     case 'distinct': {
       if (relation.on === null) return null;

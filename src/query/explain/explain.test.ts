@@ -65,7 +65,7 @@ stage 4  sort                                                       1 task  ~700
   });
 
   test('says why it is not divided, in lines that are not too long', () => {
-    const single = `it has the operator RECURSIVE CTE, ${'and so on '.repeat(20)}`.trim();
+    const single = `it is recursive, ${'and so on '.repeat(20)}`.trim();
     const whole: QueryPlan = {
       ...plan,
       single,
@@ -74,6 +74,7 @@ stage 4  sort                                                       1 task  ~700
         {
           ...(plan.stages[4] as QueryPlan['stages'][number]),
           id: 0,
+          requires: ['geo', 'rank'],
           unstable: 'which rows a LIMIT takes is open '.repeat(5).trim(),
           estimate: { rows: null, bytes: null },
           operators: ['the whole query'],
@@ -82,10 +83,11 @@ stage 4  sort                                                       1 task  ~700
     };
     const lines = explainPlan(whole).split('\n');
     expect(lines[0]).toBe('1 task on one node, DuckDB v1.5.6');
-    expect(lines[1]).toMatch(/^not divided: it has the operator RECURSIVE CTE, and so on/);
+    expect(lines[1]).toMatch(/^not divided: it is recursive, and so on/);
     expect(lines.some((line) => line.startsWith('│ ! run again it may give other rows:'))).toBe(
       true,
     );
+    expect(lines).toContain('│ ! needs geo, rank');
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
     expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toContain(single);
   });

@@ -69,6 +69,8 @@ function stageLines(plan: QueryPlan, stage: Stage, more: readonly string[]): rea
   ];
   const lines = [sides(`stage ${stage.id}  ${stage.title}`, estimates.join('  '))];
   for (const operator of stage.operators) lines.push(clipped(`│ ${operator}`));
+  if (stage.requires.length > 0)
+    lines.push(...wrapped(`needs ${stage.requires.join(', ')}`, '│ ! '));
   if (stage.unstable !== null)
     lines.push(...wrapped(`run again it may give other rows: ${stage.unstable}`, '│ ! '));
   for (const line of more) lines.push(clipped(`│ = ${line}`));

@@ -88,6 +88,29 @@ describe('the job of a query', () => {
     expect(task(`s${last}.0`).options.placement.capabilities).toEqual({ duckdb: 'v1.5.6' });
   });
 
+  test('runs the tasks of a stage, and no others, where its operators are', () => {
+    const stages = plan.stages.map((stage) => ({
+      ...stage,
+      requires: stage.id === 2 ? ['geo', 'rank'] : [],
+    }));
+    const { document: job, seeds: plans } = queryJob(
+      { ...plan, stages },
+      EXAMPLE_TABLES,
+      defaultSettings,
+    );
+    for (const { id, options, input } of job.tasks) {
+      const requires = id.startsWith('s2.') ? ['geo', 'rank'] : [];
+      expect(options.placement.executors).toEqual(requires);
+      if (id === 'plan') continue;
+      const resolved = resolveInput(input, (producer) =>
+        producer === 'plan'
+          ? (JSON.parse(plans.get(0 as never)?.result ?? '') as Json)
+          : resultOf(producer),
+      );
+      expect(resolved).toMatchObject({ ok: true, input: { requires } });
+    }
+  });
+
   test('says which outputs come out the same when they are made again', () => {
     for (const stage of plan.stages)
       expect(task(`s${stage.id}.0`).options.output).toBe(

@@ -158,7 +158,7 @@ class TaskWriter {
       parent: null,
       dependsOn: NONE,
       idempotencyKey: null,
-      options: { ...this.#optionsFor(false), admission: { memoryBytes: asked } },
+      options: { ...this.#optionsFor(false, NONE), admission: { memoryBytes: asked } },
       input: null,
     };
   }
@@ -166,7 +166,7 @@ class TaskWriter {
   stageTasks(stage: Stage): readonly TaskDocument[] {
     const reads = stage.fragment.scans.length > 0 || stage.fragment.tables.length > 0;
     const options: TaskOptions = {
-      ...this.#optionsFor(reads),
+      ...this.#optionsFor(reads, stage.requires),
       output: stage.unstable === null ? 'stable' : 'unstable',
     };
     const ranges = stage.fragment.scans.map((scan) => this.#ranges(scan, stage.tasks));
@@ -186,7 +186,7 @@ class TaskWriter {
     });
   }
 
-  #optionsFor(readsTables: boolean): TaskOptions {
+  #optionsFor(readsTables: boolean, executors: readonly string[]): TaskOptions {
     const { maxAttempts, backoffMs, maxBackoffMs, maxLosses } = this.#settings;
     const retry: RetryPolicy = {
       maxAttempts: this.#options.maxAttempts ?? maxAttempts,
@@ -197,7 +197,7 @@ class TaskWriter {
     const { duckdb, roots } = this.#plan;
     const needsRoots = readsTables && roots.length > 0;
     const placement: Placement = {
-      executors: NONE,
+      executors,
       executorsAny: NONE,
       capabilities: needsRoots ? { duckdb, roots } : { duckdb },
       allowedNodes: null,
@@ -235,6 +235,7 @@ class TaskWriter {
       session: fromPlan('/session'),
       ranges: Object.fromEntries(own) as Json,
       reads: Object.fromEntries(reads) as Json,
+      requires: fromPlan(`/stages/${id}/requires`),
       memoryBytes: this.#options.memoryBytes,
     };
   }

@@ -71,9 +71,18 @@ describe('a plan that is handed in', () => {
     ['/stages/2/tasks', 3, /\/stages\/2\/tasks .*must be 1 or the number of partitions/],
     ['/stages/2/tasks', 1, /one task would read one of all partitions/],
     ['/stages/2/id', 5, /\/stages\/2\/id .*must be its place, 2/],
+    ['/stages/2/requires', 'geo', /\/stages\/2\/requires Must be a list, not "geo"/],
+    ['/stages/2/requires', ['geo', 'no name'], /requires\/1 "no name" is no name of an operator/],
     ['/stages/2/estimate/rows', -1, /estimate\/rows Must be a whole number/],
   ])('is refused with the place: %s = %j', (path, value, message) => {
     expect(refusal(withValue(path, value))).toMatch(message);
+  });
+
+  test('names the operators that a stage needs, each once, or none', () => {
+    const requiredBy = (value: unknown): unknown =>
+      readPlan(withValue('/stages/2/requires', value)).stages.map(({ requires }) => requires);
+    expect(requiredBy(['geo', 'rank', 'geo'])).toEqual([[], [], ['geo', 'rank'], [], []]);
+    expect(requiredBy(undefined)).toEqual([[], [], [], [], []]);
   });
 
   test.each([[null], [[]], ['plan'], [42]])('must be an object, not %j', (json) => {

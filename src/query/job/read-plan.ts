@@ -1,5 +1,5 @@
 /** A plan that a client hands in: nothing of it is believed before it was looked at. */
-import { MillraceError } from '../../core/index.ts';
+import { MillraceError, isId } from '../../core/index.ts';
 import { planFault } from '../distribute/check-plan.ts';
 import { PARTITIONS_MAX } from '../distribute/settings.ts';
 import {
@@ -19,6 +19,7 @@ import { PlanReader } from './plan-reader.ts';
 const STAGES_MAX = 1_000;
 const COLUMNS_MAX = 10_000;
 const FILES_MAX = 100_000;
+const REQUIRED_MAX = 100;
 
 /** Throws `bad_input` with the path of what is wrong. */
 export function readPlan(json: unknown): QueryPlan {
@@ -71,6 +72,7 @@ function readStages(reader: PlanReader): readonly Stage[] {
 
 const STAGE_FIELDS = [
   ...['id', 'title', 'tasks', 'fragment', 'output', 'estimate', 'operators', 'unstable'],
+  ...['requires'],
 ];
 
 function readStage(reader: PlanReader): Stage {
@@ -84,7 +86,18 @@ function readStage(reader: PlanReader): Stage {
     estimate: readEstimate(reader.at('estimate')),
     operators: reader.at('operators').list(COLUMNS_MAX, (line) => line.text()),
     unstable: reader.at('unstable').orNull((each) => each.text()),
+    requires: readRequired(reader.at('requires')),
   };
+}
+
+/** Most stages need none, so it may be left out. */
+function readRequired(reader: PlanReader): readonly string[] {
+  if (reader.value === undefined) return [];
+  const names = reader.list(REQUIRED_MAX, (name) => {
+    const text = name.text();
+    return isId(text) ? text : name.refuse(`${JSON.stringify(text)} is no name of an operator.`);
+  });
+  return [...new Set(names)];
 }
 
 function readEstimate(reader: PlanReader): Estimate {

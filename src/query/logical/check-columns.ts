@@ -3,8 +3,8 @@
 import type { AggregateCall, Expression, OrderBy, WindowCall } from './expression.ts';
 import type { Relation } from './relation.ts';
 import type { SqlType } from './type.ts';
-import { Undistributable } from './undistributable.ts';
-import { partsOf } from './walk.ts';
+import { unknownPlan } from './undistributable.ts';
+import { inputsOf, partsOf } from './walk.ts';
 
 export function checkColumns(relation: Relation): void {
   for (const { expressions, columns } of uses(relation)) {
@@ -16,7 +16,7 @@ export function checkColumns(relation: Relation): void {
 function checkExpression(expression: Expression, columns: readonly SqlType[]): void {
   if (expression.kind === 'column') {
     if (columns[expression.index]?.id !== expression.type.id) {
-      throw new Undistributable('its plan speaks of a column that is not there');
+      throw unknownPlan(`it speaks of column ${expression.index}, which is not there`);
     }
     return;
   }
@@ -104,34 +104,4 @@ function ofWindow(call: WindowCall): Expression[] {
     ...ofOrder(call.orderBy),
     ...call.frameValues,
   ];
-}
-
-function inputsOf(relation: Relation): readonly Relation[] {
-  switch (relation.kind) {
-    case 'scan':
-    case 'input':
-    case 'values':
-    case 'empty':
-    case 'ref':
-      return [];
-    case 'project':
-    case 'filter':
-    case 'aggregate':
-    case 'distinct':
-    case 'window':
-    case 'sort':
-    case 'topN':
-    case 'limit':
-    case 'unnest':
-      return [relation.input];
-    case 'join':
-    case 'asof':
-    case 'cross':
-    case 'positional':
-      return [relation.left, relation.right];
-    case 'set':
-      return relation.inputs;
-    case 'with':
-      return [relation.definition, relation.body];
-  }
 }

@@ -46,15 +46,15 @@ describe('JSON without loss', () => {
 describe('a value of another kind than asked for is refused with its place', () => {
   const node = PlanNode.parse('{"n": 1.5, "t": "x", "big": 9007199254740993, "minus": -1}', 'plan');
   test.each([
-    [() => node.at('n').text(), 'its plan has no text at plan.n'],
-    [() => node.at('t').bool(), 'its plan has no boolean at plan.t'],
-    [() => node.at('t').list(), 'its plan has no list at plan.t'],
-    [() => node.at('t').number(), 'its plan has no number at plan.t'],
-    [() => node.at('n').integer(), 'its plan has no integer at plan.n'],
-    [() => node.at('big').index(), 'its plan has no small number at plan.big'],
-    [() => node.at('minus').index(), 'its plan has no small number at plan.minus'],
-    [() => node.at('t').at('x'), 'its plan has no fields at plan.t'],
-    [() => node.at('gone').text(), 'its plan has no text at plan.gone'],
+    [() => node.at('n').text(), 'there is no text at plan.n'],
+    [() => node.at('t').bool(), 'there is no boolean at plan.t'],
+    [() => node.at('t').list(), 'there is no list at plan.t'],
+    [() => node.at('t').number(), 'there is no number at plan.t'],
+    [() => node.at('n').integer(), 'there is no integer at plan.n'],
+    [() => node.at('big').index(), 'there is no small number at plan.big'],
+    [() => node.at('minus').index(), 'there is no small number at plan.minus'],
+    [() => node.at('t').at('x'), 'there is no fields at plan.t'],
+    [() => node.at('gone').text(), 'there is no text at plan.gone'],
   ])('%s', (ask, message) => {
     expect(ask).toThrow(message);
   });

@@ -40,7 +40,7 @@ class JsonReader {
   }
 
   #value(depth: number): Json {
-    if (depth > MAX_DEPTH) throw new Undistributable('its plan is nested too deeply');
+    if (depth > MAX_DEPTH) throw new Undistributable('it is nested too deeply');
     this.#skip();
     const first = this.#text[this.#at];
     if (first === '{') return this.#object(depth);
@@ -114,5 +114,5 @@ class JsonReader {
 
 /** DuckDB cuts the text off at some constants (BIT, BIGNUM). */
 function broken(): Undistributable {
-  return new Undistributable('DuckDB cannot write its plan');
+  return new Undistributable('it has a constant that DuckDB cannot write into a plan');
 }

@@ -1,6 +1,6 @@
 /** One value of the plan's JSON, with questions that answer or refuse: what is not as expected is never guessed. */
 import { parseJson, type Json } from './json.ts';
-import { Undistributable } from './undistributable.ts';
+import { unknownPlan, type Undistributable } from './undistributable.ts';
 
 export class PlanNode {
   readonly #json: Json | undefined;
@@ -69,6 +69,6 @@ export class PlanNode {
 
   /** Refuses a value that is not what the caller needs. */
   odd(expected: string): Undistributable {
-    return new Undistributable(`its plan has no ${expected} at ${this.path}`);
+    return unknownPlan(`there is no ${expected} at ${this.path}`);
   }
 }

@@ -77,7 +77,7 @@ export function readCall(node: PlanNode, context: ReadContext, read: ReadExpress
 }
 
 export function incomplete(name: string): Undistributable {
-  return new Undistributable(`it calls ${name}() in a form whose arguments the plan does not show`);
+  return new Undistributable(`it calls ${name}() in a form that cannot be sent to other nodes`);
 }
 
 function refuse(name: string, args: number): void {
@@ -85,7 +85,7 @@ function refuse(name: string, args: number): void {
     throw new Undistributable(`it calls the volatile function ${name}()`);
   }
   if (ABOUT_SESSION.has(name) || name.startsWith('__internal')) {
-    throw new Undistributable(`it calls ${name}(), which another process answers otherwise`);
+    throw new Undistributable(`it calls ${name}(), which every process answers in its own way`);
   }
   // With one argument it measures from today.
   if (name === 'age' && args === 1) {

@@ -7,7 +7,7 @@ import type { ReadContext } from './read-context.ts';
 import { readType } from './read-type.ts';
 import type { Comparison } from './relation.ts';
 import { BOOLEAN } from './type.ts';
-import { Undistributable } from './undistributable.ts';
+import { unknownPlan } from './undistributable.ts';
 
 export function readExpression(node: PlanNode, context: ReadContext): Expression {
   const read = (part: PlanNode): Expression => readExpression(part, context);
@@ -68,7 +68,7 @@ export function readExpression(node: PlanNode, context: ReadContext): Expression
         type: BOOLEAN,
       };
     default:
-      throw new Undistributable(`it has an expression of the kind ${kind}`);
+      throw unknownPlan(`it has an expression of the kind ${kind}`);
   }
 }
 
@@ -130,7 +130,7 @@ function readOperator(node: PlanNode, read: (part: PlanNode) => Expression): Exp
     case 'OPERATOR_TRY':
       return { kind: 'call', name: 'try', args: [alone()], type };
     default:
-      throw new Undistributable(`it has the operator ${name}`);
+      throw unknownPlan(`it has the operator ${name}`);
   }
 }
 

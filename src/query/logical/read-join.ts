@@ -7,7 +7,7 @@ import type { Comparison, Join, JoinCondition, JoinType, Relation } from './rela
 import { BOOLEAN, type SqlType } from './type.ts';
 import { isUniqueBy } from './unique.ts';
 import { columnsIn, shiftColumns } from './walk.ts';
-import { Undistributable } from './undistributable.ts';
+import { Undistributable, unknownPlan } from './undistributable.ts';
 
 export interface JoinParts {
   readonly left: Relation;
@@ -64,7 +64,7 @@ function joinOf(
   const kind = node.at('join_type').text();
   const isTurned = kind === 'RIGHT_SEMI' || kind === 'RIGHT_ANTI';
   const type = TYPES[isTurned ? kind.slice('RIGHT_'.length) : kind];
-  if (type === undefined) throw new Undistributable(`it has a join of the kind ${kind}`);
+  if (type === undefined) throw unknownPlan(`it has a join of the kind ${kind}`);
   const split = splitPredicate(type, left.output.length, conditions, predicate);
   const plain: Join = {
     kind: 'join',
@@ -176,7 +176,8 @@ function mirrored(comparison: Comparison): Comparison {
 /** The same join with the sides changed, for joins that hand on the right side. */
 function turned(join: Join): Join {
   const { left, right, predicate } = join;
-  if (predicate !== null) throw new Undistributable('it has a free condition on a turned join');
+  if (predicate !== null)
+    throw new Undistributable('it has a SEMI or ANTI join with a rare condition');
   return {
     ...join,
     left: right,

@@ -16,7 +16,7 @@ import { readType } from './read-type.ts';
 import { readWindow } from './read-window.ts';
 import type { Aggregate, Distinct, Limit, Relation, SetOperation, With } from './relation.ts';
 import { BIGINT, sameType, type SqlType } from './type.ts';
-import { Undistributable } from './undistributable.ts';
+import { Undistributable, unknownPlan } from './undistributable.ts';
 
 export function readLogicalPlan(
   planJson: string,
@@ -37,6 +37,13 @@ export function readLogicalPlan(
   checkColumns(relation);
   return relation;
 }
+
+/** Operators that are known, and are not divided. */
+const RARE: Readonly<Record<string, string>> = {
+  LOGICAL_RECURSIVE_CTE: 'it is recursive',
+  LOGICAL_SAMPLE: 'it takes a sample',
+  LOGICAL_PIVOT: 'it has a PIVOT',
+};
 
 /** A join that has removed duplicates from one side, seen from the other side. */
 interface DelimScope {
@@ -122,7 +129,9 @@ class PlanReader {
       case 'LOGICAL_CHUNK_GET':
         return readChunk(node);
       default:
-        throw new Undistributable(`it has the operator ${nameOf(kind)}`);
+        throw RARE[kind] === undefined
+          ? unknownPlan(`it has the operator ${kind}`)
+          : new Undistributable(RARE[kind]);
     }
   }
 
@@ -370,7 +379,7 @@ class PlanReader {
     }
     const [list] = lists;
     if (list === undefined || lists.length > 1)
-      throw new Undistributable('it has VALUES for each row');
+      throw new Undistributable('it has VALUES that are made for each row');
     return { kind: 'project', input: this.read(input), expressions: list, output, rows };
   }
 }
@@ -387,8 +396,4 @@ function narrowed(input: Relation, map: PlanNode): Relation {
   });
   const output = expressions.map(({ type }) => type);
   return { kind: 'project', input, expressions, output, rows: input.rows };
-}
-
-function nameOf(kind: string): string {
-  return kind.replace(/^LOGICAL_/, '').replaceAll('_', ' ');
 }

@@ -7,7 +7,7 @@ import { readComparison, readExpression } from './read-expression.ts';
 import { readType } from './read-type.ts';
 import type { Relation, ScanRelation, Values } from './relation.ts';
 import { BOOLEAN, INTEGER, listType, VARCHAR, type SqlType } from './type.ts';
-import { Undistributable } from './undistributable.ts';
+import { Undistributable, unknownPlan } from './undistributable.ts';
 
 /** Ids from here on are columns that no file has. */
 const FIRST_VIRTUAL = 2n ** 63n;
@@ -26,7 +26,7 @@ export function readScan(node: PlanNode, context: ReadContext, rows: number | nu
   const ids = node.at('column_indexes').list().map(readColumnId);
   const columns = ids.map((id) => {
     if (id === EMPTY_COLUMN) return null;
-    if (id >= FIRST_VIRTUAL) throw new Undistributable('it asks where a row stands in its file');
+    if (id >= FIRST_VIRTUAL) throw new Undistributable('it asks where rows stand in their files');
     return Number(id);
   });
   const typeAt = (place: number): SqlType => {
@@ -79,7 +79,7 @@ function checkScan(node: PlanNode, reader: string): void {
   }
   // May have moved a part of an OFFSET into the scan.
   if (node.at('row_group_order_options').isThere) {
-    throw new Undistributable('it leaves out row groups by their order');
+    throw new Undistributable('it leaves out rows by the order in which they stand in their files');
   }
 }
 
@@ -168,7 +168,7 @@ function readFilter(node: PlanNode, input: Expression, context: ReadContext): Ex
     case 'EXPRESSION_FILTER':
       return readExpression(node.at('expr'), { ...context, places: [input] });
     default:
-      throw new Undistributable(`it has a scan with a filter of the kind ${kind}`);
+      throw unknownPlan(`a scan has a filter of the kind ${kind}`);
   }
 }
 

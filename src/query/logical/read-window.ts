@@ -6,7 +6,7 @@ import type { ReadContext } from './read-context.ts';
 import { readExpression, readOrder } from './read-expression.ts';
 import { readType } from './read-type.ts';
 import { sameExpression } from './walk.ts';
-import { Undistributable } from './undistributable.ts';
+import { Undistributable, unknownPlan } from './undistributable.ts';
 
 const FUNCTIONS: Readonly<Record<string, string>> = {
   WINDOW_ROW_NUMBER: 'row_number',
@@ -48,7 +48,7 @@ function readFunction(node: PlanNode, context: ReadContext): ReturnType<typeof r
   const kind = node.at('type').text();
   if (kind === 'WINDOW_AGGREGATE') return readBoundAggregate(node, context);
   const name = FUNCTIONS[kind];
-  if (name === undefined) throw new Undistributable(`it has a window of the kind ${kind}`);
+  if (name === undefined) throw unknownPlan(`it has a window of the kind ${kind}`);
   const further = [node.at('offset_expr'), node.at('default_expr')].filter((part) => part.isThere);
   const args = [...node.at('children').list(), ...further].map((part) =>
     readExpression(part, context),
@@ -118,7 +118,7 @@ function readExclude(node: PlanNode): string {
 function distanceOf(end: Expression, orderBy: readonly OrderBy[], direction: string): Expression {
   const [order] = orderBy;
   const sum = withoutCast(end);
-  const refusal = new Undistributable('it has a RANGE frame whose distance the plan does not show');
+  const refusal = new Undistributable('it has a window with a RANGE of a rare kind');
   if (order === undefined || orderBy.length !== 1 || sum.kind !== 'call') throw refusal;
   const [from, distance] = sum.args;
   const isBefore = (direction === 'PRECEDING') !== order.descending;

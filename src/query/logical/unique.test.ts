@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Aggregate, Join, Relation } from './relation.ts';
 import { BIGINT, INTEGER } from './type.ts';
-import { isUniqueBy } from './unique.ts';
+import { hasOneRow, isUniqueBy } from './unique.ts';
 
 const scan: Relation = {
   kind: 'scan',
@@ -108,4 +108,14 @@ describe('what tells rows apart', () => {
     expect(by(joined('full', grouped(0), grouped(0)), 0)).toBe(false);
     expect(by(joined('semi', grouped(0), scan), 0)).toBe(true);
   });
+});
+
+test('a total has one row, with its grouping set or without any; groups, and two totals, may have more', () => {
+  expect(hasOneRow(grouped())).toBe(true);
+  expect(hasOneRow({ ...grouped(), sets: [] })).toBe(true);
+  expect(hasOneRow({ ...grouped(), sets: [[], []] })).toBe(false);
+  expect(hasOneRow(grouped(0))).toBe(false);
+  expect(hasOneRow({ ...grouped(0), sets: [] })).toBe(false);
+  expect(hasOneRow(joined('inner', grouped(), grouped()))).toBe(true);
+  expect(hasOneRow(joined('inner', grouped(), scan))).toBe(false);
 });

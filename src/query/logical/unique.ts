@@ -2,13 +2,20 @@
 import type { Expression } from './expression.ts';
 import type { Join, Relation } from './relation.ts';
 
+const NONE: ReadonlySet<number> = new Set();
+
+/** It has one row at most, whatever it is made of. */
+export function hasOneRow(relation: Relation): boolean {
+  return isUniqueBy(relation, NONE);
+}
+
 /** No two rows have the same values in these columns, where NULL is a value like any other. `false` when that
  * cannot be seen. */
 export function isUniqueBy(relation: Relation, columns: ReadonlySet<number>): boolean {
   switch (relation.kind) {
     case 'aggregate': {
-      const [set, ...others] = relation.sets;
-      return set !== undefined && others.length === 0 && set.every((group) => columns.has(group));
+      const [set = [...relation.groups.keys()], ...others] = relation.sets;
+      return others.length === 0 && set.every((group) => columns.has(group));
     }
     case 'distinct':
       return isDistinctBy(relation.on, relation.input.output.length, columns);

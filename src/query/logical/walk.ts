@@ -1,5 +1,40 @@
-/** Walks through expressions. */
+/** Walks through relations and expressions. */
+import { assertNever } from '../../core/index.ts';
 import type { AggregateCall, Expression, OrderBy, WindowCall } from './expression.ts';
+import type { Relation } from './relation.ts';
+
+/** What an operator reads, in order. */
+export function inputsOf(relation: Relation): readonly Relation[] {
+  switch (relation.kind) {
+    case 'scan':
+    case 'input':
+    case 'values':
+    case 'empty':
+    case 'ref':
+      return [];
+    case 'project':
+    case 'filter':
+    case 'aggregate':
+    case 'distinct':
+    case 'window':
+    case 'sort':
+    case 'topN':
+    case 'limit':
+    case 'unnest':
+      return [relation.input];
+    case 'join':
+    case 'cross':
+    case 'asof':
+    case 'positional':
+      return [relation.left, relation.right];
+    case 'set':
+      return relation.inputs;
+    case 'with':
+      return [relation.definition, relation.body];
+    default:
+      return assertNever(relation);
+  }
+}
 
 /** What stands directly inside of an expression, in order. */
 export function partsOf(expression: Expression): readonly Expression[] {

@@ -51,6 +51,8 @@ export interface Stage {
   readonly operators: readonly string[];
   /** Why running it again may give other rows; null when it gives the same ones. */
   readonly unstable: string | null;
+  /** Custom operators that a node must have to run its tasks. */
+  readonly requires: readonly string[];
 }
 
 export interface Estimate {

@@ -20,6 +20,8 @@ export interface FragmentTask {
   readonly ranges: Readonly<Record<string, readonly FileRange[]>>;
   /** For each exchange, by relation: one entry for each producer that this task reads. */
   readonly reads: Readonly<Record<string, readonly PartRead[]>>;
+  /** Custom operators that the node must have. */
+  readonly requires: readonly string[];
   /** For DuckDB; null for the node's own share of a slot. */
   readonly memoryBytes: number | null;
 }

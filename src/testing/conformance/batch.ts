@@ -110,6 +110,29 @@ function payloadTests({ store, newLeader }: Bench): void {
     expect(view).toMatchObject({ result: null, task: { run: 2 } });
   });
 
+  test('a result may come with a task that has not ended, and with each run of it', async () => {
+    const leader = await newLeader();
+    const key = refKey(jobNo(1), taskNo(0));
+    const stored = async () => (await store().results(leader.shard, [ref(1, 0)])).get(key);
+    await leader.commit({
+      jobInserts: [aJob(1, { state: 'queued' })],
+      specInserts: [aSpec(1, 0, { options: '{"admission":{"memoryBytes":1}}' })],
+      taskInserts: [aTask(1, 0, { state: 'blocked', queuedAt: null })],
+      results: [{ ...ref(1, 0), run: 1, body: '"first"' }],
+    });
+    expect(await stored()).toBe('"first"');
+    await leader.commit({ taskUpdates: [succeeded(1, 0)] });
+    expect(await stored()).toBe('"first"');
+    await leader.commit({
+      archived: [ref(1, 0)],
+      taskUpdates: [aTask(1, 0, { state: 'blocked', run: 2, queuedAt: null })],
+      results: [{ ...ref(1, 0), run: 2, body: '"again"' }],
+    });
+    expect(await stored()).toBe('"again"');
+    const view = await store().job(leader.shard, jobId('job-1'));
+    expect(view?.history).toMatchObject([{ run: 1, state: 'succeeded' }]);
+  });
+
   test('the first step of a name stays, in each run', async () => {
     const leader = await newLeader();
     const step = { ...ref(1, 0), run: 1, name: 'fetch', body: '1' };

@@ -20,7 +20,7 @@ export interface QueryRequest {
 /** One in so many cannot be planned. */
 const BAD_EVERY = 12;
 
-export function isBadQuery(number: number): boolean {
+function isBadQuery(number: number): boolean {
   return number % BAD_EVERY === 0;
 }
 
@@ -86,7 +86,7 @@ function part(dice: Random, id: string, isUnstable: boolean, reads: readonly str
 
 const settings = checkedSettings();
 
-export function plannedQuery(number: number): PlannedQuery {
+function plannedQuery(number: number): PlannedQuery {
   const { tasks, ...rest } = draftQuery(number);
   const raw = { ...rest, tasks: tasks.map(({ isUnstable: _isUnstable, ...task }) => task) };
   const own: Record<string, Pick<TaskOptions, 'output' | 'admission'>> = {

@@ -131,14 +131,17 @@ export class WorkerSession {
   async #poll(): Promise<void> {
     while (!this.#isOver && !this.#isDraining) {
       const capacity = this.offer.slots - this.#held.size;
-      if (capacity <= 0) {
+      // One without room now may have some when a task has ended.
+      const refills = this.#pollNo % 3 !== 0;
+      if (capacity <= 0 && !refills) {
+        this.#pollNo += 1;
         await this.#wait(20, 200);
         continue;
       }
       this.#pollNo += 1;
       const pollNo = this.#pollNo;
       const { id: nodeId, sessionId } = this.offer;
-      const request = { nodeId, sessionId, pollNo, capacity, held: this.#names() };
+      const request = { nodeId, sessionId, pollNo, capacity, held: this.#names(), refills };
       const timeoutMs = this.#options.settings.heartbeatMs * 3;
       try {
         const reply = await this.#connection.ask('poll', timeoutMs, (service) => {

@@ -80,6 +80,8 @@ export interface GetTaskRequest {
   held: Lease[];
   /** How long to park at most. */
   waitMs: number;
+  /** For each of `held` that is reported as ended while the poll is parked, it takes another task. */
+  refills: boolean;
 }
 
 export interface GetTaskResponse {
@@ -518,7 +520,7 @@ export const RegisterWorkerResponse: MessageFns<RegisterWorkerResponse> = {
 };
 
 function createBaseGetTaskRequest(): GetTaskRequest {
-  return { workerId: "", capacity: 0, sessionId: "", pollNo: 0n, held: [], waitMs: 0 };
+  return { workerId: "", capacity: 0, sessionId: "", pollNo: 0n, held: [], waitMs: 0, refills: false };
 }
 
 export const GetTaskRequest: MessageFns<GetTaskRequest> = {
@@ -543,6 +545,9 @@ export const GetTaskRequest: MessageFns<GetTaskRequest> = {
     }
     if (message.waitMs !== 0) {
       writer.uint32(48).uint32(message.waitMs);
+    }
+    if (message.refills !== false) {
+      writer.uint32(56).bool(message.refills);
     }
     return writer;
   },
@@ -606,6 +611,14 @@ export const GetTaskRequest: MessageFns<GetTaskRequest> = {
             }
 
             message.waitMs = reader.uint32();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.refills = reader.bool();
             continue;
           }
         }
