@@ -54,6 +54,8 @@ export interface Failure {
   readonly failure: FailureClass;
   /** For `missing`: what the worker lacks. */
   readonly missing?: string;
+  /** What it could not read: then it has not failed, but waits for that. */
+  readonly lost?: readonly LostOutput[];
 }
 
 const CODE_FOR_ANY = 'error';
@@ -78,6 +80,9 @@ function classified(thrown: unknown): Failure {
   const code = textOf(thrown, 'code') ?? CODE_FOR_ANY;
   const error = { code, message: messageOf(thrown) };
   const missing = textOf(thrown, 'missing');
+  if (thrown instanceof InputLostError && thrown.lost.length > 0) {
+    return { error, failure: 'retryable', lost: thrown.lost };
+  }
   switch (read(thrown, 'failure')) {
     case 'fatal':
       return { error, failure: 'fatal' };

@@ -23,7 +23,8 @@ import { hasStep } from './task-fault.ts';
 
 /** How far a run is, for people: what is left of it cannot be known. */
 const INPUTS_HERE = 0.2;
-const ROWS_WRITTEN = 0.9;
+/** A fragment that is over sooner tells nothing before its end: each word is a commit that others wait for. */
+const QUIET_MS = 500;
 /** An output that is not on this node has no place: the same everywhere, so that nobody looks for it. */
 const NOWHERE = { address: null, folder: '', index: '', epoch: 0, layout: 0 } as const;
 
@@ -77,11 +78,12 @@ export class FragmentRun {
     const { store } = this.#node;
     await this.#checkPins();
     const inputs = await this.#inputs();
-    progress(INPUTS_HERE, 'inputs are here');
+    const told = setTimeout(() => progress(INPUTS_HERE, 'inputs are here'), QUIET_MS);
+    this.#undo.push(() => clearTimeout(told));
     const draft = await store.begin(this.#name);
     this.#undo.push(() => draft.discard());
     const { made, inline } = await this.#execute(draft.folder, inputs, threads);
-    progress(ROWS_WRITTEN, `${made.rowsOut} rows`);
+    clearTimeout(told);
     const startedAt = performance.now();
     const kept = inline === null ? await draft.commit(made.parts, this.#kind, signal) : null;
     const parts = kept?.parts ?? [{ rows: made.rowsOut, bytes: 0, segments: [] }];

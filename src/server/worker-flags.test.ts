@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../config/index.ts';
 import { workerFlags } from './worker-flags.ts';
 
-function flagsOf(environment: NodeJS.ProcessEnv): readonly string[] {
+function flagsOf(environment: NodeJS.ProcessEnv, grpc = '127.0.0.1:7071'): readonly string[] {
   const { node } = loadConfig({ folder: import.meta.dirname, environment });
-  return workerFlags(node, 'w-1', '127.0.0.1:7071');
+  return workerFlags(node, 'w-1', grpc);
 }
 
 test('what a node allows its worker may do, and nothing else', () => {
@@ -19,4 +19,13 @@ test('what a node allows its worker may do, and nothing else', () => {
     expect.arrayContaining([...wanted, '--allow-container=podman', '--root=/data']),
   );
   expect(flagsOf({}).filter((flag) => flag.startsWith('--allow'))).toEqual([]);
+});
+
+test('the worker of a node that listens everywhere is found where the node is', () => {
+  const open = { MILLRACE_HOST: '0.0.0.0', MILLRACE_INSECURE: 'true' };
+  const advertised = (environment: NodeJS.ProcessEnv) =>
+    flagsOf(environment, 'node-1:7071').filter((flag) => flag.startsWith('--advertise'));
+  expect(advertised(open)).toEqual(['--advertise=node-1']);
+  expect(advertised({ ...open, MILLRACE_ADVERTISE: 'mill' })).toEqual(['--advertise=mill']);
+  expect(advertised({})).toEqual([]);
 });

@@ -31,6 +31,9 @@ const LISTS = [
 /** The command line of the worker of this node. */
 export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): string[] {
   const flags = ['--server', grpc, '--node-id', nodeId, '--listen', `${bracketed(node.host)}:0`];
+  // Others find the worker where they find the node: a wildcard is no address to fetch from.
+  if (node.advertise === undefined && isWildcard(node.host))
+    flags.push(`--advertise=${grpc.slice(0, grpc.lastIndexOf(':'))}`);
   if (node.insecure) flags.push('--insecure');
   if (node.allowPrivateHttp) flags.push('--allow-private-http');
   if (node.shuffleByNetwork) flags.push('--shuffle-by-network');
@@ -49,6 +52,10 @@ export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): s
     flags.push(`--capability=${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   }
   return flags;
+}
+
+function isWildcard(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
 }
 
 function bracketed(host: string): string {

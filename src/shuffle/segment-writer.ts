@@ -24,7 +24,7 @@ export class SegmentWriter {
     for (let at = 0; at < payload.length;) {
       if (this.#file === null && !(await this.#next())) return 'It has more bytes than it should.';
       const piece = payload.subarray(at, at + this.#left);
-      await this.#file?.write(piece, 0, piece.length);
+      await this.#write(piece);
       this.#sum = crc32(piece, this.#sum);
       this.#left -= piece.length;
       this.offset += piece.length;
@@ -42,6 +42,14 @@ export class SegmentWriter {
     const file = this.#file;
     this.#file = null;
     await file?.close();
+  }
+
+  /** All of it: a disk that is nearly full takes a part, and only the next call fails. */
+  async #write(piece: Buffer): Promise<void> {
+    for (let written = 0; this.#file !== null && written < piece.length;) {
+      const { bytesWritten } = await this.#file.write(piece, written, piece.length - written);
+      written += bytesWritten;
+    }
   }
 
   async #next(): Promise<boolean> {

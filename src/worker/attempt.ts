@@ -1,6 +1,6 @@
 /** One assignment on this worker, from its arrival to what is said of its end. */
 import type { Json, LeaseName, MillraceError } from '../core/index.ts';
-import { InputLostError, classifyFailure, jsonText } from '../executors/index.ts';
+import { classifyFailure, jsonText } from '../executors/index.ts';
 import type { Executor, TaskLog } from '../executors/index.ts';
 import type { Clock } from '../kit/index.ts';
 import type { ReadyAssignment, WorkerReport, WorkerSuspension } from '../protocol/index.ts';
@@ -138,11 +138,9 @@ export class Attempt {
       }
       const committed = context.completion?.committed ?? null;
       if (committed !== null) return { kind: 'completed', lease, result: committed };
-      const { error, ...failure } = classifyFailure(thrown);
-      if (thrown instanceof InputLostError && thrown.lost.length > 0) {
-        return { kind: 'inputLost', lease, lost: thrown.lost, error };
-      }
-      return { kind: 'failed', lease, error, ...failure };
+      const { lost, ...failed } = classifyFailure(thrown);
+      if (lost !== undefined) return { kind: 'inputLost', lease, lost, error: failed.error };
+      return { kind: 'failed', lease, ...failed };
     }
   }
 

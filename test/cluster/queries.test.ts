@@ -61,7 +61,9 @@ async function killedEngine(scene: QueryScene): Promise<void> {
   letGo(two);
   const retried = await scene.event(id, ({ kind }) => kind === 'retried');
   expect(retried).toMatchObject({ node: one.id, detail: { code: 'engine_crashed' } });
-  expect(recomputed(await scene.expectRight(id, SLOW))).toBe(0);
+  const seen = await scene.expectRight(id, SLOW);
+  expect(recomputed(seen)).toBe(0);
+  expect(seen.stages[1]?.fetchedBytes).toBeGreaterThan(0);
   const again = [...(await scene.tasks(id)).values()].filter(({ attempt }) => attempt > 1);
   expect(again).toMatchObject([{ id: retried.task, attempt: 2 }]);
   expect(one.process).toMatchObject({ pid, isRunning: true });
@@ -167,7 +169,8 @@ describe.runIf(isLinux)('queries', () => {
       );
     await until(isBack, 'it does not come back');
     letGo(two);
-    await scene.expectRight(id, SLOW);
+    const { stages } = await scene.expectRight(id, SLOW);
+    expect(stages.map(({ fetchedBytes }) => fetchedBytes)).toEqual([0, 0, 0, 0]);
     expect((await runAgain(scene, id)).toSorted()).toEqual(lost.toSorted());
     const ends = (await eventsOf(scene.cluster, id)).filter(({ kind }) => kind === 'completed');
     // Once for each run of each task: nothing was taken from the session that was over.

@@ -14,7 +14,7 @@ import type { Leeway } from '../sql/oracle.ts';
 import type { QuerySeen } from '../sql/query-client.ts';
 import type { Scratch } from '../sql/scratch.ts';
 import { FORCED } from '../sql/sql-cluster.ts';
-import { expectCleanEnd, startScene } from './scene.ts';
+import { expectCleanEnd, startScene, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 // Real processes on a machine that may be busy with others: what hangs is found by the limits within.
@@ -27,13 +27,15 @@ export const isLinux: boolean = process.platform === 'linux';
 export const BY_NETWORK: readonly string[] = ['--shuffle-by-network'];
 
 const END_MS = 90_000;
+/** More than it takes to be told what to do. */
+const BUSY_TICKS = 5;
 
 /**
  * Four stages: `s0` reads the orders, `s1` takes its time, `s2` and `s3` are quick. There is time to catch its
  * engines in `s1`, and then it goes on when they are let go.
  */
 export const SLOW = `SELECT k % 10 AS g, sum(c * (r % 7)) AS s, count(*) AS n
-  FROM (SELECT o_custkey AS k, count(*) AS c FROM orders GROUP BY o_custkey) q, range(150000) t(r)
+  FROM (SELECT o_custkey AS k, count(*) AS c FROM orders GROUP BY o_custkey) q, range(250000) t(r)
   GROUP BY 1 ORDER BY 1`;
 
 /** As it stands in the log. */
@@ -141,8 +143,12 @@ export class QueryScene {
   async held(id: string, workers: readonly ClusterNode[] = this.cluster.workers): Promise<void> {
     await Promise.all(
       workers.map(async (worker) => {
-        // It has read what it needs, and its engine is at work or about to be.
-        await this.event(id, (each) => isOf(each, 's1', worker) && hasInputs(each));
+        await this.event(id, (each) => isOf(each, 's1', worker) && each.kind === 'started');
+        // It has said so before it has read what it needs; an engine that computes has.
+        const before = ticksOf(worker);
+        const isAtWork = (): Promise<boolean> =>
+          Promise.resolve(ticksOf(worker) >= before + BUSY_TICKS);
+        await until(isAtWork, `the engines of ${worker.id} do nothing`);
         hold(worker);
       }),
     );
@@ -240,8 +246,14 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-function hasInputs({ kind, detail }: TaskEvent): boolean {
-  return kind === 'progress' && (detail as { note?: string } | null)?.note === 'inputs are here';
+/** The time that its engines have computed so far, in hundredths of a second. */
+function ticksOf(worker: ClusterNode): number {
+  return enginesOf(worker).reduce((sum, pid) => {
+    const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name of the program stands in parentheses and may have anything in it.
+    const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+    return sum + Number(fields[11]) + Number(fields[12]);
+  }, 0);
 }
 
 async function names(folder: string): Promise<readonly string[]> {

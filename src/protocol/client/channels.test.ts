@@ -46,6 +46,27 @@ const assignment: ReadyAssignment = {
     { id: 'c2' as TaskId, state: 'failed', result: null, error: { code: 'boom', message: 'é' } },
   ],
 };
+const items: WorkerReport[] = [
+  { kind: 'started', lease },
+  { kind: 'completed', lease, result: '{"é":1}' },
+  {
+    kind: 'suspended',
+    lease,
+    until: {
+      type: 'wait',
+      sleeps: [{ step: '$sleep/a', forMs: BIG }],
+      signals: [{ step: '$signal/é', name: 'é' }],
+      jobs: [{ step: '$job/c', jobId: 'j1.c' as JobId, document: { tasks: ['é'] } }],
+    },
+  },
+  {
+    kind: 'inputLost',
+    lease,
+    lost: [{ taskId: 'é' as TaskId, fence: BIG }],
+    error: { code: 'gone', message: 'é' },
+  },
+  { kind: 'suspended', lease, until: { type: 'children', tasks: [{ id: 'é' }, 1, null] } },
+];
 const noSignal = new AbortController().signal;
 
 test('a worker hears through the network what it would hear from the desk', async () => {
@@ -80,32 +101,11 @@ test('a worker hears through the network what it would hear from the desk', asyn
   expect(await leader.heartbeat(beat)).toEqual(orders);
   expect(desk.heartbeat).toHaveBeenCalledWith(beat);
 
-  const request = { ...session, pollNo: BIG, capacity: 5, held: [lease] };
+  const request = { ...session, pollNo: BIG, capacity: 5, held: [lease], refills: true };
   desk.poll.mockResolvedValue({ assignments: [assignment], orders });
   expect(await leader.poll(request, noSignal)).toEqual({ assignments: [assignment], orders });
   expect(desk.poll).toHaveBeenCalledWith(request, expect.any(AbortSignal));
 
-  const items: WorkerReport[] = [
-    { kind: 'started', lease },
-    { kind: 'completed', lease, result: '{"é":1}' },
-    {
-      kind: 'suspended',
-      lease,
-      until: {
-        type: 'wait',
-        sleeps: [{ step: '$sleep/a', forMs: BIG }],
-        signals: [{ step: '$signal/é', name: 'é' }],
-        jobs: [{ step: '$job/c', jobId: 'j1.c' as JobId, document: { tasks: ['é'] } }],
-      },
-    },
-    {
-      kind: 'inputLost',
-      lease,
-      lost: [{ taskId: 'é' as TaskId, fence: BIG }],
-      error: { code: 'gone', message: 'é' },
-    },
-    { kind: 'suspended', lease, until: { type: 'children', tasks: [{ id: 'é' }, 1, null] } },
-  ];
   const verdicts: ('ok' | 'lost')[] = ['ok', 'lost', 'ok', 'lost', 'ok'];
   desk.report.mockResolvedValue({ verdicts, orders });
   expect(await leader.report(session, items)).toEqual({ verdicts, orders });

@@ -95,7 +95,14 @@ test('a poll is parked no longer than it asks for, or than its caller waits', as
       },
     },
   });
-  const request = { workerId: 'n', sessionId: 's', capacity: 1, pollNo: 1n, held: [], refills: false };
+  const request = {
+    workerId: 'n',
+    sessionId: 's',
+    capacity: 1,
+    pollNo: 1n,
+    held: [],
+    refills: false,
+  };
   const channel = channelTo(address);
   const ask = (waitMs: number, deadlineMs: number): Promise<unknown> =>
     channel.unary(ControlPlaneService.getTask, { ...request, waitMs }, { deadlineMs });
