@@ -33,7 +33,10 @@ export const tpch: Benchmark = {
     const rounds = quick ? 1 : SCALE > 2 ? 3 : 5;
     const queries = tpchQueries(SCALE);
     const tables = await benchData(SCALE, say);
-    const cluster = await SqlCluster.start({ workers: WORKERS, slots: 1, tables });
+    const cluster = await SqlCluster.start({
+      ...{ workers: WORKERS, slots: 1, tables },
+      args: ['--threads', '1'],
+    });
     try {
       await audit(cluster, tables, queries, say);
       const duckdb = await LocalDuckDB.open(tables, THREADS);

@@ -10,6 +10,8 @@ import type { Recorded } from './jsonified.ts';
  */
 export interface Executor {
   readonly name: string;
+  /** Its start is told only after so long: work that is over sooner says it with its end, in one word. */
+  readonly quietMs?: number;
   run(input: Json, context: TaskContext): unknown;
 }
 

@@ -54,6 +54,8 @@ export interface QueryNode {
 
 /** By their names; they themselves are loaded later. */
 const EXECUTORS = ['sql', 'sql.fragment'] as const;
+/** Many fragments take a few milliseconds, less than a commit of their start. */
+const QUIET_MS = 100;
 
 /** Null where there is no DuckDB: such a worker runs everything but queries. */
 export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNode | null> {
@@ -73,6 +75,8 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
   const executors = EXECUTORS.map((name): Executor => {
     return {
       name,
+      // The `sql` executor only waits for others.
+      ...(name === 'sql.fragment' ? { quietMs: QUIET_MS } : {}),
       run: async (input, context) => (await running()).executors[name].run(input, context),
     };
   });

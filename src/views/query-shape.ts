@@ -120,8 +120,8 @@ function stageShape(stage: Stage, { rows, tasks, figures, isBroadcast }: StageRo
     batches: sum(({ batches }) => batches),
     fetchedBytes: sum(({ fetchedBytes }) => fetchedBytes),
     spilledBytes: sum(({ spilledBytes }) => spilledBytes),
-    elapsedMs: elapsedMs(tasks, state === 'running' ? rows.now : null),
-    workMs: Math.round(sum(({ fetchMs, runMs, writeMs }) => fetchMs + runMs + writeMs)),
+    elapsedMs: elapsedMs(tasks, figures, state === 'running' ? rows.now : null),
+    workMs: Math.round(sum(workMs)),
     partitionBytes: state === 'succeeded' ? partitionSums(figures) : [],
   };
 }
@@ -148,12 +148,22 @@ function outputWords(output: StageOutput, isBroadcast: boolean): string {
   }
 }
 
-function elapsedMs(tasks: readonly TaskRow[], now: Instant | null): number | null {
+function workMs({ fetchMs, runMs, writeMs }: FragmentMetrics): number {
+  return fetchMs + runMs + writeMs;
+}
+
+/** A short task tells its start with its end: then what it has measured itself says more. */
+function elapsedMs(
+  tasks: readonly TaskRow[],
+  figures: readonly TaskFigures[],
+  now: Instant | null,
+): number | null {
   const starts = tasks.flatMap(({ startedAt }) => startedAt ?? []);
   if (starts.length === 0) return null;
   const ends = tasks.flatMap(({ finishedAt }) => finishedAt ?? []);
   const end = now ?? Math.max(...ends, ...starts);
-  return Math.max(0, end - Math.min(...starts));
+  const longestMs = Math.max(0, ...figures.map(({ metrics }) => workMs(metrics)));
+  return Math.max(Math.round(longestMs), end - Math.min(...starts));
 }
 
 function partitionSums(figures: readonly TaskFigures[]): readonly number[] {

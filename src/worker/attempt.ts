@@ -29,6 +29,7 @@ export class Attempt {
   state: 'waiting' | 'running' | 'ended' = 'waiting';
   readonly #host: AttemptHost;
   #reason: MillraceError | null = null;
+  #cancelStart: () => void = () => {};
   #stopWord: StopWord = null;
   #control: AbortController | null = null;
   /** By the monotonic clock. */
@@ -87,11 +88,18 @@ export class Attempt {
    * nothing. */
   run(): Promise<WorkerReport | null> {
     this.state = 'running';
-    this.#tell({ kind: 'started', lease: this.lease });
+    this.#tellStart();
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#outcome().then((item) => this.#end(item), reject);
     });
+  }
+
+  #tellStart(): void {
+    const quietMs = this.#host.executor(this.assignment.executor)?.quietMs ?? 0;
+    const tell = (): void => this.#tell({ kind: 'started', lease: this.lease });
+    if (quietMs === 0) tell();
+    else this.#cancelStart = this.#host.clock.after(quietMs, tell);
   }
 
   /** The handler waits for something: the slot is free for others, and nobody waits for the handler. */
@@ -114,6 +122,7 @@ export class Attempt {
   #end(item: WorkerReport | null): void {
     if (this.state === 'ended') return;
     this.state = 'ended';
+    this.#cancelStart();
     this.#context?.close();
     this.#resolve(item);
   }

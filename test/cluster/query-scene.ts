@@ -229,7 +229,7 @@ export function enginesOf({ process: { pid } }: ClusterNode): readonly number[] 
 }
 
 /** Its engines stop where they are; the worker itself goes on. */
-export function hold(worker: ClusterNode): void {
+function hold(worker: ClusterNode): void {
   for (const pid of enginesOf(worker)) process.kill(pid, 'SIGSTOP');
 }
 
