@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { quickBenchmarks } from './fixture/quick-benchmarks.ts';
+
+test('all other benchmarks run at a tiny size, and their audits hold', async () => {
+  await quickBenchmarks({
+    throughput: 'handed in and done, millrace / graphile-worker tuned',
+    embedded: 'queued and done, against graphile-worker',
+    latency: 'millrace-http / graphile-worker, p99',
+    growth: 'kill -9 of the leader to the next job accepted',
+    idle: 'statements a second, 20 workers',
+    smallest: 'added to the time of DuckDB, p50',
+    shuffle: 'speed of the shuffle with fetching / DuckDB',
+    tpch: '22 queries, cluster / DuckDB',
+  });
+  expect.hasAssertions();
+}, 600_000);
