@@ -159,6 +159,8 @@ function writeQueries(page: Page, figures: QueryFigures): void {
     [{ outcome: 'planned' }, figures.plans],
     [{ outcome: 'refused' }, figures.plansFailed],
   ]);
+  const { planHits } = figures;
+  page.counter('millrace_query_plan_hits_total', 'Plans that were made before.', planHits);
   const seconds = figures.planningMs / 1_000;
   page.counter('millrace_query_planning_seconds_total', 'Time spent on planning.', seconds);
   page.gauge('millrace_query_results_open', 'Results that are being read.', figures.resultsOpen);

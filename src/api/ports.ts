@@ -82,6 +82,8 @@ export interface QueryPort {
 
 export interface QueryFigures {
   readonly plans: number;
+  /** Of these, the ones that DuckDB had planned before. */
+  readonly planHits: number;
   readonly plansFailed: number;
   readonly planningMs: number;
   readonly planningNow: number;

@@ -12,6 +12,7 @@ import type { QueryFigures, QueryPort } from './ports.ts';
 
 const FIGURES: QueryFigures = {
   plans: 3,
+  planHits: 2,
   plansFailed: 1,
   planningMs: 1_500,
   planningNow: 0,
@@ -300,6 +301,7 @@ test('figures of queries are in the metrics', async () => {
   const { text } = await bench.call('GET', '/metrics');
   expect(text).toContain('millrace_query_plans_total{outcome="refused"} 1');
   expect(text).toContain('millrace_query_planning_seconds_total 1.5');
+  expect(text).toContain('millrace_query_plan_hits_total 2');
   expect(text).toContain('millrace_query_fetched_bytes_total 11');
 });
 

@@ -45,6 +45,7 @@ function described({ files, options }: TableSource): TableDescription {
   return {
     columns: [{ name: 'a', type: 'INTEGER', bytes: 1 }],
     files: files.map(() => ({ rows: 1, groups: [1] })),
+    clusters: [],
     options,
     select: `SELECT * FROM read_parquet(${JSON.stringify(files)})`,
   };
@@ -89,6 +90,20 @@ describe('a table', () => {
     ['odd/no-name', ['odd/no-name']],
   ])('%j means its files, in order', async (spec, files) => {
     expect(await filesOf(bench().catalog, { t: spec })).toEqual(files);
+  });
+
+  test('has the clusters of its files, if there are any', async () => {
+    file('clustered/1.parquet');
+    const clusters = [{ column: 'a', groups: [{ file: 0, rows: 1, min: 3, max: 4 }] }];
+    const request = { tables: { t: 'clustered/1.parquet' }, sql: 'from t' };
+    const { catalog } = bench({
+      describe: (source) => Promise.resolve({ ...described(source), clusters }),
+    });
+    const [table] = await catalog.resolve(request, signal);
+    expect(table?.clusters).toEqual(clusters);
+    const [other] = await bench().catalog.resolve(request, signal);
+    expect(other).toBeDefined();
+    expect(other).not.toHaveProperty('clusters');
   });
 
   test('is described once for the same files, and again when one has changed', async () => {
@@ -247,6 +262,38 @@ describe('roots', () => {
       path: '/tables/t',
     });
     expect(asked).toEqual([]);
+  });
+
+  test('a file that is a link counts as what it leads to, by its name and among others', async () => {
+    const { catalog } = bench({ allowed: await allowedPaths([root], true) });
+    file('root/links/plain.parquet');
+    symlinkSync(join(root, 'in.parquet'), join(root, 'links/inside.parquet'));
+    const inside = ['root/links/inside.parquet', 'root/links/plain.parquet'];
+    expect(await filesOf(catalog, { t: 'root/links/*.parquet' })).toEqual(inside);
+    expect(await filesOf(catalog, { t: inside })).toEqual(inside);
+    symlinkSync(join(folder, 'outside/out.parquet'), join(root, 'links/out.parquet'));
+    for (const path of ['root/links/out.parquet', 'root/links/*.parquet', 'root/links']) {
+      await expect(filesOf(catalog, { t: path })).rejects.toMatchObject({
+        code: 'path_refused',
+        what: expect.stringContaining('out.parquet does not lie below a root') as string,
+      });
+    }
+  });
+
+  test('a file that was replaced by a link out of the roots is refused the next time', async () => {
+    const { catalog } = bench({ allowed: await allowedPaths([root], true) });
+    const path = file('root/sly/1.parquet');
+    expect(await filesOf(catalog, { t: 'root/sly/*.parquet' })).toEqual(['root/sly/1.parquet']);
+    rmSync(path);
+    symlinkSync(join(folder, 'outside/out.parquet'), path);
+    await expect(filesOf(catalog, { t: 'root/sly/*.parquet' })).rejects.toMatchObject({
+      code: 'path_refused',
+    });
+    rmSync(join(root, 'sly'), { recursive: true });
+    symlinkSync(join(folder, 'outside'), join(root, 'sly'));
+    await expect(filesOf(catalog, { t: 'root/sly/*.parquet' })).rejects.toMatchObject({
+      code: 'path_refused',
+    });
   });
 
   test('files of one table below two roots are refused', async () => {

@@ -14,15 +14,15 @@ export interface Undescribed {
   readonly pins: readonly Pin[];
 }
 
-type Described = Pick<PinnedTable, 'files' | 'columns' | 'options' | 'select'>;
+type Described = Pick<PinnedTable, 'files' | 'columns' | 'options' | 'select' | 'clusters'>;
 
-/** Files over all descriptions that are remembered. */
-const FILES_MAX = 50_000;
+/** Files, and row groups of clusters, over all descriptions that are remembered. */
+const PARTS_MAX = 200_000;
 
 export class Descriptions {
   readonly #describe: PlanningEngine['describe'];
   readonly #known: Map<string, TableDescription> = new Map();
-  #files = 0;
+  #parts = 0;
 
   constructor(describe: PlanningEngine['describe']) {
     this.#describe = describe;
@@ -39,8 +39,8 @@ export class Descriptions {
       const { rows = null, groups = [] } = description.files[at] ?? {};
       return { ...pin, rows, groups };
     });
-    const { columns, options, select } = description;
-    return { files, columns, options, select };
+    const { columns, options, select, clusters } = description;
+    return { files, columns, options, select, ...(clusters.length === 0 ? {} : { clusters }) };
   }
 
   async #ask(asked: Undescribed, signal: AbortSignal): Promise<TableDescription> {
@@ -55,17 +55,21 @@ export class Descriptions {
 
   #remember(key: string, entry: TableDescription): void {
     this.#known.set(key, entry);
-    this.#files += entry.files.length;
+    this.#parts += partsOf(entry);
     for (const [oldest, old] of this.#known) {
-      if (this.#files <= FILES_MAX || oldest === key) return;
+      if (this.#parts <= PARTS_MAX || oldest === key) return;
       this.#forget(oldest, old);
     }
   }
 
   #forget(key: string, entry: TableDescription): void {
     this.#known.delete(key);
-    this.#files -= entry.files.length;
+    this.#parts -= partsOf(entry);
   }
+}
+
+function partsOf({ files, clusters }: TableDescription): number {
+  return clusters.reduce((sum, { groups }) => sum + groups.length, files.length);
 }
 
 function keyOf({ table, format, pins }: Undescribed): string {

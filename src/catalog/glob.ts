@@ -30,9 +30,14 @@ export function fixedPart(pattern: string): string {
   return join(root, ...(first < 0 ? parts : parts.slice(0, first)));
 }
 
-/** The files that an absolute pattern means, by name. A file by that very name is the only one. */
-export async function filesOf(pattern: string, options: GlobOptions): Promise<readonly string[]> {
-  if (await isFile(pattern)) return [pattern];
+/** The files that an absolute pattern means, by name. A file by that very name is the only one; with `isNone` it is
+ * known that there is none. */
+export async function filesOf(
+  pattern: string,
+  options: GlobOptions,
+  isNone: boolean = false,
+): Promise<readonly string[]> {
+  if (!isNone && (await isFile(pattern))) return [pattern];
   const { root } = parse(pattern);
   const parts = pattern.slice(root.length).split(sep);
   if (parts.filter((part) => part === ANY_FOLDERS).length > 1) throw twice(pattern);

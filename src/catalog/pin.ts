@@ -34,9 +34,14 @@ export class Pins {
     this.#footersMax = footersMax;
   }
 
-  /** In the order of `paths`. Throws what the file system says: see `readFault`. */
-  pinAll(paths: readonly string[], signal: AbortSignal): Promise<readonly Pin[]> {
-    return eachOf(paths, AT_ONCE, signal, (path) => this.#pin(path));
+  /** In the order of `paths`; `seen` is what somebody has seen of them just now, by place. Throws what the file
+   * system says: see `readFault`. */
+  pinAll(
+    paths: readonly string[],
+    signal: AbortSignal,
+    seen: readonly (BigIntStats | null)[] = [],
+  ): Promise<readonly Pin[]> {
+    return eachOf(paths, AT_ONCE, signal, (path, at) => this.#pin(path, seen[at] ?? null));
   }
 
   /** Throws `table_changed` when a file is not what it was, `path_refused` when it is not to be read. */
@@ -51,8 +56,8 @@ export class Pins {
     });
   }
 
-  async #pin(path: string): Promise<Pin> {
-    const before = await stat(path, { bigint: true });
+  async #pin(path: string, seen: BigIntStats | null = null): Promise<Pin> {
+    const before = seen ?? (await stat(path, { bigint: true }));
     // A pipe or a device would be waited for.
     if (!before.isFile()) throw new NoFileError();
     const key = identity(before);

@@ -1,5 +1,6 @@
 /** From what people write of tables to pinned files with known columns. */
-import { stat } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import { lstat, stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MillraceError, isMillraceError } from '../core/index.ts';
@@ -13,7 +14,7 @@ import { formatByContent, formatByName } from './format.ts';
 import { filesBelow, filesOf, fixedPart, isPattern } from './glob.ts';
 import { mentionedNames } from './mentions.ts';
 import { Pins, readFault } from './pin.ts';
-import { checkedFile, checkedPath } from './roots.ts';
+import { Looks, checkedPath } from './roots.ts';
 import type { Allowed, AllowedFile } from './roots.ts';
 import { readTables, tableKey } from './spec.ts';
 import type { TableFormat, WrittenTable } from './spec.ts';
@@ -33,6 +34,12 @@ const FILES_MAX = 10_000;
 const TABLES_AT_ONCE = 4;
 const FILES_AT_ONCE = 16;
 
+/** `stats` of a plain file that was looked at already. */
+interface Found {
+  readonly path: string;
+  readonly stats: BigIntStats | null;
+}
+
 interface Wanted {
   readonly table: WrittenTable;
   readonly folder: string;
@@ -51,9 +58,10 @@ export class Catalog implements CatalogPort {
 
   async resolve(request: TablesRequest, signal: AbortSignal): Promise<readonly PinnedTable[]> {
     const wanted = await this.#wanted(request);
+    const looks = new Looks(this.#options.allowed);
     return eachOf(wanted, TABLES_AT_ONCE, signal, async (each) => {
       try {
-        return await this.#pinned(each, signal);
+        return await this.#pinned(each, looks, signal);
       } catch (error) {
         throw each.located(error);
       }
@@ -81,21 +89,25 @@ export class Catalog implements CatalogPort {
     return [...own, ...others];
   }
 
-  async #pinned({ table, folder }: Wanted, signal: AbortSignal): Promise<PinnedTable> {
+  async #pinned(
+    { table, folder }: Wanted,
+    looks: Looks,
+    signal: AbortSignal,
+  ): Promise<PinnedTable> {
     const perPath = await eachOf(table.paths, FILES_AT_ONCE, signal, ({ text, at }) =>
       fieldOf(at, () => this.#filesAt(text, folder, table.format, signal)),
     );
     const found = perPath.flat();
     this.#checkCount(table, found.length);
     return fieldOf(table.at, async () => {
-      const { allowed } = this.#options;
-      const files = await eachOf(found, FILES_AT_ONCE, signal, (path) =>
-        readable(path, checkedFile(path, allowed)),
+      const files = await eachOf(found, FILES_AT_ONCE, signal, ({ path, stats }) =>
+        readable(path, looks.checkedFile(path, stats)),
       );
       const root = sharedRoot(files);
       const paths = files.map(({ path }) => path);
       const format = table.format ?? (await formatOf(paths, signal));
-      const pins = await this.#pins.pinAll(paths, signal).catch((cause: unknown) => {
+      const seen = files.map(({ stats }) => stats);
+      const pins = await this.#pins.pinAll(paths, signal, seen).catch((cause: unknown) => {
         throw isSystemError(cause) ? unreadable(paths, cause) : cause;
       });
       const described = await this.#descriptions.of({ table, format, pins }, signal);
@@ -109,14 +121,15 @@ export class Catalog implements CatalogPort {
     folder: string,
     format: TableFormat | null,
     signal: AbortSignal,
-  ): Promise<readonly string[]> {
+  ): Promise<readonly Found[]> {
     const path = absolute(text, folder);
     const { allowed, filesMax = FILES_MAX } = this.#options;
     const options = { signal, filesMax };
     const fixed = fixedPart(path);
     const place = checkedPath(fixed, allowed);
     const pattern = place === fixed ? path : join(place, path.slice(fixed.length));
-    const found = await stat(pattern).catch(() => null);
+    const own = await lstat(pattern, { bigint: true }).catch(() => null);
+    const found = own?.isSymbolicLink() === true ? await stat(pattern).catch(() => null) : own;
     if (found?.isDirectory() === true) {
       const wanted = (file: string): boolean => {
         const kind = formatByName(file);
@@ -124,18 +137,20 @@ export class Catalog implements CatalogPort {
       };
       const files = await filesBelow(pattern, wanted, options);
       if (files.length === 0) throw missing(`The folder ${text} has no data files.`);
-      return files;
+      return files.map(unseen);
     }
-    if (found?.isFile() === true) return [pattern];
+    if (found?.isFile() === true) {
+      return [{ path: pattern, stats: own?.isFile() === true ? own : null }];
+    }
     if (!isPattern(pattern)) {
       throw missing(
         `There is no file ${text}.`,
         isAbsolute(text) ? undefined : `It was looked for in ${folder}.`,
       );
     }
-    const files = await filesOf(pattern, options);
+    const files = await filesOf(pattern, options, true);
     if (files.length === 0) throw missing(`No file fits ${text}.`);
-    return files;
+    return files.map(unseen);
   }
 
   #checkCount({ at, name }: WrittenTable, count: number): void {
@@ -148,6 +163,10 @@ export class Catalog implements CatalogPort {
       todo: 'Write fewer and larger files.',
     });
   }
+}
+
+function unseen(path: string): Found {
+  return { path, stats: null };
 }
 
 function absolute(text: string, folder: string): string {

@@ -2,8 +2,9 @@
  * What may be read at all. With roots: what really lies below one of them. Without: on a server that only this
  * machine reaches, exactly what somebody names; on another one, nothing.
  */
-import { realpath } from 'node:fs/promises';
-import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import type { BigIntStats } from 'node:fs';
+import { lstat, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { MillraceError } from '../core/index.ts';
 
 export interface Root {
@@ -61,14 +62,47 @@ export function checkedPath(path: string, allowed: Allowed): string {
   throw outside(path, allowed.roots);
 }
 
-/** After links are followed. */
-export async function checkedFile(path: string, allowed: Allowed): Promise<AllowedFile> {
-  if (allowed === 'named') return { path, root: null };
-  if (allowed === 'nothing') throw noRoot();
-  const real = await realpath(path);
-  const root = allowed.roots.find((root) => isBelow(real, root.real) && isBelow(path, root.real));
-  if (root === undefined) throw outside(path, allowed.roots);
-  return { path, root: root.real };
+/** A file that was looked at. */
+export interface SeenFile extends AllowedFile {
+  /** Of the file itself; null when a link leads to it, or nobody has seen it. */
+  readonly stats: BigIntStats | null;
+}
+
+/** Looks at the files of one request: once at each, and once at each folder. */
+export class Looks {
+  readonly #allowed: Allowed;
+  readonly #folders: Map<string, Promise<string | null>> = new Map();
+
+  constructor(allowed: Allowed) {
+    this.#allowed = allowed;
+  }
+
+  /** After links are followed. `seen` is what somebody has seen of it just now. */
+  async checkedFile(path: string, seen: BigIntStats | null): Promise<SeenFile> {
+    const allowed = this.#allowed;
+    if (allowed === 'nothing') throw noRoot();
+    const stats = seen ?? (await fileStats(path));
+    if (allowed === 'named') return { path, root: null, stats };
+    // What is no link itself lies where its folder does.
+    const folder = stats === null ? null : await this.#realFolder(dirname(path));
+    const real = folder === null ? await realpath(path) : join(folder, basename(path));
+    const root = allowed.roots.find((root) => isBelow(real, root.real) && isBelow(path, root.real));
+    if (root === undefined) throw outside(path, allowed.roots);
+    return { path, root: root.real, stats };
+  }
+
+  #realFolder(folder: string): Promise<string | null> {
+    // Whoever gets none asks for the file, and is told what is wrong with that.
+    const known = this.#folders.get(folder) ?? realpath(folder).catch(() => null);
+    this.#folders.set(folder, known);
+    return known;
+  }
+}
+
+/** Null for anything but a plain file. */
+async function fileStats(path: string): Promise<BigIntStats | null> {
+  const stats = await lstat(path, { bigint: true }).catch(() => null);
+  return stats?.isFile() === true ? stats : null;
 }
 
 function noRoot(): MillraceError {

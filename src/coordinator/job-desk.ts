@@ -117,7 +117,9 @@ export class JobDesk {
     if (existing !== null) return existing;
     const { document, seeds } = await planner.plan(request, signal);
     const idempotencyKey = document.idempotencyKey ?? key;
-    return this.submitParsed({ ...document, idempotencyKey }, { ...options, seeds });
+    const reply = await this.submitParsed({ ...document, idempotencyKey }, { ...options, seeds });
+    if (reply.changed) planner.submitted?.(reply.jobId, seeds);
+    return reply;
   }
 
   #submit(

@@ -16,6 +16,7 @@ let store: Store;
 let led: Led;
 let worker: ScriptedWorker;
 let plan: ReturnType<typeof vi.fn<QueryPlanner['plan']>>;
+let told: { readonly id: string; readonly seeds: PlannedQuery['seeds'] }[];
 const noSignal = new AbortController().signal;
 
 beforeEach(async () => {
@@ -24,7 +25,9 @@ beforeEach(async () => {
   plan = vi.fn<QueryPlanner['plan']>((request) =>
     Promise.resolve(sampleQuery((request as { sql: string }).sql)),
   );
-  led = await lead(store, clock, { planner: { plan }, settings: { maxQueries: 1 } });
+  told = [];
+  const submitted: QueryPlanner['submitted'] = (id, seeds) => told.push({ id, seeds });
+  led = await lead(store, clock, { planner: { plan, submitted }, settings: { maxQueries: 1 } });
   await led.leader.loaded;
   worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
 });
@@ -89,6 +92,18 @@ describe('a query that is submitted', () => {
       submit('q2', { idempotencyKey: 'k' }),
     ]);
     expect(both.map((reply) => reply.jobId)).toEqual(['q1', 'q1']);
+  });
+
+  test('is told to its planner when it is a job of its own, with what it was given', async () => {
+    await Promise.all([
+      submit('q1', { idempotencyKey: 'k' }),
+      submit('q2', { idempotencyKey: 'k' }),
+    ]);
+    expect(plan).toHaveBeenCalledTimes(2);
+    expect(told).toEqual([{ id: 'q1', seeds: sampleQuery('q1').seeds }]);
+    plan.mockRejectedValue(new MillraceError({ code: 'bad_query', what: 'No such column.' }));
+    await expect(submit('q3')).rejects.toThrow('No such column.');
+    expect(told).toHaveLength(1);
   });
 
   test('that cannot be planned leaves nothing behind', async () => {

@@ -1,5 +1,5 @@
 import { MillraceError } from '../core/index.ts';
-import type { JobDocument, Seed, TaskNo } from '../core/index.ts';
+import type { JobDocument, JobId, Seed, TaskNo } from '../core/index.ts';
 
 /** A query as a job: what to submit, and the results that are known beforehand. */
 export interface PlannedQuery {
@@ -11,6 +11,8 @@ export interface PlannedQuery {
 export interface QueryPlanner {
   /** Takes what a client sends, unchecked: `{ sql, tables, params, settings, idempotencyKey }`. */
   plan(request: unknown, signal: AbortSignal): Promise<PlannedQuery>;
+  /** A query that was planned here is now a job, with these seeds. */
+  submitted?(id: JobId, seeds: PlannedQuery['seeds']): void;
 }
 
 export function noQueries(): MillraceError {

@@ -4,7 +4,13 @@
  * fails the call with `engine_crashed`; the next call starts another child.
  */
 import type { Fragment, SessionValues, StageOutput } from '../query/index.ts';
-import type { FileRange, PinnedTable, ResultColumn } from '../query/index.ts';
+import type {
+  Cluster,
+  FileRange,
+  FragmentTask,
+  PinnedTable,
+  ResultColumn,
+} from '../query/index.ts';
 
 export interface EngineLimits {
   readonly memoryBytes: number;
@@ -33,15 +39,29 @@ export interface FragmentOrder {
   readonly output: StageOutput;
   readonly session: SessionValues;
   readonly ranges: Readonly<Record<string, readonly FileRange[]>>;
+  readonly spans?: FragmentTask['spans'];
   /** Parquet files of each exchange input, by relation; an empty list is an empty input. */
   readonly inputs: Readonly<Record<string, readonly string[]>>;
   /** An empty folder for what it writes. */
   readonly folder: string;
+  /** Of a `result`: when it has no more than this, its rows are answered too. */
+  readonly rowsMax?: RowsMax;
+}
+
+export interface RowsMax {
+  /** Rows times columns. */
+  readonly values: number;
+  /** Of the file, and of the rows as JSON. */
+  readonly bytes: number;
 }
 
 export interface FragmentYield {
   /** By partition, as many as the output has: files in the folder, in order. */
   readonly parts: readonly { readonly rows: number; readonly files: readonly string[] }[];
+  /** As `rows` has them in JSON; null when nobody asked, or there are more. */
+  readonly rows: readonly (readonly unknown[])[] | null;
+  /** Of small files, by name: their length and CRC-32. */
+  readonly sums: Readonly<Record<string, { readonly bytes: number; readonly crc32: number }>>;
   /** Of scans; who has brought the exchanges knows theirs. */
   readonly rowsIn: number;
   readonly rowsOut: number;
@@ -69,6 +89,8 @@ export interface TableDescription {
   readonly columns: PinnedTable['columns'];
   /** One for each file: rows and rows of each row group. */
   readonly files: readonly { readonly rows: number | null; readonly groups: readonly number[] }[];
+  /** See `PinnedTable.clusters`. */
+  readonly clusters: readonly Cluster[];
   /** With these any part of the files is read as all of them are; see `PinnedTable.options`. */
   readonly options: string;
   /** See `PinnedTable.select`. */

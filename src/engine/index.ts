@@ -12,3 +12,5 @@ export {
   type LentEngine,
 } from './parent/pool.ts';
 export { startRowEngine } from './parent/row-engine.ts';
+export { statementOf, type Statement } from './sql/statement.ts';
+export { isSteady } from './sql/steady.ts';

@@ -1,6 +1,12 @@
 /** What is said between an engine and its child process. SQL is made on this side of it and run on the other. */
 import type { ErrorCode } from '../core/index.ts';
-import type { LogicalAnswer, TableDescription, TableSource } from './engine.ts';
+import type {
+  FragmentYield,
+  LogicalAnswer,
+  RowsMax,
+  TableDescription,
+  TableSource,
+} from './engine.ts';
 
 export interface InstanceSettings {
   readonly memoryBytes: number;
@@ -13,31 +19,43 @@ export interface InstanceSettings {
 
 export interface FragmentCall {
   readonly name: 'fragment';
-  /** Run first, one after the other. */
-  readonly setup: readonly string[];
+  readonly timeZone: string;
+  /** Statements that are run first; empty for none. */
+  readonly setup: string;
   readonly copy: string;
   readonly target:
     | { readonly kind: 'file'; readonly folder: string; readonly file: string }
-    /** DuckDB wants an empty folder, or none: `into`. Files are moved from there. */
-    | {
-        readonly kind: 'partitions';
-        readonly folder: string;
-        readonly into: string;
-        readonly count: number;
-      };
+    | { readonly kind: 'partitions'; readonly folder: string; readonly count: number };
   /** A file without rows stays where it is. */
   readonly keepEmpty: boolean;
+  /** How its rows are answered when they are few; null when nobody asks for them. */
+  readonly rows: RowsWish | null;
+  /** Nothing of it stays on the connection but the time zone, so the next call may have it. */
+  readonly isTraceless: boolean;
+}
+
+/** Of the one file that was written. */
+export interface RowsWish extends RowsMax {
+  /** Of one column: a row as a list in JSON. */
+  readonly sql: string;
+  readonly timeZone: string;
+  readonly columns: number;
+  /** No value of it is longer than the file, however well that is written. */
+  readonly isFlat: boolean;
 }
 
 export interface FragmentAnswer {
-  readonly parts: readonly { readonly rows: number; readonly files: readonly string[] }[];
+  readonly parts: FragmentYield['parts'];
+  /** A list in JSON; null when nobody asked, or there are too many. */
+  readonly rows: string | null;
+  readonly sums: FragmentYield['sums'];
   readonly runMs: number;
   readonly spilledBytes: number;
 }
 
 export interface RowsCall {
   readonly name: 'rows';
-  readonly setup: readonly string[];
+  readonly timeZone: string;
   readonly source:
     /** A query with one column of text; the pieces are joined. */
     | {

@@ -23,7 +23,7 @@ function engines(during: During = () => Promise.resolve()): Engines {
       await during(order);
       await writeFile(join(order.folder, '0.parquet'), bytes(100));
       const parts = [{ rows: 100, files: ['0.parquet'] }];
-      return { parts, rowsIn: 0, rowsOut: 100, runMs: 1, spilledBytes: 0 };
+      return { parts, rows: null, sums: {}, rowsIn: 0, rowsOut: 100, runMs: 1, spilledBytes: 0 };
     },
     async *rows() {},
     warm: () => Promise.resolve('v1.5.6'),

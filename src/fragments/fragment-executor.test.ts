@@ -1,6 +1,7 @@
 /** The executor with engines that the test holds in hand; the real one is in `real-engine.test.ts`. */
 import { access, readFile, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { fragment, fragmentNode, fragmentTask } from '../../test/fixture/fragment-node.ts';
 import type { FragmentNodeRig } from '../../test/fixture/fragment-node.ts';
@@ -23,7 +24,7 @@ interface TestEngines extends Engines {
 
 type Run = (order: FragmentOrder, signal: AbortSignal) => Promise<FragmentYield>;
 
-function enginesThat(run: Run, rows = '{"columns":[],"rows":[[1]]}'): TestEngines {
+function enginesThat(run: Run): TestEngines {
   const lent: EngineSize[] = [];
   const orders: FragmentOrder[] = [];
   let out = 0;
@@ -32,9 +33,8 @@ function enginesThat(run: Run, rows = '{"columns":[],"rows":[[1]]}'): TestEngine
       orders.push(order);
       return run(order, signal);
     },
-    async *rows() {
-      await Promise.resolve();
-      yield Buffer.from(rows);
+    rows: () => {
+      throw new Error('The rows came with the run, or were too many.');
     },
     warm: () => Promise.resolve('v1.5.6'),
     close: () => Promise.resolve(),
@@ -49,15 +49,15 @@ function enginesThat(run: Run, rows = '{"columns":[],"rows":[[1]]}'): TestEngine
 
 /** Writes one file a partition; null for none. */
 const writing =
-  (contents: readonly (Buffer | null)[]): Run =>
+  (contents: readonly (Buffer | null)[], rows: FragmentYield['rows'] = null): Run =>
   async ({ folder }) => {
     const parts = [];
     for (const [at, content] of contents.entries()) {
       if (content !== null) await writeFile(join(folder, `${at}.parquet`), content);
       parts.push({ rows: content?.length ?? 0, files: content === null ? [] : [`${at}.parquet`] });
     }
-    const rowsOut = parts.reduce((sum, { rows }) => sum + rows, 0);
-    return { parts, rowsIn: 3, rowsOut, runMs: 1, spilledBytes: 0 };
+    const rowsOut = parts.reduce((sum, part) => sum + part.rows, 0);
+    return { parts, rows, sums: {}, rowsIn: 3, rowsOut, runMs: 1, spilledBytes: 0 };
   };
 
 const failing =
@@ -89,6 +89,7 @@ const reading = (reads: readonly PartRead[], mode: 'partition' | 'all' = 'partit
 
 /** Nothing but committed outputs is left on the node. */
 async function expectTidy({ store, budget }: FragmentNodeRig): Promise<void> {
+  await store.tidied();
   const [own = ''] = await readdir(store.root).catch(() => []);
   const left = await readdir(join(store.root, own, 'tmp')).catch(() => []);
   expect(left).toEqual([]);
@@ -125,6 +126,8 @@ test('a fragment keeps its partitions and says where they are', async () => {
   ]);
   await access(join(result.at.folder, 'index.json'));
   expect(engines.out()).toBe(0);
+  // Nobody asks for the rows of what stages hand to each other.
+  expect(engines.orders[0]?.rowsMax).toBeUndefined();
   await expectTidy(node);
 });
 
@@ -145,6 +148,26 @@ test('a reader gets its partition of every producer, from here and from elsewher
   expect(found.map((content) => content.length)).toEqual([20, 40]);
   expect(result.metrics).toMatchObject({ rowsIn: 3 + 60, fetchedBytes: 60, localBytes: 0 });
   await expectTidy(reader);
+});
+
+test('inputs that lie here are read where they lie, and no folder is made for them', async () => {
+  const seen: { readonly inputs: FragmentOrder['inputs']; readonly tmp: readonly string[] }[] = [];
+  const engines = enginesThat(async (order, signal) => {
+    const tmp = await readdir(join(order.folder, '..'));
+    seen.push({ inputs: order.inputs, tmp: tmp.map((name) => name.slice(0, 3)) });
+    return writing([bytes(10), null])(order, signal);
+  });
+  const node = await fragmentNode({ engines });
+  const output = await node.run(fragmentTask({ output: hash(2) }), context('s0.0'));
+  for (const mode of ['partition', 'all'] as const) {
+    const reads = [readOf(output, 0), readOf(output, 1)];
+    await node.run(reading(reads, mode), context(mode === 'all' ? 's1.1' : 's1.0'));
+    expect(seen.at(-1)).toEqual({
+      inputs: { x0: [join(output.at.folder, '0.parquet')] },
+      tmp: ['dra'],
+    });
+  }
+  await expect(access(join(output.at.folder, '../../shared'))).rejects.toThrow('ENOENT');
 });
 
 test('what every task reads is fetched once and kept until nobody needs the query', async () => {
@@ -185,32 +208,41 @@ test('an input that is gone is named, and the task has not failed', async () => 
 });
 
 test('a small result travels with the answer and is kept nowhere else', async () => {
-  const engines = enginesThat(writing([bytes(500)]), '{"columns":[],"rows":[[1,"a"],[2,null]]}');
+  const rows = [
+    [1, 'a'],
+    [2, null],
+  ];
+  const engines = enginesThat(writing([bytes(500)], rows));
   const node = await fragmentNode({ engines });
   const { at, inline, parts, metrics } = await node.run(
     fragmentTask({ output: { kind: 'result' } }),
     context(),
   );
   expect(Buffer.from(inline?.parquet ?? '', 'base64').equals(bytes(500))).toBe(true);
-  expect(inline?.rows).toEqual([
-    [1, 'a'],
-    [2, null],
-  ]);
+  expect(inline?.rows).toEqual(rows);
+  expect(engines.orders[0]?.rowsMax).toEqual({ values: 8_000, bytes: 65_536 });
   expect(parts).toEqual([{ rows: 500, bytes: 0, segments: [] }]);
   expect([at.folder, metrics.bytesOut, node.store.usage.outputs]).toEqual(['', 500, 0]);
   await expectTidy(node);
 });
 
-test.each([
-  ['a larger result has no rows in its answer', 100_000, 'x', null],
-  ['neither has one with few bytes and many rows', 100, 'x'.repeat(70_000), null],
-])('%s', async (_name, size, text, rows) => {
-  const engines = enginesThat(writing([bytes(size)]), `{"rows":[["${text}"]]}`);
-  const node = await fragmentNode({ engines });
+test('a result whose rows are too many travels without them', async () => {
+  const node = await fragmentNode({ engines: enginesThat(writing([bytes(100_000)])) });
   const task = fragmentTask({ output: { kind: 'result' } });
   const { inline } = await node.run(task, context());
-  expect(inline?.parquet).toHaveLength(Math.ceil(size / 3) * 4);
-  expect(inline?.rows).toEqual(rows);
+  expect(inline?.parquet).toHaveLength(Math.ceil(100_000 / 3) * 4);
+  expect(inline?.rows).toBeNull();
+});
+
+test('sums that the engine has made are those of the output, and the others are made here', async () => {
+  const engines = enginesThat(async (order, signal) => {
+    const sums = { '0.parquet': { bytes: 100, crc32: 12_345 } };
+    return { ...(await writing([bytes(100), bytes(50)])(order, signal)), sums };
+  });
+  const node = await fragmentNode({ engines });
+  const { parts } = await node.run(fragmentTask({ output: hash(2) }), context());
+  const told = parts.map(({ segments }) => segments[0]?.join(' '));
+  expect(told).toEqual(['100 12345', `50 ${crc32(bytes(50))}`]);
 });
 
 test('a large result is kept on the node', async () => {

@@ -16,9 +16,9 @@ import type {
   PartRead,
 } from '../query/index.ts';
 import { PartLostError, isUnchanged } from '../shuffle/index.ts';
-import type { BroughtPart, KeptOutput, OutputName } from '../shuffle/index.ts';
+import type { BroughtPart, KeptOutput, OutputDraft, OutputName } from '../shuffle/index.ts';
 import type { FragmentNode } from './fragment-executor.ts';
-import { inlineResult } from './inline-result.ts';
+import { INLINE_ROWS, inlineResult } from './inline-result.ts';
 import { hasStep } from './task-fault.ts';
 
 /** How far a run is, for people: what is left of it cannot be known. */
@@ -58,10 +58,18 @@ export class FragmentRun {
 
   async run(threads: () => number): Promise<FragmentResult> {
     try {
-      return await this.#result(threads);
-    } finally {
-      for (const undo of this.#undo.toReversed()) await this.#undone(undo);
+      const result = await this.#result(threads);
+      // Nobody who reads it needs to wait until the inputs are gone.
+      this.#node.store.afterwards(this.#undoAll());
+      return result;
+    } catch (error) {
+      await this.#undoAll();
+      throw error;
     }
+  }
+
+  async #undoAll(): Promise<void> {
+    for (const undo of this.#undo.toReversed()) await this.#undone(undo);
   }
 
   /** What cannot be removed now is removed with the store. */
@@ -74,18 +82,17 @@ export class FragmentRun {
   }
 
   async #result(threads: () => number): Promise<FragmentResult> {
-    const { progress, signal } = this.#context;
-    const { store } = this.#node;
-    await this.#checkPins();
-    const inputs = await this.#inputs();
+    const { progress } = this.#context;
+    const [inputs, draft] = await bothOf(
+      this.#checkPins().then(() => this.#inputs()),
+      this.#begin(),
+    );
     const told = setTimeout(() => progress(INPUTS_HERE, 'inputs are here'), QUIET_MS);
     this.#undo.push(() => clearTimeout(told));
-    const draft = await store.begin(this.#name);
-    this.#undo.push(() => draft.discard());
     const { made, inline } = await this.#execute(draft.folder, inputs, threads);
     clearTimeout(told);
     const startedAt = performance.now();
-    const kept = inline === null ? await draft.commit(made.parts, this.#kind, signal) : null;
+    const kept = inline === null ? await this.#kept(draft, made) : null;
     const parts = kept?.parts ?? [{ rows: made.rowsOut, bytes: 0, segments: [] }];
     const bytesOut = inline === null ? bytesOf(parts) : base64Bytes(inline.parquet);
     return {
@@ -96,16 +103,28 @@ export class FragmentRun {
     };
   }
 
+  async #begin(): Promise<OutputDraft> {
+    const draft = await this.#node.store.begin(this.#name);
+    this.#undo.push(() => draft.discard());
+    return draft;
+  }
+
+  #kept(draft: OutputDraft, { parts, sums }: FragmentYield): Promise<KeptOutput> {
+    return draft.commit(parts, this.#kind, this.#context.signal, sums);
+  }
+
   get #kind(): 'inner' | 'result' {
     return this.#task.output.kind === 'result' ? 'result' : 'inner';
   }
 
   /** After the engine has read them, whatever became of it: one that was given other bytes is not to blame. */
   async #checkRead({ brought }: Inputs): Promise<void> {
-    await this.#checkPins();
-    for (const { at, part } of brought) {
-      if (!(await isUnchanged(part))) throw new PartLostError(at, 'It changed while it was read.');
-    }
+    const [, states] = await bothOf(
+      this.#checkPins(),
+      Promise.all(brought.map(({ part }) => isUnchanged(part))),
+    );
+    const changed = brought[states.indexOf(false)];
+    if (changed !== undefined) throw new PartLostError(changed.at, 'It changed while it was read.');
   }
 
   /** Before and after: what is read in between is then what was planned for. */
@@ -130,16 +149,13 @@ export class FragmentRun {
     );
     const shared = reads.filter(({ isShared }) => isShared);
     const own = reads.filter(({ isShared }) => !isShared);
-    // Both to their end: nothing may still write when the folder is removed.
-    const [ofAll, ofOne] = await Promise.allSettled([
+    const [ofAll, ofOne] = await bothOf(
       this.#shared(shared.map(({ read }) => read)),
       this.#bring(own.map(({ read }) => read)),
-    ]);
-    if (ofAll.status === 'rejected') throw ofAll.reason as Error;
-    if (ofOne.status === 'rejected') throw ofOne.reason as Error;
+    );
     const files: Record<string, string[]> = {};
     for (const { relation } of this.#task.fragment.inputs) files[relation] = [];
-    const parts = [...ofAll.value, ...ofOne.value];
+    const parts = [...ofAll, ...ofOne];
     const brought: Inputs['brought'][number][] = [];
     for (const [no, { relation, read }] of [...shared, ...own].entries()) {
       const part = parts[no];
@@ -164,8 +180,11 @@ export class FragmentRun {
   async #bring(reads: readonly PartRead[]): Promise<readonly BroughtPart[]> {
     if (reads.length === 0) return [];
     const { reader, store } = this.#node;
-    const folder = await store.scratch('in-');
-    this.#undo.push(() => rm(folder, { recursive: true, force: true }));
+    const folder = async (): Promise<string> => {
+      const made = await store.scratch('in-');
+      this.#undo.push(() => rm(made, { recursive: true, force: true }));
+      return made;
+    };
     return reader.bring(this.#name.query, reads, folder, this.#context.signal);
   }
 
@@ -177,15 +196,21 @@ export class FragmentRun {
       const size = { memoryBytes: reserved.bytes, threads: threads() };
       const { engine, release } = await engines.lend(size, signal);
       try {
-        const { fragment, output, session, ranges } = this.#task;
-        const order = { fragment, output, session, ranges, inputs: inputs.files, folder };
+        const { fragment, output, session, ranges, spans } = this.#task;
+        const order = {
+          ...{ fragment, output, session, ranges, inputs: inputs.files, folder },
+          ...(spans === undefined ? {} : { spans }),
+          ...(this.#kind === 'result' ? { rowsMax: INLINE_ROWS } : {}),
+        };
         const made = await engine.run(order, signal).catch(async (error: unknown) => {
           if (!signal.aborted) await this.#checkRead(inputs);
           throw error;
         });
-        await this.#checkRead(inputs);
-        if (this.#kind === 'inner') return { made, inline: null };
-        return { made, inline: await inlineResult(folder, made, fragment.columns, engine, signal) };
+        const [, inline] = await bothOf(
+          this.#checkRead(inputs),
+          this.#kind === 'inner' ? Promise.resolve(null) : inlineResult(folder, made),
+        );
+        return { made, inline };
       } finally {
         release();
       }
@@ -240,6 +265,17 @@ export class FragmentRun {
       spilledBytes,
     };
   }
+}
+
+/** Both to their end: nothing may still be made when what was made is removed. The first one's failure counts. */
+async function bothOf<One, Other>(
+  one: Promise<One>,
+  other: Promise<Other>,
+): Promise<readonly [One, Other]> {
+  const [first, second] = await Promise.allSettled([one, other]);
+  if (first.status === 'rejected') throw first.reason as Error;
+  if (second.status === 'rejected') throw second.reason as Error;
+  return [first.value, second.value];
 }
 
 function bytesOf(parts: readonly Part[]): number {

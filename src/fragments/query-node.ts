@@ -54,8 +54,8 @@ export interface QueryNode {
 
 /** By their names; they themselves are loaded later. */
 const EXECUTORS = ['sql', 'sql.fragment'] as const;
-/** Many fragments take a few milliseconds, less than a commit of their start. */
-const QUIET_MS = 100;
+/** Many fragments are over before anybody looks, and a commit of their start takes time from those that are not. */
+const QUIET_MS = 250;
 
 /** Null where there is no DuckDB: such a worker runs everything but queries. */
 export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNode | null> {
@@ -67,7 +67,7 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
   const folder = options.data ?? (await temporaryData());
   const store = await OutputStore.open({ folder, isTemporary });
   let node: RunningNode | null = null;
-  const running = async (): Promise<RunningNode> => {
+  const start = async (): Promise<RunningNode> => {
     const { startNode } = await import('./running-node.ts');
     node ??= startNode({ ...options, roots }, store);
     return node;
@@ -77,7 +77,7 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
       name,
       // The `sql` executor only waits for others.
       ...(name === 'sql.fragment' ? { quietMs: QUIET_MS } : {}),
-      run: async (input, context) => (await running()).executors[name].run(input, context),
+      run: async (input, context) => (node ?? (await start())).executors[name].run(input, context),
     };
   });
   return {

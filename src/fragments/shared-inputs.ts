@@ -2,8 +2,7 @@
  * Outputs that every task of a stage reads in full: one copy on this node serves them all. It stays until
  * nobody needs the query any more.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { JobId } from '../core/index.ts';
 import type { PartRead } from '../query/index.ts';
 import { isUnchanged } from '../shuffle/index.ts';
@@ -12,7 +11,8 @@ import type { BroughtPart, OutputStore, PartReader } from '../shuffle/index.ts';
 const NOTHING: BroughtPart = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
 
 interface Copy {
-  readonly folder: string;
+  /** What it has here; nothing for what is read where it lies. */
+  readonly remove: () => Promise<void>;
   readonly part: Promise<BroughtPart>;
   /** Ends the fetch when the last who waits for it is gone. */
   readonly control: AbortController;
@@ -23,7 +23,7 @@ interface Copy {
 export class SharedInputs {
   readonly #store: OutputStore;
   readonly #reader: PartReader;
-  readonly #queries: Map<JobId, Map<string, Promise<Copy>>> = new Map();
+  readonly #queries: Map<JobId, Map<string, Copy>> = new Map();
 
   constructor(store: OutputStore, reader: PartReader) {
     this.#store = store;
@@ -38,12 +38,12 @@ export class SharedInputs {
   async take(query: JobId, read: PartRead, signal: AbortSignal): Promise<BroughtPart> {
     signal.throwIfAborted();
     if (read.part.segments.length === 0) return NOTHING;
-    const copies = this.#queries.get(query) ?? new Map<string, Promise<Copy>>();
+    const copies = this.#queries.get(query) ?? new Map<string, Copy>();
     this.#queries.set(query, copies);
     const key = `${read.at.task}/${read.at.fence}/${read.partition}`;
     const known = copies.get(key);
     if (known !== undefined) {
-      const part = await this.#reused(await known, signal);
+      const part = await this.#reused(known, signal);
       if (part !== null) {
         return { ...part, fetchedBytes: 0, localBytes: part.fetchedBytes + part.localBytes };
       }
@@ -51,44 +51,44 @@ export class SharedInputs {
       if (copies.get(key) === known) copies.delete(key);
       return this.take(query, read, signal);
     }
-    const copying = this.#copy(query, read, () => {
-      if (copies.get(key) === copying) copies.delete(key);
+    const copy = this.#copy(query, read, () => {
+      if (copies.get(key) === copy) copies.delete(key);
     });
-    copies.set(key, copying);
-    return this.#wait(await copying, signal);
+    copies.set(key, copy);
+    return this.#wait(copy, signal);
   }
 
   async drop(query: JobId): Promise<void> {
     const copies = [...(this.#queries.get(query)?.values() ?? [])];
     this.#queries.delete(query);
-    for (const copying of copies) {
-      const copy = await copying.catch(() => null);
-      copy?.control.abort(new Error('nobody needs it any more'));
-      await copy?.part.catch(() => {});
-      if (copy !== null) await rm(copy.folder, { recursive: true, force: true });
+    for (const { control, part, remove } of copies) {
+      control.abort(new Error('nobody needs it any more'));
+      await part.catch(() => {});
+      await remove();
     }
   }
 
-  async #copy(query: JobId, read: PartRead, forget: () => void): Promise<Copy> {
-    const folder = await this.#folder().catch((error: unknown) => {
-      forget();
-      throw error;
-    });
+  #copy(query: JobId, read: PartRead, forget: () => void): Copy {
+    let folder: string | null = null;
+    const made = async (): Promise<string> => (folder = await this.#store.scratch('in-', 'shared'));
+    const remove = async (): Promise<void> => {
+      if (folder !== null) await rm(folder, { recursive: true, force: true });
+    };
     const control = new AbortController();
     // The next one who wants it tries anew, and does not wait for one that is given up.
     control.signal.addEventListener('abort', forget, { once: true });
     const part = this.#reader
-      .bring(query, [read], folder, control.signal)
+      .bring(query, [read], made, control.signal)
       .then(([brought]) => {
         copy.isHere = true;
         return brought ?? NOTHING;
       })
       .catch(async (error: unknown) => {
         forget();
-        await rm(folder, { recursive: true, force: true });
+        await remove();
         throw error;
       });
-    const copy: Copy = { folder, part, control, waiting: 0, isHere: false };
+    const copy: Copy = { remove, part, control, waiting: 0, isHere: false };
     part.catch(() => {});
     return copy;
   }
@@ -98,12 +98,8 @@ export class SharedInputs {
     if (copy.control.signal.aborted) return null;
     const part = await this.#wait(copy, signal);
     if (await isUnchanged(part)) return part;
-    await rm(copy.folder, { recursive: true, force: true });
+    await copy.remove();
     return null;
-  }
-
-  async #folder(): Promise<string> {
-    return mkdtemp(join(await this.#store.place('shared'), 'in-'));
   }
 
   async #wait(copy: Copy, signal: AbortSignal): Promise<BroughtPart> {

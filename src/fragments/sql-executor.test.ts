@@ -59,7 +59,8 @@ function play({ parts, bring, rows, resultBytesMax = 1_000 }: Play) {
   const executor = sqlExecutor({
     parts: {
       bring: async (_query, reads, into) => {
-        const files = (await bring?.(reads, into)) ?? [];
+        const made = typeof into === 'string' ? into : await into();
+        const files = (await bring?.(reads, made)) ?? [];
         return files.map((file) => ({ files: [file], states: [], fetchedBytes: 0, localBytes: 0 }));
       },
     },

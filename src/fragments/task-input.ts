@@ -18,6 +18,7 @@ export function readFragmentTask(input: Json): FragmentTask {
     const relation = String(fields(scan, 'a scan')['relation']);
     list(ranges[relation], `ranges.${relation}`);
   }
+  if (task['spans'] !== undefined) checkSpans(fields(task['spans'], 'spans'), ranges);
   for (const each of list(fragment['inputs'], 'fragment.inputs')) {
     const relation = String(fields(each, 'an input')['relation']);
     for (const read of list(reads[relation], `reads.${relation}`)) checkRead(read);
@@ -30,6 +31,17 @@ export function readFragmentTask(input: Json): FragmentTask {
   const { memoryBytes } = task;
   if (memoryBytes !== null && memoryBytes !== undefined) whole(memoryBytes, 'memoryBytes');
   return { ...(input as unknown as FragmentTask), memoryBytes: (memoryBytes as number) ?? null };
+}
+
+function checkSpans(spans: Fields, ranges: Fields): void {
+  for (const [relation, span] of Object.entries(spans)) {
+    const { column, from, to, mixed } = fields(span, `spans.${relation}`);
+    list(mixed, `spans.${relation}.mixed`);
+    if (ranges[relation] === undefined) refuse(`spans.${relation} is no scan`);
+    whole(column, 'span.column');
+    for (const bound of [from, to])
+      if (bound !== null && !Number.isSafeInteger(bound)) refuse('a bound of a span is no number');
+  }
 }
 
 function checkRead(read: unknown): void {

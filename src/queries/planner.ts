@@ -5,7 +5,8 @@
 import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { Settings } from '../core/index.ts';
-import type { LogicalAnswer, PlanningEngine } from '../engine/index.ts';
+import { isSteady, statementOf } from '../engine/index.ts';
+import type { LogicalAnswer, PlanRequest, PlanningEngine } from '../engine/index.ts';
 import type { Clock } from '../kit/index.ts';
 import {
   PARTITIONS_MAX,
@@ -18,6 +19,7 @@ import {
 } from '../query/index.ts';
 import type { PinnedTable, PlanInput, QueryJob, QueryPlan } from '../query/index.ts';
 import { Gate } from './gate.ts';
+import { KeptPlans, planKey } from './kept-plans.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
 import type { QuerySettings } from './settings.ts';
@@ -40,6 +42,8 @@ export interface QueryPlannerOptions {
 
 export interface PlannerFigures {
   readonly plans: number;
+  /** Of these, the ones that DuckDB had planned before. */
+  readonly planHits: number;
   readonly plansFailed: number;
   readonly planningMs: number;
   readonly planningNow: number;
@@ -62,21 +66,31 @@ interface Planned {
   readonly tables: readonly PinnedTable[];
 }
 
+interface Divided {
+  readonly plan: QueryPlan;
+  /** Nothing was met that nobody had thought of. */
+  readonly isSound: boolean;
+}
+
 export class SqlPlanner {
   readonly #options: QueryPlannerOptions;
   readonly #gate: Gate;
+  readonly #kept: KeptPlans;
   #plans = 0;
+  #hits = 0;
   #failed = 0;
   #ms = 0;
 
   constructor(options: QueryPlannerOptions) {
     this.#options = options;
     this.#gate = new Gate(options.atOnce ?? AT_ONCE, options.waitingMax ?? WAITING_MAX);
+    this.#kept = new KeptPlans({ clock: options.clock });
   }
 
   figures(): PlannerFigures {
     return {
       plans: this.#plans,
+      planHits: this.#hits,
       plansFailed: this.#failed,
       planningMs: Math.round(this.#ms),
       planningNow: this.#gate.inside,
@@ -113,37 +127,49 @@ export class SqlPlanner {
     const { sql, params, timeZone } = request;
     if (sql === null)
       return { request, ...(await checkedPlan(request, { catalog, engine }, signal)) };
+    const dividing = this.#planSettings(request.settings);
+    // Whoever waits for it below is told.
+    dividing.catch(() => {});
     const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
-    const answer = await engine.plan({ sql, params, tables, timeZone }, signal).catch(atSql);
-    const settings = await this.#planSettings(request.settings);
-    const { columns, session, duckdb } = answer;
-    const input = { sql: answer.sql, columns, session, duckdb, tables, settings };
-    return { request, tables, plan: this.#divided(answer, input) };
+    const asked = { sql, params, tables, timeZone };
+    const plan = await this.#planOf(asked, await dividing, signal);
+    return { request, tables, plan };
+  }
+
+  async #planOf(
+    asked: PlanRequest,
+    settings: PlanInput['settings'],
+    signal: AbortSignal,
+  ): Promise<QueryPlan> {
+    const text = textOf(asked);
+    const key = isSteady(text) ? planKey(text, asked, settings) : null;
+    const known = key === null ? null : this.#kept.find(key);
+    if (known !== null) {
+      this.#hits += 1;
+      return { ...known, session: { ...known.session, now: timeNow() } };
+    }
+    const answer = await this.#options.engine.plan(asked, signal).catch(atSql);
+    const { sql, columns, session, duckdb } = answer;
+    const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
+    const { plan, isSound } = this.#divided(answer, input);
+    // Without a plan or estimates something may have gone wrong that does not the next time.
+    const isWhole = answer.plan !== null && answer.estimates !== null;
+    if (key !== null && isSound && isWhole) this.#kept.keep(key, plan);
+    return plan;
   }
 
   /** Whatever goes wrong with dividing it: as a whole it runs. */
-  #divided(answer: LogicalAnswer, input: Omit<PlanInput, 'logical' | 'whyNot'>): QueryPlan {
-    try {
-      return planQuery({ ...input, ...this.#logical(answer) });
-    } catch (error) {
+  #divided(answer: LogicalAnswer, input: Omit<PlanInput, 'logical' | 'whyNot'>): Divided {
+    let isSound = true;
+    const told = (error: unknown): void => {
+      isSound = false;
       this.#options.onFault(error);
-      return planQuery({ ...input, logical: null, whyNot: FAULTY });
-    }
-  }
-
-  #logical({
-    plan,
-    whyNot,
-    estimates,
-    session,
-  }: LogicalAnswer): Pick<PlanInput, 'logical' | 'whyNot'> {
-    if (plan === null) return { logical: null, whyNot };
+    };
     try {
-      return { logical: readLogicalPlan(plan, estimates, session), whyNot: null };
+      return { plan: planQuery({ ...input, ...logicalOf(answer, told) }), isSound };
     } catch (error) {
-      if (!(error instanceof Undistributable)) throw error;
-      if (error.oddity !== null) this.#options.onFault(error);
-      return { logical: null, whyNot: error.reason };
+      told(error);
+      return { plan: planQuery({ ...input, logical: null, whyNot: FAULTY }), isSound };
     }
   }
 
@@ -173,6 +199,34 @@ export class SqlPlanner {
       }
     });
   }
+}
+
+/** The statement with its parameters in it. */
+function textOf(asked: PlanRequest): string {
+  try {
+    return statementOf(asked).sql;
+  } catch (error) {
+    return atSql(error);
+  }
+}
+
+function logicalOf(
+  { plan, whyNot, estimates, session }: LogicalAnswer,
+  onFault: (error: unknown) => void,
+): Pick<PlanInput, 'logical' | 'whyNot'> {
+  if (plan === null) return { logical: null, whyNot };
+  try {
+    return { logical: readLogicalPlan(plan, estimates, session), whyNot: null };
+  } catch (error) {
+    if (!(error instanceof Undistributable)) throw error;
+    if (error.oddity !== null) onFault(error);
+    return { logical: null, whyNot: error.reason };
+  }
+}
+
+/** As DuckDB writes it. */
+function timeNow(): string {
+  return new Date().toISOString().replace('T', ' ').replace('Z', '+00');
 }
 
 const OF_SQL: ReadonlySet<string> = new Set(['bad_query', 'table_missing', 'path_refused']);

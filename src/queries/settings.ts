@@ -19,7 +19,7 @@ const MIB = 2 ** 20;
 export const defaultQuerySettings: QuerySettings = {
   shufflePartitions: null,
   broadcastThresholdBytes: 32 * MIB,
-  singleFragmentBytes: 32 * MIB,
+  singleFragmentBytes: 16 * MIB,
   memoryBytes: null,
   timeoutMs: null,
   maxAttempts: null,

@@ -8,6 +8,7 @@ import type { QueryPort } from '../api/index.ts';
 import { Catalog, CatalogFile, allowedPaths } from '../catalog/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Office, QueryPlanner } from '../coordinator/index.ts';
+import { taskNo } from '../core/index.ts';
 import type { JobId, TaskId } from '../core/index.ts';
 import { startPlanningEngine, startRowEngine } from '../engine/index.ts';
 import type { EngineLimits, PlanningEngine, RowEngine } from '../engine/index.ts';
@@ -102,7 +103,14 @@ export class QuerySide {
   }
 
   get planner(): QueryPlanner {
-    return this.#parts.planner;
+    const { planner, views } = this.#parts;
+    return {
+      plan: (request, signal) => planner.plan(request, signal),
+      submitted: (id, seeds) => {
+        const plan = seeds.get(taskNo(0))?.result ?? null;
+        if (plan !== null) views.tell(id, plan);
+      },
+    };
   }
 
   /** Something was committed. */
@@ -142,6 +150,7 @@ function partsOf(
     clock,
     resultTtlMs: core.resultTtlMs,
     waiting: (id) => waitingOf(office, id),
+    isOver: (id) => office.isOpen && !office.leader().isLive(id),
   });
   const planner = new SqlPlanner({
     catalog,

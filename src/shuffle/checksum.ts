@@ -1,5 +1,6 @@
-/** Length and CRC-32 of files. */
-import { open } from 'node:fs/promises';
+/** Length and CRC-32 of files, and by what one knows that a file has not changed since. */
+import type { BigIntStats } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 
 export interface Checksum {
@@ -7,13 +8,19 @@ export interface Checksum {
   readonly crc32: number;
 }
 
+export interface CheckedFile extends Checksum {
+  /** As `stateOf` had it before it was read. */
+  readonly state: string;
+}
+
 const PIECE_BYTES: number = 2 ** 20;
 
-/** Reads all of it. */
-export async function checksumOf(path: string, signal?: AbortSignal): Promise<Checksum> {
+/** Reads all of it; a small file at once. */
+export async function checksumOf(path: string, signal?: AbortSignal): Promise<CheckedFile> {
   const file = await open(path, 'r');
   try {
-    const { size } = await file.stat();
+    const stats = await file.stat({ bigint: true });
+    const size = Number(stats.size);
     const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, Math.max(1, size)));
     let bytes = 0;
     let sum = 0;
@@ -24,8 +31,17 @@ export async function checksumOf(path: string, signal?: AbortSignal): Promise<Ch
       sum = crc32(buffer.subarray(0, bytesRead), sum);
       bytes += bytesRead;
     }
-    return { bytes, crc32: sum };
+    return { bytes, crc32: sum, state: textOf(path, stats) };
   } finally {
     await file.close();
   }
+}
+
+/** Another one whenever somebody writes to the file or puts another one in its place. */
+export async function stateOf(path: string): Promise<string> {
+  return textOf(path, await stat(path, { bigint: true }));
+}
+
+function textOf(path: string, { size, mtimeNs, ino }: BigIntStats): string {
+  return `${path} ${ino} ${size} ${mtimeNs}`;
 }

@@ -23,9 +23,10 @@ export function checkedName({ query, task, fence }: OutputName): OutputName {
   return { query, task, fence };
 }
 
+/** One for each, side by side: folders between them would have to be made and removed. */
 export function folderOf(root: string, name: OutputName): string {
   const { query, task, fence } = checkedName(name);
-  return join(root, query, task, `${fence}`);
+  return join(root, `${query}.${task}.${fence}`);
 }
 
 /** As the shuffle service names it. */

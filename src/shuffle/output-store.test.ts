@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { bytes, keep, openStore, QUERY, temporaryFolder } from '../../test/fixture/shuffle-node.ts';
 import type { JobId } from '../core/index.ts';
+import { deferred } from '../kit/index.ts';
 import { readIndex } from './output-index.ts';
 import { OutputStore } from './output-store.ts';
 
@@ -48,6 +49,32 @@ test.each([
 ])('%s that could lead elsewhere is refused before it touches a path', async (_what, name) => {
   const store = await openStore();
   await expect(store.begin(name)).rejects.toMatchObject({ code: 'bad_input' });
+});
+
+test('an attempt that cannot be committed leaves no folder', async () => {
+  const folder = await temporaryFolder();
+  const store = await openStore(folder);
+  const draft = await store.begin({ query: QUERY, task: 's0.0', fence: 1 });
+  await writeFile(join(draft.folder, 'index.json'), 'not ours');
+  await expect(draft.commit([], 'inner')).rejects.toThrow('EEXIST');
+  await draft.discard();
+  const [own = ''] = await listed(join(folder, 'shuffle'));
+  expect(await listed(join(folder, 'shuffle', own, 'outputs'))).toEqual([]);
+  expect(await listed(join(folder, 'shuffle', own, 'tmp'))).toEqual([]);
+});
+
+test('a store that closes waits for what is still being removed, and for its failure too', async () => {
+  const store = await openStore();
+  const [one, other] = [deferred(), deferred()];
+  store.afterwards(one.promise);
+  store.afterwards(other.promise);
+  const closed = store.close().then(() => 'closed');
+  one.reject(new Error('busy'));
+  // It has no folder: without them it would be closed before anything is read.
+  const read = listed('.').then(() => 'waits');
+  expect(await Promise.race([closed, read])).toBe('waits');
+  other.resolve();
+  await closed;
 });
 
 test('a file outside of the draft cannot become a segment', async () => {

@@ -11,6 +11,7 @@ import { type Clock, eachOf, systemClock } from '../kit/index.ts';
 import type { MapOutput } from '../protocol/index.ts';
 import type { Part } from '../query/index.ts';
 import { checksumOf } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
 import { MapOutputs } from './map-outputs.ts';
 import { checkedName, folderOf, keyOf, textOf } from './names.ts';
 import type { OutputName } from './names.ts';
@@ -32,11 +33,19 @@ export interface DraftPart {
   readonly files: readonly string[];
 }
 
+/** Of files that whoever has written them has read again, by name. */
+export type FileSums = Readonly<Record<string, Checksum>>;
+
 export interface OutputDraft {
   /** An empty folder, for this one alone. */
   readonly folder: string;
   /** `result`: for those who asked, and kept longer than what stages hand to each other. */
-  commit(parts: readonly DraftPart[], kind: OutputKind, signal?: AbortSignal): Promise<KeptOutput>;
+  commit(
+    parts: readonly DraftPart[],
+    kind: OutputKind,
+    signal?: AbortSignal,
+    sums?: FileSums,
+  ): Promise<KeptOutput>;
   /** Removes it; does nothing once it is committed. */
   discard(): Promise<void>;
 }
@@ -60,6 +69,7 @@ export class OutputStore {
   readonly #clock: Clock;
   readonly #isTemporary: boolean;
   readonly #kept: Map<JobId, Map<string, KeptOutput>> = new Map();
+  readonly #afterwards = new Set<Promise<void>>();
   #own: Promise<string> | null = null;
   #bytes = 0;
   #cancelTouch: () => void = () => {};
@@ -107,8 +117,9 @@ export class OutputStore {
     let isOver = false;
     return {
       folder,
-      commit: async (parts, kind, signal) => {
-        const kept = await this.#commit(name, folder, parts, kind, signal);
+      commit: async (parts, kind, signal, sums = {}) => {
+        const index = await indexed(name, folder, parts, signal, sums);
+        const kept = await this.#commit(index, folder, kind, signal);
         isOver = true;
         return kept;
       },
@@ -121,9 +132,9 @@ export class OutputStore {
   }
 
   /** An empty folder on the same disk. Whoever asked for it removes it. */
-  async scratch(prefix: string): Promise<string> {
+  async scratch(prefix: string, among: 'tmp' | 'shared' = 'tmp'): Promise<string> {
     const own = await this.#ownFolder();
-    const folder = join(own, 'tmp');
+    const folder = join(own, among);
     try {
       return await mkdtemp(join(folder, prefix));
     } catch {
@@ -133,10 +144,21 @@ export class OutputStore {
   }
 
   /** A folder for what lasts as long as this store, and goes with it. */
-  async place(name: 'spill' | 'shared'): Promise<string> {
+  async place(name: 'spill'): Promise<string> {
     const folder = join(await this.#ownFolder(), name);
     await mkdir(folder, { recursive: true });
     return folder;
+  }
+
+  /** Somebody removes folders of his here, and nobody waits for that but the end of this store. */
+  afterwards(work: Promise<void>): void {
+    const over = work.catch(() => {}).finally(() => this.#afterwards.delete(over));
+    this.#afterwards.add(over);
+  }
+
+  /** Settles when what is removed now is gone. */
+  async tidied(): Promise<void> {
+    await Promise.all(this.#afterwards);
   }
 
   /** With `inner` only what stages hand to each other. */
@@ -154,8 +176,6 @@ export class OutputStore {
       this.outputs.forget(query);
     }
     for (const [, { folder }] of going) await remove(folder);
-    // Only empty ones go: a new output may have come meanwhile.
-    for (const [, { folder }] of going) await removeEmpty(dirname(folder), 2);
   }
 
   /** Nothing of it is needed any more, or nobody can reach it. */
@@ -164,38 +184,26 @@ export class OutputStore {
     this.#isClosed = true;
     this.#cancelTouch();
     this.#kept.clear();
+    await this.tidied();
     const own = await this.#own?.catch(() => null);
     if (own !== undefined && own !== null) {
       await remove(own);
-      await removeEmpty(this.#root, 1);
+      await removeEmpty(this.#root);
     }
-    if (this.#isTemporary) await removeEmpty(dirname(this.#root), 1);
+    if (this.#isTemporary) await removeEmpty(dirname(this.#root));
   }
 
   async #commit(
-    name: OutputName,
+    index: OutputIndex,
     draft: string,
-    parts: readonly DraftPart[],
     kind: OutputKind,
     signal: AbortSignal | undefined,
   ): Promise<KeptOutput> {
-    const files = parts.flatMap((part) => part.files.map((file) => fileIn(draft, file)));
-    const sums = await eachOf(files, CHECKS_AT_ONCE, signal, async (file): Promise<Segment> => {
-      return { file, ...(await checksumOf(join(draft, file), signal)) };
-    });
-    let next = 0;
-    const index = indexOf(
-      name,
-      parts.map(({ rows, files: own }) => {
-        next += own.length;
-        return { rows, segments: sums.slice(next - own.length, next) };
-      }),
-    );
     const hash = await writeIndex(draft, index);
     signal?.throwIfAborted();
-    const folder = folderOf(join(await this.#ownFolder(), 'outputs'), name);
+    const folder = folderOf(join(await this.#ownFolder(), 'outputs'), index);
     await putInPlace(draft, folder).catch((error: unknown) => {
-      throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? twice(name, error) : error;
+      throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? twice(index, error) : error;
     });
     const kept: KeptOutput = { folder, index, hash, kind, parts: index.parts.map(partOf) };
     this.#keep(kept);
@@ -233,6 +241,28 @@ export class OutputStore {
   }
 }
 
+async function indexed(
+  name: OutputName,
+  draft: string,
+  parts: readonly DraftPart[],
+  signal: AbortSignal | undefined,
+  sums: FileSums,
+): Promise<OutputIndex> {
+  const files = parts.flatMap((part) => part.files.map((file) => fileIn(draft, file)));
+  const segments = await eachOf(files, CHECKS_AT_ONCE, signal, async (file): Promise<Segment> => {
+    const { bytes, crc32 } = sums[file] ?? (await checksumOf(join(draft, file), signal));
+    return { file, bytes, crc32 };
+  });
+  let next = 0;
+  return indexOf(
+    name,
+    parts.map(({ rows, files: own }) => {
+      next += own.length;
+      return { rows, segments: segments.slice(next - own.length, next) };
+    }),
+  );
+}
+
 function registrationOf(index: OutputIndex): MapOutput {
   return {
     ...keyOf(index),
@@ -265,17 +295,9 @@ async function remove(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 2 });
 }
 
-/** The folder and those above it, as long as there is nothing in them. */
-async function removeEmpty(folder: string, levels: number): Promise<void> {
-  let path = folder;
-  for (let level = 0; level < levels; level += 1) {
-    try {
-      await rmdir(path);
-    } catch {
-      return;
-    }
-    path = dirname(path);
-  }
+/** If there is nothing in it. */
+async function removeEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch(() => {});
 }
 
 function twice(name: OutputName, cause: unknown): MillraceError {
@@ -287,15 +309,14 @@ function twice(name: OutputName, cause: unknown): MillraceError {
   });
 }
 
-/** Somebody may have removed the folder above it just now, because it was empty. */
+/** The folder above it is made for the first one. */
 async function putInPlace(draft: string, folder: string): Promise<void> {
-  for (let isLast = false; ; isLast = true) {
+  try {
+    await rename(draft, folder);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
     await mkdir(dirname(folder), { recursive: true });
-    try {
-      return await rename(draft, folder);
-    } catch (error) {
-      if (isLast || codeOf(error) !== 'ENOENT') throw error;
-    }
+    await rename(draft, folder);
   }
 }
 

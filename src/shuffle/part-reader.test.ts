@@ -300,6 +300,77 @@ test('a folder that is visible here is read without the network, and stays reada
   expect(Buffer.compare((await contentOf(brought))[0]!, content)).toBe(0);
 });
 
+test('many segments of a visible folder are linked, each is checked, and they stay in order', async () => {
+  const theirs = await openStore();
+  const { address } = await serveStore(theirs);
+  const reader = new PartReader({ own: null, mayReadInPlace: true, channel: channel() });
+  const segments = Array.from({ length: 11 }, (_, at) => bytes(1_000 + at, at + 1));
+  const kept = await keep(theirs, 's0.0', [segments]);
+  const read = readOf(kept, 0, address);
+  const folder = await temporaryFolder();
+  const brought = await reader.bring(QUERY, [read], folder, NEVER);
+  expect((await contentOf(brought))[0]?.equals(Buffer.concat(segments))).toBe(true);
+  expect(brought[0]).toMatchObject({ fetchedBytes: 0, localBytes: read.part.bytes });
+  const path = join(kept.folder, 'p0-7.bin');
+  await writeFile(path, bytes(1_007, 99));
+  const damaged = reader.bring(QUERY, [read], await temporaryFolder(), NEVER);
+  await expect(damaged).rejects.toThrow('The checksum of segment 7 is wrong.');
+  // One that cannot be linked: all of them are asked for over the network, which has it no better.
+  await rm(path);
+  const again = await temporaryFolder();
+  await expect(reader.bring(QUERY, [read], again, NEVER)).rejects.toMatchObject({
+    code: 'input_lost',
+  });
+});
+
+test('what cannot be linked is fetched, and nothing of the links is in the way', async () => {
+  const theirs = await openStore();
+  const { address } = await serveStore(theirs);
+  const reader = new PartReader({ own: null, mayReadInPlace: true, channel: channel() });
+  const segments = [bytes(10), bytes(20, 2), bytes(30, 3)];
+  const kept = await keep(theirs, 's0.0', [segments]);
+  const folder = await temporaryFolder();
+  // Somebody has put something where a link should be.
+  await writeFile(join(folder, '0-1.parquet'), 'old');
+  const brought = await reader.bring(QUERY, [readOf(kept, 0, address)], folder, NEVER);
+  expect(brought[0]).toMatchObject({ fetchedBytes: 60, localBytes: 0 });
+  expect((await contentOf(brought))[0]?.equals(Buffer.concat(segments))).toBe(true);
+});
+
+test('a folder is asked for once, and only when something is put there', async () => {
+  const [theirs, ours] = [await openStore(), await openStore()];
+  const { address } = await serveStore(theirs);
+  const reader = new PartReader({ own: ours, mayReadInPlace: false, channel: channel() });
+  const near = await keep(ours, 's0.0', [[bytes(10)], []]);
+  const far = await keep(theirs, 's0.1', [[bytes(10)], [bytes(20)]]);
+  let asked = 0;
+  const folder = (): Promise<string> => {
+    asked += 1;
+    return temporaryFolder();
+  };
+  const here = [readOf(near, 0, null), readOf(near, 1, null)];
+  await reader.bring(QUERY, here, folder, NEVER);
+  expect(asked).toBe(0);
+  await reader.bring(
+    QUERY,
+    [...here, readOf(far, 0, address), readOf(far, 1, address)],
+    folder,
+    NEVER,
+  );
+  expect(asked).toBe(1);
+});
+
+test('an own output that changes after it was read is looked at again', async () => {
+  const store = await openStore();
+  const reader = new PartReader({ own: store, mayReadInPlace: false, channel: channel() });
+  const kept = await keep(store, 's0.0', [[bytes(100)]]);
+  const bring = (): Promise<unknown> => reader.bring(QUERY, [readOf(kept, 0, null)], '', NEVER);
+  await bring();
+  await bring();
+  await damage(kept, 0);
+  await expect(bring()).rejects.toMatchObject({ code: 'input_lost', task: 's0.0' });
+});
+
 test('a folder of the same name with another index is not the one that is meant', async () => {
   const theirs = await openStore();
   const { address } = await serveStore(theirs);

@@ -4,13 +4,13 @@
  * checked before it is handed out, wherever it lies.
  */
 import { setMaxListeners } from 'node:events';
-import { link, rm, stat } from 'node:fs/promises';
+import { link, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
 import { eachOf } from '../kit/index.ts';
 import type { PartRead } from '../query/index.ts';
-import { checksumOf } from './checksum.ts';
+import { checksumOf, stateOf } from './checksum.ts';
 import { Fetcher } from './fetcher.ts';
 import type { FetcherOptions } from './fetcher.ts';
 import { readIndex } from './output-index.ts';
@@ -36,13 +36,15 @@ export interface BroughtPart {
 
 /** Producers that are read from at the same time. */
 const READS_AT_ONCE = 8;
+/** Of each of them. */
+const SEGMENTS_AT_ONCE = 4;
 const CHECKED_MAX = 20_000;
 
 export class PartReader {
   readonly #options: PartReaderOptions;
   readonly #fetcher: Fetcher;
-  /** Own files that were found right, by path and state: a broadcast is read by many tasks. */
-  readonly #checked: Set<string> = new Set();
+  /** How own files were when they were found right, by path: a broadcast is read by many tasks. */
+  readonly #checked: Map<string, string> = new Map();
 
   constructor(options: PartReaderOptions) {
     this.#options = options;
@@ -51,22 +53,24 @@ export class PartReader {
 
   /**
    * One answer for each read. What does not lie here is put into `folder`, which the caller removes when it
-   * has read it. Throws `PartLostError` for the first that cannot be had; then nothing is under way any more.
+   * has read it; one that has yet to be made is asked for when there is something to put there. Throws `PartLostError` for the first that cannot be had; then nothing is under way any more.
    */
   async bring(
     query: JobId,
     reads: readonly PartRead[],
-    folder: string,
+    folder: string | (() => Promise<string>),
     signal: AbortSignal,
   ): Promise<readonly BroughtPart[]> {
+    let asked: Promise<string> | null = null;
+    const made = (): Promise<string> =>
+      (asked ??= typeof folder === 'string' ? Promise.resolve(folder) : folder());
     const over = new AbortController();
     const all = AbortSignal.any([signal, over.signal]);
     // One for each read that is under way.
     setMaxListeners(0, all);
     return eachOf(reads, READS_AT_ONCE, signal, async (read, at) => {
       try {
-        const pathOf = (segment: number): string => join(folder, `${at}-${segment}.parquet`);
-        return await this.#one(query, read, pathOf, all);
+        return await this.#one(query, read, () => pathsIn(made(), at), all);
       } catch (error) {
         // What else is under way would be brought for nothing; its end is no loss of its own.
         over.abort(error);
@@ -78,7 +82,7 @@ export class PartReader {
   async #one(
     query: JobId,
     read: PartRead,
-    pathOf: (segment: number) => string,
+    paths: () => Promise<PathOf>,
     signal: AbortSignal,
   ): Promise<BroughtPart> {
     const { at, part } = read;
@@ -89,9 +93,10 @@ export class PartReader {
       const here = await this.#inPlace(read, kept.folder, kept.index, signal);
       return { ...here, fetchedBytes: 0, localBytes: part.bytes };
     }
-    if (mayReadInPlace) {
-      const index = await readIndex(at.folder, at.index);
-      const linked = index === null ? null : await this.#linked(read, index, pathOf, signal);
+    const seen = mayReadInPlace ? readIndex(at.folder, at.index) : null;
+    const [pathOf, index] = await Promise.all([paths(), seen]);
+    if (index !== null) {
+      const linked = await this.#linked(read, index, pathOf, signal);
       if (linked !== null) return { ...linked, fetchedBytes: 0, localBytes: part.bytes };
     }
     const files = await this.#fetcher.fetch(query, read, pathOf, signal);
@@ -105,13 +110,17 @@ export class PartReader {
     index: OutputIndex,
     signal: AbortSignal,
   ): Promise<Checked> {
-    const found: CheckedFiles = { files: [], states: [] };
-    for (const [at, segment] of segmentsOf(read, index).entries()) {
-      const path = join(folder, segment.file);
-      found.states.push(await this.#check(read, at, path, segment, signal));
-      found.files.push(path);
-    }
-    return found;
+    const segments = segmentsOf(read, index);
+    const files = segments.map(({ file }) => join(folder, file));
+    const states = await eachOf(files, SEGMENTS_AT_ONCE, signal, async (path, at) => {
+      const known = this.#checked.get(path);
+      if (known !== undefined && known === (await stateOf(path).catch(() => null))) return known;
+      const state = await checkedSegment(read, at, path, signal);
+      if (this.#checked.size >= CHECKED_MAX) this.#checked.clear();
+      this.#checked.set(path, state);
+      return state;
+    });
+    return { files, states };
   }
 
   /** Null when it cannot be linked, because it lies on another disk or goes away just now. A link stays
@@ -119,58 +128,54 @@ export class PartReader {
   async #linked(
     read: PartRead,
     index: OutputIndex,
-    pathOf: (segment: number) => string,
+    pathOf: PathOf,
     signal: AbortSignal,
   ): Promise<Checked | null> {
-    const found: CheckedFiles = { files: [], states: [] };
-    for (const [at, segment] of segmentsOf(read, index).entries()) {
-      const path = pathOf(at);
-      try {
-        await link(join(read.at.folder, segment.file), path);
-      } catch {
-        await Promise.all(found.files.map((file) => rm(file, { force: true })));
-        return null;
-      }
-      found.states.push(await this.#check(read, at, path, segment, signal));
-      found.files.push(path);
-    }
-    return found;
-  }
-
-  /** Answers how the file is. */
-  async #check(
-    { at, part }: PartRead,
-    number: number,
-    path: string,
-    segment: Segment,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const [bytes, crc32] = part.segments[number] ?? [];
-    if (segment.bytes !== bytes || segment.crc32 !== crc32) {
-      throw new PartLostError(at, 'Its index says something else than its task did.');
-    }
+    const segments = segmentsOf(read, index);
+    const files = segments.map((_, at) => pathOf(at));
     try {
-      const state = await stateOf(path);
-      if (this.#checked.has(state)) return state;
-      const found = await checksumOf(path, signal);
-      if (found.bytes !== bytes) throw new PartLostError(at, `Segment ${number} is too short.`);
-      if (found.crc32 !== crc32) {
-        throw new PartLostError(at, `The checksum of segment ${number} is wrong.`);
-      }
-      if (this.#checked.size >= CHECKED_MAX) this.#checked.clear();
-      this.#checked.add(state);
-      return state;
-    } catch (error) {
+      await eachOf(segments, SEGMENTS_AT_ONCE, signal, ({ file }, at) =>
+        link(join(read.at.folder, file), pathOf(at)),
+      );
+    } catch {
       signal.throwIfAborted();
-      if (isMillraceError(error)) throw error;
-      throw new PartLostError(at, `Segment ${number} cannot be read.`, error);
+      await Promise.all(files.map((file) => rm(file, { force: true })));
+      return null;
     }
+    const states = await eachOf(files, SEGMENTS_AT_ONCE, signal, (path, at) =>
+      checkedSegment(read, at, path, signal),
+    );
+    return { files, states };
   }
 }
 
-interface CheckedFiles {
-  readonly files: string[];
-  readonly states: string[];
+type PathOf = (segment: number) => string;
+
+async function pathsIn(folder: Promise<string>, read: number): Promise<PathOf> {
+  const made = await folder;
+  return (segment) => join(made, `${read}-${segment}.parquet`);
+}
+
+/** Answers how the file is, if it is what its task has written. */
+async function checkedSegment(
+  { at, part }: PartRead,
+  number: number,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const [bytes, crc32] = part.segments[number] ?? [];
+  try {
+    const found = await checksumOf(path, signal);
+    if (found.bytes !== bytes) throw new PartLostError(at, `Segment ${number} is too short.`);
+    if (found.crc32 !== crc32) {
+      throw new PartLostError(at, `The checksum of segment ${number} is wrong.`);
+    }
+    return found.state;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isMillraceError(error)) throw error;
+    throw new PartLostError(at, `Segment ${number} cannot be read.`, error);
+  }
 }
 
 type Checked = Pick<BroughtPart, 'files' | 'states'>;
@@ -183,14 +188,13 @@ export async function isUnchanged({ files, states }: Checked): Promise<boolean> 
   return states.every((state, at) => state === now[at]);
 }
 
-/** Another one whenever somebody writes to the file or puts another one in its place. */
-async function stateOf(path: string): Promise<string> {
-  const { size, mtimeNs, ino } = await stat(path, { bigint: true });
-  return `${path} ${ino} ${size} ${mtimeNs}`;
-}
-
-function segmentsOf({ at, partition }: PartRead, index: OutputIndex): readonly Segment[] {
-  const part = index.parts[partition];
-  if (part === undefined) throw new PartLostError(at, `It has no partition ${partition}.`);
-  return part.segments;
+function segmentsOf({ at, partition, part }: PartRead, index: OutputIndex): readonly Segment[] {
+  const segments = index.parts[partition]?.segments;
+  if (segments === undefined) throw new PartLostError(at, `It has no partition ${partition}.`);
+  const isSame = segments.every(({ bytes, crc32 }, number) => {
+    const [ofBytes, ofCrc32] = part.segments[number] ?? [];
+    return bytes === ofBytes && crc32 === ofCrc32;
+  });
+  if (isSame && segments.length === part.segments.length) return segments;
+  throw new PartLostError(at, 'Its index says something else than its task did.');
 }

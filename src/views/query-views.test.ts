@@ -124,6 +124,128 @@ test('what is known is not read again', async () => {
   expect(reads.filter((read) => read.startsWith('results'))).toHaveLength(3);
 });
 
+/** What is read at the same time, one list after the other. */
+function inTurns(inner: Store): { readonly store: Store; readonly turns: string[][] } {
+  const turns: string[][] = [];
+  let open = 0;
+  const store = new Proxy(inner, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return async (...args: unknown[]): Promise<unknown> => {
+        if (open === 0) turns.push([]);
+        turns.at(-1)?.push(String(name));
+        open += 1;
+        try {
+          return await (value.apply(target, args) as Promise<unknown>);
+        } finally {
+          open -= 1;
+        }
+      };
+    },
+  });
+  return { store, turns };
+}
+
+test('a query that was submitted here and is over takes two turns, then one', async () => {
+  const { store: noted, turns } = inTurns(store);
+  const isOver = (): boolean => true;
+  const own = new QueryViews({ store: noted, clock, resultTtlMs: TTL_MS, isOver });
+  await submitted();
+  own.tell(id, JSON.stringify(samplePlan));
+  const worker = await ScriptedWorker.join(led.leader, 'w', ['sql.fragment']);
+  await runOnce(worker);
+  await runOnce(worker);
+  const { value } = await own.query(id);
+  expect(turns).toEqual([
+    ['lastSeq', 'jobRow'],
+    ['taskRows', 'results'],
+  ]);
+  expect(value).toEqual((await views.query(id)).value);
+  expect((await own.record(id))?.parts.map(({ at }) => at.task)).toEqual(['s1.0']);
+  expect(turns).toHaveLength(2);
+  await own.query(id);
+  expect(turns.slice(2)).toEqual([['lastSeq']]);
+});
+
+test('the state of a query that only seems to be over is read after the head of the log', async () => {
+  await submitted();
+  const worker = await ScriptedWorker.join(led.leader, 'w', ['sql.fragment']);
+  const { store: noted, turns } = inTurns(store);
+  // While the head is read, a stage ends: the answer must have that.
+  const slow = new Proxy(noted, {
+    get(target, name) {
+      if (name !== 'lastSeq') return Reflect.get(target, name) as unknown;
+      return async (shard: number) => {
+        await runOnce(worker);
+        return target.lastSeq(shard);
+      };
+    },
+  });
+  const own = new QueryViews({ store: slow, clock, resultTtlMs: TTL_MS, isOver: () => true });
+  const { value, asOf } = await own.query(id);
+  expect(asOf.seq).toBe((await store.lastSeq(0)).seq);
+  expect(value).toMatchObject({
+    state: 'running',
+    stages: [{ state: 'succeeded', rowsOut: 20 }, {}],
+  });
+  expect(turns.flat().filter((name) => name === 'jobRow')).toHaveLength(2);
+});
+
+test('a task that was made again has the figures of the last time', async () => {
+  const own = new QueryViews({ store, clock, resultTtlMs: TTL_MS, isOver: () => true });
+  await submitted();
+  own.tell(id, JSON.stringify(samplePlan));
+  const worker = await ScriptedWorker.join(led.leader, 'w', ['sql.fragment']);
+  const scans = await worker.pollNow(10);
+  for (const { lease, taskId } of scans) await worker.complete(lease, fragmentResult(taskId));
+  expect((await own.query(id)).value?.stages[0]).toMatchObject({ rowsOut: 20 });
+  const [reader] = await worker.pollNow(1);
+  const { taskId, lease } = scans[0]!;
+  const error = { code: 'input_lost', message: 'It is gone.' };
+  await led.leader.workers.report(worker.session, [
+    { kind: 'inputLost', lease: reader!.lease, lost: [{ taskId, fence: lease.fence }], error },
+  ]);
+  expect((await own.query(id)).value?.stages[0]?.rowsOut).toBeLessThan(20);
+  const { metrics } = fragmentResult('any');
+  const more = { metrics: { ...metrics, rowsOut: 7 } };
+  const again: string[] = [];
+  for (let made = await runOnce(worker, more); made.length > 0;) {
+    again.push(...made);
+    await clock.advance(1_000);
+    made = await runOnce(worker, more);
+  }
+  expect(again).toContain(taskId);
+  const { value } = await own.query(id);
+  const counted = again.filter((each) => each.startsWith('s0.')).length;
+  expect(value).toMatchObject({ state: 'succeeded' });
+  expect(value?.stages.map(({ rowsOut }) => rowsOut)).toEqual([
+    counted * 7 + (2 - counted) * 10,
+    7,
+  ]);
+});
+
+test('a plan that was told long ago, or is long, is read back', async () => {
+  await submitted();
+  views.tell(id, JSON.stringify(samplePlan));
+  await clock.advance(60_000);
+  await views.query(id);
+  expect(reads.filter((read) => read.startsWith('task'))).toHaveLength(1);
+  const fresh = new QueryViews({ store: watched(store, reads), clock, resultTtlMs: TTL_MS });
+  fresh.tell(id, JSON.stringify({ ...samplePlan, sql: 'x'.repeat(300_000) }));
+  expect((await fresh.query(id)).value?.sql).toBe(samplePlan.sql);
+  expect(reads.filter((read) => read.startsWith('task'))).toHaveLength(2);
+});
+
+test('what was told of a job that is no query is not believed', async () => {
+  views.tell('other' as JobId, JSON.stringify(samplePlan));
+  await led.leader.jobs.submit(
+    { tasks: [{ id: 'a', executor: 'echo' }] },
+    { jobId: 'other' as JobId },
+  );
+  expect((await views.query('other' as JobId)).value).toBeNull();
+});
+
 test('the error of a query is that of the task that failed', async () => {
   await submitted();
   const worker = await ScriptedWorker.join(led.leader, 'w', ['sql.fragment']);

@@ -31,6 +31,8 @@ export interface QueryViewsOptions {
   readonly resultTtlMs: number;
   /** What a query waits for that was not let in yet, where this node leads. */
   readonly waiting?: (id: JobId) => Promise<QueryShape['waiting']>;
+  /** Whether this node leads and has no such query at work any more. */
+  readonly isOver?: (id: JobId) => boolean;
 }
 
 /** What is needed to read the rows of a query. */
@@ -54,6 +56,8 @@ const LOOK_MAX = 2_000;
 const LOOK_AT_ONCE = 500;
 
 interface Kept {
+  /** Another job may get its id some day, but not its number. */
+  readonly no: JobNo;
   readonly plan: QueryPlan;
   /** By task; `of` names the run and the assignment that they belong to. */
   readonly figures: Map<number, Figures>;
@@ -75,27 +79,49 @@ interface Final {
   readonly atMs: number;
 }
 
+/** The plan of a query that was submitted here. */
+interface Told {
+  readonly plan: string;
+  readonly atMs: number;
+}
+
 /** A finished query may be removed, and another get its id, but not so soon. */
 const FINAL_MS = 60_000;
 const RESULT_CHARS_KEPT: number = 128 * 1024;
+/** A longer plan is read back when somebody asks for it. */
+const TOLD_CHARS_MAX: number = 256 * 1024;
 
 export class QueryViews implements QueryReader {
   readonly #options: QueryViewsOptions;
   readonly #shard: number;
   readonly #kept: Map<JobId, Kept> = new Map();
+  readonly #told: Map<JobId, Told> = new Map();
 
   constructor(options: QueryViewsOptions) {
     this.#options = options;
     this.#shard = options.shard ?? 0;
   }
 
+  /** This query was committed with this plan just now: it need not be read back. */
+  tell(id: JobId, plan: string): void {
+    this.#told.delete(id);
+    if (plan.length > TOLD_CHARS_MAX) return;
+    this.#told.set(id, { plan, atMs: this.#options.clock.monotonicMs() });
+    trim(this.#told);
+  }
+
   async query(id: JobId): Promise<Dated<QueryShape | null>> {
-    const { store } = this.#options;
-    const { seq, at } = await store.lastSeq(this.#shard);
-    const asOf = { seq, at: textOf(at) };
+    const { store, isOver } = this.#options;
     const final = this.#final(id);
+    const looksOver = final === null && isOver?.(id) === true;
+    const [{ seq, at }, early] = await Promise.all([
+      store.lastSeq(this.#shard),
+      looksOver ? store.jobRow(this.#shard, id) : null,
+    ]);
+    const asOf = { seq, at: textOf(at) };
     if (final !== null) return { asOf, value: final.shape };
-    const job = await store.jobRow(this.#shard, id);
+    // The log's head is read first: what is read after it shows at least as much. One that has succeeded stays so.
+    const job = early?.state === 'succeeded' ? early : await store.jobRow(this.#shard, id);
     const kept = job === null ? null : await this.#keep(job);
     if (job === null || kept === null) return { asOf, value: null };
     return { asOf, value: await this.#shape(job, kept, at) };
@@ -139,8 +165,10 @@ export class QueryViews implements QueryReader {
       const passedMs = Math.floor(clock.monotonicMs() - final.atMs);
       return { ...final.record, now: (final.record.now + passedMs) as Instant };
     }
-    const { at: now } = await store.lastSeq(this.#shard);
-    const job = await store.jobRow(this.#shard, id);
+    const [{ at: now }, job] = await Promise.all([
+      store.lastSeq(this.#shard),
+      store.jobRow(this.#shard, id),
+    ]);
     const kept = job === null ? null : await this.#keep(job);
     if (job === null || kept === null) return null;
     const shape = job.state === 'failed' ? await this.#shape(job, kept, now) : null;
@@ -166,8 +194,12 @@ export class QueryViews implements QueryReader {
 
   async #shape(job: JobRow, kept: Kept, now: Instant): Promise<QueryShape> {
     const { resultTtlMs, waiting } = this.#options;
-    const tasks = await this.#tasks(job, kept.plan);
-    await this.#learn(job, kept, tasks);
+    // Nothing of a query that has succeeded is made again, so its results belong to its rows.
+    const [tasks, results] = await Promise.all([
+      this.#tasks(job, kept.plan),
+      job.state === 'succeeded' ? this.#unknownResults(kept) : NO_RESULTS,
+    ]);
+    await this.#learn(job, kept, tasks, results);
     const figures = new Map([...kept.figures].map(([no, { figures }]) => [no, figures]));
     const isHeld = job.state === 'queued' && tasks[0]?.state === 'blocked';
     const held = isHeld && waiting !== undefined ? await waiting(job.id) : null;
@@ -182,14 +214,30 @@ export class QueryViews implements QueryReader {
   }
 
   async #tasks(job: JobRow, plan: QueryPlan): Promise<readonly TaskRow[]> {
-    const count = plan.stages.reduce((total, { tasks }) => total + tasks, 1);
-    const refs = Array.from({ length: count }, (_, no) => ({ jobNo: job.no, taskNo: taskNo(no) }));
+    const refs = Array.from({ length: taskCount(plan) }, (_, no) => ({
+      jobNo: job.no,
+      taskNo: taskNo(no),
+    }));
     const rows = await this.#options.store.taskRows(this.#shard, refs);
     return refs.flatMap((ref) => rows.get(refKey(ref.jobNo, ref.taskNo)) ?? []);
   }
 
-  /** Reads the results of tasks that are done and not known yet. */
-  async #learn(job: JobRow, kept: Kept, tasks: readonly TaskRow[]): Promise<void> {
+  #unknownResults({ no, plan, figures }: Kept): Promise<ReadonlyMap<string, string>> {
+    const tasks = Array.from({ length: taskCount(plan) }, (_, at) => taskNo(at));
+    const unknown = tasks.filter((at) => at > 0 && !figures.has(at));
+    return this.#results(
+      no,
+      unknown.map((at) => ({ taskNo: at })),
+    );
+  }
+
+  /** Reads the results of tasks that are done and not known yet, but those that are at hand. */
+  async #learn(
+    job: JobRow,
+    kept: Kept,
+    tasks: readonly TaskRow[],
+    atHand: ReadonlyMap<string, string>,
+  ): Promise<void> {
     const isNew = (task: TaskRow): boolean =>
       task.taskNo > 0 &&
       task.state === 'succeeded' &&
@@ -199,9 +247,11 @@ export class QueryViews implements QueryReader {
     for (const task of tasks) if (task.state !== 'succeeded') kept.figures.delete(task.taskNo);
     if (fresh.length === 0) return;
     const lastFirst = firstTasks(kept.plan.stages).at(-1) ?? 0;
-    const results = await this.#results(job.no, fresh);
+    const missing = fresh.filter(({ taskNo }) => !atHand.has(refKey(job.no, taskNo)));
+    const read = await this.#results(job.no, missing);
     for (const task of fresh) {
-      const result = results.get(refKey(job.no, task.taskNo));
+      const ref = refKey(job.no, task.taskNo);
+      const result = atHand.get(ref) ?? read.get(ref);
       if (result === undefined) continue;
       const parsed = JSON.parse(result) as FragmentResult;
       const { metrics, parts } = parsed;
@@ -212,10 +262,11 @@ export class QueryViews implements QueryReader {
     }
   }
 
-  #results(
+  async #results(
     job: JobNo,
     tasks: readonly Pick<TaskRow, 'taskNo'>[],
   ): Promise<ReadonlyMap<string, string>> {
+    if (tasks.length === 0) return NO_RESULTS;
     const refs = tasks.map(({ taskNo }) => ({ jobNo: job, taskNo }));
     return this.#options.store.results(this.#shard, refs);
   }
@@ -236,24 +287,46 @@ export class QueryViews implements QueryReader {
   /** Null when the job is no query. */
   async #keep(job: JobRow): Promise<Kept | null> {
     const known = this.#kept.get(job.id);
-    if (known !== undefined) {
-      // The one that was asked for last is forgotten last.
-      this.#kept.delete(job.id);
-      this.#kept.set(job.id, known);
-      return known;
-    }
-    if (!isQuery(job)) return null;
-    const found = await this.#options.store.task(this.#shard, job.id, PLAN_TASK as TaskId);
-    if (found === null || found.spec.executor !== PLAN_EXECUTOR || found.result === null) {
-      return null;
-    }
-    const plan = JSON.parse(found.result) as QueryPlan;
-    const kept: Kept = { plan, figures: new Map(), final: null };
+    // The one that was asked for last is forgotten last.
+    this.#kept.delete(job.id);
+    if (known?.no !== job.no && !isQuery(job)) return null;
+    const kept = known?.no === job.no ? known : await this.#fresh(job);
+    if (kept === null) return null;
     this.#kept.set(job.id, kept);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > KEPT_MAX && oldest !== undefined) this.#kept.delete(oldest);
+    trim(this.#kept);
     return kept;
   }
+
+  async #fresh({ id, no }: JobRow): Promise<Kept | null> {
+    const plan = this.#toldPlan(id) ?? (await this.#storedPlan(id));
+    if (plan === null) return null;
+    return { no, plan: JSON.parse(plan) as QueryPlan, figures: new Map(), final: null };
+  }
+
+  /** Once: from now on its number is known. */
+  #toldPlan(id: JobId): string | null {
+    const told = this.#told.get(id);
+    this.#told.delete(id);
+    if (told === undefined) return null;
+    return this.#options.clock.monotonicMs() - told.atMs < FINAL_MS ? told.plan : null;
+  }
+
+  async #storedPlan(id: JobId): Promise<string | null> {
+    const found = await this.#options.store.task(this.#shard, id, PLAN_TASK as TaskId);
+    return found?.spec.executor === PLAN_EXECUTOR ? found.result : null;
+  }
+}
+
+const NO_RESULTS: ReadonlyMap<string, string> = new Map();
+
+/** Of the plan and of all stages. */
+function taskCount({ stages }: QueryPlan): number {
+  return stages.reduce((total, { tasks }) => total + tasks, 1);
+}
+
+function trim(kept: Map<JobId, unknown>): void {
+  const [oldest] = kept.keys();
+  if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
 }
 
 /** Null when one of them is not kept. */

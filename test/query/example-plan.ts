@@ -1,6 +1,6 @@
 /** A small plan of which every part is known, for tests and for the page on the format. */
 import { planQuery, type PinnedTable, type QueryPlan } from '../../src/query/index.ts';
-import { COLUMNS, TABLES, column, scanOf } from './random-relation.ts';
+import { CLUSTERED, COLUMNS, TABLES, column, scanOf } from './random-relation.ts';
 import { BIGINT, VARCHAR, decimalType } from '../../src/query/logical/type.ts';
 import type { Relation } from '../../src/query/logical/relation.ts';
 
@@ -8,6 +8,12 @@ const EXAMPLE_SQL =
   'SELECT o.name, sum(l.price) FROM large l JOIN other o ON l.id = o.id GROUP BY o.name ORDER BY 2 DESC';
 
 export const EXAMPLE_TABLES: readonly PinnedTable[] = TABLES.map((table) => ({
+  ...table,
+  root: '/data',
+}));
+
+/** The same, in the order of what they are joined by. */
+export const ORDERED_TABLES: readonly PinnedTable[] = CLUSTERED.map((table) => ({
   ...table,
   root: '/data',
 }));
@@ -51,7 +57,11 @@ function exampleRelation(): Relation {
   };
 }
 
-export function examplePlan(partitions = 4, broadcastThresholdBytes = 1_000_000): QueryPlan {
+export function examplePlan(
+  partitions = 4,
+  broadcastThresholdBytes = 1_000_000,
+  tables: readonly PinnedTable[] = EXAMPLE_TABLES,
+): QueryPlan {
   return planQuery({
     sql: EXAMPLE_SQL,
     columns: [
@@ -60,7 +70,7 @@ export function examplePlan(partitions = 4, broadcastThresholdBytes = 1_000_000)
     ],
     logical: exampleRelation(),
     whyNot: null,
-    tables: EXAMPLE_TABLES,
+    tables,
     session: { timeZone: 'UTC', now: '2026-05-04 03:02:01+00' },
     duckdb: 'v1.5.6',
     settings: { partitions, broadcastThresholdBytes, singleFragmentBytes: 0 },

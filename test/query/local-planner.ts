@@ -7,6 +7,8 @@ import {
   Undistributable,
   planQuery,
   readLogicalPlan,
+  type Cluster,
+  type ClusterGroup,
   type PinnedFile,
   type PinnedTable,
   type PlanInput,
@@ -37,8 +39,14 @@ export class LocalPlanner {
     this.tables = tables;
   }
 
-  /** Tables by name: a path, perhaps with `*` in its last part. */
-  static async open(paths: Readonly<Record<string, string>>): Promise<LocalPlanner> {
+  /**
+   * Tables by name: a path, perhaps with `*` in its last part. `clustered`: every column of whole numbers without NULL is
+   * taken for one that the files are in order by. The rows must be the same ones, whether that is true or not.
+   */
+  static async open(
+    paths: Readonly<Record<string, string>>,
+    { clustered = false }: { readonly clustered?: boolean } = {},
+  ): Promise<LocalPlanner> {
     const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
     const connection = await instance.connect();
     await connection.run(
@@ -47,7 +55,8 @@ export class LocalPlanner {
     const tables: PinnedTable[] = [];
     for (const [name, path] of Object.entries(paths)) {
       const table = await pinned(connection, name, path);
-      tables.push(table);
+      const clusters = clustered ? await clustersOf(connection, table) : [];
+      tables.push({ ...table, clusters });
       await connection.run(`CREATE VIEW "${name}" AS ${table.select}`);
     }
     return new LocalPlanner(instance, connection, tables);
@@ -124,6 +133,33 @@ async function pinned(
   const files: PinnedFile[] = [];
   for (const each of paths) files.push(await file(connection, each));
   return { name, format: 'parquet', files, columns, options: '', select, root: null };
+}
+
+const WHOLE = /^U?(TINY|SMALL|BIG)?INT(EGER)?$/;
+/** More than there are tasks, so that each gets some. */
+const GROUPS = 40;
+
+async function clustersOf(connection: DuckDBConnection, table: PinnedTable): Promise<Cluster[]> {
+  const clusters: Cluster[] = [];
+  for (const { name, type } of table.columns) {
+    if (!WHOLE.test(type)) continue;
+    const groups: ClusterGroup[] = [];
+    let isPlain = true;
+    for (const [place, { path }] of table.files.entries()) {
+      const reader = await connection.runAndReadAll(
+        `SELECT count(*), min(v), max(v), count(*) - count(v) FROM (
+           SELECT "${name}" AS v, ntile(${GROUPS}) OVER (ORDER BY "${name}") AS n FROM read_parquet('${path}')
+         ) GROUP BY n ORDER BY n`,
+      );
+      for (const row of reader.getRows()) {
+        const [rows = 0, min = NaN, max = NaN, nulls = 1] = row.map(Number);
+        isPlain &&= nulls === 0 && Number.isSafeInteger(min) && Number.isSafeInteger(max);
+        groups.push({ file: place, rows, min, max });
+      }
+    }
+    if (isPlain && groups.length > 0) clusters.push({ column: name, groups });
+  }
+  return clusters;
 }
 
 async function file(connection: DuckDBConnection, path: string): Promise<PinnedFile> {

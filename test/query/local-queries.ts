@@ -52,7 +52,7 @@ export class LocalQueries {
     this.planner = planner;
   }
 
-  static async open(scale: number): Promise<LocalQueries> {
+  static async open(scale: number, clustered = false): Promise<LocalQueries> {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-distributed-'));
     const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
     const connection = await instance.connect();
@@ -64,7 +64,7 @@ export class LocalQueries {
       await connection.run(`COPY (${query}) TO '${path}' (FORMAT parquet, ROW_GROUP_SIZE 2048)`);
       paths[name] = path;
     }
-    const planner = await LocalPlanner.open(paths);
+    const planner = await LocalPlanner.open(paths, { clustered });
     for (const { name, select } of planner.tables)
       await connection.run(`CREATE VIEW ${name} AS ${select}`);
     return new LocalQueries(folder, instance, connection, planner);

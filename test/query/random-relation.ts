@@ -34,6 +34,17 @@ export const TABLES: readonly PinnedTable[] = [
   table('text', 'csv', 9_000_000),
 ];
 
+/** The same tables, the large ones in the order of their ids. */
+export const CLUSTERED: readonly PinnedTable[] = TABLES.map((each) => {
+  const [{ groups } = { groups: [] }] = each.files;
+  const step = 4_000_000 / groups.length;
+  const clustered = groups.map((rows, at) => {
+    const min = Math.round(at * step);
+    return { file: 0, rows, min, max: Math.round((at + 1) * step) };
+  });
+  return groups.length < 2 ? each : { ...each, clusters: [{ column: 'id', groups: clustered }] };
+});
+
 function table(name: string, format: PinnedTable['format'], rows: number): PinnedTable {
   const path = `/data/${name}`;
   const groups = Array.from({ length: Math.ceil(rows / 122_880) }, () => 122_880);

@@ -52,14 +52,14 @@ async function runTask(
   files: ReadonlyMap<string, readonly (readonly string[])[]>,
   folder: string,
 ): Promise<{ readonly order: readonly Json[]; readonly parts: readonly (readonly string[])[] }> {
-  const { fragment, output, session, ranges, reads } = input as unknown as FragmentTask;
+  const { reads, ...task } = input as unknown as FragmentTask;
   const inputs = Object.fromEntries(
     Object.entries(reads).map(([relation, list]) => [
       relation,
       list.flatMap(({ at, partition }) => files.get(at.task)?.[partition] ?? []),
     ]),
   );
-  const order = { fragment, output, session, ranges, inputs, folder };
+  const order = { ...task, inputs, folder };
   const { parts } = await engine.run(order, AbortSignal.timeout(60_000));
   return {
     order: parts.map(({ rows }) => ({ rows })),

@@ -11,6 +11,7 @@ import {
   type PinnedTable,
   type QueryPlan,
   type Scan,
+  type ScanSplit,
   type Stage,
 } from '../../src/query/index.ts';
 
@@ -68,13 +69,21 @@ function taskQuery(
 function scanText(scan: Scan, tables: readonly PinnedTable[], stage: Stage, task: number): string {
   const table = tables.find(({ name }) => name === scan.table) as PinnedTable;
   const files = table.files.filter(({ path }) => scan.files === null || scan.files.includes(path));
-  const ranges =
-    scan.rows === 'own' ? (rowRanges(files, stage.tasks)[task] ?? []) : wholeFiles(files);
+  const isByRows = scan.rows === 'own' && scan.split === undefined;
+  const ranges = isByRows ? (rowRanges(files, stage.tasks)[task] ?? []) : wholeFiles(files);
   const list = scan.columns
     .map(({ source, type }, at) => `CAST("${source}" AS ${type}) AS c${at}`)
     .join(', ');
   if (ranges.length === 0) return `SELECT ${list} FROM (${table.select}) WHERE false`;
-  return ranges.map((range) => `SELECT ${list} FROM ${rangeText(range)}`).join(' UNION ALL ');
+  const rows = ranges.map((range) => `SELECT ${list} FROM ${rangeText(range)}`).join(' UNION ALL ');
+  return scan.split === undefined
+    ? rows
+    : `SELECT * FROM (${rows}) WHERE ${within(scan.split, task)}`;
+}
+
+function within({ column, cuts }: ScanSplit, task: number): string {
+  const passed = cuts.map((cut) => `(c${column} >= ${cut})::INTEGER`);
+  return `${[0, ...passed].join(' + ')} = ${task}`;
 }
 
 function rangeText({ path, from, to }: FileRange): string {

@@ -33,12 +33,12 @@ export class PlannedQueries {
   }
 
   /** Only tables of Parquet files with the same columns: the others need the catalog. */
-  static async open({ specs }: TestTables): Promise<PlannedQueries> {
+  static async open({ specs }: TestTables, clustered = false): Promise<PlannedQueries> {
     const paths = Object.entries(specs).filter(
       (entry): entry is [string, string] =>
         typeof entry[1] === 'string' && entry[1].endsWith('.parquet'),
     );
-    const planner = await LocalPlanner.open(Object.fromEntries(paths));
+    const planner = await LocalPlanner.open(Object.fromEntries(paths), { clustered });
     const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
     const connection = await instance.connect();
     await connection.run("SET TimeZone = 'UTC'");

@@ -28,18 +28,20 @@ export async function describeTable(
   const connection = await work.connect(instance, 'describe');
   await connection.run(`SET TimeZone = 'UTC'`);
   const inferred = await inferredColumns(connection, source);
-  const options = await pinnedOptions(connection, source, inferred);
+  const { options, hiveKeys } = await pinnedOptions(connection, source, inferred);
   const select = selectOf(source, inferred, writeOptions(options));
   const columns = await describeQuery(connection, select);
   if (source.format !== 'parquet') {
     return {
       columns: columns.map((column) => ({ ...column, bytes: null })),
       files: source.files.map(() => ({ rows: null, groups: [] })),
+      clusters: [],
       options: writeOptions(options),
       select,
     };
   }
-  const facts = await parquetFacts(connection, source.files, inferred, options);
+  const { files } = source;
+  const facts = await parquetFacts(connection, { files, columns, options, hiveKeys });
   return {
     columns: columns.map((column) => {
       const distinct = facts.distinctOf(column.name);
@@ -47,6 +49,7 @@ export async function describeTable(
       return { ...column, bytes, ...(distinct === undefined ? {} : { distinct }) };
     }),
     files: facts.files,
+    clusters: facts.clusters,
     options: writeOptions(options),
     select,
   };
@@ -85,23 +88,30 @@ function wantedTypes({ format, types }: TableSource): ReaderOption[] {
 
 const TYPE_OPTIONS: ReadonlySet<string> = new Set(['types', 'dtypes', 'column_types']);
 
+interface Pinned {
+  readonly options: readonly ReaderOption[];
+  /** Columns that come from the path, in lower case. */
+  readonly hiveKeys: ReadonlySet<string>;
+}
+
 async function pinnedOptions(
   connection: Connection,
   source: TableSource,
   columns: readonly Column[],
-): Promise<ReaderOption[]> {
+): Promise<Pinned> {
   const given = readOptions(source.options);
   const hive = hiveOptions(source.files, given, columns);
   const options = [...withoutOptions(given, hive.replaced), ...hive.options];
-  if (source.format === 'parquet') return options;
+  const pinned = (own: readonly ReaderOption[]): Pinned => ({ options: own, hiveKeys: hive.keys });
+  if (source.format === 'parquet') return pinned(options);
   const inFiles = typed(source, columns).filter(({ name }) => !hive.keys.has(name.toLowerCase()));
   if (source.format === 'json')
-    return withOptions(options, [{ name: 'columns', value: typeMap(inFiles) }]);
+    return pinned(withOptions(options, [{ name: 'columns', value: typeMap(inFiles) }]));
   const dialect = await csvDialect(connection, source.files[0] ?? '', given);
   const own = given.some(({ name }) => name === 'columns')
     ? options
     : [...withoutOptions(options, TYPE_OPTIONS), { name: 'types', value: typeMap(inFiles) }];
-  return withOptions(own, dialect);
+  return pinned(withOptions(own, dialect));
 }
 
 function typed({ types }: TableSource, columns: readonly Column[]): Column[] {

@@ -9,6 +9,7 @@ import { runFragment } from './fragment.ts';
 import { openInstance } from './instance.ts';
 import { Planner } from './plan.ts';
 import { sendRows } from './rows.ts';
+import { Sessions } from './sessions.ts';
 import { Failed, Work } from './work.ts';
 
 interface Running {
@@ -21,6 +22,7 @@ interface Running {
 interface Opened {
   readonly settings: InstanceSettings;
   readonly instance: DuckDBInstance;
+  readonly sessions: Sessions;
   readonly planner: Planner;
 }
 
@@ -37,7 +39,8 @@ async function open(settings: InstanceSettings): Promise<Opened> {
   spillFolder = settings.spillFolder;
   const instance = await openInstance(settings);
   tell({ kind: 'ready', duckdb: version() });
-  return { settings, instance, planner: new Planner(settings, version()) };
+  const planner = new Planner(settings, version());
+  return { settings, instance, sessions: new Sessions(instance), planner };
 }
 
 async function answer(id: number, call: EngineCall): Promise<void> {
@@ -58,19 +61,19 @@ async function answer(id: number, call: EngineCall): Promise<void> {
 
 function done(
   call: EngineCall,
-  { settings, instance, planner }: Opened,
+  { settings, instance, sessions, planner }: Opened,
   mine: Running,
   id: number,
 ): Promise<unknown> {
   switch (call.name) {
     case 'fragment':
-      return runFragment(mine.work, instance, settings.spillFolder, call);
+      return runFragment(mine.work, sessions, settings.spillFolder, call);
     case 'describe':
       return describeTable(mine.work, instance, call.source);
     case 'plan':
       return planner.plan(mine.work, call);
     case 'rows':
-      return sendRows(mine.work, instance, settings.spillFolder, call, (bytes) =>
+      return sendRows(mine.work, sessions, settings.spillFolder, call, (bytes) =>
         send(id, mine, bytes),
       );
   }

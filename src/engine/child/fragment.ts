@@ -1,38 +1,114 @@
-/** Runs a fragment: DuckDB writes the files, and they get names that say nothing of Hive partitions. */
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+/** Runs a fragment: DuckDB writes the files, and they get names that say which partition they are of. */
+import { readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import {
-  type DuckDBInstance,
+  type DuckDBMapValue,
   type DuckDBMaterializedResult,
   ResultReturnType,
 } from '@duckdb/node-api';
-import type { FragmentAnswer, FragmentCall } from '../messages.ts';
+import type { FragmentAnswer, FragmentCall, RowsWish } from '../messages.ts';
 import { quotedPath } from '../sql/reader.ts';
-import type { Connection, Work } from './work.ts';
+import type { Sessions } from './sessions.ts';
+import { type Connection, Failed, type SessionConnection, type Work } from './work.ts';
 
 export async function runFragment(
   work: Work,
-  instance: DuckDBInstance,
+  sessions: Sessions,
   spillFolder: string,
   call: FragmentCall,
 ): Promise<FragmentAnswer> {
   const startedAt = performance.now();
-  const connection = await work.connect(instance, 'run');
+  const { target } = call;
+  const connection = await work.take(sessions, 'run');
   const spill = watchSpill(spillFolder);
   try {
-    for (const statement of call.setup) await connection.run(statement);
+    await connection.begin(call.timeZone, call.setup);
     const written = await connection.run(call.copy);
     const parts =
-      call.target.kind === 'file'
-        ? [onePart(await rowsIn(written, connection, call.target), call.target, call.keepEmpty)]
-        : partsOf(written, call.target);
-    return { parts, runMs: performance.now() - startedAt, spilledBytes: spill.end() };
+      target.kind === 'file'
+        ? [onePart(await rowsIn(written, connection, target), target, call.keepEmpty)]
+        : partsOf(written, target);
+    const runMs = performance.now() - startedAt;
+    // The parent reads a small result itself, so nobody wants its sum.
+    const sums = call.rows === null ? sumsOf(target.folder, parts) : {};
+    const few = await fewRows(connection, call, parts);
+    if (call.isTraceless && few.isRead) connection.giveBack();
+    return { parts, rows: few.json, sums, runMs, spilledBytes: spill.end() };
   } finally {
     spill.end();
   }
 }
 
 type Parts = FragmentAnswer['parts'];
+
+/** Whoever keeps the file would read it for this; here it costs no turn of anybody who must stay awake. */
+function sumsOf(folder: string, parts: Parts): FragmentAnswer['sums'] {
+  const sums: Record<string, { bytes: number; crc32: number }> = {};
+  for (const name of parts.flatMap(({ files }) => files)) {
+    const path = join(folder, name);
+    if (statSync(path).size > SUM_BYTES_MAX) continue;
+    const content = readFileSync(path);
+    sums[name] = { bytes: content.length, crc32: crc32(content) };
+  }
+  return sums;
+}
+
+/** Larger ones would keep an abort waiting. */
+const SUM_BYTES_MAX = 64 * 1_024;
+
+interface FewRows {
+  readonly json: string | null;
+  /** Nothing of them is left on the connection. */
+  readonly isRead: boolean;
+}
+
+const NO_ROWS: FewRows = { json: null, isRead: true };
+
+async function fewRows(
+  connection: SessionConnection,
+  { rows: wish, target }: FragmentCall,
+  [part]: Parts,
+): Promise<FewRows> {
+  if (wish === null || target.kind !== 'file' || part === undefined) return NO_ROWS;
+  const { size } = statSync(join(target.folder, target.file));
+  if (part.rows * wish.columns > wish.values || size > wish.bytes) return NO_ROWS;
+  await connection.begin(wish.timeZone);
+  try {
+    return await jsonRows(connection, wish, part.rows * size);
+  } catch (error) {
+    const isShort = error instanceof Failed && SHORTAGES.has(error.fault.code);
+    if (!isShort) throw error;
+    // The result is there: only its rows do not fit here.
+    return { json: null, isRead: false };
+  }
+}
+
+const SHORTAGES: ReadonlySet<string> = new Set(['out_of_memory', 'disk_full']);
+/** What may be made at once, with room for marks that JSON wants escaped. */
+const AT_ONCE_BYTES = 64 * 2 ** 20;
+
+/** A value that is written once may stand in every row: then portions are looked at one by one. */
+async function jsonRows(
+  connection: Connection,
+  { sql, isFlat, bytes: bytesMax }: RowsWish,
+  textBytes: number,
+): Promise<FewRows> {
+  const portions =
+    isFlat && textBytes <= AT_ONCE_BYTES
+      ? [await connection.firstColumn(sql)]
+      : connection.column(sql);
+  const rows: string[] = [];
+  let bytes = 0;
+  for await (const portion of portions) {
+    for (const row of portion as readonly string[]) {
+      bytes += Buffer.byteLength(row) + 1;
+      if (bytes > bytesMax) return { json: null, isRead: false };
+      rows.push(row);
+    }
+  }
+  return { json: `[${rows.join(',')}]`, isRead: true };
+}
 
 interface FileTarget {
   readonly folder: string;
@@ -59,18 +135,23 @@ function onePart(rows: number, { folder, file }: FileTarget, keepEmpty: boolean)
   return { rows, files: [] };
 }
 
-/** `<folder>/parts/p=3/data_0.parquet` becomes `<folder>/3-0.parquet`. */
+/** `data_7.parquet` becomes `3-0.parquet`, if it has rows of partition 3. */
 function partsOf(
   written: DuckDBMaterializedResult,
-  { folder, into, count }: Extract<FragmentCall['target'], { kind: 'partitions' }>,
+  { folder, count }: Extract<FragmentCall['target'], { kind: 'partitions' }>,
 ): Parts {
   const parts = Array.from({ length: count }, () => ({ rows: 0, files: [] as string[] }));
+  const columns = written.columnNames();
+  const [ofPath, ofRows, ofKeys] = ['filename', 'count', 'partition_keys'].map((name) =>
+    columns.indexOf(name),
+  ) as [number, number, number];
   for (let at = 0; at < written.chunkCount; at += 1) {
     const chunk = written.getChunk(at);
-    const rows = chunk.getColumnValues(1);
-    for (const [row, value] of chunk.getColumnValues(0).entries()) {
+    const rows = chunk.getColumnValues(ofRows);
+    const keys = chunk.getColumnValues(ofKeys);
+    for (const [row, value] of chunk.getColumnValues(ofPath).entries()) {
       const path = value as string;
-      const [, number] = /[\\/]p=(\d+)[\\/][^\\/]+$/.exec(path) ?? [];
+      const number = (keys[row] as DuckDBMapValue).entries[0]?.value as string;
       const part = parts[Number(number)];
       if (part === undefined) throw new Error(`unexpected file ${path}`);
       const name = `${number}-${part.files.length}.parquet`;
@@ -79,7 +160,6 @@ function partsOf(
       part.rows += Number(rows[row]);
     }
   }
-  rmSync(into, { recursive: true, force: true });
   return parts;
 }
 

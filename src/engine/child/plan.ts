@@ -4,13 +4,19 @@ import type { Fault, InstanceSettings, PlanAnswer, PlanCall } from '../messages.
 import { quotedName, quotedText } from '../sql/text.ts';
 import { faultOfAnswer } from './fault.ts';
 import { openPlanningInstance } from './instance.ts';
-import { type Connection, Failed, Work } from './work.ts';
+import { Sessions } from './sessions.ts';
+import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
 
 /** An instance takes 20 to 35 ms to open, so those of the latest sets of tables are kept. */
 const KEPT_MAX = 16;
 
+interface Opened {
+  readonly instance: DuckDBInstance;
+  readonly sessions: Sessions;
+}
+
 interface Kept {
-  readonly opened: Promise<DuckDBInstance>;
+  readonly opened: Promise<Opened>;
   users: number;
 }
 
@@ -28,9 +34,9 @@ export class Planner {
   async plan(work: Work, call: PlanCall): Promise<PlanAnswer> {
     const kept = this.#take(call);
     try {
-      const instance = await kept.opened;
+      const { sessions } = await kept.opened;
       work.checkAborted();
-      return await planned(await work.connect(instance, 'plan'), call, this.#duckdb);
+      return await planned(() => zoned(work, sessions, call), call, this.#duckdb);
     } finally {
       kept.users -= 1;
       this.#trim();
@@ -47,14 +53,14 @@ export class Planner {
   }
 
   /** Not a part of one call: others wait for it too. It reads no more than footers. */
-  async #open({ key, tables, files }: PlanCall): Promise<DuckDBInstance> {
+  async #open({ key, tables, files }: PlanCall): Promise<Opened> {
     const work = new Work();
     try {
       const instance = await openPlanningInstance(this.#settings, files);
       const connection = await work.connect(instance, 'describe');
       for (const { name, select } of tables)
         await connection.run(`CREATE VIEW ${quotedName(name)} AS ${select}`);
-      return instance;
+      return { instance, sessions: new Sessions(instance) };
     } catch (error) {
       this.#kept.delete(key);
       throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
@@ -68,41 +74,83 @@ export class Planner {
       if (this.#kept.size <= KEPT_MAX) return;
       if (users > 0) continue;
       this.#kept.delete(key);
-      void opened.then((instance) => instance.closeSync()).catch(() => {});
+      void opened.then(close).catch(() => {});
     }
   }
 }
 
+function close({ instance, sessions }: Opened): void {
+  sessions.close();
+  instance.closeSync();
+}
+
+async function zoned(
+  work: Work,
+  sessions: Sessions,
+  { timeZone }: PlanCall,
+): Promise<SessionConnection> {
+  const connection = await work.take(sessions, 'plan');
+  await connection.begin(timeZone);
+  return connection;
+}
+
+/** Nothing is bound before the statement is known to be a query. Then DuckDB is asked for all at once. */
 async function planned(
-  connection: Connection,
+  connect: () => Promise<SessionConnection>,
   { sql, timeZone }: PlanCall,
   duckdb: string,
 ): Promise<PlanAnswer> {
   checkCalled(sql, NOT_IN_QUERIES);
-  await connection.run(`SET TimeZone = ${quotedText(timeZone)}`);
-  const now = await checkSelect(connection, sql);
-  const columns = await columnsOf(connection, sql);
-  const { plan, whyNot } = await serialised(connection, sql);
+  const first = await connect();
+  const [checked, second, third] = await together([checkSelect(first, sql), connect(), connect()]);
+  const [columns, written, estimates] = await together([
+    columnsOf(first, sql),
+    serialised(second, sql),
+    checked.isSeveral ? Promise.resolve(null) : estimated(third, sql),
+  ]);
+  const { plan, whyNot } = written;
   if (plan === null) checkCalled(sql, HIDING);
   else checkPlanned(plan);
-  const estimates = plan === null ? null : await estimated(connection, sql);
-  const why = whyNot !== null && SEVERAL.test(whyNot) ? 'its columns depend on the data' : whyNot;
-  return { columns, plan, whyNot: why, estimates, session: { timeZone, now }, duckdb };
+  // Several statements leave types behind.
+  if (!checked.isSeveral) for (const each of [first, second, third]) each.giveBack();
+  return {
+    columns,
+    plan,
+    whyNot: whyNot !== null && SEVERAL.test(whyNot) ? 'its columns depend on the data' : whyNot,
+    estimates: plan === null ? null : estimates,
+    session: { timeZone, now: written.now ?? checked.now },
+    duckdb,
+  };
+}
+
+/** Each to its end, so that no connection is closed under its statement. Fails as the first in order that does. */
+async function together<A, B, C>(
+  works: readonly [Promise<A>, Promise<B>, Promise<C>],
+): Promise<[A, B, C]> {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 }
 
 /** A PIVOT whose columns depend on the data is several statements to DuckDB. */
 const SEVERAL = /type MULTI/;
 
-/** Answers the time of this transaction, in UTC. */
-async function checkSelect(connection: Connection, sql: string): Promise<string> {
-  const [[text, utc] = []] = await connection.texts(
+/** The time of the statement that asks for it, in UTC. */
+const NOW = `CAST(now() AT TIME ZONE 'UTC' AS VARCHAR) || '+00'`;
+
+interface Checked {
+  readonly now: string;
+  /** One to its user, several to DuckDB. */
+  readonly isSeveral: boolean;
+}
+
+async function checkSelect(connection: Connection, sql: string): Promise<Checked> {
+  const [[text, time] = []] = await connection.texts(
     `SELECT CASE WHEN j->>'$.error' = 'true' THEN j::VARCHAR
-       ELSE json_array_length(j, '$.statements')::VARCHAR END,
-       CAST(now() AT TIME ZONE 'UTC' AS VARCHAR)
+       ELSE json_array_length(j, '$.statements')::VARCHAR END, ${NOW}
      FROM (SELECT json_serialize_sql(${quotedText(sql)}) AS j)`,
   );
-  const now = `${utc}+00`;
-  if (text === '1') return now;
+  const now = String(time);
+  if (text === '1') return { now, isSeveral: false };
   if (text === '0') throw new Failed(refused('There is no statement.'));
   if (text === null || text === undefined || !text.startsWith('{'))
     throw new Failed(refused('There is more than one statement.'));
@@ -111,7 +159,7 @@ async function checkSelect(connection: Connection, sql: string): Promise<string>
   const { whyNot } = await serialised(connection, sql);
   if (whyNot === null || !SEVERAL.test(whyNot))
     throw new Failed(refused('It is not a SELECT statement.'));
-  return now;
+  return { now, isSeveral: true };
 }
 
 function refused(why: string): Fault {
@@ -187,27 +235,32 @@ function moved(fault: Fault, by: number): Fault {
   return { ...fault, position: { ...position, at: Math.max(0, position.at - by) } };
 }
 
-async function serialised(
-  connection: Connection,
-  sql: string,
-): Promise<Pick<PlanAnswer, 'plan' | 'whyNot'>> {
+interface Written extends Pick<PlanAnswer, 'plan' | 'whyNot'> {
+  /** What `now()` was for the plan: DuckDB writes it there as a constant. */
+  readonly now: string | null;
+}
+
+async function serialised(connection: Connection, sql: string): Promise<Written> {
   try {
-    const [[plan] = []] = await connection.texts(
-      `SELECT json_serialize_plan(${quotedText(sql)}, optimize := true)::VARCHAR`,
+    const [[plan, now = null] = []] = await connection.texts(
+      `SELECT json_serialize_plan(${quotedText(sql)}, optimize := true)::VARCHAR, ${NOW}`,
     );
     const read = parsed(plan ?? '');
-    if (read === null)
-      return { plan: null, whyNot: 'it has a constant that DuckDB cannot write into a plan' };
-    if (read['error'] !== true && plan !== undefined) return { plan, whyNot: null };
-    return { plan: null, whyNot: unwritten(String(read['error_message'])) };
+    if (read === null) return unwritten('it has a constant that DuckDB cannot write into a plan');
+    if (read['error'] !== true && plan !== undefined) return { plan, whyNot: null, now };
+    return unwritten(reasonOf(String(read['error_message'])));
   } catch (error) {
     if (!(error instanceof Failed) || error.fault.code === 'interrupted') throw error;
-    return { plan: null, whyNot: unwritten(error.fault.what) };
+    return unwritten(reasonOf(error.fault.what));
   }
 }
 
+function unwritten(whyNot: string): Written {
+  return { plan: null, whyNot, now: null };
+}
+
 /** Completes a sentence of ours; what follows the first line of DuckDB's own is about the text of the query. */
-function unwritten(message: string): string {
+function reasonOf(message: string): string {
   if (message.startsWith('CSVReader')) return 'it reads CSV, and only Parquet is divided';
   if (message.startsWith('JSONScan')) return 'it reads JSON, and only Parquet is divided';
   return `DuckDB cannot write its plan: ${message.split('\n', 1)[0]}`;

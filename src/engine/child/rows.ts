@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DuckDBInstance } from '@duckdb/node-api';
 import type { RowsCall } from '../messages.ts';
 import { quotedText } from '../sql/text.ts';
+import type { Sessions } from './sessions.ts';
 import type { Connection, Work } from './work.ts';
 
 /** Sends a piece, once there is room for it. */
@@ -16,15 +16,16 @@ const PIECE_BYTES = 1024 * 1024;
 
 export async function sendRows(
   work: Work,
-  instance: DuckDBInstance,
+  sessions: Sessions,
   spillFolder: string,
-  { setup, source }: RowsCall,
+  { timeZone, source }: RowsCall,
   send: Send,
 ): Promise<void> {
-  const connection = await work.connect(instance, 'run');
-  for (const statement of setup) await connection.run(statement);
+  const connection = await work.take(sessions, 'run');
+  await connection.begin(timeZone);
   if (source.kind === 'text') await sendText(connection, source, send);
   else await sendFile(connection, join(spillFolder, `${randomUUID()}.parquet`), source.query, send);
+  connection.giveBack();
 }
 
 async function sendText(

@@ -1,7 +1,9 @@
 /** One call at work: its connections, which end with it and can be interrupted. */
 import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
 import type { Fault } from '../messages.ts';
+import { quotedText } from '../sql/text.ts';
 import { type Doing, faultOf } from './fault.ts';
+import type { Session, Sessions } from './sessions.ts';
 
 /** Fails a call with something that the other side can turn into an error. */
 export class Failed extends Error {
@@ -20,6 +22,7 @@ export class Work {
   readonly #connections = new Set<DuckDBConnection>();
   #repeat: NodeJS.Timeout | null = null;
   #isAborted = false;
+  #isOver = false;
 
   get isAborted(): boolean {
     return this.#isAborted;
@@ -32,8 +35,21 @@ export class Work {
     return new Connection(this, connection, doing);
   }
 
+  /** One that an earlier call may have left. It is left to the next with `giveBack`, and closed without. */
+  async take(sessions: Sessions, doing: Doing): Promise<SessionConnection> {
+    const session = await sessions.take();
+    this.#connections.add(session.connection);
+    const giveBack = (): void => {
+      // Whoever has interrupted it may do so once more: the next call must not feel that.
+      if (this.#isAborted || !this.#connections.delete(session.connection)) return;
+      sessions.giveBack(session);
+    };
+    return new SessionConnection(this, session, doing, giveBack);
+  }
+
+  /** Reaches the connections that this call still has, and no others. */
   abort(): void {
-    if (this.#isAborted) return;
+    if (this.#isAborted || this.#isOver) return;
     this.#isAborted = true;
     const interrupt = (): void => {
       for (const connection of this.#connections) connection.interrupt();
@@ -43,6 +59,7 @@ export class Work {
   }
 
   end(): void {
+    this.#isOver = true;
     if (this.#repeat !== null) clearInterval(this.#repeat);
     for (const connection of this.#connections) connection.closeSync();
     this.#connections.clear();
@@ -74,6 +91,12 @@ export class Connection {
     return (await result.getRows()) as (string | null)[][];
   }
 
+  /** The first column of an answer that fits into memory. */
+  async firstColumn(sql: string): Promise<readonly unknown[]> {
+    const [first = []] = await (await this.run(sql)).getColumns();
+    return first;
+  }
+
   /** The first column, a portion of rows at a time. */
   async *column(sql: string): AsyncGenerator<readonly unknown[]> {
     const result = await this.#guarded(() => this.#connection.stream(sql));
@@ -91,5 +114,27 @@ export class Connection {
     } catch (error) {
       throw new Failed(faultOf(error, this.#doing));
     }
+  }
+}
+
+export class SessionConnection extends Connection {
+  /** Says that nothing runs here any more, and that nothing but the time zone was set. */
+  readonly giveBack: () => void;
+  readonly #session: Session;
+
+  constructor(work: Work, session: Session, doing: Doing, giveBack: () => void) {
+    super(work, session.connection, doing);
+    this.giveBack = giveBack;
+    this.#session = session;
+  }
+
+  /** Sets the time zone if it is another one, and runs `setup`, both at once. */
+  async begin(timeZone: string, setup = ''): Promise<void> {
+    const isSet = this.#session.timeZone === timeZone;
+    const statements = isSet ? setup : `SET TimeZone = ${quotedText(timeZone)};\n${setup}`;
+    if (statements === '') return;
+    this.#session.timeZone = null;
+    await this.run(statements);
+    this.#session.timeZone = timeZone;
   }
 }

@@ -40,17 +40,20 @@ function copying(query: string): FragmentCall {
   const copy = `COPY (${query}) TO '${join(folder, file)}' (FORMAT parquet)`;
   return {
     name: 'fragment',
-    setup: [],
+    timeZone: 'UTC',
+    setup: '',
     copy,
     target: { kind: 'file', folder, file },
     keepEmpty: true,
+    rows: null,
+    isTraceless: true,
   };
 }
 
 function reading(sql: string): RowsCall {
   return {
     name: 'rows',
-    setup: [],
+    timeZone: 'UTC',
     source: { kind: 'text', sql, head: '<', separator: ',', tail: '>' },
   };
 }
@@ -133,6 +136,24 @@ describe('an aborted call', () => {
     await expect(stuck).rejects.toThrow('enough');
     expect((await other).parts[0]?.rows).toBe(1);
     expect(pid()).not.toBe(first);
+  });
+
+  test('is over for good: whenever it was aborted, the next call on its connection runs to its end', async () => {
+    await begun();
+    const first = pid();
+    const short = `SELECT count(*) FROM range(200000) t(i) WHERE i % 7 = 3`;
+    let aborted = 0;
+    for (let turns = 0; turns < 150; turns += 1) {
+      const abort = new AbortController();
+      const call = engine.call(copying(short), abort.signal).catch(() => (aborted += 1));
+      for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
+      abort.abort(new Error('in the middle'));
+      const after = engine.call(copying(short), never);
+      await call;
+      expect((await after).parts[0]?.rows).toBe(1);
+    }
+    expect(aborted).toBeGreaterThan(0);
+    expect(pid()).toBe(first);
   });
 
   test('that never started fails as well', async () => {

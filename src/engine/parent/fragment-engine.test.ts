@@ -136,6 +136,19 @@ describe('output by hash', () => {
     expect(readdirSync(asked.folder)).toHaveLength(8);
   });
 
+  test('of more partitions than DuckDB has files open has every row once, in its partition', async () => {
+    const all = fragment('SELECT c0 FROM r1', ['BIGINT'], { scans: [SCAN] });
+    const many: StageOutput = { ...output, partitions: 150 };
+    const asked = scene.order(all, many, { ranges: { r1: [scene.range('t.parquet')] } });
+    const { parts } = await scene.engine.run(asked, never);
+    const files = parts.flatMap((part) => part.files);
+    expect(readdirSync(asked.folder).toSorted()).toEqual(files.toSorted());
+    const sql = `SELECT count(DISTINCT c0), count(*),
+      count(*) FILTER ((hash(c0) >> 24) % 150 <> regexp_extract(filename, '(\\d+)-\\d+.parquet$', 1)::INT)
+      FROM read_parquet('${asked.folder}/*.parquet', filename = true)`;
+    expect(await scene.query(sql)).toEqual([[`${ROWS}`, `${ROWS}`, '0']]);
+  });
+
   test('has no file for a partition without rows', async () => {
     const few = fragment('SELECT c0 FROM r1 WHERE c0 < 2', ['BIGINT'], { scans: [SCAN] });
     const asked = scene.order(few, output, { ranges: { r1: [scene.range('t.parquet')] } });

@@ -27,13 +27,13 @@ class ChildFragmentEngine implements FragmentEngine {
   async run(order: FragmentOrder, signal: AbortSignal): Promise<FragmentYield> {
     const call = written(() => fragmentCall(order));
     try {
-      const { parts, runMs, spilledBytes } = await this.#process.call(call, signal);
+      const { parts, rows, sums, runMs, spilledBytes } = await this.#process.call(call, signal);
       return {
         parts,
-        rowsIn: Object.values(order.ranges)
-          .flat()
-          .reduce((sum, range) => sum + rowsOf(range), 0),
-        rowsOut: parts.reduce((sum, { rows }) => sum + rows, 0),
+        rows: rows === null ? null : (JSON.parse(rows) as FragmentYield['rows']),
+        sums,
+        rowsIn: rowsRead(order),
+        rowsOut: parts.reduce((sum, part) => sum + part.rows, 0),
         runMs,
         spilledBytes,
       };
@@ -53,6 +53,15 @@ class ChildFragmentEngine implements FragmentEngine {
   close(): Promise<void> {
     return this.#process.close();
   }
+}
+
+function rowsRead({ ranges, spans }: FragmentOrder): number {
+  return Object.entries(ranges)
+    .map(([relation, files]) => {
+      const looked = files.reduce((sum, range) => sum + rowsOf(range), 0);
+      return spans?.[relation]?.rows ?? looked;
+    })
+    .reduce((sum, rows) => sum + rows, 0);
 }
 
 function rowsOf({ from, to, rows }: FileRange): number {

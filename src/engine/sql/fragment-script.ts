@@ -1,9 +1,10 @@
 /** A fragment as statements: what it reads, what it computes, what it writes. */
 import { join } from 'node:path';
-import { encoded, type SessionValues, type StageOutput } from '../../query/index.ts';
+import { encoded, type Fragment, type SessionValues, type StageOutput } from '../../query/index.ts';
 import type { FragmentOrder } from '../engine.ts';
 import type { FragmentCall } from '../messages.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
+import { rowsWish } from './rows-script.ts';
 import { quotedName, quotedText } from './text.ts';
 
 /**
@@ -13,38 +14,64 @@ import { quotedName, quotedText } from './text.ts';
 const FORMAT =
   'FORMAT parquet, PARQUET_VERSION v2, COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1000';
 
+/** All files in one folder: making and removing one for each partition took longer than most fragments. */
+const PARTITIONED = 'PARTITION_BY (p), HIVE_FILE_PATTERN false, RETURN_STATS';
+
 const WHOLE_FILE = '0-0.parquet';
 
 export function fragmentCall(order: FragmentOrder): FragmentCall {
-  const { folder, output } = order;
+  const { folder, output, fragment, rowsMax } = order;
   const query = outputQuery(order);
-  const setup = [`SET TimeZone = ${quotedText(order.session.timeZone)}`];
-  for (const { name, select } of order.fragment.tables)
-    setup.push(`CREATE TEMP VIEW ${quotedName(name)} AS ${select}`);
-  setup.push(...clockMacros(order.fragment.sql, order.session));
+  const head = {
+    name: 'fragment',
+    timeZone: order.session.timeZone,
+    setup: setupOf(order),
+    isTraceless: isTraceless(order.fragment),
+  } as const;
   if (output.kind === 'hash') {
-    const into = join(folder, 'parts');
     return {
-      name: 'fragment',
-      setup,
-      copy: `COPY (\n${query}\n) TO ${quotedText(into)} (${FORMAT}, PARTITION_BY (p), RETURN_STATS)`,
-      target: { kind: 'partitions', folder, into, count: output.partitions },
+      ...head,
+      copy: `COPY (\n${query}\n) TO ${quotedText(folder)} (${FORMAT}, ${PARTITIONED})`,
+      target: { kind: 'partitions', folder, count: output.partitions },
       keepEmpty: false,
+      rows: null,
     };
   }
+  const path = join(folder, WHOLE_FILE);
+  const isResult = output.kind === 'result';
   return {
-    name: 'fragment',
-    setup,
-    copy: `COPY (\n${query}\n) TO ${quotedText(join(folder, WHOLE_FILE))} (${FORMAT})`,
+    ...head,
+    copy: `COPY (\n${query}\n) TO ${quotedText(path)} (${FORMAT})`,
     target: { kind: 'file', folder, file: WHOLE_FILE },
-    keepEmpty: output.kind === 'result',
+    keepEmpty: isResult,
+    rows: isResult && rowsMax !== undefined ? rowsWish(path, fragment.columns, rowsMax) : null,
   };
 }
 
+/** One text for all: each run of its own costs more than what it does. */
+function setupOf({ fragment, session }: FragmentOrder): string {
+  const views = fragment.tables.map(
+    ({ name, select }) => `CREATE TEMP VIEW ${quotedName(name)} AS ${select}`,
+  );
+  return [...views, ...clockMacros(fragment.sql, session)].map((each) => `${each}\n;\n`).join('');
+}
+
+/**
+ * SQL that was written for a plan leaves nothing behind. The user's own text may: a view, a macro, the types
+ * of a PIVOT, a seed.
+ */
+function isTraceless({ sql, scans, inputs, tables }: Fragment): boolean {
+  const isPlanned = scans.length + inputs.length > 0 && tables.length === 0;
+  return isPlanned && !CLOCK.test(sql) && !SEED.test(sql);
+}
+
 /** The relations are inlined, not views: a view would open its files once more. */
-function outputQuery({ fragment, output, ranges, inputs }: FragmentOrder): string {
+function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentOrder): string {
   const relations = [
-    ...fragment.scans.map((scan) => [scan.relation, scanQuery(scan, ranges[scan.relation] ?? [])]),
+    ...fragment.scans.map((scan) => [
+      scan.relation,
+      scanQuery(scan, ranges[scan.relation] ?? [], spans?.[scan.relation]),
+    ]),
     ...fragment.inputs.map((input) => [
       input.relation,
       exchangeQuery(input, inputs[input.relation] ?? []),
@@ -74,6 +101,8 @@ function partitionOf(output: StageOutput): string | null {
 
 const CLOCK =
   /\b(now|today|transaction_timestamp|get_current_\w+|current_\w+|localtime(stamp)?)\b/i;
+
+const SEED = /\bsetseed\b/i;
 
 /** The user's own text asks DuckDB for the time: it is to be the same in every attempt. */
 function clockMacros(sql: string, { now }: SessionValues): string[] {

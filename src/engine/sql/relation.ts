@@ -6,6 +6,7 @@ import {
   type ExchangeInput,
   type FileRange,
   type Scan,
+  type ValueSpan,
 } from '../../query/index.ts';
 import { isOn, readOptions } from './options.ts';
 import { readerCall } from './reader.ts';
@@ -14,7 +15,24 @@ import { quotedName } from './text.ts';
 /** Our own files have no keys in their path, whatever the folder above them is called. */
 const OWN_FILES = 'hive_partitioning = false';
 
-export function scanQuery(scan: Scan, ranges: readonly FileRange[]): string {
+/** The rows of some files; with a span only those whose value lies in it. */
+export function scanQuery(scan: Scan, ranges: readonly FileRange[], span?: ValueSpan): string {
+  if (span === undefined) return rowsOf(scan, ranges);
+  const mixed = new Set(span.mixed);
+  const whole = ranges.filter(({ path }) => !mixed.has(path));
+  const others = ranges.filter(({ path }) => mixed.has(path));
+  if (others.length === 0) return rowsOf(scan, whole);
+  const within = `SELECT * FROM (${rowsOf(scan, others)}) WHERE ${boundsOf(span).join(' AND ')}`;
+  return whole.length === 0 ? within : `${rowsOf(scan, whole)}\nUNION ALL\n${within}`;
+}
+
+/** A file that has other values as well lies on one side of a cut and on the other. */
+function boundsOf({ column, from, to }: ValueSpan): readonly string[] {
+  const above = from === null ? [] : [`c${column} >= ${from}`];
+  return to === null ? above : [...above, `c${column} < ${to}`];
+}
+
+function rowsOf(scan: Scan, ranges: readonly FileRange[]): string {
   const branches: string[] = [];
   const whole = ranges.filter(({ from }) => from === null).map(({ path }) => path);
   if (whole.length > 0) branches.push(scanFiles(scan, whole, scan.reader.options, ''));

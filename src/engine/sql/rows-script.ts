@@ -1,28 +1,41 @@
 /** Results as what a reader asks for. */
-import { parseType, type ResultColumn, type SqlType } from '../../query/index.ts';
-import type { RowsRequest } from '../engine.ts';
-import type { RowsCall } from '../messages.ts';
+import { parseType } from '../../query/index.ts';
+import type { FragmentColumn, ResultColumn, SqlType } from '../../query/index.ts';
+import type { RowsMax, RowsRequest } from '../engine.ts';
+import type { RowsCall, RowsWish } from '../messages.ts';
 import { jsonText } from './json-text.ts';
 import { exchangeQuery } from './relation.ts';
 import { quotedName, quotedText } from './text.ts';
 
+/** In which times are written when nobody asks for another. */
+const UTC = 'UTC';
+
 export function rowsCall(request: RowsRequest): RowsCall {
-  const setup = [`SET TimeZone = ${quotedText(request.timeZone ?? 'UTC')}`];
-  return { name: 'rows', setup, source: sourceOf(request) };
+  return { name: 'rows', timeZone: request.timeZone ?? UTC, source: sourceOf(request) };
+}
+
+/** The rows of a result as `format: 'json'` has them, for whoever has just written it. */
+export function rowsWish(file: string, columns: readonly FragmentColumn[], max: RowsMax): RowsWish {
+  const types = columns.map(({ type }) => parseType(type));
+  return {
+    ...max,
+    sql: jsonRows(types, resultQuery(columns, [file])),
+    timeZone: UTC,
+    columns: columns.length,
+    isFlat: types.every(({ children = [] }) => children.length === 0),
+  };
 }
 
 function sourceOf({ files, columns, format }: RowsRequest): RowsCall['source'] {
-  const from = `(${resultQuery(columns, files)}) AS r`;
+  const rows = resultQuery(columns, files);
+  const from = `(${rows}) AS r`;
   const types = columns.map(({ type }) => parseType(type));
   switch (format) {
     case 'json': {
       const names = columns.map(({ name, type }) => ({ name, type }));
       return {
         kind: 'text',
-        sql: `SELECT ${concat(
-          types.map((type, at) => [at === 0 ? '[' : ',', jsonText(type, `c${at}`)]),
-          ']',
-        )} FROM ${from}`,
+        sql: jsonRows(types, rows),
         head: `{"columns":${JSON.stringify(names)},"rows":[`,
         separator: ',\n',
         tail: ']}\n',
@@ -54,11 +67,22 @@ function sourceOf({ files, columns, format }: RowsRequest): RowsCall['source'] {
   }
 }
 
+function jsonRows(types: readonly SqlType[], rows: string): string {
+  const parts = types.map((type, at): [string, string] => [
+    at === 0 ? '[' : ',',
+    jsonText(type, `c${at}`),
+  ]);
+  return `SELECT ${concat(parts, ']')} FROM (${rows}) AS r`;
+}
+
 function lines(sql: string, head: string): RowsCall['source'] {
   return { kind: 'text', sql, head, separator: '', tail: '' };
 }
 
-function resultQuery(columns: readonly ResultColumn[], files: readonly string[]): string {
+function resultQuery(
+  columns: readonly Pick<ResultColumn, 'type'>[],
+  files: readonly string[],
+): string {
   const named = columns.map(({ type }, at) => ({ name: `c${at}`, type }));
   return exchangeQuery({ relation: '', stage: 0, mode: 'all', columns: named }, files);
 }

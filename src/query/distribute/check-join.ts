@@ -9,7 +9,7 @@ import {
   sharedSpread,
   type KeyPair,
 } from './place-join.ts';
-import { REPLICATED, isDivided, shifted, type Spread } from './spread.ts';
+import { REPLICATED, areAlike, isDivided, shifted, type Spread } from './spread.ts';
 
 type Refuse = (why: string) => never;
 
@@ -53,8 +53,7 @@ function checkSides(
 
 /** Key by key, both sides are divided by what one condition makes equal. */
 function areMet(pairs: readonly KeyPair[], left: Spread, right: Spread): boolean {
-  if (left.kind !== 'hash' || right.kind !== 'hash') return false;
-  if (left.keys.length !== right.keys.length) return false;
+  if (left.kind !== 'hash' || right.kind !== 'hash' || !areAlike(left, right)) return false;
   return left.keys.every((key, at) => {
     const lefts = new Set(key.map(expressionKey));
     const rights = new Set(right.keys[at]?.map(expressionKey));

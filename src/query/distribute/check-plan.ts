@@ -1,6 +1,6 @@
 /** What holds of every plan, whoever has made it: stages fit together. */
 import { invariant } from '../../core/index.ts';
-import type { ExchangeInput, QueryPlan, Stage } from '../physical/plan.ts';
+import type { ExchangeInput, QueryPlan, Scan, Stage } from '../physical/plan.ts';
 
 /** What is wrong, and where, as a path into the plan. */
 export interface PlanFault {
@@ -49,12 +49,27 @@ function stageFault(
     if (names.has(name)) return { path: '/fragment', what: `has two relations called '${name}'` };
     names.add(name);
   }
+  for (const [place, scan] of fragment.scans.entries()) {
+    const what = splitFault(stage, scan);
+    if (what !== null) return { path: `/fragment/scans/${place}/split`, what };
+  }
   for (const [place, input] of fragment.inputs.entries()) {
     const what = inputFault(plan, stage, input);
     if (what !== null) return { path: `/fragment/inputs/${place}`, what };
     read.add(input.stage);
   }
   return null;
+}
+
+/** Every value belongs to one task, and there is a task for each span. */
+function splitFault({ tasks }: Stage, { rows, split, columns }: Scan): string | null {
+  if (split === undefined) return null;
+  const { column, cuts } = split;
+  if (rows !== 'own') return "is for 'own' rows only";
+  if (columns[column] === undefined) return `has no column ${column} to go by`;
+  if (cuts.length !== tasks - 1) return `must have one cut fewer than there are tasks, ${tasks}`;
+  const isGrowing = cuts.every((cut, at) => at === 0 || cut >= (cuts[at - 1] as number));
+  return isGrowing ? null : 'has a cut below the one before it';
 }
 
 function inputFault(plan: QueryPlan, stage: Stage, input: ExchangeInput): string | null {

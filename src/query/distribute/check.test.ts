@@ -19,7 +19,13 @@ class ByHand {
 
   scan(isDivided: boolean): Relation {
     const table = TABLES[0] as PinnedTable;
-    const name = this.draft.addScan({ kind: 'scan', scan: scanOf('large'), table, isDivided });
+    const name = this.draft.addScan({
+      kind: 'scan',
+      scan: scanOf('large'),
+      table,
+      isDivided,
+      split: null,
+    });
     return input(name);
   }
 

@@ -6,7 +6,7 @@
 import { MillraceError, assertNever, invariant } from '../../core/index.ts';
 import type { AggregateCall, Expression } from '../logical/expression.ts';
 import type { Relation } from '../logical/relation.ts';
-import type { Draft, DraftStage } from './draft.ts';
+import { scanSpread, type Draft, type DraftStage } from './draft.ts';
 import { checkAsOf, checkCross, checkJoin } from './check-join.ts';
 import { column, expressionKey } from './expressions.ts';
 import { inputsOf } from '../logical/walk.ts';
@@ -14,6 +14,7 @@ import { splitCall } from './split-call.ts';
 import {
   RANDOM,
   REPLICATED,
+  areAlike,
   hashedBy,
   isDivided,
   isDividedBy,
@@ -48,6 +49,8 @@ class StageCheck {
   readonly #before: readonly Known[];
   /** Everything is in one place. */
   readonly #isOne: boolean;
+  /** What is made once in this stage and read several times. */
+  readonly #commons = new Map<number, Known>();
 
   constructor(draft: Draft, stage: DraftStage, before: readonly Known[]) {
     this.#draft = draft;
@@ -72,6 +75,14 @@ class StageCheck {
 
   #check(relation: Relation): Known {
     if (relation.kind === 'input') return this.#leaf(relation.relation, relation);
+    if (relation.kind === 'with') {
+      this.#commons.set(relation.cte, this.#check(relation.definition));
+      return this.#check(relation.body);
+    }
+    if (relation.kind === 'ref') {
+      const made = this.#commons.get(relation.cte);
+      return made ?? this.#refuse(relation, `reads ${relation.cte}, which is not made here`);
+    }
     const inputs = inputsOf(relation).map((input) => this.#check(input));
     const open = new Set(inputs.flatMap((input) => [...input.open]));
     open.delete(relation);
@@ -88,8 +99,7 @@ class StageCheck {
   #leaf(name: string, relation: Relation): Known {
     const leaf = this.#draft.leaves.get(name);
     if (leaf === undefined) return this.#refuse(relation, `nothing is called ${name}`);
-    if (leaf.kind === 'scan')
-      return { spread: leaf.isDivided ? RANDOM : REPLICATED, open: NOTHING_OPEN };
+    if (leaf.kind === 'scan') return { spread: scanSpread(leaf), open: NOTHING_OPEN };
     const made = this.#draft.stages[leaf.stage];
     const known = this.#before[leaf.stage];
     if (made === undefined || known === undefined)
@@ -217,13 +227,12 @@ class StageCheck {
 
 /** The keys that both are divided by, in the same places. */
 function sharedKeys(left: Spread, right: Spread): Spread {
-  if (left.kind !== 'hash' || right.kind !== 'hash') return RANDOM;
-  if (left.keys.length !== right.keys.length) return RANDOM;
+  if (left.kind !== 'hash' || right.kind !== 'hash' || !areAlike(left, right)) return RANDOM;
   const keys = left.keys.map((key, at) => {
     const texts = new Set(right.keys[at]?.map(expressionKey));
     return key.filter((each) => texts.has(expressionKey(each)));
   });
-  return keys.every((key) => key.length > 0) ? { kind: 'hash', keys } : RANDOM;
+  return keys.every((key) => key.length > 0) ? { ...left, keys } : RANDOM;
 }
 
 /** Groups that every set has; another one is NULL in some rows, and stands for no value here. */

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { COLUMNS, TABLES, randomRelation } from '../../../test/query/random-relation.ts';
+import { CLUSTERED, COLUMNS, TABLES, randomRelation } from '../../../test/query/random-relation.ts';
 import type { Relation } from '../logical/relation.ts';
 import { checkDraft } from './check.ts';
 import { Draft } from './draft.ts';
+import { fused } from './fuse.ts';
 import { Placing } from './place.ts';
 import { planQuery } from './plan-query.ts';
 import { pruned } from './prune.ts';
@@ -18,13 +19,13 @@ const settings = fc.record({
 describe('any relation', () => {
   test('is divided into stages whose operators may run where their rows are', () => {
     fc.assert(
-      fc.property(randomRelation, settings, (relation, given) => {
+      fc.property(randomRelation, settings, fc.boolean(), (relation, given, isInOrder) => {
         const plan = planQuery({
           sql: 'SELECT 1',
           columns: COLUMNS.map(({ sql }, at) => ({ name: `c${at}`, type: sql })),
           logical: relation,
           whyNot: null,
-          tables: TABLES,
+          tables: isInOrder ? CLUSTERED : TABLES,
           session: { timeZone: 'UTC', now: '2024-01-01 00:00:00+00' },
           duckdb: 'v1',
           settings: given,
@@ -51,16 +52,21 @@ describe('the check', () => {
   /** The same plan with one exchange taken for another one, in every way there is. */
   function* damaged(draft: Draft): Generator<() => void> {
     for (const [name, leaf] of draft.leaves) {
-      if (leaf.kind === 'scan')
-        yield () => draft.leaves.set(name, { ...leaf, isDivided: !leaf.isDivided });
-      else
+      if (leaf.kind === 'scan') {
+        const isDivided = !leaf.isDivided;
+        yield () => draft.leaves.set(name, { ...leaf, isDivided, split: null });
+        if (leaf.split !== null) yield () => draft.leaves.set(name, { ...leaf, split: null });
+      } else
         for (const mode of ['partition', 'all', 'forward'] as const)
           if (mode !== leaf.mode) yield () => draft.leaves.set(name, { ...leaf, mode });
     }
     for (const before of draft.halves.keys()) yield () => draft.halves.delete(before);
   }
 
-  test('refuses most plans in which something was changed', () => {
+  test.each([
+    ['by hash', TABLES],
+    ['by values', CLUSTERED],
+  ])('refuses most plans in which something was changed, divided %s', (_how, tables) => {
     let refused = 0;
     let passed = 0;
     fc.assert(
@@ -68,9 +74,9 @@ describe('the check', () => {
         const place = (): Draft => {
           const given = { partitions: 4, broadcastThresholdBytes: 0, singleFragmentBytes: 0 };
           const draft = new Draft(4);
-          const placing = new Placing(draft, distributeSettings(given), TABLES);
+          const placing = new Placing(draft, distributeSettings(given), tables);
           draft.finish(placing.place(pruned(relation)));
-          return draft;
+          return fused(draft);
         };
         const count = [...damaged(place())].length;
         for (let at = 0; at < count; at += 1) {

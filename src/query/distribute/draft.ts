@@ -4,10 +4,19 @@ import type { Expression } from '../logical/expression.ts';
 import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import type { Estimate, ExchangeInput } from '../physical/plan.ts';
-import { columnsOf } from './expressions.ts';
+import type { Division } from './division.ts';
+import { column, columnsOf } from './expressions.ts';
 import type { Part } from './part.ts';
 import { bytesOf } from './part.ts';
-import { RANDOM, REPLICATED, SINGLE, hashedBy, isDivided, type Spread } from './spread.ts';
+import {
+  RANDOM,
+  REPLICATED,
+  SINGLE,
+  dividedBy,
+  hashedBy,
+  isDivided,
+  type Spread,
+} from './spread.ts';
 import { isHashable } from './types.ts';
 
 export interface DraftStage {
@@ -35,6 +44,22 @@ export interface ScanLeaf {
   readonly table: PinnedTable;
   /** Each task reads its own rows; otherwise every task reads all. */
   readonly isDivided: boolean;
+  /** By which values, where it is by values. */
+  readonly split: LeafSplit | null;
+}
+
+export interface LeafSplit {
+  /** The place of the column in the scan. */
+  readonly column: number;
+  readonly division: Division;
+}
+
+/** How the rows of a scan are divided, before anything is done with them. */
+export function scanSpread({ scan, isDivided: isSplit, split }: ScanLeaf): Spread {
+  if (!isSplit) return REPLICATED;
+  if (split === null) return RANDOM;
+  const type = scan.types[scan.columns[split.column] ?? 0] as Expression['type'];
+  return dividedBy(column(split.column, type), split.division);
 }
 
 export interface StageLeaf {
@@ -60,6 +85,13 @@ export class Draft {
     const name = `scan${this.#scans}`;
     this.#scans += 1;
     this.leaves.set(name, leaf);
+    return name;
+  }
+
+  /** The name that a fragment knows the rows of a stage by. */
+  addReading(stage: number, mode: StageLeaf['mode']): string {
+    const name = leafName(stage, mode);
+    this.leaves.set(name, { kind: 'stage', stage, mode });
     return name;
   }
 
@@ -93,7 +125,7 @@ export class Draft {
     if (isDivided(part.spread)) return part;
     const leaf = part.scan === null ? undefined : this.leaves.get(part.scan);
     if (part.scan !== null && leaf?.kind === 'scan') {
-      this.leaves.set(part.scan, { ...leaf, isDivided: true });
+      this.leaves.set(part.scan, { ...leaf, isDivided: true, split: null });
       return { ...part, spread: RANDOM, scan: null };
     }
     const by = columnsOf(part.relation.output).filter(({ type }) => isHashable(type));
@@ -135,8 +167,7 @@ export class Draft {
   #read(part: Part, stage: number, mode: StageLeaf['mode'], spread: Spread): Part {
     const made = this.stages[stage];
     invariant(made !== undefined, `stage ${stage} is read before it is made`);
-    const name = leafName(stage, mode);
-    this.leaves.set(name, { kind: 'stage', stage, mode });
+    const name = this.addReading(stage, mode);
     const { output } = made.relation;
     const relation: InputRelation = { kind: 'input', relation: name, output, rows: part.rows };
     const isWhole = made.output.kind === 'whole';

@@ -4,6 +4,7 @@ import type { AggregateCall, Expression, OrderBy } from '../logical/expression.t
 import type { Aggregate, Join, JoinCondition, Relation } from '../logical/relation.ts';
 import { printAggregate, printExpression, printWindow } from '../sql/expression.ts';
 import type { Draft, DraftStage, Leaf } from './draft.ts';
+import { eachRelation } from './relations.ts';
 
 const LINE_MAX = 150;
 const LABEL_MAX = 48;
@@ -12,9 +13,18 @@ const LABEL_MAX = 48;
 export class Labels {
   readonly #draft: Draft;
   readonly #stages = new Map<number, readonly string[]>();
+  readonly #commons = new Map<number, Relation>();
 
   constructor(draft: Draft) {
     this.#draft = draft;
+    for (const { relation } of draft.stages)
+      for (const each of eachRelation(relation))
+        if (each.kind === 'with') this.#commons.set(each.cte, each.definition);
+  }
+
+  /** A letter for what is made once and read several times. */
+  letterOf(cte: number): string {
+    return letters([...this.#commons.keys()].indexOf(cte));
   }
 
   ofStage({ id, relation }: DraftStage): readonly string[] {
@@ -65,11 +75,13 @@ export class Labels {
         );
       case 'set':
         return relation.inputs[0] === undefined ? [] : this.of(relation.inputs[0]);
+      case 'with':
+        return this.of(relation.body);
+      case 'ref':
+        return this.of(this.#commons.get(relation.cte) ?? NOTHING);
       case 'values':
       case 'empty':
       case 'scan':
-      case 'with':
-      case 'ref':
         return relation.output.map((_, at) => `c${at}`);
       default:
         return assertNever(relation);
@@ -87,6 +99,15 @@ export class Labels {
     const columns = this.of(input);
     return expressions.map((each) => expressionText(each, columns));
   }
+}
+
+const NOTHING: Relation = { kind: 'empty', output: [], rows: 0 };
+const ALPHABET = 26;
+
+/** A, B, ..., Z, AA, AB, ... */
+function letters(place: number): string {
+  const last = String.fromCodePoint(65 + (place % ALPHABET));
+  return place < ALPHABET ? last : letters(Math.floor(place / ALPHABET) - 1) + last;
 }
 
 function expressionText(expression: Expression, columns: readonly string[]): string {
@@ -119,6 +140,11 @@ export function operatorLines(stage: DraftStage, draft: Draft, labels: Labels): 
     lines.push(clipped(`exchange by ${by}`, LINE_MAX));
   }
   const add = (relation: Relation, depth: number): void => {
+    if (relation.kind === 'with') {
+      add(relation.body, depth);
+      lines.push(`${'  '.repeat(depth)}rows ${labels.letterOf(relation.cte)}, made once:`);
+      return add(relation.definition, depth + 1);
+    }
     const text = operatorText(relation, stage, draft, labels);
     if (text !== null) lines.push(`${'  '.repeat(depth)}${clipped(text, LINE_MAX)}`);
     const below = text === null ? depth : depth + 1;
@@ -131,6 +157,7 @@ export function operatorLines(stage: DraftStage, draft: Draft, labels: Labels): 
 function operands(relation: Relation): readonly Relation[] {
   if ('input' in relation) return [relation.input];
   if ('left' in relation) return [relation.left, relation.right];
+  if (relation.kind === 'with') return [relation.definition, relation.body];
   return relation.kind === 'set' ? relation.inputs : [];
 }
 
@@ -148,6 +175,7 @@ function operatorText(
       if (relation.expressions.every(({ kind }) => kind === 'column')) return null;
       return `project ${labels.texts(relation.expressions, relation.input).join(', ')}`;
     case 'filter':
+      if (relation.conditions.length === 0) return null;
       return `filter ${labels.texts(relation.conditions, relation.input).join(' AND ')}`;
     case 'aggregate':
       return aggregateLine(relation, draft, labels);
@@ -185,9 +213,10 @@ function operatorText(
       return `${relation.lists.length} constant row${relation.lists.length === 1 ? '' : 's'}`;
     case 'empty':
       return 'no rows';
+    case 'ref':
+      return `rows ${labels.letterOf(relation.cte)}`;
     case 'scan':
     case 'with':
-    case 'ref':
       return relation.kind;
     default:
       return assertNever(relation);
@@ -198,7 +227,9 @@ function leafText(leaf: Leaf | undefined, tasks: number, columns: readonly strin
   if (leaf === undefined) return 'unknown';
   if (leaf.kind === 'scan') {
     const isShared = !leaf.isDivided && tasks > 1;
-    const rows = isShared ? ' (all rows in every task)' : '';
+    const name = leaf.split === null ? '' : columns[leaf.split.column];
+    const split = leaf.split === null ? '' : ` (divided by ${name})`;
+    const rows = isShared ? ' (all rows in every task)' : split;
     return `scan ${leaf.table.name}${rows}: ${columns.join(', ')}`;
   }
   switch (leaf.mode) {

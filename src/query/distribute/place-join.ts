@@ -19,7 +19,16 @@ import { expressionKey, moved } from './expressions.ts';
 import { withoutDuplicates } from './place-rows.ts';
 import { bytesOf, over, wholeSpread, type Part } from './part.ts';
 import { unknownSize } from './sizes.ts';
-import { RANDOM, SINGLE, isDivided, shifted, withEqual, type Spread } from './spread.ts';
+import {
+  RANDOM,
+  SINGLE,
+  areAlike,
+  isDivided,
+  shifted,
+  withEqual,
+  type KeyedSpread,
+  type Spread,
+} from './spread.ts';
 import { isHashable } from './types.ts';
 
 /** What a pair of columns is divided by on both sides. */
@@ -131,6 +140,7 @@ function meet(placing: PlaceContext, left: Part, right: Part, meeting: Meeting):
   if (left.spread.kind === 'replicated' && meeting.mayShareLeft && isDivided(right.spread))
     return withLeftShared(meeting, left, right);
   const ways = [
+    meetInPlace(meeting, left, right),
     shareRight(placing, meeting, left, right),
     shareLeft(placing, meeting, left, right),
     divideBoth(placing, meeting, left, right),
@@ -190,19 +200,34 @@ function maySend(placing: PlaceContext, { type, pairs }: Meeting, part: Part): b
   return broadcastThresholdBytes > 0 && bytesOf(part) <= broadcastThresholdBytes;
 }
 
+/** Both sides have the rows that belong together in the same task, or would by the same cuts: nothing is sent. */
+function meetInPlace({ pairs, ...meeting }: Meeting, left: Part, right: Part): Way | null {
+  const [ofLeft, ofRight] = [left.spread, right.spread];
+  if (ofLeft.kind !== 'hash' || ofRight.kind !== 'hash') return null;
+  const used = usedPairs(ofLeft, pairs, 'left');
+  const alsoUsed = usedPairs(ofRight, pairs, 'right');
+  if (used === null || used.length !== alsoUsed?.length) return null;
+  if (used.some((pair, at) => pair !== alsoUsed[at])) return null;
+  const { division } = ofLeft;
+  const other = ofRight.division;
+  const canJoin = division !== null && other !== null && division.canJoin(other);
+  if (!canJoin && !areAlike(ofLeft, ofRight)) return null;
+  const go = (): Part => {
+    if (canJoin) division.join(other);
+    return met({ ...meeting, pairs }, left, right);
+  };
+  return { cost: 0, go };
+}
+
 function divideBoth(placing: PlaceContext, meeting: Meeting, left: Part, right: Part): Way | null {
   const { pairs } = meeting;
   if (pairs.length === 0) return null;
-  const ofLeft = usedPairs(left.spread, pairs, 'left');
-  const ofRight = usedPairs(right.spread, pairs, 'right');
-  const areAlike =
-    ofLeft !== null &&
-    ofLeft.length === ofRight?.length &&
-    ofLeft.every((pair, at) => pair === ofRight[at]);
+  const ofLeft = hashedPairs(left.spread, pairs, 'left');
+  const ofRight = hashedPairs(right.spread, pairs, 'right');
   const keepsLeft = ofLeft !== null && (ofRight === null || bytesOf(left) >= bytesOf(right));
-  const used = areAlike || keepsLeft ? ofLeft : (ofRight ?? pairs);
-  const movesLeft = !areAlike && used !== ofLeft;
-  const movesRight = !areAlike && used !== ofRight;
+  const used = keepsLeft ? ofLeft : (ofRight ?? pairs);
+  const movesLeft = used !== ofLeft;
+  const movesRight = used !== ofRight;
   const cost =
     (movesLeft ? 2 * bytesOf(left) + EXCHANGE_BYTES : 0) +
     (movesRight ? 2 * bytesOf(right) + EXCHANGE_BYTES : 0);
@@ -215,22 +240,35 @@ function divideBoth(placing: PlaceContext, meeting: Meeting, left: Part, right: 
     const isReduced = movesRight && meeting.isExistence && right.rows > left.rows;
     const reduced = isReduced ? withoutDuplicates(right) : right;
     const movedRight = movesRight ? draft.hashed(reduced, rightKeys) : right;
-    const width = left.relation.output.length;
-    const spread = metSpread(meeting.type, movedLeft.spread, shifted(movedRight.spread, width));
-    const result = joined(meeting, movedLeft, movedRight, spread);
+    const result = met(meeting, movedLeft, movedRight);
     if (isReduced) draft.pair(reduced.relation, result.relation);
     return result;
   };
   return { cost, go };
 }
 
-/** The pairs that a side is divided by already, in that order; null when it is divided by anything else. */
-function usedPairs(
+/** Rows that belong together are in the same task. */
+function met(meeting: Meeting, left: Part, right: Part): Part {
+  const width = left.relation.output.length;
+  const spread = metSpread(meeting.type, left.spread, shifted(right.spread, width));
+  return joined(meeting, left, right, spread);
+}
+
+/** Only what is divided by hash can be met by what is sent. */
+function hashedPairs(
   spread: Spread,
   pairs: readonly KeyPair[],
   side: keyof KeyPair,
 ): readonly KeyPair[] | null {
-  if (spread.kind !== 'hash') return null;
+  return spread.kind === 'hash' && spread.division === null ? usedPairs(spread, pairs, side) : null;
+}
+
+/** The pairs that a side is divided by already, in that order; null when it is divided by anything else. */
+function usedPairs(
+  spread: KeyedSpread,
+  pairs: readonly KeyPair[],
+  side: keyof KeyPair,
+): readonly KeyPair[] | null {
   const used = spread.keys.map((key) => {
     const texts = new Set(key.map(expressionKey));
     return pairs.find((pair) => texts.has(expressionKey(pair[side])));
@@ -244,7 +282,7 @@ export function metSpread(type: JoinType, left: Spread, right: Spread): Spread {
     case 'inner':
       if (left.kind !== 'hash' || right.kind !== 'hash') return RANDOM;
       return {
-        kind: 'hash',
+        ...left,
         keys: left.keys.map((key, at) => [...key, ...(right.keys[at] ?? [])]),
       };
     case 'left':

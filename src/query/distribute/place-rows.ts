@@ -14,7 +14,7 @@ import { Undistributable } from '../logical/undistributable.ts';
 import type { PlaceContext } from './context.ts';
 import { columnsOf, expressionKey } from './expressions.ts';
 import { over, wholeSpread, type Part } from './part.ts';
-import { RANDOM, isDivided, isDividedBy, type Spread } from './spread.ts';
+import { RANDOM, areAlike, hashedBy, isDivided, isDividedBy, type Spread } from './spread.ts';
 import { unknownSize, groupCount, type ColumnSize } from './sizes.ts';
 import { orderInstability, windowInstability } from './stability.ts';
 import { isHashable } from './types.ts';
@@ -146,7 +146,7 @@ export function placeSet(
     reduced.push(distinct.relation);
     return placing.draft.hashed(distinct, usable);
   });
-  const result = combined(relation, met, { kind: 'hash', keys: usable.map((key) => [key]) });
+  const result = combined(relation, met, hashedBy(usable));
   for (const before of reduced) placing.draft.pair(before, result.relation);
   return result;
 }
@@ -163,7 +163,8 @@ export function withoutDuplicates(input: Part): Part {
 }
 
 function isHashedBy(spread: Spread, keys: readonly Expression[]): boolean {
-  if (spread.kind !== 'hash' || spread.keys.length !== keys.length) return false;
+  if (spread.kind !== 'hash' || spread.division !== null) return false;
+  if (spread.keys.length !== keys.length) return false;
   return keys.every((key, at) =>
     spread.keys[at]?.some((each) => expressionKey(each) === expressionKey(key)),
   );
@@ -187,12 +188,12 @@ function sharedSpread(spreads: readonly Spread[]): Spread {
       others.every(
         (other) =>
           other.kind === 'hash' &&
-          other.keys.length === first.keys.length &&
+          areAlike(first, other) &&
           other.keys[place]?.some((one) => expressionKey(one) === expressionKey(each)),
       ),
     ),
   );
-  return keys.every((key) => key.length > 0) ? { kind: 'hash', keys } : RANDOM;
+  return keys.every((key) => key.length > 0) ? { ...first, keys } : RANDOM;
 }
 
 function combined(relation: SetOperation, inputs: readonly Part[], spread: Spread): Part {

@@ -1,13 +1,15 @@
 /** Tables: divided between the tasks by rows, or read in full by each when they are small. */
+import type { Expression } from '../logical/expression.ts';
 import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import type { PinnedTable } from '../physical/table.ts';
-import type { Draft } from './draft.ts';
+import { Division } from './division.ts';
+import { scanSpread, type Draft, type LeafSplit, type ScanLeaf } from './draft.ts';
 import type { Part } from './part.ts';
 import { filesOf } from './ranges.ts';
 import { project } from './relations.ts';
 import { column } from './expressions.ts';
-import { RANDOM, REPLICATED, SINGLE, type Spread } from './spread.ts';
+import { RANDOM, REPLICATED, SINGLE, throughColumns, type Spread } from './spread.ts';
 import type { DistributeSettings } from './settings.ts';
 import { rowBytes, storedSize, unknownSize, type ColumnSize } from './sizes.ts';
 
@@ -33,10 +35,12 @@ export function placeScan(
   const spread: Spread =
     draft.partitions === 1 ? SINGLE : isSmall ? REPLICATED : canDivide ? RANDOM : SINGLE;
   const isDivided = spread.kind === 'random';
-  const name = draft.addScan({ kind: 'scan', scan, table, isDivided });
+  const split = isDivided ? splitOf(scan, table, draft.partitions) : null;
+  const leaf: ScanLeaf = { kind: 'scan', scan, table, isDivided, split };
+  const name = draft.addScan(leaf);
   return {
     relation: readScan(scan, name),
-    spread,
+    spread: isDivided ? throughColumns(scanSpread(leaf), keptColumns(scan)) : spread,
     rows: size.rows,
     columns: scan.keep.map((at) => size.columns[at] as ColumnSize),
     unstable: null,
@@ -44,6 +48,24 @@ export function placeScan(
     scan: spread.kind === 'replicated' && canDivide ? name : null,
     stage: null,
   };
+}
+
+/** By the values of a column that is read, where the files have them in order: then whatever goes by that column finds
+ * its rows in one task. */
+function splitOf(scan: ScanRelation, table: PinnedTable, parts: number): LeafSplit | null {
+  const paths = new Set(pathsOf(scan, table));
+  for (const { column: name, groups } of table.clusters ?? []) {
+    const place = scan.columns.findIndex((at) => at !== null && scan.names[at] === name);
+    if (place < 0) continue;
+    const read = groups.filter(({ file }) => paths.has(table.files[file]?.path ?? ''));
+    const division = Division.of(read, parts);
+    if (division !== null) return { column: place, division };
+  }
+  return null;
+}
+
+function keptColumns(scan: ScanRelation): readonly Expression[] {
+  return scan.keep.map((at) => column(at, scan.types[scan.columns[at] ?? 0] as Expression['type']));
 }
 
 /** The scan as an operator over a named relation, which has the columns that are read and no others. */
@@ -56,10 +78,7 @@ function readScan(scan: ScanRelation, name: string): Relation {
       : { kind: 'filter', input: leaf, conditions: scan.filters, output, rows: scan.rows };
   const isAll = scan.keep.length === output.length && scan.keep.every((at, place) => at === place);
   if (isAll) return filtered;
-  return project(
-    filtered,
-    scan.keep.map((at) => column(at, output[at] as (typeof output)[number])),
-  );
+  return project(filtered, keptColumns(scan));
 }
 
 interface ScanSize {

@@ -23,6 +23,7 @@ import { printRelation } from '../sql/relation.ts';
 import { checkDraft } from './check.ts';
 import { checkPlan } from './check-plan.ts';
 import { Draft, type DraftOutput, type DraftStage, type ScanLeaf } from './draft.ts';
+import { fused } from './fuse.ts';
 import { Labels, operatorLines, stageTitle } from './operators.ts';
 import { Placing } from './place.ts';
 import { pathsOf, scanBytes } from './place-scan.ts';
@@ -58,7 +59,7 @@ function divided(input: PlanInput): QueryPlan {
     const relation = pruned(logical);
     const why = whyWhole(relation, input);
     if (why !== null) return wholePlan(input, why, relation);
-    const draft = drafted(relation, input, distributeSettings(settings));
+    const draft = fused(drafted(relation, input, distributeSettings(settings)));
     checkDraft(draft);
     return distributedPlan(input, draft, relation);
   } catch (error) {
@@ -149,13 +150,14 @@ function toFragment({ relation }: DraftStage, draft: Draft): Fragment {
   };
 }
 
-function toScan(relation: string, { scan, table, isDivided }: ScanLeaf): Scan {
+function toScan(relation: string, { scan, table, isDivided, split }: ScanLeaf): Scan {
   const paths = pathsOf(scan, table);
   return {
     relation,
     table: table.name,
     files: paths.length === table.files.length ? null : paths,
     rows: isDivided ? 'own' : 'all',
+    ...(split === null ? {} : { split: { column: split.column, cuts: split.division.cuts } }),
     reader: { format: table.format, options: table.options },
     columns: scan.columns.map((place) => ({
       source: scan.names[place ?? 0] as string,
@@ -180,11 +182,12 @@ function toOutput(output: DraftOutput, draft: Draft): StageOutput {
 /** The user's own text, on one node. */
 function wholePlan(input: PlanInput, single: string, relation: Relation | null): QueryPlan {
   const columns = input.columns.map(({ type }, at) => ({ name: `c${at}`, type }));
+  const tables = input.tables.map((table) => undivided(table));
   const stage: Stage = {
     id: 0,
     title: 'the whole query',
     tasks: 1,
-    fragment: { sql: input.sql, columns, scans: [], inputs: [], tables: input.tables },
+    fragment: { sql: input.sql, columns, scans: [], inputs: [], tables },
     output: { kind: 'result' },
     estimate: { rows: relation?.rows ?? null, bytes: null },
     operators: ['the whole query'],
@@ -194,6 +197,19 @@ function wholePlan(input: PlanInput, single: string, relation: Relation | null):
   // One task has all rows, in whatever order they come.
   const ordered = relation === null ? true : isOrdered(relation);
   return planOf(input, { ordered, partitions: 1, single, stages: [stage] });
+}
+
+/** Without clusters: they are for dividing it, and may be long. */
+function undivided({
+  name,
+  format,
+  files,
+  columns,
+  options,
+  select,
+  root,
+}: PinnedTable): PinnedTable {
+  return { name, format, files, columns, options, select, root };
 }
 
 /** Whether the rows come in an order that the user has asked for. */

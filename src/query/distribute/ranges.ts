@@ -1,5 +1,7 @@
 /** A table's rows, divided between tasks: every row is in exactly one range. */
-import type { FileRange, PinnedFile, PinnedTable } from '../physical/table.ts';
+import type { ScanSplit } from '../physical/plan.ts';
+import type { Cluster, FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
+import { taskOf } from './division.ts';
 
 /** A cut moves to the end of a row group if that changes a task's share by no more than this: a group that is cut
  * is read by two. */
@@ -97,6 +99,40 @@ function between(files: readonly CountedFile[], from: number, to: number): reado
 function rangeOf(file: PinnedFile, from: number | null, to: number | null): FileRange {
   const { path, bytes, mtimeNs, footer, rows } = file;
   return { path, bytes, mtimeNs, footer, rows, from, to };
+}
+
+/** `split` for each task: which files it looks at, and which values it takes from them. */
+export function valueSpans(
+  table: PinnedTable,
+  files: readonly PinnedFile[],
+  { groups }: Cluster,
+  { column, cuts }: ScanSplit,
+): readonly SplitRanges[] {
+  const parts = Array.from({ length: cuts.length + 1 }, () => ({
+    paths: new Set<string>(),
+    rows: 0,
+  }));
+  for (const { file, rows, min, max } of groups) {
+    const path = table.files[file]?.path ?? '';
+    for (const part of parts.slice(taskOf(cuts, min), taskOf(cuts, max) + 1)) {
+      part.paths.add(path);
+      part.rows += rows;
+    }
+  }
+  const isMixed = (path: string): boolean =>
+    parts.filter(({ paths }) => paths.has(path)).length > 1;
+  return parts.map(({ paths, rows }, task) => {
+    const read = files.filter(({ path }) => paths.has(path));
+    const [from, to] = [cuts[task - 1] ?? null, cuts[task] ?? null];
+    const mixed = read.map(({ path }) => path).filter(isMixed);
+    return { ranges: wholeFiles(read), span: { column, from, to, mixed, rows } };
+  });
+}
+
+/** What one task reads of a table that is split by values. */
+export interface SplitRanges {
+  readonly ranges: readonly FileRange[];
+  readonly span: ValueSpan;
 }
 
 /** The files of a table that a scan reads, in the table's order. */

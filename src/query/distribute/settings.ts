@@ -19,7 +19,7 @@ export const PARTITIONS_MAX = 64;
 const REPLICATE_BYTES = 8 * 1024 * 1024;
 /** Reading and joining so many rows takes each task a few milliseconds, less than a stage more would. */
 const REPLICATE_ROWS = 250_000;
-const GATHER_BYTES = 2 * 1024 * 1024;
+const GATHER_BYTES = 4 * 1024 * 1024;
 
 export interface PlanSettings {
   readonly partitions: number;

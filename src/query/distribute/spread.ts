@@ -2,6 +2,7 @@
 import type { Expression } from '../logical/expression.ts';
 import { mapColumns } from '../logical/walk.ts';
 import { collectColumns, expressionKey, moved } from './expressions.ts';
+import type { Division } from './division.ts';
 import { isExact } from './types.ts';
 
 export type Spread =
@@ -11,8 +12,15 @@ export type Spread =
   | { readonly kind: 'single' }
   /** Each row is in one of N tasks; nobody knows in which. */
   | { readonly kind: 'random' }
-  /** Each row is in the task that the hash of its keys names. */
-  | { readonly kind: 'hash'; readonly keys: readonly HashKey[] };
+  /** Each row is in the task that its keys name. */
+  | KeyedSpread;
+
+export interface KeyedSpread {
+  readonly kind: 'hash';
+  readonly keys: readonly HashKey[];
+  /** How a task follows from the keys: by their hash, or, of a single one, by its value. */
+  readonly division: Division | null;
+}
 
 /** Expressions over the columns of the relation that all have, in every row, the value that was hashed. */
 export type HashKey = readonly Expression[];
@@ -26,7 +34,18 @@ export function isDivided(spread: Spread): boolean {
 }
 
 export function hashedBy(keys: readonly Expression[]): Spread {
-  return { kind: 'hash', keys: keys.map((key) => [key]) };
+  return { kind: 'hash', keys: keys.map((key) => [key]), division: null };
+}
+
+export function dividedBy(key: Expression, division: Division): Spread {
+  return { kind: 'hash', keys: [[key]], division };
+}
+
+/** The same keys mean the same task in both. */
+export function areAlike(left: KeyedSpread, right: KeyedSpread): boolean {
+  if (left.keys.length !== right.keys.length) return false;
+  if (left.division === null || right.division === null) return left.division === right.division;
+  return left.division.isSame(right.division);
 }
 
 /** The same rows under other columns: `outputs` are the new columns in terms of the old ones. */
@@ -42,7 +61,7 @@ export function shifted(spread: Spread, by: number): Spread {
 function rewrittenKeys(spread: Spread, rewrite: (key: Expression) => Expression | null): Spread {
   if (spread.kind !== 'hash') return spread;
   const keys = spread.keys.map((key) => key.map(rewrite).filter((each) => each !== null));
-  return keys.every((key) => key.length > 0) ? { kind: 'hash', keys } : RANDOM;
+  return keys.every((key) => key.length > 0) ? { ...spread, keys } : RANDOM;
 }
 
 /** An expression over the old columns as one over the new ones; null when it cannot be said with them. */
@@ -97,5 +116,5 @@ export function withEqual(
     const more = pairs.filter(({ from }) => texts.has(expressionKey(from))).map(({ to }) => to);
     return [...key, ...more.filter((each) => !texts.has(expressionKey(each)))];
   });
-  return { kind: 'hash', keys };
+  return { ...spread, keys };
 }

@@ -7,7 +7,7 @@ import {
   type Json,
   type TaskId,
 } from '../../core/index.ts';
-import { EXAMPLE_TABLES, examplePlan } from '../../../test/query/example-plan.ts';
+import { EXAMPLE_TABLES, ORDERED_TABLES, examplePlan } from '../../../test/query/example-plan.ts';
 import type { FragmentTask } from '../physical/task.ts';
 import { QUERY_JOB_DEFAULTS, fragmentTaskId, queryJob } from './query-job.ts';
 
@@ -67,6 +67,35 @@ describe('the job of a query', () => {
       })),
     );
     expect(name).toBe(reader?.fragment.inputs[0]?.relation);
+  });
+
+  test('gives each task its values of tables that are in their order, and joins them where they are', () => {
+    const split = examplePlan(4, 1_000_000, ORDERED_TABLES);
+    const [joined] = split.stages;
+    expect(joined?.fragment.scans.map(({ table }) => table)).toEqual(['large', 'other']);
+    const cuts = joined?.fragment.scans.map((scan) => scan.split?.cuts);
+    expect(cuts?.[0]).toHaveLength(3);
+    expect(cuts?.[1]).toEqual(cuts?.[0]);
+    const { document: job } = queryJob(split, ORDERED_TABLES, defaultSettings);
+    const spans = [0, 1, 2, 3].map((at) => {
+      const input = JSON.parse(job.tasks[at + 1]?.input ?? '') as Pick<FragmentTask, 'spans'>;
+      return Object.values(input.spans ?? {}).map(({ from, to }) => [from, to]);
+    });
+    const [a, b, c] = cuts?.[0] ?? [];
+    const once = [null, a, b, c, null];
+    expect(spans).toEqual(
+      [0, 1, 2, 3].map((at) => [
+        [once[at], once[at + 1]],
+        [once[at], once[at + 1]],
+      ]),
+    );
+  });
+
+  test('is refused for a split by values that the files are not known to be in the order of', () => {
+    const split = examplePlan(4, 1_000_000, ORDERED_TABLES);
+    expect(() => queryJob(split, EXAMPLE_TABLES, defaultSettings)).toThrow(
+      /cannot be split by 'id': its files are not in that order/,
+    );
   });
 
   test('lets a task wait for the plan and for all that it reads, and for nothing after itself', () => {

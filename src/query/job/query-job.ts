@@ -23,9 +23,9 @@ import {
   type TaskOptions,
   type Timeouts,
 } from '../../core/index.ts';
-import { filesOf, rowRanges, wholeFiles } from '../distribute/ranges.ts';
-import type { ExchangeInput, QueryPlan, Scan, Stage } from '../physical/plan.ts';
-import type { FileRange, PinnedTable } from '../physical/table.ts';
+import { filesOf, rowRanges, valueSpans, wholeFiles } from '../distribute/ranges.ts';
+import type { ExchangeInput, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
+import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
 import { FRAGMENT_EXECUTOR, PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
 
 export interface QueryJobOptions {
@@ -119,6 +119,12 @@ function fromPlan(path: string): JsonObject {
   return { $from: PLAN_TASK, path };
 }
 
+/** What one task reads of one table. */
+interface TaskScan {
+  readonly ranges: readonly FileRange[];
+  readonly span?: ValueSpan;
+}
+
 const NONE: readonly never[] = [];
 const NEVER: Timeouts = { queueMs: null, runMs: null, totalMs: null };
 
@@ -169,9 +175,9 @@ class TaskWriter {
       ...this.#optionsFor(reads, stage.requires),
       output: stage.unstable === null ? 'stable' : 'unstable',
     };
-    const ranges = stage.fragment.scans.map((scan) => this.#ranges(scan, stage.tasks));
+    const scans = stage.fragment.scans.map((scan) => this.#scanned(scan, stage.tasks));
     return Array.from({ length: stage.tasks }, (_, task) => {
-      const input = JSON.stringify(this.#input(stage, task, ranges));
+      const input = JSON.stringify(this.#input(stage, task, scans));
       checkSize(`input of task s${stage.id}.${task}`, input, this.#settings.inputBytesMax);
       return {
         id: fragmentTaskId(stage.id, task),
@@ -207,7 +213,8 @@ class TaskWriter {
     return { retry, timeouts: NEVER, placement, concurrency: null };
   }
 
-  #ranges(scan: Scan, tasks: number): readonly (readonly FileRange[])[] {
+  /** What each task reads of a table. */
+  #scanned(scan: Scan, tasks: number): readonly TaskScan[] {
     const table = this.#tables.get(scan.table);
     if (table === undefined) badPlan(`There is no table '${scan.table}'.`);
     const files = scan.files === null ? table.files : filesOf(table, scan.files);
@@ -215,25 +222,43 @@ class TaskWriter {
       badPlan(`Table '${scan.table}' has not all the files that the plan names.`);
     if (scan.rows === 'own' && files.some(({ rows }) => rows === null))
       badPlan(`Table '${scan.table}' cannot be read in parts: its files do not count their rows.`);
-    if (scan.rows === 'own') return rowRanges(files, tasks);
-    const all = wholeFiles(files);
+    if (scan.split !== undefined) return this.#split(table, files, scan, scan.split);
+    if (scan.rows === 'own') return rowRanges(files, tasks).map((ranges) => ({ ranges }));
+    const all = { ranges: wholeFiles(files) };
     return Array.from({ length: tasks }, () => all);
   }
 
-  #input(
-    { id, fragment }: Stage,
-    task: number,
-    ranges: readonly (readonly (readonly FileRange[])[])[],
-  ): Json {
-    const own = fragment.scans.map(({ relation }, at) => [relation, ranges[at]?.[task] ?? []]);
+  #split(
+    table: PinnedTable,
+    files: readonly PinnedFile[],
+    { columns }: Scan,
+    split: ScanSplit,
+  ): readonly TaskScan[] {
+    const name = columns[split.column]?.source ?? '';
+    const cluster = table.clusters?.find(({ column }) => column === name);
+    if (cluster === undefined)
+      badPlan(
+        `Table '${table.name}' cannot be split by '${name}': its files are not in that order.`,
+      );
+    return valueSpans(table, files, cluster, split);
+  }
+
+  #input({ id, fragment }: Stage, task: number, scans: readonly (readonly TaskScan[])[]): Json {
+    const own = fragment.scans.map(({ relation }, at) => ({ relation, ...scans[at]?.[task] }));
+    const spans = own.filter(({ span }) => span !== undefined);
     const reads = fragment.inputs.map((input) => [input.relation, this.#reads(input, task)]);
+    const byRelation = <T>(entries: readonly (readonly [string, T])[]): Json =>
+      Object.fromEntries(entries) as Json;
     return {
       stage: id,
       task,
       fragment: fromPlan(`/stages/${id}/fragment`),
       output: fromPlan(`/stages/${id}/output`),
       session: fromPlan('/session'),
-      ranges: Object.fromEntries(own) as Json,
+      ranges: byRelation(own.map(({ relation, ranges = [] }) => [relation, ranges])),
+      ...(spans.length === 0
+        ? {}
+        : { spans: byRelation(spans.map(({ relation, span }) => [relation, span])) }),
       reads: Object.fromEntries(reads) as Json,
       requires: fromPlan(`/stages/${id}/requires`),
       memoryBytes: this.#options.memoryBytes,

@@ -55,6 +55,19 @@ describe('a plan that is handed in', () => {
       'csv',
       /rows Only Parquet files are read in parts/,
     ],
+    [
+      '/stages/0/fragment/scans/0/split',
+      { column: 0, cuts: [1, 2] },
+      /scans\/0\/split .*one cut fewer than there are tasks, 4/,
+    ],
+    ['/stages/0/fragment/scans/0/split', { column: 9, cuts: [1, 2, 3] }, /split .*no column 9/],
+    ['/stages/0/fragment/scans/0/split', { column: 0, cuts: [1, 3, 2] }, /split .*a cut below/],
+    [
+      '/stages/0/fragment/scans/0/split',
+      { column: 0, cuts: [1, 2, 0.5] },
+      /cuts\/2 Must be a whole/,
+    ],
+    ['/stages/0/fragment/scans/0/split', { at: 0 }, /split\/at There is no such field/],
     ['/stages/2/fragment/inputs/0/mode', 'all', /inputs\/0 .*stage 0 makes partitions/],
     ['/stages/2/fragment/inputs/0/mode', 'forward', /inputs\/0 .*stage 0 makes partitions/],
     ['/stages/2/fragment/inputs/0/stage', 2, /must read a stage that comes before/],
@@ -83,6 +96,12 @@ describe('a plan that is handed in', () => {
       readPlan(withValue('/stages/2/requires', value)).stages.map(({ requires }) => requires);
     expect(requiredBy(['geo', 'rank', 'geo'])).toEqual([[], [], ['geo', 'rank'], [], []]);
     expect(requiredBy(undefined)).toEqual([[], [], [], [], []]);
+  });
+
+  test('may split a table by its values', () => {
+    const split = { column: 0, cuts: [-5, 0, 7] };
+    const plan = readPlan(withValue('/stages/0/fragment/scans/0/split', split));
+    expect(plan.stages[0]?.fragment.scans[0]?.split).toEqual(split);
   });
 
   test.each([[null], [[]], ['plan'], [42]])('must be an object, not %j', (json) => {

@@ -144,7 +144,7 @@ function readRelation(reader: PlanReader): string {
 }
 
 function readScan(reader: PlanReader): Scan {
-  reader.known(['relation', 'table', 'files', 'rows', 'reader', 'columns']);
+  reader.known(['relation', 'table', 'files', 'rows', 'split', 'reader', 'columns']);
   const how = reader.at('reader').known(['format', 'options']);
   const format = how.at('format').choice(['parquet', 'csv', 'json'] as const);
   const rows = reader.at('rows').choice(['own', 'all'] as const);
@@ -155,12 +155,23 @@ function readScan(reader: PlanReader): Scan {
     table: reader.at('table').text(),
     files: reader.at('files').orNull((each) => each.list(FILES_MAX, (file) => file.text())),
     rows,
+    ...readSplit(reader.at('split')),
     reader: { format, options: how.at('options').textOrEmpty() },
     columns: reader.at('columns').list(COLUMNS_MAX, (column) => {
       column.known(['source', 'type']);
       return { source: column.at('source').text(), type: column.at('type').text() };
     }),
   };
+}
+
+/** Most scans have none. */
+function readSplit(reader: PlanReader): Pick<Scan, 'split'> {
+  if (reader.value === undefined) return {};
+  reader.known(['column', 'cuts']);
+  const { MIN_SAFE_INTEGER: min, MAX_SAFE_INTEGER: max } = Number;
+  const column = reader.at('column').whole(0, COLUMNS_MAX);
+  const cuts = reader.at('cuts').list(PARTITIONS_MAX, (cut) => cut.whole(min, max));
+  return { split: { column, cuts } };
 }
 
 function readInput(reader: PlanReader): ExchangeInput {

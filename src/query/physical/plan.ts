@@ -88,8 +88,19 @@ export interface Scan {
   readonly files: readonly string[] | null;
   /** `own`: each task reads its share of the rows. `all`: every task reads all of them. */
   readonly rows: 'own' | 'all';
+  /** With `own`: by which values rows belong to a task; absent when it is by where they stand in their files. */
+  readonly split?: ScanSplit;
   readonly reader: ScanReader;
   readonly columns: readonly ScanColumn[];
+}
+
+/** Task 0 reads rows whose value is below the first cut, task i those from cut i - 1 to before cut i. The column has
+ * no NULL. */
+export interface ScanSplit {
+  /** Its place in `columns`. */
+  readonly column: number;
+  /** One fewer than there are tasks; none is below the one before it. */
+  readonly cuts: readonly number[];
 }
 
 export interface ScanColumn {

@@ -11,6 +11,39 @@ export interface PinnedTable {
   readonly select: string;
   /** The root that all files lie below; null when no root is set. */
   readonly root: string | null;
+  /** By which values the files are in order, or nearly; absent when nobody has looked. */
+  readonly clusters?: readonly Cluster[];
+}
+
+/** A column of whole numbers, never NULL, whose values grow from one row group to the next, or nearly so. Rows can
+ * be divided by them, and each part still reads few row groups. */
+export interface Cluster {
+  /** As the table has it. */
+  readonly column: string;
+  /** One for each row group, file by file. */
+  readonly groups: readonly ClusterGroup[];
+}
+
+export interface ClusterGroup {
+  /** The place of its file in the table. */
+  readonly file: number;
+  readonly rows: number;
+  /** Its smallest and its largest value. */
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Values of one column of a scan, from `from` to before `to`; null for no bound. */
+export interface ValueSpan {
+  /** The place of the column in the scan. */
+  readonly column: number;
+  readonly from: number | null;
+  readonly to: number | null;
+  /** Paths of the files that have other values as well. Of the others every row is taken, without a filter: DuckDB would
+   * take it for one that leaves a fifth of the rows, and join in the wrong order. */
+  readonly mixed: readonly string[];
+  /** About how many rows are looked at for it. */
+  readonly rows: number;
 }
 
 export interface TableColumn {

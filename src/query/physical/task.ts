@@ -1,6 +1,6 @@
 /** What a task of a query is given, and what it answers. Both are JSON: the job's input and result. */
 import type { Fragment, SessionValues, StageOutput } from './plan.ts';
-import type { FileRange } from './table.ts';
+import type { FileRange, ValueSpan } from './table.ts';
 
 /** The executor that runs fragments. */
 export const FRAGMENT_EXECUTOR = 'sql.fragment';
@@ -18,6 +18,8 @@ export interface FragmentTask {
   readonly session: SessionValues;
   /** For each scan of the fragment, by relation: this task's part of it. */
   readonly ranges: Readonly<Record<string, readonly FileRange[]>>;
+  /** For each scan that is split by values, by relation: which of them this task reads. */
+  readonly spans?: Readonly<Record<string, ValueSpan>>;
   /** For each exchange, by relation: one entry for each producer that this task reads. */
   readonly reads: Readonly<Record<string, readonly PartRead[]>>;
   /** Custom operators that the node must have. */

@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import type { PlanCall } from '../messages.ts';
+import type { Doing } from './fault.ts';
+import { Planner } from './plan.ts';
+import type { Sessions } from './sessions.ts';
+import { type SessionConnection, Work } from './work.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'millrace-plan-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const planner = new Planner(
+  {
+    memoryBytes: 256 * 2 ** 20,
+    threads: 1,
+    spillFolder: join(folder, 'spill'),
+    spillBytesMax: 2 ** 30,
+    folders: null,
+  },
+  'v1.5.6',
+);
+
+function call(sql: string): PlanCall {
+  return { name: 'plan', sql, timeZone: 'UTC', key: '', tables: [], files: [] };
+}
+
+/** Notes the statements, with the number of their connection; tells before each. */
+class WatchedWork extends Work {
+  readonly said: string[] = [];
+  onSaid: (sql: string) => void = () => {};
+  #connections = 0;
+
+  override async take(sessions: Sessions, doing: Doing): Promise<SessionConnection> {
+    const connection = await super.take(sessions, doing);
+    this.#connections += 1;
+    const no = this.#connections;
+    const run = connection.run.bind(connection);
+    connection.run = (sql) => {
+      this.said.push(`${no} ${/DESCRIBE|EXPLAIN|json_serialize_\w+|SET/.exec(sql)?.[0]}`);
+      this.onSaid(sql);
+      return run(sql);
+    };
+    return connection;
+  }
+}
+
+let work: WatchedWork;
+beforeEach(() => {
+  work = new WatchedWork();
+});
+
+test('a statement is known to be a query before anything is bound, and the rest is asked at once', async () => {
+  const { columns, plan, estimates } = await planner.plan(work, call('SELECT 1 AS a'));
+  work.end();
+  expect(columns).toEqual([{ name: 'a', type: 'INTEGER' }]);
+  expect(plan).toContain('"error":false');
+  expect(estimates).not.toBeNull();
+  const { said } = work;
+  expect(said.filter((each) => each.endsWith('SET'))).toHaveLength(3);
+  const asked = said.filter((each) => !each.endsWith('SET'));
+  expect(asked).toEqual([
+    '1 json_serialize_sql',
+    '1 DESCRIBE',
+    '2 json_serialize_plan',
+    '3 EXPLAIN',
+  ]);
+});
+
+test('connections are left to the next plan, and only another time zone is set again', async () => {
+  const key = 'left';
+  const first = await planner.plan(work, { ...call('SELECT 1'), key });
+  work.end();
+  const second = new WatchedWork();
+  await planner.plan(second, { ...call('SELECT 1'), key });
+  second.end();
+  expect(second.said.filter((each) => each.endsWith('SET'))).toEqual([]);
+  const third = new WatchedWork();
+  const zone = { timeZone: 'Asia/Tokyo', key };
+  const sql = `SELECT strftime(TIMESTAMPTZ '2024-01-01 00:00:00+00', '%H') AS hour`;
+  const { plan, session } = await planner.plan(third, { ...call(sql), ...zone });
+  third.end();
+  expect(third.said.filter((each) => each.endsWith('SET'))).toHaveLength(3);
+  expect(plan).toContain('"09"');
+  expect([first.session.timeZone, session.timeZone]).toEqual(['UTC', 'Asia/Tokyo']);
+});
+
+test('what several statements leave behind is not there for the next plan', async () => {
+  const key = 'several';
+  const sql = 'PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b)';
+  for (let times = 0; times < 2; times += 1) {
+    const each = new WatchedWork();
+    const { columns } = await planner.plan(each, { ...call(sql), key });
+    each.end();
+    expect(columns.map(({ name }) => name)).toEqual(['1']);
+    expect(each.said.filter((said) => said.endsWith('SET'))).toHaveLength(3);
+  }
+});
+
+test('what is no query is bound by nobody', async () => {
+  await expect(planner.plan(work, call('DELETE FROM t'))).rejects.toThrow(
+    'A query is one SELECT statement.',
+  );
+  work.end();
+  expect(work.said.filter((each) => /DESCRIBE|EXPLAIN/.test(each))).toEqual([]);
+});
+
+test('the error is that of the description, wherever else it fails', async () => {
+  await expect(planner.plan(work, call('SELECT nope'))).rejects.toMatchObject({
+    fault: {
+      code: 'bad_query',
+      what: expect.stringContaining('"nope" was not found') as string,
+      position: { at: 7, unit: 'byte' },
+    },
+  });
+  work.end();
+});
+
+test('the time in a plan is the time of its session', async () => {
+  const { plan, session } = await planner.plan(work, call('SELECT epoch_us(now()) AS n'));
+  work.end();
+  const [, us] = /"value":(\d{16})/.exec(plan ?? '') ?? [];
+  const [, seconds, part = ''] = /^(.*?)(?:\.(\d+))?\+00$/.exec(session.now) ?? [];
+  const wholeMs = Date.parse(`${seconds?.replace(' ', 'T')}Z`);
+  expect(us).toBe(`${wholeMs / 1_000}${part.padEnd(6, '0')}`);
+});
+
+test('a description that would take for ever ends when it is told to, and so do the others', async () => {
+  const endless = 'PIVOT (SELECT range % 3 AS a FROM range(10000000000000)) ON a USING count(*)';
+  work.onSaid = (sql) => {
+    // When it runs: what has not begun is not interrupted, but refused.
+    if (sql.startsWith('DESCRIBE')) setImmediate(() => work.abort());
+  };
+  await expect(planner.plan(work, call(endless))).rejects.toMatchObject({
+    fault: { code: 'interrupted' },
+  });
+  work.end();
+  const other = new Work();
+  expect((await planner.plan(other, call('SELECT 1'))).whyNot).toBeNull();
+  other.end();
+});

@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Cluster, ClusterGroup, PinnedTable } from '../physical/table.ts';
+import { Division, taskOf } from './division.ts';
+import { valueSpans } from './ranges.ts';
+
+/** Groups of 100 rows with `width` values each, one after the other. */
+function inOrder(count: number, width = 100, first = 0): readonly ClusterGroup[] {
+  return Array.from({ length: count }, (_, at) => {
+    const min = first + at * width;
+    return { file: at % 3, rows: 100, min, max: min + width - 1 };
+  });
+}
+
+function tableOf(groups: readonly ClusterGroup[]): {
+  readonly table: PinnedTable;
+  readonly cluster: Cluster;
+} {
+  const files = [0, 1, 2].map((at) => {
+    const own = groups.filter(({ file }) => file === at).map(({ rows }) => rows);
+    const rows = own.reduce((sum, each) => sum + each, 0);
+    return { path: `/f${at}`, bytes: 1, mtimeNs: '1', footer: '', rows, groups: own };
+  });
+  const cluster = { column: 'id', groups };
+  const described = {
+    format: 'parquet',
+    columns: [],
+    options: '',
+    select: '',
+    root: null,
+  } as const;
+  return { table: { name: 't', files, ...described, clusters: [cluster] }, cluster };
+}
+
+describe('a division', () => {
+  test('gives each task as many rows', () => {
+    expect(Division.of(inOrder(8), 4)?.cuts).toEqual([200, 400, 600]);
+    expect(Division.of(inOrder(9, 100, -450), 3)?.cuts).toEqual([-150, 150]);
+  });
+
+  test('is none where rows lie in any order: every task would read everything', () => {
+    const anywhere = inOrder(8).map((group) => ({ ...group, min: 0, max: 800 }));
+    expect(Division.of(anywhere, 4)).toBeNull();
+  });
+
+  test('is none where there are fewer groups than tasks, or no rows at all', () => {
+    expect(Division.of(inOrder(3), 4)).toBeNull();
+    expect(Division.of([], 2)).toBeNull();
+  });
+
+  test('is none where one value has most of the rows', () => {
+    const same = { file: 0, rows: 5_000, min: 400, max: 400 };
+    expect(Division.of([...inOrder(4), same, ...inOrder(4, 100, 401)], 4)).toBeNull();
+  });
+
+  test('goes by the cuts of the larger table once two are joined', () => {
+    const large = Division.of(inOrder(40, 20), 4) as Division;
+    const small = Division.of(inOrder(8), 4) as Division;
+    expect(large.isSame(small)).toBe(false);
+    expect(small.canJoin(large)).toBe(true);
+    small.join(large);
+    expect(small.isSame(large)).toBe(true);
+    expect(small.cuts).toEqual(large.cuts);
+    const third = Division.of(inOrder(16, 50), 4) as Division;
+    third.join(small);
+    expect([third.isSame(large), large.cuts, small.cuts]).toEqual([true, third.cuts, third.cuts]);
+  });
+
+  test('is not joined with one of other values: a task would have all of a table', () => {
+    const here = Division.of(inOrder(8), 2) as Division;
+    const there = Division.of(inOrder(8, 100, 100_000), 2) as Division;
+    expect(here.canJoin(there)).toBe(false);
+    here.join(there);
+    expect(here.isSame(there)).toBe(false);
+  });
+});
+
+test('every value is read by one task, from every file that may have it', () => {
+  const groups = fc.array(
+    fc.record({
+      file: fc.nat(2),
+      rows: fc.integer({ min: 1, max: 50 }),
+      min: fc.integer({ min: -1_000, max: 1_000 }),
+      width: fc.nat(200),
+    }),
+    { minLength: 1, maxLength: 12 },
+  );
+  const cuts = fc.array(fc.integer({ min: -1_100, max: 1_300 }), { maxLength: 6 });
+  fc.assert(
+    fc.property(groups, cuts, fc.float({ noNaN: true, min: 0, max: 1 }), (given, some, part) => {
+      const own = given.map(({ width, ...group }) => ({ ...group, max: group.min + width }));
+      const sorted = some.toSorted((a, b) => a - b);
+      const { table, cluster } = tableOf(own);
+      const spans = valueSpans(table, table.files, cluster, { column: 0, cuts: sorted });
+      expect(spans).toHaveLength(sorted.length + 1);
+      for (const { file, min, max } of own) {
+        const value = min + Math.floor((max - min) * part);
+        const readers = spans.flatMap(({ ranges, span: { from, to, mixed } }, task) => {
+          const isBetween = (from === null || value >= from) && (to === null || value < to);
+          const isIn = isBetween || !mixed.includes(`/f${file}`);
+          return isIn && ranges.some(({ path }) => path === `/f${file}`) ? [task] : [];
+        });
+        expect(readers).toEqual([taskOf(sorted, value)]);
+      }
+    }),
+  );
+});

@@ -1,0 +1,123 @@
+/**
+ * Tables divided by the values of a column: each task has a span of them. Rows with the same value are in the same
+ * task then, and nothing had to be sent for it. It pays where a file has its rows in about that order, as far as its
+ * statistics say; what they say decides how much is read, never which rows come out.
+ */
+import type { ClusterGroup } from '../physical/table.ts';
+
+/** Row groups that two tasks look at are counted twice: so much more may be looked at. */
+const LOOKED_AT_MAX = 1.5;
+/** How much more than its share one task may have. */
+const SHARE_MAX = 1.5;
+
+type Groups = readonly ClusterGroup[];
+
+export class Division {
+  #cuts: readonly number[];
+  #tables: readonly Groups[];
+  /** The one that this has become a part of. */
+  #joined: Division | null = null;
+
+  private constructor(cuts: readonly number[], groups: Groups) {
+    this.#cuts = cuts;
+    this.#tables = [groups];
+  }
+
+  /** Null when the values do not divide the rows into as many fair shares. */
+  static of(groups: Groups, parts: number): Division | null {
+    const cuts = fairCuts(groups, parts);
+    return cuts !== null && suits(cuts, groups) ? new Division(cuts, groups) : null;
+  }
+
+  /** Task i has the values from cut i - 1 to before cut i. */
+  get cuts(): readonly number[] {
+    return this.#root.#cuts;
+  }
+
+  /** Equal values are in the same task of both. */
+  isSame(other: Division): boolean {
+    return this.#root === other.#root;
+  }
+
+  /** Whether all tables of both could go by the same cuts. */
+  canJoin(other: Division): boolean {
+    return this.isSame(other) || this.#sharedCuts(other) !== null;
+  }
+
+  /** From now on they do, with everything that is divided by either. */
+  join(other: Division): void {
+    if (this.isSame(other)) return;
+    const cuts = this.#sharedCuts(other);
+    if (cuts === null) return;
+    const [root, joined] = [this.#root, other.#root];
+    root.#cuts = cuts;
+    root.#tables = [...root.#tables, ...joined.#tables];
+    joined.#joined = root;
+  }
+
+  /** Those of the larger table, if the others can live with them. */
+  #sharedCuts(other: Division): readonly number[] | null {
+    const both = [this.#root, other.#root].toSorted((a, b) => largest(b) - largest(a));
+    const tables = both.flatMap((each) => each.#tables);
+    const found = both.find(({ cuts }) => tables.every((groups) => suits(cuts, groups)));
+    return found?.cuts ?? null;
+
+    function largest(division: Division): number {
+      return Math.max(...division.#tables.map(rowsIn));
+    }
+  }
+
+  get #root(): Division {
+    return this.#joined === null ? this : this.#joined.#root;
+  }
+}
+
+function rowsIn(groups: Groups): number {
+  return groups.reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** Where row groups begin, so that about as many rows lie between any two cuts; null when there are too few. */
+function fairCuts(groups: Groups, parts: number): readonly number[] | null {
+  const total = rowsIn(groups);
+  const sorted = groups.toSorted((a, b) => a.min - b.min);
+  const cuts: number[] = [];
+  let before = 0;
+  for (const { min, rows } of sorted) {
+    const wanted = ((cuts.length + 1) * total) / parts;
+    // The place is here, or nearer to here than to where the next group begins.
+    if (cuts.length < parts - 1 && before + rows / 2 >= wanted && before > 0) cuts.push(min);
+    before += rows;
+  }
+  const isGrowing = cuts.every((cut, at) => at === 0 || cut > (cuts[at - 1] as number));
+  return cuts.length === parts - 1 && isGrowing ? cuts : null;
+}
+
+/** A table that is divided so gives each task a fair share and has few row groups read by several. */
+function suits(cuts: readonly number[], groups: Groups): boolean {
+  const total = rowsIn(groups);
+  const shares = Array.from({ length: cuts.length + 1 }, () => 0);
+  let lookedAt = 0;
+  for (const { min, max, rows } of groups) {
+    const [first, last] = [taskOf(cuts, min), taskOf(cuts, max)];
+    lookedAt += rows * (last - first + 1);
+    for (let task = first; task <= last; task += 1) {
+      const from = Math.max(min, cuts[task - 1] ?? min);
+      const to = Math.min(max + 1, cuts[task] ?? max + 1);
+      shares[task] = (shares[task] ?? 0) + (rows * (to - from)) / (max - min + 1);
+    }
+  }
+  const isFair = Math.max(...shares) <= (SHARE_MAX * total) / shares.length;
+  return isFair && lookedAt <= LOOKED_AT_MAX * total;
+}
+
+/** The task that a value belongs to: how many cuts are not above it. By halving. */
+export function taskOf(cuts: readonly number[], value: number): number {
+  let low = 0;
+  let high = cuts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((cuts[middle] as number) <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
