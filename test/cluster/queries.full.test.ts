@@ -53,7 +53,7 @@ describe.runIf(isLinux)('a query', () => {
     const harm = until(
       async () => {
         for (const folder of await scene.outputs(scene.worker(1), id)) {
-          if (!/\/s0\.\d+\/\d+$/.test(folder) || harmed.has(folder)) continue;
+          if (!/\.s0\.\d+\.\d+$/.test(folder) || harmed.has(folder)) continue;
           harmed.add(folder);
           await damage(folder);
         }

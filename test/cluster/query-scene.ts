@@ -159,9 +159,8 @@ export class QueryScene {
     const root = join(this.cluster.file(worker.id), 'shuffle');
     const found: string[] = [];
     for (const own of await names(root)) {
-      for (const task of await names(join(root, own, 'outputs', id)))
-        for (const fence of await names(join(root, own, 'outputs', id, task)))
-          found.push(join(root, own, 'outputs', id, task, fence));
+      for (const name of await names(join(root, own, 'outputs')))
+        if (name.startsWith(`${id}.s`)) found.push(join(root, own, 'outputs', name));
     }
     return found;
   }

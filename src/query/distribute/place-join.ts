@@ -168,7 +168,7 @@ function shareRight(placing: PlaceContext, meeting: Meeting, left: Part, right: 
     return { cost: gatherCost(right), go };
   }
   const go = (): Part => withRightShared(meeting, left, placing.draft.shared(right));
-  return { cost: bytesOf(right) * placing.draft.partitions, go };
+  return { cost: shareCost(placing, right), go };
 }
 
 function shareLeft(placing: PlaceContext, meeting: Meeting, left: Part, right: Part): Way | null {
@@ -181,7 +181,11 @@ function shareLeft(placing: PlaceContext, meeting: Meeting, left: Part, right: P
     return { cost: gatherCost(left), go };
   }
   const go = (): Part => withLeftShared(meeting, placing.draft.shared(left), right);
-  return { cost: bytesOf(left) * placing.draft.partitions, go };
+  return { cost: shareCost(placing, left), go };
+}
+
+function shareCost({ draft }: PlaceContext, part: Part): number {
+  return bytesOf(part) * draft.partitions + EXCHANGE_BYTES;
 }
 
 /** From then on one task does all the work. */
@@ -190,7 +194,7 @@ function gatherCost(part: Part): number {
 }
 
 /** A stage more costs time even if it moves next to nothing: so many bytes could be moved in it. */
-const EXCHANGE_BYTES = 512 * 1024;
+const EXCHANGE_BYTES = 2 * 1024 * 1024;
 
 /** Whether a side may go to every task: when it is small, or when there is nothing to divide by. */
 function maySend(placing: PlaceContext, { type, pairs }: Meeting, part: Part): boolean {
