@@ -15,6 +15,7 @@ export const smallest: Benchmark = {
     query: `${SQL}, 25 rows in one Parquet file`,
     cluster: `1 leader on PostgreSQL with fsync on, ${WORKERS} workers with 1 slot, HTTP from submit to the rows`,
     duckdb: 'in this process, 2 threads, a view over the same file',
+    plans: 'the same text, whose plan the leader has; and, apart, another text each time',
   },
   async run(quick, say) {
     const [rounds, queries] = quick ? [1, 10] : [5, 60];
@@ -33,12 +34,20 @@ export const smallest: Benchmark = {
       const ours: number[] = [];
       const theirs: number[] = [];
       const added: number[] = [];
+      const planned: number[] = [];
+      let texts = 0;
+      const another = (): Promise<unknown> => {
+        texts += 1;
+        return cluster.run(`/* ${texts} */ ${SQL}`);
+      };
       for (let round = 1; round <= rounds; round += 1) {
         const apart = await times(queries, () => cluster.run(SQL));
+        const fresh = await times(queries, another);
         const local = await times(queries, () => duckdb.run(SQL));
         ours.push(quantile(apart, 0.5));
         theirs.push(quantile(local, 0.5));
         added.push(quantile(apart, 0.5) - quantile(local, 0.5));
+        planned.push(quantile(fresh, 0.5) - quantile(local, 0.5));
         say(
           `  round ${round} of ${rounds}: ${ours.at(-1)?.toFixed(1)} ms, DuckDB ${theirs.at(-1)?.toFixed(2)} ms`,
         );
@@ -47,6 +56,7 @@ export const smallest: Benchmark = {
         figure('smallest query, cluster, p50', 'ms', ours),
         figure('smallest query, DuckDB, p50', 'ms', theirs),
         figure('added to the time of DuckDB, p50', 'ms', added),
+        figure('added when it is planned each time, p50', 'ms', planned),
       ];
     } finally {
       duckdb.close();
