@@ -15,7 +15,7 @@ import type { EngineLimits, PlanningEngine, RowEngine } from '../engine/index.ts
 import type { Clock } from '../kit/index.ts';
 import type { NodeShape, QueryService, QueryShape, ShuffleSource } from '../protocol/index.ts';
 import { QueryResults, SqlPlanner } from '../queries/index.ts';
-import { FRAGMENT_EXECUTOR, PLAN_TASK, explainAnalyze } from '../query/index.ts';
+import { FRAGMENT_EXECUTOR, explainAnalyze } from '../query/index.ts';
 import { isLoopback } from '../security/index.ts';
 import { PartReader } from '../shuffle/index.ts';
 import type { Store } from '../store/index.ts';
@@ -149,7 +149,7 @@ function partsOf(
     store,
     clock,
     resultTtlMs: core.resultTtlMs,
-    waiting: (id) => waitingOf(office, id),
+    waiting: (id, task) => waitingOf(office, id, task),
     isOver: (id) => office.isOpen && !office.leader().isLive(id),
   });
   const planner = new SqlPlanner({
@@ -216,12 +216,20 @@ function slotsIn({ status, draining, executors, slots, capabilities }: NodeShape
 }
 
 /** Only the leader knows. A reign that ends meanwhile takes the reason away, not the query. */
-async function waitingOf(office: Office, id: JobId): Promise<QueryShape['waiting']> {
+async function waitingOf(office: Office, id: JobId, task: TaskId): Promise<QueryShape['waiting']> {
   if (!office.isOpen) return null;
   const found = await office
     .leader()
-    .jobs.explain(id, PLAN_TASK as TaskId)
+    .jobs.explain(id, task)
     .catch(() => null);
-  if (found?.code !== 'admission') return null;
-  return { position: found.position ?? 0, why: found.why };
+  switch (found?.code) {
+    case 'admission':
+      return { position: found.position ?? 0, why: found.why };
+    case 'no_node_fits':
+    case 'no_node_free':
+    case 'nodes_unavailable':
+      return { position: 0, why: `waits for a worker: ${found.why}` };
+    default:
+      return null;
+  }
 }

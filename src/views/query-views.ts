@@ -15,7 +15,7 @@ import type {
   QueryShape,
   QuerySummary,
 } from '../protocol/index.ts';
-import { PLAN_EXECUTOR, PLAN_TASK } from '../query/index.ts';
+import { PLAN_EXECUTOR, PLAN_TASK, fragmentTaskId } from '../query/index.ts';
 import type { FragmentResult, QueryPlan } from '../query/index.ts';
 import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
@@ -29,8 +29,8 @@ export interface QueryViewsOptions {
   readonly shard?: number;
   /** How long the rows of a finished query are kept. */
   readonly resultTtlMs: number;
-  /** What a query waits for that was not let in yet, where this node leads. */
-  readonly waiting?: (id: JobId) => Promise<QueryShape['waiting']>;
+  /** What a task of a query waits for, as far as people should know, where this node leads. */
+  readonly waiting?: (id: JobId, task: TaskId) => Promise<QueryShape['waiting']>;
   /** Whether this node leads and has no such query at work any more. */
   readonly isOver?: (id: JobId) => boolean;
 }
@@ -201,10 +201,10 @@ export class QueryViews implements QueryReader {
     ]);
     await this.#learn(job, kept, tasks, results);
     const figures = new Map([...kept.figures].map(([no, { figures }]) => [no, figures]));
-    const isHeld = job.state === 'queued' && tasks[0]?.state === 'blocked';
-    const held = isHeld && waiting !== undefined ? await waiting(job.id) : null;
     const { plan } = kept;
-    const shape = queryShape({ job, plan, tasks, figures, waiting: held, resultTtlMs, now });
+    const held = heldTask(plan, tasks);
+    const waits = held !== null && waiting !== undefined ? await waiting(job.id, held) : null;
+    const shape = queryShape({ job, plan, tasks, figures, waiting: waits, resultTtlMs, now });
     if (job.state === 'succeeded') {
       const parts = keptParts(kept);
       const record = parts === null ? null : this.#record(job, plan, { error: null, parts, now });
@@ -327,6 +327,18 @@ function taskCount({ stages }: QueryPlan): number {
 function trim(kept: Map<JobId, unknown>): void {
   const [oldest] = kept.keys();
   if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
+}
+
+/** The task that the query waits for: the plan until it is let in, then the first one that nobody has taken while no
+ * other runs. */
+function heldTask(plan: QueryPlan, tasks: readonly TaskRow[]): TaskId | null {
+  if (tasks[0]?.state === 'blocked') return PLAN_TASK as TaskId;
+  if (tasks.some(({ state }) => state === 'running')) return null;
+  const ready = tasks.find(({ state }) => state === 'ready');
+  if (ready === undefined) return null;
+  const firsts = firstTasks(plan.stages);
+  const stage = firsts.findLastIndex((first) => first <= ready.taskNo);
+  return fragmentTaskId(stage, ready.taskNo - (firsts[stage] ?? 0));
 }
 
 /** Null when one of them is not kept. */

@@ -54,6 +54,9 @@ test('a stage that needs an operator waits for a node that has it, and the rest 
     code: 'no_node_fits',
     nearest: [{ nodeId: 'solo', lacks: ["executor 'geo'"] }],
   });
+  const shown = await bench.call('GET', `/${body.id}`);
+  const why = "waits for a worker: no node fits; the nearest, solo, lacks executor 'geo'";
+  expect(shown.body).toMatchObject({ state: 'running', waiting: { position: 0, why } });
 
   const module = join(folder, 'geo.mjs');
   writeFileSync(module, "export const geo = { kind: 'millrace.operator', name: 'geo' };\n");

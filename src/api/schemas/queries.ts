@@ -105,8 +105,8 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
       partitions: whole,
       stages: listOf(record('A stage.', stageFields)),
       waiting: described(
-        'While it waits to be let in.',
-        orNull(record('Its place in the queue.', { position: whole, why: text })),
+        'While it waits to be let in, or for a worker that can run it.',
+        orNull(record('Its place in the queue, and why.', { position: whole, why: text })),
       ),
       submittedAt: moment,
       startedAt: orNull(moment),
