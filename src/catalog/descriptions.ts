@@ -30,10 +30,7 @@ export class Descriptions {
 
   async of(asked: Undescribed, signal: AbortSignal): Promise<Described> {
     const key = keyOf(asked);
-    const known = this.#known.get(key);
-    const description = known ?? (await this.#ask(asked, signal));
-    // The one that was used last is forgotten last.
-    if (known !== undefined) this.#forget(key, known);
+    const description = this.#known.get(key) ?? (await this.#ask(asked, signal));
     this.#remember(key, description);
     const files = asked.pins.map((pin, at) => {
       const { rows = null, groups = [] } = description.files[at] ?? {};
@@ -54,6 +51,9 @@ export class Descriptions {
   }
 
   #remember(key: string, entry: TableDescription): void {
+    // The one that was used last is forgotten last. Another who asked meanwhile may have been told first.
+    const known = this.#known.get(key);
+    if (known !== undefined) this.#forget(key, known);
     this.#known.set(key, entry);
     this.#parts += partsOf(entry);
     for (const [oldest, old] of this.#known) {

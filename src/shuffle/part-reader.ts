@@ -53,7 +53,8 @@ export class PartReader {
 
   /**
    * One answer for each read. What does not lie here is put into `folder`, which the caller removes when it
-   * has read it; one that has yet to be made is asked for when there is something to put there. Throws `PartLostError` for the first that cannot be had; then nothing is under way any more.
+   * has read it; one that has yet to be made is asked for when there is something to put there. Throws
+   * `PartLostError` for the first that cannot be had; then nothing is under way any more.
    */
   async bring(
     query: JobId,

@@ -140,6 +140,11 @@ describe('the clusters of Parquet files', () => {
     ]);
   });
 
+  test('are found beside a first column whose numbers no signed one holds', async () => {
+    const columns = `(18446744073709551615 - i)::UBIGINT AS hash, i AS key`;
+    expect(await clustersOf([await written('hashes.parquet', columns, 0, 4)])).toEqual(['key']);
+  });
+
   test('have no NULL in any row group', async () => {
     const columns = `i AS a, CASE WHEN i <> 5000 THEN i END AS b, CASE WHEN i < ${2 * GROUP} THEN i END AS c`;
     expect(await clustersOf([await written('nulls.parquet', columns, 0, 3)])).toEqual(['a']);

@@ -185,7 +185,8 @@ async function groupsByFile(
   const list = fileList(files);
   const paths = clustered.map(({ name }) => `lower(path_in_schema) = ${pathText(name)}`);
   const pairs = paths.map(
-    (is, at) => `, to_json(list([${low}, ${high}]::BIGINT[] ORDER BY row_group_id)
+    // What the filter leaves out is cast all the same, the first column of the file among it.
+    (is, at) => `, to_json(list(TRY_CAST([${low}, ${high}] AS BIGINT[]) ORDER BY row_group_id)
          FILTER (WHERE ${is}))::VARCHAR AS bounds${at}`,
   );
   const rows = await connection.texts(

@@ -70,6 +70,31 @@ describe('a whole query', () => {
     ]);
   });
 
+  test('measures ages and times ago from its submission', async () => {
+    // There the day has begun 14 hours earlier: a time without a zone is measured from the day in UTC.
+    const session = { timeZone: 'Pacific/Kiritimati', now: '1999-12-31 12:00:00+00' };
+    const table = `(SELECT TIMESTAMP '1999-01-01' AS t, TIMESTAMPTZ '1999-01-01' AS z, DATE '1999-01-01' AS d)`;
+    const ages = (list: string, from = table): Promise<unknown[][]> =>
+      scene.result(fragment(`SELECT ${list} FROM ${from}`, ['VARCHAR', 'VARCHAR', 'VARCHAR']), {
+        session,
+      });
+    expect(await ages('age(t::TIMESTAMP_NS), Age (z), "age"(d)')).toEqual([
+      ['11 months 30 days', '1 year', '11 months 30 days'],
+    ]);
+    expect(await ages('age(max(t)), max(age(t)), age(max(t), max(t) + INTERVAL 1 DAY)')).toEqual([
+      ['11 months 30 days', '11 months 30 days', '-1 day'],
+    ]);
+    expect(await ages('age(t), count(*), min(age(t))', `${table} GROUP BY age(t)`)).toEqual([
+      ['11 months 30 days', '1', '11 months 30 days'],
+    ]);
+    expect(await ages('"age(t)", x, x', `(SELECT age(t), age(t) AS x FROM ${table})`)).toEqual([
+      ['11 months 30 days', '11 months 30 days', '11 months 30 days'],
+    ]);
+    expect(
+      await ages(`ago(INTERVAL 1 DAY), pg_conf_load_time(), (FROM query('SELECT n' || 'ow()'))`),
+    ).toEqual([['1999-12-31 02:00:00+14', '2000-01-01 02:00:00+14', '2000-01-01 02:00:00+14']]);
+  });
+
   test('with a PIVOT whose columns depend on the data runs too', async () => {
     const view = {
       ...table,
@@ -101,6 +126,16 @@ describe('order and leftovers', () => {
     ]);
     expect((await scene.engine.run(dropped, never)).parts).toEqual([{ rows: 0, files: [] }]);
     expect(readdirSync(dropped.folder)).toEqual([]);
+  });
+
+  test('of a plan that was handed in nothing is seen by the next one either', async () => {
+    const ranges = { r1: [scene.range('t.parquet')] };
+    const pivot = 'PIVOT (SELECT c1 AS k FROM r1 WHERE c0 < 2) ON k USING count(*)';
+    const columns = ['BIGINT', 'BIGINT'];
+    await scene.result(fragment(pivot, columns, { scans: [SCAN] }), { ranges });
+    const types = `SELECT type_name FROM duckdb_types() WHERE type_name LIKE '%pivot%' AND (SELECT count(*) FROM r1) > 0`;
+    const left = await scene.result(fragment(types, ['VARCHAR'], { scans: [SCAN] }), { ranges });
+    expect(left).toEqual([]);
   });
 
   test('nothing of a call is seen by the next one', async () => {

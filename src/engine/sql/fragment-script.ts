@@ -1,10 +1,11 @@
 /** A fragment as statements: what it reads, what it computes, what it writes. */
 import { join } from 'node:path';
-import { encoded, type Fragment, type SessionValues, type StageOutput } from '../../query/index.ts';
+import { encoded, type SessionValues, type StageOutput } from '../../query/index.ts';
 import type { FragmentOrder } from '../engine.ts';
 import type { FragmentCall } from '../messages.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
 import { rowsWish } from './rows-script.ts';
+import { asksTime } from './steady.ts';
 import { quotedName, quotedText } from './text.ts';
 
 /**
@@ -26,7 +27,7 @@ export function fragmentCall(order: FragmentOrder): FragmentCall {
     name: 'fragment',
     timeZone: order.session.timeZone,
     setup: setupOf(order),
-    isTraceless: isTraceless(order.fragment),
+    isTraceless: isTraceless(order),
   } as const;
   if (output.kind === 'hash') {
     return {
@@ -57,13 +58,17 @@ function setupOf({ fragment, session }: FragmentOrder): string {
 }
 
 /**
- * SQL that was written for a plan leaves nothing behind. The user's own text may: a view, a macro, the types
- * of a PIVOT, a seed.
+ * SQL that was written for a plan leaves nothing behind. The user's own text may, also in a plan that was handed
+ * in: a view, a macro, a seed, the types of a PIVOT with values of the data in them.
  */
-function isTraceless({ sql, scans, inputs, tables }: Fragment): boolean {
+function isTraceless({ fragment, output }: FragmentOrder): boolean {
+  const { sql, scans, inputs, tables } = fragment;
   const isPlanned = scans.length + inputs.length > 0 && tables.length === 0;
-  return isPlanned && !CLOCK.test(sql) && !SEED.test(sql);
+  const keys = output.kind === 'hash' ? output.by : [];
+  return isPlanned && !asksTime(sql) && ![sql, ...keys].some((each) => LASTING.test(each));
 }
+
+const LASTING = /setseed|pivot/i;
 
 /** The relations are inlined, not views: a view would open its files once more. */
 function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentOrder): string {
@@ -99,14 +104,12 @@ function partitionOf(output: StageOutput): string | null {
   return `((hash(${output.by.join(', ')}) >> 24) % ${output.partitions})::INTEGER`;
 }
 
-const CLOCK =
-  /\b(now|today|transaction_timestamp|get_current_\w+|current_\w+|localtime(stamp)?)\b/i;
-
-const SEED = /\bsetseed\b/i;
-
-/** The user's own text asks DuckDB for the time: it is to be the same in every attempt. */
+/**
+ * The user's own text asks DuckDB for the time: it is to be the same in every attempt. Other functions that tell
+ * it, such as `ago`, are macros over these.
+ */
 function clockMacros(sql: string, { now }: SessionValues): string[] {
-  if (!CLOCK.test(sql)) return [];
+  if (!asksTime(sql)) return [];
   const instant = `${quotedText(now)}::TIMESTAMPTZ`;
   const macros: Readonly<Record<string, string>> = {
     now: instant,
@@ -118,5 +121,15 @@ function clockMacros(sql: string, { now }: SessionValues): string[] {
     current_localtime: `${instant}::TIMESTAMP::TIME`,
     current_localtimestamp: `${instant}::TIMESTAMP`,
   };
-  return Object.entries(macros).map(([name, value]) => `CREATE TEMP MACRO ${name}() AS ${value}`);
+  const all = Object.entries(macros).map(([name, value]) => `${name}() AS ${value}`);
+  return [...all, ageMacro(instant)].map((macro) => `CREATE TEMP MACRO ${macro}`);
+}
+
+/** With one argument, `age` measures from when the day began: here for a time with a zone, in UTC for others. */
+function ageMacro(instant: string): string {
+  const age = 'system.main.age';
+  const here = `${age}(${instant}::DATE::TIMESTAMPTZ, t::TIMESTAMPTZ)`;
+  const inUtc = `${age}((${instant} AT TIME ZONE 'UTC')::DATE::TIMESTAMP, t::TIMESTAMP)`;
+  const one = `CASE typeof(t) WHEN 'TIMESTAMP WITH TIME ZONE' THEN ${here} ELSE ${inUtc} END`;
+  return `age(t) AS ${one}, (t, u) AS ${age}(t, u)`;
 }

@@ -1,6 +1,6 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { isSteady } from './steady.ts';
+import { asksTime, isSteady } from './steady.ts';
 
 /** `error` only ever ends the query, the user is always the same, and the others have names of types in them. */
 const HARMLESS = ['error', 'user', 'map_to_pg_oid', 'format_pg_type'];
@@ -35,11 +35,19 @@ test('the time is found however it is written', () => {
     'SELECT Current_Timestamp',
     'SELECT localtime',
     'SELECT age(d) FROM t',
-    `SELECT '12:00+00'::TIMETZ AT TIME ZONE 'Europe/Berlin'`,
-    `SELECT TIME\nWITH TIME ZONE '12:00+00'`,
+    'SELECT Ago(INTERVAL 1 DAY)',
+    'SELECT pg_conf_load_time()',
     `FROM query('SELECT n' || 'ow()')`,
   ])
-    expect([sql, isSteady(sql)]).toEqual([sql, false]);
+    expect([sql, isSteady(sql), asksTime(sql)]).toEqual([sql, false, true]);
+});
+
+test('what depends on the day without asking for it is not steady', () => {
+  for (const sql of [
+    `SELECT '12:00+00'::TIMETZ AT TIME ZONE 'Europe/Berlin'`,
+    `SELECT TIME\nWITH TIME ZONE '12:00+00'`,
+  ])
+    expect([sql, isSteady(sql), asksTime(sql)]).toEqual([sql, false, false]);
 });
 
 test('other statements are steady', () => {

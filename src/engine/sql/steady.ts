@@ -1,21 +1,38 @@
-/** Whether DuckDB would plan a statement in the same way again. */
+/** Whether DuckDB would plan a statement in the same way again, and answer it so. */
 
 /**
- * What asks for the time, draws a value at random, or hides SQL in a text. DuckDB writes the time into a plan as
- * a constant. A time of day with a zone is shifted by what the zone has today. Words and not calls, in comments
- * and names too: a statement that is taken for one of these only has to be planned again.
+ * What asks for the time, or hides SQL in a text that may. Words and not calls, in comments and names too: a
+ * statement that is taken for one of these only costs a little more.
  */
-const UNSTEADY = [
-  'now|today|transaction_timestamp|get_current_\\w+|current_\\w+|localtime(?:stamp)?|ago|age|timetz|time\\s+with',
+const TIMED = [
+  'now|today|transaction_timestamp|get_current_\\w+|current_\\w+|localtime(?:stamp)?|ago|age',
   'pg_conf_load_time|pg_postmaster_start_time',
-  'random|setseed|uuid|uuidv4|uuidv7|gen_random_uuid|nextval|currval|txid_current|in_search_path',
-  'sleep_ms|pg_sleep|write_log|stats|getvariable',
   'query|json_execute_serialized_sql',
 ];
 
-const PATTERN = new RegExp(`\\b(?:${UNSTEADY.join('|')})\\b`, 'i');
+/**
+ * What draws a value at random, or depends on more than the statement says. DuckDB writes the time into a plan as
+ * a constant. A time of day with a zone is shifted by what the zone has today.
+ */
+const UNSTEADY = [
+  ...TIMED,
+  'timetz|time\\s+with',
+  'random|setseed|uuid|uuidv4|uuidv7|gen_random_uuid|nextval|currval|txid_current|in_search_path',
+  'sleep_ms|pg_sleep|write_log|stats|getvariable',
+];
+
+const wordsOf = (words: readonly string[]): RegExp =>
+  new RegExp(`\\b(?:${words.join('|')})\\b`, 'i');
+
+const OF_TIMED = wordsOf(TIMED);
+const OF_UNSTEADY = wordsOf(UNSTEADY);
 
 /** `sql` has its parameters in it. */
 export function isSteady(sql: string): boolean {
-  return !PATTERN.test(sql);
+  return !OF_UNSTEADY.test(sql);
+}
+
+/** Whether it may ask DuckDB what time it is. */
+export function asksTime(sql: string): boolean {
+  return OF_TIMED.test(sql);
 }

@@ -105,3 +105,14 @@ test('every value is read by one task, from every file that may have it', () => 
     }),
   );
 });
+
+test('files that a scan leaves out are neither read nor counted', () => {
+  const { table, cluster } = tableOf(inOrder(6));
+  const [, ...files] = table.files;
+  const spans = valueSpans(table, files, cluster, { column: 0, cuts: [300] });
+  expect(spans.map(({ ranges }) => ranges.map(({ path }) => path))).toEqual([
+    ['/f1', '/f2'],
+    ['/f1', '/f2'],
+  ]);
+  expect(spans.map(({ span }) => span.rows)).toEqual([200, 200]);
+});

@@ -1,7 +1,7 @@
 /**
  * Tables divided by the values of a column: each task has a span of them. Rows with the same value are in the same
  * task then, and nothing had to be sent for it. It pays where a file has its rows in about that order, as far as its
- * statistics say; what they say decides how much is read, never which rows come out.
+ * statistics say; how close the order is decides how much is read, never which rows come out.
  */
 import type { ClusterGroup } from '../physical/table.ts';
 
@@ -55,7 +55,7 @@ export class Division {
     joined.#joined = root;
   }
 
-  /** Those of the larger table, if the others can live with them. */
+  /** Those of the larger table or else of the smaller, if all can live with them. */
   #sharedCuts(other: Division): readonly number[] | null {
     const both = [this.#root, other.#root].toSorted((a, b) => largest(b) - largest(a));
     const tables = both.flatMap((each) => each.#tables);

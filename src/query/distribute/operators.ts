@@ -9,10 +9,11 @@ import { eachRelation } from './relations.ts';
 const LINE_MAX = 150;
 const LABEL_MAX = 48;
 
-/** What the columns of each stage are called, as far as they have names. */
+/** What the columns of each relation are called, as far as they have names. */
 export class Labels {
   readonly #draft: Draft;
-  readonly #stages = new Map<number, readonly string[]>();
+  /** What is read twice, and reads twice itself, would be looked at four times. */
+  readonly #known = new Map<Relation, readonly string[]>();
   readonly #commons = new Map<number, Relation>();
 
   constructor(draft: Draft) {
@@ -27,15 +28,15 @@ export class Labels {
     return letters([...this.#commons.keys()].indexOf(cte));
   }
 
-  ofStage({ id, relation }: DraftStage): readonly string[] {
-    const known = this.#stages.get(id);
+  of(relation: Relation): readonly string[] {
+    const known = this.#known.get(relation);
     if (known !== undefined) return known;
-    const labels = this.of(relation);
-    this.#stages.set(id, labels);
+    const labels = this.#made(relation);
+    this.#known.set(relation, labels);
     return labels;
   }
 
-  of(relation: Relation): readonly string[] {
+  #made(relation: Relation): readonly string[] {
     switch (relation.kind) {
       case 'input':
         return this.#ofLeaf(this.#draft.leaves.get(relation.relation), relation);
@@ -92,7 +93,7 @@ export class Labels {
     if (leaf === undefined) return relation.output.map((_, at) => `c${at}`);
     if (leaf.kind === 'scan')
       return leaf.scan.columns.map((place) => leaf.scan.names[place ?? -1] ?? '-');
-    return this.ofStage(this.#draft.stages[leaf.stage] as DraftStage);
+    return this.of((this.#draft.stages[leaf.stage] as DraftStage).relation);
   }
 
   texts(expressions: readonly Expression[], input: Relation): readonly string[] {

@@ -1,4 +1,4 @@
-/** Tables: divided between the tasks by rows, or read in full by each when they are small. */
+/** Tables: divided between the tasks by values or by rows, or read in full by each when they are small. */
 import type { Expression } from '../logical/expression.ts';
 import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
 import { Undistributable } from '../logical/undistributable.ts';

@@ -112,8 +112,10 @@ export function valueSpans(
     paths: new Set<string>(),
     rows: 0,
   }));
+  const chosen = new Set(files.map(({ path }) => path));
   for (const { file, rows, min, max } of groups) {
     const path = table.files[file]?.path ?? '';
+    if (!chosen.has(path)) continue;
     for (const part of parts.slice(taskOf(cuts, min), taskOf(cuts, max) + 1)) {
       part.paths.add(path);
       part.rows += rows;

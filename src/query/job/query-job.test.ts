@@ -10,6 +10,7 @@ import {
 import { EXAMPLE_TABLES, ORDERED_TABLES, examplePlan } from '../../../test/query/example-plan.ts';
 import type { FragmentTask } from '../physical/task.ts';
 import { QUERY_JOB_DEFAULTS, fragmentTaskId, queryJob } from './query-job.ts';
+import { readPlan } from './read-plan.ts';
 
 const plan = examplePlan();
 const { document, seeds } = queryJob(plan, EXAMPLE_TABLES, defaultSettings);
@@ -95,6 +96,17 @@ describe('the job of a query', () => {
     const split = examplePlan(4, 1_000_000, ORDERED_TABLES);
     expect(() => queryJob(split, EXAMPLE_TABLES, defaultSettings)).toThrow(
       /cannot be split by 'id': its files are not in that order/,
+    );
+  });
+
+  test('is refused for a split by values that a cast has made', () => {
+    const text = JSON.stringify(examplePlan(4, 1_000_000, ORDERED_TABLES));
+    const cast = text.replace(
+      '{"source":"id","type":"BIGINT"}',
+      '{"source":"id","type":"BOOLEAN"}',
+    );
+    expect(() => queryJob(readPlan(JSON.parse(cast)), ORDERED_TABLES, defaultSettings)).toThrow(
+      /cannot be split by 'id': it is BIGINT, not BOOLEAN/,
     );
   });
 

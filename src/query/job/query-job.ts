@@ -234,12 +234,14 @@ class TaskWriter {
     { columns }: Scan,
     split: ScanSplit,
   ): readonly TaskScan[] {
-    const name = columns[split.column]?.source ?? '';
+    const { source: name = '', type } = columns[split.column] ?? {};
+    const refuse = (why: string): never =>
+      badPlan(`Table '${table.name}' cannot be split by '${name}': ${why}.`, 'Leave out `split`.');
     const cluster = table.clusters?.find(({ column }) => column === name);
-    if (cluster === undefined)
-      badPlan(
-        `Table '${table.name}' cannot be split by '${name}': its files are not in that order.`,
-      );
+    if (cluster === undefined) return refuse('its files are not in that order');
+    // A cast could make other values of it, which lie in other files than the cuts say.
+    const stored = table.columns.find((column) => column.name === name)?.type;
+    if (type !== stored) return refuse(`it is ${stored}, not ${type}`);
     return valueSpans(table, files, cluster, split);
   }
 
@@ -307,10 +309,8 @@ function tooLarge(why: string): never {
   });
 }
 
-function badPlan(what: string): never {
-  throw new MillraceError({
-    code: 'bad_input',
-    what,
-    todo: 'Name the tables of the plan in `tables`, or in the catalog.',
-  });
+const NAME_TABLES = 'Name the tables of the plan in `tables`, or in the catalog.';
+
+function badPlan(what: string, todo: string = NAME_TABLES): never {
+  throw new MillraceError({ code: 'bad_input', what, todo });
 }
