@@ -15,12 +15,15 @@ type Groups = readonly ClusterGroup[];
 export class Division {
   #cuts: readonly number[];
   #tables: readonly Groups[];
+  /** Of the largest table. */
+  #rows: number;
   /** The one that this has become a part of. */
   #joined: Division | null = null;
 
   private constructor(cuts: readonly number[], groups: Groups) {
     this.#cuts = cuts;
     this.#tables = [groups];
+    this.#rows = rowsIn(groups);
   }
 
   /** Null when the values do not divide the rows into as many fair shares. */
@@ -52,19 +55,18 @@ export class Division {
     const [root, joined] = [this.#root, other.#root];
     root.#cuts = cuts;
     root.#tables = [...root.#tables, ...joined.#tables];
+    root.#rows = Math.max(root.#rows, joined.#rows);
     joined.#joined = root;
   }
 
-  /** Those of the larger table or else of the smaller, if all can live with them. */
+  /** Those of the larger table or else of the smaller, if all can live with them. Each suits its own tables. */
   #sharedCuts(other: Division): readonly number[] | null {
-    const both = [this.#root, other.#root].toSorted((a, b) => largest(b) - largest(a));
-    const tables = both.flatMap((each) => each.#tables);
-    const found = both.find(({ cuts }) => tables.every((groups) => suits(cuts, groups)));
-    return found?.cuts ?? null;
-
-    function largest(division: Division): number {
-      return Math.max(...division.#tables.map(rowsIn));
-    }
+    const [one, two] = [this.#root, other.#root];
+    const [large, small] = one.#rows >= two.#rows ? [one, two] : [two, one];
+    // A table that is joined with itself.
+    if (large.#cuts.every((cut, at) => cut === small.#cuts[at])) return large.#cuts;
+    if (small.#tables.every((groups) => suits(large.#cuts, groups))) return large.#cuts;
+    return large.#tables.every((groups) => suits(small.#cuts, groups)) ? small.#cuts : null;
   }
 
   get #root(): Division {
