@@ -4,9 +4,7 @@ import { quickBenchmarks } from './fixture/quick-benchmarks.ts';
 test('benchmarks run at a tiny size, and their audits hold', async () => {
   await quickBenchmarks({
     scheduler: 'memory a queued task',
-    stores: 'postgres / hand-written',
     overhead: 'cluster / in one process',
-    failover: 'worker killed -> its task runs again, longest',
   });
   expect.hasAssertions();
 }, 600_000);

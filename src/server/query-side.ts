@@ -9,7 +9,7 @@ import { Catalog, CatalogFile, allowedPaths } from '../catalog/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Office, QueryPlanner } from '../coordinator/index.ts';
 import { taskNo } from '../core/index.ts';
-import type { JobId, TaskId } from '../core/index.ts';
+import type { Explanation, JobId, TaskId } from '../core/index.ts';
 import { startPlanningEngine, startRowEngine } from '../engine/index.ts';
 import type { EngineLimits, PlanningEngine, RowEngine } from '../engine/index.ts';
 import type { Clock } from '../kit/index.ts';
@@ -222,14 +222,16 @@ async function waitingOf(office: Office, id: JobId, task: TaskId): Promise<Query
     .leader()
     .jobs.explain(id, task)
     .catch(() => null);
-  switch (found?.code) {
-    case 'admission':
-      return { position: found.position ?? 0, why: found.why };
-    case 'no_node_fits':
-    case 'no_node_free':
-    case 'nodes_unavailable':
-      return { position: 0, why: `waits for a worker: ${found.why}` };
-    default:
-      return null;
-  }
+  if (found === null) return null;
+  if (found.code === 'admission') return { position: found.position ?? 0, why: found.why };
+  return FOR_A_WORKER.has(found.code)
+    ? { position: 0, why: `waits for a worker: ${found.why}` }
+    : null;
 }
+
+/** All else passes by itself, or is told elsewhere. */
+const FOR_A_WORKER: ReadonlySet<Explanation['code']> = new Set([
+  'no_node_fits',
+  'no_node_free',
+  'nodes_unavailable',
+]);
