@@ -49,6 +49,8 @@ function hold(turn: Turn, slot: Slot): void {
   tasks.setSuspended(slot, null);
   turn.writeTask(slot);
   turn.log('held', { slot });
+  // Whoever makes what it waits for may need the key that it has.
+  for (const next of settleKey(turn, slot, 'cancelled', null)) makeReady(turn, next);
 }
 
 /** A dependency that had ended is open again. One that has not begun waits for it. Where what was made may

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { echo } from '../../testing/harness.ts';
+import { Harness, echo } from '../../testing/harness.ts';
 import { OUTPUT_GRAPH, make, outputWorld, take } from '../../testing/harness/output-world.ts';
 import type { ScriptedNode } from '../../testing/harness/scripted-node.ts';
 import type { Assignment } from '../index.ts';
@@ -21,6 +21,27 @@ describe('when a session ends, what it kept is made again', () => {
     expect(make(two).taskId).toBe('c');
     expect(make(two).taskId).toBe('d');
     expect(world.job('job').state).toBe('succeeded');
+  });
+
+  test('also under a key that the reader has: who waits again gives it up', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const key = { idempotencyKey: 'k' };
+    const tasks = [echo('a', key), echo('b', { dependsOn: ['a'], ...key })];
+    world.submit(
+      { name: 'job', tasks },
+      {
+        own: { a: { output: 'stable' } },
+        // It is given as done, so the key was the reader's.
+        seeds: { a: { state: 'succeeded', result: '1' } },
+      },
+    );
+    expect(world.states('job')).toEqual({ a: 'succeeded', b: 'ready' });
+    world.restart();
+    world.advance(1);
+    expect(world.states('job')).toEqual({ a: 'ready', b: 'blocked' });
+    expect(make(node).taskId).toBe('a');
+    expect(world.states('job')).toEqual({ a: 'succeeded', b: 'succeeded' });
   });
 
   test('also when it leaves in order, or registers anew', () => {
