@@ -11,6 +11,8 @@ export class JobOutputs {
   readonly #job: Job;
   /** Null for one that is gone. */
   readonly #keepers: Map<Slot, Node | null> = new Map();
+  /** Those that know of the job, also if all that they kept of it is being made again. */
+  readonly #nodes: Set<Node> = new Set();
 
   constructor(job: Job) {
     this.#job = job;
@@ -18,6 +20,7 @@ export class JobOutputs {
 
   keep(slot: Slot, node: Node): void {
     this.#keepers.set(slot, node);
+    this.#nodes.add(node);
     node.outputJobs.add(this.#job);
   }
 
@@ -33,6 +36,7 @@ export class JobOutputs {
   /** All that this session has kept. */
   loseFrom(node: Node): void {
     for (const [slot, keeper] of this.#keepers) if (keeper === node) this.#keepers.set(slot, null);
+    this.#nodes.delete(node);
     node.outputJobs.delete(this.#job);
   }
 
@@ -43,7 +47,8 @@ export class JobOutputs {
 
   /** The job leaves the memory. */
   clear(): void {
-    for (const keeper of this.#keepers.values()) keeper?.outputJobs.delete(this.#job);
+    for (const node of this.#nodes) node.outputJobs.delete(this.#job);
+    this.#nodes.clear();
     this.#keepers.clear();
   }
 }

@@ -23,6 +23,20 @@ describe('when a session ends, what it kept is made again', () => {
     expect(world.job('job').state).toBe('succeeded');
   });
 
+  test('and a node whose only output is made again elsewhere forgets the job with its end', () => {
+    const b = echo('b', { dependsOn: ['a'] });
+    const tasks = [echo('a'), b, echo('c', { dependsOn: ['a', 'b'] })];
+    const { world, one, two, three } = outputWorld({ a: 'unstable', b: 'stable' }, { tasks });
+    make(one);
+    make(two);
+    one.die();
+    expect(world.states('job')).toEqual({ a: 'ready', b: 'blocked', c: 'blocked' });
+    for (const id of ['a', 'b', 'c']) expect(make(three).taskId).toBe(id);
+    expect(world.job('job').state).toBe('succeeded');
+    const kept = [...world.state.nodes.values()].map(({ outputJobs }) => outputJobs.size);
+    expect(kept).toEqual(kept.map(() => 0));
+  });
+
   test('also under a key that the reader has: who waits again gives it up', () => {
     const world = new Harness();
     const node = world.node('w1');
