@@ -3,7 +3,7 @@ import { report } from './report.ts';
 import { simulate } from './run.ts';
 
 /** Seeds of the gate, in portions so that a failure names its neighbourhood. */
-const PORTIONS = 8;
+const PORTIONS = 6;
 const SEEDS_PER_PORTION = 25;
 
 describe('the simulated cluster', () => {
