@@ -11,7 +11,6 @@ import { BIGINT, BOOLEAN, VARCHAR } from '../logical/type.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { checkDraft } from './check.ts';
 import { Draft, type DraftOutput, type DraftStage } from './draft.ts';
-import { RANDOM } from './spread.ts';
 
 /** A plan by hand: leaves first, then a last stage of four tasks that reads them. */
 class ByHand {
@@ -50,7 +49,6 @@ class ByHand {
       output,
       estimate: { rows: 1, bytes: 1 },
       unstable: 'whatever',
-      spread: RANDOM,
       ...more,
     });
   }

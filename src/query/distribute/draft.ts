@@ -26,8 +26,6 @@ export interface DraftStage {
   readonly output: DraftOutput;
   readonly estimate: Estimate;
   readonly unstable: string | null;
-  /** How its tasks divide what it makes. */
-  readonly spread: Spread;
 }
 
 export type DraftOutput =
@@ -159,7 +157,6 @@ export class Draft {
       output,
       estimate: { rows: Math.round(part.rows), bytes: Math.round(bytesOf(part)) },
       unstable: part.unstable,
-      spread: part.spread,
     });
     return id;
   }

@@ -2,6 +2,7 @@
 import { assertNever } from '../../core/index.ts';
 import type { AggregateCall, Expression, OrderBy } from '../logical/expression.ts';
 import type { Aggregate, Join, JoinCondition, Relation } from '../logical/relation.ts';
+import { inputsOf } from '../logical/walk.ts';
 import { printAggregate, printExpression, printWindow } from '../sql/expression.ts';
 import type { Draft, DraftStage, Leaf } from './draft.ts';
 import { eachRelation } from './relations.ts';
@@ -149,17 +150,10 @@ export function operatorLines(stage: DraftStage, draft: Draft, labels: Labels): 
     const text = operatorText(relation, stage, draft, labels);
     if (text !== null) lines.push(`${'  '.repeat(depth)}${clipped(text, LINE_MAX)}`);
     const below = text === null ? depth : depth + 1;
-    for (const input of operands(relation)) add(input, below);
+    for (const input of inputsOf(relation)) add(input, below);
   };
   add(stage.relation, isHashed ? 1 : 0);
   return lines;
-}
-
-function operands(relation: Relation): readonly Relation[] {
-  if ('input' in relation) return [relation.input];
-  if ('left' in relation) return [relation.left, relation.right];
-  if (relation.kind === 'with') return [relation.definition, relation.body];
-  return relation.kind === 'set' ? relation.inputs : [];
 }
 
 /** Null for what only rearranges columns. */
@@ -303,7 +297,7 @@ export function stageTitle(stage: DraftStage, draft: Draft): string {
   const tables: string[] = [];
   const steps: string[] = [];
   const visit = (relation: Relation): void => {
-    for (const input of operands(relation)) visit(input);
+    for (const input of inputsOf(relation)) visit(input);
     const leaf = relation.kind === 'input' ? draft.leaves.get(relation.relation) : undefined;
     if (leaf?.kind === 'scan' && !tables.includes(leaf.table.name)) tables.push(leaf.table.name);
     const step = stepName(relation);
