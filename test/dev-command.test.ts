@@ -14,8 +14,9 @@ const LIMIT_MS = 60_000;
 interface Scene {
   readonly dev: TestProcess;
   readonly temporary: string;
-  /** What the handler answers now. */
-  readonly answer: () => Promise<unknown>;
+  readonly client: TestClient;
+  /** What a handler answers now. */
+  readonly answer: (executor?: 'say' | 'who') => Promise<unknown>;
   /** Saves the file that the module imports. */
   readonly save: (text: string) => void;
   readonly told: (pattern: RegExp) => Promise<unknown>;
@@ -34,7 +35,8 @@ async function scene(kind: 'single' | 'cluster'): Promise<Scene> {
   writeFileSync(
     module,
     `import { word } from './part.ts';
-     export const say = { kind: 'millrace.task' as const, name: 'say', run: () => word };`,
+     export const say = { kind: 'millrace.task' as const, name: 'say', run: () => word };
+     export const who = { kind: 'millrace.task' as const, name: 'who', run: () => process.pid };`,
   );
   const [port, grpcPort] = [await freePort(), await freePort()];
   const ports = ['--port', `${port}`, '--grpc-port', `${grpcPort}`];
@@ -46,12 +48,12 @@ async function scene(kind: 'single' | 'cluster'): Promise<Scene> {
     within(LIMIT_MS, dev.output.line(pattern, 'stderr'), () => dev.output.text());
   const [, url = ''] = await dev.line(/^millrace ready (\S+)$/, LIMIT_MS);
   const client = new TestClient(() => [url]);
-  const answer = async (): Promise<unknown> => {
-    const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'say' }] });
+  const answer = async (executor = 'say'): Promise<unknown> => {
+    const { id } = await client.submit({ tasks: [{ id: 'a', executor }] });
     const { tasks } = await client.waitForJob(id);
     return (tasks[0] as { readonly result: unknown }).result;
   };
-  return { dev, temporary, answer, save, told };
+  return { dev, temporary, client, answer, save, told };
 }
 
 test('dev runs new code once it is saved, and keeps the old worker while the new code is broken', async () => {
@@ -64,6 +66,23 @@ test('dev runs new code once it is saved, and keeps the old worker while the new
   save('export const word: string = ;');
   await told(/^millrace did not reload/);
   expect(dev.output.text()).toMatch(/tasks\.ts cannot be loaded/);
+  expect(await answer()).toBe('two');
+  expect(await dev.stop()).toEqual({ code: 0, signal: null });
+});
+
+test('dev has reloaded only when the old worker takes nothing more', async () => {
+  const { dev, client, answer, save, told } = await scene('single');
+  const old = (await answer('who')) as number;
+  const before = (await client.nodes()).length;
+  process.kill(old, 'SIGSTOP');
+  save(`export const word: string = 'two';`);
+  await told(/part\.ts changed: a new worker/);
+  while ((await client.nodes()).length === before) continue;
+  // The new one has long said that it is ready when these are answered.
+  for (let round = 0; round < 20; round += 1) await client.nodes();
+  expect(dev.output.text()).not.toContain('millrace reloaded');
+  process.kill(old, 'SIGCONT');
+  await told(/^millrace reloaded in/);
   expect(await answer()).toBe('two');
   expect(await dev.stop()).toEqual({ code: 0, signal: null });
 });

@@ -34,6 +34,7 @@ const RESTART_MS = [200, 1_000, 5_000, 15_000] as const;
 const STEADY_MS = 60_000;
 /** Beyond its own deadline a worker that still lives hangs. */
 const HANG_MS = 5_000;
+const HEARD_MS = 10_000;
 /** Mistakes in modules or settings: they would only be made again. */
 const WRONG_USE = 2;
 /** It ended in order, and nobody here had asked for it: somebody has drained the node. */
@@ -42,6 +43,7 @@ const DRAINED = 0;
 export class OwnWorker {
   readonly #options: OwnWorkerOptions;
   readonly #first: Deferred<void> = deferred();
+  readonly #leaving: Deferred<void> = deferred();
   #child: ChildProcess | null = null;
   #startedAtMs = 0;
   #restarts = 0;
@@ -60,6 +62,16 @@ export class OwnWorker {
     return this.#first.promise;
   }
 
+  /**
+   * Settles when it was stopped and starts nothing more. One whose thread is blocked cannot say so; nor
+   * can it start anything meanwhile, so it is not waited for very long.
+   */
+  async left(): Promise<void> {
+    const cancel = this.#options.clock.after(HEARD_MS, () => this.#leaving.resolve());
+    await this.#leaving.promise;
+    cancel();
+  }
+
   start(): void {
     const { flags, environment, clock, print } = this.#options;
     this.#startedAtMs = clock.monotonicMs();
@@ -74,6 +86,7 @@ export class OwnWorker {
       if (stream !== null) printLines(stream, print);
     }
     child.on('message', (message) => {
+      if (message === 'leaving') this.#leaving.resolve();
       if (message !== 'ready') return;
       this.#wasReady = true;
       this.#first.resolve();
@@ -90,8 +103,10 @@ export class OwnWorker {
     this.#cancelRestart();
     if (!this.#wasReady) this.#first.reject(stopped());
     const child = this.#child;
-    if (child === null) return;
-    await endProcess(child, this.#options.drainMs + HANG_MS, this.#options.clock);
+    if (child !== null) {
+      await endProcess(child, this.#options.drainMs + HANG_MS, this.#options.clock);
+    }
+    this.#leaving.resolve();
   }
 
   #ended(child: ChildProcess, why: string, code: number | null): void {

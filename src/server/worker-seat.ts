@@ -1,6 +1,7 @@
 /**
  * The place of a node's own worker. Whoever sits there can be replaced while work goes on: the new one
- * is started first, and only when it is ready does the old one finish what it has and leave.
+ * is started first, and only when it is ready does the old one finish what it has and leave. What is
+ * submitted after that is never run by the old one.
  */
 import { OwnWorker } from './own-worker.ts';
 import type { OwnWorkerOptions } from './own-worker.ts';
@@ -37,8 +38,11 @@ export class WorkerSeat {
     try {
       trial.start();
       await trial.ready;
-      if (this.#sitting !== null) this.#dismiss(this.#sitting);
+      const old = this.#sitting;
       this.#sitting = trial;
+      if (old === null) return;
+      this.#dismiss(old);
+      await old.left();
     } finally {
       if (this.#trial === trial) this.#trial = null;
     }

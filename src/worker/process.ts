@@ -36,6 +36,8 @@ export interface WorkerWorld {
   readonly orphaned?: AbortSignal;
   /** Once, when it is registered and takes work. */
   readonly onReady: (nodeId: NodeId, listener: string) => void;
+  /** Once, when it was told to drain and starts nothing more. */
+  readonly onLeaving?: () => void;
   /** A line for people. */
   readonly say: (line: string) => void;
   /** A handler cannot be stopped: say it and end the process. */
@@ -97,11 +99,14 @@ export async function registryOf(
 
 async function runUntilDrained(
   worker: Worker,
-  { drain, orphaned, die }: WorkerWorld,
+  { drain, orphaned, die, onLeaving }: WorkerWorld,
   onReady: () => void,
 ): Promise<void> {
-  // Whatever goes wrong with it is told by `ended` as well.
-  const stop = (): void => void worker.stop().catch(() => {});
+  const stop = (): void => {
+    // Whatever goes wrong with it is told by `ended` as well.
+    void worker.stop().catch(() => {});
+    onLeaving?.();
+  };
   const stopNow = (): void => {
     worker.stopNow().catch(() => {});
     cancelEnd = processClock.after(ORPHAN_MS, () => {

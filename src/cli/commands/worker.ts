@@ -53,6 +53,9 @@ export const command: CommandModule = {
           process.send?.('ready');
           reply.answer({ ready: true, nodeId, listener });
         },
+        onLeaving() {
+          if (process.connected) process.send?.('leaving');
+        },
         die(error) {
           // Written at once: nothing that is buffered outlives the next line.
           writeSync(2, `millrace: ${error.message}\n`);
