@@ -43,8 +43,8 @@ test('a leader that stood still beyond its TTL finds its writes refused, and fol
   expectOnce(play);
   const epochs = await sql`select epoch::int, node_id from millrace.leader`;
   expect([...epochs]).toEqual([{ epoch: 2, node_id: 'n-2' }]);
-  await expectRest(play);
   expect(await reigns(play)).toHaveLength(2);
+  await expectRest(play);
 });
 
 test('two nodes that stand still in turn lead in turn, and what runs is executed once', async () => {
