@@ -53,7 +53,8 @@ export async function withEmbedded(
 
 /** A worker that comes a moment too early, or whose node is about to go, asks again by itself. And who
  * runs one flow does not ask which worker is ready. */
-const PASSING = / warn A poll failed and is repeated: |^millrace worker ready /;
+const PASSING =
+  / warn (A poll failed and is repeated|No leader took the registration yet): |^millrace worker ready /;
 
 async function inFolder(
   folder: string,

@@ -1,5 +1,6 @@
 /** What `up`, `dev` and `serve` have in common: a node from its start to the signal that ends it. */
 import type { Config } from '../config/index.ts';
+import { deferred } from '../kit/index.ts';
 import type { ServerNode } from '../server/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Reply } from './command.ts';
@@ -7,8 +8,9 @@ import { exit, type ExitCode } from './exit.ts';
 import { aborted } from './interruption.ts';
 import { openOrCreate, storePlace } from './store-place.ts';
 
-/** What goes on beside the node; the answer ends it. */
-type Beside = (node: ServerNode, say: (line: string) => void) => () => void;
+/** What goes on beside the node, from before its worker starts; `ready` settles when that works. The answer
+ * ends it. */
+type Beside = (node: ServerNode, say: (line: string) => void, ready: Promise<void>) => () => void;
 
 /** A single node with everything, on a file of its own. */
 export async function upUntil(
@@ -40,14 +42,15 @@ export async function serveUntil(
     },
   );
   const ended = Promise.race([aborted(signal), orphaned()]).then(() => 'ended' as const);
-  let end = (): void => {};
+  const isReady = deferred();
+  const end = beside(node, say, isReady.promise);
   try {
     const first = await Promise.race([node.ready().then(() => 'ready' as const), ended]);
     if (first === 'ready') {
+      isReady.resolve();
       const { url, grpc } = node.addresses;
       reply.say(`millrace ready ${url}`);
       reply.answer({ ready: true, nodeId: node.nodeId, url, grpc });
-      end = beside(node, say);
       await ended;
     }
     say('Stopping: finishing what runs. A second signal ends at once.');

@@ -112,6 +112,17 @@ test('a leader that is paused beyond its term finds itself deposed and follows',
   expect(history.at(-1)).toBe('paused follows other');
 });
 
+test('a candidate that is stopped before it hears that it has won gives the term back and does not lead', async () => {
+  const gate = gated(store);
+  const only = candidate('one', gate.store);
+  await Promise.all([only.stop(), clock.advance(1)]);
+  expect(gate.commits).toEqual([]);
+  const next = candidate('two');
+  await clock.advance(1);
+  expect(next.leader?.term.epoch).toBe(2);
+  expect(history).toEqual(['two leads 2']);
+});
+
 test('stopping twice is the same as once, and a stopped elector serves nobody', async () => {
   const only = candidate('one');
   await clock.advance(1);
@@ -121,11 +132,20 @@ test('stopping twice is the same as once, and a stopped elector serves nobody', 
   await expect(refused).rejects.toMatchObject({ code: 'shutting_down' });
 });
 
+interface Telling {
+  readonly store: Store;
+  readonly tell: (epoch: number) => void;
+  watches: number;
+  /** Called when a campaign is lost, before the candidate hears of it. */
+  onLost: () => void;
+}
+
 /** A store that can tell that a leader is gone: the test says which epoch. */
-function telling(inner: Store): { store: Store; tell: (epoch: number) => void; watches: number } {
+function telling(inner: Store): Telling {
   const tellers: ((epoch: number | null) => void)[] = [];
   const told = {
     watches: 0,
+    onLost: (): void => {},
     tell: (epoch: number) => {
       for (const each of tellers.splice(0)) each(epoch);
     },
@@ -145,6 +165,7 @@ function telling(inner: Store): { store: Store; tell: (epoch: number) => void; w
             const isGone = leader !== null && leader.epoch === candidacy.vacated;
             if (isGone) await target.resign({ ...leader, shard: 0, id: leader.term });
             const campaign = await target.campaign(candidacy);
+            if (!campaign.won) told.onLost();
             if (!campaign.won || !isGone) return campaign;
             const previous = { nodeId: leader.nodeId, epoch: leader.epoch, isGone: true };
             return { ...campaign, previous };
@@ -174,6 +195,17 @@ test('a candidate takes over as soon as the store tells that the leader is gone'
   await clock.advance(10_000);
   expect(first.leader).toBeNull();
   expect(history.at(-1)).toBe('one follows two');
+});
+
+test('a word that comes while the candidate asks is not forgotten when it loses', async () => {
+  const told = telling(store);
+  candidate('one');
+  await clock.advance(1);
+  const second = candidate('two', told.store);
+  await clock.advance(1);
+  told.onLost = () => told.tell(1);
+  while (told.watches < 2) await clock.advance(100);
+  expect(second.leader?.term.epoch).toBe(2);
 });
 
 test('a word about an epoch that is over changes nothing, and the watch goes on', async () => {

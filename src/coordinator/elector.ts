@@ -71,7 +71,8 @@ export class Elector {
   async #campaignForEver(): Promise<void> {
     while (!this.#isStopped) {
       const waitMs = await this.#campaign();
-      if (!this.#isStopped) await this.#wait(waitMs);
+      // The leader may have been found gone while this one asked.
+      if (!this.#isStopped && this.#vacated === null) await this.#wait(waitMs);
     }
   }
 
@@ -94,6 +95,11 @@ export class Elector {
       // A reign of this very process may have lost its connection for long. The process lives.
       const previous = campaign.previous?.epoch === this.#ownEpoch ? null : campaign.previous;
       this.#ownEpoch = campaign.term.epoch;
+      if (this.#isStopped) {
+        // Stopped while it asked: a reign of a moment would only be one more change of leaders.
+        await this.#resign(campaign.term);
+        return 0;
+      }
       await this.#reign(campaign.term, { ...campaign, previous, nodeId, askedAtMs });
       return this.#pauseMs(settings, 0);
     } catch (error) {

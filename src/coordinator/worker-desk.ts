@@ -100,7 +100,7 @@ export class WorkerDesk implements LeaderForWorkers {
     signal?.addEventListener('abort', hangUp, { once: true });
     try {
       const asked = dispatcher.ask((ask) => ({ type: 'poll', ask, ...request }));
-      if (signal?.aborted === true) hangUp();
+      if (signal?.aborted === true || request.waits === false) hangUp();
       const { assignments, orders } = expect(await asked, 'assignments');
       return {
         assignments: await this.#hydrate(request, assignments),

@@ -1,7 +1,10 @@
 /** Where the outputs of queries lie when nobody has named a folder. */
+import type { Stats } from 'node:fs';
 import { lstat, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+
+const TRIES = 20;
 
 /**
  * The same one for every worker of a user, so that each sweeps what others have left behind. A folder of that
@@ -10,8 +13,21 @@ import { join } from 'node:path';
 export async function temporaryData(): Promise<string> {
   const owner = process.getuid?.() ?? 'user';
   const folder = join(tmpdir(), `millrace-${owner}`);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const found = await lstat(folder);
-  const isOurs = found.isDirectory() && (typeof owner === 'string' || found.uid === owner);
+  const found = await made(folder);
+  const isOurs =
+    found?.isDirectory() === true && (typeof owner === 'string' || found.uid === owner);
   return isOurs ? folder : mkdtemp(join(tmpdir(), 'millrace-'));
+}
+
+/** A worker that ends takes the folder with it when nobody has put anything there yet: then it is made again. */
+async function made(folder: string): Promise<Stats | null> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    try {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return await lstat(folder);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+  return null;
 }

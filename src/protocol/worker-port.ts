@@ -54,6 +54,8 @@ export interface PollRequest extends Session {
   readonly held: readonly LeaseName[];
   /** For each of these that is reported as ended while the poll is parked, it takes another. */
   readonly refills?: boolean;
+  /** False to be answered at once, with what was given out and has not arrived. */
+  readonly waits?: boolean;
 }
 
 /** What a finished part of a task left behind. */

@@ -81,6 +81,22 @@ test('what a poll brings while the worker drains is given back at once', async (
   expect(gate.calls).toHaveLength(1);
 });
 
+test('what an answer that never arrived would have brought is asked for once more, and given back', async () => {
+  const { worker, clock } = await busy();
+  leader.losesAnswers = true;
+  leader.give(assignment(3, 'gate'));
+  const stopped = worker.stop();
+  await clock.advance(1);
+  expect(leader.told).toEqual(['started 1', 'released 2', 'released 3']);
+  expect(leader.polls.at(-1)).toMatchObject({ capacity: 0, refills: false, waits: false });
+  const polls = leader.polls.length;
+  await clock.advance(10_000);
+  expect(leader.polls).toHaveLength(polls);
+  gate.calls[0]!.end.resolve(null);
+  await stopped;
+  expect(gate.calls).toHaveLength(1);
+});
+
 test('an immediate stop aborts what runs, gives it back and leaves', async () => {
   const { worker, clock } = await busy();
   const stopped = worker.stopNow();

@@ -1,7 +1,8 @@
 /**
  * Asks for work: one poll at a time, parked at the leader while there is none. It says how many tasks it may
  * bring; one more for each task that is reported as ended meanwhile, which the leader counts by itself. When
- * there is much more room than that, it is renewed.
+ * there is much more room than that, it is renewed. A worker that drains calls it back, and asks once more for what
+ * was given out meanwhile: nobody else can give that back.
  */
 import type { Clock } from '../kit/index.ts';
 import type { PollReply, PollRequest } from '../protocol/index.ts';
@@ -22,7 +23,7 @@ export interface PollerOptions {
   readonly say: (line: string) => void;
 }
 
-type Asked = Required<Pick<PollRequest, 'pollNo' | 'capacity' | 'refills'>>;
+type Asked = Required<Pick<PollRequest, 'pollNo' | 'capacity' | 'refills' | 'waits'>>;
 
 interface Parked {
   /** What the leader takes it to ask for. */
@@ -36,6 +37,7 @@ interface Parked {
 export class Poller {
   readonly #options: PollerOptions;
   readonly #life = new AbortController();
+  readonly #drained = new AbortController();
   readonly #backOff: BackOff;
   #pollNo = 0;
   #parked: Parked | null = null;
@@ -47,21 +49,32 @@ export class Poller {
     this.#backOff = new BackOff(retryMs, retryMaxMs, options.random);
   }
 
-  /** Until it is stopped or the session is over. */
+  /** Until it has drained, is stopped, or the session is over. */
   async run(): Promise<void> {
-    const { signal } = this.#life;
+    const { clock, quietMs, capacity } = this.#options;
+    const { signal } = this.#drained;
     while (!signal.aborted) {
       // Also without room: it will come, orders come at once, and the leader sees when the process dies.
-      const waitMs = await this.#pollOnce(this.#options.capacity());
-      await pause(this.#options.clock, Math.max(waitMs, this.#options.quietMs()), signal);
+      const waitMs = await this.#pollOnce(capacity());
+      await pause(clock, Math.max(waitMs ?? 0, quietMs()), signal);
+    }
+    while (!this.#life.signal.aborted) {
+      const waitMs = await this.#pollOnce(null, false);
+      if (waitMs === null) return;
+      await pause(clock, waitMs, this.#life.signal);
     }
   }
 
-  /** A parked poll is called back; what it brings all the same is still handed out. */
-  stop(): void {
-    this.#life.abort();
+  /** Takes nothing more: a parked poll is called back, and what it brings all the same is still handed out. */
+  drain(): void {
+    this.#drained.abort();
     this.#parked?.control.abort();
     this.#cancelRenewal();
+  }
+
+  stop(): void {
+    this.#life.abort();
+    this.drain();
   }
 
   /** The leader has taken in that a task is over. */
@@ -82,8 +95,8 @@ export class Poller {
     this.#cancelRenewal = clock.after(Math.max(0, waitMs), () => parked.control.abort());
   }
 
-  /** Answers how long to wait before the next one. */
-  async #pollOnce(room: number | null): Promise<number> {
+  /** Answers how long to wait before the next one; null when it was answered and had not to be parked. */
+  async #pollOnce(room: number | null, waits = true): Promise<number | null> {
     const { poll, clock, settings, onReply, onOver, say } = this.#options;
     const sentAtMs = clock.monotonicMs();
     const capacity = Math.max(0, room ?? 0);
@@ -94,9 +107,10 @@ export class Poller {
     this.#pollNo += 1;
     const pollNo = this.#pollNo;
     try {
-      const reply = await poll({ pollNo, capacity, refills }, parked.control.signal);
+      const reply = await poll({ pollNo, capacity, refills, waits }, parked.control.signal);
       this.#backOff.reset();
       onReply(pollNo, reply);
+      if (!waits) return null;
       if (reply.assignments.length > 0 || parked.control.signal.aborted) return 0;
       // With an order outstanding the leader answers at once, every time.
       return sentAtMs + settings.pollPaceMs - clock.monotonicMs();

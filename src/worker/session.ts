@@ -178,7 +178,7 @@ export class WorkerSession {
     this.#life.signal.addEventListener('abort', cancel, { once: true });
     if (this.#isDraining) return;
     this.#isDraining = true;
-    this.#poller.stop();
+    this.#poller.drain();
     for (const attempt of this.#slots.withdrawAll()) this.#giveBack(attempt, 'released');
     this.#leaveIfIdle();
   }
@@ -363,6 +363,8 @@ export class WorkerSession {
   async #leave(): Promise<void> {
     const { leader, session, clock, settings, random, log, beforeLeave } = this.#parts;
     await beforeLeave(AbortSignal.any([this.#drainOver.signal, this.#life.signal]));
+    // The goodbye gives everything back.
+    this.#poller.stop();
     const untilMs = clock.monotonicMs() + settings.leaveMs;
     const backOff = new BackOff(settings.retryMs, settings.retryMaxMs, random);
     const cancel = clock.after(settings.leaveMs, () => this.#finish({ kind: 'left' }));

@@ -44,7 +44,7 @@ test('it registers with all it may hold and polls after that, never before', asy
     expect.arrayContaining(['echo', 'gate', 'sleep']),
   );
   expect(leader.polls).toEqual([
-    { nodeId: 'w', sessionId: 's1', pollNo: 1, capacity: 5, held: [], refills: true },
+    { nodeId: 'w', sessionId: 's1', pollNo: 1, capacity: 5, held: [], refills: true, waits: true },
   ]);
 });
 

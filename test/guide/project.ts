@@ -1,8 +1,6 @@
 /** A reader's project: a folder with Millrace in its node_modules, and the files of the pages in it. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { TestProcess } from '../../src/testing/cluster/process.ts';
@@ -81,9 +79,10 @@ export class Project {
   }
 
   #put(text: string): string {
-    let result = text;
-    for (const [word, by] of this.#words) result = result.replaceAll(word, by);
-    return result;
+    if (this.#words.size === 0) return text;
+    // In one go: what was put in place of a word may look like another one.
+    const words = new RegExp([...this.#words.keys()].map(literally).join('|'), 'g');
+    return text.replaceAll(words, (word) => this.#words.get(word) ?? word);
   }
 
   #environment(): NodeJS.ProcessEnv {
@@ -101,17 +100,8 @@ export class Project {
   }
 }
 
-/** Nobody listens there, at least not yet. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
+function literally(text: string): string {
+  return text.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&');
 }
 
 /** The first expected line that is not said after those before it; null when all are. */
@@ -121,7 +111,7 @@ export function missingLine(expected: string, said: readonly string[]): string |
     const parts = line
       .trim()
       .split('...')
-      .map((part) => part.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
+      .map(literally);
     const pattern = new RegExp(`^\\s*${parts.join('.*')}\\s*$`);
     const found = said.findIndex((each, place) => place >= at && pattern.test(each));
     if (found < 0) return line;

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from '../../config/index.ts';
-import { systemClock } from '../../kit/index.ts';
+import { deferred, systemClock } from '../../kit/index.ts';
 import { WorkerSeat, workerFlags } from '../../server/index.ts';
 import type { Reply } from '../command.ts';
 import { exit, type ExitCode } from '../exit.ts';
@@ -106,6 +106,10 @@ class DevCluster {
     const grpc = addresses.map((each) => each.grpc).join(',');
     if (signal.aborted) return;
     for (const name of WORKERS) this.#seats.push(this.#seat(name, grpc));
+    // Before they load the modules: what is saved from now on is loaded or noticed.
+    const isReady = deferred();
+    const replace = (): Promise<void> => isReady.promise.then(() => this.#replace());
+    this.#endReload = reloadOnChange(config.node.modules, replace, reply.note);
     await Promise.all(this.#seats.map((seat) => seat.start()));
     const [first, second] = addresses;
     reply.note(
@@ -113,7 +117,7 @@ class DevCluster {
     );
     reply.say(`millrace ready ${first?.url}`);
     reply.answer({ ready: true, url: first?.url, nodes: addresses, workers: WORKERS });
-    this.#endReload = reloadOnChange(config.node.modules, () => this.#replace(), reply.note);
+    isReady.resolve();
   }
 
   #node(name: string, at: number, database: string): ClusterChild {

@@ -46,8 +46,9 @@ export function workerChannel(options: WorkerChannelOptions): LeaderForWorkers {
     },
     async poll(request, signal) {
       if (signal.aborted) return nothing();
-      const deadlineMs = pollWaitMs + POLL_EXTRA_MS;
-      const wire = toWirePoll(request, pollWaitMs);
+      const waitMs = request.waits === false ? 0 : pollWaitMs;
+      const deadlineMs = waitMs + POLL_EXTRA_MS;
+      const wire = toWirePoll(request, waitMs);
       try {
         const method = ControlPlaneService.getTask;
         return fromWirePollReply(await channel.unary(method, wire, { deadlineMs, signal }));
