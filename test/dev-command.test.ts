@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { TestClient } from '../src/testing/cluster/client.ts';
 import { within } from '../src/testing/cluster/deadline.ts';
-import { freePort } from '../src/testing/cluster/free-port.ts';
 import { TestProcess } from '../src/testing/cluster/process.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -38,8 +37,7 @@ async function scene(kind: 'single' | 'cluster'): Promise<Scene> {
      export const say = { kind: 'millrace.task' as const, name: 'say', run: () => word };
      export const who = { kind: 'millrace.task' as const, name: 'who', run: () => process.pid };`,
   );
-  const [port, grpcPort] = [await freePort(), await freePort()];
-  const ports = ['--port', `${port}`, '--grpc-port', `${grpcPort}`];
+  const ports = ['--port', '0', '--grpc-port', '0'];
   const flags = kind === 'cluster' ? ['--cluster'] : ['--data', join(folder, 'data')];
   const dev = TestProcess.start(['dev', '--module', module, ...ports, ...flags], {
     environment: { TMPDIR: temporary },

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { appearance } from '../src/testing/cluster/appearance.ts';
 import { within } from '../src/testing/cluster/deadline.ts';
 import { TestProcess } from '../src/testing/cluster/process.ts';
 import { asOf, over } from './fixture/command-line.ts';
@@ -55,15 +56,20 @@ tasks:
 `;
 const handlers = file(
   'handlers.mjs',
-  `import { writeFileSync } from 'node:fs';
+  `import { renameSync, writeFileSync } from 'node:fs';
    const task = (name, run) => ({ kind: 'millrace.task', name, run });
+   // Whoever sees the file sees all of it.
+   const mark = (path) => {
+     writeFileSync(path + '.new', String(process.pid));
+     renameSync(path + '.new', path);
+   };
    export const double = task('double', (n) => { console.log('a handler prints'); return n * 2; });
    export const fail = task('fail', () => { throw new Error('the printer is on fire'); });
    export const wait = task('wait', (path, { signal }) => new Promise((_, no) => {
-     writeFileSync(path, String(process.pid));
+     mark(path);
      signal.addEventListener('abort', () => no(signal.reason));
    }));
-   export const deaf = task('deaf', (path) => { writeFileSync(path, String(process.pid)); return new Promise(() => {}); });`,
+   export const deaf = task('deaf', (path) => { mark(path); return new Promise(() => {}); });`,
 );
 
 test('a job document runs to its end; the result is on stdout and all else on stderr', async () => {
@@ -133,7 +139,9 @@ async function atWork(
   const document = file(`${executor}.json`, JSON.stringify({ tasks }));
   const run = start(document, '--module', handlers);
   const over = run.exited.then(() => expect.fail(run.output.text()));
-  const begun = Promise.race([run.output.line(/ started +a /, 'stderr'), over]);
+  const told = run.output.line(/ started +a /, 'stderr');
+  // The word may be out before the handler is at work.
+  const begun = Promise.race([Promise.all([told, appearance(mark)]), over]);
   await within(LIMIT_MS, begun, () => run.output.text());
   return { run, worker: Number(readFileSync(mark, 'utf8')) };
 }
@@ -190,6 +198,7 @@ async function inTerminal(): Promise<{
   readonly screen: () => string;
 }> {
   const mark = join(folder, 'mark-terminal');
+  rmSync(mark, { force: true });
   const tasks = [
     { id: 'slow', executor: 'wait', input: mark },
     { id: 'next', executor: 'echo', dependsOn: ['slow'] },
@@ -214,7 +223,8 @@ async function inTerminal(): Promise<{
     });
   });
   const exited = once(terminal, 'exit');
-  await within(LIMIT_MS, drawn, () => text);
+  // A task is drawn as running once it is given out; its handler may not be at work yet.
+  await within(LIMIT_MS, Promise.all([drawn, appearance(mark)]), () => text);
   return { terminal, exited, screen: () => text };
 }
 

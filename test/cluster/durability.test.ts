@@ -112,13 +112,12 @@ test('a worker is killed between two steps and inside of one: only what was not 
 test('a worker is killed while its tasks sleep, listen, call and map: another one goes on with them', async () => {
   const scene = await startScene({ ...OPTIONS, workers: 1 });
   const { cluster } = scene;
-  const second = await cluster.planWorker();
-  const started = second.start();
-  const waiting = await startWaiting(cluster, 2_000);
-  await started;
+  const waiting = await startWaiting(cluster, 3_000);
   await cluster.node('w-1').process.crash();
   // Until then a task that is woken may still be given to it.
   await complaint(cluster.node('n-1').process, /Worker w-1 is gone/);
+  // Only now: whatever was begun was begun by the first. The nap goes on meanwhile.
+  await cluster.startWorker();
   await expectAllGoOn(cluster, waiting);
   const before = pidOf(cluster.effects.all({ job: waiting.sleeping, name: 'before' }));
   const after = pidOf(cluster.effects.all({ job: waiting.sleeping, name: 'after' }));

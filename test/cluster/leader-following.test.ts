@@ -10,7 +10,7 @@ import { toWireNewJob } from '../../src/protocol/codec/change.ts';
 import { LeaderChannel, clientChannel } from '../../src/protocol/index.ts';
 import { errorOfStatus } from '../../src/protocol/status.ts';
 import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
-import { expectRest, stage } from './stage.ts';
+import { PATIENT, expectRest, stage } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 const DOCUMENT = { tasks: [{ id: 'a', executor: 'note' }] };
@@ -23,7 +23,7 @@ interface Pair {
 }
 
 async function pair(): Promise<Pair> {
-  const play = await stage({ leaders: 2, workers: 1 });
+  const play = await stage({ leaders: 2, workers: 1, settings: PATIENT });
   const { url, grpc } = play.cluster.node('n-1').plan;
   const leader = { nodeId: 'n-1', url, grpc, epoch: 1 };
   return { play, follower: play.cluster.node('n-2'), leader };

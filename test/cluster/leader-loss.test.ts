@@ -7,14 +7,14 @@ import {
   expectSucceeded,
   leaderRow,
   Load,
-  OUTLASTING,
+  PATIENT,
   reigns,
   stage,
   takenFrom,
 } from './stage.ts';
 
 test('the leader is killed: what runs goes on and is accepted by the next leader', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 2, settings: OUTLASTING });
+  const play = await stage({ leaders: 2, workers: 2, slots: 2, settings: PATIENT });
   const { cluster, client } = play;
   const file = cluster.file('go');
   const { id } = await client.submit({
@@ -46,7 +46,8 @@ test('the leader is killed: what runs goes on and is accepted by the next leader
 test("a dead leader's own worker is gone with it: its leases end at once, not after a TTL", async () => {
   const play = await stage({
     leaders: 0,
-    settings: { sessionTtlMs: 60_000, nodeDeadMs: 90_000 },
+    // Only the proof that the leader is gone tells that its worker is gone as well.
+    settings: { leaderTtlMs: 20_000, sessionTtlMs: 60_000, nodeDeadMs: 90_000 },
     workers: 0,
   });
   const { cluster, client } = play;
@@ -65,9 +66,7 @@ test("a dead leader's own worker is gone with it: its leases end at once, not af
 });
 
 test('a leader that is asked to end hands over at once, and under load nothing is lost', async () => {
-  // With a TTL that no test would wait for.
-  const settings = { leaderTtlMs: 20_000, sessionTtlMs: 30_000, nodeDeadMs: 40_000 };
-  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings });
+  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: PATIENT });
   const { cluster } = play;
   const load = new Load(play.client, { jobs: 200 });
   await load.reached(60);
@@ -81,7 +80,7 @@ test('a leader that is asked to end hands over at once, and under load nothing i
 });
 
 test('leader after leader: every reign has the next epoch, and each acknowledged job is there', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: OUTLASTING });
+  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: PATIENT });
   const { cluster, client } = play;
   const load = new Load(client, { jobs: 240 });
   for (const round of [1, 2, 3]) {

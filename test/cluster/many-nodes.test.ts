@@ -1,9 +1,17 @@
 import { expect, test } from 'vitest';
 import { migratePostgres } from '../../src/store/index.ts';
-import { expectRest, expectSoon, expectSucceeded, leaderRow, Load, stage } from './stage.ts';
+import {
+  expectRest,
+  expectSoon,
+  expectSucceeded,
+  leaderRow,
+  Load,
+  PATIENT,
+  stage,
+} from './stage.ts';
 
 test('ten nodes start on an empty database at once: one leads, all are ready, the schema is right', async () => {
-  const play = await stage({ leaders: 0, workers: 0 });
+  const play = await stage({ leaders: 0, workers: 0, settings: PATIENT });
   const { cluster, client, database, sql } = play;
   const nodes = [];
   for (let at = 0; at < 10; at += 1) nodes.push(await cluster.planNode());

@@ -128,7 +128,8 @@ describe.runIf(isLinux)('queries', () => {
       (
         await Promise.all(scene.cluster.workers.map((each) => scene.outputs(each, cancelled)))
       ).every((folders) => folders.length === 0);
-    await until(isGone, 'what the cancelled query has made is still there');
+    // A worker asks every ten seconds.
+    await until(isGone, 'what the cancelled query has made is still there', 45_000);
     await killedWorker(scene);
     await changedTable(scene);
     await lostResult(scene);

@@ -1,4 +1,5 @@
 /** What tests with faults under queries share: a cluster for queries, a query that can be held in the middle, and its end. */
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -93,7 +94,11 @@ export class QueryScene {
     settings: Readonly<Record<string, number>> = {},
     tables: Readonly<Record<string, TableSpec>> = this.#here.tables.specs,
   ): Promise<string> {
-    const body = { sql, tables, settings: { ...FORCED, shufflePartitions: 4, ...settings } };
+    const body = {
+      ...{ sql, tables, settings: { ...FORCED, shufflePartitions: 4, ...settings } },
+      // A try whose answer is lost is repeated.
+      idempotencyKey: randomUUID(),
+    };
     return ((await this.#call('POST', '', body)) as QuerySeen).id;
   }
 

@@ -21,6 +21,9 @@ const TURN_MS = 40;
 
 /** For tests that count executions: a session that outlasts what happens here, on any machine. */
 export const OUTLASTING = { sessionTtlMs: 30_000, nodeDeadMs: 40_000 };
+/** Also with a leader's TTL that no test would wait for: one is replaced because it gave up or is seen to be gone,
+ * never because a busy machine kept it from a renewal. */
+export const PATIENT = { ...OUTLASTING, leaderTtlMs: 20_000 };
 
 export interface Stage {
   readonly cluster: Cluster;

@@ -15,6 +15,14 @@ async function statusOf({ cluster }: Scene, node: string): Promise<string | unde
 const isStatus = (scene: Scene, node: string, status: string | undefined): Promise<true> =>
   until(async () => (await statusOf(scene, node)) === status && true, `${node} to be ${status}`);
 
+/** By the log: as a status it may last for a moment only. */
+async function isCalled({ cluster }: Scene, node: string, kind: string): Promise<void> {
+  await cluster.client.waitForEvent(
+    ({ event, data }) =>
+      event === kind && (JSON.parse(data) as { readonly node: string | null }).node === node,
+  );
+}
+
 test('a worker that sleeps through its TTL finds its task elsewhere, stops its own, and comes back', async () => {
   const scene = await startScene({ workers: 1, settings: { ...SHORT_TTL, nodeForgetMs: 200 } });
   const { cluster } = scene;
@@ -27,9 +35,9 @@ test('a worker that sleeps through its TTL finds its task elsewhere, stops its o
   const sleeper = cluster.node('w-1').process;
   expect(await statusOf(scene, 'w-1')).toBe('healthy');
   sleeper.pause();
-  await isStatus(scene, 'w-1', 'stale');
+  await isCalled(scene, 'w-1', 'node.stale');
   await cluster.effects.wait({ job: id, what: 'begin', attempt: 2 });
-  await isStatus(scene, 'w-1', 'dead');
+  await isCalled(scene, 'w-1', 'node.dead');
   // Forgotten: to the leader this node is unknown, and it registers like any other.
   await isStatus(scene, 'w-1', undefined);
   sleeper.resume();

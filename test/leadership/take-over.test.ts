@@ -33,7 +33,7 @@ async function follower(store: PostgresStore): Promise<Follower> {
   return { leads: led.promise };
 }
 
-test('a killed leader is replaced in less than a second, ten before its time is up', async () => {
+test('a killed leader is replaced long before its time is up', async () => {
   const { store, url } = await openTestStore();
   const doomed = await leadingProcess(url);
   const { leads } = await follower(store);
@@ -41,7 +41,8 @@ test('a killed leader is replaced in less than a second, ten before its time is 
   doomed.kill('SIGKILL');
   const { leader, atMs } = await leads;
   expect(leader.term.epoch).toBe(2);
-  expect(atMs - killedAtMs).toBeLessThan(1_000);
+  // Renewed every 3 s, it had at least some 7 s of its 10 s left.
+  expect(atMs - killedAtMs).toBeLessThan(5_000);
   // The worker of its node went with it.
   await leader.loaded;
   await leader.jobs.drainInbox();

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { planQuery } from '../../src/query/index.ts';
 import { FORCED, LocalQueries, SHARED, TPCH_NAMES, tpchSql } from './local-queries.ts';
 import { traps } from './trap-queries.ts';
 
@@ -27,4 +28,18 @@ describe.each(settings)('%s', (_name, given) => {
     const { given: answer, own } = await queries.ask(tpchSql(name), given);
     expect(answer).toEqual(own);
   });
+});
+
+test('TPC-H is planned in less than 10 ms a query', async () => {
+  let sum = 0;
+  for (const name of TPCH_NAMES) {
+    const input = await queries.planner.input(tpchSql(name), { ...FORCED, partitions: 16 });
+    const times = Array.from({ length: 5 }, () => {
+      const before = performance.now();
+      planQuery(input);
+      return performance.now() - before;
+    });
+    sum += Math.min(...times);
+  }
+  expect(sum / TPCH_NAMES.length).toBeLessThan(10);
 });

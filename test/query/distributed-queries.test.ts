@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startFragmentEngine } from '../../src/engine/index.ts';
-import { explainPlan, planQuery } from '../../src/query/index.ts';
+import { explainPlan } from '../../src/query/index.ts';
 import { FORCED, LocalQueries, SHARED, TPCH_NAMES, tpchSql } from './local-queries.ts';
 import { runJobLocally } from './run-job-locally.ts';
 import { traps } from './trap-queries.ts';
@@ -42,20 +42,10 @@ describe('TPC-H', () => {
     expect(given).toEqual(own);
   });
 
-  test('is planned in less than 10 ms a query, and explained in 100 columns', async () => {
-    let sum = 0;
-    for (const name of TPCH_NAMES) {
-      const input = await queries.planner.input(tpchSql(name), { ...FORCED, partitions: 16 });
-      const times = Array.from({ length: 5 }, () => {
-        const before = performance.now();
-        planQuery(input);
-        return performance.now() - before;
-      });
-      sum += Math.min(...times);
-      const lines = explainPlan(planQuery(input)).split('\n');
-      expect(lines.filter((line) => line.length > 100)).toEqual([]);
-    }
-    expect(sum / TPCH_NAMES.length).toBeLessThan(10);
+  test.each(TPCH_NAMES)('%s is explained in 100 columns', async (name) => {
+    const plan = await queries.planner.plan(tpchSql(name), { ...FORCED, partitions: 16 });
+    const lines = explainPlan(plan).split('\n');
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
   });
 });
 

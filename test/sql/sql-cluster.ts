@@ -1,5 +1,6 @@
 /** A real cluster for queries: a leader on PostgreSQL and worker processes, asked over HTTP. */
 import { onTestFailed, onTestFinished } from 'vitest';
+import { defaultSettings } from '../../src/core/index.ts';
 import { startCluster } from '../../src/testing/cluster/cluster.ts';
 import type { Cluster } from '../../src/testing/cluster/cluster.ts';
 import { freshDatabase } from '../fixture/postgres.ts';
@@ -27,6 +28,10 @@ export async function nextOutput({ client }: Cluster): Promise<void> {
 /** Nothing is small enough to stay whole or to be sent to everybody. */
 export const FORCED = { broadcastThresholdBytes: 0, singleFragmentBytes: 0 } as const;
 
+/** As users have them: queries take all cores, and who asks here asks once. Kills are noticed without them. */
+const { leaderTtlMs, sessionTtlMs, nodeDeadMs } = defaultSettings;
+const PATIENT = { leaderTtlMs, sessionTtlMs, nodeDeadMs };
+
 const OUTPUT_MS = 60_000;
 /** How often a result may be lost together with its node, before that is an error. */
 const LOST_MAX = 3;
@@ -38,7 +43,13 @@ export async function startSqlCluster(
 ): Promise<SqlCluster> {
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
-  const cluster = await startCluster({ database: database.url, workers: 0, slots, modules: [] });
+  const cluster = await startCluster({
+    database: database.url,
+    workers: 0,
+    slots,
+    modules: [],
+    settings: PATIENT,
+  });
   // All run on one machine: without this they would read each other's files and never fetch anything.
   const args = ['--shuffle-by-network'];
   for (let at = 0; at < workers; at += 1) await cluster.planWorker({ args });

@@ -174,7 +174,10 @@ export class EngineProcess {
     const abort = (): void => {
       child.send({ kind: 'abort', id });
       cancelKill = this.#clock.after(this.#graceMs, () => {
-        child.kill(id);
+        // After a standstill of this process the answer may be there, unread.
+        setImmediate(() => {
+          if (this.#pending.has(id)) child.kill(id);
+        });
       });
     };
     signal.addEventListener('abort', abort, { once: true });

@@ -10,7 +10,7 @@ import { startPooler } from '../../testing/cluster/pooler.ts';
 import type { Campaign } from '../store.ts';
 import { openPostgresStore, type PostgresStore } from './open.ts';
 
-const TTL_MS = 1_000;
+const TTL_MS = 2_000;
 const RIVAL = { nodeId: 'node-b', term: termId('b'), ttlMs: TTL_MS };
 /** Entries that are not there cost next to nothing, and count. */
 const MANY = Array.from({ length: 120_000 }, (_, at) => at + 1);
@@ -44,7 +44,7 @@ async function campaignDuring(
     const committed = act();
     committed.catch(() => {});
     await waiting(tx);
-    const untilMs = systemClock.monotonicMs() + TTL_MS * 1.3;
+    const untilMs = systemClock.monotonicMs() + TTL_MS * 1.1;
     let campaign = await rival.campaign(candidacy(0, RIVAL));
     while (!campaign.won && systemClock.monotonicMs() < untilMs) {
       campaign = await rival.campaign(candidacy(0, RIVAL));

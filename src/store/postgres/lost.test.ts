@@ -119,7 +119,7 @@ test('more snapshots than connections wait for their turn', async () => {
 
 test('a read that gets no answer is given up, and the next one has a new connection', async () => {
   const { url } = await openTestStore();
-  const limits = { statementMs: 300, snapshotMs: 300 };
+  const limits = { statementMs: 1_000, snapshotMs: 1_000 };
   const pool = new ReadPool(settingsOf(url, 10_000), limits);
   onTestFinished(() => pool.close());
   const count = 'select count(*) from millrace.node';
@@ -135,10 +135,10 @@ test('a read that gets no answer is given up, and the next one has a new connect
 
 test('the time of a statement on the line is not used up by those before it', async () => {
   const { url } = await openTestStore();
-  const line = new Line(settingsOf(url, 2_000), []);
+  const line = new Line(settingsOf(url, 4_000), []);
   onTestFinished(() => line.close());
-  // Each takes half of the limit; together they take more than it.
-  const long = [1, 2, 3].map(() => line.run('select 1 as one from pg_sleep(0.5)', []));
+  // The limit is 2 s: each keeps it, together they take longer.
+  const long = [1, 2, 3].map(() => line.run('select 1 as one from pg_sleep(0.7)', []));
   expect(await Promise.all(long)).toHaveLength(3);
 });
 

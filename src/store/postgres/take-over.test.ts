@@ -63,11 +63,12 @@ test('the connection that writes is the one in the row, and holds the lock', asy
   expect(await holders(sql)).toHaveLength(0);
 });
 
-test('a leader whose process is gone is seen within a second, and deposed by that proof', async () => {
+test('a leader whose process is gone is seen soon, and deposed by that proof', async () => {
   const { store } = await deserted();
   const sinceMs = systemClock.monotonicMs();
   const vacated = await store.whenVacant(0, never);
-  expect(systemClock.monotonicMs() - sinceMs).toBeLessThan(1_000);
+  // Its time would be up in ten minutes.
+  expect(systemClock.monotonicMs() - sinceMs).toBeLessThan(5_000);
   expect(vacated).toBe(1);
   // Without the proof its time counts.
   const early = await store.campaign(candidacy(0, RIVAL));
