@@ -108,10 +108,7 @@ function literally(text: string): string {
 export function missingLine(expected: string, said: readonly string[]): string | null {
   let at = 0;
   for (const line of expected.trimEnd().split('\n')) {
-    const parts = line
-      .trim()
-      .split('...')
-      .map(literally);
+    const parts = line.trim().split('...').map(literally);
     const pattern = new RegExp(`^\\s*${parts.join('.*')}\\s*$`);
     const found = said.findIndex((each, place) => place >= at && pattern.test(each));
     if (found < 0) return line;

@@ -129,11 +129,13 @@ export class WorkerSession {
   }
 
   async #poll(): Promise<void> {
-    while (!this.#isOver && !this.#isDraining) {
-      const capacity = this.offer.slots - this.#held.size;
+    while (!this.#isOver) {
+      // For what an answer that was lost would have brought: nobody else can give it back.
+      const isLast = this.#isDraining;
+      const capacity = isLast ? 0 : this.offer.slots - this.#held.size;
       // One without room now may have some when a task has ended.
-      const refills = this.#pollNo % 3 !== 0;
-      if (capacity <= 0 && !refills) {
+      const refills = !isLast && this.#pollNo % 3 !== 0;
+      if (capacity <= 0 && !refills && !isLast) {
         this.#pollNo += 1;
         await this.#wait(20, 200);
         continue;
@@ -141,7 +143,8 @@ export class WorkerSession {
       this.#pollNo += 1;
       const pollNo = this.#pollNo;
       const { id: nodeId, sessionId } = this.offer;
-      const request = { nodeId, sessionId, pollNo, capacity, held: this.#names(), refills };
+      const asked = { pollNo, capacity, held: this.#names(), refills, waits: !isLast };
+      const request = { nodeId, sessionId, ...asked };
       const timeoutMs = this.#options.settings.heartbeatMs * 3;
       try {
         const reply = await this.#connection.ask('poll', timeoutMs, (service) => {
@@ -153,6 +156,7 @@ export class WorkerSession {
         for (const assignment of reply.assignments) this.#take(assignment);
         this.#seenPoll = pollNo;
         this.#obey(reply.orders);
+        if (isLast) return;
         if (reply.assignments.length === 0) await this.#wait(10, 100);
       } catch (error) {
         this.#failed('poll', error);

@@ -78,7 +78,7 @@ export interface GetTaskRequest {
   pollNo: bigint;
   /** Every lease it holds, ended but unacknowledged ones included. */
   held: Lease[];
-  /** How long to park at most. */
+  /** How long to park at most; with 0 it is answered at once, with what was given out and has not arrived. */
   waitMs: number;
   /** For each of `held` that is reported as ended while the poll is parked, it takes another task. */
   refills: boolean;
