@@ -7,10 +7,14 @@ export default defineConfig(({ mode }) => ({
     exclude:
       mode === 'full' ? configDefaults.exclude : [...configDefaults.exclude, '**/*.full.test.ts'],
     globalSetup: 'test/fixture/postgres-server.ts',
-    setupFiles: 'test/fixture/child-coverage.ts',
+    setupFiles: [
+      'test/fixture/child-coverage.ts',
+      ...(mode === 'full' ? [] : ['test/fixture/fixed-seed.ts']),
+    ],
     // A process per file: native code that crashes takes one file with it, not the run.
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of the smallest machine: tests of processes wait a good part of their time.
+    maxWorkers: 3,
     restoreMocks: true,
     // Room for a busy machine; a test that hangs still ends.
     testTimeout: 30_000,

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -42,9 +42,10 @@ afterAll(() => {
 async function byDuckdb(pattern: string): Promise<string[]> {
   const quoted = pattern.replaceAll("'", "''");
   const result = await duckdb.runAndReadAll(`SELECT file FROM glob('${quoted}')`);
-  // It also names folders when a pattern ends with a slash: they are no files.
+  // It also names folders, when a pattern ends with a slash or with a name that is written out, and then cannot
+  // read them.
   const files = result.getRowsJson().map(([file]) => file as string);
-  return files.filter((file) => !file.endsWith('/')).toSorted();
+  return files.filter((file) => statSync(file).isFile()).toSorted();
 }
 
 test.each([
@@ -72,6 +73,7 @@ test.each([
   '**.parquet',
   'y=*/m=*/*.parquet',
   'top.parquet/*',
+  '*/b',
 ])('%s means the files that it means to DuckDB', async (pattern) => {
   const path = join(folder, pattern);
   expect(await filesOf(path, options)).toEqual(await byDuckdb(path));
@@ -83,11 +85,14 @@ test('any pattern of stars, marks and letters means what it means to DuckDB', as
   const path = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
   await fc.assert(
     fc.asyncProperty(path, async (relative) => {
-      // These two would be folders of the pattern itself.
-      fc.pre(!relative.split('/').some((part) => part === '.' || part === '**'));
+      // These would be folders of the pattern itself.
+      fc.pre(!relative.split('/').some((part) => ['.', '..', '**'].includes(part)));
       fc.pre(isPattern(relative));
       const pattern = `${folder}/${relative}`;
-      expect(await filesOf(pattern, options)).toEqual(await byDuckdb(pattern));
+      // Brackets mean one byte to DuckDB, and one character here.
+      const isPlain = (file: string): boolean => !file.includes('ä');
+      const files = (await filesOf(pattern, options)).filter(isPlain);
+      expect(files).toEqual((await byDuckdb(pattern)).filter(isPlain));
     }),
     { numRuns: 150 },
   );

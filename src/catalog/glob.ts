@@ -1,6 +1,8 @@
 /**
  * Patterns of paths, with DuckDB's rules: `*`, `?` and `[a-z]` within one part of a path (names with a dot at the
  * beginning included), `**` for any number of folders, once, without following links. Braces are just characters.
+ * Brackets mean one character, where DuckDB means one byte; folders are never meant, where DuckDB names some and
+ * then cannot read them.
  */
 import { readdir, stat } from 'node:fs/promises';
 import type { Dirent } from 'node:fs';
