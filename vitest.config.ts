@@ -13,8 +13,7 @@ export default defineConfig(({ mode }) => ({
     ],
     // A process per file: native code that crashes takes one file with it, not the run.
     pool: 'forks',
-    // One more than the cores of the smallest machine: tests of processes wait a good part of their time.
-    maxWorkers: 3,
+    maxWorkers: 2,
     restoreMocks: true,
     // Room for a busy machine; a test that hangs still ends.
     testTimeout: 30_000,
