@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { TestClient } from '../src/testing/cluster/client.ts';
 import { within } from '../src/testing/cluster/deadline.ts';
+import type { SseEvent } from '../src/testing/cluster/sse.ts';
 import { TestProcess } from '../src/testing/cluster/process.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -68,14 +69,17 @@ test('dev runs new code once it is saved, and keeps the old worker while the new
   expect(await dev.stop()).toEqual({ code: 0, signal: null });
 });
 
+/** Each worker that follows another one in its place is numbered. */
+const isSuccessor = ({ event, data }: SseEvent): boolean =>
+  event === 'node.registered' && (JSON.parse(data) as { node: string }).node.endsWith('.2');
+
 test('dev has reloaded only when the old worker takes nothing more', async () => {
   const { dev, client, answer, save, told } = await scene('single');
   const old = (await answer('who')) as number;
-  const before = (await client.nodes()).length;
   process.kill(old, 'SIGSTOP');
   save(`export const word: string = 'two';`);
   await told(/part\.ts changed: a new worker/);
-  while ((await client.nodes()).length === before) continue;
+  await client.waitForEvent(isSuccessor);
   // The new one has long said that it is ready when these are answered.
   for (let round = 0; round < 20; round += 1) await client.nodes();
   expect(dev.output.text()).not.toContain('millrace reloaded');

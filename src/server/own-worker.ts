@@ -34,6 +34,7 @@ const RESTART_MS = [200, 1_000, 5_000, 15_000] as const;
 const STEADY_MS = 60_000;
 /** Beyond its own deadline a worker that still lives hangs. */
 const HANG_MS = 5_000;
+/** A worker whose thread is free hears a signal at once. */
 const HEARD_MS = 10_000;
 /** Mistakes in modules or settings: they would only be made again. */
 const WRONG_USE = 2;
@@ -43,8 +44,8 @@ const DRAINED = 0;
 export class OwnWorker {
   readonly #options: OwnWorkerOptions;
   readonly #first: Deferred<void> = deferred();
-  readonly #leaving: Deferred<void> = deferred();
   #child: ChildProcess | null = null;
+  #leaving: Deferred<void> = deferred();
   #startedAtMs = 0;
   #restarts = 0;
   #wasReady = false;
@@ -66,9 +67,10 @@ export class OwnWorker {
    * Settles when it was stopped and starts nothing more. One whose thread is blocked cannot say so; nor
    * can it start anything meanwhile, so it is not waited for very long.
    */
-  async left(): Promise<void> {
-    const cancel = this.#options.clock.after(HEARD_MS, () => this.#leaving.resolve());
-    await this.#leaving.promise;
+  async startsNoMore(): Promise<void> {
+    const leaving = this.#leaving;
+    const cancel = this.#options.clock.after(HEARD_MS, leaving.resolve);
+    await leaving.promise;
     cancel();
   }
 
@@ -82,11 +84,14 @@ export class OwnWorker {
       stdio: ['ignore', said, said, 'ipc'],
     });
     this.#child = child;
+    // One that was told to leave and did not get to it is followed by one that knows nothing of that.
+    const leaving = deferred();
+    this.#leaving = leaving;
     for (const stream of [child.stdout, child.stderr]) {
       if (stream !== null) printLines(stream, print);
     }
     child.on('message', (message) => {
-      if (message === 'leaving') this.#leaving.resolve();
+      if (message === 'leaving') leaving.resolve();
       if (message !== 'ready') return;
       this.#wasReady = true;
       this.#first.resolve();

@@ -1,7 +1,7 @@
 /**
  * The place of a node's own worker. Whoever sits there can be replaced while work goes on: the new one
- * is started first, and only when it is ready does the old one finish what it has and leave. What is
- * submitted after that is never run by the old one.
+ * is started first, and only when it is ready does the old one finish what it has and leave. Once
+ * `replace` has settled, the old one starts nothing more.
  */
 import { OwnWorker } from './own-worker.ts';
 import type { OwnWorkerOptions } from './own-worker.ts';
@@ -42,7 +42,7 @@ export class WorkerSeat {
       this.#sitting = trial;
       if (old === null) return;
       this.#dismiss(old);
-      await old.left();
+      await old.startsNoMore();
     } finally {
       if (this.#trial === trial) this.#trial = null;
     }
