@@ -1,11 +1,18 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 
-/** `vitest` runs the gate's tests; `vitest --mode full` also those in `*.full.test.ts`. */
+/**
+ * `vitest` runs the gate's tests, `vitest --mode release` those in `*.release.test.ts`, and `vitest --mode full` both
+ * and those in `*.full.test.ts`.
+ */
+const notInTheGate = ['**/*.full.test.ts', '**/*.release.test.ts'];
+
 export default defineConfig(({ mode }) => ({
   test: {
-    include: ['{src,test,examples}/**/*.test.ts'],
-    exclude:
-      mode === 'full' ? configDefaults.exclude : [...configDefaults.exclude, '**/*.full.test.ts'],
+    include: [`{src,test,examples}/**/*${mode === 'release' ? '.release' : ''}.test.ts`],
+    exclude: [
+      ...configDefaults.exclude,
+      ...(mode === 'full' || mode === 'release' ? [] : notInTheGate),
+    ],
     globalSetup: 'test/fixture/postgres-server.ts',
     setupFiles: [
       'test/fixture/child-coverage.ts',

@@ -1,5 +1,6 @@
 /**
  * `npm test`: everything that has to hold before a change is taken, in one run with one verdict.
+ * `npm run test:release` runs the tests named `*.release.test.ts` on what `npm test` has built.
  * The last line counts the checks and the tests: `N passed, N failed`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,6 +15,7 @@ const children = join(output, 'children');
 const results = join(output, 'results.json');
 const searchPath = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter);
 const full = process.argv.includes('--full');
+const release = process.argv.includes('--release');
 /** Measuring makes tests of processes a third slower, so it is asked for. */
 const measures = process.argv.includes('--coverage');
 
@@ -68,7 +70,8 @@ async function step(
 
 async function tests(): Promise<boolean> {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${results}`];
-  const scope = [...(full ? ['--mode=full'] : []), ...(measures ? ['--coverage'] : [])];
+  const mode = full ? ['--mode=full'] : release ? ['--mode=release'] : [];
+  const scope = [...mode, ...(measures ? ['--coverage'] : [])];
   const env = measures ? { TEST_CHILD_COVERAGE: children } : {};
   const ok = await step('vitest', ['run', ...scope, ...reporters], env);
   if (!existsSync(results)) return false;
@@ -89,9 +92,11 @@ function coverage(): boolean {
 
 rmSync(output, { recursive: true, force: true });
 await check('build', () => step('npm', ['run', '--silent', 'build']));
-await check('lint', () => step('oxlint'));
-await check('format', () => step('oxfmt', ['--check']));
-await check('unused code', () => step('knip'));
+if (!release) {
+  await check('lint', () => step('oxlint'));
+  await check('format', () => step('oxfmt', ['--check']));
+  await check('unused code', () => step('knip'));
+}
 await check('tests', tests);
 if (measures) await check('coverage', coverage);
 
