@@ -5,8 +5,16 @@ import type { HttpRequest } from './request.ts';
 import { shown } from './shown.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** For the host they were meant for, and no other. */
-const CREDENTIALS = ['authorization', 'cookie'];
+/**
+ * What another origin may be told. Any other header may be a credential of the first one: many
+ * services take keys in headers of their own.
+ */
+const FOR_ANY_ORIGIN: ReadonlySet<string> = new Set([
+  ...['accept', 'accept-charset', 'accept-encoding', 'accept-language', 'user-agent'],
+  ...['content-type', 'content-encoding', 'content-language', 'content-location'],
+  ...['cache-control', 'if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'],
+  ...['range', 'if-range', 'idempotency-key'],
+]);
 const OF_BODY = ['content-type', 'content-encoding', 'content-language', 'content-location'];
 
 export function isRedirect(status: number, location: string | undefined): location is string {
@@ -29,11 +37,11 @@ export function redirected(request: HttpRequest, status: number, location: strin
   const becomesGet =
     (status === 303 && method !== 'GET' && method !== 'HEAD') ||
     ((status === 301 || status === 302) && method === 'POST');
-  const dropped = [
-    ...(becomesGet ? OF_BODY : []),
-    ...(url.origin === request.url.origin ? [] : CREDENTIALS),
-  ];
-  const headers = Object.entries(request.headers).filter(([name]) => !dropped.includes(name));
+  const isSameOrigin = url.origin === request.url.origin;
+  const headers = Object.entries(request.headers).filter(
+    ([name]) =>
+      (isSameOrigin || FOR_ANY_ORIGIN.has(name)) && !(becomesGet && OF_BODY.includes(name)),
+  );
   return {
     url,
     method: becomesGet ? 'GET' : method,
