@@ -124,6 +124,12 @@ export const program: Kind<string> = textKind(
   (text) => !text.includes('\0') && (isAbsolute(text) || /^[^-/\\.][^/\\]*$/.test(text)),
 );
 
+export const variable: Kind<string> = textKind(
+  'name',
+  'the name of an environment variable, or its beginning followed by *',
+  (text) => /^([A-Za-z_][A-Za-z0-9_]*)?\*?$/.test(text) && text !== '',
+);
+
 /** A list in a file, repeated flags, or one text with commas. Only paths may hold commas themselves. */
 export function list(each: Kind<string>): Kind<readonly string[]> {
   const { relativeTo } = each;

@@ -42,6 +42,8 @@ export interface NodeSettings {
   readonly allowPrivateHttp: boolean;
   /** What the `command` executor may run: names and absolute paths. Without any it is not offered. */
   readonly allowCommand: readonly string[];
+  /** Variables that a task may set for `command`: names, or beginnings with `*`. */
+  readonly allowEnv: readonly string[];
   /** The command line of the `container` executor; without it it is not offered. */
   readonly allowContainer: string | undefined;
   readonly catalog: string | undefined;

@@ -16,6 +16,7 @@ import {
   program,
   secret,
   size,
+  variable,
   whole,
   yesOrNo,
 } from './kinds.ts';
@@ -161,6 +162,10 @@ export const nodeTable: Table<NodeSettings> = {
   allowCommand: {
     ...many(program),
     help: 'a command that the command executor may run; repeatable; without any it is off',
+  },
+  allowEnv: {
+    ...many(variable),
+    help: 'a variable that a task may set for a command, or the beginning of names with *; repeatable',
   },
   allowContainer: {
     ...none(program),

@@ -14,6 +14,8 @@ export interface BuiltInOptions {
   readonly allowPrivateHttp?: boolean;
   /** What `command` may run: names and absolute paths. Without any there is no `command`. */
   readonly allowCommand?: readonly string[];
+  /** Variables that a task may set for `command`: names, or beginnings with `*`. */
+  readonly allowEnv?: readonly string[];
   /** The command line that `container` uses. Without it there is no `container`. */
   readonly allowContainer?: string | undefined;
   /** Folders below which a container may be given files. */
@@ -26,7 +28,8 @@ export interface BuiltInOptions {
 const KILL_GRACE_MS = 5_000;
 
 export function builtIns(clock: Clock, options: BuiltInOptions = {}): readonly Executor[] {
-  const { allowPrivateHttp = false, allowCommand = [], allowContainer, roots = [] } = options;
+  const { allowPrivateHttp = false, allowCommand = [], allowEnv = [] } = options;
+  const { allowContainer, roots = [] } = options;
   const killGraceMs = graceWithin(options.abortGraceMs);
   return [
     echo,
@@ -36,7 +39,7 @@ export function builtIns(clock: Clock, options: BuiltInOptions = {}): readonly E
     mapExecutor,
     ...(allowCommand.length === 0
       ? []
-      : [commandExecutor(clock, { allowed: allowCommand, killGraceMs })]),
+      : [commandExecutor(clock, { allowed: allowCommand, allowedEnv: allowEnv, killGraceMs })]),
     ...(allowContainer === undefined
       ? []
       : [containerExecutor(clock, { cli: allowContainer, roots, killGraceMs })]),

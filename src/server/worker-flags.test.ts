@@ -11,12 +11,18 @@ test('what a node allows its worker may do, and nothing else', () => {
   const allowed = flagsOf({
     MILLRACE_ALLOW_PRIVATE_HTTP: 'true',
     MILLRACE_ALLOW_COMMAND: 'git,/usr/bin/make',
+    MILLRACE_ALLOW_ENV: 'MODE',
     MILLRACE_ALLOW_CONTAINER: 'podman',
     MILLRACE_ROOTS: '/data',
   });
   const wanted = ['--allow-private-http', '--allow-command=git', '--allow-command=/usr/bin/make'];
   expect(allowed).toEqual(
-    expect.arrayContaining([...wanted, '--allow-container=podman', '--root=/data']),
+    expect.arrayContaining([
+      ...wanted,
+      '--allow-env=MODE',
+      '--allow-container=podman',
+      '--root=/data',
+    ]),
   );
   expect(flagsOf({}).filter((flag) => flag.startsWith('--allow'))).toEqual([]);
 });

@@ -26,6 +26,7 @@ const LISTS = [
   'roots',
   'expect',
   'allowCommand',
+  'allowEnv',
 ] as const satisfies readonly SettingName[];
 
 /** The command line of the worker of this node. */

@@ -23,6 +23,7 @@ export interface WorkerProcessSettings extends ChannelSettings, QuerySettings {
   readonly capabilities: Capabilities;
   readonly allowPrivateHttp: boolean;
   readonly allowCommand: readonly string[];
+  readonly allowEnv: readonly string[];
   readonly allowContainer: string | undefined;
   readonly drainMs: number;
   readonly abortGraceMs: number;

@@ -21,6 +21,7 @@ export const command: CommandModule = {
       'nodeId',
       'allowPrivateHttp',
       'allowCommand',
+      'allowEnv',
       'allowContainer',
     ]);
   },

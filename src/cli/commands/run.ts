@@ -38,6 +38,7 @@ export const command: CommandModule = {
       'slots',
       'allowPrivateHttp',
       'allowCommand',
+      'allowEnv',
       'allowContainer',
     ]);
   },

@@ -29,6 +29,7 @@ export const command: CommandModule = {
       'modules',
       'allowPrivateHttp',
       'allowCommand',
+      'allowEnv',
       'allowContainer',
       'tokenFile',
       'tlsCert',

@@ -18,6 +18,7 @@ export const command: CommandModule = {
       'modules',
       'allowPrivateHttp',
       'allowCommand',
+      'allowEnv',
       'allowContainer',
       'nodeId',
       'tokenFile',

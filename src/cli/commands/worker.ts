@@ -24,6 +24,7 @@ export const command: CommandModule = {
       'modules',
       'allowPrivateHttp',
       'allowCommand',
+      'allowEnv',
       'allowContainer',
       'capabilities',
       'expect',

@@ -23,8 +23,10 @@ afterEach(() => vi.unstubAllEnvs());
 
 const allowed = ['sh', 'cat', 'env', 'no-such-program', process.execPath];
 
+const allowedEnv = ['ONE', 'TWO', 'APP_*', 'GIT_AUTHOR_NAME'];
+
 function run(input: Json, context = testContext(), clock: Clock = systemClock) {
-  const executor = commandExecutor(clock, { allowed, killGraceMs: 2_000 });
+  const executor = commandExecutor(clock, { allowed, allowedEnv, killGraceMs: 2_000 });
   return Promise.resolve(executor.run(input, context)) as Promise<ProcessResult>;
 }
 
@@ -294,15 +296,38 @@ test.each<[string, JsonObject]>([
   expect(found.error.message.startsWith(`${path}: `)).toBe(true);
 });
 
-test('variables that only look like those that load code are passed on', async () => {
+test('a task may set the variables that the operator named, and those of language and time zone', async () => {
   const env = {
-    PYTHONUNBUFFERED: '1',
-    NODE_ENV: 'production',
+    APP_MODE: 'x',
+    ONE: '1',
     GIT_AUTHOR_NAME: 'Ada',
-    MY_PATH: 'x',
+    LANG: 'C',
+    LC_ALL: 'C',
+    TZ: 'UTC',
   };
   const { stdout } = await run({ command: 'env', env });
   expect(stdout.split('\n')).toEqual(
     expect.arrayContaining(Object.entries(env).map((pair) => pair.join('='))),
   );
+});
+
+test.each([
+  ...['MODE', 'NODE_EXTRA_CA_CERTS', 'HOME', 'PYTHONUNBUFFERED', 'SSLKEYLOGFILE', 'APPMODE'],
+  ...['one', 'http_proxy', 'LOCPATH', 'TZDIR', 'GIT_AUTHOR_EMAIL'],
+])('a variable that nobody named is refused, whatever it is for: %s', async (name) => {
+  const found = await failure({ command: 'env', env: { [name]: 'x' } });
+  expect(found).toMatchObject({ failure: 'fatal', error: { code: 'bad_input' } });
+  expect(found.error.message).toContain(`--allow-env ${name}`);
+});
+
+test('a pattern covers no variable that is known to load code, a name does', async () => {
+  const env = (name: string, given: readonly string[]) =>
+    commandExecutor(systemClock, { allowed, allowedEnv: given, killGraceMs: 2_000 }).run(
+      { command: 'env', env: { [name]: '' } },
+      testContext(),
+    );
+  await expect(env('LD_PRELOAD', ['*'])).rejects.toMatchObject({ code: 'bad_input' });
+  await expect(env('NODE_OPTIONS', ['NODE_*'])).rejects.toMatchObject({ code: 'bad_input' });
+  await expect(env('PATH', ['PATH'])).rejects.toMatchObject({ code: 'bad_input' });
+  await expect(env('NODE_OPTIONS', ['NODE_OPTIONS'])).resolves.toMatchObject({ exitCode: 0 });
 });
