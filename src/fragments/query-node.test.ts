@@ -5,6 +5,7 @@ import { fragment, fragmentTask } from '../../test/fixture/fragment-node.ts';
 import { temporaryFolder } from '../../test/fixture/shuffle-node.ts';
 import { testContext, thrownBy } from '../../test/fixture/task-context.ts';
 import type { Json, TaskId } from '../core/index.ts';
+import { ShuffleChannel } from '../protocol/index.ts';
 import { FRAGMENT_EXECUTOR } from '../query/index.ts';
 import type { FragmentResult, FragmentTask } from '../query/index.ts';
 import { duckdbVersion } from './duckdb-version.ts';
@@ -23,7 +24,7 @@ async function open(given: Partial<QueryNodeOptions> = {}): Promise<QueryNode> {
     shuffleInPlace: true,
     offers: () => false,
     resultBytesMax: 1_000_000,
-    connection: { tls: null },
+    remoteShuffle: () => new ShuffleChannel({ tls: null }),
     address: () => Promise.resolve(null),
     ...given,
   });

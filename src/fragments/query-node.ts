@@ -6,7 +6,7 @@ import { realpathSync } from 'node:fs';
 import { MillraceError } from '../core/index.ts';
 import type { Capabilities, JobId } from '../core/index.ts';
 import type { Executor } from '../executors/index.ts';
-import type { ConnectionOptions, ShuffleSource } from '../protocol/index.ts';
+import type { RemoteShuffle, ShuffleSource } from '../protocol/index.ts';
 import { OutputStore, shuffleSource } from '../shuffle/index.ts';
 import type { OutputKind } from '../shuffle/index.ts';
 import { temporaryData } from './data-folder.ts';
@@ -30,8 +30,8 @@ export interface QueryNodeOptions {
   readonly shuffleInPlace: boolean;
   /** The largest result of a task. */
   readonly resultBytesMax: number;
-  /** How other workers are reached. */
-  readonly connection: ConnectionOptions;
+  /** Opened with the first fragment: how outputs of other workers are fetched. */
+  readonly remoteShuffle: () => RemoteShuffle;
   /** Where they reach this one; null when they cannot. */
   readonly address: () => Promise<string | null>;
   /** Whether this worker has an executor or operator of this name. */

@@ -4,7 +4,6 @@ import { availableParallelism } from 'node:os';
 import { Pins } from '../catalog/index.ts';
 import type { RowsRequest } from '../engine/index.ts';
 import type { Executor } from '../executors/index.ts';
-import { ShuffleChannel } from '../protocol/index.ts';
 import { PartReader } from '../shuffle/index.ts';
 import type { OutputStore } from '../shuffle/index.ts';
 import { fewOf, fragmentExecutor, threadsFor } from './fragment-executor.ts';
@@ -28,7 +27,7 @@ const SPILL_PART = 0.5;
 
 export function startNode(options: QueryNodeOptions, store: OutputStore): RunningNode {
   const { nodeId, address, slots, spillBytesMax, resultBytesMax, shuffleInPlace } = options;
-  const channel = new ShuffleChannel(options.connection);
+  const channel = options.remoteShuffle();
   const reader = new PartReader({ own: store, mayReadInPlace: shuffleInPlace, channel });
   const shared = new SharedInputs(store, reader);
   const totalBytes = options.memoryBytes ?? Math.floor(machineMemoryBytes() * MEMORY_PART);

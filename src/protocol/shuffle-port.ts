@@ -50,6 +50,13 @@ export interface PartitionChunk {
   readonly epoch: number;
 }
 
+/** What other workers hold, by the address of the worker. */
+export interface RemoteShuffle {
+  /** At the pace of the reader. Throws `unreachable` when the connection fails or stalls. */
+  fetch(address: string, range: PartitionRange, signal: AbortSignal): AsyncIterable<PartitionChunk>;
+  close(): void;
+}
+
 export interface ShuffleSource {
   register(output: MapOutput): void;
   /**

@@ -5,7 +5,7 @@
 import { isMillraceError } from '../core/index.ts';
 import type { ErrorCode, JobId } from '../core/index.ts';
 import { type Clock, systemClock } from '../kit/index.ts';
-import type { PartitionChunk, PartitionRange, ShuffleChannel } from '../protocol/index.ts';
+import type { PartitionChunk, PartitionRange, RemoteShuffle } from '../protocol/index.ts';
 import type { PartRead } from '../query/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import { keyOf } from './names.ts';
@@ -13,7 +13,7 @@ import { PartLostError } from './part-lost.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
 export interface FetcherOptions {
-  readonly channel: Pick<ShuffleChannel, 'fetch'>;
+  readonly channel: Pick<RemoteShuffle, 'fetch'>;
   readonly clock?: Clock;
 }
 
@@ -42,7 +42,7 @@ const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['unreachable', 'overloaded', 
 const NOT_LOST: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
 
 export class Fetcher {
-  readonly #channel: Pick<ShuffleChannel, 'fetch'>;
+  readonly #channel: Pick<RemoteShuffle, 'fetch'>;
   readonly #clock: Clock;
   readonly #windows: Map<string, ByteWindow> = new Map();
 

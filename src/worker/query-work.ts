@@ -1,6 +1,7 @@
 /** A worker's part in queries: its fragments, the outputs that it keeps, and where others fetch them. */
 import { openQueryNode } from '../fragments/index.ts';
 import type { QueryNode } from '../fragments/index.ts';
+import { ShuffleChannel } from '../protocol/index.ts';
 import type { LeaderForWorkers } from '../protocol/index.ts';
 import type { ChannelOptions } from './channel.ts';
 import { KeptOutputs } from './kept-outputs.ts';
@@ -44,7 +45,7 @@ export async function openQueryWork(options: QueryWorkOptions): Promise<QueryWor
   const opened = await openQueryNode({
     ...options,
     shuffleInPlace: !options.shuffleByNetwork,
-    connection: { tls, token: () => token },
+    remoteShuffle: () => new ShuffleChannel({ tls, token: () => token }),
   });
   if (opened === null) return null;
   const node = options.canBeReached ? opened : withoutFragments(opened, say);

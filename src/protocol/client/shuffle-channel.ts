@@ -8,7 +8,7 @@ import { type Clock, deferred, systemClock } from '../../kit/index.ts';
 import { decodeChunk } from '../codec/partition-chunk.ts';
 import { toWireMapOutput, toWireRange } from '../codec/shuffle.ts';
 import { ShuffleServiceService } from '../gen/millrace/v1/shuffle.ts';
-import type { MapOutput, PartitionChunk, PartitionRange } from '../shuffle-port.ts';
+import type { MapOutput, PartitionChunk, PartitionRange, RemoteShuffle } from '../shuffle-port.ts';
 import { errorOfStatus } from '../status.ts';
 import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
@@ -24,7 +24,7 @@ const REGISTER_MS = 10_000;
 /** Enough to keep a fast network busy over a long way; the streams of a connection share it. */
 const WINDOW_BYTES: number = 8 * 2 ** 20;
 
-export class ShuffleChannel {
+export class ShuffleChannel implements RemoteShuffle {
   readonly #connections: Connections;
   readonly #clock: Clock;
   readonly #stalledMs: number;
