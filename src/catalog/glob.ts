@@ -134,7 +134,7 @@ type Piece =
   | { readonly kind: 'many' };
 
 /** Whether a name fits one part of a pattern. Takes time in proportion to name times pattern, never more. */
-function partMatcher(part: string): (name: string) => boolean {
+export function partMatcher(part: string): (name: string) => boolean {
   const pieces = piecesOf(Array.from(part));
   return (name) => {
     const chars = Array.from(name);
@@ -160,9 +160,11 @@ function partMatcher(part: string): (name: string) => boolean {
 
 function piecesOf(chars: readonly string[]): readonly Piece[] {
   const pieces: Piece[] = [];
+  // After the last `]` nobody looks for another one: thousands of `[` would each look to the end.
+  const last = chars.lastIndexOf(']');
   for (let at = 0; at < chars.length; at += 1) {
     const char = chars[at] ?? '';
-    const end = char === '[' ? closing(chars, at) : -1;
+    const end = char === '[' && at < last ? closing(chars, at) : -1;
     if (char === '*') pieces.push({ kind: 'many' });
     else if (char === '?') pieces.push({ kind: 'one', fits: () => true });
     else if (end > 0) {

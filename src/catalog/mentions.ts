@@ -1,14 +1,18 @@
 /** Which names a statement may speak of: all its words, so perhaps some that are no tables. */
-
-const TOKEN =
-  /'(?:[^']|'')*'|"((?:[^"]|"")*)"|--[^\n]*|\/\*[\s\S]*?\*\/|\$([A-Za-z_]*)\$[\s\S]*?\$\2\$|([\p{L}_][\p{L}\p{N}_$]*)/gu;
+import { marksOf } from '../engine/index.ts';
 
 /** In lower case, as SQL compares them. */
 export function mentionedNames(sql: string): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const [, quoted, , word] of sql.matchAll(TOKEN)) {
-    if (quoted !== undefined) names.add(quoted.replaceAll('""', '"').toLowerCase());
-    if (word !== undefined) names.add(word.toLowerCase());
+  for (const { kind, from, to } of marksOf(sql)) {
+    if (kind === 'word') names.add(sql.slice(from, to).toLowerCase());
+    else if (kind === 'other' && sql.charAt(from) === '"')
+      names.add(
+        sql
+          .slice(from + 1, to - 1)
+          .replaceAll('""', '"')
+          .toLowerCase(),
+      );
   }
   return names;
 }

@@ -1,7 +1,9 @@
 const HIDDEN = '***';
 
-/** Parameters whose value opens something: `?password=`, `&sslpassword=`, `?access_token=`. */
-const SECRET_PARAMETER = /([?&][^=&#]*(?:password|token|secret)[^=&#]*=)[^&#]*/gi;
+/** A parameter with its value. A name has no `?` in it, so that no character is looked at from two places. */
+const PARAMETER = /([?&])([^?=&#]*)=[^&#]*/g;
+/** Names of parameters whose value opens something: `?password=`, `&sslpassword=`, `?access_token=`. */
+const SECRET = /password|token|secret/i;
 
 /**
  * The text of a URL without what must not be logged. It does not parse: a password with a stray `#`, `/` or
@@ -10,7 +12,9 @@ const SECRET_PARAMETER = /([?&][^=&#]*(?:password|token|secret)[^=&#]*=)[^&#]*/g
  */
 export function redactUrl(text: string): string {
   const [, scheme = '', rest = text] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(text) ?? [];
-  const plain = rest.replace(SECRET_PARAMETER, `$1${HIDDEN}`);
+  const plain = rest.replace(PARAMETER, (whole, sign: string, name: string) =>
+    SECRET.test(name) ? `${sign}${name}=${HIDDEN}` : whole,
+  );
   const at = plain.lastIndexOf('@');
   const colon = plain.indexOf(':');
   if (colon === -1 || colon > at) return scheme + plain;

@@ -13,26 +13,16 @@ export type Mark =
   /** Anything else that means something. */
   | { readonly kind: 'other'; readonly from: number; readonly to: number };
 
-const RULES: readonly (readonly [kind: Mark['kind'] | 'blank', pattern: RegExp])[] = [
-  ['blank', /\s+/y],
-  ['blank', /--[^\n]*/y],
-  // A string with escapes: a backslash takes the next letter with it.
-  ['other', /[eE]'(?:[^'\\]|\\[^]|'')*'?/y],
-  ['word', /[\p{L}_\u0080-\uffff][\p{L}\p{N}_$\u0080-\uffff]*/uy],
-  ['other', /'(?:[^']|'')*'?/y],
-  ['other', /"(?:[^"]|"")*"?/y],
-  // Text between two equal marks, as `$$it's$$` or `$x$...$x$`.
-  ['other', /\$([\p{L}_][\p{L}\p{N}_]*)?\$[^]*?(?:\$\1\$|$)/uy],
-  ['placeholder', /\$[\p{L}\p{N}_]+|\?/uy],
-  ['semicolon', /;/y],
-  ['other', /[\d.]+(?:[eE][+-]?\d+)?|[^]/y],
-];
+type Found = readonly [kind: Mark['kind'] | 'blank', to: number];
 
+/**
+ * Takes time in proportion to the text, whatever it is: each rule looks at its own characters only, and what has no
+ * end reaches to the end of the text.
+ */
 export function marksOf(sql: string): Mark[] {
   const marks: Mark[] = [];
   for (let from = 0; from < sql.length;) {
-    const block = blockComment(sql, from);
-    const [kind, to] = block === null ? match(sql, from) : (['blank', block] as const);
+    const [kind, to] = foundAt(sql, from);
     if (kind === 'placeholder') {
       const name = sql.slice(from + 1, to);
       marks.push({ kind, from, to, name });
@@ -42,28 +32,118 @@ export function marksOf(sql: string): Mark[] {
   return marks;
 }
 
-function match(sql: string, at: number): readonly [Mark['kind'] | 'blank', number] {
-  for (const [kind, pattern] of RULES) {
-    pattern.lastIndex = at;
-    const found = pattern.exec(sql);
-    if (found !== null && found[0] !== '') return [kind, at + found[0].length];
+const SPACE = /\s/;
+const TAG = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
+const PARAMETER = /\$[\p{L}\p{N}_]+/uy;
+const NUMBER = /[\d.]+(?:[eE][+-]?\d+)?/y;
+
+function foundAt(sql: string, at: number): Found {
+  const letter = sql.charAt(at);
+  switch (letter) {
+    case '-':
+      return sql.charAt(at + 1) === '-' ? ['blank', endOfLine(sql, at)] : ['other', at + 1];
+    case '/':
+      return sql.charAt(at + 1) === '*' ? ['blank', endOfBlock(sql, at)] : ['other', at + 1];
+    case "'":
+    case '"':
+      return ['other', endOfQuoted(sql, at)];
+    case '$':
+      return dollar(sql, at);
+    case '?':
+      return ['placeholder', at + 1];
+    case ';':
+      return ['semicolon', at + 1];
+    case 'e':
+    case 'E':
+      // A string with escapes: a backslash takes the next letter with it.
+      if (sql.charAt(at + 1) === "'") return ['other', endOfEscaped(sql, at + 1)];
+      break;
+    default:
   }
-  return ['other', at + 1];
+  const unit = sql.charCodeAt(at);
+  if (isSpace(unit, letter)) return ['blank', endOfSpace(sql, at)];
+  if (isWordStart(unit)) return ['word', endOfWord(sql, at)];
+  return ['other', endOf(NUMBER, sql, at) ?? at + 1];
 }
 
-/** The end of a comment that starts here. Comments may stand inside of comments. */
-function blockComment(sql: string, from: number): number | null {
-  if (!sql.startsWith('/*', from)) return null;
+function isSpace(unit: number, letter: string): boolean {
+  return unit < 128 ? unit === 32 || (unit >= 9 && unit <= 13) : SPACE.test(letter);
+}
+
+function endOfSpace(sql: string, from: number): number {
+  let at = from + 1;
+  while (at < sql.length && isSpace(sql.charCodeAt(at), sql.charAt(at))) at += 1;
+  return at;
+}
+
+/** A carriage return ends it too. */
+function endOfLine(sql: string, from: number): number {
+  let at = from;
+  while (at < sql.length && sql.charAt(at) !== '\n' && sql.charAt(at) !== '\r') at += 1;
+  return at;
+}
+
+/** Comments may stand inside of comments. */
+function endOfBlock(sql: string, from: number): number {
   let depth = 0;
   for (let at = from; at < sql.length; at += 1) {
-    if (sql.startsWith('/*', at)) {
-      depth += 1;
-      at += 1;
-    } else if (sql.startsWith('*/', at)) {
-      depth -= 1;
-      at += 1;
-      if (depth === 0) return at + 1;
-    }
+    const pair = sql.charAt(at) + sql.charAt(at + 1);
+    if (pair !== '/*' && pair !== '*/') continue;
+    depth += pair === '/*' ? 1 : -1;
+    at += 1;
+    if (depth === 0) return at + 1;
   }
   return sql.length;
+}
+
+/** A quote that is doubled stands for itself. */
+function endOfQuoted(sql: string, from: number): number {
+  const quote = sql.charAt(from);
+  for (let at = from + 1; ; at += 2) {
+    at = sql.indexOf(quote, at);
+    if (at < 0) return sql.length;
+    if (sql.charAt(at + 1) !== quote) return at + 1;
+  }
+}
+
+function endOfEscaped(sql: string, from: number): number {
+  for (let at = from + 1; at < sql.length; at += 1) {
+    const letter = sql.charAt(at);
+    if (letter === '\\') at += 1;
+    else if (letter === "'" && sql.charAt(at + 1) === "'") at += 1;
+    else if (letter === "'") return at + 1;
+  }
+  return sql.length;
+}
+
+/** Text between two equal marks, as `$$it's$$` or `$x$...$x$`; or a parameter. */
+function dollar(sql: string, at: number): Found {
+  const body = endOf(TAG, sql, at);
+  if (body !== null) {
+    const tag = sql.slice(at, body);
+    const close = sql.indexOf(tag, body);
+    return ['other', close < 0 ? sql.length : close + tag.length];
+  }
+  const end = endOf(PARAMETER, sql, at);
+  return end === null ? ['other', at + 1] : ['placeholder', end];
+}
+
+function endOf(pattern: RegExp, sql: string, at: number): number | null {
+  pattern.lastIndex = at;
+  return pattern.test(sql) ? pattern.lastIndex : null;
+}
+
+function endOfWord(sql: string, from: number): number {
+  let at = from + 1;
+  while (at < sql.length && isWordPart(sql.charCodeAt(at))) at += 1;
+  return at;
+}
+
+/** All that is not ASCII may stand in a word, as it does for DuckDB. */
+function isWordStart(unit: number): boolean {
+  return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || unit === 95 || unit >= 128;
+}
+
+function isWordPart(unit: number): boolean {
+  return isWordStart(unit) || (unit >= 48 && unit <= 57) || unit === 36;
 }

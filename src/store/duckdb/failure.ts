@@ -10,7 +10,7 @@ export function refused(cause: unknown): MillraceError {
   const text = textOf(cause);
   // The appender says it without the name of the error.
   if (/(Constraint|Conversion|Out of Range) Error|constraint failed/.test(text)) {
-    return badRow('a row', text.replace(/\.?\s*$/, ''), cause);
+    return badRow('a row', text.trimEnd().replace(/\.$/, ''), cause);
   }
   return unavailable(cause);
 }
