@@ -25,6 +25,14 @@ export const traps: Readonly<Record<string, string>> = {
     'SELECT team, place, count(DISTINCT person), grouping(team), grouping(place, team) FROM visits GROUP BY ROLLUP (team, place)',
   'rollup in two halves':
     'SELECT team, place, sum(price), count(*), grouping(team, place) FROM visits GROUP BY CUBE (team, place)',
+  'rollup over columns that a join makes equal':
+    'SELECT p.id, v.team, v.person, count(*), sum(v.amount) FROM people p JOIN visits v ON p.id = v.person GROUP BY ROLLUP (p.id, v.team, v.person)',
+  'cube over columns that a join makes equal, with grouping':
+    'SELECT p.team, t.team, count(*), grouping(p.team), grouping(t.team, p.team) FROM people p JOIN teams t ON p.team = t.team GROUP BY CUBE (p.team, t.team)',
+  'grouping sets over columns that a join makes equal, with a distinct count':
+    'SELECT p.id, v.person, count(DISTINCT v.place) FROM people p JOIN visits v ON p.id = v.person GROUP BY GROUPING SETS ((p.id), (v.person), ())',
+  'grouping sets over a column that a filter makes constant':
+    'SELECT team, place, count(*) FROM visits WHERE team = 2 AND person = team GROUP BY GROUPING SETS ((team, place), (person), (person, team), ())',
   'the same grouping set twice':
     'SELECT team, count(*) FROM visits GROUP BY GROUPING SETS ((team), (team), ())',
   'a left join keeps rows whose key is NULL':

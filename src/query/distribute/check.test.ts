@@ -170,6 +170,20 @@ describe('other operators', () => {
     expect(() => total.check(count(total.hashed(1), []))).toThrow(/rows of a group/);
   });
 
+  test('tell the columns of grouping sets apart', () => {
+    const sets = (groups: readonly number[]): Relation => ({
+      ...(count(input('scan0'), groups) as Extract<Relation, { kind: 'aggregate' }>),
+      sets: [groups.map((_, at) => at), [0]],
+    });
+    const check = (groups: readonly number[]): void => {
+      const plan = new ByHand();
+      plan.scan(false);
+      plan.check(sets(groups), { tasks: 1 });
+    };
+    check([0, 1]);
+    expect(() => check([0, 0])).toThrow(/cannot tell two of its groups apart/);
+  });
+
   test('take the first rows once', () => {
     const limit = (of: Relation): Relation => ({
       ...{ kind: 'limit', input: of, limit: 3, offset: 0, output: COLUMNS, rows: 1 },

@@ -5,6 +5,7 @@
  */
 import { MillraceError, assertNever, invariant } from '../../core/index.ts';
 import type { AggregateCall, Expression } from '../logical/expression.ts';
+import { hasRepeatedGroups } from '../logical/read-aggregate.ts';
 import type { Relation } from '../logical/relation.ts';
 import { scanSpread, type Draft, type DraftStage } from './draft.ts';
 import { checkAsOf, checkCross, checkJoin } from './check-join.ts';
@@ -89,6 +90,7 @@ class StageCheck {
     if (open.size > 0 && relation.kind !== 'project')
       this.#refuse(relation, 'its input is only half done');
     this.#checkStable(relation, inputs);
+    if (relation.kind === 'aggregate') this.#checkSets(relation);
     const later = this.#draft.halves.get(relation);
     const spreads = inputs.map(({ spread }) => spread);
     if (later === undefined) return { spread: this.#whole(relation, spreads), open };
@@ -122,6 +124,12 @@ class StageCheck {
       default:
         return assertNever(leaf.mode);
     }
+  }
+
+  /** The SQL of a stage names what it groups by; a set that has one of two equal names has both. */
+  #checkSets(relation: Extract<Relation, { kind: 'aggregate' }>): void {
+    if (relation.sets.length > 1 && hasRepeatedGroups(relation.groups))
+      this.#refuse(relation, 'grouping sets cannot tell two of its groups apart');
   }
 
   /** What may come out differently must be marked, and must not be computed by several tasks. */

@@ -7,7 +7,9 @@ import { readExpression, readOrder } from './read-expression.ts';
 import { readLiteral, stringText } from './literal.ts';
 import type { PlanNode } from './plan-node.ts';
 import { readType } from './read-type.ts';
+import type { Aggregate } from './relation.ts';
 import { castTo, listType, plainType, sameType, VARCHAR } from './type.ts';
+import { sameExpression } from './walk.ts';
 import { Undistributable } from './undistributable.ts';
 
 export interface BoundAggregate {
@@ -32,6 +34,28 @@ export function readAggregate(node: PlanNode, context: ReadContext): AggregateCa
     order: order.length > 0 ? order : bound.order,
     type: readType(node.at('return_type')),
   };
+}
+
+/**
+ * Grouping sets over two columns that a join makes equal: DuckDB's optimizer takes one of the two for both groups,
+ * and tells the groups apart by their place. SQL tells them apart by name, so each gets a column of its own.
+ */
+export function distinctGroups(aggregate: Aggregate): Aggregate {
+  const { input, groups, sets } = aggregate;
+  if (sets.length <= 1 || !hasRepeatedGroups(groups)) return aggregate;
+  const columns = input.output.map((type, index): Expression => ({ kind: 'column', index, type }));
+  const expressions = [...columns, ...groups];
+  const output = expressions.map(({ type }) => type);
+  return {
+    ...aggregate,
+    input: { kind: 'project', input, expressions, output, rows: input.rows },
+    groups: groups.map(({ type }, at) => ({ kind: 'column', index: columns.length + at, type })),
+  };
+}
+
+/** Two groups are the same expression, so that one cannot be in a set that lacks the other. */
+export function hasRepeatedGroups(groups: readonly Expression[]): boolean {
+  return groups.some((group, at) => groups.slice(at + 1).some((one) => sameExpression(one, group)));
 }
 
 /** What an aggregate and an aggregate over a window have in common. */

@@ -7,7 +7,7 @@ import { checkColumns } from './check-columns.ts';
 import { zipEstimates } from './estimates.ts';
 import type { Expression } from './expression.ts';
 import { PlanNode } from './plan-node.ts';
-import { readAggregate } from './read-aggregate.ts';
+import { distinctGroups, readAggregate } from './read-aggregate.ts';
 import type { ReadContext } from './read-context.ts';
 import { readExpression, readOrder } from './read-expression.ts';
 import { readJoin, type JoinParts } from './read-join.ts';
@@ -191,7 +191,6 @@ class PlanReader {
   }
 
   #aggregate(node: PlanNode): Aggregate {
-    const input = this.#input(node);
     const groups = this.#expressions(node.at('groups').list());
     const places = (list: PlanNode): number[] =>
       list.list().map((place) => {
@@ -205,16 +204,16 @@ class PlanReader {
       .list()
       .map((call) => readAggregate(call, this.#context));
     const grouping = node.at('grouping_functions').list().map(places);
-    return {
+    return distinctGroups({
       kind: 'aggregate',
-      input,
+      input: this.#input(node),
       groups,
       sets: sets.length > 0 ? sets : [groups.map((_, i) => i)],
       calls,
       grouping,
       output: [...groups, ...calls].map(({ type }) => type).concat(grouping.map(() => BIGINT)),
       rows: this.#rows(node),
-    };
+    });
   }
 
   /** One side is kept; the other side speaks of its distinct values, which is written out with a reference. */
