@@ -14,13 +14,20 @@ import {
   type QueryPlan,
 } from '../../src/query/index.ts';
 
-/** A query that gives the rows of the result, in order where there is one, from files in `folder`. */
+export interface LocalResult {
+  /** Of the last stage, in order. */
+  readonly files: readonly string[];
+  /** A query that gives their rows, in order where there is one. */
+  readonly query: string;
+}
+
+/** Runs it in `folder`, where the files stay. */
 export async function runJobLocally(
   engine: FragmentEngine,
   plan: QueryPlan,
   tables: readonly PinnedTable[],
   folder: string,
-): Promise<string> {
+): Promise<LocalResult> {
   const { document, seeds } = queryJob(plan, tables, defaultSettings);
   const results = new Map<TaskId, Json>();
   const files = new Map<string, readonly (readonly string[])[]>();
@@ -43,7 +50,7 @@ export async function runJobLocally(
     const at = { task: task.id, fence: 1, node: 'n', address: null, folder: own, index: '' };
     results.set(task.id, { at, parts: order });
   }
-  return resultQuery(plan, files);
+  return resultOf(plan, files);
 }
 
 async function runTask(
@@ -67,18 +74,19 @@ async function runTask(
   };
 }
 
-function resultQuery(
+function resultOf(
   { stages }: QueryPlan,
-  files: ReadonlyMap<string, readonly (readonly string[])[]>,
-): string {
+  made: ReadonlyMap<string, readonly (readonly string[])[]>,
+): LocalResult {
   const last = stages.at(-1) as QueryPlan['stages'][number];
-  const paths = Array.from(
+  const files = Array.from(
     { length: last.tasks },
-    (_, task) => files.get(`s${last.id}.${task}`)?.[0] ?? [],
-  );
-  const list = paths.flat().map((path) => `'${path}'`);
+    (_, task) => made.get(`s${last.id}.${task}`)?.[0] ?? [],
+  ).flat();
+  const list = files.map((path) => `'${path}'`);
   const columns = last.fragment.columns.map(
     ({ type }, at) => `${decoded(type, `c${at}`)} AS c${at}`,
   );
-  return `SELECT ${columns.join(', ')} FROM read_parquet([${list.join(', ')}])`;
+  const query = `SELECT ${columns.join(', ')} FROM read_parquet([${list.join(', ')}])`;
+  return { files, query };
 }

@@ -1,6 +1,7 @@
 /**
  * Aggregates in two halves: what each task computes of its own rows, how that is merged, and the result. Only forms
- * that give what DuckDB gives for all rows at once are here; any other aggregate sees all rows of its group.
+ * that give what DuckDB gives for all rows at once are here; any other aggregate sees all rows of its group. So do
+ * compensated sums (`fsum`, `favg`): what a partial sum has rounded off is not a value that could travel.
  */
 import type { AggregateCall, Expression } from '../logical/expression.ts';
 import { BIGINT, BOOLEAN, DOUBLE, HUGEINT, VARCHAR, decimalType } from '../logical/type.ts';
@@ -52,9 +53,6 @@ const FORMS: Readonly<Record<string, Form | undefined>> = {
   countif: splitCount,
   sum: splitSum,
   sum_no_overflow: splitSum,
-  fsum: splitAgain,
-  kahan_sum: splitAgain,
-  sumkahan: splitAgain,
   product: splitAgain,
   min: splitExtreme,
   max: splitExtreme,

@@ -39,6 +39,9 @@ const ABOUT_SESSION: ReadonlySet<string> = new Set([
   'vector_type',
 ]);
 
+/** Functions that tell how a query is written, not what a value is. */
+const ABOUT_TEXT: ReadonlySet<string> = new Set(['alias']);
+
 const TIMESTAMPTZ = plainType('TIMESTAMP WITH TIME ZONE');
 /** What `now()` and its kin are, as a cast of the moment that the query was submitted at. */
 const MOMENTS: Readonly<Record<string, SqlType>> = {
@@ -86,6 +89,9 @@ function refuse(name: string, args: number): void {
   }
   if (ABOUT_SESSION.has(name) || name.startsWith('__internal')) {
     throw new Undistributable(`it calls ${name}(), which every process answers in its own way`);
+  }
+  if (ABOUT_TEXT.has(name)) {
+    throw new Undistributable(`it calls ${name}(), which tells how the query is written`);
   }
   // With one argument it measures from today.
   if (name === 'age' && args === 1) {

@@ -3,6 +3,7 @@
  * correlated subquery would say the same, but when DuckDB takes it apart once more over a WITH it can end in a cross
  * product: here they are plain joins with what is left of the right side when it is grouped by the keys.
  */
+import type { Expression } from '../logical/expression.ts';
 import type { Comparison, Join, JoinCondition } from '../logical/relation.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import { printNested, type ColumnText } from './expression.ts';
@@ -22,9 +23,24 @@ export function printConditions(
   right: ColumnText,
 ): string[] {
   return conditions.map((condition) => {
-    const sides = [printNested(condition.left, left), printNested(condition.right, right)];
+    const print = condition.comparison === '=' ? printKey : printNested;
+    const sides = [print(condition.left, left), print(condition.right, right)];
     return sides.join(` ${condition.comparison} `);
   });
+}
+
+/** Equal values of these have different bytes, or (BLOB) DuckDB looks for other bytes than it has written. */
+const BYTES_DIFFER: ReadonlySet<string> = new Set(['FLOAT', 'DOUBLE', 'BLOB']);
+
+/**
+ * A key of an equality. While it joins, DuckDB pushes the one value of a small side down into the files of the other
+ * and asks their Bloom filters for it, which miss 0 for -0, one NaN for another, and BLOBs that need escapes. The
+ * side of a single task is often that small where the query's is not; an expression is not pushed down.
+ */
+function printKey(key: Expression, column: ColumnText): string {
+  const text = printNested(key, column);
+  if (key.kind !== 'column' || !BYTES_DIFFER.has(key.type.id)) return text;
+  return `CASE WHEN ${text} IS NULL THEN NULL ELSE ${text} END`;
 }
 
 /** A mark is true when there is a match, false when there is none, and NULL when a NULL could have been one. */
@@ -51,8 +67,8 @@ function leftColumns(join: Join, text: JoinText): string[] {
 
 /** Without other conditions DuckDB makes the same join of it. */
 function printIn(join: Join, compared: readonly JoinCondition[], text: JoinText): string {
-  const lefts = compared.map(({ left }) => printNested(left, text.leftColumn));
-  const rights = compared.map(({ right }) => printNested(right, text.rightColumn));
+  const lefts = compared.map(({ left }) => printKey(left, text.leftColumn));
+  const rights = compared.map(({ right }) => printKey(right, text.rightColumn));
   const left = lefts.length === 1 ? (lefts[0] ?? '') : `(${lefts.join(', ')})`;
   const mark = `${left} IN ${nested(printSelect({ columns: rights, from: text.right }))}`;
   return printSelect({ columns: [...leftColumns(join, text), mark], from: text.left });
@@ -64,7 +80,7 @@ function withGroups(
   aggregates: readonly string[],
   text: JoinText,
 ): string {
-  const columns = keys.map(({ right }) => printNested(right, text.rightColumn));
+  const columns = keys.map(({ right }) => printKey(right, text.rightColumn));
   const groups = printSelect({
     columns: [...columns, ...aggregates],
     from: text.right,
@@ -76,7 +92,7 @@ function withGroups(
 
 function onKeys(keys: readonly JoinCondition[], text: JoinText, alias: string): string {
   const on = keys.map(({ left, comparison }, i) => {
-    return `${printNested(left, text.leftColumn)} ${comparison} ${alias}.${columnName(i)}`;
+    return `${printKey(left, text.leftColumn)} ${comparison} ${alias}.${columnName(i)}`;
   });
   return on.length === 0 ? 'true' : on.join(' AND ');
 }
@@ -134,7 +150,7 @@ function printKeyedIn(
 ): string {
   const both = [...keys, condition];
   const compared = printSelect({
-    columns: both.map(({ right }) => printNested(right, text.rightColumn)),
+    columns: both.map(({ right }) => printKey(right, text.rightColumn)),
     from: text.right,
   });
   const names = both.map((_, i) => `t.${columnName(i)}`);

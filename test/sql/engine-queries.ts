@@ -1,0 +1,94 @@
+/**
+ * Queries planned by a leader's planner and run by a worker's engine, task by task, with real Parquet files between
+ * the stages. Everything of a cluster that can change a value is here; scheduling and network are not.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Catalog } from '../../src/catalog/index.ts';
+import type { TableSpecs } from '../../src/catalog/index.ts';
+import { defaultSettings } from '../../src/core/index.ts';
+import { startFragmentEngine, startPlanningEngine } from '../../src/engine/index.ts';
+import type { FragmentEngine, PlanningEngine } from '../../src/engine/index.ts';
+import { systemClock } from '../../src/kit/index.ts';
+import { SqlPlanner } from '../../src/queries/index.ts';
+import type { QueryPlan } from '../../src/query/index.ts';
+import { runJobLocally } from '../query/run-job-locally.ts';
+import type { Answer, Cell } from './contract-values.ts';
+
+export interface EngineAnswer {
+  readonly plan: QueryPlan;
+  readonly answer: Answer;
+}
+
+const MEMORY_BYTES = 1024 * 1024 * 1024;
+const CALL_MS = 60_000;
+
+export class EngineQueries {
+  /** What the planner took for a fault of its own. */
+  readonly faults: unknown[] = [];
+  readonly #folder: string;
+  readonly #tables: TableSpecs;
+  readonly #catalog: Catalog;
+  readonly #planning: PlanningEngine;
+  readonly #fragments: FragmentEngine;
+  readonly #planner: SqlPlanner;
+  #runs = 0;
+
+  constructor(folder: string, tables: TableSpecs) {
+    this.#folder = folder;
+    this.#tables = tables;
+    const limits = { memoryBytes: MEMORY_BYTES, threads: 1, spillBytesMax: 0, folders: [folder] };
+    const spillFolder = (name: string): string => join(folder, `spill-${name}`);
+    this.#planning = startPlanningEngine({ ...limits, spillFolder: spillFolder('planning') });
+    this.#fragments = startFragmentEngine({ ...limits, spillFolder: spillFolder('fragments') });
+    this.#catalog = new Catalog({
+      allowed: 'named',
+      describe: (source, signal) => this.#planning.describe(source, signal),
+      file: null,
+      folder,
+    });
+    this.#planner = new SqlPlanner({
+      catalog: this.#catalog,
+      engine: this.#planning,
+      settings: defaultSettings,
+      slots: () => Promise.resolve(3),
+      clock: systemClock,
+      onFault: (error) => this.faults.push(error),
+    });
+  }
+
+  async plan(sql: string, settings: object): Promise<QueryPlan> {
+    const request = { sql, tables: this.#tables, settings };
+    return (await this.#planner.explain(request, AbortSignal.timeout(CALL_MS))).plan;
+  }
+
+  /** The rows as `format=json` shows them. */
+  async ask(sql: string, settings: object): Promise<EngineAnswer> {
+    const plan = await this.plan(sql, settings);
+    const tables = await this.#catalog.resolve(
+      { tables: this.#tables, sql },
+      AbortSignal.timeout(CALL_MS),
+    );
+    const folder = join(this.#folder, `run-${++this.#runs}`);
+    mkdirSync(folder);
+    try {
+      const { files } = await runJobLocally(this.#fragments, plan, tables, folder);
+      return { plan, answer: { columns: plan.columns, rows: await this.#rows(plan, files) } };
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+
+  async #rows(plan: QueryPlan, files: readonly string[]): Promise<Answer['rows']> {
+    const request = { files, columns: plan.columns, format: 'json' } as const;
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.#fragments.rows(request, AbortSignal.timeout(CALL_MS)))
+      pieces.push(piece);
+    const { rows } = JSON.parse(Buffer.concat(pieces).toString()) as { rows: Cell[][] };
+    return rows;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#planning.close(), this.#fragments.close()]);
+  }
+}
