@@ -71,7 +71,8 @@ export interface TaskContext {
   readonly progress: (fraction: number, note?: string) => void;
   /**
    * Runs `fn` once a run: when an attempt has finished a step, the attempts after it get its recorded
-   * result. It comes back as JSON the first time too, so that no attempt sees another value.
+   * result. It comes back as JSON the first time too, so that no attempt sees another value. A name is used once
+   * in an attempt, and the promise is awaited: anything else fails the task for good.
    */
   readonly step: <T>(name: string, fn: () => T | Promise<T>) => Promise<Recorded<T>>;
   /**

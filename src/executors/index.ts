@@ -29,7 +29,10 @@ export {
   classifyFailure,
 } from './failure.ts';
 export type { Failure } from './failure.ts';
+export { HandlerCalls, MisuseError, describeCall } from './handler-calls.ts';
+export type { HandlerCall } from './handler-calls.ts';
 export type { AnyJson, Jsonified, Recorded } from './jsonified.ts';
+export { lifelineOf } from './lifeline.ts';
 export type { Lifeline, WithLifeline } from './lifeline.ts';
 export type { Definitions, OperatorDefinition } from './modules/definitions.ts';
 export { loadDefinitions, loadModule } from './modules/load.ts';

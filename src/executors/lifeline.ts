@@ -1,6 +1,6 @@
 /**
- * What an executor that runs the handler elsewhere needs of its attempt, and no handler should see: it is
- * no part of `TaskContext`. A context without it works, but is never suspended well from afar.
+ * What an executor of our own needs of its attempt, and no handler should see: it is no part of
+ * `TaskContext`. A context without it works, but is never suspended well from afar.
  */
 import type { TaskContext } from './executor.ts';
 
@@ -12,6 +12,8 @@ export interface Lifeline {
   hold(): () => void;
   /** Calls `fn` once if the attempt is suspended: what it still waits for never comes. */
   onSuspended(fn: () => void): void;
+  /** Whether an earlier attempt of this run has recorded a step of this name. */
+  hasStep(name: string): boolean;
 }
 
 export interface WithLifeline {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { fragment, fragmentNode, fragmentTask } from '../../test/fixture/fragment-node.ts';
 import type { FragmentNodeRig } from '../../test/fixture/fragment-node.ts';
 import { bytes, temporaryFolder } from '../../test/fixture/shuffle-node.ts';
-import { testContext, thrownBy } from '../../test/fixture/task-context.ts';
+import { attemptsOf, testContext, thrownBy } from '../../test/fixture/task-context.ts';
 import { MillraceError } from '../core/index.ts';
 import type { ErrorCode, TaskId } from '../core/index.ts';
 import type { EngineSize, FragmentEngine, FragmentOrder, FragmentYield } from '../engine/index.ts';
@@ -256,25 +256,10 @@ test('a large result is kept on the node', async () => {
   ]);
 });
 
-/** Steps that last over attempts, as a worker has them. */
-function attempts() {
-  const steps = new Map<string, unknown>();
-  return (attempt: number) =>
-    testContext({
-      taskId: 's0.0' as TaskId,
-      attempt,
-      fence: attempt,
-      step: async (name, fn) => {
-        if (!steps.has(name)) steps.set(name, await fn());
-        return steps.get(name) as never;
-      },
-    });
-}
-
 test('after it ran out of memory it gets twice as much, and the second time is for good', async () => {
   const engines = enginesThat(failing('out_of_memory'));
   const node = await fragmentNode({ engines, memoryBytes: 1_000, shareBytes: 300 });
-  const attempt = attempts();
+  const attempt = attemptsOf('s0.0');
   const thrown = [];
   for (const number of [1, 2]) {
     thrown.push(await thrownBy(() => node.run(fragmentTask(), attempt(number))));
@@ -290,7 +275,7 @@ test('after it ran out of memory it gets twice as much, and the second time is f
 test('a second attempt for another reason gets as much as the first', async () => {
   const engines = enginesThat(failing('engine_crashed'));
   const node = await fragmentNode({ engines, memoryBytes: 1_000, shareBytes: 300 });
-  const attempt = attempts();
+  const attempt = attemptsOf('s0.0');
   for (const number of [1, 2]) {
     const thrown = await thrownBy(() =>
       node.run(fragmentTask({ memoryBytes: 400 }), attempt(number)),
@@ -302,7 +287,7 @@ test('a second attempt for another reason gets as much as the first', async () =
 
 test('a full disk is tried once more', async () => {
   const full: Run = () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' }));
-  const attempt = attempts();
+  const attempt = attemptsOf('s0.0');
   const node = await fragmentNode({ engines: enginesThat(full) });
   for (const failure of ['retryable', 'fatal']) {
     const thrown = await thrownBy(() => node.run(fragmentTask(), attempt(1)));

@@ -191,7 +191,7 @@ export class FragmentRun {
   async #execute(folder: string, inputs: Inputs, threads: () => number): Promise<Made> {
     const { engines, budget } = this.#node;
     const { signal } = this.#context;
-    const reserved = await budget.reserve(await this.#memoryBytes(), signal);
+    const reserved = await budget.reserve(this.#memoryBytes(), signal);
     try {
       const size = { memoryBytes: reserved.bytes, threads: threads() };
       const { engine, release } = await engines.lend(size, signal);
@@ -220,10 +220,10 @@ export class FragmentRun {
   }
 
   /** After it ran out of memory once it gets twice as much, as far as the node has it. */
-  async #memoryBytes(): Promise<number> {
+  #memoryBytes(): number {
     const { shareBytes, budget } = this.#node;
     const usual = Math.min(this.#task.memoryBytes ?? shareBytes, budget.totalBytes);
-    return (await hasStep(this.#context, 'out_of_memory')) ? usual * 2 : usual;
+    return hasStep(this.#context, 'out_of_memory') ? usual * 2 : usual;
   }
 
   async #place(kept: KeptOutput | null): Promise<OutputPlace> {

@@ -1,7 +1,7 @@
 /** How a fragment that failed is told to the leader: tried again, given up, or waiting for lost inputs. */
 import { isMillraceError } from '../core/index.ts';
 import type { ErrorCode, TaskId } from '../core/index.ts';
-import { InputLostError, TaskFailure } from '../executors/index.ts';
+import { InputLostError, TaskFailure, lifelineOf } from '../executors/index.ts';
 import type { TaskContext } from '../executors/index.ts';
 import { PartLostError } from '../shuffle/index.ts';
 
@@ -54,20 +54,9 @@ async function shortage(
 }
 
 /** Whether an earlier attempt of this run has left it. */
-export async function hasStep(context: TaskContext, code: Shortage): Promise<boolean> {
-  if (context.attempt <= 1) return false;
-  try {
-    return await context.step(code, () => {
-      throw new NotThereError();
-    });
-  } catch (error) {
-    if (error instanceof NotThereError) return false;
-    throw error;
-  }
+export function hasStep(context: TaskContext, code: Shortage): boolean {
+  return lifelineOf(context)?.hasStep(code) ?? false;
 }
-
-/** A step that throws leaves nothing. */
-class NotThereError extends Error {}
 
 function isShortOfDisk(error: unknown): error is Error {
   if (!(error instanceof Error) || !('code' in error)) return false;

@@ -42,16 +42,17 @@ function watchedContext(
   const { taskId: task, jobId: job } = context;
   const isHere = (step: string, at: CrashPoint['at']): boolean =>
     plan.isHere({ task, job, step, at });
-  const step = async <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> => {
+  // What it returns is of the context's own making: that knows whether the handler awaits it.
+  const step = <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> => {
     if (isHere(name, 'before')) return diedHere(crash);
-    const value = await context.step<T>(name, async () => {
+    const done = context.step<T>(name, async () => {
       history.stepped(context, name);
       onMoved();
       const made = await fn();
       onMoved();
       return isHere(name, 'during') ? diedHere(crash) : made;
     });
-    return isHere(name, 'after') ? diedHere(crash) : value;
+    return done.then((value) => (isHere(name, 'after') ? diedHere(crash) : value));
   };
   return new Proxy(context, {
     get: (target, name): unknown => (name === 'step' ? step : Reflect.get(target, name, target)),

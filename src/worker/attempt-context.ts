@@ -1,8 +1,9 @@
 /** What a handler sees of its attempt. Every part is made when it is asked for: most are not. */
 import type { JobId, LeaseName, TaskId } from '../core/index.ts';
-import { fittingSignal } from '../executors/index.ts';
+import { HandlerCalls, describeCall, fittingSignal } from '../executors/index.ts';
 import type {
   Lifeline,
+  MisuseError,
   TaskContext,
   TaskLog,
   WaitFor,
@@ -34,6 +35,7 @@ export interface ContextOwner extends SuspensionOwner {
 
 export class AttemptContext implements TaskContext, WithLifeline {
   readonly #owner: ContextOwner;
+  readonly #calls: HandlerCalls;
   #suspension: Suspension | null = null;
   #steps: Steps | null = null;
   #waits: Waits | null = null;
@@ -42,6 +44,11 @@ export class AttemptContext implements TaskContext, WithLifeline {
 
   constructor(owner: ContextOwner) {
     this.#owner = owner;
+    this.#calls = new HandlerCalls((call) => {
+      this.log.warn(
+        `${describeCall(call)} was called after the handler had ended, and is not done`,
+      );
+    });
   }
 
   get signal(): AbortSignal {
@@ -88,39 +95,54 @@ export class AttemptContext implements TaskContext, WithLifeline {
   }
 
   get step(): TaskContext['step'] {
-    return (name, fn) => leftAlone(this.#allSteps.run(name, fn));
+    return (name, fn) =>
+      this.#calls.begin({ kind: 'step', name }, () =>
+        this.#allSteps.run(
+          name,
+          typeof fn === 'function' ? () => this.#calls.within(name, fn) : fn,
+        ),
+      );
   }
 
   get sleep(): TaskContext['sleep'] {
-    return (name, duration) => leftAlone(this.#allWaits.sleep(name, duration));
+    return (name, duration) =>
+      this.#calls.begin({ kind: 'sleep', name }, () => this.#allWaits.sleep(name, duration));
   }
 
   get waitFor(): WaitFor {
-    return (name: string, options?: WaitOptions) => {
+    return (name: string, given?: WaitOptions & OneSignal) => {
+      const options = given ?? {};
+      const { as = name, nth = 1 } = options;
       const next = (each: OneSignal): Promise<unknown> => this.#allWaits.waitFor(name, each);
       const leftAside = (why: string): void =>
         this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
-      return leftAlone(fittingSignal(next, options ?? {}, leftAside)) as Promise<never>;
+      // A thread looks at each signal itself, and asks again when one does not fit.
+      return this.#calls.begin({ kind: 'wait', name: nth === 1 ? as : `${as}#${nth}` }, () =>
+        fittingSignal(next, options, leftAside),
+      ) as Promise<never>;
     };
   }
 
   get call(): TaskContext['call'] {
-    return (name, what, input) => leftAlone(this.#allWaits.call(name, what, input));
+    return (name, what, input) =>
+      this.#calls.begin({ kind: 'call', name }, () => this.#allWaits.call(name, what, input));
   }
 
   get map(): TaskContext['map'] {
-    return (name, what, items, options = {}) => {
-      this.#children ??= new Children(this.#owner.assignment, this.#suspending);
-      return leftAlone(this.#children.map(name, what, items, options));
-    };
+    return (name, what, items, options = {}) =>
+      this.#calls.begin({ kind: 'map', name }, () => {
+        this.#children ??= new Children(this.#owner.assignment, this.#suspending);
+        return this.#children.map(name, what, items, options);
+      });
   }
 
   get completeWith(): TaskContext['completeWith'] {
-    return (transaction, result) => {
-      const { assignment, signal } = this.#owner;
-      this.#completion ??= new Completion(assignment, signal);
-      return this.#completion.write(transaction, result);
-    };
+    return (transaction, result) =>
+      this.#calls.begin({ kind: 'completeWith', name: null }, () => {
+        const { assignment, signal } = this.#owner;
+        this.#completion ??= new Completion(assignment, signal);
+        return this.#completion.write(transaction, result);
+      });
   }
 
   /** For an executor that runs the handler on a thread. */
@@ -133,6 +155,7 @@ export class AttemptContext implements TaskContext, WithLifeline {
         return () => held.resolve();
       },
       onSuspended: (fn) => suspending.onPutAside(fn),
+      hasStep: (name) => this.#owner.assignment.steps.some((step) => step.name === name),
     };
   }
 
@@ -141,8 +164,19 @@ export class AttemptContext implements TaskContext, WithLifeline {
     return this.#completion;
   }
 
+  /** For the attempt: how the handler has misused its context; null if it has not. */
+  get fault(): MisuseError | null {
+    return this.#calls.fault;
+  }
+
+  /** The handler came to its end; resolves when its steps have, or when they are told to stop. */
+  ended(how: 'returned' | 'thrown'): Promise<void> {
+    return this.#calls.ended(how, () => this.signal);
+  }
+
   /** The attempt has ended: whatever the handler still waits for, it is not put aside for it. */
   close(): void {
+    this.#calls.close();
     this.#suspension?.close();
   }
 
@@ -163,13 +197,4 @@ export class AttemptContext implements TaskContext, WithLifeline {
     this.#waits ??= new Waits(this.#owner, this.#allSteps, this.#suspending);
     return this.#waits;
   }
-}
-
-/**
- * A wait that lost a race is awaited by nobody, and a step that fails beside another one is awaited too late:
- * neither may end the process, and with it the tasks of others.
- */
-function leftAlone<T>(wait: Promise<T>): Promise<T> {
-  wait.catch(() => {});
-  return wait;
 }

@@ -104,6 +104,8 @@ export class Attempt {
 
   /** The handler waits for something: the slot is free for others, and nobody waits for the handler. */
   suspend(until: WorkerSuspension): void {
+    const fault = this.#context?.fault ?? null;
+    if (fault !== null) return this.#end(this.#failed(fault));
     this.#end({ kind: 'suspended', lease: this.lease, until });
   }
 
@@ -135,22 +137,32 @@ export class Attempt {
     this.#context = context;
     try {
       const value = await executor.run(JSON.parse(input) as Json, context);
+      await context.ended('returned');
       // It came to its end although it was told to stop: the leader decides what that is worth.
       if (this.isStopping && this.#stopWord === null) return null;
       const completed = context.completion?.result ?? null;
-      return completed === null
-        ? this.#returned(value)
-        : { kind: 'completed', lease, result: completed };
+      if (completed === null) {
+        return context.fault === null ? this.#returned(value) : this.#failed(context.fault);
+      }
+      // What was committed stands, whatever else the handler did.
+      if (context.fault !== null) this.log.error(context.fault.message);
+      return { kind: 'completed', lease, result: completed };
     } catch (thrown) {
+      await context.ended('thrown');
       if (this.isStopping) {
         return this.#stopWord === null ? null : { kind: this.#stopWord, lease };
       }
       const committed = context.completion?.committed ?? null;
       if (committed !== null) return { kind: 'completed', lease, result: committed };
-      const { lost, ...failed } = classifyFailure(thrown);
-      if (lost !== undefined) return { kind: 'inputLost', lease, lost, error: failed.error };
-      return { kind: 'failed', lease, ...failed };
+      return this.#failed(context.fault ?? thrown);
     }
+  }
+
+  #failed(thrown: unknown): WorkerReport {
+    const { lost, ...failed } = classifyFailure(thrown);
+    const { lease } = this;
+    if (lost !== undefined) return { kind: 'inputLost', lease, lost, error: failed.error };
+    return { kind: 'failed', lease, ...failed };
   }
 
   #returned(value: unknown): WorkerReport {

@@ -26,8 +26,6 @@ export class Steps {
   readonly #suspension: Suspension;
   readonly #put: Put;
   readonly #recorded: ReadonlyMap<string, string>;
-  /** Finished or under way: who asks for the same name twice waits for the same answer. */
-  readonly #bodies: Map<string, Promise<string>>;
 
   constructor(owner: StepOwner, signal: AbortSignal, suspension: Suspension, put: Put) {
     this.#owner = owner;
@@ -35,7 +33,6 @@ export class Steps {
     this.#suspension = suspension;
     this.#put = put;
     this.#recorded = new Map(owner.steps.map(({ name, body }) => [name, body]));
-    this.#bodies = new Map();
   }
 
   async run<T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> {
@@ -55,14 +52,8 @@ export class Steps {
   }
 
   #body(name: string, fn: () => unknown): Promise<string> {
-    const known = this.#bodies.get(name);
-    if (known !== undefined) return known;
     const recorded = this.#recorded.get(name);
-    const body = this.#suspension.during(() => recorded ?? this.#record(name, fn));
-    this.#bodies.set(name, body);
-    // A step that failed may be tried again by the handler itself.
-    body.catch(() => this.#bodies.delete(name));
-    return body;
+    return this.#suspension.during(() => recorded ?? this.#record(name, fn));
   }
 
   /** The handler goes on after the leader has the step: otherwise another attempt would repeat it. */

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { rig } from '../../test/fixture/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../test/fixture/fake-leader.ts';
-import { plain, contexts } from '../../test/fixture/thread-tasks.ts';
+import { plain, contexts, misuses } from '../../test/fixture/thread-tasks.ts';
 import { ExecutorRegistry } from '../executors/index.ts';
 import type { WorkerReport } from '../protocol/index.ts';
 import { deferred } from '../kit/index.ts';
@@ -11,7 +11,7 @@ async function start() {
   const leader = new FakeLeader();
   const executors = new ExecutorRegistry({ max: 1 });
   onTestFinished(() => executors.close());
-  for (const task of [...plain, ...contexts]) executors.add(task, 'the test');
+  for (const task of [...plain, ...contexts, ...misuses]) executors.add(task, 'the test');
   const { worker } = rig({ leader, slots: 1, prefetch: 0, executors });
   const report = leader.onReport;
   let ended = deferred<WorkerReport>();
@@ -47,4 +47,23 @@ test('a sleep that is raced by a chain of steps waits for all of them, as in the
   const { leader, run } = await start();
   expect(await run(1, 'races')).toMatchObject({ kind: 'completed', result: '2' });
   expect(leader.told.filter((word) => word.startsWith('suspended'))).toEqual([]);
+});
+
+test.each([
+  ['uses-a-name-twice', 'duplicate_step', "The step 'charge'"],
+  ['forgets-to-await', 'unawaited_step', "ctx.step('charge')"],
+  ['waits-in-a-step', 'wait_in_step', "ctx.sleep('night')"],
+])('a handler on a thread that %s fails for good', async (name, code, words) => {
+  const { run } = await start();
+  expect(await run(1, name)).toMatchObject({
+    kind: 'failed',
+    failure: 'fatal',
+    error: { code, message: expect.stringContaining(words) as string },
+  });
+});
+
+test('a step on a thread is waited for when another one beside it has failed', async () => {
+  const { leader, run } = await start();
+  expect(await run(1, 'fails-beside-a-step')).toMatchObject({ kind: 'failed' });
+  expect(leader.told).toEqual(['started 1', 'step 1', 'failed 1']);
 });

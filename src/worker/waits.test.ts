@@ -115,11 +115,10 @@ test('a sleep of no time is none', async () => {
   expect(leader.told).toEqual(['started 1', 'completed 1']);
 });
 
-test('waits of one breath make one suspension, and the same name is asked for once', async () => {
+test('waits of one breath make one suspension', async () => {
   await run(({ sleep: nap, waitFor }) =>
     Promise.all([
       nap('a', 10),
-      nap('a', 99),
       nap('b', 20),
       waitFor('go'),
       waitFor('go', { as: 'second', timeout: '1m' }),

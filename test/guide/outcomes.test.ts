@@ -78,6 +78,35 @@ test.each<[what: string, task: TaskDefinition, attempts: number]>([
     defineTask({ name: 'input', input: z.object({ n: z.number() }), run: () => 1 }),
     1,
   ],
+  [
+    'a name that is used twice in one attempt',
+    defineTask({
+      name: 'loop',
+      run: async (_input, ctx) => {
+        for (const each of [1, 2]) await ctx.step('charge', () => each).catch(() => {});
+      },
+    }),
+    1,
+  ],
+  [
+    'a step, sleep, wait, call or map that is not awaited',
+    defineTask({
+      name: 'hasty',
+      run: (_input, ctx) => {
+        void ctx.step('charge', () => 1);
+        return 'done';
+      },
+    }),
+    1,
+  ],
+  [
+    'a wait inside a step',
+    defineTask({
+      name: 'stuck',
+      run: (_input, ctx) => ctx.step('outer', () => ctx.sleep('night', '1h')),
+    }),
+    1,
+  ],
 ])('%s', async (what, task, attempts) => {
   const row = outcomeOf(what);
   const failure = await failureOf(task, what.includes('input') ? {} : null);

@@ -123,6 +123,7 @@ function suspendable(parts: Partial<TaskContext> = {}) {
       return () => held.push('released');
     },
     onSuspended: (fn) => (onSuspended = fn),
+    hasStep: () => false,
   };
   const context = {
     ...testContext({

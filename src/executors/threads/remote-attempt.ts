@@ -52,6 +52,7 @@ export class RemoteAttempt {
 
   /** The thread is gone. */
   fail(error: unknown): void {
+    this.#dropAsked(error);
     this.#ended.resolve({ kind: 'thrown', error });
   }
 
@@ -141,6 +142,12 @@ export class RemoteAttempt {
     else asked?.reject(this.#errors.unpack(outcome.error));
   }
 
+  /** Functions in the thread that nobody will hear of any more: what waits for them here must not wait for ever. */
+  #dropAsked(error: unknown): void {
+    for (const asked of this.#asked.values()) asked.reject(error);
+    this.#asked.clear();
+  }
+
   #answer(no: number, outcome: Outcome): void {
     const release = this.#lifeline?.hold();
     if (release !== undefined) this.#holds.set(no, release);
@@ -150,6 +157,7 @@ export class RemoteAttempt {
   #end(outcome: Outcome): void {
     for (const release of this.#holds.values()) release();
     this.#holds.clear();
+    this.#dropAsked(new Error('the handler has ended'));
     if (outcome.isOk) {
       this.#ended.resolve({ kind: 'value', value: JSON.parse(outcome.value as string) });
     } else {

@@ -1,5 +1,6 @@
 /** A task's context inside a thread: what it is asked goes to the real one, in the main thread. */
 import { FatalError } from '../failure.ts';
+import { HandlerCalls, describeCall } from '../handler-calls.ts';
 import { jsonText } from '../result.ts';
 import type {
   Callable,
@@ -35,6 +36,10 @@ export class ThreadContext implements TaskContext {
   readonly #post: (words: readonly Word[]) => void;
   readonly #control: AbortController = new AbortController();
   readonly #errors: ErrorPost = new ErrorPost();
+  /** Here, where the handler runs: the main thread awaits whatever is asked of it. */
+  readonly #calls: HandlerCalls = new HandlerCalls((call) => {
+    this.log.warn(`${describeCall(call)} was called after the handler had ended, and is not done`);
+  });
   readonly #open: Map<number, { readonly answer: Deferred<unknown>; readonly fn: Told | null }> =
     new Map();
   #words: Word[] = [];
@@ -43,6 +48,8 @@ export class ThreadContext implements TaskContext {
   #toldProgressAtMs: number = Number.NEGATIVE_INFINITY;
   #laterProgress: NodeJS.Timeout | null = null;
   #isOver = false;
+  /** In a transaction of the handler's own. */
+  #isCompleted = false;
 
   constructor(facts: ContextFacts, post: (words: readonly Word[]) => void) {
     this.#facts = facts;
@@ -97,56 +104,65 @@ export class ThreadContext implements TaskContext {
     this.#tell(word);
   };
 
-  readonly step = async <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> =>
-    (await this.#request({ member: 'step', name }, async () => {
-      const result = jsonText(await fn());
-      if (!result.isJson) {
-        throw fatal('bad_step', `the result of step ${name} ${result.fault}`);
-      }
-      return JSON.parse(result.text) as unknown;
-    })) as Recorded<T>;
+  readonly step = <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> =>
+    this.#calls.begin({ kind: 'step', name }, async () => {
+      const value = await this.#request({ member: 'step', name }, async () => {
+        const result = jsonText(await this.#calls.within(name, fn));
+        if (!result.isJson) {
+          throw fatal('bad_step', `the result of step ${name} ${result.fault}`);
+        }
+        return JSON.parse(result.text) as unknown;
+      });
+      return value as Recorded<T>;
+    });
 
-  readonly sleep = async (name: string, duration: Duration): Promise<void> => {
-    await this.#request({ member: 'sleep', name, duration });
-  };
+  readonly sleep = (name: string, duration: Duration): Promise<void> =>
+    this.#calls.begin({ kind: 'sleep', name }, async () => {
+      await this.#request({ member: 'sleep', name, duration });
+    });
 
-  readonly waitFor: WaitFor = async (name: string, options?: WaitOptions) => {
-    const next = (each: OneSignal): Promise<unknown> =>
-      this.#request({ member: 'waitFor', name, options: each });
-    // A schema is code: it stays in the thread.
-    return (await fittingSignal(next, options ?? {}, (why) => {
-      this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
-    })) as never;
-  };
+  readonly waitFor: WaitFor = (name: string, options?: WaitOptions) =>
+    this.#calls.begin({ kind: 'wait', name: options?.as ?? name }, () => {
+      const next = (each: OneSignal): Promise<unknown> =>
+        this.#request({ member: 'waitFor', name, options: each });
+      // A schema is code: it stays in the thread.
+      return fittingSignal(next, options ?? {}, (why) => {
+        this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
+      }) as Promise<never>;
+    });
 
-  readonly call = async <I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> => {
-    const document = await what.toDocument(input);
-    const result = await this.#request({ member: 'call', name, what: what.name, document });
-    return what.readResult(result as Json);
-  };
+  readonly call = <I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> =>
+    this.#calls.begin({ kind: 'call', name }, async () => {
+      const document = await what.toDocument(input);
+      const result = await this.#request({ member: 'call', name, what: what.name, document });
+      return what.readResult(result as Json);
+    });
 
-  readonly map = async <I, O>(
+  readonly map = <I, O>(
     name: string,
     what: Mappable<I, O>,
     items: readonly I[],
     options?: MapOptions,
-  ): Promise<O[]> => {
-    if (!Array.isArray(items)) {
-      throw badInput('', `The map ${name} needs a list of items.`, 'Give it an array.');
-    }
-    const tasks = items.map((item: I) => what.toTask(item));
-    const results = await this.#request({ member: 'map', name, what: what.name, tasks, options });
-    return Promise.all((results as readonly Json[]).map((result) => what.readResult(result)));
-  };
-
-  readonly completeWith = async (transaction: Transaction, result: unknown): Promise<void> => {
-    const has = TRANSACTION_PARTS.filter((part) => part in Object(transaction));
-    await this.#request({ member: 'completeWith', has, result }, async (text, parameters) => {
-      const args = [text as string, parameters as string[]] as const;
-      if ('unsafe' in transaction) return [...(await transaction.unsafe(...args))];
-      return (await transaction.query(...args)).rows;
+  ): Promise<O[]> =>
+    this.#calls.begin({ kind: 'map', name }, async () => {
+      if (!Array.isArray(items)) {
+        throw badInput('', `The map ${name} needs a list of items.`, 'Give it an array.');
+      }
+      const tasks = items.map((item: I) => what.toTask(item));
+      const results = await this.#request({ member: 'map', name, what: what.name, tasks, options });
+      return Promise.all((results as readonly Json[]).map((result) => what.readResult(result)));
     });
-  };
+
+  readonly completeWith = (transaction: Transaction, result: unknown): Promise<void> =>
+    this.#calls.begin({ kind: 'completeWith', name: null }, async () => {
+      const has = TRANSACTION_PARTS.filter((part) => part in Object(transaction));
+      await this.#request({ member: 'completeWith', has, result }, async (text, parameters) => {
+        const args = [text as string, parameters as string[]] as const;
+        if ('unsafe' in transaction) return [...(await transaction.unsafe(...args))];
+        return (await transaction.query(...args)).rows;
+      });
+      this.#isCompleted = true;
+    });
 
   readonly log: TaskLog = {
     debug: (message) => this.#log('debug', message),
@@ -180,11 +196,17 @@ export class ThreadContext implements TaskContext {
 
   /** The handler came to its end: what it said before goes first. */
   async end(run: () => unknown): Promise<void> {
-    const outcome = await this.#outcomeOf(async () => {
+    const settled = await this.#outcomeOf(async () => {
       const result = jsonText(await run());
       if (result.isJson) return result.text;
       throw fatal('bad_result', `the result ${result.fault}`);
     });
+    await this.#calls.ended(settled.isOk ? 'returned' : 'thrown', () => this.signal);
+    const { fault } = this.#calls;
+    // What was committed stands, whatever else the handler did.
+    const stands = fault === null || (settled.isOk && this.#isCompleted);
+    if (fault !== null && stands) this.log.error(fault.message);
+    const outcome = stands ? settled : { isOk: false as const, error: this.#errors.pack(fault) };
     this.#put({ type: 'end', outcome });
     this.#flush();
     this.drop();
