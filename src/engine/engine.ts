@@ -10,6 +10,7 @@ import type {
   FragmentTask,
   PinnedTable,
   ResultColumn,
+  Stage,
 } from '../query/index.ts';
 
 export interface EngineLimits {
@@ -75,6 +76,8 @@ export interface PlanningEngine extends Engine {
   /** Reads what the files say of themselves. Fails with `schema_mismatch` when they do not go together. */
   describe(source: TableSource, signal: AbortSignal): Promise<TableDescription>;
   plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer>;
+  /** Binds the fragments of these stages as a worker would, over relations without rows. */
+  bind(request: BindRequest, signal: AbortSignal): Promise<BoundTypes | { readonly fault: string }>;
 }
 
 export interface TableSource {
@@ -103,6 +106,18 @@ export interface PlanRequest {
   readonly params: readonly unknown[] | Readonly<Record<string, unknown>>;
   readonly tables: readonly PinnedTable[];
   readonly timeZone: string;
+}
+
+export interface BindRequest {
+  readonly stages: readonly Pick<Stage, 'fragment' | 'output'>[];
+  /** Those of the statement that was planned. */
+  readonly tables: readonly PinnedTable[];
+  readonly timeZone: string;
+}
+
+/** For each stage the types of its columns in order, and one more. */
+export interface BoundTypes {
+  readonly types: readonly string[];
 }
 
 export interface LogicalAnswer {

@@ -1,6 +1,7 @@
 /** What is said between an engine and its child process. SQL is made on this side of it and run on the other. */
 import type { ErrorCode } from '../core/index.ts';
 import type {
+  BoundTypes,
   FragmentYield,
   LogicalAnswer,
   RowsMax,
@@ -85,15 +86,25 @@ export interface PlanCall {
   readonly files: readonly string[];
 }
 
+/** Binds a statement where a plan was made, without running it. */
+export interface BindCall extends Omit<PlanCall, 'name' | 'sql'> {
+  readonly name: 'bind';
+  /** Begins with DESCRIBE. */
+  readonly statement: string;
+}
+
+export type BindAnswer = BoundTypes | { readonly fault: string };
+
 export type PlanAnswer = Omit<LogicalAnswer, 'sql'>;
 
-export type EngineCall = FragmentCall | RowsCall | DescribeCall | PlanCall;
+export type EngineCall = FragmentCall | RowsCall | DescribeCall | PlanCall | BindCall;
 
 export interface Answers {
   readonly fragment: FragmentAnswer;
   readonly rows: null;
   readonly describe: TableDescription;
   readonly plan: PlanAnswer;
+  readonly bind: BindAnswer;
 }
 
 /** DuckDB's parser counts characters, all else in it bytes of UTF-8. */

@@ -108,6 +108,7 @@ describe('a statement that was planned before', () => {
           answers.push(answer);
           return answer;
         },
+        bind: (request, signal) => engine.bind(request, signal),
       },
       settings: checkedSettings(),
       slots: () => Promise.resolve(slots),

@@ -23,6 +23,9 @@ function answerTo({ sql, timeZone }: PlanRequest): LogicalAnswer {
   };
 }
 
+/** Queries that run whole have no fragment to bind. */
+const nothingBound = (): Promise<never> => Promise.reject(new Error('nothing is bound here'));
+
 let clock: VirtualClock;
 let asked: { readonly tables: TablesRequest[]; readonly plans: PlanRequest[] };
 let faults: unknown[];
@@ -46,6 +49,7 @@ function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
         asked.plans.push(request);
         return Promise.resolve(answerTo(request));
       },
+      bind: nothingBound,
     },
     settings: checkedSettings(),
     slots: () => Promise.resolve(3),
@@ -91,6 +95,7 @@ describe('a query becomes a job', () => {
 
   test('a plan that cannot be read for an odd reason runs whole, and the reason is told', async () => {
     const engine = {
+      bind: nothingBound,
       plan: (request: PlanRequest): Promise<LogicalAnswer> =>
         Promise.resolve({ ...answerTo(request), plan: '{"error": "novel"}', whyNot: null }),
     };
@@ -102,6 +107,7 @@ describe('a query becomes a job', () => {
 
   test('a query that is known not to be divided is no fault', async () => {
     const engine = {
+      bind: nothingBound,
       plan: (request: PlanRequest): Promise<LogicalAnswer> =>
         Promise.resolve({ ...answerTo(request), plan: '{"error": false', whyNot: null }),
     };
@@ -114,7 +120,7 @@ describe('a query becomes a job', () => {
 describe('what goes wrong', () => {
   test('with the statement is told with that field, and counted', async () => {
     const wrong = new MillraceError({ code: 'bad_query', what: 'line 1:1: no such thing' });
-    const failing = planner({ engine: { plan: () => Promise.reject(wrong) } });
+    const failing = planner({ engine: { plan: () => Promise.reject(wrong), bind: nothingBound } });
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toMatchObject({
       code: 'bad_query',
       path: '/sql',
@@ -125,12 +131,13 @@ describe('what goes wrong', () => {
 
   test('with the engine stays what it is', async () => {
     const crash = new MillraceError({ code: 'engine_crashed', what: 'It died.' });
-    const failing = planner({ engine: { plan: () => Promise.reject(crash) } });
+    const failing = planner({ engine: { plan: () => Promise.reject(crash), bind: nothingBound } });
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toBe(crash);
   });
 
   test('a plan that takes too long is given up', async () => {
     const engine = {
+      bind: nothingBound,
       plan: (_request: PlanRequest, signal: AbortSignal): Promise<never> =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -148,6 +155,7 @@ describe('what goes wrong', () => {
     const gates = [deferred(), deferred()];
     let begun = 0;
     const engine = {
+      bind: nothingBound,
       plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
         begun += 1;
         await gates[begun - 1]?.promise;

@@ -12,6 +12,7 @@ import {
   PARTITIONS_MAX,
   QUERY_JOB_DEFAULTS,
   Undistributable,
+  bindFault,
   explainPlan,
   planQuery,
   queryJob,
@@ -27,7 +28,7 @@ import { checkedPlan } from './submitted-plan.ts';
 
 export interface QueryPlannerOptions {
   readonly catalog: CatalogPort;
-  readonly engine: Pick<PlanningEngine, 'plan'>;
+  readonly engine: Pick<PlanningEngine, 'plan' | 'bind'>;
   /** The scheduler's. */
   readonly settings: Settings;
   /** How many fragments the cluster can run at once. */
@@ -59,6 +60,8 @@ const AT_ONCE = 4;
 const WAITING_MAX = 200;
 /** What it is says nothing to a user; it is told to whoever runs the server. */
 const FAULTY = 'dividing it failed, which is a fault of Millrace; the leader has said which';
+
+const UNBOUND = 'DuckDB reads a part of it otherwise than the whole; the leader has said which';
 
 interface Planned {
   readonly request: QueryRequest;
@@ -151,7 +154,7 @@ export class SqlPlanner {
     const answer = await this.#options.engine.plan(asked, signal).catch(atSql);
     const { sql, columns, session, duckdb } = answer;
     const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
-    const { plan, isSound } = this.#divided(answer, input);
+    const { plan, isSound } = await this.#bound(this.#divided(answer, input), input, signal);
     // Without a plan or estimates something may have gone wrong that does not the next time.
     const isWhole = answer.plan !== null && answer.estimates !== null;
     if (key !== null && isSound && isWhole) this.#kept.keep(key, plan);
@@ -170,6 +173,31 @@ export class SqlPlanner {
     } catch (error) {
       told(error);
       return { plan: planQuery({ ...input, logical: null, whyNot: FAULTY }), isSound };
+    }
+  }
+
+  /**
+   * DuckDB has the last word on what a fragment is. One that it would refuse, or give other types than planned, would
+   * fail the query on a worker or answer otherwise: such a query runs whole.
+   */
+  async #bound(
+    divided: Divided,
+    input: Omit<PlanInput, 'logical' | 'whyNot'>,
+    signal: AbortSignal,
+  ): Promise<Divided> {
+    const { plan } = divided;
+    if (plan.single !== null) return divided;
+    const { tables, session } = input;
+    try {
+      const request = { stages: plan.stages, tables, timeZone: session.timeZone };
+      const fault = bindFault(plan, await this.#options.engine.bind(request, signal));
+      if (fault === null) return divided;
+      this.#options.onFault(new Error(`DuckDB binds a fragment otherwise than planned: ${fault}`));
+      return { plan: planQuery({ ...input, logical: null, whyNot: UNBOUND }), isSound: true };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.#options.onFault(error);
+      return { plan: planQuery({ ...input, logical: null, whyNot: UNBOUND }), isSound: false };
     }
   }
 

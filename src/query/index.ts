@@ -13,6 +13,7 @@ export type { SqlType } from './logical/type.ts';
 export { Undistributable } from './logical/undistributable.ts';
 export { decoded, encoded } from './sql/codec.ts';
 export { parseType } from './sql/parse-type.ts';
+export { bindFault } from './distribute/bound.ts';
 export { checkPlan } from './distribute/check-plan.ts';
 export { planQuery } from './distribute/plan-query.ts';
 export type { PlanInput } from './distribute/plan-query.ts';

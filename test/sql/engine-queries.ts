@@ -13,6 +13,7 @@ import { systemClock } from '../../src/kit/index.ts';
 import { SqlPlanner } from '../../src/queries/index.ts';
 import type { QueryPlan } from '../../src/query/index.ts';
 import { runJobLocally } from '../query/run-job-locally.ts';
+import type { LocalResult } from '../query/run-job-locally.ts';
 import type { Answer, Cell } from './contract-values.ts';
 
 export interface EngineAnswer {
@@ -64,6 +65,18 @@ export class EngineQueries {
 
   /** The rows as `format=json` shows them. */
   async ask(sql: string, settings: object): Promise<EngineAnswer> {
+    return this.run(sql, settings, async (plan, { files }) => ({
+      plan,
+      answer: { columns: plan.columns, rows: await this.#rows(plan, files) },
+    }));
+  }
+
+  /** What `read` makes of the result's files, which are gone afterwards. */
+  async run<T>(
+    sql: string,
+    settings: object,
+    read: (plan: QueryPlan, result: LocalResult) => Promise<T>,
+  ): Promise<T> {
     const plan = await this.plan(sql, settings);
     const tables = await this.#catalog.resolve(
       { tables: this.#tables, sql },
@@ -72,8 +85,7 @@ export class EngineQueries {
     const folder = join(this.#folder, `run-${++this.#runs}`);
     mkdirSync(folder);
     try {
-      const { files } = await runJobLocally(this.#fragments, plan, tables, folder);
-      return { plan, answer: { columns: plan.columns, rows: await this.#rows(plan, files) } };
+      return await read(plan, await runJobLocally(this.#fragments, plan, tables, folder));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

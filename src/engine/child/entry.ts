@@ -72,6 +72,8 @@ function done(
       return describeTable(mine.work, instance, call.source);
     case 'plan':
       return planner.plan(mine.work, call);
+    case 'bind':
+      return planner.bind(mine.work, call);
     case 'rows':
       return sendRows(mine.work, sessions, settings.spillFolder, call, (bytes) =>
         send(id, mine, bytes),

@@ -1,7 +1,15 @@
 /** Plans a statement without running it, in an instance that sees the files of its tables and nothing else. */
 import type { DuckDBInstance } from '@duckdb/node-api';
-import type { Fault, InstanceSettings, PlanAnswer, PlanCall } from '../messages.ts';
+import type {
+  BindAnswer,
+  BindCall,
+  Fault,
+  InstanceSettings,
+  PlanAnswer,
+  PlanCall,
+} from '../messages.ts';
 import { quotedName, quotedText } from '../sql/text.ts';
+import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
 import { openPlanningInstance } from './instance.ts';
 import { Sessions } from './sessions.ts';
@@ -9,6 +17,9 @@ import { type Connection, Failed, type SessionConnection, Work } from './work.ts
 
 /** An instance takes 20 to 35 ms to open, so those of the latest sets of tables are kept. */
 const KEPT_MAX = 16;
+
+/** Over which tables, and in which zone. */
+type Place = Omit<PlanCall, 'name' | 'sql'>;
 
 interface Opened {
   readonly instance: DuckDBInstance;
@@ -43,7 +54,23 @@ export class Planner {
     }
   }
 
-  #take(call: PlanCall): Kept {
+  /** In the instance that the statement was planned in, which is open already. */
+  async bind(work: Work, call: BindCall): Promise<BindAnswer> {
+    const kept = this.#take(call);
+    try {
+      const { sessions } = await kept.opened;
+      work.checkAborted();
+      const connection = await zoned(work, sessions, call);
+      const bound = await boundTypes(connection, call.statement);
+      connection.giveBack();
+      return bound;
+    } finally {
+      kept.users -= 1;
+      this.#trim();
+    }
+  }
+
+  #take(call: Place): Kept {
     const before = this.#kept.get(call.key);
     const kept = before ?? { opened: this.#open(call), users: 0 };
     kept.users += 1;
@@ -53,7 +80,7 @@ export class Planner {
   }
 
   /** Not a part of one call: others wait for it too. It reads no more than footers. */
-  async #open({ key, tables, files }: PlanCall): Promise<Opened> {
+  async #open({ key, tables, files }: Place): Promise<Opened> {
     const work = new Work();
     try {
       const instance = await openPlanningInstance(this.#settings, files);
@@ -87,7 +114,7 @@ function close({ instance, sessions }: Opened): void {
 async function zoned(
   work: Work,
   sessions: Sessions,
-  { timeZone }: PlanCall,
+  { timeZone }: Place,
 ): Promise<SessionConnection> {
   const connection = await work.take(sessions, 'plan');
   await connection.begin(timeZone);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { MillraceError } from '../../core/index.ts';
 import type { PinnedTable } from '../../query/index.ts';
 import type {
+  BindRequest,
   EngineLimits,
   LogicalAnswer,
   PlanningEngine,
@@ -9,7 +10,8 @@ import type {
   TableDescription,
   TableSource,
 } from '../engine.ts';
-import type { Fault, Position } from '../messages.ts';
+import type { Fault, PlanCall, Position } from '../messages.ts';
+import { bindStatement } from '../sql/bind-script.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
 import { CallFailed, EngineProcess } from './engine-process.ts';
 import { errorOf } from './errors.ts';
@@ -50,15 +52,28 @@ class ChildPlanningEngine implements PlanningEngine {
           name: 'plan',
           sql: statement.sql,
           timeZone,
-          key: keyOf(tables),
-          tables: tables.map(({ name, select }) => ({ name, select })),
-          files: tables.flatMap(({ files }) => files.map(({ path }) => path)),
+          ...placeOf(tables),
         },
         signal,
       );
       return { sql: statement.sql, ...answer };
     } catch (error) {
       throw error instanceof CallFailed ? pointed(error.fault, request.sql, statement) : error;
+    }
+  }
+
+  async bind(
+    { stages, tables, timeZone }: BindRequest,
+    signal: AbortSignal,
+  ): ReturnType<PlanningEngine['bind']> {
+    const statement = bindStatement(stages);
+    try {
+      return await this.#process.call(
+        { name: 'bind', timeZone, statement, ...placeOf(tables) },
+        signal,
+      );
+    } catch (error) {
+      throw error instanceof CallFailed ? errorOf(error.fault) : error;
     }
   }
 
@@ -69,6 +84,15 @@ class ChildPlanningEngine implements PlanningEngine {
   close(): Promise<void> {
     return this.#process.close();
   }
+}
+
+/** Which instance of the child plans over these tables. */
+function placeOf(tables: readonly PinnedTable[]): Pick<PlanCall, 'key' | 'tables' | 'files'> {
+  return {
+    key: keyOf(tables),
+    tables: tables.map(({ name, select }) => ({ name, select })),
+    files: tables.flatMap(({ files }) => files.map(({ path }) => path)),
+  };
 }
 
 function keyOf(tables: readonly PinnedTable[]): string {

@@ -99,7 +99,7 @@ function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentOrder)
   return `${withRelations}SELECT ${rowOf(list)}, p FROM (SELECT *, ${partition} AS p FROM ${from})`;
 }
 
-function partitionOf(output: StageOutput): string | null {
+export function partitionOf(output: StageOutput): string | null {
   if (output.kind !== 'hash') return null;
   if (output.by.length === 0) return '0::INTEGER';
   return `((hash(${output.by.join(', ')}) >> 24) % ${output.partitions})::INTEGER`;

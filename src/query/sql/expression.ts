@@ -105,8 +105,23 @@ function printCall(call: Call, column: ColumnText): string {
   });
   // Not a function, and must not be quoted.
   if (call.name === 'try') return `TRY(${args.join(', ')})`;
+  if (SLICES.has(call.name)) return printSlice(call, column);
   if (call.name === '!__postfix') return `factorial(${args.join(', ')})`;
   return `${functionName(call.name)}(${args.join(', ')})`;
+}
+
+const SLICES: ReadonlySet<string> = new Set(['array_slice', 'list_slice']);
+
+/** In brackets: a bound that is left out is an empty list in a plan, and no function takes one that has a type. */
+function printSlice({ args }: Call, column: ColumnText): string {
+  const [list, low, high, step] = args;
+  const bound = (part: Expression | undefined, open: string): string => {
+    const isOpen = part === undefined || (part.kind === 'constant' && part.type.id === 'LIST');
+    return isOpen ? open : printNested(part, column);
+  };
+  const from = list === undefined ? '' : printNested(list, column);
+  if (step === undefined) return `(${from})[${bound(low, '')}:${bound(high, '')}]`;
+  return `(${from})[${bound(low, '')}:${bound(high, '-')}:${printNested(step, column)}]`;
 }
 
 function printOperator(call: Call, column: ColumnText): string {
