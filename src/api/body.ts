@@ -1,6 +1,6 @@
 /** The body of a request, read under limits: so many bytes, and never a long silence. */
 import type { IncomingMessage } from 'node:http';
-import { MillraceError } from '../core/index.ts';
+import { MillraceError, checkDepth, mayBeDeep } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
 import { jsonFaultAt, lineAndColumn } from '../kit/index.ts';
 import type { ApiLimits } from './limits.ts';
@@ -70,8 +70,9 @@ function readBytes(
 
 function parseBytes(bytes: Buffer): unknown {
   const text = decoded(bytes);
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     const at = jsonFaultAt(text);
     const where = `${lineAndColumn(text, at)} (position ${at})`;
@@ -81,7 +82,12 @@ function parseBytes(bytes: Buffer): unknown {
         : `The body is not JSON: it goes wrong at ${where}.`;
     throw badInput('', what);
   }
+  if (mayBeDeep(text, DEPTH_MAX)) checkDepth(value, DEPTH_MAX);
+  return value;
 }
+
+/** As deep as a signal or a result may be. What is deeper cannot be written again by the platform. */
+const DEPTH_MAX = 1_000;
 
 function decoded(bytes: Buffer): string {
   try {

@@ -136,8 +136,12 @@ export class Metrics {
 }
 
 function writeFigures(page: Page, figures: LeaderFigures): void {
-  const { backlog, jobs, tasks, queries, unfitMs } = figures;
+  const { backlog, reloads, jobs, tasks, queries, unfitMs } = figures;
   page.gauge('millrace_backlog', 'Events that wait for the store.', backlog);
+  if (reloads !== undefined) {
+    const what = 'Times that the leader read its state back because of a fault, in this term.';
+    page.gauge('millrace_leader_reloads', what, reloads);
+  }
   const byState = (counts: Readonly<Record<string, number>>): Sample[] =>
     Object.entries(counts).map(([state, count]) => [{ state }, count]);
   if (jobs !== undefined) page.gauge('millrace_jobs', 'Live jobs by state.', byState(jobs));

@@ -36,12 +36,12 @@ export interface LeaderDesk {
   readonly jobs: {
     submit(
       document: unknown,
-      options: { readonly jobId: JobId; readonly isRepeated?: boolean },
+      options: { readonly jobId: JobId; readonly isFresh?: boolean },
     ): Promise<JobReply>;
     /** Plans the request, which is unchecked, and hands the job in. */
     submitQuery(
       request: unknown,
-      options: { readonly jobId: JobId; readonly isRepeated?: boolean },
+      options: { readonly jobId: JobId; readonly isFresh?: boolean },
       signal: AbortSignal,
     ): Promise<JobReply>;
     cancel(jobId: JobId, reason: string): Promise<JobReply>;
@@ -110,6 +110,8 @@ export interface Standing {
 export interface LeaderFigures {
   /** Events that wait for the store. */
   readonly backlog: number;
+  /** How often it has dropped its memory in this term because of a fault of its own. */
+  readonly reloads?: number;
   readonly jobs?: Readonly<Partial<Record<JobState, number>>>;
   readonly tasks?: Readonly<Partial<Record<TaskState, number>>>;
   /** How long the task has been ready that waits longest for a node that could run it. */

@@ -1,7 +1,15 @@
 /** What comes from outside, checked before it reaches the core: what a store would refuse there would
  * cost everybody a reading back. */
-import { MillraceError, isId, parseCapabilities, utf8Bytes } from '../core/index.ts';
+import {
+  MillraceError,
+  SCHEDULE_ID_LENGTH_MAX,
+  isId,
+  isOccurrenceId,
+  parseCapabilities,
+  utf8Bytes,
+} from '../core/index.ts';
 import type { NodeOffer, Settings } from '../core/index.ts';
+import type { PollRequest } from '../protocol/index.ts';
 import { payloadFault } from './payload-checks.ts';
 import { cleanText } from './text.ts';
 
@@ -11,6 +19,28 @@ export function checkId(id: string, kind: string): void {
     code: 'bad_input',
     what: `${JSON.stringify(cleanText(id).slice(0, 80))} is no ${kind} id.`,
     todo: 'Use up to 200 letters, digits and _ . : @ + = -',
+  });
+}
+
+/** An id that a client chooses for a new job. */
+export function checkNewJobId(id: string): void {
+  checkId(id, 'job');
+  if (!isOccurrenceId(id)) return;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `'${id}' is not a valid id for this job: ids that end in @TIME.NUMBER belong to schedules.`,
+    todo: 'Choose another id.',
+  });
+}
+
+export function checkNewScheduleId(id: string): void {
+  checkId(id, 'schedule');
+  if (id.length <= SCHEDULE_ID_LENGTH_MAX) return;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `The id of the schedule has ${id.length} characters, ${SCHEDULE_ID_LENGTH_MAX} are allowed.`,
+    why: 'The ids of its jobs are made of it.',
+    todo: 'Choose a shorter id.',
   });
 }
 
@@ -33,6 +63,15 @@ export function checkedOffer(offer: NodeOffer): NodeOffer {
     address: offer.address === null ? null : cleanText(offer.address),
     version: cleanText(offer.version),
   };
+}
+
+/** A poll that is not a number could never be hung up. */
+export function checkPoll({ pollNo, capacity }: Pick<PollRequest, 'pollNo' | 'capacity'>): void {
+  if (Number.isSafeInteger(pollNo) && Number.isSafeInteger(capacity)) return;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `A poll has a whole number and a whole capacity, not ${pollNo} and ${capacity}.`,
+  });
 }
 
 /** What is stored of a signal: its value, in an object. `body` is JSON text. */

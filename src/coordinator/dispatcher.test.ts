@@ -35,7 +35,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 function submit(name: string, document: object = ECHO): Promise<unknown> {
-  return led.leader.jobs.submit({ name, ...document }, { jobId: jobId(name) });
+  return led.leader.jobs.submit({ name, ...document }, { jobId: jobId(name), isFresh: true });
 }
 
 describe('group commit', () => {
@@ -107,7 +107,7 @@ describe('doubt', () => {
 
     await gate.store.resign(led.leader.term);
     const next = await lead(gate.store, clock);
-    const options = { jobId: jobId('one'), isRepeated: true };
+    const options = { jobId: jobId('one') };
     const repeated = await next.leader.jobs.submit({ name: 'one', ...ECHO }, options);
     expect(repeated).toMatchObject({ jobId: 'one', changed: false });
     expect(await gate.store.jobs(0, { limit: 10 })).toHaveLength(1);
@@ -269,7 +269,7 @@ describe('back-pressure', () => {
     const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
     const submitMany = (prefix: string, count: number): Promise<unknown>[] =>
       Array.from({ length: count }, (_, at) =>
-        leader.jobs.submit(ECHO, { jobId: jobId(`${prefix}${at}`) }),
+        leader.jobs.submit(ECHO, { jobId: jobId(`${prefix}${at}`), isFresh: true }),
       );
     slow.hold();
     const inFlight = submitMany('first', 1);
@@ -293,14 +293,14 @@ describe('back-pressure', () => {
     const { leader } = await lead(slow.store, clock, { backlogMax: 10 });
     await leader.loaded;
     slow.hold();
-    const inFlight = leader.jobs.submit(ECHO, { jobId: jobId('first') });
+    const inFlight = leader.jobs.submit(ECHO, { jobId: jobId('first'), isFresh: true });
     await settled();
     const looks = Array.from({ length: 50 }, () =>
       leader.jobs.explain(jobId('first'), 'a' as never),
     );
     await settled();
     expect(leader.backlog).toBe(0);
-    const more = leader.jobs.submit(ECHO, { jobId: jobId('more') });
+    const more = leader.jobs.submit(ECHO, { jobId: jobId('more'), isFresh: true });
     await settled();
     expect(leader.backlog).toBe(1);
     slow.release();

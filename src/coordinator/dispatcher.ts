@@ -9,8 +9,6 @@
  */
 import type {
   Ask,
-  Batch,
-  Effects,
   Instant,
   JobImage,
   MillraceError,
@@ -18,36 +16,15 @@ import type {
   SchedulerEvent,
   SchedulerState,
 } from '../core/index.ts';
+import { unstorableIn } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { Clock, Deferred } from '../kit/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Deferred } from '../kit/index.ts';
 import { Asks } from './asks.ts';
 import { Batching, type Input } from './batching.ts';
 import { feed, finish } from './feeding.ts';
-import { asFault, overloaded, refusal, reloading, steppedDown } from './faults.ts';
+import { asFault, notStorable, overloaded, refusal, reloading, steppedDown } from './faults.ts';
 import { Pace } from './pace.ts';
-import type { Reign } from './reign.ts';
-
-export interface DispatcherOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly reign: Reign;
-  readonly memory: Memory;
-  /** Reads the whole state back, to start over after a bad event. */
-  readonly reload: () => Promise<Memory>;
-  /** The reign is over; called once. */
-  readonly onEnd: (why: MillraceError) => void;
-  /** Told of every batch that was committed, before its answers go out. */
-  readonly onCommitted?: (rows: Batch) => void;
-  /** Events that may wait before callers are told that the leader is overloaded. */
-  readonly backlogMax?: number;
-}
-
-/** A state fresh from the store, and what reading it back found to be done. */
-export interface Memory {
-  readonly state: SchedulerState;
-  readonly effects: Effects;
-}
+import type { DispatcherOptions } from './dispatcher-options.ts';
 
 const BACKLOG_MAX = 10_000;
 /** Sessions must be heard even when clients flood the leader, or leases would be lost to load. */
@@ -64,14 +41,15 @@ export class Dispatcher {
   /** Counts the memories: rows read back for an earlier one are not taken in. */
   #generation = 1;
   #readers = 0;
+  #reloads = 0;
   #phase: Phase = 'idle';
   #endedBy: MillraceError | null = null;
   #backlog: Input[] = [];
   /** Those in the backlog and in the open batch. Reads do not count: they cost the store nothing. */
   #events = 0;
   #open: Batching;
-  /** The core threw while it was fed the open batch: its state is half-changed. */
-  #isPoisoned = false;
+  /** What the core threw while it was fed the open batch: its state is half-changed. */
+  #poison: MillraceError | null = null;
   #isPumpScheduled = false;
   #settled: Deferred<void> | null = null;
 
@@ -89,6 +67,11 @@ export class Dispatcher {
     return this.#events;
   }
 
+  /** How often the memory was dropped and read back in this term. */
+  get reloads(): number {
+    return this.#reloads;
+  }
+
   /** How full the backlog is: 1 is when callers are refused. */
   get pressure(): number {
     return this.backlog / this.#backlogMax;
@@ -103,6 +86,8 @@ export class Dispatcher {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
     const ask = this.#asks.next();
     const event = make(ask);
+    const unstorable = unstorableIn(event);
+    if (unstorable !== null) return Promise.reject(notStorable(unstorable));
     const share = 'sessionId' in event || event.type === 'register' ? SESSION_SHARE : 1;
     if (this.backlog >= this.#backlogMax * share) return Promise.reject(overloaded(this.backlog));
     const answer = this.#asks.wait(ask);
@@ -129,7 +114,8 @@ export class Dispatcher {
 
   /** Feeds an event that nobody waits for. */
   tell(event: SchedulerEvent): void {
-    if (this.#endedBy === null) this.#enqueue({ kind: 'event', event, ask: null, images: [] });
+    if (this.#endedBy !== null || unstorableIn(event) !== null) return;
+    this.#enqueue({ kind: 'event', event, ask: null, images: [] });
   }
 
   /** Looks at facts that no commit can undo, such as a task's name, and at figures. */
@@ -216,9 +202,9 @@ export class Dispatcher {
   #pump(): void {
     if (this.#phase === 'ended' || this.#phase === 'isolating' || this.#endedBy !== null) return;
     this.#pace.beat(this.#state);
-    if (!this.#isPoisoned) this.#feedBacklog();
+    if (this.#poison === null) this.#feedBacklog();
     if (this.#phase !== 'idle') return;
-    if (this.#isPoisoned) this.#isolate(this.#open.inputs);
+    if (this.#poison !== null) this.#isolate(this.#open.inputs, this.#poison);
     else this.#close();
   }
 
@@ -227,8 +213,8 @@ export class Dispatcher {
     this.#backlog = [];
     for (const [at, input] of inputs.entries()) {
       this.#open.inputs.push(input);
-      if (this.#feed(input, this.#open) === null) continue;
-      this.#isPoisoned = true;
+      this.#poison = this.#feed(input, this.#open);
+      if (this.#poison === null) continue;
       this.#backlog = inputs.slice(at + 1);
       return;
     }
@@ -248,7 +234,7 @@ export class Dispatcher {
     const fault = this.#finish(batch, this.#pace.mayTick);
     if (fault !== null) {
       // Without inputs it is nobody's event but our own mistake: start over as a new leader.
-      return batch.inputs.length === 0 ? this.#end(fault) : this.#isolate(batch.inputs);
+      return batch.inputs.length === 0 ? this.#end(fault) : this.#isolate(batch.inputs, fault);
     }
     this.#pace.arm(this.#state);
     this.#open = new Batching();
@@ -291,7 +277,7 @@ export class Dispatcher {
 
   #refused(batch: Batching, fault: MillraceError): void {
     if (fault.code === 'bad_row' && batch.inputs.length > 0 && this.#endedBy === null) {
-      return this.#isolate([...batch.inputs, ...this.#open.inputs]);
+      return this.#isolate([...batch.inputs, ...this.#open.inputs], fault);
     }
     // Without inputs it is our own fault, and a reign that is over looks for no offender.
     batch.refuse(steppedDown(fault), this.#asks);
@@ -300,10 +286,14 @@ export class Dispatcher {
     this.#closeDoors(this.#endedBy ?? fault);
   }
 
-  /** Feeds the inputs again, each in a transaction of its own, from what the store has. */
-  #isolate(inputs: readonly Input[]): void {
+  /**
+   * Feeds the inputs again, each in a transaction of its own, from what the store has. The memory is changed in place
+   * and has no undo, so it is read back: only what is needed to serve, the jobs that wait come in behind.
+   */
+  #isolate(inputs: readonly Input[], fault: MillraceError): void {
     this.#phase = 'isolating';
-    this.#isPoisoned = false;
+    this.#poison = null;
+    this.#options.onFault?.(fault);
     this.#open = new Batching();
     this.#events = this.#backlog.filter(({ kind }) => kind === 'event').length;
     this.#releaseParked(inputs);
@@ -311,6 +301,7 @@ export class Dispatcher {
       () => {
         if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
         this.#phase = 'idle';
+        this.#options.onReloaded();
         this.#schedulePump();
       },
       (error: unknown) => {
@@ -347,6 +338,7 @@ export class Dispatcher {
     const { state, effects } = await this.#options.reload();
     this.#state = state;
     this.#generation += 1;
+    this.#reloads += 1;
     await this.#write(new Batching(effects));
     if (this.#readers > 0) this.#state.takeNotes();
   }

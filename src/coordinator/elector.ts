@@ -22,6 +22,7 @@ export interface ElectorOptions extends Pick<
   | 'handshake'
   | 'planner'
   | 'onCommitted'
+  | 'onFault'
 > {
   readonly shard: number;
   readonly nodeId: string;

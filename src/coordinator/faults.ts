@@ -1,5 +1,6 @@
 /** What goes wrong at a leader, as its callers are told. */
 import { MillraceError, isMillraceError } from '../core/index.ts';
+import type { Unstorable } from '../core/index.ts';
 
 export function asFault(error: unknown): MillraceError {
   if (isMillraceError(error)) return error;
@@ -16,6 +17,15 @@ export function refusal(fault: MillraceError): MillraceError {
     why: fault.what,
     todo: 'Nothing was stored. Change the input.',
     cause: fault,
+  });
+}
+
+/** What the caller of an event is told that no store could keep. The scheduler has not seen it. */
+export function notStorable({ path, why }: Unstorable): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `The value at ${path} ${why}, so it cannot be stored.`,
+    todo: 'Nothing was changed. Send well-formed text and finite numbers.',
   });
 }
 

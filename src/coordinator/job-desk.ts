@@ -4,6 +4,7 @@
  */
 import {
   MillraceError,
+  checkStorable,
   explain,
   forkDocument,
   isFinished,
@@ -34,7 +35,7 @@ import type { Dispatcher } from './dispatcher.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
-import { checkId, wrappedSignal } from './checks.ts';
+import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
 import { noQueries } from './query-planner.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
@@ -55,8 +56,9 @@ export interface DeskOptions {
 
 export interface SubmitOptions {
   readonly jobId: JobId;
-  /** The caller repeats an earlier call whose answer it did not get. */
-  readonly isRepeated?: boolean;
+  /** The id was made for this very call, so no job can have it yet. What a client chooses is always looked
+   * up: two jobs of one id would be found out by the store alone. */
+  readonly isFresh?: boolean;
   readonly seeds?: ReadonlyMap<TaskNo, Seed>;
   readonly inboxNo?: number;
 }
@@ -84,7 +86,7 @@ export class JobDesk {
 
   /** Takes an unchecked document. */
   async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
-    checkId(options.jobId, 'job');
+    checkNewJobId(options.jobId);
     return this.submitParsed(parseJobDocument(document, this.#options.settings), options);
   }
 
@@ -92,10 +94,14 @@ export class JobDesk {
     const scopes = keyScopes(document.tasks);
     const key = document.idempotencyKey;
     // Most jobs name no key and come for the first time: nothing has to be looked up for them.
-    if (scopes.length === 0 && key === null && options.isRepeated !== true) {
+    if (scopes.length === 0 && key === null && options.isFresh === true) {
       return this.#submit(document, options, scopes);
     }
-    const names = [...scopes, ...(key === null ? [] : [`job/${key}`])];
+    const names = [
+      ...scopes,
+      ...(key === null ? [] : [`job/${key}`]),
+      ...(options.isFresh === true ? [] : [`id/${options.jobId}`]),
+    ];
     return this.#keys.run(names, async () => {
       const existing = await this.#findExisting(document, options);
       return existing ?? this.#submit(document, options, scopes);
@@ -109,7 +115,7 @@ export class JobDesk {
     signal: AbortSignal,
   ): Promise<JobReply> {
     const { planner } = this.#options;
-    checkId(options.jobId, 'job');
+    checkNewJobId(options.jobId);
     if (planner === null) throw noQueries();
     const key = keyOf(request);
     // To plan is dear: not for one that is there already.
@@ -152,7 +158,7 @@ export class JobDesk {
     const { store } = this.#options;
     const byKey = key === null ? null : await store.jobIdForKey(this.#shard, key);
     if (byKey !== null) return this.#unchanged(byKey);
-    return options.isRepeated === true ? this.#unchanged(options.jobId) : null;
+    return options.isFresh === true ? null : this.#unchanged(options.jobId);
   }
 
   /** The job as it is, if there is one. */
@@ -202,6 +208,7 @@ export class JobDesk {
    */
   async signal(jobId: JobId, name: string, body: string, signalId: string): Promise<JobReply> {
     const { dispatcher, store } = this.#options;
+    checkId(jobId, 'job');
     const wrapped = wrappedSignal(name, body, signalId, this.#options.settings);
     const event = (ask: Ask): SchedulerEvent => {
       return { type: 'signal', ask, jobId, id: signalId, name, body: wrapped };
@@ -225,6 +232,8 @@ export class JobDesk {
   /** A new job from the same document: what is not below `from` and succeeded is taken over. */
   async fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply> {
     const { store, settings } = this.#options;
+    checkId(jobId, 'job');
+    checkNewJobId(forkId);
     const view = await store.job(this.#shard, jobId);
     if (view === null) throw unknownJob(jobId);
     const specs = view.tasks.map(({ spec }) => spec);
@@ -239,8 +248,7 @@ export class JobDesk {
       if (!isGiven && !hasSucceeded(of)) continue;
       seeds.set(no, { state: 'succeeded', result: view.tasks[of]?.result ?? null });
     }
-    // Always as if repeated: the caller chose the id, and one look costs less than a refused batch.
-    return this.submitParsed(document, { jobId: forkId, isRepeated: true, seeds });
+    return this.submitParsed(document, { jobId: forkId, seeds });
   }
 
   /** Null when the task is not live. */
@@ -284,7 +292,7 @@ export class JobDesk {
     const { dispatcher, settings } = this.#options;
     try {
       const parsed = parseJobDocument(parseJson(document), settings);
-      const reply = await this.submitParsed(parsed, { jobId, inboxNo: no, isRepeated: true });
+      const reply = await this.submitParsed(parsed, { jobId, inboxNo: no });
       // It was there before, or another one with its key: then no event has taken the row out.
       if (!reply.changed) await dispatcher.ask((ask) => ({ type: 'dropInbox', ask, inboxNo: no }));
     } catch (error) {
@@ -303,6 +311,7 @@ export class JobDesk {
     make: MakeEvent,
   ): Promise<JobReply> {
     const { dispatcher, store } = this.#options;
+    checkId(jobId, 'job');
     if (await dispatcher.read((state) => state.jobsById.has(jobId))) {
       try {
         return asJob(await dispatcher.ask((ask) => make(ask, {})));
@@ -365,5 +374,8 @@ function unknownJob(id: string): MillraceError {
 function keyOf(request: unknown): string | null {
   const isObject = typeof request === 'object' && request !== null;
   const key = isObject && 'idempotencyKey' in request ? request.idempotencyKey : null;
-  return typeof key === 'string' ? key : null;
+  if (typeof key !== 'string') return null;
+  // Before the planner reads the request: the store is asked for it.
+  checkStorable(key, '/idempotencyKey');
+  return key;
 }

@@ -17,14 +17,14 @@ import { ownHandshake } from '../protocol/index.ts';
 import type { Handshake } from '../protocol/index.ts';
 import type { Predecessor, Store, Term } from '../store/index.ts';
 import { Dispatcher } from './dispatcher.ts';
-import type { Memory } from './dispatcher.ts';
+import type { Memory } from './dispatcher-options.ts';
 import { CalledQueries } from './called-queries.ts';
 import { asFault } from './faults.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
 import { JobDesk } from './job-desk.ts';
 import type { DeskOptions } from './job-desk.ts';
-import { loadAll, loadFirst, loadRest, renewing } from './loading.ts';
+import { loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { Reign } from './reign.ts';
@@ -43,6 +43,8 @@ export interface LeaderOptions {
   readonly planner?: QueryPlanner;
   /** Called after every commit. */
   readonly onCommitted?: () => void;
+  /** A fault of this program that cost a reading back; callers have been told what concerns them. */
+  readonly onFault?: (fault: MillraceError) => void;
   /** The reign is over, for this reason; called once. */
   readonly onEnd: (why: MillraceError) => void;
   /** Events that may wait for the store before callers are told that it is too much. */
@@ -82,6 +84,7 @@ export class Leader {
     const inbox = new InboxDrain(store, clock);
     const payloads = new Payloads(store, term.shard);
     let queries: CalledQueries | null = null;
+    let memories = 0;
     const dispatcher = new Dispatcher({
       store,
       clock,
@@ -91,7 +94,12 @@ export class Leader {
         payloads.learn(rows);
         options.onCommitted?.();
       },
-      reload: () => renewing(load, clock, () => loadAll(load)),
+      reload: () => {
+        memories += 1;
+        return renewing(load, clock, () => loadFirst(load));
+      },
+      onReloaded: () => void streamIn(),
+      ...(options.onFault === undefined ? {} : { onFault: options.onFault }),
       onEnd: (why) => {
         housekeeping.stop();
         inbox.stop();
@@ -101,9 +109,13 @@ export class Leader {
       ...(options.backlogMax === undefined ? {} : { backlogMax: options.backlogMax }),
     });
     // A leader that knows only some of the jobs would leave the others waiting for ever.
-    const loaded = loadRest(load, dispatcher).catch((error: unknown) =>
-      dispatcher.end(asFault(error)),
-    );
+    const streamIn = (): Promise<void> => {
+      const memory = memories;
+      return loadRest(load, dispatcher, () => memory === memories).catch((error: unknown) =>
+        dispatcher.end(asFault(error)),
+      );
+    };
+    const loaded = streamIn();
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
     const leader = new Leader(options, { dispatcher, payloads, queries }, loaded);
     inbox.start(() => leader.jobs.drainInbox());
@@ -148,8 +160,9 @@ export class Leader {
   }
 
   /** What monitoring wants to know; costs nothing. */
-  figures(): SchedulerFigures & { readonly backlog: number } {
-    return { ...this.#dispatcher.peek(figures), backlog: this.backlog };
+  figures(): SchedulerFigures & { readonly backlog: number; readonly reloads: number } {
+    const { backlog, reloads } = this.#dispatcher;
+    return { ...this.#dispatcher.peek(figures), backlog, reloads };
   }
 
   /** Serves no more. Settles when nothing is in flight, so that the term can be resigned. */

@@ -11,10 +11,11 @@ import {
   restoreDone,
   restoreJob,
 } from '../core/index.ts';
-import type { JobImage, JobNo, SchedulerOptions } from '../core/index.ts';
+import type { JobNo, SchedulerOptions } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
 import type { Store } from '../store/index.ts';
-import type { Dispatcher, Memory } from './dispatcher.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import type { Memory } from './dispatcher-options.ts';
 import type { Reign } from './reign.ts';
 
 /** Jobs a portion: small enough to leave room for live events between two of them. */
@@ -65,15 +66,19 @@ export async function loadFirst(options: LoadOptions): Promise<Memory> {
   return { state, effects };
 }
 
-/** The rest, through the dispatcher, while it already serves. */
+/**
+ * The rest, through the dispatcher, while it already serves. When the memory is dropped meanwhile, whoever dropped it
+ * loads the rest anew, and `isCurrent` says no.
+ */
 export async function loadRest(
   { store, reign }: LoadOptions,
   dispatcher: Dispatcher,
+  isCurrent: () => boolean,
 ): Promise<void> {
   const { shard } = reign.term;
   for (const priority of PRIORITIES) {
     let from: JobNo | null = jobNo(0);
-    while (from !== null) {
+    while (from !== null && isCurrent()) {
       const start: JobNo = from;
       let next: JobNo | null = null;
       await dispatcher.load(async () => {
@@ -84,27 +89,7 @@ export async function loadRest(
       from = next;
     }
   }
-  await dispatcher.read(restoreDone);
-}
-
-/** Everything at once, to start over in the middle of a reign. */
-export async function loadAll(options: LoadOptions): Promise<Memory> {
-  const memory = await loadFirst(options);
-  const { state, effects } = memory;
-  const { store, reign } = options;
-  for (const priority of PRIORITIES) {
-    let from: JobNo | null = jobNo(0);
-    while (from !== null) {
-      const portion: { jobs: readonly JobImage[]; next: JobNo | null } = await store.loadJobs(
-        reign.term.shard,
-        priority,
-        from,
-        PORTION,
-      );
-      for (const image of portion.jobs) restoreJob(state, image, reign.time.now(), effects);
-      from = portion.next;
-    }
-  }
-  restoreDone(state, reign.time.now());
-  return memory;
+  await dispatcher.read((state, now) => {
+    if (isCurrent()) restoreDone(state, now);
+  });
 }

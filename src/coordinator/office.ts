@@ -63,10 +63,10 @@ function clientDesk({ jobs }: Leader): LeaderForClients {
 
 async function submitOne(
   jobs: Leader['jobs'],
-  { document, jobId, isRepeated }: NewJob,
+  { document, jobId }: NewJob,
 ): Promise<JobAnswer | MillraceError> {
   try {
-    return answerOf(await jobs.submit(document, { jobId, isRepeated }));
+    return answerOf(await jobs.submit(document, { jobId }));
   } catch (error) {
     return asFault(error);
   }

@@ -34,8 +34,8 @@ beforeEach(async () => {
 
 const state = async (id: string, task: string) =>
   (await store.task(0, jobId(id), task as TaskId))?.task.state;
-const submit = (id: string, request: object = {}, isRepeated = false) =>
-  led.leader.jobs.submitQuery({ sql: id, ...request }, { jobId: jobId(id), isRepeated }, noSignal);
+const submit = (id: string, request: object = {}) =>
+  led.leader.jobs.submitQuery({ sql: id, ...request }, { jobId: jobId(id) }, noSignal);
 
 async function next(): Promise<ReadyAssignment> {
   worker.held.length = 0;
@@ -82,7 +82,7 @@ describe('a query that is submitted', () => {
       jobId: 'q',
       changed: false,
     });
-    expect(await submit('q', {}, true)).toMatchObject({ jobId: 'q', changed: false });
+    expect(await submit('q')).toMatchObject({ jobId: 'q', changed: false });
     expect(plan).toHaveBeenCalledTimes(1);
   });
 

@@ -2,6 +2,7 @@
  * From what a worker says to what the core may hear. What the store could not keep, or no consumer
  * could read, fails the task instead: said again it would be no better.
  */
+import { MillraceError, TASKS_PER_JOB_LIMIT } from '../core/index.ts';
 import type { LeaseName, ReportItem, Settings } from '../core/index.ts';
 import type { WorkerReport } from '../protocol/index.ts';
 import { CALLED_JOB } from './called-jobs.ts';
@@ -17,6 +18,7 @@ export interface ReportChecks {
 }
 
 export function checkedReport(report: WorkerReport, checks: ReportChecks): ReportItem {
+  checkLease(report.lease);
   const { resultBytesMax } = checks.settings;
   switch (report.kind) {
     case 'completed': {
@@ -53,6 +55,27 @@ export function checkedReport(report: WorkerReport, checks: ReportChecks): Repor
       return { kind: 'suspended', lease, until: checked };
     }
   }
+}
+
+/** No worker was ever given such a lease, and the store could not even look for it. */
+function checkLease({ jobNo, taskNo, fence }: LeaseName): void {
+  const isLease =
+    Number.isSafeInteger(jobNo) &&
+    isCount(taskNo, TASKS_PER_JOB_LIMIT) &&
+    isCount(fence, COUNT_MAX);
+  if (isLease) return;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `${jobNo}/${taskNo} with the fence ${fence} is not a valid lease.`,
+    todo: 'Report the leases that a poll has given out, as they were given.',
+  });
+}
+
+/** Columns of four bytes in the databases. */
+const COUNT_MAX = 2 ** 31;
+
+function isCount(value: number, below: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0 && value < below;
 }
 
 function checkedStep(

@@ -1,6 +1,6 @@
 import { MillraceError, parseJobDocument, parseScheduleSpec } from '../core/index.ts';
 import type { Calendar, ChangeSchedule, ReplyBody, ScheduleId } from '../core/index.ts';
-import { checkId } from './checks.ts';
+import { checkNewScheduleId } from './checks.ts';
 import type { DeskOptions } from './job-desk.ts';
 
 export type ScheduleReply = Extract<ReplyBody, { type: 'schedule' }>;
@@ -17,7 +17,7 @@ export class ScheduleDesk {
 
   /** Creates the schedule, or gives an existing one a new timing and document. */
   async put(scheduleId: ScheduleId, value: unknown): Promise<ScheduleReply> {
-    checkId(scheduleId, 'schedule');
+    checkNewScheduleId(scheduleId);
     const { settings, dispatcher } = this.#options;
     const spec = parseScheduleSpec(value, settings, this.#calendar);
     const document = parseJobDocument(spec.document, settings);

@@ -2,6 +2,7 @@
 import {
   ID_LENGTH_MAX,
   isId,
+  isOccurrenceId,
   isMillraceError,
   parseJobDocument,
   parseTaskDocuments,
@@ -131,6 +132,7 @@ function childIdFault(jobId: string, parent: LeasedJob | null): string | null {
     );
   }
   if (!isId(jobId)) return `${shown(jobId)} is no id of a job: ${ID_RULE}`;
+  if (isOccurrenceId(jobId)) return `the id ${jobId} belongs to the job of a schedule`;
   if (parent === null || jobId.startsWith(`${parent.id}.`)) return null;
   return `the job ${jobId} that it calls does not begin with its own id ${parent.id}`;
 }

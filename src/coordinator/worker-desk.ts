@@ -36,7 +36,7 @@ import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';
 import type { JobLook, Skipped, Unresolvable } from './payloads.ts';
 import type { DeskOptions } from './job-desk.ts';
-import { checkedOffer } from './checks.ts';
+import { checkPoll, checkedOffer } from './checks.ts';
 import { checkedReport } from './report-checks.ts';
 import { lookUp, withFound } from './report-lookups.ts';
 import type { LeasedJob } from './suspension-checks.ts';
@@ -93,6 +93,7 @@ export class WorkerDesk implements LeaderForWorkers {
   async poll(request: PollRequest, signal?: AbortSignal): Promise<PollReply> {
     const { dispatcher } = this.#options;
     const { nodeId, sessionId, pollNo } = request;
+    checkPoll(request);
     const hangUp = (): void => {
       // `ask` is not used: the reply goes to the parked poll itself.
       dispatcher.tell({ type: 'hangUp', nodeId, sessionId, pollNo });

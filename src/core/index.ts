@@ -6,6 +6,7 @@
  * as values, and all that goes out is effects. This room imports nothing.
  */
 export * from './document/document.ts';
+export { checkDepth, mayBeDeep } from './document/depth.ts';
 export { documentFromRows, forkDocument } from './document/from-rows.ts';
 export type { Fork } from './document/from-rows.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
@@ -40,7 +41,7 @@ export type { NodeOffer } from './node/node.ts';
 export * from './random.ts';
 export { announceReign, forgetIfOver, restoreCluster, restoreDone, restoreJob } from './restore.ts';
 export * from './rows.ts';
-export { scheduledTime } from './schedule/occurrence.ts';
+export { SCHEDULE_ID_LENGTH_MAX, isOccurrenceId, scheduledTime } from './schedule/occurrence.ts';
 export type { Calendar, ScheduleSpec } from './schedule/schedule.ts';
 export { upcomingOccurrences } from './schedule/schedule.ts';
 export { parseScheduleSpec } from './schedule/spec.ts';
@@ -48,5 +49,7 @@ export * from './settings.ts';
 export { SchedulerState } from './state.ts';
 export type { SchedulerOptions } from './state.ts';
 export { step } from './step.ts';
+export { checkStorable, unstorableIn } from './storable.ts';
+export type { Unstorable } from './storable.ts';
 export * from './task/chart.ts';
 export type { LeaseName } from './task/lease.ts';

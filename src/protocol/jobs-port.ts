@@ -6,6 +6,7 @@ export interface NewJob {
   readonly document: unknown;
   /** Chosen by the caller, so that it can repeat the call. */
   readonly jobId: JobId;
+  /** The caller may have sent it before. Servers look every id up and do not rely on it. */
   readonly isRepeated: boolean;
 }
 

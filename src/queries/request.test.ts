@@ -42,6 +42,12 @@ test('everything may be said', () => {
   });
 });
 
+function nested(levels: number): unknown {
+  let value: unknown = 1;
+  for (let level = 0; level < levels; level += 1) value = [value];
+  return value;
+}
+
 test.each([
   ['text', 'select 1', ': A query is an object.'],
   ['a list', [], ': A query is an object.'],
@@ -49,7 +55,19 @@ test.each([
   ['no sql', {}, '/sql: It is missing.'],
   ['a number', { sql: 1 }, '/sql: It must be text.'],
   ['blanks', { sql: ' \n' }, '/sql: The statement is empty.'],
-  ['NUL', { sql: 'select \0' }, '/sql: It has a NUL character.'],
+  [
+    'NUL',
+    { sql: 'select \0' },
+    "/sql: The text 'select \ufffd' contains NUL or half of a surrogate",
+  ],
+  ['half a pair', { sql: "select '\ud800'" }, '/sql: The text'],
+  ['half a pair deep inside', { sql: 'x', params: [{ a: ['\udc00'] }] }, '/params/0/a/0: The text'],
+  ['a key with NUL', { sql: 'x', tables: { 'a\0': 'b' } }, '/tables: The text'],
+  [
+    'a well without a bottom',
+    { sql: 'x', params: nested(100_000) },
+    '/params/0/0: Is nested deeper',
+  ],
   ['a novel', { sql: 'x'.repeat(1_000_001) }, '/sql: The statement has 1000001 characters'],
   ['both', { sql: 'x', plan: {} }, '/sql: There is a plan as well.'],
   ['a typo', { sql: 'x', parms: [] }, "/parms: There is no such field. Did you mean 'params'?"],
@@ -73,7 +91,11 @@ test.each([
   ['half a byte', { sql: 'x', settings: { singleFragmentBytes: 0.5 } }, 'whole number, 0 or more'],
   ['no time', { sql: 'x', settings: { timeoutMs: 0 } }, '/settings/timeoutMs: '],
   ['no name', { sql: 'x', name: '' }, '/name: It is empty.'],
-  ['an odd name', { sql: 'x', name: '\ud800' }, '/name: It has characters that cannot be stored.'],
+  [
+    'an odd name',
+    { sql: 'x', name: '\ud800' },
+    "/name: The text '\ufffd' contains NUL or half of a surrogate",
+  ],
   ['a long key', { sql: 'x', idempotencyKey: 'x'.repeat(501) }, '/idempotencyKey: It has more'],
   ['a priority', { sql: 'x', priority: 4 }, '/priority: It must be one of 0, 1, 2, 3'],
   ['a zone', { sql: 'x', timeZone: 'Mars/Base' }, '/timeZone: There is no such time zone.'],

@@ -85,6 +85,7 @@ export class Candidate implements Part {
         onCommitted();
         this.#feed.wake();
       },
+      onFault: (fault) => this.#options.say(faultLine(fault)),
       onLead: (leader) => this.#leads(leader, addresses),
       onFollow: (info, why) => this.#follows(info, why),
     });
@@ -159,6 +160,11 @@ export class Candidate implements Part {
     const { office } = this.#options;
     return office.isOpen ? office.leader().jobs.explainAll(job, tasks) : new Map();
   }
+}
+
+/** Nothing that clients send may bring this about. */
+function faultLine(fault: MillraceError): string {
+  return `FAULT: the leader reads its state back because of a bug in Millrace, please report it: ${fault.message}`;
 }
 
 function addressOf({ nodeId, url, grpc, epoch }: LeaderInfo): LeaderAddress {

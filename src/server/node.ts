@@ -168,9 +168,10 @@ export class ServerNode {
 }
 
 function figuresOf(leader: Leader): LeaderFigures {
-  const { backlog, readyTasks, runningTasks, unfitMs, ...figures } = leader.figures();
+  const { backlog, reloads, readyTasks, runningTasks, unfitMs, ...figures } = leader.figures();
   const queries = { running: figures.runningQueries, waiting: figures.waitingQueries };
-  return { backlog, tasks: { ready: readyTasks, running: runningTasks }, queries, unfitMs };
+  const tasks = { ready: readyTasks, running: runningTasks };
+  return { backlog, reloads, tasks, queries, unfitMs };
 }
 
 const NO_STANDING = { leads: false, epoch: null, isReady: false, figures: null } as const;

@@ -96,7 +96,8 @@ export class QuerySide {
     };
     this.service = {
       reader,
-      submit: (request, given, signal) => office.leader().jobs.submitQuery(request, given, signal),
+      submit: (request, { jobId }, signal) =>
+        office.leader().jobs.submitQuery(request, { jobId }, signal),
       results: (id, format, signal) => results.open(id, format, signal),
     };
     this.shuffle = mapRegistry({ isLive: (query) => office.leader().isLive(query) });

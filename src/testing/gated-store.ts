@@ -21,6 +21,8 @@ export interface Gate {
   refuseIf(check: (batch: Batch) => MillraceError | null): void;
   /** Reading back fails with this from now on. */
   failReads(error: MillraceError): void;
+  /** The jobs that wait are not read back before `release`; `waiting` counts those reads. */
+  holdLoads(): { readonly waiting: number; release(): void };
   /** Renewals and commits fail with this until told otherwise. */
   cutOff(error: MillraceError | null): void;
 }
@@ -32,6 +34,7 @@ export function gated(inner: Store): Gate {
   let refusal: (batch: Batch) => MillraceError | null = () => null;
   let away: MillraceError | null = null;
   let unreadable: MillraceError | null = null;
+  const loads = new HeldLoads(inner);
   const commit = async (term: Term, ttlMs: number, batch: Batch): Promise<Instant> => {
     commits.push(batch);
     await opened?.promise;
@@ -57,6 +60,7 @@ export function gated(inner: Store): Gate {
         const error = unreadable;
         return () => Promise.reject(error);
       }
+      if (name === 'loadJobs') return loads.loadJobs;
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
@@ -80,8 +84,39 @@ export function gated(inner: Store): Gate {
     failReads: (error) => {
       unreadable = error;
     },
+    holdLoads: () => loads.hold(),
     cutOff: (error) => {
       away = error;
     },
   };
+}
+
+/** Reading back the jobs that wait, when somebody says so. */
+class HeldLoads {
+  readonly #inner: Store;
+  #held: { waiting: number; readonly opened: Deferred<void> } | null = null;
+
+  constructor(inner: Store) {
+    this.#inner = inner;
+  }
+
+  readonly loadJobs: Store['loadJobs'] = async (...portion) => {
+    if (this.#held !== null) this.#held.waiting += 1;
+    await this.#held?.opened.promise;
+    return this.#inner.loadJobs(...portion);
+  };
+
+  hold(): ReturnType<Gate['holdLoads']> {
+    const held = { waiting: 0, opened: deferred() };
+    this.#held = held;
+    return {
+      get waiting() {
+        return held.waiting;
+      },
+      release: () => {
+        this.#held = null;
+        held.opened.resolve();
+      },
+    };
+  }
 }

@@ -37,7 +37,7 @@ export function memoryStore(clock: VirtualClock): Store {
 
 let terms = 0;
 
-export interface LeadOptions extends Pick<LeaderOptions, 'planner' | 'backlogMax'> {
+export interface LeadOptions extends Pick<LeaderOptions, 'planner' | 'backlogMax' | 'onFault'> {
   readonly settings?: Partial<Settings>;
 }
 
@@ -67,6 +67,7 @@ export async function lead(
     elected: { ...campaign, nodeId, askedAtMs: clock.monotonicMs() },
     onEnd: ended.resolve,
     ...(given.backlogMax === undefined ? {} : { backlogMax: given.backlogMax }),
+    ...(given.onFault === undefined ? {} : { onFault: given.onFault }),
     ...(given.planner === undefined ? {} : { planner: given.planner }),
   });
   return { leader, ended: ended.promise };

@@ -154,7 +154,7 @@ export class TestRuntime {
     };
     const reply = await this.#led.leader.jobs.submit(adjusted, {
       jobId: jobId as JobId,
-      isRepeated: options.jobId !== undefined,
+      isFresh: options.jobId === undefined,
     });
     const id = reply.jobId;
     return {

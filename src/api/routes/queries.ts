@@ -154,7 +154,7 @@ async function submitQuery(call: Call, api: ApiParts): Promise<Answer> {
   const id = chosenId(call);
   // Before the body is read: a node that does not lead need not receive it.
   const { jobs } = api.desk();
-  const options = { jobId: id ?? api.newJobId(), isRepeated: id !== null };
+  const options = { jobId: id ?? api.newJobId(), isFresh: id === null };
   const reply = await jobs.submitQuery(await call.body(), options, call.signal);
   const { jobId, state, changed } = reply;
   if (changed) api.metrics.countSubmitted();

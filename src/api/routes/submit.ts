@@ -127,7 +127,7 @@ async function submit(
 ): Promise<JobReply> {
   const jobId = id ?? api.newJobId();
   // Whoever chooses the id may be repeating a call whose answer was lost.
-  const reply = await desk.jobs.submit(document, { jobId, isRepeated: id !== null });
+  const reply = await desk.jobs.submit(document, { jobId, isFresh: id === null });
   if (reply.changed) api.metrics.countSubmitted();
   return reply;
 }

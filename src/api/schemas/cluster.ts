@@ -66,7 +66,7 @@ const SCHEDULE_EXAMPLE = {
   paused: false,
   nextAt: '2026-11-16T01:00:00.000Z',
   lastAt: '2026-11-15T01:00:00.000Z',
-  lastJob: 'nightly.1794704400000.7',
+  lastJob: 'nightly@1794704400000.7',
   upcoming: ['2026-11-16T01:00:00.000Z', '2026-11-17T01:00:00.000Z'],
 };
 

@@ -120,7 +120,9 @@ function beginJobs(turn: Turn, slot: Slot, children: Wait['jobs']): Calls {
     } else {
       // One that was called before may still be on its way into memory.
       const isExpected = called.has(jobId) && !state.isComplete;
-      if (known === null && !isExpected) fresh.push(child);
+      // One wait may name it twice, and then it is made once.
+      const isMade = fresh.some((each) => each.jobId === jobId);
+      if (known === null && !isExpected && !isMade) fresh.push(child);
       called.set(jobId, { step, jobId });
     }
   }

@@ -46,6 +46,8 @@ describe('the statement', () => {
       expect(() => written(sql)).toThrow('A query is one SELECT statement.');
     expect(() => written('/* see */ explain SELECT 1')).toThrow('without the word EXPLAIN');
     expect(() => written("SET threads = '1'")).toThrow('Give settings with the query');
+    for (const word of ['constructor', 'toString', '__proto__', 'hasOwnProperty'])
+      expect(written(word)).toBe(word);
   });
 
   test('an error in it is shown in the text that the user wrote', () => {

@@ -42,12 +42,14 @@ export function statementOf({ sql, params }: Pick<PlanRequest, 'sql' | 'params'>
 }
 
 /** What DuckDB would run or show, but is no query. */
-const INSTEAD: Readonly<Record<string, string>> = {
-  explain: 'To see the plan, ask for the explanation of the query without the word EXPLAIN.',
-  set: 'Give settings with the query; the time zone is one of them.',
-  pragma: 'Select from the function of the same name, if it is one.',
-  copy: 'Ask for the result as Parquet, CSV or JSON.',
-};
+const INSTEAD: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    explain: 'To see the plan, ask for the explanation of the query without the word EXPLAIN.',
+    set: 'Give settings with the query; the time zone is one of them.',
+    pragma: 'Select from the function of the same name, if it is one.',
+    copy: 'Ask for the result as Parquet, CSV or JSON.',
+  }),
+);
 
 /** The marks of the only statement, without semicolons at the end. */
 function oneStatement(sql: string): Mark[] {
@@ -56,7 +58,7 @@ function oneStatement(sql: string): Mark[] {
   const [first] = marks;
   if (first === undefined) throw refused('The text has no statement.');
   const word = sql.slice(first.from, first.to).toLowerCase();
-  const instead = first.kind === 'word' ? INSTEAD[word] : undefined;
+  const instead = first.kind === 'word' ? INSTEAD.get(word) : undefined;
   if (instead !== undefined) throw refused(`This one starts with ${word.toUpperCase()}.`, instead);
   const between = marks.find(({ kind }) => kind === 'semicolon');
   if (between !== undefined) throw refused('There is more text after a semicolon.');

@@ -104,12 +104,7 @@ export class Client {
     const key = isKeyed ? `once${this.#random.whole(1, 6)}` : null;
     const document = key === null ? draft : { ...draft, idempotencyKey: key };
     witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
-    let isRepeated = false;
-    const reply = await this.#insist('submit', (leader) => {
-      const again = isRepeated;
-      isRepeated = true;
-      return leader.jobs.submit(document, { jobId, isRepeated: again });
-    });
+    const reply = await this.#insist('submit', (leader) => leader.jobs.submit(document, { jobId }));
     if (reply === null) return;
     if (key !== null) witness.answeredKey(key, reply.jobId);
     this.#acknowledged(jobId, reply, draft);
@@ -123,12 +118,9 @@ export class Client {
     const key = this.#queryDice.chance(0.1) ? `query${this.#queryDice.whole(1, 6)}` : null;
     const request = key === null ? { number } : { number, idempotencyKey: key };
     witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
-    let isRepeated = false;
-    const reply = await this.#insist('query', (leader) => {
-      const again = isRepeated;
-      isRepeated = true;
-      return leader.jobs.submitQuery(request, { jobId, isRepeated: again }, FOR_EVER);
-    });
+    const reply = await this.#insist('query', (leader) =>
+      leader.jobs.submitQuery(request, { jobId }, FOR_EVER),
+    );
     if (reply === null) {
       witness.jobs.delete(jobId);
       return world.say(name, `query ${number} cannot be planned`);
@@ -259,9 +251,7 @@ export class Client {
   }
 
   async submitProbe(jobId: JobId, document: Draft): Promise<void> {
-    await this.#insist('probe', (leader) =>
-      leader.jobs.submit(document, { jobId, isRepeated: true }),
-    );
+    await this.#insist('probe', (leader) => leader.jobs.submit(document, { jobId }));
   }
 
   async #insist(

@@ -1,0 +1,60 @@
+/** How deep JSON may go. The walk keeps its own stack: what it looks for would overflow the platform's. */
+import { MillraceError } from '../errors.ts';
+import { below } from './refuse.ts';
+
+/** How much of the path of a value that is too deep is worth showing. */
+const SHOWN_KEYS = 3;
+
+interface Place {
+  readonly value: object;
+  readonly depth: number;
+  /** Null for the outermost value. */
+  readonly parent: Place | null;
+  readonly key: string | number;
+}
+
+/** Refuses a value with lists and objects more than `depthMax` levels inside each other. */
+export function checkDepth(value: unknown, depthMax: number, path = ''): void {
+  if (typeof value !== 'object' || value === null) return;
+  const open: Place[] = [{ value, depth: 1, parent: null, key: '' }];
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    if (place.depth > depthMax) tooDeep(place, depthMax, path);
+    for (const [key, each] of Object.entries(place.value)) {
+      if (typeof each !== 'object' || each === null) continue;
+      open.push({ value: each as object, depth: place.depth + 1, parent: place, key });
+    }
+  }
+}
+
+function tooDeep(deepest: Place, depthMax: number, path: string): never {
+  const keys: (string | number)[] = [];
+  for (let place = deepest; place.parent !== null; place = place.parent) keys.push(place.key);
+  const shown = keys.toReversed().slice(0, SHOWN_KEYS);
+  throw new MillraceError({
+    code: 'bad_input',
+    path: shown.reduce<string>((at, key) => below(at, key), path),
+    what: `Is nested deeper than ${depthMax} levels.`,
+    todo: 'Pass plain data.',
+  });
+}
+
+/** A quick look at JSON text: false when it cannot go deeper than `depthMax`. */
+export function mayBeDeep(text: string, depthMax: number): boolean {
+  // A level takes two characters.
+  if (text.length <= depthMax * 2) return false;
+  let depth = 0;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === QUOTE) isQuoted = !isQuoted;
+    else if (isQuoted) at += unit === BACKSLASH ? 1 : 0;
+    else if (unit === OPEN_LIST || unit === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > depthMax) return true;
+    } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) depth -= 1;
+  }
+  return false;
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c] as const;
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d] as const;

@@ -1,0 +1,127 @@
+/**
+ * What every store can keep, as one rule for all that reaches the scheduler. A row that only the store refuses costs
+ * everybody: by then the memory has changed, and it has to be read back. So an event is checked as a whole before the
+ * scheduler sees it, whoever made it and whatever was checked before.
+ *
+ * Text is well-formed UTF-16 without NUL: PostgreSQL has neither, and a driver would change it without a word. Numbers
+ * are finite. JSON text is made by `JSON.stringify`, which escapes both, or was parsed before it got here.
+ */
+import { below, refuse } from './document/refuse.ts';
+import { described } from './document/text.ts';
+import type { SchedulerEvent } from './event.ts';
+
+export interface Unstorable {
+  /** Where in the event, such as `/document/tasks/0/executor`. */
+  readonly path: string;
+  /** As the end of a sentence. */
+  readonly why: string;
+}
+
+const UNSTORABLE_TEXT = /[\0\p{Surrogate}]/u;
+
+/** Whether a store can keep the text as it is. */
+function isStorableText(text: string): boolean {
+  return !UNSTORABLE_TEXT.test(text);
+}
+
+/** Refuses a value with text in it that no store can keep, keys included. Its depth was checked before. */
+export function checkStorable(value: unknown, path = ''): void {
+  if (typeof value === 'string') return checkText(value, path);
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, each] of Object.entries(value)) {
+    checkText(key, path);
+    if (typeof each === 'string' ? isStorableText(each) : typeof each !== 'object') continue;
+    checkStorable(each, below(path, key));
+  }
+}
+
+function checkText(text: string, path: string): void {
+  if (isStorableText(text)) return;
+  const why = 'contains NUL or half of a surrogate pair, which is not a character';
+  refuse(path, `The text ${described(text)} ${why}.`, 'Send well-formed text.');
+}
+
+/** Stored as text that `JSON.stringify` makes of it, so nothing in it can be wrong. */
+const SAFE_FIELDS: ReadonlySet<string> = new Set(['capabilities', 'options']);
+
+/** The first thing in the event that no store can keep; null when there is none. */
+export function unstorableIn(event: SchedulerEvent): Unstorable | null {
+  switch (event.type) {
+    // Only looked up: nothing of it is stored that is not there already.
+    case 'heartbeat':
+    case 'poll':
+    case 'hangUp':
+    case 'leave':
+    case 'sessionGone':
+    case 'drain':
+    case 'releaseNode':
+    case 'changeSchedule':
+    case 'dropInbox':
+    case 'assign':
+    case 'tick':
+      return null;
+    case 'putSchedule':
+      // The specification is stored as JSON; the document is what its jobs are made of.
+      return walk({ scheduleId: event.scheduleId, document: event.document }, '');
+    case 'submit':
+    case 'reject':
+    case 'cancel':
+    case 'rerun':
+    case 'signal':
+    case 'answerCall':
+    case 'register':
+    case 'report':
+      return walk(event, '');
+  }
+}
+
+/** Events are trees of bounded depth: documents in them were weighed. */
+function walk(value: unknown, path: string): Unstorable | null {
+  switch (typeof value) {
+    case 'string':
+      return isStorableText(value)
+        ? null
+        : { path, why: 'contains NUL or half of a surrogate pair' };
+    case 'number':
+      return Number.isFinite(value) ? null : { path, why: `is ${value}, which is not a number` };
+    case 'object':
+      return value === null ? null : walkInside(value, path);
+    case 'boolean':
+    case 'undefined':
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+      return null;
+  }
+}
+
+function walkInside(value: object, path: string): Unstorable | null {
+  if (Array.isArray(value) || value instanceof Set) return walkList(value, path);
+  if (value instanceof Map) {
+    for (const [key, each] of value as Map<unknown, unknown>) {
+      const found = walk(key, path) ?? walk(each, `${path}/${String(key)}`);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const name in fields) {
+    const each = fields[name];
+    // The common leaves, without a path for each of them.
+    if (each === null || typeof each === 'boolean' || SAFE_FIELDS.has(name)) continue;
+    if (typeof each === 'string' && isStorableText(each)) continue;
+    const found = walk(each, `${path}/${name}`);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function walkList(list: Iterable<unknown>, path: string): Unstorable | null {
+  let at = 0;
+  for (const each of list) {
+    const found = walk(each, typeof each === 'object' ? `${path}/${at}` : path);
+    if (found !== null) return found;
+    at += 1;
+  }
+  return null;
+}
