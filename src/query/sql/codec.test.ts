@@ -108,6 +108,16 @@ const values: Readonly<Record<string, readonly string[]>> = {
   'HUGEINT[][]': ['[[1], NULL, []]'],
   'INTEGER[2]': ['[1, NULL]'],
   'HUGEINT[2][]': ['[[1, 2], NULL]'],
+  'STRUCT("a" INTEGER[2], "b" HUGEINT)[]': [
+    "[{'a': [1, NULL], 'b': 5}, NULL, {'a': NULL, 'b': NULL}]",
+  ],
+  'STRUCT("a" INTEGER[2][])': ["{'a': [[1, 2], NULL]}", "{'a': NULL}"],
+  'STRUCT("a" INTEGER[])[2]': ["[{'a': [1, 2]}, NULL]"],
+  'MAP(INTEGER, HUGEINT[2])': ['MAP {1: [5, 6], 2: NULL}', 'MAP {}'],
+  'UNION("a" INTEGER[2], "b" HUGEINT)': [
+    'union_value(a := [1, 2]::INTEGER[2])',
+    'union_value(b := 7::HUGEINT)',
+  ],
   'STRUCT("a" INTEGER, "b" VARCHAR)': ["{'a': 1, 'b': NULL}", "{'a': NULL, 'b': NULL}"],
   'STRUCT("it\'s" HUGEINT, "b" INTERVAL[])': [
     "{'it''s': 1, 'b': ['-1 day']}",

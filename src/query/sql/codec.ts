@@ -8,8 +8,11 @@ import {
   castTo,
   isNameless,
   listType,
+  mapType,
   plainType,
   quoted,
+  structType,
+  unionType,
   VARCHAR,
   type SqlType,
 } from '../logical/type.ts';
@@ -79,6 +82,7 @@ function isKept(type: SqlType): boolean {
 
 function encode(type: SqlType, sql: string, depth: number): string {
   if (isKept(type)) return sql;
+  if (hasArray(type)) return encode(withLists(type), castTo(sql, withLists(type)), depth);
   if (AS_TEXT.has(type.id)) return castTo(sql, VARCHAR);
   switch (type.id) {
     case 'HUGEINT':
@@ -93,10 +97,6 @@ function encode(type: SqlType, sql: string, depth: number): string {
       return `CAST(${sql} AS INTEGER)`;
     case 'LIST':
       return overItems(sql, depth, (item) => encode(elementOf(type), item, depth + 1));
-    case 'ARRAY': {
-      const list = castTo(sql, listType(elementOf(type)));
-      return encode(listType(elementOf(type)), list, depth);
-    }
     case 'MAP': {
       const [key, value] = pairOf(type);
       return overEntries(sql, depth, [
@@ -121,6 +121,7 @@ function encode(type: SqlType, sql: string, depth: number): string {
 
 function decode(type: SqlType, sql: string, depth: number): string {
   if (isKept(type)) return sql;
+  if (hasArray(type)) return castTo(decode(withLists(type), sql, depth), type);
   if (AS_TEXT.has(type.id)) return castTo(sql, type);
   switch (type.id) {
     case 'HUGEINT':
@@ -136,8 +137,6 @@ function decode(type: SqlType, sql: string, depth: number): string {
       return castTo(sql, type);
     case 'LIST':
       return overItems(sql, depth, (item) => decode(elementOf(type), item, depth + 1));
-    case 'ARRAY':
-      return castTo(decode(listType(elementOf(type)), sql, depth), type);
     case 'MAP': {
       const [key, value] = pairOf(type);
       return overEntries(sql, depth, [
@@ -243,6 +242,30 @@ function fieldName(type: SqlType, name: string, index: number): string {
 
 function fieldsOf(type: SqlType): { name: string; type: SqlType }[] {
   return (type.children ?? []).map((child, i) => ({ name: type.names?.[i] ?? '', type: child }));
+}
+
+function hasArray(type: SqlType): boolean {
+  return type.id === 'ARRAY' || (type.children?.some(hasArray) ?? false);
+}
+
+/** Arrays travel as lists. One cast at the outside makes them arrays again, because DuckDB has no CASE for a struct
+ * that holds one. */
+function withLists(type: SqlType): SqlType {
+  const children = (type.children ?? []).map(withLists);
+  const [first, second] = children;
+  switch (type.id) {
+    case 'LIST':
+    case 'ARRAY':
+      return first === undefined ? type : listType(first);
+    case 'MAP':
+      return first === undefined || second === undefined ? type : mapType(first, second);
+    case 'STRUCT':
+      return structType(type.names ?? [], children);
+    case 'UNION':
+      return unionType(type.names ?? [], children);
+    default:
+      return type;
+  }
 }
 
 function elementOf(type: SqlType): SqlType {

@@ -41,9 +41,10 @@ function plainType(type: string): string {
   return type.replaceAll('"', '').replaceAll(/([,(])\s+/g, '$1');
 }
 
-/** Sums of floats differ in their last digits, and an order may take 0 for -0. */
+/** Sums of floats differ in their last digits, an order may take 0 for -0, and the sign of NaN means nothing. */
 function near(cell: string | null, type: string): string | null {
   if (cell === null || (type !== 'DOUBLE' && type !== 'FLOAT')) return cell;
+  if (cell === '-nan') return 'nan';
   const value = Number(cell);
   return Number.isFinite(value) ? (value + 0).toPrecision(type === 'FLOAT' ? 5 : 9) : cell;
 }
