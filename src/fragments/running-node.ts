@@ -41,7 +41,6 @@ export function startNode(options: QueryNodeOptions, store: OutputStore): Runnin
       slots: slots + fewOf(slots),
       spillFolder,
       spillBytesMax: Math.floor(bytes / slots),
-      folders: roots === null ? null : [...roots, store.root],
     };
   });
   const cores = options.threads ?? availableParallelism();
