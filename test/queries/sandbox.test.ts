@@ -68,7 +68,8 @@ describe.each([
     const [stage] = body.plan.stages;
     const inner = `select 1 as c0 from (${sql})`;
     const stages = [{ ...stage, fragment: { ...stage?.fragment, sql: inner, tables: [] } }];
-    await refused({ plan: { ...body.plan, stages }, tables: {} });
+    const { code } = await refused({ plan: { ...body.plan, stages }, tables: {} });
+    expect(code).toBe('bad_input');
   });
 
   test('refuses a type of a result column that is more than a type', async () => {

@@ -67,7 +67,8 @@ const TYPE_INFO = /^[A-Z_]+_TYPE_INFO$/;
 function nodeFault(node: Node, names: Names): Fault | null {
   const { class: kind, type } = node;
   if (kind !== undefined) {
-    if (typeof kind !== 'string' || !EXPRESSIONS.has(kind)) return unknownKind(String(kind), node);
+    if (typeof kind !== 'string') return unknownKind('expression', node);
+    if (!EXPRESSIONS.has(kind)) return unknownKind(kind, node);
     return kind === 'FUNCTION' || kind === 'WINDOW' ? callFault(node) : null;
   }
   if (typeof type !== 'string') return null;
