@@ -57,6 +57,8 @@ const found: Readonly<Record<string, string>> = {
   'a sum that keeps what it rounds off': 'SELECT fsum(x) FROM sums',
   'the same by group': 'SELECT i % 3 AS k, sumKahan(x), favg(x) FROM sums GROUP BY k',
   'a list from its end': 'SELECT i, list_reverse(list) FROM pairs',
+  'a value among fields of several types':
+    'SELECT i, struct_position(row(g::SMALLINT, i::INTEGER, i), 3::TINYINT) FROM pairs',
   'a field that is changed': 'SELECT i, struct_update(pair, a := 1) FROM pairs',
   'a field that is added': 'SELECT i, struct_update(pair, c := g) FROM pairs',
 };

@@ -60,8 +60,15 @@ const MOMENTS: Readonly<Record<string, SqlType>> = {
 /** Functions whose arguments have names, which are the names of fields of the result. */
 const NAMED: ReadonlySet<string> = new Set(['struct_pack', 'struct_insert', 'union_value']);
 
-/** Functions whose arguments have names that the plan does not tell. */
-const NAMELESS: ReadonlySet<string> = new Set(['struct_update']);
+/** Functions of which the plan does not tell all that a call needs: the names of arguments, or their types before
+ * DuckDB chose by these what to compare with what. */
+const UNTOLD: ReadonlySet<string> = new Set([
+  'struct_contains',
+  'struct_has',
+  'struct_indexof',
+  'struct_position',
+  'struct_update',
+]);
 
 export function readCall(node: PlanNode, context: ReadContext, read: ReadExpression): Expression {
   const name = node.at('name').text();
@@ -78,7 +85,7 @@ export function readCall(node: PlanNode, context: ReadContext, read: ReadExpress
     return readLambda({ node, name, args, type }, context, read);
   }
   if (node.at('original_arguments').list().length > 0) throw incomplete(name);
-  if (NAMELESS.has(name)) throw incomplete(name);
+  if (UNTOLD.has(name)) throw incomplete(name);
   if (NAMED.has(name)) return { kind: 'call', name, args, names: namesOf(name, args, type), type };
   return { kind: 'call', name, args, type };
 }
