@@ -26,6 +26,7 @@ const KINDS: Readonly<Record<ErrorCode, { readonly status: number; readonly titl
   not_found: { status: 404, title: 'Not found' },
   conflict: { status: 409, title: 'Conflict' },
   superseded: { status: 409, title: 'Superseded' },
+  name_taken: { status: 409, title: 'Name taken' },
   unknown_session: { status: 409, title: 'Unknown session' },
   incompatible: { status: 409, title: 'Incompatible' },
   expired: { status: 410, title: 'Gone' },

@@ -17,6 +17,7 @@ const CODES: Readonly<Record<ErrorCode, true>> = {
   loading: true,
   unknown_session: true,
   superseded: true,
+  name_taken: true,
   store_unavailable: true,
   store_locked: true,
   store_version: true,

@@ -49,6 +49,7 @@ function candidate(nodeId: string, on: Store = store): Elector {
       return `${nodeId}-${terms}` as TermId;
     },
     random: () => 0.5,
+    isProcessGone: (process) => process === 'gone',
     onLead: (leader) => history.push(`${nodeId} leads ${leader.term.epoch}`),
     onFollow: (info) => info !== null && history.push(`${nodeId} follows ${info.nodeId}`),
   });
@@ -231,7 +232,7 @@ test('the session of the dead leader’s own node ends with it, and no other', a
   const leader = first.leader;
   if (leader === null) throw new Error('one leads');
   await leader.jobs.submit(TWO, { jobId: jobId('j') });
-  const own = await ScriptedWorker.join(leader, 'one', ['echo']);
+  const own = await ScriptedWorker.join(leader, 'one', ['echo'], 'gone');
   const other = await ScriptedWorker.join(leader, 'w-1', ['echo']);
   await own.pollNow(1);
   await other.pollNow(1);
@@ -251,6 +252,23 @@ test('the session of the dead leader’s own node ends with it, and no other', a
     ['one', 'stale', 0],
     ['w-1', 'healthy', 1],
   ]);
+});
+
+test('the session of the dead leader’s own node lasts while its process may be alive', async () => {
+  const told = telling(store);
+  const first = candidate('one');
+  await clock.advance(1);
+  const leader = first.leader;
+  if (leader === null) throw new Error('one leads');
+  const own = await ScriptedWorker.join(leader, 'one', ['echo'], 'alive');
+  const second = candidate('two', told.store);
+  await clock.advance(1);
+  told.tell(1);
+  await clock.advance(1);
+  const next = second.leader;
+  if (next === null) throw new Error('two leads');
+  own.leader = next;
+  expect(await own.beat()).toMatchObject({ drain: false });
 });
 
 test('a leader that only ran out of time keeps its node’s session', async () => {

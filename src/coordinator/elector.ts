@@ -21,6 +21,7 @@ export interface ElectorOptions extends Pick<
   | 'backlogMax'
   | 'handshake'
   | 'planner'
+  | 'isProcessGone'
   | 'onCommitted'
   | 'onFault'
 > {

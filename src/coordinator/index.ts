@@ -12,4 +12,3 @@ export type { LeaderOptions } from './leader.ts';
 export { Office } from './office.ts';
 export type { PlannedQuery, QueryPlanner } from './query-planner.ts';
 export { WorkerWatch } from './worker-watch.ts';
-export type { Sight } from './worker-watch.ts';

@@ -52,6 +52,8 @@ export interface DeskOptions {
   readonly handshake: Handshake;
   /** Null where no SQL is understood. */
   readonly planner: QueryPlanner | null;
+  /** True is proof that the process of this name has ended. */
+  readonly isProcessGone: (process: string) => boolean;
 }
 
 export interface SubmitOptions {

@@ -12,6 +12,7 @@ import type {
   SchedulerFigures,
   Settings,
 } from '../core/index.ts';
+import { isProcessGone as isGoneHere } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
 import { ownHandshake } from '../protocol/index.ts';
 import type { Handshake } from '../protocol/index.ts';
@@ -41,6 +42,8 @@ export interface LeaderOptions {
   readonly handshake?: Handshake;
   /** Makes jobs of queries; without one they are refused. */
   readonly planner?: QueryPlanner;
+  /** True is proof that the process of this name has ended; without it this machine's processes are looked at. */
+  readonly isProcessGone?: (process: string) => boolean;
   /** Called after every commit. */
   readonly onCommitted?: () => void;
   /** A fault of this program that cost a reading back; callers have been told what concerns them. */
@@ -79,7 +82,8 @@ export class Leader {
     const { nodeId, term } = elected;
     const announced = { epoch: term.epoch, nodeId };
     announceReign(memory.state, announced, reign.time.now(), memory.effects);
-    endSessionOf(elected.previous ?? null, memory, reign.time.now());
+    const { isProcessGone = isGoneHere } = options;
+    endSessionOf(elected.previous ?? null, memory, reign.time.now(), isProcessGone);
     const housekeeping = new Housekeeping(store, clock, settings, term);
     const inbox = new InboxDrain(store, clock);
     const payloads = new Payloads(store, term.shard);
@@ -128,8 +132,9 @@ export class Leader {
     loaded: Promise<void>,
   ) {
     const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
-    const { planner = null } = options;
-    const desk = { store, shard: elected.term.shard, settings, handshake, planner, ...parts };
+    const { planner = null, isProcessGone = isGoneHere } = options;
+    const own = { settings, handshake, planner, isProcessGone };
+    const desk = { store, shard: elected.term.shard, ...own, ...parts };
     this.term = elected.term;
     this.jobs = new JobDesk(desk);
     this.workers = new WorkerDesk(desk, parts.queries);
@@ -172,13 +177,20 @@ export class Leader {
 }
 
 /**
- * The dead leader's own worker went with it, so its session ends at once. All others get a full TTL,
- * and so does this one when only the leader's time was up: it may be alive and cut off.
+ * The dead leader's own worker went with it, so its session ends at once if its process is gone as well. All
+ * others get a full TTL, and so does this one otherwise: the database has only seen a connection end, and both may be
+ * alive and cut off.
  */
-function endSessionOf(previous: Predecessor | null, memory: Memory, now: Instant): void {
+function endSessionOf(
+  previous: Predecessor | null,
+  memory: Memory,
+  now: Instant,
+  isProcessGone: (process: string) => boolean,
+): void {
   if (previous === null || !previous.isGone) return;
   const node = memory.state.nodes.get(previous.nodeId as NodeId);
-  if (node === undefined) return;
+  const process = node?.offer.capabilities['process'];
+  if (node === undefined || typeof process !== 'string' || !isProcessGone(process)) return;
   const { id: nodeId, sessionId } = node;
   step(memory.state, { type: 'sessionGone', nodeId, sessionId }, now, memory.effects);
 }

@@ -10,6 +10,7 @@ import type {
   NodeOffer,
   Orders,
   Priority,
+  Register,
   ReplyBody,
   Report,
   ReportItem,
@@ -57,9 +58,18 @@ export class WorkerDesk implements LeaderForWorkers {
     const { dispatcher, handshake: own } = this.#options;
     checkHandshake(own, handshake);
     const offer = checkedOffer(given);
-    const reply = await dispatcher.ask((ask) => ({ type: 'register', ask, offer }));
+    const gone = this.#goneBefore(offer);
+    const reply = await dispatcher.ask((ask) => ({ type: 'register', ask, offer, ...gone }));
     const { sessionTtlMs, heartbeatMs } = expect(reply, 'registered');
     return { sessionTtlMs, heartbeatMs };
+  }
+
+  /** The session that has this name now, if its process is proven to be gone. */
+  #goneBefore({ id: nodeId, sessionId }: NodeOffer): Pick<Register, 'goneSession'> {
+    const known = this.#options.dispatcher.peek((state) => state.nodes.get(nodeId)?.sessionId);
+    if (known === undefined || known === sessionId) return {};
+    const process = this.processOf({ nodeId, sessionId: known });
+    return process !== null && this.#options.isProcessGone(process) ? { goneSession: known } : {};
   }
 
   async heartbeat({ executors, ...beat }: Beat): Promise<WorkerOrders> {
@@ -265,10 +275,19 @@ export class WorkerDesk implements LeaderForWorkers {
     await this.#options.dispatcher.ask((ask) => ({ type: 'leave', ask, nodeId, sessionId }));
   }
 
-  /** Where the session can be reached, if it lives and has said so. */
-  addressOf({ nodeId, sessionId }: Session): string | null {
+  /** The process of the session, if it lives and has said so. */
+  processOf({ nodeId, sessionId }: Session): string | null {
     const node = this.#options.dispatcher.peek((state) => state.nodes.get(nodeId));
-    return node?.sessionId === sessionId ? node.offer.address : null;
+    if (node?.sessionId !== sessionId || node.status !== 'healthy') return null;
+    const { process } = node.offer.capabilities;
+    return typeof process === 'string' ? process : null;
+  }
+
+  /** Of all nodes that are thought to live. */
+  sessions(): readonly Session[] {
+    const nodes = this.#options.dispatcher.peek((state) => [...state.nodes.values()]);
+    const alive = nodes.filter(({ status }) => status === 'healthy');
+    return alive.map(({ id: nodeId, sessionId }) => ({ nodeId, sessionId }));
   }
 
   /** When the node was heard last; null when it is not known. */

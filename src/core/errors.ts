@@ -16,6 +16,8 @@ export type ErrorCode =
   | 'loading'
   | 'unknown_session'
   | 'superseded'
+  /** A worker with that name is connected. */
+  | 'name_taken'
   | 'store_unavailable'
   | 'store_locked'
   | 'store_version'

@@ -87,6 +87,8 @@ export interface Register {
   readonly type: 'register';
   readonly ask: Ask;
   readonly offer: NodeOffer;
+  /** A session of the same name whose process is proven to be gone. */
+  readonly goneSession?: SessionId;
 }
 
 interface FromSession {

@@ -14,6 +14,20 @@ function waiting(what: Waiting): Harness {
 
 /** For each code, a world in which task `a` of `job` waits for just that. */
 const worlds: Readonly<Record<WaitCode, () => Harness>> = {
+  alone: () => {
+    const world = new Harness();
+    world.submit({ name: 'job', tasks: [echo('a')] });
+    for (const id of ['w1', 'w2']) {
+      const node = world.node(id);
+      node.start(node.poll()[0]!);
+      node.die();
+    }
+    const node = world.node('w3');
+    world.submit({ name: 'other', tasks: [echo('x')] });
+    node.poll(1);
+    world.advance(1_000);
+    return world;
+  },
   signal: () => waiting({ signals: ['yes', 'no'] }),
   child_job: () => waiting({ jobs: { c: { tasks: [echo('x')] } } }),
   dependencies: () => {
@@ -140,6 +154,8 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   job_limit: /^its job runs 1 of 1 tasks$/,
   concurrency_key: /^concurrency key db runs 1 of 1$/,
   limit_per_node: /^each node that fits runs 1 of these already$/,
+  alone:
+    /^runs alone since 2 nodes were lost with it(, and no node is empty|; node w3 is being emptied for it, 1 task left)$/,
   being_stopped: /^node w1 was told to stop it$/,
   running: /^runs on node w1$/,
   ended: /^it has succeeded$/,

@@ -1,7 +1,6 @@
 /** "Why is this task waiting?" as a function of the state. */
 import type { Instant, JobId, NodeId, TaskId } from './ids.ts';
 import type { Job } from './job/job.ts';
-import type { AwaitedJob } from './job/waits.ts';
 import { lacks } from './node/capability.ts';
 import type { Node } from './node/node.ts';
 import type { Requirement } from './queue/requirement.ts';
@@ -25,6 +24,7 @@ export type WaitCode =
   | 'job_limit'
   | 'concurrency_key'
   | 'limit_per_node'
+  | 'alone'
   | 'being_stopped'
   | 'running'
   | 'ended';
@@ -136,8 +136,7 @@ function notLetIn({ admissions, settings, isComplete }: SchedulerState, job: Job
 }
 
 /** Of a suspended task: the signals or jobs that it waits for. */
-function awaits(state: SchedulerState, slot: Slot): Reason | null {
-  const { tasks } = state;
+function awaits({ tasks }: SchedulerState, slot: Slot): Reason | null {
   const waits = tasks.waits(slot);
   const suspended = tasks.suspended(slot);
   if (waits === null || (suspended !== 'signal' && suspended !== 'job')) return null;
@@ -149,44 +148,7 @@ function awaits(state: SchedulerState, slot: Slot): Reason | null {
     ' or ',
   )}`;
   const all = signals === '' ? jobs : `${jobs} or ${signals}`;
-  const stuck = stuckCall(state, waits.jobs, { looks: LOOKS_MAX });
-  if (stuck === null) return { code: 'child_job', why: `waits for ${all}` };
-  const { jobId, taskId, why, nearest } = stuck;
-  return {
-    code: 'child_job',
-    why: `waits for ${all}, whose task ${jobId}/${taskId} cannot run: ${why}`,
-    nearest,
-  };
-}
-
-type Stuck = Pick<Explanation, 'jobId' | 'taskId' | 'why' | 'nearest'>;
-
-/** Tasks of called jobs that are looked at, in all: whoever asks must not hold the leader up. */
-const LOOKS_MAX = 1_000;
-
-/** The first task of the called jobs, or of those that they call, that no node can run. */
-function stuckCall(
-  state: SchedulerState,
-  calls: readonly AwaitedJob[],
-  budget: { looks: number },
-): Stuck | null {
-  const { tasks } = state;
-  for (const { jobId } of calls.slice(0, SHOWN_MAX)) {
-    const job = state.jobsById.get(jobId);
-    for (const slot of job?.slots ?? []) {
-      budget.looks -= 1;
-      if (budget.looks < 0) return null;
-      if (tasks.state(slot) === 'ready') {
-        if (state.matching.nodesThatMeet(tasks.requirement(slot)).length > 0) continue;
-        const { why, nearest = [] } = noNodeFits(state, slot);
-        return { jobId, taskId: tasks.id(slot), why, nearest };
-      }
-      const inner = tasks.suspended(slot) === 'job' ? (tasks.waits(slot)?.jobs ?? []) : [];
-      const found = inner.length === 0 ? null : stuckCall(state, inner, budget);
-      if (found !== null) return found;
-    }
-  }
-  return null;
+  return { code: 'child_job', why: `waits for ${all}` };
 }
 
 function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {
@@ -205,25 +167,50 @@ function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {
   const serving = able.filter((node) => node.group?.requirements.has(requirement) === true);
   if (serving.length > 0) {
     const [fit, busy] = serving.length === 1 ? ['node fits', 'is'] : ['nodes fit', 'are'];
-    return { code: 'no_node_free', why: `${serving.length} ${fit} but ${busy} busy` };
+    const rest = able.filter((node) => !serving.includes(node));
+    const others = rest.map((node) => `; ${unavailable(state, node, requirement)}`);
+    const why = `${serving.length} ${fit} but ${busy} busy${shown(others, '')}`;
+    return { code: 'no_node_free', why };
   }
+  if (requirement.caution.isAlone) return alone(state, slot);
   const max = requirement.placement.maxParallelPerNode;
-  if (max !== null && able.every((node) => (node.heldBy.get(requirement) ?? 0) >= max)) {
+  if (max !== null && able.every((node) => (node.heldBy.get(requirement.kin) ?? 0) >= max)) {
     return { code: 'limit_per_node', why: `each node that fits runs ${max} of these already` };
   }
   const fit = able.length === 1 ? 'node fits' : 'nodes fit';
   const each = shown(
-    able.map((node) => unavailable(node, requirement)),
+    able.map((node) => unavailable(state, node, requirement)),
     '; ',
   );
   return { code: 'nodes_unavailable', why: `${able.length} ${fit}, but: ${each}` };
 }
 
-function unavailable(node: Node, requirement: Requirement): string {
+/** It was held by sessions that were lost, so it must not share a node with others. */
+function alone(state: SchedulerState, slot: Slot): Reason {
+  const requirement = state.tasks.requirement(slot);
+  const node = [...state.matching.cleared].find(({ clearedFor }) => clearedFor === requirement);
+  const times = state.tasks.exposures(slot);
+  const since = `runs alone since ${times} ${times === 1 ? 'node was' : 'nodes were'} lost with it`;
+  if (node === undefined) return { code: 'alone', why: `${since}, and no node is empty` };
+  const { size } = node.leases;
+  const tasks = size === 1 ? '1 task' : `${size} tasks`;
+  return { code: 'alone', why: `${since}; node ${node.id} is being emptied for it, ${tasks} left` };
+}
+
+function unavailable(state: SchedulerState, node: Node, requirement: Requirement): string {
   if (node.draining) return `${node.id} is draining`;
-  const held = node.heldBy.get(requirement) ?? 0;
+  if (node.holdsAlone > 0) {
+    const [slot] = node.leases.keys();
+    const name = slot === undefined ? 'a task' : `task ${state.tasks.id(slot)}`;
+    return `${node.id} runs ${name} alone`;
+  }
+  if (node.clearedFor !== null) return `${node.id} is being emptied for a task that runs alone`;
+  const held = node.heldBy.get(requirement.kin) ?? 0;
   if (held > 0) return `${node.id} runs ${held} of these already`;
   if (node.quarantinedUntil !== null) return `${node.id} is in quarantine`;
+  if (requirement.isBulk && node.pressure !== null)
+    return `${node.id} is short of ${node.pressure}`;
+  if (requirement.caution.avoids === node.id) return `it has failed on ${node.id}`;
   return `${node.id} turned out to lack an executor`;
 }
 

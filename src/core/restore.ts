@@ -17,6 +17,8 @@ import type { ClusterImage, JobImage, NodeRow, ScheduleRow, TaskRow } from './ro
 import { decodeScheduleSpec } from './schedule/spec.ts';
 import type { SchedulerState } from './state.ts';
 import { loseAttempt } from './steps/attempt.ts';
+import type { Loss } from './steps/attempt.ts';
+import { takeCaution } from './steps/caution.ts';
 import { awaitThings } from './steps/awaited.ts';
 import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
 import { armQuarantineEnd } from './steps/quarantine.ts';
@@ -191,6 +193,8 @@ function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
   tasks.attempt.set(slot, row.attempt);
   tasks.failures.set(slot, row.failures);
   tasks.losses.set(slot, row.losses);
+  // Where outputs get lost, most losses are of those: they say nothing of the task itself.
+  if (job.outputs === null) tasks.setExposures(slot, row.losses);
   tasks.fence.set(slot, row.fence);
   tasks.setTerm(slot, row.term);
   tasks.setSuspended(slot, row.suspended);
@@ -205,6 +209,7 @@ function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
   // Only the document's own first runs were certainly created with the job.
   const isFirst = row.run === 1 && tasks.parent(slot) === null;
   tasks.setSince(slot, isFirst ? job.createdAt : (row.queuedAt ?? turn.now));
+  if (!isTerminal(row.state)) takeCaution(turn.state, slot);
   restoreAdmission(turn, job, slot, row.state);
   switch (row.state) {
     case 'blocked':
@@ -267,6 +272,8 @@ function restoreAdmission(turn: Turn, job: Job, slot: Slot, state: TaskRow['stat
   armQueueTimeout(turn, slot, instant(tasks.queuedAt.get(slot)));
 }
 
+const SESSION_UNKNOWN: Loss = { why: 'its session is not known here', culprit: 'anybody' };
+
 function restoreLease(turn: Turn, job: Job, slot: Slot, row: TaskRow): void {
   const { state } = turn;
   const known = row.nodeId === null ? undefined : state.nodes.get(row.nodeId);
@@ -290,7 +297,7 @@ function restoreLease(turn: Turn, job: Job, slot: Slot, row: TaskRow): void {
   node.leases.set(slot, lease);
   state.queue.assigned(slot);
   state.matching.held(node, state.tasks.requirement(slot), 1);
-  if (!isAlive) loseAttempt(turn, lease, 'its session is not known here');
+  if (!isAlive) loseAttempt(turn, lease, SESSION_UNKNOWN);
   else if (row.startedAt !== null) armRunTimeout(turn, lease, row.startedAt);
 }
 

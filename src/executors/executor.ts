@@ -12,6 +12,8 @@ export interface Executor {
   readonly name: string;
   /** Its start is told only after so long: work that is over sooner says it with its end, in one word. */
   readonly quietMs?: number;
+  /** Its tasks take seconds, in processes of their own: they say nothing of how soon a slot is free for others. */
+  readonly isBulk?: boolean;
   run(input: Json, context: TaskContext): unknown;
 }
 

@@ -285,16 +285,6 @@ test('a second attempt for another reason gets as much as the first', async () =
   expect(engines.lent.map(({ memoryBytes }) => memoryBytes)).toEqual([400, 400]);
 });
 
-test('a full disk is tried once more', async () => {
-  const full: Run = () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' }));
-  const attempt = attemptsOf('s0.0');
-  const node = await fragmentNode({ engines: enginesThat(full) });
-  for (const failure of ['retryable', 'fatal']) {
-    const thrown = await thrownBy(() => node.run(fragmentTask(), attempt(1)));
-    expect(thrown).toMatchObject({ code: 'disk_full', failure });
-  }
-});
-
 test.each(['query_failed', 'path_refused', 'table_changed'] as const)(
   'what no other attempt would change is for good: %s',
   async (code) => {

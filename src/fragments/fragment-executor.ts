@@ -8,7 +8,7 @@ import type { OutputStore, PartReader } from '../shuffle/index.ts';
 import { FragmentRun } from './fragment-run.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { SharedInputs } from './shared-inputs.ts';
-import { taskFault } from './task-fault.ts';
+import { isDiskFull, taskFault } from './task-fault.ts';
 import { readFragmentTask } from './task-input.ts';
 
 export interface FragmentNode {
@@ -32,6 +32,8 @@ export interface FragmentNode {
   readonly engines: Engines;
   /** Whether this worker offers an executor or operator of this name. */
   readonly offers: (name: string) => boolean;
+  /** A fragment has met a full disk. */
+  readonly onDiskFull: () => void;
 }
 
 export interface Engines {
@@ -54,6 +56,7 @@ export function fragmentExecutor(node: FragmentNode): Executor {
           threadsFor(node.cores, node.slots, atWork),
         );
       } catch (error) {
+        if (isDiskFull(error)) node.onDiskFull();
         throw await taskFault(error, context);
       } finally {
         atWork -= 1;

@@ -6,10 +6,13 @@ import { realpathSync } from 'node:fs';
 import { MillraceError } from '../core/index.ts';
 import type { Capabilities, JobId } from '../core/index.ts';
 import type { Executor } from '../executors/index.ts';
+import { systemClock } from '../kit/index.ts';
+import type { Clock } from '../kit/index.ts';
 import type { RemoteShuffle, ShuffleSource } from '../protocol/index.ts';
 import { OutputStore, shuffleSource } from '../shuffle/index.ts';
 import type { OutputKind } from '../shuffle/index.ts';
 import { temporaryData } from './data-folder.ts';
+import { DiskPressure, spaceIn } from './disk-pressure.ts';
 import { duckdbVersion } from './duckdb-version.ts';
 import type { RunningNode } from './running-node.ts';
 
@@ -36,6 +39,8 @@ export interface QueryNodeOptions {
   readonly address: () => Promise<string | null>;
   /** Whether this worker has an executor or operator of this name. */
   readonly offers: (name: string) => boolean;
+  /** What `pressure` says has changed. */
+  readonly onPressure?: () => void;
 }
 
 export interface QueryNode {
@@ -44,6 +49,8 @@ export interface QueryNode {
   /** As DuckDB says it. */
   readonly duckdb: string;
   readonly source: ShuffleSource;
+  /** What it is short of, as a capability; nothing if it is not. */
+  pressure(): Capabilities;
   /** Queries of which there is something here. */
   queries(kind?: OutputKind): readonly JobId[];
   /** Nobody needs it any more. */
@@ -57,6 +64,15 @@ const EXECUTORS = ['sql', 'sql.fragment'] as const;
 /** Many fragments are over before anybody looks, and a commit of their start takes time from those that are not. */
 const QUIET_MS = 250;
 
+/** A look at the disk keeps no process alive. */
+const backgroundClock: Clock = {
+  monotonicMs: () => systemClock.monotonicMs(),
+  after: (ms, fn) => {
+    const timer = setTimeout(fn, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Null where there is no DuckDB: such a worker runs everything but queries. */
 export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNode | null> {
   const duckdb = duckdbVersion();
@@ -66,17 +82,22 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
   const isTemporary = options.data === undefined;
   const folder = options.data ?? (await temporaryData());
   const store = await OutputStore.open({ folder, isTemporary });
+  const pressure = new DiskPressure({
+    clock: backgroundClock,
+    space: () => spaceIn(store.root),
+    onChange: () => options.onPressure?.(),
+  });
   let node: RunningNode | null = null;
   const start = async (): Promise<RunningNode> => {
     const { startNode } = await import('./running-node.ts');
-    node ??= startNode({ ...options, roots }, store);
+    node ??= startNode({ ...options, roots, onDiskFull: () => pressure.met() }, store);
     return node;
   };
   const executors = EXECUTORS.map((name): Executor => {
     return {
       name,
       // The `sql` executor only waits for others.
-      ...(name === 'sql.fragment' ? { quietMs: QUIET_MS } : {}),
+      ...(name === 'sql.fragment' ? { quietMs: QUIET_MS, isBulk: true } : {}),
       run: async (input, context) => (node ?? (await start())).executors[name].run(input, context),
     };
   });
@@ -89,12 +110,14 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
     },
     duckdb,
     source: shuffleSource(store),
+    pressure: () => (pressure.isShort ? { pressure: 'disk' } : {}),
     queries: (kind) => [...new Set([...store.queries(kind), ...(node?.shared.queries ?? [])])],
     drop: async (query, kind) => {
       await node?.shared.drop(query);
       await store.drop(query, kind);
     },
     close: async () => {
+      pressure.close();
       await node?.close();
       await store.close();
     },

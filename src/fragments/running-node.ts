@@ -15,6 +15,11 @@ import type { QueryNodeOptions } from './query-node.ts';
 import { SharedInputs } from './shared-inputs.ts';
 import { sqlExecutor } from './sql-executor.ts';
 
+export interface RunningNodeOptions extends Omit<QueryNodeOptions, 'onPressure'> {
+  /** A fragment has met a full disk. */
+  readonly onDiskFull: () => void;
+}
+
 export interface RunningNode {
   readonly executors: Readonly<Record<'sql' | 'sql.fragment', Executor>>;
   readonly shared: SharedInputs;
@@ -25,7 +30,7 @@ export interface RunningNode {
 const MEMORY_PART = 0.6;
 const SPILL_PART = 0.5;
 
-export function startNode(options: QueryNodeOptions, store: OutputStore): RunningNode {
+export function startNode(options: RunningNodeOptions, store: OutputStore): RunningNode {
   const { nodeId, address, slots, spillBytesMax, resultBytesMax, shuffleInPlace } = options;
   const channel = options.remoteShuffle();
   const reader = new PartReader({ own: store, mayReadInPlace: shuffleInPlace, channel });
@@ -41,12 +46,14 @@ export function startNode(options: QueryNodeOptions, store: OutputStore): Runnin
       slots: slots + fewOf(slots),
       spillFolder,
       spillBytesMax: Math.floor(bytes / slots),
+      folders: roots === null ? null : [...roots, store.root],
     };
   });
   const cores = options.threads ?? availableParallelism();
   const node: FragmentNode = {
     ...{ nodeId, address, store, reader, shared, pins: new Pins(), roots },
-    ...{ budget, shareBytes, slots, cores, engines, offers: options.offers },
+    ...{ budget, shareBytes, slots, cores, engines },
+    ...{ offers: options.offers, onDiskFull: options.onDiskFull },
   };
   const sql = sqlExecutor({
     parts: reader,

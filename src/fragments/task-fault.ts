@@ -30,11 +30,14 @@ export async function taskFault(error: unknown, context: TaskContext): Promise<u
     const lost = [{ taskId: error.task as TaskId, fence: error.fence }];
     return new InputLostError(lost, error.message, error);
   }
+  // The disk of this node is full, others may have room: tried again as often as any failure.
   if (isShortOfDisk(error)) {
-    return shortage('disk_full', `There is no room left on the disk: ${error.message}`, context);
+    const message = `There is no room left on the disk: ${error.message}`;
+    return new TaskFailure('disk_full', 'retryable', message);
   }
   if (!isMillraceError(error)) return error;
   const { code, message } = error;
+  if (isDiskFull(error)) return new TaskFailure(code, 'retryable', message);
   if (code === 'out_of_memory' || code === 'disk_full') return shortage(code, message, context);
   return new TaskFailure(code, WORTH_ANOTHER_TRY.has(code) ? 'retryable' : 'fatal', message);
 }
@@ -56,6 +59,13 @@ async function shortage(
 /** Whether an earlier attempt of this run has left it. */
 export function hasStep(context: TaskContext, code: Shortage): boolean {
   return lifelineOf(context)?.hasStep(code) ?? false;
+}
+
+/** The disk itself is full, which says nothing of other nodes. A limit on what may be spilled is another matter. */
+export function isDiskFull(error: unknown): boolean {
+  if (isShortOfDisk(error)) return true;
+  if (!isMillraceError(error, 'disk_full')) return false;
+  return /No space left on device|Disk quota exceeded/.test(error.why ?? '');
 }
 
 function isShortOfDisk(error: unknown): error is Error {

@@ -21,6 +21,7 @@ export { endProcess } from './end-process.ts';
 export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { type ProcessOptions, startProcess } from './process.ts';
+export { isProcessGone, ownProcess } from './process-identity.ts';
 export { redactUrl } from './redact-url.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';
 export { startThread } from './thread.ts';

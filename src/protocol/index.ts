@@ -13,8 +13,6 @@ export type * from './shapes.ts';
 export * from './worker-port.ts';
 export { clientChannel } from './client/client-channel.ts';
 export type { ClientTls, ConnectionOptions } from './client/connections.ts';
-export { identify } from './client/identify.ts';
-export type { IdentifyOptions, Identity } from './client/identify.ts';
 export { LeaderChannel } from './client/leader-channel.ts';
 export type { CallOptions, LeaderChannelOptions } from './client/leader-channel.ts';
 export { remoteReader } from './client/remote-reader.ts';

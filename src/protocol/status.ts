@@ -19,6 +19,7 @@ const STATUS_OF: Readonly<Record<ErrorCode, Status>> = {
   unknown_session: Status.NOT_FOUND,
   conflict: Status.FAILED_PRECONDITION,
   superseded: Status.FAILED_PRECONDITION,
+  name_taken: Status.ALREADY_EXISTS,
   incompatible: Status.FAILED_PRECONDITION,
   bad_setting: Status.FAILED_PRECONDITION,
   store_version: Status.FAILED_PRECONDITION,

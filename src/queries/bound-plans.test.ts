@@ -32,6 +32,7 @@ beforeAll(async () => {
     threads: 1,
     spillFolder: join(folder, 'spill'),
     spillBytesMax: 0,
+    folders: null,
   });
 });
 

@@ -20,7 +20,6 @@ export {
   ChildJobError,
   ChildrenError,
   FatalError,
-  MisuseError,
 } from '../executors/index.ts';
 export type {
   Callable,

@@ -3,8 +3,8 @@ import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../core/index.ts';
 import type { JobId, LeaderAddress, Settings, TaskId, TermId } from '../core/index.ts';
 import { Elector, WorkerWatch, cronCalendar } from '../coordinator/index.ts';
-import type { Leader, Office, QueryPlanner, Sight } from '../coordinator/index.ts';
-import { deferred } from '../kit/index.ts';
+import type { Leader, Office, QueryPlanner } from '../coordinator/index.ts';
+import { deferred, isProcessGone } from '../kit/index.ts';
 import type { Clock, Deferred } from '../kit/index.ts';
 import type { Handshake, Reader, Session } from '../protocol/index.ts';
 import type { LeaderInfo, Store } from '../store/index.ts';
@@ -20,8 +20,6 @@ export interface CandidateOptions {
   readonly settings: Settings;
   readonly office: Office;
   readonly handshake: Handshake;
-  /** Looks who is at a worker's address. */
-  readonly look: (address: string) => Promise<Sight>;
   readonly say: (line: string) => void;
   readonly planner: QueryPlanner;
   /** After every commit. */
@@ -40,7 +38,7 @@ export class Candidate implements Part {
 
   constructor(options: CandidateOptions) {
     this.#options = options;
-    const { store, clock, office, look } = options;
+    const { store, clock, office } = options;
     this.#feed = new EventFeed({ store, clock });
     this.reader = new StoreReader({
       store,
@@ -51,8 +49,8 @@ export class Candidate implements Part {
     this.#watch = new WorkerWatch({
       clock,
       overdueMs: options.settings.heartbeatMs * 2,
-      look,
-      addressOf: (session) => office.leader().workers.addressOf(session),
+      isProcessGone,
+      processOf: (session) => (office.isOpen ? office.leader().workers.processOf(session) : null),
       onGone: (session) => this.#gone(session),
     });
     this.#ready.promise.catch(() => {});
@@ -123,6 +121,8 @@ export class Candidate implements Part {
     this.#cancelPatience();
     office.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
     say(`This node leads, epoch ${leader.term.epoch}.`);
+    // Those that went down with the last leader are missed by nobody else.
+    for (const session of leader.workers.sessions()) this.#watch.lost(session);
     this.#options.onLead();
     this.#ready.resolve();
   }
@@ -152,7 +152,7 @@ export class Candidate implements Part {
   #gone(session: Session): void {
     const { office, say } = this.#options;
     if (!office.isOpen) return;
-    say(`Worker ${session.nodeId} is gone: its address says so.`);
+    say(`Worker ${session.nodeId} is gone: its process has ended.`);
     office.leader().workers.gone(session);
   }
 

@@ -4,10 +4,10 @@ import { uuidv7 } from 'uuidv7';
 import type { LeaderFigures, Standing } from '../api/index.ts';
 import type { Config } from '../config/index.ts';
 import { Office } from '../coordinator/index.ts';
-import type { Leader, Sight } from '../coordinator/index.ts';
+import type { Leader } from '../coordinator/index.ts';
 import { MillraceError } from '../core/index.ts';
 import { systemClock } from '../kit/index.ts';
-import { LeaderChannel, identify, ownHandshake, remoteReader } from '../protocol/index.ts';
+import { LeaderChannel, ownHandshake, remoteReader } from '../protocol/index.ts';
 import type { Session } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
 import { EventFeed, StoreReader } from '../views/index.ts';
@@ -186,7 +186,7 @@ interface Surroundings {
 
 function partFor(options: NodeOptions, around: Surroundings): Part {
   const { config, store, say } = options;
-  const { nodeId, office, credentials, channel, queries } = around;
+  const { nodeId, office, channel, queries } = around;
   const { role, observerJobsMax } = config.node;
   const base = { clock: systemClock, settings: config.core, office };
   if (role === 'observer') {
@@ -203,7 +203,6 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     role,
     store,
     handshake: ownHandshake(),
-    look: (address) => look(address, credentials),
     say,
     planner: queries.planner,
     onCommitted: queries.wake,
@@ -234,13 +233,6 @@ function remote(channel: LeaderChannel | null): ReturnType<typeof remoteReader> 
 
 function storeReader(store: Store): StoreReader {
   return new StoreReader({ store, feed: new EventFeed({ store, clock: systemClock }) });
-}
-
-async function look(address: string, { probing }: NodeCredentials): Promise<Sight> {
-  const host = address.slice(0, address.lastIndexOf(':'));
-  const answer = await identify(address, probing(host));
-  if (answer === 'refused' || answer === 'silent') return { seen: answer };
-  return { seen: 'session', sessionId: answer.sessionId };
 }
 
 interface Watcher {

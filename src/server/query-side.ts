@@ -144,7 +144,7 @@ function partsOf(
   const { config, store, office, clock, credentials, onFault } = options;
   const { core, node } = config;
   const rowFolder = join(folder.path, 'rows');
-  const rows = startRowEngine(rowLimits(folder.path));
+  const rows = startRowEngine(rowLimits(folder.path, rowFolder));
   const channel = new PeerChannel(credentials);
   const views = new QueryViews({
     store,
@@ -181,15 +181,17 @@ function planningLimits(folder: string): EngineLimits {
     threads: Math.min(4, availableParallelism()),
     spillFolder: join(folder, 'planning'),
     spillBytesMax: GIB,
+    folders: null,
   };
 }
 
-function rowLimits(folder: string): EngineLimits {
+function rowLimits(folder: string, rowFolder: string): EngineLimits {
   return {
     memoryBytes: Math.min(GIB, Math.floor(totalmem() / 8)),
     threads: Math.min(2, availableParallelism()),
     spillFolder: join(folder, 'reading'),
     spillBytesMax: 64 * GIB,
+    folders: [rowFolder],
   };
 }
 
@@ -233,4 +235,5 @@ const FOR_A_WORKER: ReadonlySet<Explanation['code']> = new Set([
   'no_node_fits',
   'no_node_free',
   'nodes_unavailable',
+  'alone',
 ]);

@@ -48,7 +48,7 @@ import type {
 import { DurableRows } from './harness/durable-rows.ts';
 import { everyCalendar } from './harness/every-calendar.ts';
 import { checkInvariants, couldRun } from './harness/invariants.ts';
-import { withOwnOptions } from './harness/raw-tasks.ts';
+import { asFragments, withOwnOptions } from './harness/raw-tasks.ts';
 import type { OwnOptions } from './harness/raw-tasks.ts';
 import { ScriptedNode } from './harness/scripted-node.ts';
 import type { NodeOptions, Unasked } from './harness/scripted-node.ts';
@@ -67,6 +67,8 @@ export interface SubmitOptions {
   readonly seeds?: Readonly<Record<string, Seed>>;
   readonly inboxNo?: number;
   readonly own?: OwnOptions;
+  /** Its tasks are fragments. */
+  readonly isQuery?: boolean;
 }
 
 /** Far from zero, because zero means "never" in some columns. */
@@ -130,7 +132,8 @@ export class Harness {
 
   /** Submits a raw document; its name is the job's id unless another is given. */
   submit(raw: Readonly<Record<string, unknown>>, options: SubmitOptions = {}): JobReply {
-    const document = withOwnOptions(parseJobDocument(raw, this.settings), options.own ?? {});
+    const parsed = withOwnOptions(parseJobDocument(raw, this.settings), options.own ?? {});
+    const document = options.isQuery === true ? asFragments(parsed) : parsed;
     const key = document.idempotencyKey;
     const existing = key === null ? undefined : this.rows.jobsByKey.get(key);
     if (existing !== undefined && isFinished(existing.row.state)) {

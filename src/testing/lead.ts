@@ -87,14 +87,19 @@ export class ScriptedWorker {
     this.session = { nodeId: name as NodeId, sessionId: `${name}-1` as SessionId };
   }
 
-  static async join(leader: Leader, name: string, executors: string[]): Promise<ScriptedWorker> {
+  static async join(
+    leader: Leader,
+    name: string,
+    executors: string[],
+    process?: string,
+  ): Promise<ScriptedWorker> {
     const worker = new ScriptedWorker(leader, name, executors);
     const offer = {
       id: worker.session.nodeId,
       sessionId: worker.session.sessionId,
       slots: 1_000,
       executors,
-      capabilities: {},
+      capabilities: process === undefined ? {} : { process },
       address: null,
       version: '0.1.0',
     };

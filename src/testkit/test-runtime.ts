@@ -9,8 +9,7 @@ import type {
   TaskDefinition,
   TaskLog,
 } from '../executors/index.ts';
-import { definitionsOf } from '../executors/index.ts';
-import { submissionOf } from '../flow/index.ts';
+import { definitionsOf, submissionOf } from '../flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { JobShape } from '../protocol/index.ts';
@@ -314,6 +313,7 @@ export class TestRuntime {
       case 'job_limit':
       case 'concurrency_key':
       case 'limit_per_node':
+      case 'alone':
       case 'admission':
         return explained.why;
     }

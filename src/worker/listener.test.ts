@@ -1,7 +1,8 @@
 import { service as healthService } from 'grpc-health-check';
 import { expect, onTestFinished, test } from 'vitest';
 import type { NodeId, SessionId } from '../core/index.ts';
-import { LeaderChannel, ShuffleChannel, identify } from '../protocol/index.ts';
+import { identify } from '../../test/fixture/identify.ts';
+import { LeaderChannel, ShuffleChannel } from '../protocol/index.ts';
 import type { PartitionChunk } from '../protocol/index.ts';
 import { shuffleSource } from '../shuffle/index.ts';
 import { QUERY, bytes, keep, openStore } from '../../test/fixture/shuffle-node.ts';
@@ -53,23 +54,22 @@ test('it is not serving until there is a session, nor when there is none any mor
 test('it names its session, and the old one until there is a new one', async () => {
   const listener = await listen();
   const address = listener.address ?? '';
-  expect(await identify(address, { tls: null })).toBe('silent');
+  expect(await identify(address)).toBe('');
   listener.showSession(session('s1'));
-  expect(await identify(address, { tls: null })).toEqual({ sessionId: 's1' });
+  expect(await identify(address)).toBe('s1');
   listener.showSession(null);
-  expect(await identify(address, { tls: null })).toEqual({ sessionId: 's1' });
+  expect(await identify(address)).toBe('s1');
   listener.showSession(session('s2'));
-  expect(await identify(address, { tls: null })).toEqual({ sessionId: 's2' });
+  expect(await identify(address)).toBe('s2');
 });
 
 test('with a token it names its session to those who show the same, and its health to all', async () => {
   const listener = await listen({ token: TOKEN });
   listener.showSession(session('s1'));
   const address = listener.address ?? '';
-  const ask = (token: string | null) => identify(address, { tls: null, token: () => token });
-  expect(await ask(TOKEN)).toEqual({ sessionId: 's1' });
-  expect(await ask('another-token-altogether')).toBe('silent');
-  expect(await ask(null)).toBe('silent');
+  expect(await identify(address, TOKEN)).toBe('s1');
+  expect(await identify(address, 'another-token-altogether')).toBeNull();
+  expect(await identify(address)).toBeNull();
   expect(await health(listener)).toBe('SERVING');
 });
 

@@ -7,7 +7,7 @@ import { ownHandshake } from '../protocol/index.ts';
 import type { ShuffleSource } from '../protocol/index.ts';
 import { channelOptions, openLine } from './channel.ts';
 import type { ChannelSettings } from './channel.ts';
-import { machineFacts } from './facts.ts';
+import { machineFacts, processFact } from './facts.ts';
 import { heartbeatConnector } from './heartbeat-channel.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { Listener } from './listener.ts';
@@ -60,6 +60,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
   const nodeId = (options.nodeId ?? inventedName()) as NodeId;
   const line = openLine(channel);
   const doors = new Doors({ ...options, nodeId, token: channel.token });
+  let worker: Worker | null = null;
   const { listener, queries } = await opened(async () => {
     const listener = options.listen === null ? null : await doors.open();
     const address = doors.address;
@@ -68,19 +69,30 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     const canBeReached = listener === null || listener.address !== null;
     const offers = (name: string): boolean => executors.get(name) !== undefined;
     const places = { nodeId, channel, leader, address, canBeReached, say, offers };
-    const queries = await openQueryWork({ ...options, ...places });
+    const onPressure = (): void => {
+      worker
+        ?.reoffer()
+        .catch((error: unknown) => say(`What it is short of was not told: ${String(error)}`));
+    };
+    const queries = await openQueryWork({ ...options, ...places, onPressure });
     for (const executor of queries?.node.executors ?? []) executors.add(executor, 'Millrace');
     executors.expect(options.expect);
     return { listener, queries };
   }, [line.close, doors.close]);
   doors.shuffle = queries?.node.source ?? null;
   const heartbeats = new HeartbeatThread(heartbeatConnector(channel), options.onBroken);
-  const worker = new Worker({
+  const made = new Worker({
     nodeId,
     slots,
     ...(prefetch === undefined ? {} : { prefetch }),
     executors,
-    capabilities: { ...machineFacts(), ...queries?.node.capabilities, ...options.capabilities },
+    capabilities: {
+      ...machineFacts(),
+      ...queries?.node.capabilities,
+      ...options.capabilities,
+      ...processFact(),
+    },
+    ...(queries === null ? {} : { passing: () => queries.node.pressure() }),
     address: listener?.address ?? null,
     handshake: ownHandshake(queries?.node.duckdb ?? null),
     leader: line.leader,
@@ -100,13 +112,14 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
       : { beforeLeave: (session, signal) => queries.kept.released(session, signal) }),
     settings: { drainMs, abortGraceMs },
   });
+  worker = made;
   const close = async (): Promise<void> => {
     await queries?.close();
     line.close();
     await heartbeats.close();
     await doors.close();
   };
-  return { nodeId, worker, port: listener?.port ?? null, close };
+  return { nodeId, worker: made, port: listener?.port ?? null, close };
 }
 
 /** What was opened before something failed is closed again. */

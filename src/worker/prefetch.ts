@@ -17,6 +17,8 @@ export class Prefetch {
   readonly #slots: number;
   readonly #isFixed: boolean;
   #averageMs: number | null = null;
+  /** Slots that are taken for long. */
+  #bulk = 0;
 
   constructor(slots: number, fixed: number | undefined) {
     this.#slots = slots;
@@ -27,7 +29,14 @@ export class Prefetch {
   get size(): number {
     if (this.#isFixed) return this.max;
     if (this.#averageMs === null) return 0;
-    return Math.min(this.max, Math.floor((this.#slots * AHEAD_MS) / this.#averageMs));
+    // What is held in advance waits for the other slots only.
+    const slots = Math.max(0, this.#slots - this.#bulk);
+    return Math.min(this.max, Math.floor((slots * AHEAD_MS) / this.#averageMs));
+  }
+
+  /** A slot is taken by a fragment of a query, or free of it again. */
+  bulk(by: 1 | -1): void {
+    this.#bulk += by;
   }
 
   /** A task has run for so long. */

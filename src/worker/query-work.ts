@@ -30,6 +30,8 @@ export interface QueryWorkOptions extends QuerySettings {
   readonly canBeReached: boolean;
   readonly say: (line: string) => void;
   readonly offers: (name: string) => boolean;
+  /** What the node is short of has changed. */
+  readonly onPressure: () => void;
 }
 
 export interface QueryWork {

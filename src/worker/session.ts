@@ -53,8 +53,6 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: TaskLog;
-  /** A handler calls or maps over this. */
-  readonly onCall: AttemptHost['onCall'];
   /** The leader wants this node to drain. */
   readonly onDrain: () => void;
   /** What becomes of a handler that ignores its abort. */
@@ -130,7 +128,6 @@ export class WorkerSession {
       executor: (name) => parts.executors.get(name),
       put: (item, onVerdict) => this.#outbox.put(item, onVerdict),
       log: (attempt) => taskLog(log, attempt),
-      onCall: parts.onCall,
       onLost: (attempt) => this.#stop(attempt, leaseLost(attempt.assignment.taskId), null),
     };
     this.#deadlineMs = this.#deadlineAfter(parts.registeredAtMs);
@@ -223,11 +220,14 @@ export class WorkerSession {
     const place = this.#table.occupy(attempt.id);
     const { clock, prefetch } = this.#parts;
     const startedAtMs = clock.monotonicMs();
+    const isBulk = this.#host.executor(attempt.assignment.executor)?.isBulk === true;
+    if (isBulk) prefetch.bulk(1);
     const work = attempt
       .run()
       .then((item) => this.#finished(attempt, item))
       .finally(() => {
-        prefetch.ran(clock.monotonicMs() - startedAtMs);
+        if (isBulk) prefetch.bulk(-1);
+        else prefetch.ran(clock.monotonicMs() - startedAtMs);
         if (place !== null) this.#table.leave(place);
         this.#graces.get(attempt)?.();
         this.#graces.delete(attempt);

@@ -13,7 +13,9 @@ export interface WorkerSettings {
   /** Wait after the first failed call, doubled for each further one up to the longest. */
   readonly retryMs: number;
   readonly retryMaxMs: number;
-  /** The same between two sessions that did not last: two workers of one name must not fight. */
+  /** How long another worker with this name may be heard before this one gives up. Longer than a few heartbeats. */
+  readonly nameTakenMs: number;
+  /** The same as `retryMaxMs`, between two sessions that did not last. */
   readonly rejoinMaxMs: number;
   /** With more than this unreported the worker takes no further work. */
   readonly unreportedItemsMax: number;
@@ -32,6 +34,7 @@ export const defaultWorkerSettings: WorkerSettings = {
   retryMs: 100,
   // A fail-over takes a second or so: nobody should sleep through it.
   retryMaxMs: 1_000,
+  nameTakenMs: 30_000,
   rejoinMaxMs: 30_000,
   unreportedItemsMax: 10_000,
   unreportedBytesMax: 64 * 2 ** 20,

@@ -1,11 +1,10 @@
 /** A worker: one session after another, until it is drained. */
-import { MillraceError } from '../core/index.ts';
+import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { Capabilities, NodeId, NodeOffer, SessionId } from '../core/index.ts';
 import type { Executor, ExecutorRegistry, TaskLog } from '../executors/index.ts';
 import { deferred, startStop } from '../kit/index.ts';
 import type { Clock, Deferred, StartStop } from '../kit/index.ts';
 import type { Handshake, LeaderForWorkers, Registered, Session } from '../protocol/index.ts';
-import { CalledWork } from './called-work.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
 import { BackOff, pause } from './pause.ts';
 import { Prefetch } from './prefetch.ts';
@@ -22,6 +21,8 @@ export interface WorkerOptions {
   readonly prefetch?: number;
   readonly executors: ExecutorRegistry;
   readonly capabilities: Capabilities;
+  /** Capabilities that come and go; `reoffer` tells of them. */
+  readonly passing?: () => Capabilities;
   /** Where this worker's own services are reached, as HOST:PORT. */
   readonly address: string | null;
   readonly handshake: Handshake;
@@ -45,8 +46,6 @@ export interface WorkerOptions {
   /** Waited for before a session that drains says goodbye, until its time is over. */
   readonly beforeLeave?: (session: Session, signal: AbortSignal) => Promise<void>;
   readonly settings?: Partial<WorkerSettings>;
-  /** Takes in what a handler has called, instead of the registry. */
-  readonly learn?: (executor: Executor) => void;
 }
 
 export class Worker implements StartStop {
@@ -56,7 +55,6 @@ export class Worker implements StartStop {
   readonly #rejoin: BackOff;
   readonly #prefetch: Prefetch;
   readonly #life: StartStop;
-  readonly #called: CalledWork;
   #drained = new AbortController();
   #session: NamedSession | null = null;
   /** Resolves when there is another session than now. */
@@ -72,11 +70,6 @@ export class Worker implements StartStop {
     const { retryMs, retryMaxMs, rejoinMaxMs } = this.#settings;
     this.#backOff = new BackOff(retryMs, retryMaxMs, options.random);
     this.#rejoin = new BackOff(retryMs, rejoinMaxMs, options.random);
-    this.#called = new CalledWork({
-      ...options,
-      // It goes on until the leader knows, or the worker ends.
-      announce: () => void this.offer([], 'a handler').catch(() => {}),
-    });
     this.#life = startStop({
       start: (signal) => this.#begin(signal),
       stop: () => this.#finish(this.#settings.drainMs),
@@ -118,7 +111,12 @@ export class Worker implements StartStop {
     for (const executor of executors) {
       if (registry.get(executor.name) !== executor) registry.add(executor, from);
     }
-    // One at a time: a shorter list must not reach the leader after a longer one.
+    await this.reoffer();
+  }
+
+  /** Registers again under the same session if what it offers has changed. */
+  async reoffer(): Promise<void> {
+    // One at a time: an older offer must not reach the leader after a newer one.
     this.#announcing ??= this.#announce().finally(() => (this.#announcing = null));
     await this.#announcing;
   }
@@ -185,17 +183,25 @@ export class Worker implements StartStop {
     const { leader, handshake, clock, log, newSessionId, nodeId } = this.#options;
     const { signal } = this.#drained;
     let name: Session = { nodeId, sessionId: newSessionId() };
+    let takenSinceMs: number | null = null;
     while (!signal.aborted) {
       const registeredAtMs = clock.monotonicMs();
       try {
         const offer = this.#offer(name);
         const registered = await leader.register(offer, handshake);
         this.#backOff.reset();
-        const told = offer.executors;
-        const work = this.#open(name, { ...registered, registeredAtMs, told });
+        const opening = { ...registered, registeredAtMs, offered: offer.executors };
+        const work = this.#open(name, opening);
+        const told = JSON.stringify(offer);
         return { name, work, told, lastsUntilMs: registeredAtMs + registered.sessionTtlMs };
       } catch (error) {
         if (isFinal(error) || (isFirst && isRefusedAtStart(error))) throw error;
+        // A worker that has just crashed looks alive for a few heartbeats. After that it is another one.
+        takenSinceMs = isMillraceError(error, 'name_taken')
+          ? (takenSinceMs ?? registeredAtMs)
+          : null;
+        const { nameTakenMs } = this.#settings;
+        if (takenSinceMs !== null && registeredAtMs - takenSinceMs >= nameTakenMs) throw error;
         // The registration was accepted, its answer lost, and its time is up.
         if (endsSession(error)) name = { nodeId, sessionId: newSessionId() };
         const text = error instanceof Error ? error.message : String(error);
@@ -208,11 +214,11 @@ export class Worker implements StartStop {
 
   /** Until the session has said all there is. A worker that is not started will do so when it is. */
   async #announce(): Promise<void> {
-    const { clock, log, executors } = this.#options;
+    const { clock, log } = this.#options;
     const { signal } = this.#drained;
     while (this.#isLiving && !signal.aborted) {
       const session = this.#session;
-      if (session?.told.length === executors.names.length) return;
+      if (session !== null && session.told === this.#said(session.name)) return;
       try {
         if (session === null) await Promise.race([this.#next.promise, this.#ended.promise]);
         else await this.#tellAgain(session);
@@ -229,32 +235,36 @@ export class Worker implements StartStop {
     const { leader, handshake } = this.#options;
     const offer = this.#offer(session.name);
     await leader.register(offer, handshake);
-    session.told = offer.executors;
+    session.told = JSON.stringify(offer);
     session.work.offer(offer.executors);
   }
 
+  #said(session: Session): string {
+    return JSON.stringify(this.#offer(session));
+  }
+
   #offer({ nodeId, sessionId }: Session): NodeOffer {
-    const { slots, executors, capabilities, address, handshake } = this.#options;
+    const { slots, executors, capabilities, passing, address, handshake } = this.#options;
     return {
       id: nodeId,
       sessionId,
       slots: slots + this.#prefetch.max,
       executors: executors.names,
       // What it may hold is more than what it runs at a time; people want to know the latter.
-      capabilities: { slots, ...capabilities },
+      capabilities: { slots, ...capabilities, ...passing?.() },
       address,
       version: handshake.millrace,
     };
   }
 
-  #open(session: Session, { registeredAtMs, told, ...registered }: Opening): WorkerSession {
+  #open(session: Session, { registeredAtMs, offered, ...registered }: Opening): WorkerSession {
     const { leader, startHeartbeat, executors, slots, clock, random, log } = this.#options;
     const { onStuck, stuck = 'end', beforeLeave } = this.#options;
     return new WorkerSession({
       session,
       registered,
       registeredAtMs,
-      offered: told,
+      offered,
       leader,
       startHeartbeat,
       executors,
@@ -266,8 +276,6 @@ export class Worker implements StartStop {
       log,
       stuck,
       onStuck,
-      onCall: ({ assignment: { jobId, taskId } }, what, names) =>
-        this.#called.called(`${jobId}/${taskId}`, what, names),
       beforeLeave: async (signal) => beforeLeave?.(session, signal),
       onDrain: () => {
         log.info('The leader asks this node to drain.');
@@ -279,14 +287,14 @@ export class Worker implements StartStop {
 
 interface Opening extends Registered {
   readonly registeredAtMs: number;
-  readonly told: readonly string[];
+  readonly offered: readonly string[];
 }
 
 interface NamedSession {
   readonly name: Session;
   readonly work: WorkerSession;
-  /** The executors that the leader knows of. */
-  told: readonly string[];
+  /** What the leader was told last. */
+  told: string;
   /** One that lived longer than its first TTL was no mishap. */
   readonly lastsUntilMs: number;
 }

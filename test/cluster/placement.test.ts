@@ -180,8 +180,11 @@ async function distrusted(settings: ClusterOptions['settings'] = {}): Promise<Sc
   return scene;
 }
 
-/** A job that needs both nodes. The second of its tasks waits for the one in quarantine. */
-async function needsBoth(cluster: Cluster): Promise<{ id: string; file: string }> {
+test('a node on which tasks of several jobs fail is tried when the other is full, and a success releases it', async () => {
+  const scene = await distrusted();
+  const { cluster } = scene;
+  const spare = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+  expect(await cluster.client.waitForJob(spare.id)).toMatchObject({ tasks: [{ node: 'w-2' }] });
   const file = cluster.file('go');
   const { id } = await cluster.client.submit({
     tasks: ['a', 'b'].map((task) => ({
@@ -191,23 +194,12 @@ async function needsBoth(cluster: Cluster): Promise<{ id: string; file: string }
       placement: { maxParallelPerNode: 1 },
     })),
   });
-  await cluster.effects.wait({ job: id, what: 'begin' });
-  await waitingFor(cluster, id, /w-1 is in quarantine/);
-  const { tasks } = await cluster.client.job(id);
-  expect(tasks.flatMap(({ node }) => node ?? [])).toEqual(['w-2']);
-  return { id, file };
-}
-
-test('a node on which tasks of several jobs fail gets nothing for a while, and then a second chance', async () => {
-  const scene = await distrusted({ quarantineMs: 3_000 });
-  const { cluster } = scene;
-  const { id, file } = await needsBoth(cluster);
   await cluster.effects.wait({ job: id, what: 'begin' }, 2);
-  const released = await cluster.client.waitForEvent(({ event }) => event === 'node.released');
-  expect(JSON.parse(released.data)).toMatchObject({ node: 'w-1', detail: { onProbation: true } });
   writeFileSync(file, '');
   const job = await cluster.client.waitForJob(id);
   expect(new Set(job.tasks.map(({ node }) => node))).toEqual(new Set(['w-1', 'w-2']));
+  const released = await cluster.client.waitForEvent(({ event }) => event === 'node.released');
+  expect(JSON.parse(released.data)).toMatchObject({ node: 'w-1', detail: { onProbation: false } });
   await expectCleanEnd(scene);
 });
 
@@ -215,11 +207,8 @@ test('an operator takes a node out of quarantine', async () => {
   const scene = await distrusted();
   const { cluster } = scene;
   const server = cluster.urls[0] ?? '';
-  const { id, file } = await needsBoth(cluster);
   expect((await millrace(['nodes', '--server', server])).out).toMatch(/w-1 +healthy \(quarantined/);
   expect(await millrace(['release', 'w-1', '--server', server])).toMatchObject({ code: 0 });
-  await cluster.effects.wait({ job: id, what: 'begin' }, 2);
-  writeFileSync(file, '');
-  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  expect((await millrace(['nodes', '--server', server])).out).toMatch(/w-1 +healthy +\d/);
   await expectCleanEnd(scene);
 });

@@ -53,27 +53,55 @@ test('a task whose worker is killed in the middle runs elsewhere at once, with a
   await expectCleanEnd(scene);
 });
 
-test('a dead worker whose address keeps silent loses its leases when its TTL is over', async () => {
-  const scene = await startScene({ workers: 0, settings: { sessionTtlMs: 2_500 } });
+test('a worker that lives keeps its task when its connections are reset and its address refuses', async () => {
+  const scene = await startScene({ workers: 0, settings: LONG_TTL });
   const { cluster } = scene;
-  const worker = await cluster.startWorker({ isProxied: true });
+  const { grpc } = (await cluster.leading()).plan;
+  const way = await Proxy.start(targetOf(`tcp://${grpc}`));
+  const worker = await cluster.startWorker({ isProxied: true, servers: [way.address] });
   const file = cluster.file('go');
   const { id } = await cluster.client.submit({
     tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
   });
   await cluster.effects.wait({ job: id, what: 'begin' });
   await cluster.startWorker();
-  worker.plan.ways?.grpc.drop();
-  await worker.process.crash();
-  const [first, second] = await cluster.effects.wait({ job: id, what: 'begin' }, 2);
-  expect(second?.key).toBe(first?.key);
+  await worker.plan.ways?.grpc.refuse();
+  way.cut();
+  // Its next task shows that it is back, long after anybody has looked for it.
+  for (let at = 0; at < 3; at += 1) {
+    const next = await cluster.client.submit({
+      tasks: [{ id: 'b', executor: 'note', placement: { allowedNodes: ['w-1'] } }],
+    });
+    expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
+    way.cut();
+  }
   writeFileSync(file, '');
-  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  const lost = (await eventsOf(cluster, id)).find(({ kind }) => kind === 'reassigned');
-  expect(lost).toMatchObject({
-    node: 'w-1',
-    detail: { why: 'no heartbeat within the session TTL' },
+  expect(await cluster.client.waitForJob(id)).toMatchObject({
+    state: 'succeeded',
+    tasks: [{ node: 'w-1', attempt: 1 }],
   });
+  expect(cluster.effects.all({ job: id, what: 'begin' })).toHaveLength(1);
+  expect(await kindsOf(cluster, id)).not.toContain('reassigned');
+  await expectCleanEnd(scene);
+});
+
+test('a second worker with the name of a living one is refused, and costs no task', async () => {
+  const scene = await startScene({ workers: 1, settings: LONG_TTL });
+  const { cluster } = scene;
+  const file = cluster.file('go');
+  const { id } = await cluster.client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  const twin = await cluster.planWorker({ id: 'w-1' });
+  await complaint(twin.launch(), /Another worker with the name w-1 .*is connected/);
+  writeFileSync(file, '');
+  expect(await cluster.client.waitForJob(id)).toMatchObject({
+    state: 'succeeded',
+    tasks: [{ node: 'w-1', attempt: 1 }],
+  });
+  expect(await kindsOf(cluster, id)).not.toContain('reassigned');
+  await twin.process.crash();
   await expectCleanEnd(scene);
 });
 

@@ -38,11 +38,10 @@ export async function runJobLocally(
       continue;
     }
     const known = new Set(task.dependsOn.map((dependency) => document.tasks[dependency.no]?.id));
-    const result = (id: TaskId): Json | undefined => {
+    const resolved = resolveInput(task.input, (id) => {
       if (!known.has(id)) throw new Error(`${task.id} reads ${id} without waiting for it`);
       return results.get(id);
-    };
-    const resolved = resolveInput(task.input, result, () => 'succeeded');
+    });
     if (!resolved.ok) throw new Error(resolved.error?.message ?? resolved.skipped ?? '');
     const own = join(folder, task.id);
     mkdirSync(own, { recursive: true });

@@ -35,10 +35,13 @@ function nodeTable(nodes: readonly NodeShape[], asOf: string): string[] {
   );
 }
 
-function statusOf({ status, draining, quarantinedUntil }: NodeShape, asOf: string): string {
+function statusOf(node: NodeShape, asOf: string): string {
+  const { status, draining, quarantinedUntil, capabilities } = node;
+  const { pressure } = capabilities;
   const until = when(quarantinedUntil, asOf);
   const marks = [
     ...(draining ? ['draining'] : []),
+    ...(typeof pressure === 'string' ? [`short of ${pressure}`] : []),
     ...(until?.startsWith('in ') === true ? [`quarantined, ends ${until}`] : []),
   ];
   return marks.length === 0 ? status : `${status} (${marks.join('; ')})`;

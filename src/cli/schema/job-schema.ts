@@ -151,13 +151,11 @@ function operand(operator: (typeof OPERATORS)[number]): JsonObject {
   }
 }
 
-/** They look at the task, not into its result. */
-const ENDS: readonly string[] = ['succeeded', 'failed', 'skipped'];
-const COMPARISONS: readonly string[] = ['=', '!=', '>', '>=', '<', '<=', 'in', ...ENDS];
+const COMPARISONS = ['=', '!=', '>', '>=', '<', '<=', 'in', 'succeeded'] as const;
 
-function comparison(operator: string): Json {
+function comparison(operator: (typeof COMPARISONS)[number]): Json {
   if (operator === 'in') return { type: 'array' };
-  if (ENDS.includes(operator)) return { type: 'boolean' };
+  if (operator === 'succeeded') return { type: 'boolean' };
   return operator === '=' || operator === '!=' ? true : ref('comparable');
 }
 
@@ -183,7 +181,8 @@ const condition: JsonObject = {
 
 function excludedBy(operator: string): readonly string[] {
   const others = COMPARISONS.filter((each) => each !== operator);
-  return ENDS.includes(operator) ? [...others, 'path'] : others;
+  // It looks at the task, not into its result.
+  return operator === 'succeeded' ? [...others, 'path'] : others;
 }
 
 const template: JsonObject = {
@@ -238,15 +237,8 @@ export const jobSchema: JsonObject = {
       anyOf: [
         ref('id'),
         record(
-          'A task that must end first.',
-          {
-            id: ref('id'),
-            required: {
-              enum: [true, false, 'unlessSkipped'],
-              description:
-                "true: it must succeed. 'unlessSkipped': it must not fail. false: it only has to end.",
-            },
-          },
+          'A task that must end first; an optional one need not succeed.',
+          { id: ref('id'), required: { type: 'boolean' } },
           ['id'],
         ),
       ],

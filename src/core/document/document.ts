@@ -36,11 +36,9 @@ export interface TaskDocument {
 
 export interface Dependency {
   readonly no: TaskNo;
-  readonly required: Need;
+  /** Must succeed; an optional one only has to end. */
+  readonly required: boolean;
 }
-
-/** How a dependency must end: with success; with anything but a failure; or somehow. */
-export type Need = true | 'unlessSkipped' | false;
 
 /** The parts of a task that most tasks leave at their defaults; interned in memory. */
 export interface TaskOptions {

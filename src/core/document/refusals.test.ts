@@ -147,7 +147,7 @@ describe('a task is refused', () => {
       'with required that is text',
       { dependsOn: [{ id: 'other', required: 'no' }] },
       '/dependsOn/0/required',
-      "Must be true, false or 'unlessSkipped', not 'no'.",
+      'true or false',
     ],
     [
       'with an unknown field in a dependency',

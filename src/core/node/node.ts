@@ -2,7 +2,8 @@
 import type { Capabilities } from '../document/document.ts';
 import type { Ask } from '../event.ts';
 import type { Job } from '../job/job.ts';
-import type { Instant, JobNo, NodeId, SessionId } from '../ids.ts';
+import { instant } from '../ids.ts';
+import type { Instant, JobNo, NodeId, SessionId, TaskNo } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { Group } from '../queue/group.ts';
@@ -38,6 +39,12 @@ export interface Poll {
   readonly fresh: Lease[];
 }
 
+export interface NodeFailure {
+  readonly at: Instant;
+  readonly jobNo: JobNo;
+  readonly taskNo: TaskNo;
+}
+
 export class Node {
   offer: NodeOffer;
   readonly executors: Set<string>;
@@ -51,7 +58,13 @@ export class Node {
   /** Out of quarantine, but one more failure brings it back at once. */
   onProbation = false;
   /** Failures that may be the node's fault, newest last. */
-  readonly failures: { readonly at: Instant; readonly jobNo: JobNo }[] = [];
+  readonly failures: NodeFailure[] = [];
+  /** Tasks that failed here since one last succeeded here. */
+  failedInRow = 0;
+  /** In quarantine: not before then is it tried again while others are full. */
+  triedAgainAt: Instant = instant(0);
+  /** It is being emptied for a task of this requirement, which runs alone. */
+  clearedFor: Requirement | null = null;
   /** Executors that turned out to be missing: not asked again before the node registers anew. */
   readonly strikes: Set<string> = new Set();
   readonly leases: Map<Slot, Lease> = new Map();
@@ -64,7 +77,11 @@ export class Node {
   readonly meets: Set<Requirement> = new Set();
   /** Of those, the ones that it may be given as a first choice. */
   readonly able: Set<Requirement> = new Set();
-  readonly heldBy: Map<Requirement, number> = new Map();
+  readonly heldBy: Map<ReadonlySet<Requirement>, number> = new Map();
+  /** Fragments of queries that it holds. */
+  bulkHeld = 0;
+  /** It holds a task that runs alone. */
+  holdsAlone = 0;
 
   constructor(offer: NodeOffer, now: Instant, expiresAt: Instant) {
     this.offer = offer;
@@ -84,6 +101,32 @@ export class Node {
 
   get takesWork(): boolean {
     return this.status === 'healthy' && !this.draining;
+  }
+
+  /** Handlers that it runs at the same time; what it holds beyond that only waits there. */
+  get width(): number {
+    const { slots } = this.offer.capabilities;
+    return typeof slots === 'number' ? Math.min(slots, this.offer.slots) : this.offer.slots;
+  }
+
+  get hasRoom(): boolean {
+    return this.leases.size < this.width;
+  }
+
+  /** Fragments are never held in advance, and leave one place on every node that has more than one. */
+  get mayTakeBulk(): boolean {
+    return this.hasRoom && this.bulkHeld < Math.max(1, this.width - 1);
+  }
+
+  /** More of its places would be the larger half: others that wait come first. */
+  get hasBulkShare(): boolean {
+    return this.bulkHeld >= Math.max(1, Math.floor(this.width / 2));
+  }
+
+  /** What it says it is short of, such as room on its disk; null for nothing. */
+  get pressure(): string | null {
+    const { pressure } = this.offer.capabilities;
+    return typeof pressure === 'string' ? pressure : null;
   }
 
   /** A parked poll that wants more, and a place for it. */

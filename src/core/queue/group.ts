@@ -29,6 +29,11 @@ export class Group {
     return this.rings.some((ring) => ring.size > 0);
   }
 
+  /** Work that is more urgent than this priority. */
+  mayHaveWorkBefore(priority: number): boolean {
+    return this.rings.some((ring, at) => at < priority && ring.size > 0);
+  }
+
   /** The last node has gone: nobody looks here any more. */
   dissolve(): void {
     for (const requirement of this.requirements) requirement.groups.delete(this);

@@ -7,12 +7,14 @@
  * requirement costs one look at each node; after that a task costs O(groups) at most.
  */
 import type { Placement } from '../document/document.ts';
+import type { NodeId } from '../ids.ts';
 import type { Node } from '../node/node.ts';
 import { meets } from '../node/capability.ts';
 import { canonicalJson } from '../json.ts';
 import type { Json } from '../json.ts';
 import { Group } from './group.ts';
-import { Requirement } from './requirement.ts';
+import { NO_CAUTION, Requirement } from './requirement.ts';
+import type { Caution } from './requirement.ts';
 
 /** Requirements without tasks are kept this long, so that a lone repeated task costs no rebuild. */
 const IDLE_REQUIREMENTS_MAX = 256;
@@ -26,6 +28,14 @@ export class Matching {
   readonly #groups: Map<string, Group> = new Map();
   readonly #hashes: Map<Group, Hash> = new Map();
   readonly #idle: Set<Requirement> = new Set();
+  /** Requirements that differ in their caution only. */
+  readonly #kin: Map<string, Set<Requirement>> = new Map();
+  /** Those whose tasks run alone. */
+  readonly alone: Set<Requirement> = new Set();
+  /** Nodes that are the last choice for all work. */
+  readonly quarantined: Set<Node> = new Set();
+  /** Nodes that are being emptied. */
+  readonly cleared: Set<Node> = new Set();
   /** Groups with a waiting node and maybe work: what the next assignment pass looks at. */
   readonly active: Set<Group> = new Set();
   #lastId = 0;
@@ -40,13 +50,17 @@ export class Matching {
   }
 
   /** The shared requirement of all tasks that ask the same; counts one more task. */
-  require(executor: string, placement: Placement): Requirement {
-    const text = `${executor}/${this.#textOf(placement)}`;
+  require(executor: string, placement: Placement, caution: Caution = NO_CAUTION): Requirement {
+    const asked = `${executor}/${this.#textOf(placement)}`;
+    const text = caution === NO_CAUTION ? asked : `${asked}/${cautionText(caution)}`;
     let requirement = this.#requirements.get(text);
     if (requirement === undefined) {
       this.#lastId += 1;
-      requirement = new Requirement(this.#lastId, text, executor, placement);
+      const kin = this.#kin.get(asked) ?? new Set();
+      this.#kin.set(asked, kin);
+      requirement = new Requirement(this.#lastId, text, { executor, placement, caution }, kin);
       this.#requirements.set(text, requirement);
+      if (caution.isAlone) this.alone.add(requirement);
       for (const node of this.#nodes) this.#introduce(node, requirement);
     }
     requirement.tasks += 1;
@@ -78,26 +92,77 @@ export class Matching {
     node.meets.clear();
     this.#leave(node);
     this.#nodes.delete(node);
+    this.quarantined.delete(node);
+    this.cleared.delete(node);
   }
 
   /** What the node may be given changed: drain, quarantine, release, a struck executor. */
   update(node: Node): void {
     if (!this.#nodes.has(node)) return;
+    if (node.quarantinedUntil === null) this.quarantined.delete(node);
+    else this.quarantined.add(node);
     for (const requirement of node.meets) this.#updateAble(node, requirement);
     this.#regroup(node);
   }
 
+  /** Empties the node for tasks of this requirement, or gives it back to all others. */
+  clear(node: Node, requirement: Requirement | null): void {
+    node.clearedFor = requirement;
+    if (requirement === null) this.cleared.delete(node);
+    else this.cleared.add(node);
+    this.update(node);
+  }
+
+  /** The node that is soonest empty, of those that may run the requirement. */
+  emptiest(requirement: Requirement): Node | null {
+    let best: Node | null = null;
+    for (const node of this.nodesThatMeet(requirement)) {
+      if (!node.takesWork || node.width === 0 || isStruck(node, requirement)) continue;
+      if (node.clearedFor !== null || node.holdsAlone > 0) continue;
+      if (requirement.able > 0 && !node.able.has(requirement)) continue;
+      if (best === null || node.leases.size < best.leases.size) best = node;
+    }
+    return best;
+  }
+
+  /** Some node, of those that come first, would take such a task now if it asked. */
+  hasRoomFor(requirement: Requirement, except: NodeId | null = null): boolean {
+    for (const group of requirement.groups) {
+      for (const node of group.nodes) {
+        if (node.id === except || !node.able.has(requirement) || !node.hasRoom) continue;
+        if (!requirement.isBulk || node.mayTakeBulk) return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whether a node in quarantine may be given such a task: all others that can run it are full. */
+  isLastResort(node: Node, requirement: Requirement): boolean {
+    if (!node.meets.has(requirement) || !node.takesWork || isStruck(node, requirement))
+      return false;
+    return !this.hasRoomFor(requirement);
+  }
+
   /** `held` of `requirement` on the node changed by `by`; a limit per node may open or close. */
   held(node: Node, requirement: Requirement, by: 1 | -1): void {
+    if (requirement.isBulk) node.bulkHeld += by;
+    if (requirement.caution.isAlone) {
+      node.holdsAlone += by;
+      this.#regroup(node);
+    } else if (this.alone.size > 0) {
+      for (const each of this.alone) this.#toggle(node, each);
+    }
     if (requirement.placement.maxParallelPerNode === null) return;
-    const count = (node.heldBy.get(requirement) ?? 0) + by;
-    if (count > 0) node.heldBy.set(requirement, count);
-    else node.heldBy.delete(requirement);
-    this.#toggle(node, requirement);
+    const { kin } = requirement;
+    const count = (node.heldBy.get(kin) ?? 0) + by;
+    if (count > 0) node.heldBy.set(kin, count);
+    else node.heldBy.delete(kin);
+    for (const each of kin) this.#toggle(node, each);
   }
 
   #updateAble(node: Node, requirement: Requirement): void {
-    const isAble = node.takesWork && node.quarantinedUntil === null && !isStruck(node, requirement);
+    const isAble =
+      node.takesWork && !isLastChoice(node, requirement) && !isStruck(node, requirement);
     if (node.able.has(requirement) === isAble) return;
     if (isAble) node.able.add(requirement);
     else node.able.delete(requirement);
@@ -110,7 +175,7 @@ export class Matching {
     const turned = (by === 1 && requirement.able === 1) || (by === -1 && requirement.able === 0);
     if (!turned) return;
     for (const node of this.#nodes) {
-      if (node.quarantinedUntil !== null) this.#toggle(node, requirement);
+      if (isLastChoice(node, requirement)) this.#toggle(node, requirement);
     }
   }
 
@@ -129,14 +194,22 @@ export class Matching {
     }
     this.#idle.delete(requirement);
     this.#requirements.delete(requirement.text);
+    this.alone.delete(requirement);
+    requirement.kin.delete(requirement);
+    if (requirement.kin.size === 0) {
+      this.#kin.delete(`${requirement.executor}/${this.#textOf(requirement.placement)}`);
+    }
   }
 
   #mayServe(node: Node, requirement: Requirement): boolean {
     if (!node.takesWork || !node.meets.has(requirement) || isStruck(node, requirement))
       return false;
     const max = requirement.placement.maxParallelPerNode;
-    if (max !== null && (node.heldBy.get(requirement) ?? 0) >= max) return false;
-    return node.quarantinedUntil === null || requirement.able === 0;
+    if (max !== null && (node.heldBy.get(requirement.kin) ?? 0) >= max) return false;
+    if (node.holdsAlone > 0) return false;
+    if (requirement.caution.isAlone && (node.leases.size > 0 || node.width === 0)) return false;
+    if (node.clearedFor !== null && node.clearedFor !== requirement) return false;
+    return !isLastChoice(node, requirement) || requirement.able === 0;
   }
 
   /** Brings one requirement of one node up to date. */
@@ -159,6 +232,7 @@ export class Matching {
   }
 
   #regroup(node: Node): void {
+    if (!this.#nodes.has(node)) return;
     const wanted = new Set<Requirement>();
     let hash: Hash = [0, 0];
     for (const requirement of node.meets) {
@@ -240,6 +314,16 @@ export class Matching {
 function isMetBy({ placement, executor }: Requirement, node: Node): boolean {
   const { id, executors, offer } = node;
   return meets(placement, executor, { id, executors, capabilities: offer.capabilities });
+}
+
+/** Others come first: it is in quarantine, it has failed the task before, or it has no room for fragments. */
+function isLastChoice(node: Node, { caution, isBulk }: Requirement): boolean {
+  if (node.quarantinedUntil !== null || caution.avoids === node.id) return true;
+  return isBulk && node.pressure !== null;
+}
+
+function cautionText({ avoids, isAlone }: Caution): string {
+  return isAlone ? 'alone' : `not ${avoids ?? 'anywhere'}`;
 }
 
 /** Something that the node promised turned out to be missing there. */

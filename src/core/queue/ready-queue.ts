@@ -11,12 +11,15 @@ import type { Concurrency } from '../document/document.ts';
 import { invariant } from '../errors.ts';
 import type { JobNo } from '../ids.ts';
 import type { Job } from '../job/job.ts';
+import type { Node } from '../node/node.ts';
+import { PRIORITIES } from '../task/chart.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
 import type { Group } from './group.ts';
 import type { JobLine } from './job-line.ts';
 import type { Lane } from './lane.ts';
 import { Limit } from './limit.ts';
 import type { Matching } from './matching.ts';
+import type { Requirement } from './requirement.ts';
 
 export class ReadyQueue {
   readonly #tasks: TaskTable;
@@ -86,18 +89,56 @@ export class ReadyQueue {
     if (line.home.limit === null) this.#wake(limit, line.home.lane);
   }
 
-  /** The best task for the group's nodes, taken out of line; null if there is none. */
-  take(group: Group): Slot | null {
+  /**
+   * The best task for a node of the group, taken out of line; null if there is none. Of one priority, fragments
+   * of queries come last on a node that runs its share of them: a place that they take is taken for seconds.
+   */
+  take(group: Group, node: Node): Slot | null {
     for (const ring of group.rings) {
-      for (const lane of ring) {
-        const slot = this.#takeFrom(lane);
-        ring.delete(lane);
-        if (slot === null) {
-          lane.announced = false;
-          continue;
-        }
-        ring.add(lane); // to the back: lanes of one priority take turns
-        return slot;
+      const slot = this.#takeOf(ring, node, !node.hasBulkShare);
+      if (slot !== null) return slot;
+      if (!node.hasBulkShare) continue;
+      const bulk = this.#takeOf(ring, node, true);
+      if (bulk !== null) return bulk;
+    }
+    return null;
+  }
+
+  #takeOf(ring: Set<Lane>, node: Node, withBulk: boolean): Slot | null {
+    const mayBulk = withBulk && node.mayTakeBulk;
+    // What runs alone needs an empty node, which is rare: it comes before all others there.
+    if (this.#matching.alone.size > 0 && node.leases.size === 0) {
+      const slot = this.#takeIf(ring, ({ requirement }) => requirement.caution.isAlone);
+      if (slot !== null) return slot;
+    }
+    return this.#takeIf(ring, ({ requirement }) => mayBulk || !requirement.isBulk);
+  }
+
+  #takeIf(ring: Set<Lane>, passes: (lane: Lane) => boolean): Slot | null {
+    for (const lane of ring) {
+      if (!passes(lane)) continue;
+      const slot = this.#takeFrom(lane);
+      ring.delete(lane);
+      if (slot === null) {
+        lane.announced = false;
+        continue;
+      }
+      ring.add(lane); // to the back: lanes of one priority take turns
+      return slot;
+    }
+    return null;
+  }
+
+  /** The best task of those requirements that pass, taken out of line; null if there is none. */
+  takeWhere(
+    requirements: ReadonlySet<Requirement>,
+    passes: (requirement: Requirement) => boolean,
+  ): Slot | null {
+    const waited = [...requirements].filter((each) => each.isWaited && passes(each));
+    for (const priority of PRIORITIES) {
+      for (const { lanes } of waited) {
+        const slot = this.#takeFrom(lanes[priority] as Lane);
+        if (slot !== null) return slot;
       }
     }
     return null;

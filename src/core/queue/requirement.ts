@@ -1,8 +1,22 @@
 import type { Placement } from '../document/document.ts';
+import type { NodeId } from '../ids.ts';
 import { PRIORITIES } from '../task/chart.ts';
 import { mix } from '../random.ts';
 import type { Group } from './group.ts';
 import { Lane } from './lane.ts';
+
+/** Executors whose tasks take seconds and all processors: they leave room for others on every node. */
+const BULK_EXECUTORS: ReadonlySet<string> = new Set(['sql.fragment']);
+
+/** How a task that went wrong before is placed, beyond what its document asks. */
+export interface Caution {
+  /** Not on this node while another one can run it. */
+  readonly avoids: NodeId | null;
+  /** On a node that runs nothing else meanwhile. */
+  readonly isAlone: boolean;
+}
+
+export const NO_CAUTION: Caution = { avoids: null, isAlone: false };
 
 /**
  * What a task asks of a node, shared by all tasks that ask the same. Tasks wait in its lanes; who
@@ -13,6 +27,11 @@ export class Requirement {
   readonly text: string;
   readonly executor: string;
   readonly placement: Placement;
+  readonly caution: Caution;
+  /** Its tasks are fragments of queries. */
+  readonly isBulk: boolean;
+  /** Tasks with the same document but another caution: a limit per node holds for all of them together. */
+  readonly kin: Set<Requirement>;
   readonly lanes: readonly Lane[];
   /** Groups of nodes that may be given these tasks now. */
   readonly groups: Set<Group> = new Set();
@@ -23,12 +42,32 @@ export class Requirement {
   /** Two random-looking words: a group is known by the exclusive-or of its requirements'. */
   readonly hash: readonly [number, number];
 
-  constructor(id: number, text: string, executor: string, placement: Placement) {
+  constructor(id: number, text: string, asked: Asked, kin: Set<Requirement>) {
     this.id = id;
     this.text = text;
-    this.executor = executor;
-    this.placement = placement;
+    this.executor = asked.executor;
+    this.placement = asked.placement;
+    this.caution = asked.caution;
+    this.isBulk = BULK_EXECUTORS.has(asked.executor);
+    this.kin = kin;
+    kin.add(this);
     this.lanes = PRIORITIES.map((priority) => new Lane(this, priority));
     this.hash = [mix(id, 1), mix(id, 2)];
   }
+
+  /** Some task of it stands in line. */
+  get isWaited(): boolean {
+    return this.lanes.some(({ lines }) => !lines.isEmpty);
+  }
+
+  /** Of the most urgent task of it that stands in line. */
+  get priority(): number {
+    return this.lanes.findIndex(({ lines }) => !lines.isEmpty);
+  }
+}
+
+export interface Asked {
+  readonly executor: string;
+  readonly placement: Placement;
+  readonly caution: Caution;
 }

@@ -56,15 +56,45 @@ export function assign(turn: Turn): void {
   for (const group of matching.active) {
     matching.active.delete(group);
     for (const node of group.waiting) {
-      const slot = queue.take(group);
-      if (slot === null) break;
-      give(turn, node, slot);
+      const slot = queue.take(group, node);
+      if (slot === null && !group.mayHaveWork) break;
+      if (slot !== null) give(turn, node, slot);
     }
   }
+  serveLastResorts(turn);
+  clearNodes(turn);
   for (const node of answerable) {
     if (node.poll !== null) answer(turn, node, node.poll);
   }
   answerable.clear();
+}
+
+/** A node in quarantine shows by one task at a time whether it works, while all others are full. */
+function serveLastResorts(turn: Turn): void {
+  const { matching, queue } = turn.state;
+  for (const node of matching.quarantined) {
+    if (!node.canTakeMore || node.leases.size > 0 || node.triedAgainAt > turn.now) continue;
+    const slot = queue.takeWhere(node.meets, (requirement) =>
+      matching.isLastResort(node, requirement),
+    );
+    if (slot !== null) give(turn, node, slot);
+  }
+}
+
+/** A task that runs alone gets a node that is emptied for it, when none is empty. */
+function clearNodes(turn: Turn): void {
+  const { matching } = turn.state;
+  for (const node of matching.cleared) {
+    if (node.clearedFor?.isWaited !== true) matching.clear(node, null);
+  }
+  for (const requirement of matching.alone) {
+    if (!requirement.isWaited || requirement.groups.size > 0) continue;
+    if ([...matching.cleared].some(({ clearedFor }) => clearedFor === requirement)) continue;
+    const node = matching.emptiest(requirement);
+    if (node?.group?.mayHaveWorkBefore(requirement.priority) === false) {
+      matching.clear(node, requirement);
+    }
+  }
 }
 
 /** One task at a time and then to the back: work is spread, not heaped on the first poll. */

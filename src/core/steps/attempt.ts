@@ -8,6 +8,7 @@ import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
 import { delay, endLease, finish, makeReady } from './lifecycle.ts';
+import { lossesInCompany } from './caution.ts';
 import { blame } from './quarantine.ts';
 
 /** The handler failed, or was aborted because its time was up. */
@@ -21,7 +22,7 @@ export function failAttempt(
   const { slot, node } = lease;
   if (cancelled(turn, lease)) return;
   tasks.failures.set(slot, tasks.failures.get(slot) + 1);
-  if (failure === 'retryable') blame(turn, node, lease.job);
+  if (failure === 'retryable') blame(turn, lease);
   const { maxAttempts } = tasks.options(slot).retry;
   const failures = tasks.failures.get(slot);
   if (failure === 'fatal') return finish(turn, slot, 'failed', { error });
@@ -51,15 +52,28 @@ export function cancelled(turn: Turn, lease: Lease): boolean {
   return true;
 }
 
-/** The session ended under the lease: nobody knows how far the attempt came. */
-export function loseAttempt(turn: Turn, lease: Lease, why: string): void {
+/**
+ * The session ended under the lease: nobody knows how far the attempt came. It counts against the task if it
+ * may have been the task's doing: the attempt was alone on its node, or it had begun. In company it never
+ * counts so often that the task ends.
+ */
+export function loseAttempt(turn: Turn, lease: Lease, loss: Loss): void {
   const { tasks } = turn.state;
   const { slot, node } = lease;
+  const { why } = loss;
   if (cancelled(turn, lease)) return;
   if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
-  tasks.losses.set(slot, tasks.losses.get(slot) + 1);
-  const losses = tasks.losses.get(slot);
-  if (losses > tasks.options(slot).retry.maxLosses) {
+  if (loss.culprit === 'nobody') return giveBack(turn, lease);
+  const { maxLosses } = tasks.options(slot).retry;
+  const { isAlone } = tasks.requirement(slot).caution;
+  const before = tasks.losses.get(slot);
+  const mayBeIts = isAlone || loss.culprit === 'anybody' || lease.startedAt !== null;
+  const counts = mayBeIts && (isAlone || before < lossesInCompany(maxLosses));
+  const losses = counts ? before + 1 : before;
+  tasks.losses.set(slot, losses);
+  const exposures = tasks.exposures(slot) + 1;
+  tasks.setExposures(slot, exposures);
+  if (losses > maxLosses) {
     const message =
       `lost its node ${losses} times, the last one ${node.id}: ${why}; ` +
       'what that node said last may tell why';
@@ -68,8 +82,16 @@ export function loseAttempt(turn: Turn, lease: Lease, why: string): void {
   turn.log('reassigned', { slot, nodeId: node.id }, { why });
   endLease(turn, lease);
   // The first loss is most likely the node's bad luck, the next ones may be the task's doing.
-  if (losses === 1) makeReady(turn, slot);
-  else delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, losses - 1)));
+  const times = Math.max(losses, exposures);
+  if (times === 1) makeReady(turn, slot);
+  else delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, times - 1)));
+}
+
+/** Why a session has ended, and whose doing that may be. */
+export interface Loss {
+  readonly why: string;
+  /** Of what the session held: whatever had begun, anything since nothing is known to have begun, or nothing. */
+  readonly culprit: 'begun' | 'anybody' | 'nobody';
 }
 
 /** The node lacks an executor that it promised: it is not asked for that again, others are. */

@@ -12,6 +12,7 @@ import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
 import { dropWaits } from './awaited.ts';
+import { takeCaution } from './caution.ts';
 import { claimKey, settleKey } from './keys.ts';
 
 /** Nothing but a node stands between the task and its run. Call it without a lease. */
@@ -32,6 +33,7 @@ export function makeReady(turn: Turn, slot: Slot): void {
     });
     return finish(turn, slot, 'succeeded', { detail: { fromKey: true } });
   }
+  takeCaution(turn.state, slot);
   tasks.move(slot, 'ready');
   tasks.queuedAt.set(slot, turn.now);
   turn.writeTask(slot);

@@ -1,3 +1,4 @@
+import { forgetMishaps } from './caution.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
 
@@ -18,6 +19,7 @@ export function newRun(turn: Turn, slot: Slot, how: NewRun = BY_HAND): void {
     column.set(slot, 0);
   }
   losses.set(slot, how.losses);
+  forgetMishaps(turn.state, slot);
   tasks.setError(slot, null);
   tasks.setSince(slot, turn.now);
   tasks.move(slot, 'blocked');

@@ -162,3 +162,112 @@ test('that quarantine ends while the node is stale changes nothing but its row',
   expect(until(world, bad)).toBeNull();
   expect(world.state.matching.groupCount).toBe(0);
 });
+
+/** So many jobs of one task fail once on the node, all at the same time. */
+function failOnce(world: Harness, node: ScriptedNode, count: number): void {
+  for (let at = 0; at < count; at += 1) world.submit({ name: `once-${at}`, tasks: [echo('a')] });
+  for (const task of node.poll(count)) node.fail(task);
+}
+
+test('failures of tasks that then succeed are not the node’s', () => {
+  const world = new Harness();
+  const [flaky, other] = [world.node('w1'), world.node('w2')];
+  failOnce(world, flaky, 3);
+  world.advance(1_000);
+  for (const task of other.poll(3)) other.complete(task);
+  expect(world.job('once-2').state).toBe('succeeded');
+  expect(until(world, flaky)).toBeNull();
+});
+
+test('failures of tasks that then succeed on the same node are not the node’s', () => {
+  const world = new Harness();
+  const node = world.node('w1');
+  failOnce(world, node, 3);
+  world.advance(1_000);
+  for (const task of node.poll(3)) node.complete(task);
+  expect(until(world, node)).toBeNull();
+});
+
+test('failures of tasks that fail on several nodes are not the node’s', () => {
+  const world = new Harness();
+  const [w1, w2] = [world.node('w1'), world.node('w2')];
+  failOnce(world, w1, 3);
+  world.advance(1_000);
+  for (const task of w2.poll(3)) w2.fail(task);
+  expect(until(world, w1)).toBeNull();
+  expect(until(world, w2)).toBeNull();
+});
+
+test('a node on which nothing succeeds is put aside, although its tasks succeed elsewhere', () => {
+  const world = new Harness();
+  const [bad, good] = [world.node('bad'), world.node('good')];
+  for (let round = 0; round < 4; round += 1) {
+    for (const at of [1, 2]) world.submit({ name: `r${round}-${at}`, tasks: [echo('a')] });
+    for (const task of bad.poll(2)) bad.fail(task);
+    world.advance(1_000);
+    for (const task of good.poll(2)) good.complete(task);
+  }
+  expect(until(world, bad)).not.toBeNull();
+});
+
+test('a task is tried again on another node, if that has room', () => {
+  const world = new Harness();
+  const [w1, w2] = [world.node('w1'), world.node('w2')];
+  world.submit({ name: 'job', tasks: [echo('a')] });
+  w1.fail(w1.poll()[0]!);
+  w1.park(1);
+  world.advance(1_000);
+  expect(w1.isParked).toBe(true);
+  expect(w2.poll()).toHaveLength(1);
+});
+
+test('a task is tried again on the same node when no other has room', () => {
+  const world = new Harness();
+  const [w1, w2] = [world.node('w1'), world.node('w2', { slots: 1 })];
+  world.submit({ name: 'long', tasks: [echo('a')] });
+  expect(w2.poll()).toHaveLength(1);
+  world.submit({ name: 'job', tasks: [echo('a')] });
+  w1.fail(w1.poll()[0]!);
+  world.advance(1_000);
+  expect(w1.poll()).toHaveLength(1);
+});
+
+test('a node in quarantine takes one task when all others are full, and a success releases it', () => {
+  const world = new Harness();
+  const bad = world.node('bad');
+  failOn(world, bad, ['j1', 'j1', 'j2']);
+  const good = world.node('good', { slots: 2 });
+  world.submit({ name: 'job', tasks: echoes(6) });
+  bad.park(5);
+  expect(good.poll(2)).toHaveLength(2);
+  const taken = bad.take();
+  expect(taken).toHaveLength(1);
+  expect(bad.poll(5)).toEqual([]);
+  bad.complete(taken[0]!);
+  expect(until(world, bad)).toBeNull();
+  expect(bad.poll(5)).toHaveLength(3);
+});
+
+test('a node in quarantine that fails again is not tried again for a while', () => {
+  const world = new Harness();
+  const bad = world.node('bad');
+  failOn(world, bad, ['j1', 'j1', 'j2']);
+  const good = world.node('good', { slots: 1 });
+  world.submit({ name: 'job', tasks: echoes(6) });
+  expect(good.poll(1)).toHaveLength(1);
+  bad.fail(bad.poll(1)[0]!);
+  expect(bad.poll(1)).toEqual([]);
+  advance(world, MINUTE_MS, [bad, good]);
+  expect(bad.poll(1)).toHaveLength(1);
+});
+
+test('explain names a node that is in quarantine beside those that are busy', () => {
+  const world = new Harness();
+  const bad = world.node('bad');
+  failOn(world, bad, ['j1', 'j1', 'j2']);
+  const good = world.node('good', { slots: 1 });
+  world.submit({ name: 'job', tasks: echoes(3) });
+  expect(good.poll(1)).toHaveLength(1);
+  expect(world.explain('job', 't2')).toMatchObject({ code: 'no_node_free' });
+  expect(world.explain('job', 't2')?.why).toContain('bad is in quarantine');
+});

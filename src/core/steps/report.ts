@@ -7,6 +7,8 @@ import type { Instant } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Turn } from '../turn.ts';
 import { refill } from './assign.ts';
+import { exonerate } from './quarantine.ts';
+import { forgetMishaps } from './caution.ts';
 import { TIMED_OUT, cancelled, failAttempt, giveBack, strike } from './attempt.ts';
 import { endLease, finish, makeReady } from './lifecycle.ts';
 import { findLease, liveNode, ordersFor } from './session.ts';
@@ -54,6 +56,7 @@ function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
       start(turn, lease);
       return 'ok';
     case 'progress':
+      start(turn, lease);
       tasks.progress.set(slot, Math.min(1, Math.max(0, item.fraction)));
       turn.writeTask(slot);
       turn.log(
@@ -66,6 +69,7 @@ function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
       );
       return 'ok';
     case 'step': {
+      start(turn, lease);
       const [jobNo, taskNo, run] = [lease.job.no, lease.taskNo, tasks.run.get(slot)];
       turn.effects.step({ jobNo, taskNo, run, name: item.name, body: item.body });
       return 'ok';
@@ -123,7 +127,7 @@ function complete(turn: Turn, lease: Lease, result: string | null): Verdict {
   if (cancelled(turn, lease)) return 'lost';
   start(turn, lease);
   turn.state.tasks.acceptedFence.set(lease.slot, lease.fence);
-  lease.node.onProbation = false;
+  exonerate(turn, lease);
   finish(turn, lease.slot, 'succeeded', { result });
   return 'ok';
 }
@@ -153,6 +157,7 @@ function suspend(turn: Turn, lease: Lease, until: SuspendUntil): void {
   // It came further than ever before: a task that waits for a year may fail more often than one that
   // runs for a minute.
   tasks.failures.set(slot, 0);
+  forgetMishaps(turn.state, slot);
   // What it has made before and lost is not made good by this.
   if (tasks.options(slot).output === undefined) tasks.losses.set(slot, 0);
   if (isWait) return beginWait(turn, slot, until);

@@ -5,11 +5,13 @@ import type { Orders } from '../effects.ts';
 import { later } from '../ids.ts';
 import type { NodeId } from '../ids.ts';
 import { Node } from '../node/node.ts';
+import type { NodeOffer } from '../node/node.ts';
 import type { SchedulerState } from '../state.ts';
 import { leaseName } from '../task/lease.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Turn } from '../turn.ts';
 import { giveBack, loseAttempt } from './attempt.ts';
+import type { Loss } from './attempt.ts';
 import { loseOutputs } from './outputs.ts';
 import { armQuarantineEnd, endQuarantine } from './quarantine.ts';
 
@@ -22,8 +24,7 @@ export function register(turn: Turn, event: Register): void {
   if (state.replacedSessions.has(offer.sessionId)) return turn.refuse(ask, superseded(offer.id));
   const known = state.nodes.get(offer.id);
   const { sessionTtlMs, heartbeatMs } = state.settings;
-  const isSame = known?.sessionId === offer.sessionId;
-  if (known !== undefined && isSame) {
+  if (known?.sessionId === offer.sessionId) {
     // The same process again: a repeated call, or new capabilities. Strikes are forgiven.
     known.offer = offer;
     known.executors.clear();
@@ -34,7 +35,14 @@ export function register(turn: Turn, event: Register): void {
     state.matching.add(known);
     turn.writeNode(known);
   } else {
-    if (known !== undefined) endSession(turn, known, 'replaced by a new session of the node');
+    if (known !== undefined && !mayReplace(known, event)) {
+      return turn.refuse(ask, nameTaken(turn, known));
+    }
+    if (known?.status === 'healthy') {
+      const isSame = isSameProcess(known.offer, offer);
+      const why = 'replaced by a new session of the node';
+      endSession(turn, known, { why, culprit: isSame ? 'nobody' : culpritIn(known) });
+    }
     const node = new Node(offer, turn.now, later(turn.now, sessionTtlMs));
     if (known !== undefined) inheritRecord(node, known);
     state.nodes.set(offer.id, node);
@@ -47,11 +55,38 @@ export function register(turn: Turn, event: Register): void {
   turn.effects.reply(ask, { type: 'registered', sessionTtlMs, heartbeatMs });
 }
 
+/**
+ * A name belongs to one living worker at a time. A newcomer gets it when the session before it has ended, when
+ * it comes from the same process, or when somebody has proof that the other process is gone.
+ */
+function mayReplace({ status, offer, sessionId }: Node, event: Register): boolean {
+  if (status !== 'healthy' || event.goneSession === sessionId) return true;
+  return isSameProcess(offer, event.offer);
+}
+
+function isSameProcess(known: NodeOffer, offer: NodeOffer): boolean {
+  const process = processOf(known);
+  return process !== null && process === processOf(offer);
+}
+
+/** What tells the worker's process from all others, if it says so. */
+function processOf({ capabilities: { process } }: NodeOffer): string | null {
+  return typeof process === 'string' ? process : null;
+}
+
+/** Nothing that merely waited at the node can have ended it. Where no start is known, anything can. */
+function culpritIn(node: Node): Loss['culprit'] {
+  const isKnown = [...node.leases.values()].some(({ startedAt }) => startedAt !== null);
+  return isKnown ? 'begun' : 'anybody';
+}
+
 /** A restart does not clear a node's name. */
 function inheritRecord(node: Node, before: Node): void {
   node.quarantinedUntil = before.quarantinedUntil;
   node.onProbation = before.onProbation;
   node.failures.push(...before.failures);
+  node.failedInRow = before.failedInRow;
+  node.triedAgainAt = before.triedAgainAt;
 }
 
 export function armSession(turn: Turn, node: Node): void {
@@ -136,7 +171,7 @@ export function leave(turn: Turn, event: Leave): void {
   const node = liveNode(turn, event);
   if (node === null) return;
   for (const lease of [...node.leases.values()]) giveBack(turn, lease);
-  endSession(turn, node, 'left');
+  endSession(turn, node, { why: 'left', culprit: 'nobody' });
   turn.state.nodes.delete(node.id);
   turn.effects.node(node.id, null);
   turn.log('node.left', { nodeId: node.id });
@@ -156,7 +191,7 @@ export function sessionDue(turn: Turn, node: Node): void {
 }
 
 function goStale(turn: Turn, node: Node, why: string): void {
-  endSession(turn, node, why);
+  endSession(turn, node, { why, culprit: culpritIn(node) });
   node.status = 'stale';
   turn.writeNode(node);
   turn.log('node.stale', { nodeId: node.id }, { why });
@@ -185,13 +220,13 @@ export function nodeForgetDue(turn: Turn, node: Node): void {
 }
 
 /** Nothing this session says from now on is believed. */
-function endSession(turn: Turn, node: Node, why: string): void {
+function endSession(turn: Turn, node: Node, loss: Loss): void {
   const { state } = turn;
   const { poll } = node;
   node.poll = null;
   state.answerable.delete(node);
   state.matching.remove(node);
-  for (const lease of [...node.leases.values()]) loseAttempt(turn, lease, why);
+  for (const lease of [...node.leases.values()]) loseAttempt(turn, lease, loss);
   loseOutputs(turn, node);
   if (poll !== null) turn.refuse(poll.ask, superseded(node.id));
   state.replacedSessions.set(node.sessionId, node.id);
@@ -232,6 +267,27 @@ function superseded(nodeId: NodeId): MillraceError {
     code: 'superseded',
     what: `This session of node ${nodeId} is over.`,
     todo: 'Stop all its work and register with a new session id.',
+  });
+}
+
+/** As long as the other one is heard, it lives. After that nobody knows, until its session ends. */
+function nameTaken(turn: Turn, { id, offer, expiresAt, seenAt }: Node): MillraceError {
+  const { now, state } = turn;
+  const leftMs = Math.max(0, expiresAt - now);
+  if (later(seenAt, state.settings.heartbeatMs * 2) < now) {
+    return new MillraceError({
+      code: 'conflict',
+      what: `The last session of node ${id} has not ended yet.`,
+      why: 'Its worker is not heard any more, but nobody has proof that its process is gone.',
+      todo: `Try again: it ends in ${leftMs} ms unless the other worker is heard again.`,
+    });
+  }
+  const address = offer.address === null ? '' : ` at ${offer.address}`;
+  return new MillraceError({
+    code: 'name_taken',
+    what: `Another worker with the name ${id}${address} is connected.`,
+    why: 'Two workers with the same name would end each other’s sessions.',
+    todo: `Give this one another --node-id. If the other one has crashed, its session ends in ${leftMs} ms.`,
   });
 }
 

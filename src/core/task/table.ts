@@ -5,7 +5,7 @@
  */
 import { Column, bytes, doubles, shorts, words } from '../memory/column.ts';
 import { invariant } from '../errors.ts';
-import type { Instant, TaskId, TaskNo, TermId } from '../ids.ts';
+import type { Instant, NodeId, TaskId, TaskNo, TermId } from '../ids.ts';
 import { taskNo } from '../ids.ts';
 import type { Job } from '../job/job.ts';
 import type { JobLine } from '../queue/job-line.ts';
@@ -52,6 +52,10 @@ interface Extras {
   openChildren: number;
   children: Slot[] | null;
   waits: AwaitedThings | null;
+  /** Lost sessions that held it; its own losses are those that count against it. */
+  exposures: number;
+  /** Nodes on which it failed in this run, the last one last. */
+  failedOn: readonly NodeId[];
 }
 
 const NO_EXTRAS: Readonly<Extras> = {
@@ -65,9 +69,12 @@ const NO_EXTRAS: Readonly<Extras> = {
   openChildren: 0,
   children: null,
   waits: null,
+  exposures: 0,
+  failedOn: [],
 };
 
 const NO_SLOTS: readonly Slot[] = [];
+const NO_NODES: readonly NodeId[] = [];
 
 export class TaskTable {
   // Facts
@@ -241,6 +248,11 @@ export class TaskTable {
     return this.#requirements[slot] as Requirement;
   }
 
+  /** Call it while the task neither stands in line nor is leased. */
+  setRequirement(slot: Slot, requirement: Requirement): void {
+    this.#requirements[slot] = requirement;
+  }
+
   options(slot: Slot): TaskOptions {
     return this.#options[slot] as TaskOptions;
   }
@@ -263,6 +275,22 @@ export class TaskTable {
 
   setError(slot: Slot, error: TaskError | null): void {
     if (error !== null || this.#extras.has(slot)) this.#own(slot).error = error;
+  }
+
+  exposures(slot: Slot): number {
+    return this.#extras.get(slot)?.exposures ?? 0;
+  }
+
+  setExposures(slot: Slot, exposures: number): void {
+    if (exposures > 0 || this.#extras.has(slot)) this.#own(slot).exposures = exposures;
+  }
+
+  failedOn(slot: Slot): readonly NodeId[] {
+    return this.#extras.get(slot)?.failedOn ?? NO_NODES;
+  }
+
+  setFailedOn(slot: Slot, nodes: readonly NodeId[]): void {
+    if (nodes.length > 0 || this.#extras.has(slot)) this.#own(slot).failedOn = nodes;
   }
 
   /** Children that have not ended and that the task waits for when it is suspended. */

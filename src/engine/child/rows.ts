@@ -1,9 +1,10 @@
 /** Sends rows as bytes, never more than the reader has room for. */
+import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { RowsCall } from '../messages.ts';
 import { quotedText } from '../sql/text.ts';
-import type { Instances } from './instances.ts';
-import { within } from './sandbox.ts';
+import type { Sessions } from './sessions.ts';
 import type { Connection, Work } from './work.ts';
 
 /** Sends a piece, once there is room for it. */
@@ -15,17 +16,16 @@ const PIECE_BYTES = 1024 * 1024;
 
 export async function sendRows(
   work: Work,
-  instances: Instances,
-  { timeZone, source, sandbox }: RowsCall,
+  sessions: Sessions,
+  spillFolder: string,
+  { timeZone, source }: RowsCall,
   send: Send,
 ): Promise<void> {
-  await within(sandbox, instances, async (sessions) => {
-    const connection = await work.take(sessions, 'run');
-    await connection.begin(timeZone);
-    if (source.kind === 'text') await sendText(connection, source, send);
-    else await sendFile(connection, source.file, source.query, send);
-    connection.giveBack();
-  });
+  const connection = await work.take(sessions, 'run');
+  await connection.begin(timeZone);
+  if (source.kind === 'text') await sendText(connection, source, send);
+  else await sendFile(connection, join(spillFolder, `${randomUUID()}.parquet`), source.query, send);
+  connection.giveBack();
 }
 
 async function sendText(

@@ -2,6 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { setPriority } from 'node:os';
 import { deferred, startProcess } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
 import type { FromChild, InstanceSettings, ToChild } from '../messages.ts';
@@ -41,16 +42,16 @@ export class EngineChild {
   #isGone = false;
   #killedFor: number | null = null;
 
-  constructor(settings: InstanceSettings, events: ChildEvents) {
+  constructor(settings: InstanceSettings, events: ChildEvents, niceness = 0) {
     this.#settings = settings;
     this.#events = events;
     mkdirSync(settings.spillFolder, { recursive: true });
-    mkdirSync(settings.folder, { recursive: true });
     this.#process = startProcess(import.meta.url, '../child/entry', {
       env: environment(),
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#ready.promise.catch(() => {});
+    if (niceness > 0) yieldTo(this.#process.pid, niceness);
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARACTERS);
     });
@@ -129,6 +130,16 @@ export class EngineChild {
     void rm(this.#settings.spillFolder, { recursive: true, force: true })
       .catch(() => {})
       .then(this.#gone.resolve);
+  }
+}
+
+/** Others come first where processors are scarce. Not every system lets us; then it competes like any other. */
+function yieldTo(pid: number | undefined, niceness: number): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, niceness);
+  } catch {
+    // It works all the same.
   }
 }
 

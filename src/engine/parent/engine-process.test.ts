@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { EngineLimits } from '../engine.ts';
-import { type FragmentCall, OUTPUT, type RowsCall, type Sandbox } from '../messages.ts';
+import type { FragmentCall, RowsCall } from '../messages.ts';
 import { EngineProcess } from './engine-process.ts';
 
 const never = new AbortController().signal;
@@ -32,19 +32,15 @@ function limits(): EngineLimits {
     threads: 1,
     spillFolder: join(folder, 'spill'),
     spillBytesMax: 2 ** 30,
+    folders: null,
   };
 }
 
-let outputs = 0;
-const sandbox: Sandbox = { files: [], links: [] };
-
-function copying(query: string, on = engine): FragmentCall {
-  outputs += 1;
-  const file = `${outputs}.parquet`;
-  const copy = `COPY (${query}) TO '${join(on.folder, OUTPUT, file)}' (FORMAT parquet)`;
+function copying(query: string): FragmentCall {
+  const file = `${Math.random()}.parquet`;
+  const copy = `COPY (${query}) TO '${join(folder, file)}' (FORMAT parquet)`;
   return {
     name: 'fragment',
-    sandbox,
     timeZone: 'UTC',
     setup: '',
     copy,
@@ -58,7 +54,6 @@ function copying(query: string, on = engine): FragmentCall {
 function reading(sql: string): RowsCall {
   return {
     name: 'rows',
-    sandbox,
     timeZone: 'UTC',
     source: { kind: 'text', sql, head: '<', separator: ',', tail: '>' },
   };
@@ -66,7 +61,7 @@ function reading(sql: string): RowsCall {
 
 /** Resolves when the child is busy with it: its first answer to another call comes back. */
 async function begun(on = engine): Promise<void> {
-  await on.call(copying('SELECT 1', on), never);
+  await on.call(copying('SELECT 1'), never);
 }
 
 async function text(pieces: AsyncIterable<Uint8Array>): Promise<string> {
@@ -80,10 +75,6 @@ function pid(of = engine): number {
   if (found === undefined) throw new Error('no child');
   return found;
 }
-
-/** Of the children that are there. */
-const spills = (): string[] =>
-  readdirSync(join(folder, 'spill')).filter((name) => name.startsWith('engine-'));
 
 const isThere = (id: number): boolean => {
   try {
@@ -106,7 +97,7 @@ describe('a child that dies', () => {
     });
     expect((await engine.call(copying('SELECT 2'), never)).parts[0]?.rows).toBe(1);
     expect(pid()).not.toBe(first);
-    expect(spills()).toHaveLength(1);
+    expect(readdirSync(join(folder, 'spill'))).toHaveLength(1);
   });
 
   test('between two calls is not noticed by anybody', async () => {
@@ -138,11 +129,11 @@ describe('an aborted call', () => {
     const hasty = new EngineProcess({ limits: limits(), callsMax: 4, graceMs: 100 });
     onTestFinished(() => hasty.close());
     const abort = new AbortController();
-    const stuck = hasty.call(copying(ENDLESS, hasty), abort.signal);
+    const stuck = hasty.call(copying(ENDLESS), abort.signal);
     await begun(hasty);
     const first = pid(hasty);
     process.kill(first, 'SIGSTOP');
-    const other = hasty.call(copying('SELECT 3', hasty), never);
+    const other = hasty.call(copying('SELECT 3'), never);
     abort.abort(new Error('enough'));
     await expect(stuck).rejects.toThrow('enough');
     expect((await other).parts[0]?.rows).toBe(1);

@@ -29,7 +29,7 @@ function resultOf(id: TaskId): Json {
 }
 
 function inputOf(id: string): FragmentTask {
-  const resolved = resolveInput(task(id).input, resultOf, () => 'succeeded');
+  const resolved = resolveInput(task(id).input, resultOf);
   if (!resolved.ok) throw new Error('not resolved');
   return resolved.input as unknown as FragmentTask;
 }
@@ -143,11 +143,11 @@ describe('the job of a query', () => {
       const requires = id.startsWith('s2.') ? ['geo', 'rank'] : [];
       expect(options.placement.executors).toEqual(requires);
       if (id === 'plan') continue;
-      const result = (producer: TaskId): Json | undefined =>
+      const resolved = resolveInput(input, (producer) =>
         producer === 'plan'
           ? (JSON.parse(plans.get(0 as never)?.result ?? '') as Json)
-          : resultOf(producer);
-      const resolved = resolveInput(input, result, () => 'succeeded');
+          : resultOf(producer),
+      );
       expect(resolved).toMatchObject({ ok: true, input: { requires } });
     }
   });

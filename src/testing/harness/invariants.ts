@@ -1,5 +1,5 @@
 /** What must hold of the core after every step, recounted from scratch. */
-import { dependencyNumbers, isFinished, isTerminal } from '../../core/index.ts';
+import { isFinished, isTerminal } from '../../core/index.ts';
 import type { LogKind, SchedulerState } from '../../core/index.ts';
 import type { DurableRows } from './durable-rows.ts';
 
@@ -92,8 +92,8 @@ function openDependencies(state: SchedulerState, slot: Slot, rows: DurableRows):
   const { tasks } = state;
   const job = tasks.job(slot);
   const spec = rows.jobs.get(job.no)?.tasks[tasks.no(slot)]?.spec;
-  return dependencyNumbers(spec?.dependsOn ?? []).filter((no) => {
-    const dependency = job.slots[no];
+  return (spec?.dependsOn ?? []).filter((edge) => {
+    const dependency = job.slots[edge < 0 ? ~edge : edge];
     return dependency !== undefined && !isTerminal(tasks.state(dependency));
   }).length;
 }
@@ -169,6 +169,7 @@ function checkNodes(state: SchedulerState, rows: DurableRows): void {
   for (const node of state.nodes.values()) {
     const row = rows.nodes.get(node.id);
     const name = `node ${node.id}`;
+    const requirements = [...node.leases.keys()].map((slot) => state.tasks.requirement(slot));
     leases += node.leases.size;
     expectSame(`${name}: status`, node.status, row?.status);
     expectSame(`${name}: session`, node.sessionId, row?.sessionId);
@@ -176,12 +177,14 @@ function checkNodes(state: SchedulerState, rows: DurableRows): void {
     expectSame(`${name}: quarantine`, node.quarantinedUntil, row?.quarantinedUntil);
     expectSame(`${name}: belongs to a group`, node.group !== null, node.status === 'healthy');
     expectSame(`${name}: waits in line`, node.group?.waiting.has(node) ?? false, node.canTakeMore);
-    for (const [requirement, count] of node.heldBy) {
-      const held = [...node.leases.keys()].filter(
-        (slot) => state.tasks.requirement(slot) === requirement,
-      );
-      expectSame(`${name}: leases of ${requirement.text}`, count, held.length);
+    for (const [kin, count] of node.heldBy) {
+      const held = requirements.filter((each) => each.kin === kin);
+      expectSame(`${name}: leases of a requirement and its kin`, count, held.length);
     }
+    const bulk = requirements.filter(({ isBulk }) => isBulk);
+    expectSame(`${name}: fragments`, node.bulkHeld, bulk.length);
+    const alone = requirements.filter(({ caution }) => caution.isAlone);
+    expectSame(`${name}: tasks that run alone`, node.holdsAlone, alone.length);
   }
   expectSame('leases of all nodes', leases, state.leases.size);
 }
@@ -195,6 +198,7 @@ export function couldRun(state: SchedulerState, node: Node): string[] {
     for (const slot of job.slots) {
       if (state.tasks.state(slot) !== 'ready' || state.tasks.limit(slot)?.full === true) continue;
       const requirement = state.tasks.requirement(slot);
+      if (requirement.isBulk && !node.mayTakeBulk) continue;
       if (node.group?.requirements.has(requirement) === true) found.push(state.tasks.id(slot));
     }
   }

@@ -16,6 +16,12 @@ export function echoes(count: number, more: object = {}): RawTask[] {
 /** What no document of a user can say, by task. */
 export type OwnOptions = Readonly<Record<string, Pick<TaskOptions, 'output' | 'admission'>>>;
 
+/** All tasks as fragments of a query, which no document can ask for. */
+export function asFragments(document: JobDocument): JobDocument {
+  const tasks = document.tasks.map((task) => ({ ...task, executor: 'sql.fragment' }));
+  return { ...document, tasks };
+}
+
 export function withOwnOptions(document: JobDocument, own: OwnOptions): JobDocument {
   return {
     ...document,

@@ -82,15 +82,16 @@ export class ScriptedNode {
 
   /** A new process under the old name: it holds nothing and registers. */
   restartProcess(): ReplyBody {
+    const goneSession = this.sessionId;
     this.#sessions += 1;
     this.#pollNo = 0;
     this.seenPoll = 0;
     this.held.clear();
     this.#parked = null;
-    return this.register();
+    return this.register({}, goneSession);
   }
 
-  register(changed: NodeOptions = {}): ReplyBody {
+  register(changed: NodeOptions = {}, goneSession?: SessionId): ReplyBody {
     const {
       executors = ['echo'],
       slots = 1_000,
@@ -101,7 +102,8 @@ export class ScriptedNode {
     };
     const { id, sessionId } = this;
     const offer = { id, sessionId, slots, executors, capabilities, address: null, version: '1' };
-    return this.#world.ask({ type: 'register', offer });
+    const gone = goneSession === undefined ? {} : { goneSession };
+    return this.#world.ask({ type: 'register', offer, ...gone });
   }
 
   /** Asks for work and takes what there is; does not wait for more. */

@@ -20,6 +20,8 @@ export interface BehaviourOptions {
   readonly wronglyLostRate: number;
   /** How many of the called jobs are queries. */
   readonly callQueryRate: number;
+  /** How many tasks end the process that runs them, every time. */
+  readonly poisonRate: number;
 }
 
 export type Ending =
@@ -34,6 +36,8 @@ export interface Behaviour {
   readonly graceMs: number;
   readonly steps: readonly string[];
   readonly showsProgress: boolean;
+  /** It ends its process soon after it has begun. */
+  readonly kills: boolean;
   /** How it ends, and what it writes down before; `now` is the database's time as the worker knows it. */
   readonly finish: (now: number) => {
     readonly steps: readonly StepRecord[];
@@ -55,6 +59,8 @@ export function behave(
     graceMs: dice.chance(options.stubbornRate) ? dice.between(100, 3_000) : 0,
     steps: dice.chance(0.2) ? ['first', 'second'].slice(0, dice.whole(1, 2)) : [],
     showsProgress: dice.chance(0.2),
+    kills:
+      !probe && random.fork(`poison ${lease.jobNo}/${lease.taskNo}`).chance(options.poisonRate),
     finish: finisher(random, dice, options, assignment, place),
   };
 }

@@ -28,6 +28,7 @@ export interface CoordinatorOptions {
   readonly backlogMax: number;
   readonly openStore: (life: Life) => Store;
   readonly onLead: (leader: Leader) => void;
+  readonly isProcessGone: (process: string) => boolean;
 }
 
 export class Coordinator implements Host<CoordinatorService> {
@@ -63,6 +64,7 @@ export class Coordinator implements Host<CoordinatorService> {
 
   #boot(life: Life): void {
     const { name, world, random, settings, backlogMax, openStore, onLead } = this.#options;
+    const { isProcessGone } = this.#options;
     const elector = new Elector({
       store: openStore(life),
       clock: life.clock,
@@ -72,6 +74,7 @@ export class Coordinator implements Host<CoordinatorService> {
       planner: simulatedPlanner(life, random.fork('planner')),
       shard: 0,
       nodeId: name,
+      isProcessGone,
       url: null,
       grpc: null,
       newTermId: () => random.id('term') as TermId,

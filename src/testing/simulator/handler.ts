@@ -15,6 +15,8 @@ export interface HandlerOptions {
   readonly report: (item: WorkerReport) => void;
   /** False once the worker's right to run anything is over: it has then killed this handler. */
   readonly mayRun: () => boolean;
+  /** The handler ends its process. */
+  readonly onKilled: () => void;
 }
 
 export class Handler {
@@ -38,7 +40,8 @@ export class Handler {
     const { witness, lease, behaviour, report } = this.#options;
     witness.starts(this.#running);
     report({ kind: 'started', lease });
-    const { durationMs, steps, showsProgress } = behaviour;
+    const { durationMs, steps, showsProgress, kills } = behaviour;
+    if (kills) return this.#after(durationMs % 40, this.#options.onKilled);
     steps.forEach((name, at) => {
       const body = JSON.stringify({ name, fence: lease.fence });
       const item: WorkerReport = { kind: 'step', lease, name, body };

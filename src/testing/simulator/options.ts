@@ -28,6 +28,8 @@ export interface SimulationOptions {
   readonly coordinators: number;
   readonly workers: number;
   readonly slotsMax: number;
+  /** A second worker, with the name of the first. */
+  readonly hasTwin: boolean;
   readonly clients: number;
   readonly callsPerClient: number;
   readonly pauseMs: number;
@@ -46,6 +48,40 @@ export interface SimulationOptions {
 }
 
 export function drawOptions(seed: number): SimulationOptions {
+  const drawn = drawUsual(seed);
+  const random = new Random(seed).fork('poison');
+  return random.chance(0.1) ? poisoned(drawn, random) : drawn;
+}
+
+/** Where nothing else ends workers, nothing but the poison may be called dead for it. */
+function poisoned(drawn: SimulationOptions, random: Random): SimulationOptions {
+  return {
+    ...drawn,
+    hasTwin: false,
+    settings: checkedSettings({ ...drawn.settings, maxLosses: random.whole(1, 6) }),
+    handlers: { ...drawn.handlers, poisonRate: random.between(0.005, 0.05), stubbornRate: 0 },
+    network: { ...drawn.network, lossRate: 0, worstMs: 50 },
+    faults: {
+      ...NO_FAULTS,
+      crashCoordinatorMs: drawn.faults.crashCoordinatorMs,
+      stopCoordinatorMs: drawn.faults.stopCoordinatorMs,
+    },
+  };
+}
+
+const NO_FAULTS: FaultRates = {
+  crashCoordinatorMs: null,
+  pauseCoordinatorMs: null,
+  stopCoordinatorMs: null,
+  crashWorkerMs: null,
+  pauseWorkerMs: null,
+  drainWorkerMs: null,
+  partitionMs: null,
+  storeOutageMs: null,
+  slowStoreMs: null,
+};
+
+function drawUsual(seed: number): SimulationOptions {
   const random = new Random(seed).fork('options');
   const settings = drawSettings(random);
   const jobs = random.whole(5, 60);
@@ -58,6 +94,7 @@ export function drawOptions(seed: number): SimulationOptions {
     coordinators: random.whole(1, 3),
     workers: random.whole(1, 6),
     slotsMax: random.whole(1, 6),
+    hasTwin: new Random(seed).fork('twin').chance(0.15),
     clients,
     callsPerClient,
     pauseMs: safetyMs / callsPerClient,
@@ -134,6 +171,7 @@ function drawHandlers(random: Random): BehaviourOptions {
     childKeyRate: some(random, 0.4, 0.1, 0.5),
     callQueryRate: some(random.fork('called queries'), 0.6, 0.1, 0.5),
     wronglyLostRate: some(random.fork('wrongly lost'), 0.3, 0.005, 0.05),
+    poisonRate: 0,
   };
 }
 

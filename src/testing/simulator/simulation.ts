@@ -15,6 +15,7 @@ import { Findings } from './findings.ts';
 import { Journal } from './journal.ts';
 import { Network } from './network.ts';
 import type { SimulationOptions } from './options.ts';
+import type { Life } from './process.ts';
 import { Random } from './random.ts';
 import { Shelves } from './shelves.ts';
 import type { Trace } from './trace.ts';
@@ -46,6 +47,11 @@ export class Simulation {
   readonly conditions: StoreConditions;
   readonly coordinators: readonly Coordinator[];
   readonly workers: Worker[];
+  /** Each has the name of a worker. */
+  readonly twins: readonly Worker[];
+  /** Processes of workers, by the name that they give themselves. */
+  readonly #lives: Map<string, Life> = new Map();
+  readonly #isOneMachine: boolean;
   readonly clients: readonly Client[];
   readonly weather: Weather;
   readonly #cluster: Cluster;
@@ -80,7 +86,11 @@ export class Simulation {
     this.coordinators = numbered(options.coordinators, 'c').map((name) => this.#coordinator(name));
     this.#cluster = new Cluster(this.network, this.coordinators);
     const names = numbered(options.workers, 'w');
+    this.#isOneMachine = this.random.fork('machine').chance(0.5);
     this.workers = names.map((name, at) => this.#worker(name, at === 0));
+    this.twins = options.hasTwin
+      ? this.workers.slice(0, 1).map((alike) => this.#worker(alike.name, true, alike))
+      : [];
     const words = { ...options.words, nodes: names };
     this.clients = numbered(options.clients, 'client').map((name) => this.#client(name, words));
     this.weather = new Weather({
@@ -89,13 +99,14 @@ export class Simulation {
       network: this.network,
       store: this.conditions,
       coordinators: this.coordinators,
-      workers: this.workers,
+      workers: [...this.workers, ...this.twins],
       simulation: options,
     });
   }
 
   start(): void {
-    for (const { process } of [...this.coordinators, ...this.workers, ...this.clients]) {
+    const workers = [...this.workers, ...this.twins];
+    for (const { process } of [...this.coordinators, ...workers, ...this.clients]) {
       process.start();
     }
     this.weather.begin();
@@ -127,12 +138,14 @@ export class Simulation {
         const store = this.#seesCrashes ? this.#desertion.through(plain, life) : plain;
         return this.#sabotage.store?.(store, this) ?? store;
       },
+      // Where all are on one machine, anybody can see that a process is gone.
+      isProcessGone: (process) => this.#isOneMachine && this.#lives.get(process)?.isOver === true,
       onLead: (leader) => this.#sabotage.leader?.(leader, this),
     });
   }
 
-  #worker(name: string, isAble: boolean): Worker {
-    const random = this.random.fork(name);
+  #worker(name: string, isAble: boolean, alike?: Worker): Worker {
+    const random = this.random.fork(alike === undefined ? name : `twin of ${name}`);
     const { options, world, witness, findings, shelves } = this;
     const memory = random.pick([8, 16, 64]);
     const executors = EXECUTORS.filter((each) => isAble || each !== 'gpu' || random.chance(0.3));
@@ -147,9 +160,15 @@ export class Simulation {
       settings: options.settings,
       cluster: this.#cluster,
       offer: {
-        slots: name === ABLE ? 8 : random.whole(1, options.slotsMax),
+        slots: name === ABLE ? 8 : (alike?.slots ?? random.whole(1, options.slotsMax)),
         executors,
         capabilities: isAble ? ALL_CAPABILITIES : { memory },
+      },
+      named: (life) => {
+        const known = [...this.#lives].find(([, each]) => each === life)?.[0];
+        const process = known ?? `machine:${this.#lives.size + 1}:`;
+        this.#lives.set(process, life);
+        return process;
       },
       isHealed: () => this.healedAt !== null,
       handlers: () =>

@@ -2,7 +2,7 @@
  * What workers and clients saw with their own eyes, checked at once against what is committed: an
  * answer that leaves before its commit is caught here, and so are two handlers at the same time.
  */
-import type { LeaseName, Need, Verdict } from '../../core/index.ts';
+import type { LeaseName, Verdict } from '../../core/index.ts';
 import type { JobReply } from '../../coordinator/index.ts';
 import type { ReadyAssignment, WorkerReport } from '../../protocol/index.ts';
 import type { Findings } from './findings.ts';
@@ -29,7 +29,7 @@ export interface SubmittedJob {
 
 export interface SubmittedTask {
   readonly id: string;
-  readonly dependsOn?: readonly (string | { readonly id: string; readonly required: Need })[];
+  readonly dependsOn?: readonly (string | { readonly id: string; readonly required: boolean })[];
 }
 
 export interface SentSignal {
@@ -72,6 +72,8 @@ export class Witness {
   /** By job and id. */
   readonly signals: Map<string, SentSignal> = new Map();
   readonly cancelled: Set<string> = new Set();
+  /** Tasks that end every process that runs them. */
+  readonly poisons: Set<string> = new Set();
   readonly schedules: Set<string> = new Set();
   /** Schedules whose put was not answered yet. */
   readonly putting: Set<string> = new Set();

@@ -182,7 +182,9 @@ export class WorkerSession {
       witness,
       report: (item) => this.#enqueue(item),
       mayRun: () => this.#mayRun(),
+      onKilled: this.#options.onKilled,
     });
+    if (behaviour.kills) witness.poisons.add(`${lease.jobNo}/${lease.taskNo}`);
     this.#held.set(key, { lease, handler });
     this.#say(`takes ${assignment.jobId}/${assignment.taskId} fence ${lease.fence}`);
     if (!this.#mayRun() || this.#isDraining) {
@@ -334,6 +336,9 @@ export class WorkerSession {
 
   #failed(what: string, error: unknown): void {
     if (this.#isOver || isPassing(error)) return;
+    // Another one has the name, or the last one that had it is not known to be gone.
+    if (isMillraceError(error, 'name_taken')) return;
+    if (what === 'register' && isMillraceError(error, 'conflict')) return;
     const isGone =
       isMillraceError(error, 'unknown_session') || isMillraceError(error, 'superseded');
     if (isGone) this.end(`is told ${error.code}`);

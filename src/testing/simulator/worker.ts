@@ -25,8 +25,12 @@ export interface WorkerOptions {
   readonly offer: Pick<NodeOffer, 'slots' | 'executors' | 'capabilities'>;
   readonly handlers: () => BehaviourOptions;
   readonly isHealed: () => boolean;
+  /** Which process it is, for whoever may look for it. */
+  readonly named: (life: Life) => string;
   /** It reported that it lacks an executor: nobody asks it again before it registers anew. */
   readonly onMissing: () => void;
+  /** A handler has ended the process. */
+  readonly onKilled: () => void;
 }
 
 export class Worker {
@@ -36,8 +40,16 @@ export class Worker {
   /** A struck executor keeps it from some work until it registers anew. */
   isStruck = false;
 
-  constructor(options: Omit<WorkerOptions, 'onMissing'>) {
-    this.#options = { ...options, onMissing: () => this.#strike() };
+  constructor(options: Omit<WorkerOptions, 'onMissing' | 'onKilled'>) {
+    const { world: around, random: dice } = options;
+    this.#options = {
+      ...options,
+      onMissing: () => this.#strike(),
+      onKilled: () => {
+        this.process.crash();
+        around.after(dice.between(50, 1_000), () => this.process.start());
+      },
+    };
     const { name, world, random } = options;
     this.process = new Process(name, world, random, (life) => this.#boot(life));
   }
@@ -71,7 +83,7 @@ export class Worker {
   }
 
   #boot(life: Life): void {
-    const { name, world, random, cluster, offer } = this.#options;
+    const { name, world, random, cluster, offer, named } = this.#options;
     this.isStruck = false;
     const session = new WorkerSession(
       this.#options,
@@ -83,6 +95,7 @@ export class Worker {
         address: null,
         version: '0',
         ...offer,
+        capabilities: { ...offer.capabilities, process: named(life) },
       },
       () => life.clock.after(random.between(100, 2_000), () => this.#boot(life)),
     );

@@ -7,6 +7,7 @@ import { checkExecutionKeys, checkKeysAtRest } from './keys.ts';
 import { checkLeases, checkTerms } from './leases.ts';
 import { checkLimits } from './limits.ts';
 import { checkLog } from './log.ts';
+import { checkLosses } from './losses.ts';
 import { checkOutputs, checkRounds } from './outputs.ts';
 import { checkPromises } from './promises.ts';
 import { checkResults } from './results.ts';
@@ -34,6 +35,7 @@ const ALWAYS = [
   checkOutputs,
   checkRounds,
   checkAdmission,
+  checkLosses,
 ];
 
 /** Rules that hold when everything has come to rest. */
