@@ -11,6 +11,7 @@ import type { Benchmark } from './figures.ts';
 import { growth } from './growth.ts';
 import { idle } from './idle.ts';
 import { latency } from './latency.ts';
+import { mixed } from './mixed.ts';
 import { overhead } from './overhead.ts';
 import { scheduler } from './scheduler.ts';
 import { shuffle } from './shuffle.ts';
@@ -22,7 +23,7 @@ import { tpch } from './tpch.ts';
 const benchmarks: readonly Benchmark[] = [
   ...[scheduler, stores, throughput, embedded, latency],
   ...[growth, idle, overhead, failover],
-  ...[smallest, shuffle, tpch],
+  ...[smallest, shuffle, tpch, mixed],
 ];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

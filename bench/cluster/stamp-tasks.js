@@ -10,6 +10,19 @@ export const stamped = {
   },
 };
 
+/** Takes ten milliseconds, and says when it is done. */
+export const short = {
+  kind: 'millrace.task',
+  name: 'short',
+  /** @param {{ readonly key: string }} input */
+  async run({ key }) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
+    stamp(key);
+  },
+};
+
 /** The first to whom it is assigned holds it until it is told to stop, the next one is done at once. */
 export const held = {
   kind: 'millrace.task',

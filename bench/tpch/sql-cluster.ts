@@ -7,6 +7,7 @@ import type { QuerySeen } from '../../test/sql/query-client.ts';
 import type { Answer } from '../../test/sql/contract-values.ts';
 import { BenchDatabase } from '../cluster/database.ts';
 import { Folder, startLeader, startWorker } from '../cluster/node.ts';
+import type { RunningNode } from '../cluster/node.ts';
 import type { BenchProcess } from '../cluster/processes.ts';
 
 export interface SqlClusterOptions {
@@ -15,25 +16,32 @@ export interface SqlClusterOptions {
   /** By table. */
   readonly tables: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
+  /** Tasks that the workers run beside queries. */
+  readonly module?: string;
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export class SqlCluster {
+  /** Where jobs are submitted over gRPC. */
+  readonly grpc: string;
   readonly #close: () => Promise<void>;
   readonly #url: string;
   readonly #tables: SqlClusterOptions['tables'];
 
   private constructor(
     close: () => Promise<void>,
-    url: string,
+    leader: Pick<RunningNode, 'url' | 'grpc'>,
     tables: SqlClusterOptions['tables'],
   ) {
     this.#close = close;
-    this.#url = url;
+    this.#url = leader.url;
+    this.grpc = leader.grpc;
     this.#tables = tables;
   }
 
   static async start(options: SqlClusterOptions): Promise<SqlCluster> {
-    const { workers, slots, tables, args = [] } = options;
+    const { workers, slots, tables, args = [], module, environment } = options;
+    const tasks = { ...(module && { module }), ...(environment && { environment }) };
     const database = await BenchDatabase.start('plain');
     const folder = new Folder();
     const running: BenchProcess[] = [];
@@ -49,9 +57,9 @@ export class SqlCluster {
         const listen = ['--listen', `127.0.0.1:${await freePort()}`];
         const nodeId = `w-${at}`;
         const own = { servers: [leader.grpc], nodeId, slots, folder, args: [...listen, ...args] };
-        running.push(await startWorker(own));
+        running.push(await startWorker({ ...own, ...tasks }));
       }
-      return new SqlCluster(close, leader.url, tables);
+      return new SqlCluster(close, leader, tables);
     } catch (error) {
       await close();
       throw error;
