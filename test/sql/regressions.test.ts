@@ -55,7 +55,14 @@ async function difference(sql: string): Promise<string | null> {
 /** Each was answered otherwise than by DuckDB, or not at all. */
 const found: Readonly<Record<string, string>> = {
   'a sum that keeps what it rounds off': 'SELECT fsum(x) FROM sums',
-  'the same by group': 'SELECT i % 3 AS k, sumKahan(x), favg(x) FROM sums GROUP BY k',
+  'a sum that keeps what it rounds off, by group':
+    'SELECT i % 3 AS k, sumKahan(x), favg(x) FROM sums GROUP BY k',
+  'a count of what is true, over nothing': 'SELECT count_if(i > 3) FROM pairs WHERE i < 0',
+  'the same by group':
+    'SELECT g, countif(i > 3) FILTER (WHERE i > 30 AND g < 2) FROM pairs GROUP BY g',
+  'bits as many as the statistics tell': 'SELECT bitstring_agg(g) FROM pairs',
+  'a sum of decimals by its name':
+    'SELECT i, add(i::DECIMAL(4, 1), g::DECIMAL(9, 4)), multiply(i::DECIMAL(4, 1), g::DECIMAL(9, 4)) FROM pairs',
   'a list from its end': 'SELECT i, list_reverse(list) FROM pairs',
   'a value among fields of several types':
     'SELECT i, struct_position(row(g::SMALLINT, i::INTEGER, i), 3::TINYINT) FROM pairs',

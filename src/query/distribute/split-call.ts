@@ -49,8 +49,8 @@ type Form = (call: AggregateCall) => SplitCall | null;
 const FORMS: Readonly<Record<string, Form | undefined>> = {
   count: splitCount,
   count_star: splitCount,
-  count_if: splitCount,
-  countif: splitCount,
+  count_if: splitCountIf,
+  countif: splitCountIf,
   sum: splitSum,
   sum_no_overflow: splitSum,
   product: splitAgain,
@@ -95,6 +95,15 @@ function splitCount(call: AggregateCall): SplitCall {
     after: [merge('sum', [0], HUGEINT)],
     // Where no group came together at all there is nothing to add up.
     result: ([merged]) => cast(orZero(merged as Expression), call.type),
+  };
+}
+
+/** A sum of ones to DuckDB: over no rows it is NULL. */
+function splitCountIf(call: AggregateCall): SplitCall {
+  return {
+    before: [call],
+    after: [merge('sum', [0], HUGEINT)],
+    result: ([merged]) => cast(merged as Expression, call.type),
   };
 }
 

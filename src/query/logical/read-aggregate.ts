@@ -91,6 +91,9 @@ export function readBoundAggregate(node: PlanNode, context: ReadContext): BoundA
       return readApproximate(node, name, args);
     case 'reservoir_quantile':
       throw new Undistributable(`it calls ${name}(), which samples at random`);
+    // Its length comes from the statistics of its column, which is another one behind an exchange.
+    case 'bitstring_agg':
+      throw incomplete(name);
     default:
       if (isCut) throw incomplete(name);
       return { name, args, order: [] };

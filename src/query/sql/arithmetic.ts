@@ -10,18 +10,29 @@ const MAX_WIDTH = 38;
 /** What fits into 64 bits. DuckDB rather checks for overflow than leave it. */
 const MAX_WIDTH_64 = 18;
 
+/** By the names that DuckDB has for each. */
+const OPERATORS: Readonly<Record<string, '+' | '-' | '*' | undefined>> = {
+  '+': '+',
+  '-': '-',
+  '*': '*',
+  add: '+',
+  subtract: '-',
+  multiply: '*',
+};
+
 type Call = Extract<Expression, { kind: 'call' }>;
 
 /** Null for anything but a sum, a difference or a product of two decimals. */
 export function printArithmetic(call: Call, print: (part: Expression) => string): string | null {
   const [left, right] = call.args;
   if (left === undefined || right === undefined || call.type.id !== 'DECIMAL') return null;
-  if (call.name !== '+' && call.name !== '-' && call.name !== '*') return null;
+  const operator = OPERATORS[call.name];
+  if (operator === undefined) return null;
   const operands = [left, right].map((part) => narrowed(part, print));
   const [one, two] = operands;
   if (one === undefined || two === undefined) return null;
-  const text = `(${one.sql} ${call.name} ${two.sql})`;
-  const bound = boundType(call.name, one.type, two.type);
+  const text = `(${one.sql} ${operator} ${two.sql})`;
+  const bound = boundType(operator, one.type, two.type);
   return bound !== null && sameType(bound, call.type) ? text : castTo(text, call.type);
 }
 

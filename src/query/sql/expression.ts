@@ -105,6 +105,8 @@ function printCall(call: Call, column: ColumnText): string {
   });
   // Not a function, and must not be quoted.
   if (call.name === 'try') return `TRY(${args.join(', ')})`;
+  const arithmetic = printArithmetic(call, (part) => printNested(part, column));
+  if (arithmetic !== null) return arithmetic;
   if (SLICES.has(call.name)) return printSlice(call, column);
   if (call.name === '!__postfix') return `factorial(${args.join(', ')})`;
   return `${functionName(call.name)}(${args.join(', ')})`;

@@ -82,7 +82,14 @@ export async function overloads(connection: DuckDBConnection): Promise<readonly 
   ][];
   return rows
     .filter(([name]) => !OF_THE_PROCESS.test(name) && !LEFT_OUT.has(name))
-    .map(([name, kind, types, varargs]) => ({ name, kind, types, varargs }));
+    .map(([name, kind, types, varargs]) => ({ name, kind, types, varargs }))
+    .filter((overload) => !isFaulty(overload));
+}
+
+/** DuckDB's own faults: a BIGNUM with another sign is not equal to itself, a time moved by years has no text. */
+function isFaulty({ name, types }: Overload): boolean {
+  if (name === '-' || name === 'subtract') return types.includes('BIGNUM');
+  return name === 'timezone' && types.includes('TIME WITH TIME ZONE');
 }
 
 const SMALL = ['id', 'CAST(id AS INTEGER)', '1', '2', '(id % 3)'];
