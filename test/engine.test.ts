@@ -16,7 +16,6 @@ function program(spillFolder: string): string {
     threads: 1,
     spillFolder,
     spillBytesMax: 2 ** 27,
-    folders: null,
   };
   return `import(${JSON.stringify(DOOR)}).then(async ({ startRowEngine }) => {
     const engine = startRowEngine(${JSON.stringify(limits)});

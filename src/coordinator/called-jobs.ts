@@ -1,5 +1,5 @@
 /** How a job has ended that a task called and waited for. */
-import { inputReferences, resolveJobResult } from '../core/index.ts';
+import { dependencyNumbers, inputReferences, resolveJobResult } from '../core/index.ts';
 import type { JobId, JobImage, JobState, ResultTask, TaskError, TaskRef } from '../core/index.ts';
 import type { StepRecord } from '../protocol/index.ts';
 import { refKey } from '../store/index.ts';
@@ -77,9 +77,7 @@ async function resultOf(
   { job, specs, tasks }: JobImage,
   { reader, bytesMax }: CalledJobsOptions,
 ): Promise<string | null> {
-  const named = new Set(
-    specs.flatMap(({ dependsOn }) => dependsOn.map((no) => (no < 0 ? ~no : no))),
-  );
+  const named = new Set(specs.flatMap(({ dependsOn }) => dependencyNumbers(dependsOn)));
   const wanted = job.output === null ? null : new Set(inputReferences(job.output));
   const refs: TaskRef[] = [];
   for (const { jobNo, taskNo, id, parentNo } of specs) {

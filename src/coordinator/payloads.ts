@@ -3,10 +3,11 @@
  * ago is read from the store when a task goes out, one read for all tasks of an answer unless they
  * are large. What would be too large to hold fails its task instead of the leader.
  */
-import { inputReferences, resolveInput } from '../core/index.ts';
+import { endOf, inputReferences, resolveInput } from '../core/index.ts';
 import type {
   Assignment,
   Batch,
+  Json,
   LeaseName,
   TaskError,
   TaskId,
@@ -20,7 +21,7 @@ import { boundedText } from './bounded-json.ts';
 import { hasCalledJob, withCalledJobs } from './called-jobs.ts';
 import { PayloadCache } from './payload-cache.ts';
 import { ResultReader } from './result-reader.ts';
-import type { Outcomes } from './result-reader.ts';
+import type { Outcome, Outcomes } from './result-reader.ts';
 
 /** The input cannot be made: the task must fail, and would fail the same way again. */
 export interface Unresolvable {
@@ -239,11 +240,15 @@ async function madeInput(
   const outcomes = await reader.read([...refs.values()], GIVEN_BYTES_MAX);
   if (outcomes === null) return tooLarge('The results that its input takes are', INPUT_TODO);
   let characters = template?.length ?? 0;
-  const resolved = resolveInput(template, (id) => {
+  const result = (id: TaskId): Json | undefined => {
     const ref = refs.get(id);
     const text = resultOf(ref, outcomes);
     characters += text?.length ?? 0;
     return ref === undefined || text === undefined ? undefined : reader.parsed(ref, text);
+  };
+  const resolved = resolveInput(template, result, (id) => {
+    const { state, error } = outcomeOf(refs.get(id), outcomes) ?? UNKNOWN;
+    return endOf(state, error);
   });
   if (!resolved.ok) {
     return resolved.error === null ? { skipped: resolved.skipped } : { error: resolved.error };
@@ -252,9 +257,16 @@ async function madeInput(
   return input ?? tooLarge('Its input, with all results in it, is', INPUT_TODO);
 }
 
+/** A task that is not there has done nothing. */
+const UNKNOWN = { state: 'skipped', error: null } as const;
+
+function outcomeOf(ref: TaskRef | undefined, outcomes: Outcomes): Outcome | undefined {
+  return ref === undefined ? undefined : outcomes.get(refKey(ref.jobNo, ref.taskNo));
+}
+
 /** JSON text; undefined for a task that did not succeed. */
 function resultOf(ref: TaskRef | undefined, outcomes: Outcomes): string | undefined {
-  const outcome = ref === undefined ? undefined : outcomes.get(refKey(ref.jobNo, ref.taskNo));
+  const outcome = outcomeOf(ref, outcomes);
   return outcome?.state === 'succeeded' ? (outcome.result ?? 'null') : undefined;
 }
 

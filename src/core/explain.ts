@@ -1,6 +1,7 @@
 /** "Why is this task waiting?" as a function of the state. */
 import type { Instant, JobId, NodeId, TaskId } from './ids.ts';
 import type { Job } from './job/job.ts';
+import type { AwaitedJob } from './job/waits.ts';
 import { lacks } from './node/capability.ts';
 import type { Node } from './node/node.ts';
 import type { Requirement } from './queue/requirement.ts';
@@ -136,7 +137,8 @@ function notLetIn({ admissions, settings, isComplete }: SchedulerState, job: Job
 }
 
 /** Of a suspended task: the signals or jobs that it waits for. */
-function awaits({ tasks }: SchedulerState, slot: Slot): Reason | null {
+function awaits(state: SchedulerState, slot: Slot): Reason | null {
+  const { tasks } = state;
   const waits = tasks.waits(slot);
   const suspended = tasks.suspended(slot);
   if (waits === null || (suspended !== 'signal' && suspended !== 'job')) return null;
@@ -148,7 +150,44 @@ function awaits({ tasks }: SchedulerState, slot: Slot): Reason | null {
     ' or ',
   )}`;
   const all = signals === '' ? jobs : `${jobs} or ${signals}`;
-  return { code: 'child_job', why: `waits for ${all}` };
+  const stuck = stuckCall(state, waits.jobs, { looks: LOOKS_MAX });
+  if (stuck === null) return { code: 'child_job', why: `waits for ${all}` };
+  const { jobId, taskId, why, nearest } = stuck;
+  return {
+    code: 'child_job',
+    why: `waits for ${all}, whose task ${jobId}/${taskId} cannot run: ${why}`,
+    nearest,
+  };
+}
+
+type Stuck = Pick<Explanation, 'jobId' | 'taskId' | 'why' | 'nearest'>;
+
+/** Tasks of called jobs that are looked at, in all: whoever asks must not hold the leader up. */
+const LOOKS_MAX = 1_000;
+
+/** The first task of the called jobs, or of those that they call, that no node can run. */
+function stuckCall(
+  state: SchedulerState,
+  calls: readonly AwaitedJob[],
+  budget: { looks: number },
+): Stuck | null {
+  const { tasks } = state;
+  for (const { jobId } of calls.slice(0, SHOWN_MAX)) {
+    const job = state.jobsById.get(jobId);
+    for (const slot of job?.slots ?? []) {
+      budget.looks -= 1;
+      if (budget.looks < 0) return null;
+      if (tasks.state(slot) === 'ready') {
+        if (state.matching.nodesThatMeet(tasks.requirement(slot)).length > 0) continue;
+        const { why, nearest = [] } = noNodeFits(state, slot);
+        return { jobId, taskId: tasks.id(slot), why, nearest };
+      }
+      const inner = tasks.suspended(slot) === 'job' ? (tasks.waits(slot)?.jobs ?? []) : [];
+      const found = inner.length === 0 ? null : stuckCall(state, inner, budget);
+      if (found !== null) return found;
+    }
+  }
+  return null;
 }
 
 function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {

@@ -1,5 +1,6 @@
 /**
- * What an engine does: one child process with one DuckDB instance. Data never passes between the processes,
+ * What an engine does: one child process with DuckDB in it. Every call runs in an instance that can open the files
+ * which the call names and nothing else (`child/instances.ts`). Data never passes between the processes,
  * only SQL, paths and figures (and, for rows that people read, finished text). A native crash ends the child and
  * fails the call with `engine_crashed`; the next call starts another child.
  */
@@ -19,8 +20,6 @@ export interface EngineLimits {
   /** Where DuckDB spills to; made and removed by the engine. */
   readonly spillFolder: string;
   readonly spillBytesMax: number;
-  /** Nothing outside these can be read or written; null for no limit. */
-  readonly folders: readonly string[] | null;
 }
 
 /** What all engines have in common. */
@@ -30,7 +29,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Runs fragments, on a worker. Calls wait for each other: there is one instance. */
+/** Runs fragments, on a worker. Calls wait for each other: the limit of memory is for one of them. */
 export interface FragmentEngine extends RowEngine {
   run(order: FragmentOrder, signal: AbortSignal): Promise<FragmentYield>;
 }

@@ -12,6 +12,7 @@ export {
   type LentEngine,
 } from './parent/pool.ts';
 export { startRowEngine } from './parent/row-engine.ts';
+export { partitionOf } from './sql/fragment-script.ts';
 export { marksOf } from './sql/scan-text.ts';
 export { statementOf, type Statement } from './sql/statement.ts';
 export { isSteady } from './sql/steady.ts';

@@ -15,15 +15,29 @@ export interface InstanceSettings {
   /** Of this process alone. */
   readonly spillFolder: string;
   readonly spillBytesMax: number;
-  readonly folders: readonly string[] | null;
+  /** The engine's own: what lies in it can be read and written. Of the engine, not of this process alone. */
+  readonly folder: string;
+  /** It plans: some optimizers are off. */
+  readonly isPlanning: boolean;
+}
+
+/** All that a call can open, besides what it writes itself. */
+export interface Sandbox {
+  /** Opened where they are. */
+  readonly files: readonly string[];
+  /** Linked into the engine's own folder while the call lasts, by the path that they have there. */
+  readonly links: readonly { readonly path: string; readonly as: string }[];
 }
 
 export interface FragmentCall {
   readonly name: 'fragment';
+  readonly sandbox: Sandbox;
   readonly timeZone: string;
   /** Statements that are run first; empty for none. */
   readonly setup: string;
+  /** Writes into `OUTPUT` in the engine's own folder. */
   readonly copy: string;
+  /** Where it is moved to. */
   readonly target:
     | { readonly kind: 'file'; readonly folder: string; readonly file: string }
     | { readonly kind: 'partitions'; readonly folder: string; readonly count: number };
@@ -56,6 +70,7 @@ export interface FragmentAnswer {
 
 export interface RowsCall {
   readonly name: 'rows';
+  readonly sandbox: Sandbox;
   readonly timeZone: string;
   readonly source:
     /** A query with one column of text; the pieces are joined. */
@@ -67,7 +82,7 @@ export interface RowsCall {
         readonly tail: string;
       }
     /** A Parquet file of this query is made, sent and removed. */
-    | { readonly kind: 'file'; readonly query: string };
+    | { readonly kind: 'file'; readonly query: string; readonly file: string };
 }
 
 export interface DescribeCall {
@@ -138,6 +153,9 @@ export type FromChild =
   | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: 'done'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'failed'; readonly id: number | null; readonly fault: Fault };
+
+/** What a fragment writes into; empty before and after it. A folder for each would take longer than most fragments. */
+export const OUTPUT = 'out';
 
 /** How many pieces may be under way to a reader that has taken none of them. */
 export const WINDOW_PIECES = 4;

@@ -34,6 +34,7 @@ export type { HandlerCall } from './handler-calls.ts';
 export type { AnyJson, Jsonified, Recorded } from './jsonified.ts';
 export { lifelineOf } from './lifeline.ts';
 export type { Lifeline, WithLifeline } from './lifeline.ts';
+export { definitionsOf } from './modules/definitions.ts';
 export type { Definitions, OperatorDefinition } from './modules/definitions.ts';
 export { loadDefinitions, loadModule } from './modules/load.ts';
 export { ExecutorRegistry } from './registry.ts';

@@ -1,11 +1,12 @@
 /** Conditions: whether a task is to run at all, by the results of others or by the flow's input. */
+import type { TaskEnd } from '../core/index.ts';
 import { type About, refuse, shown } from './fault.ts';
 import { type Pointed, pointedBy } from './placeholder.ts';
 import type { Missing, Ref } from './ref.ts';
 
 declare const condition: unique symbol;
 
-/** What `is`, `succeeded` and `failed` answer: for `when`. */
+/** What `is`, `succeeded`, `failed` and `skipped` answer: for `when`. */
 export interface Condition {
   readonly [condition]: true;
 }
@@ -30,7 +31,7 @@ export interface Test {
   readonly comparison: { readonly operator: TestOperator; readonly operand: unknown } | null;
 }
 
-export type TestOperator = Comparison | 'succeeded';
+export type TestOperator = Comparison | TaskEnd;
 
 const known = new WeakMap<object, Test>();
 
@@ -56,16 +57,15 @@ export function comparing(
   return made;
 }
 
-/** Whether a task succeeded: who asks waits for its end, however that is. */
-export function ending(about: About, subject: unknown, hasSucceeded: boolean): Condition {
-  const word = hasSucceeded ? 'succeeded' : 'failed';
+/** How a task has ended: who asks waits for its end, however that is. */
+export function ending(about: About, subject: unknown, word: TaskEnd): Condition {
   const pointed = pointedBy(subject);
   if (pointed === undefined || pointed.task === null || pointed.tokens.length > 0) {
     refuse(about, `'${word}' takes what 'task' or 'map' returned, not ${shown(subject)}.`);
   }
   const made = Object.freeze({}) as Condition;
-  const comparison = { operator: 'succeeded', operand: hasSucceeded } as const;
-  known.set(made, { subject: { ...pointed, orNull: true }, comparison });
+  const comparison = { operator: word, operand: true } as const;
+  known.set(made, { subject: { ...pointed, orNull: 'ifFailed' }, comparison });
   return made;
 }
 
@@ -79,7 +79,7 @@ export function testsOf(about: About, when: unknown): readonly Test[] {
   if (test !== undefined) return [test];
   return refuse(
     about,
-    `'when' takes a reference or what 'is', 'succeeded' or 'failed' returned, not ${shown(when)}.`,
+    `'when' takes a reference or what 'is', 'succeeded', 'failed' or 'skipped' returned, not ${shown(when)}.`,
     'A condition is looked at when the job runs, not while the flow is built.',
   );
 }

@@ -1,6 +1,6 @@
 /** A flow with one input put into it: the job document. And the flow without, as a drawing. */
 import { asLiteral } from '../core/index.ts';
-import type { Json, JsonObject } from '../core/index.ts';
+import type { Json, JsonObject, Need } from '../core/index.ts';
 import type { About } from './fault.ts';
 import { type GraphTask, type GraphTest, INPUT_TASK } from './graph.ts';
 import { type Pointed, describe } from './placeholder.ts';
@@ -31,7 +31,7 @@ function taskDocument(task: GraphTask, input: FlowInput): JsonObject {
   const { id, about, executor, options, idempotencyKey, concurrencyKey } = task;
   const value = task.input === undefined ? undefined : filled(task.input, input, about);
   const dependsOn = [...task.needs].map(([each, required]): Json =>
-    required ? each : { id: each, required },
+    required === true ? each : { id: each, required },
   );
   const when = task.tests.map((test) => condition(test, input, about));
   // A key that is not there would be no key: the work would be done twice without a word.
@@ -99,7 +99,7 @@ export interface FlowGraphTask {
   readonly executor: string;
   /** For a map: the task that runs for each item. */
   readonly of?: string;
-  readonly dependsOn: readonly { readonly id: string; readonly required: boolean }[];
+  readonly dependsOn: readonly { readonly id: string; readonly required: Need }[];
   /** The conditions as they were written: `charge.cents >= 100`. */
   readonly when: readonly string[];
 }
@@ -121,8 +121,8 @@ function spelledTest({ subject, comparison }: GraphTest): string {
   const what = spelled(subject.task ?? 'input', subject.tokens);
   if (comparison === null) return what;
   const { operator, operand } = comparison;
-  if (operator === 'succeeded') {
-    return `${what} ${operand.kind === 'plain' && operand.value === true ? 'succeeded' : 'failed'}`;
+  if (operator === 'succeeded' || operator === 'failed' || operator === 'skipped') {
+    return `${what} ${operator}`;
   }
   const other = operand.kind === 'pointed' ? describe(operand.pointed) : undefined;
   const value = operand.kind === 'plain' ? JSON.stringify(operand.value) : other;

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
+  type Need,
   type JobDocument,
   type Json,
   type TaskId,
@@ -29,7 +30,7 @@ interface Result {
   readonly list: readonly { readonly 'a/~b': string }[];
 }
 
-type Use = 'whole' | 'n' | 'field' | 'orNull' | 'after' | 'optional' | 'when';
+type Use = 'whole' | 'n' | 'field' | 'orNull' | 'ifFailed' | 'after' | 'optional' | 'when';
 interface Link {
   readonly to: number;
   readonly use: Use;
@@ -41,7 +42,16 @@ interface Plan {
 
 const link = fc.record({
   to: fc.nat(),
-  use: fc.constantFrom<Use>('whole', 'n', 'field', 'orNull', 'after', 'optional', 'when'),
+  use: fc.constantFrom<Use>(
+    'whole',
+    'n',
+    'field',
+    'orNull',
+    'ifFailed',
+    'after',
+    'optional',
+    'when',
+  ),
 });
 const plan: fc.Arbitrary<Plan> = fc.record({
   links: fc.array(fc.array(link, { maxLength: 4 }), { minLength: 1, maxLength: 12 }),
@@ -57,17 +67,26 @@ function soundLinks(plan: Plan): readonly (readonly Link[])[] {
     const earlier = at === 0 ? [] : links.map(({ to, use }) => ({ to: to % at, use }));
     return earlier.filter(
       ({ to, use }) =>
-        use !== 'optional' || earlier.every((each) => each.to !== to || !isNeeded(each.use)),
+        use !== 'optional' || earlier.every((each) => each.to !== to || needOf(each.use) === false),
     );
   });
 }
 
-const isNeeded = (use: Use): boolean => use !== 'orNull' && use !== 'optional';
+function needOf(use: Use): Need {
+  if (use === 'ifFailed' || use === 'optional') return false;
+  return use === 'orNull' ? 'unlessSkipped' : true;
+}
+
+/** From the most lenient one on. */
+const STRICTNESS: readonly Need[] = [false, 'unlessSkipped', true];
 
 const inputSchema = z.object({ text: z.string(), maybe: z.number().optional(), any: z.unknown() });
 type Kit = FlowKit<Jsonified<z.output<typeof inputSchema>>>;
 
-function build(links: readonly (readonly Link[])[], { input, task, orNull, is }: Kit): WiredJson {
+function build(
+  links: readonly (readonly Link[])[],
+  { input, task, orNull, orNullIfFailed, is }: Kit,
+): WiredJson {
   const refs: TaskRef<Result>[] = [];
   links.forEach((mine, at) => {
     const aimed = (use: Use): TaskRef<Result>[] =>
@@ -77,6 +96,7 @@ function build(links: readonly (readonly Link[])[], { input, task, orNull, is }:
       n: aimed('n').map((ref) => ref.n),
       field: aimed('field').map((ref) => ref.list[0]!['a/~b']),
       orNull: aimed('orNull').map((ref) => orNull(ref.n)),
+      ifFailed: aimed('ifFailed').map((ref) => orNullIfFailed(ref.n)),
       text: input.text,
       maybe: input.maybe as Ref<unknown>,
       any: [input.any, 'fixed'],
@@ -100,6 +120,7 @@ function expectedInput(links: readonly Link[], results: readonly Result[], plan:
     n: aimed('n').map(({ n }) => n),
     field: aimed('field').map(({ list }) => list[0]!['a/~b']),
     orNull: aimed('orNull').map(({ n }) => n),
+    ifFailed: aimed('ifFailed').map(({ n }) => n),
     text: plan.input.text,
     ...(plan.input.maybe === undefined ? {} : { maybe: plan.input.maybe }),
     any: [plan.input.any, 'fixed'],
@@ -112,11 +133,12 @@ function ran(
 ): readonly { readonly given: unknown; readonly result: Result }[] {
   const results = new Map<TaskId, Result>();
   return document.tasks.map(({ id, input }, n) => {
-    const resolved = resolveInput(input, (task) => results.get(task) as unknown as Json);
+    const result = (task: TaskId): Json => results.get(task) as unknown as Json;
+    const resolved = resolveInput(input, result, () => 'succeeded');
     const given = resolved.ok ? resolved.input : resolved;
-    const result = { given: n, n, list: [{ 'a/~b': `result of ${id}` }] };
-    results.set(id, result);
-    return { given, result };
+    const made = { given: n, n, list: [{ 'a/~b': `result of ${id}` }] };
+    results.set(id, made);
+    return { given, result: made };
   });
 }
 
@@ -132,8 +154,11 @@ test('any graph becomes a document with the dependencies and inputs that were wi
       const document = parseJobDocument(flow.toDocument(plan.input), defaultSettings);
       document.tasks.forEach(({ id, dependsOn }, at) => {
         const mine = links[at]!;
-        const wanted = new Map<number, boolean>();
-        for (const { to, use } of mine) wanted.set(to, wanted.get(to) === true || isNeeded(use));
+        const wanted = new Map<number, Need>();
+        for (const { to, use } of mine) {
+          const all = [wanted.get(to) ?? false, needOf(use)];
+          wanted.set(to, STRICTNESS.findLast((each) => all.includes(each)) ?? false);
+        }
         expect(id).toBe(`t${at}`);
         expect(new Map(dependsOn.map(({ no, required }) => [no, required]))).toEqual(wanted);
       });

@@ -133,11 +133,12 @@ describe('the document of a flow', () => {
     const flow = defineFlow({
       name: 'lenient',
       input,
-      build: ({ input, task, orNull }) => {
+      build: ({ input, task, orNull, orNullIfFailed, failed }) => {
         const paid = task('pay', charge, { order: 'o', cents: 1 });
         const other = task('other', builtIns.echo, orNull(input.note));
         task('send', ship, { receipt: orNull(paid.receipt) }, { optional: [other] });
-        task('both', builtIns.echo, [orNull(paid.receipt), paid.ok, orNull(paid.cents)]);
+        task('both', builtIns.echo, [orNull(paid.receipt), paid.ok, orNullIfFailed(paid.cents)]);
+        task('undo', builtIns.echo, orNullIfFailed(paid.receipt), { when: failed(paid) });
       },
     });
     const document = parsed(flow.toDocument({ id: 'o', cents: 1 }));
@@ -147,11 +148,12 @@ describe('the document of a flow', () => {
         { input: null },
         {
           dependsOn: [
-            { id: 'pay', required: false },
+            { id: 'pay', required: 'unlessSkipped' },
             { id: 'other', required: false },
           ],
         },
         { dependsOn: ['pay'] },
+        { dependsOn: [{ id: 'pay', required: false }], when: [{ $from: 'pay', failed: true }] },
       ],
     });
     expect(document).not.toHaveProperty('output');

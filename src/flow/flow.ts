@@ -133,9 +133,11 @@ function built(graph: Graph, build: unknown): unknown {
     task: graph.addTask.bind(graph),
     map: graph.addMap.bind(graph),
     orNull: graph.orNull.bind(graph),
+    orNullIfFailed: graph.orNullIfFailed.bind(graph),
     is: comparing.bind(null, graph.about),
-    succeeded: (ref: unknown) => ending(graph.about, ref, true),
-    failed: (ref: unknown) => ending(graph.about, ref, false),
+    succeeded: (ref: unknown) => ending(graph.about, ref, 'succeeded'),
+    failed: (ref: unknown) => ending(graph.about, ref, 'failed'),
+    skipped: (ref: unknown) => ending(graph.about, ref, 'skipped'),
   };
   const returned: unknown = (build as (kit: unknown) => unknown)(kit);
   graph.close();

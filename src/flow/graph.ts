@@ -1,12 +1,13 @@
 /** The graph of one flow while it is built, and the checks that need to see it as a whole. */
-import { didYouMean, isId } from '../core/index.ts';
-import type { JsonObject } from '../core/index.ts';
+import { isId } from '../core/index.ts';
+import type { JsonObject, Need } from '../core/index.ts';
 import type { TaskDefinition } from '../executors/index.ts';
 import { type Test, type TestOperator, testsOf } from './condition.ts';
 import { type About, ID_RULE, refuse, refuseUnknownFields, shown } from './fault.ts';
 import type { MapUse, TaskUse } from './kit.ts';
 import { DEFAULT_FIELDS, type TaskDefaults, merged, plainOptions, withoutGaps } from './options.ts';
 import { type Pointed, describe, placeholder, pointedBy } from './placeholder.ts';
+import { Needs } from './needs.ts';
 import type { Usable } from './task.ts';
 import { type Part, partOf } from './template.ts';
 
@@ -21,8 +22,8 @@ export interface GraphTask {
   /** For a map: what runs for each item. */
   readonly of: string | null;
   readonly input: Part | undefined;
-  /** By task; true when it must succeed. */
-  readonly needs: ReadonlyMap<string, boolean>;
+  /** By task, how it must end. */
+  readonly needs: ReadonlyMap<string, Need>;
   readonly tests: readonly GraphTest[];
   readonly idempotencyKey: Part | undefined;
   readonly concurrencyKey: Part | undefined;
@@ -77,7 +78,7 @@ export class Graph {
     const about = this.#begin(id);
     const { name, defaults } = this.#usable(about, what);
     refuseUnknownFields(about, use, TASK_FIELDS);
-    const needs = new Needs(this.#tasks, this, about);
+    const needs = new Needs(about, this.#tasks, (pointed) => this.refuseForeign(pointed, about));
     const { concurrency, ...others } = use;
     const key = keyPart(concurrency?.key, needs, `'concurrency.key'`);
     const isFixed = key === undefined || key.kind === 'plain';
@@ -115,7 +116,7 @@ export class Graph {
         'Leave out the concurrency of the map: a task has one limit.',
       );
     }
-    const needs = new Needs(this.#tasks, this, about);
+    const needs = new Needs(about, this.#tasks, (pointed) => this.refuseForeign(pointed, about));
     const list = partOf(items, needs, '/items');
     if (list === undefined || (list.kind === 'plain' && !Array.isArray(list.value))) {
       refuse(about, `'map' runs for each item of a list, not of ${shown(items)}.`);
@@ -154,7 +155,20 @@ export class Graph {
   orNull(ref: unknown): object {
     const pointed = pointedBy(ref);
     if (pointed === undefined) refuse(this.about, `'orNull' takes a reference, not ${shown(ref)}.`);
-    return placeholder({ ...pointed, orNull: true });
+    const orNull = pointed.orNull === 'never' ? 'ifSkipped' : pointed.orNull;
+    return placeholder({ ...pointed, orNull });
+  }
+
+  orNullIfFailed(ref: unknown): object {
+    const pointed = pointedBy(ref);
+    if (pointed === undefined || pointed.task === null) {
+      refuse(
+        this.about,
+        `'orNullIfFailed' takes the result of a task, not ${pointed === undefined ? shown(ref) : 'the input'}.`,
+        pointed === undefined ? undefined : "'orNull' takes a field that the input may lack.",
+      );
+    }
+    return placeholder({ ...pointed, orNull: 'ifFailed' });
   }
 
   /** What the flow answers. */
@@ -164,7 +178,12 @@ export class Graph {
       about,
       use: (pointed) => {
         this.refuseForeign(pointed, about);
-        if (pointed.task === null || pointed.orNull || !this.#skippable.has(pointed.task)) return;
+        if (
+          pointed.task === null ||
+          pointed.orNull !== 'never' ||
+          !this.#skippable.has(pointed.task)
+        )
+          return;
         refuse(
           about,
           `the task '${pointed.task}' may be skipped, and then ${describe(pointed)} is null.`,
@@ -184,7 +203,7 @@ export class Graph {
   }
 
   #pointing(task: string | null): Pointed {
-    return { graph: this, flow: this.#flow, task, tokens: [], orNull: false };
+    return { graph: this, flow: this.#flow, task, tokens: [], orNull: 'never' };
   }
 
   #begin(id: unknown): About {
@@ -243,61 +262,10 @@ export class Graph {
   #add(task: GraphTask): object {
     const isSkippable =
       task.tests.length > 0 ||
-      [...task.needs].some(([id, isRequired]) => isRequired && this.#skippable.has(id));
+      [...task.needs].some(([id, need]) => need === true && this.#skippable.has(id));
     if (isSkippable) this.#skippable.add(task.id);
     this.#tasks.set(task.id, task);
     return placeholder(this.#pointing(task.id));
-  }
-}
-
-/** Gathers what one task waits for. */
-class Needs {
-  readonly about: About;
-  readonly byTask: Map<string, boolean> = new Map();
-  readonly #tasks: ReadonlyMap<string, GraphTask>;
-  readonly #graph: Graph;
-
-  constructor(tasks: ReadonlyMap<string, GraphTask>, graph: Graph, about: About) {
-    this.about = about;
-    this.#tasks = tasks;
-    this.#graph = graph;
-  }
-
-  /** A value that is used: its task must succeed, unless nothing will do. */
-  readonly use = (pointed: Pointed): void => {
-    this.#graph.refuseForeign(pointed, this.about);
-    if (pointed.task === null) return;
-    const isRequired = !pointed.orNull || this.byTask.get(pointed.task) === true;
-    this.byTask.set(pointed.task, isRequired);
-  };
-
-  add(list: unknown, field: 'after' | 'optional'): void {
-    if (list === undefined) return;
-    if (!Array.isArray(list)) {
-      refuse(this.about, `'${field}' takes a list of tasks, not ${shown(list)}.`);
-    }
-    for (const each of list as readonly unknown[]) this.#addOne(each, field);
-  }
-
-  #addOne(each: unknown, field: 'after' | 'optional'): void {
-    const pointed = pointedBy(each);
-    if (pointed === undefined) {
-      const hint = typeof each === 'string' ? didYouMean(each, this.#tasks.keys()) : '';
-      refuse(
-        this.about,
-        `'${field}' takes what 'task' or 'map' returned, not ${shown(each)}.${hint}`,
-      );
-    }
-    this.#graph.refuseForeign(pointed, this.about);
-    if (pointed.task === null) refuse(this.about, `'${field}' takes tasks, not the input.`);
-    if (field === 'optional' && this.byTask.get(pointed.task) === true) {
-      refuse(
-        this.about,
-        `'${pointed.task}' cannot be optional: the task needs it already.`,
-        'To use its result only if there is one, wrap the reference in orNull.',
-      );
-    }
-    this.byTask.set(pointed.task, field === 'after');
   }
 }
 
@@ -309,12 +277,28 @@ function ordered(
   const tests = testsOf(needs.about, use.when).map((test) => graphTest(test, needs));
   needs.add(use.after, 'after');
   needs.add(use.optional, 'optional');
+  for (const test of tests) refuseImpossible(test, needs);
   if (tests.some(({ subject }) => subject.task === null)) needs.byTask.set(INPUT_TASK, true);
   return {
     needs: needs.byTask,
     tests,
     idempotencyKey: keyPart(use.idempotencyKey, needs, "'idempotencyKey'"),
   };
+}
+
+/** A task that waits for a failure must be able to outlast it: otherwise it would never run, and nobody would know. */
+function refuseImpossible({ subject, comparison }: GraphTest, needs: Needs): void {
+  const end = comparison?.operator;
+  if (subject.task === null || (end !== 'failed' && end !== 'skipped')) return;
+  const need = needs.byTask.get(subject.task) ?? false;
+  if (need === false || (need === 'unlessSkipped' && end === 'skipped')) return;
+  const how = end === 'failed' ? 'has failed' : 'was skipped';
+  const word = end === 'failed' ? 'orNullIfFailed' : 'orNull';
+  refuse(
+    needs.about,
+    `it is to run when '${subject.task}' ${how}, but it needs '${subject.task}' and could never run.`,
+    `Where it uses the result, write ${word}(${subject.task}); leave it out of 'after'.`,
+  );
 }
 
 function graphTest({ subject, comparison }: Test, needs: Needs): GraphTest {

@@ -33,7 +33,7 @@ export type {
 export type { PlacementOptions, TaskDefaults, TimeoutOptions } from './options.ts';
 export type { InputRef, Missing, Ref, Settled, TaskRef, Wired, WiredJson } from './ref.ts';
 export { BadResultError } from './schema.ts';
-export { definitionsOf, submissionOf } from './submission.ts';
+export { submissionOf } from './submission.ts';
 export type { ReadSubmission } from './submission.ts';
 export { defineTask, externalTask } from './task.ts';
 export type { ExternalTask, Task, TaskParts, Usable } from './task.ts';

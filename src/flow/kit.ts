@@ -27,10 +27,15 @@ export interface FlowKit<Input> {
    */
   readonly map: MapItems;
   /**
-   * The same value, or null when there is none: when the task that it comes from was skipped, or the
-   * input has no such field. Who uses it waits for the task, but does not need it to succeed.
+   * The same value, or null when the task that it comes from was skipped, or the input has no such field. When the
+   * task failed, whoever uses this does not run, as with any result that it needs.
    */
   readonly orNull: <T>(ref: Ref<T>) => Ref<Exclude<T, undefined> | null>;
+  /**
+   * The same value, or null when the task failed, was cancelled or was skipped: whoever uses this runs however the task
+   * ended. A job in which a task has failed is failed all the same.
+   */
+  readonly orNullIfFailed: <T>(ref: Ref<T, 'task'>) => Ref<Exclude<T, undefined> | null, 'task'>;
   /** Compares a value when the job runs: `when: is(paid.cents, '>', 100)`. */
   readonly is: <T, Op extends Comparison>(
     ref: Ref<T>,
@@ -39,9 +44,11 @@ export interface FlowKit<Input> {
   ) => Condition;
   /** Whether a task ended well. Who asks waits for its end, but does not need it to succeed. */
   readonly succeeded: (ref: Ref<unknown, 'task'>) => Condition;
-  /** Whether a task ended without a result: it failed, or was cancelled or skipped. For what has to
-   * be undone or told then: `when: failed(shipped)`. */
+  /** Whether a task failed, was cancelled, or did not run because something that it needs failed. For what has
+   * to be undone or told then: `when: failed(shipped)`. */
   readonly failed: (ref: Ref<unknown, 'task'>) => Condition;
+  /** Whether a task was skipped by a condition, its own or that of a task that it needs. */
+  readonly skipped: (ref: Ref<unknown, 'task'>) => Condition;
 }
 
 export interface MapItems {

@@ -13,8 +13,9 @@ export interface Pointed {
   /** The task whose result it is; null for the flow's input. */
   readonly task: string | null;
   readonly tokens: readonly string[];
-  /** Made by `orNull`: null when there is nothing. */
-  readonly orNull: boolean;
+  /** What its user can do without: nothing, a task that was skipped (`orNull`), or one that failed as well
+   * (`orNullIfFailed`). */
+  readonly orNull: 'never' | 'ifSkipped' | 'ifFailed';
 }
 
 const known = new WeakMap<object, Pointed>();

@@ -1,6 +1,7 @@
 /** What can be submitted, read in one way wherever it is handed in: a flow, a task, or a job document. */
 import { MillraceError } from '../core/index.ts';
 import type { Json } from '../core/index.ts';
+import { definitionsOf } from '../executors/index.ts';
 import type { Callable, TaskDefinition } from '../executors/index.ts';
 
 export interface ReadSubmission {
@@ -30,13 +31,6 @@ export async function submissionOf(what: unknown, input: unknown): Promise<ReadS
     });
   }
   return { document: what, readResult: (result) => result, tasks: [] };
-}
-
-/** The task definitions in a flow, or the task itself; none in anything else. */
-export function definitionsOf(what: unknown): readonly TaskDefinition[] {
-  if (!isObject(what)) return [];
-  if (what['kind'] === 'millrace.task') return [what as unknown as TaskDefinition];
-  return what['kind'] === 'millrace.flow' ? (what['tasks'] as readonly TaskDefinition[]) : [];
 }
 
 function isCallable(what: unknown): what is Callable<unknown, unknown> {

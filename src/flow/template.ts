@@ -150,7 +150,7 @@ function filledReference(pointed: Pointed, input: FlowInput, about: About): Json
     return { [FROM]: task, ...(tokens.length === 0 ? {} : { path: pointerOf(tokens) }) };
   }
   const value = inputAt(pointed, input, about);
-  if (value === undefined) return orNull ? null : undefined;
+  if (value === undefined) return orNull === 'never' ? undefined : null;
   return asLiteral(value);
 }
 

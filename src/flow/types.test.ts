@@ -119,7 +119,7 @@ describe('the wiring of a flow', () => {
     const flow = defineFlow({
       name: 'order',
       input: orderInput,
-      build: ({ input, task, map, orNull }) => {
+      build: ({ input, task, map, orNull, orNullIfFailed }) => {
         expectTypeOf(input).toEqualTypeOf<InputRef<z.output<typeof orderInput>>>();
         const paid = task('charge', charge, { order: input.id, cents: input.cents });
         expectTypeOf(paid.receipt).toEqualTypeOf<TaskRef<string>>();
@@ -134,6 +134,7 @@ describe('the wiring of a flow', () => {
         );
         expectTypeOf(sent.at).toEqualTypeOf<TaskRef<string>>();
         expectTypeOf(orNull(sent.parcel)).toEqualTypeOf<Ref<string | null>>();
+        expectTypeOf(orNullIfFailed(sent.parcel)).toEqualTypeOf<Ref<string | null, 'task'>>();
         return {
           paid: paid.receipt,
           pages,
@@ -169,7 +170,7 @@ describe('the wiring of a flow', () => {
     defineFlow({
       name: 'wrong',
       input: orderInput,
-      build: ({ input, task, map, failed }) => {
+      build: ({ input, task, map, failed, skipped, orNull, orNullIfFailed }) => {
         const paid = task('charge', charge, { order: input.id, cents: 5 });
         // @ts-expect-error cents is missing
         task('t1', charge, { order: input.id });
@@ -198,6 +199,14 @@ describe('the wiring of a flow', () => {
         map('m4', charge, [{ cents: 1 }], { with: { order: 5 } });
         // @ts-expect-error neither the item nor what is shared has it
         map('m5', charge, [{}], { with: { order: 'o' } });
+        // @ts-expect-error where null will not do, what may be null does not fit
+        task('t16', ship, { receipt: orNull(paid.receipt) });
+        // @ts-expect-error nor does what is null after a failure
+        task('t17', ship, { receipt: orNullIfFailed(paid.receipt) });
+        // @ts-expect-error the input cannot fail
+        expectRefusal(() => orNullIfFailed(input.id));
+        // @ts-expect-error nor can it be skipped
+        expectRefusal(() => task('t18', ship, { receipt: 'r' }, { when: skipped(input.id) }));
         // @ts-expect-error a part of a result does not end, the task does
         expectRefusal(() => task('t15', ship, { receipt: 'r' }, { when: failed(input.id) }));
         // @ts-expect-error the whole result does not fit

@@ -15,7 +15,7 @@ const ROWS = 50_000;
 
 /** One for all tests: engines that are warm take the next fragment. */
 const spillFolder = mkdtempSync(join(tmpdir(), 'millrace-spill-'));
-const engines = new EnginePool({ slots: 2, spillFolder, spillBytesMax: 2 ** 28, folders: null });
+const engines = new EnginePool({ slots: 2, spillFolder, spillBytesMax: 2 ** 28 });
 
 afterAll(async () => {
   await engines.close();

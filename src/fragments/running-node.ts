@@ -46,7 +46,6 @@ export function startNode(options: RunningNodeOptions, store: OutputStore): Runn
       slots: slots + fewOf(slots),
       spillFolder,
       spillBytesMax: Math.floor(bytes / slots),
-      folders: roots === null ? null : [...roots, store.root],
     };
   });
   const cores = options.threads ?? availableParallelism();

@@ -32,7 +32,6 @@ beforeAll(async () => {
     threads: 1,
     spillFolder: join(folder, 'spill'),
     spillBytesMax: 0,
-    folders: null,
   });
 });
 

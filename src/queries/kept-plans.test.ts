@@ -77,7 +77,6 @@ describe('a statement that was planned before', () => {
       threads: 1,
       spillFolder: join(folder, 'spill'),
       spillBytesMax: 2 ** 30,
-      folders: null,
     });
     const source = { format: 'parquet', files: [path], options: '', types: {} } as const;
     const { columns, files, options, select } = await engine.describe(source, never);
@@ -191,7 +190,6 @@ describe('a statement that was planned before', () => {
     'SELECT a FROM t WHERE ts < current_timestamp',
     'SELECT a FROM t WHERE ts < ago(INTERVAL 1 DAY)',
     'SELECT a, random() FROM t',
-    `FROM query('SELECT a FROM t WHERE ts < n' || 'ow()')`,
   ])('is planned each time when it is %s', async (sql) => {
     const first = await explain({ sql, params: [] });
     const again = await explain({ sql, params: [] });

@@ -1,11 +1,11 @@
 /**
- * Plans that clients hand in. Their SQL is bound like any other, in an instance that sees nothing but the
- * relations that a fragment declares: so it is known to be one SELECT that opens no files of its own. Which files
- * a scan reads, and how, is never taken from the plan.
+ * Plans that clients hand in. Their SQL is looked at and bound like any other, in an instance that sees nothing but the
+ * relations that a fragment declares: so it is known to be one SELECT that calls nothing that it may not, and opens
+ * no files of its own. Which files a scan reads, and how, is never taken from the plan.
  */
-import { isTypeText } from '../catalog/index.ts';
 import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../core/index.ts';
+import { partitionOf } from '../engine/index.ts';
 import type { PlanningEngine } from '../engine/index.ts';
 import { readPlan } from '../query/index.ts';
 import type { Fragment, PinnedTable, QueryPlan, Scan, Stage } from '../query/index.ts';
@@ -33,9 +33,10 @@ export async function checkedPlan(
   const sql = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(' ');
   const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
   const byName = new Map(tables.map((table) => [table.name, table]));
-  const stages = given.stages.map((stage, at) => ownStage(stage, `/plan/stages/${at}`, byName));
-  for (const [at, stage] of stages.entries()) {
-    await bind(engine, given, stage, `/plan/stages/${at}/fragment`, signal);
+  const own = given.stages.map((stage, at) => ownStage(stage, `/plan/stages/${at}`, byName));
+  const stages: Stage[] = [];
+  for (const [at, stage] of own.entries()) {
+    stages.push(await bound(engine, given, stage, `/plan/stages/${at}/fragment`, signal));
   }
   const roots = new Set(tables.flatMap(({ root }) => root ?? []));
   return { plan: { ...given, stages, roots: [...roots].toSorted() }, tables };
@@ -59,10 +60,6 @@ function ownStage(stage: Stage, at: string, tables: ReadonlyMap<string, PinnedTa
     return ownScan(scan, find(scan.table, `${path}/table`), path);
   });
   const whole = fragment.tables.map(({ name }, no) => find(name, `${at}/fragment/tables/${no}`));
-  const declared = [...fragment.columns, ...fragment.inputs.flatMap(({ columns }) => columns)];
-  for (const { type } of declared) {
-    if (!isTypeText(type)) throw bad(`${at}/fragment`, `${JSON.stringify(type)} is no type.`);
-  }
   return { ...stage, fragment: { ...fragment, scans, tables: whole } };
 }
 
@@ -80,15 +77,17 @@ function ownScan(scan: Scan, { format, options, columns }: PinnedTable, path: st
   };
 }
 
-async function bind(
+/** The stage with its SQL as it was found right: what runs is what was looked at. */
+async function bound(
   engine: Pick<PlanningEngine, 'plan'>,
   { duckdb, session }: QueryPlan,
-  { fragment, output }: Stage,
+  stage: Stage,
   path: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Stage> {
+  const { fragment, output } = stage;
   const tables = fragment.tables.length > 0 ? fragment.tables : relationsOf(fragment);
-  const ask = async (sql: string, field: string): Promise<void> => {
+  const ask = async (sql: string, columns: number, field: string): Promise<string> => {
     const request = { sql, params: [], tables, timeZone: session.timeZone };
     const answer = await engine.plan(request, signal).catch((error: unknown) => {
       throw isMillraceError(error) ? bad(field, error.message) : error;
@@ -97,13 +96,21 @@ async function bind(
       const what = `The plan is made for DuckDB ${duckdb}, here is ${answer.duckdb}.`;
       throw bad('/plan/duckdb', what);
     }
+    if (answer.columns.length !== columns) {
+      throw bad(field, `It makes ${answer.columns.length} columns, and ${columns} are declared.`);
+    }
+    return answer.sql;
   };
-  await ask(fragment.sql, `${path}/sql`);
-  if (output.kind !== 'hash') return;
-  const keys = output.by.map((key) => `(${key})`).join(', ');
-  const renamed = fragment.columns.map(({ name }) => name).join(', ');
-  const sql = `SELECT hash(${keys}) FROM (\n${fragment.sql}\n) AS q(${renamed})`;
-  await ask(sql, path.replace(/fragment$/, 'output/by'));
+  const { length } = fragment.columns;
+  const sql = await ask(fragment.sql, length, `${path}/sql`);
+  const partition = partitionOf(output);
+  if (partition !== null) {
+    // In the same words as it will run, so that the keys cannot be something else there.
+    const names = fragment.columns.map(({ name }) => name).join(', ');
+    const whole = `SELECT *, ${partition} AS p FROM (\n${sql}\n) AS f(${names})`;
+    await ask(whole, length + 1, path.replace(/fragment$/, 'output/by'));
+  }
+  return { ...stage, fragment: { ...fragment, sql } };
 }
 
 /** What a fragment may read, without a row in it. */

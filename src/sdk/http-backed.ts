@@ -5,7 +5,8 @@ import type { HttpClient } from '../client/index.ts';
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { Explanation, JobId, Json, TaskId } from '../core/index.ts';
 import type { Callable, TaskDefinition } from '../executors/index.ts';
-import { definitionsOf, submissionOf } from '../flow/index.ts';
+import { definitionsOf } from '../executors/index.ts';
+import { submissionOf } from '../flow/index.ts';
 import type { EventShape, JobShape, JobSummary, NodeShape } from '../protocol/index.ts';
 import type {
   CallOptions,

@@ -20,6 +20,7 @@ export {
   ChildJobError,
   ChildrenError,
   FatalError,
+  MisuseError,
 } from '../executors/index.ts';
 export type {
   Callable,

@@ -1,7 +1,7 @@
 /** What a worker of the library can run: the built-in executors, modules, and definitions from the program. */
 import type { NodeSettings } from '../config/index.ts';
 import type { ExecutorRegistry, FlowDefinition, TaskDefinition } from '../executors/index.ts';
-import { definitionsOf } from '../flow/index.ts';
+import { definitionsOf } from '../executors/index.ts';
 import { registryOf } from '../worker/index.ts';
 import type { OpenWorker } from '../worker/index.ts';
 

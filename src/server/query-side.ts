@@ -144,7 +144,7 @@ function partsOf(
   const { config, store, office, clock, credentials, onFault } = options;
   const { core, node } = config;
   const rowFolder = join(folder.path, 'rows');
-  const rows = startRowEngine(rowLimits(folder.path, rowFolder));
+  const rows = startRowEngine(rowLimits(folder.path));
   const channel = new PeerChannel(credentials);
   const views = new QueryViews({
     store,
@@ -181,17 +181,15 @@ function planningLimits(folder: string): EngineLimits {
     threads: Math.min(4, availableParallelism()),
     spillFolder: join(folder, 'planning'),
     spillBytesMax: GIB,
-    folders: null,
   };
 }
 
-function rowLimits(folder: string, rowFolder: string): EngineLimits {
+function rowLimits(folder: string): EngineLimits {
   return {
     memoryBytes: Math.min(GIB, Math.floor(totalmem() / 8)),
     threads: Math.min(2, availableParallelism()),
     spillFolder: join(folder, 'reading'),
     spillBytesMax: 64 * GIB,
-    folders: [rowFolder],
   };
 }
 

@@ -58,6 +58,7 @@ export class Fleet {
     return new TestWorker({
       ...this.#options,
       no: this.#workers,
+      learn: (executor) => this.learn(executor),
       onReport: (item, { jobId, taskId }) => history.reported(item, jobId, taskId),
       onAccepted: ({ kind }, { jobId: job, taskId: task }) => {
         if (kind === 'completed' && plan.isHere({ task, job, at: 'after' })) this.#crash();

@@ -9,7 +9,8 @@ import type {
   TaskDefinition,
   TaskLog,
 } from '../executors/index.ts';
-import { definitionsOf, submissionOf } from '../flow/index.ts';
+import { definitionsOf } from '../executors/index.ts';
+import { submissionOf } from '../flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { JobShape } from '../protocol/index.ts';

@@ -1,6 +1,6 @@
 /** A worker that can die: from then on nothing that it says is heard and nothing that it hears is told. */
 import type { LeaseName, NodeId, SessionId } from '../core/index.ts';
-import type { ExecutorRegistry, TaskLog } from '../executors/index.ts';
+import type { Executor, ExecutorRegistry, TaskLog } from '../executors/index.ts';
 import type { Clock } from '../kit/index.ts';
 import { ownHandshake } from '../protocol/index.ts';
 import type { LeaderForWorkers, Session, WorkerReport } from '../protocol/index.ts';
@@ -12,6 +12,7 @@ export interface TestWorkerOptions {
   readonly clock: Clock;
   readonly leader: LeaderForWorkers;
   readonly executors: ExecutorRegistry;
+  readonly learn: (executor: Executor) => void;
   readonly log: TaskLog;
   /** Something has moved. */
   readonly onMoved: () => void;
@@ -36,7 +37,7 @@ export class TestWorker {
 
   constructor(options: TestWorkerOptions) {
     this.#options = options;
-    const { no, slots, executors, log } = options;
+    const { no, slots, executors, learn, log } = options;
     const clock = this.#mortalClock();
     const leader = this.#mortalLine();
     const random = (): number => 0.5;
@@ -47,6 +48,7 @@ export class TestWorker {
       // What is held ready would be lost with the worker, and blur what a crash costs.
       prefetch: 0,
       executors,
+      learn,
       capabilities: {},
       address: null,
       handshake: ownHandshake(),

@@ -1,5 +1,5 @@
 /** What a job as a whole has answered, as far as it can be shown. */
-import { resolveJobResult } from '../core/index.ts';
+import { dependencyNumbers, resolveJobResult } from '../core/index.ts';
 import type { JobShape } from '../protocol/index.ts';
 import type { JobView } from '../store/index.ts';
 
@@ -14,9 +14,7 @@ export function jobResult(
   charsMax: number,
 ): Pick<JobShape, 'result' | 'isResultOmitted'> {
   if (job.state !== 'succeeded') return { result: null };
-  const named = new Set(
-    tasks.flatMap(({ spec }) => spec.dependsOn.map((no) => (no < 0 ? ~no : no))),
-  );
+  const named = new Set(tasks.flatMap(({ spec }) => dependencyNumbers(spec.dependsOn)));
   let chars = 0;
   const given = tasks.map(({ spec, task, result }) => ({
     id: spec.id,

@@ -1,5 +1,5 @@
 /** Rows become what people see. Times become text, numbers of jobs and tasks become their ids. */
-import { scheduledTime } from '../core/index.ts';
+import { dependencyNumbers, scheduledTime } from '../core/index.ts';
 import type { Instant, JobRow, Json, ScheduleRow, TaskId, TaskRow } from '../core/index.ts';
 import type {
   DeadTask,
@@ -67,8 +67,7 @@ export function jobShape(
       attempt: task.attempt,
       node: task.nodeId,
       executor: spec.executor,
-      // An optional dependency is stored as the complement of its number.
-      dependsOn: spec.dependsOn.flatMap((no) => idsOf(no < 0 ? ~no : no)),
+      dependsOn: dependencyNumbers(spec.dependsOn).flatMap((no) => idsOf(no)),
       parent: spec.parentNo === null ? null : (ids.get(spec.parentNo) ?? null),
       progress: task.progress,
       ...shown(result),

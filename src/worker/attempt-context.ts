@@ -30,6 +30,8 @@ export interface ContextOwner extends SuspensionOwner {
   readonly nowMs: number;
   readonly log: TaskLog;
   progress(fraction: number, note: string | null): void;
+  /** The handler calls or maps over this: it needs these executors. */
+  called(what: unknown, executors: readonly string[]): void;
   tell(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void): void;
 }
 
@@ -131,7 +133,7 @@ export class AttemptContext implements TaskContext, WithLifeline {
   get map(): TaskContext['map'] {
     return (name, what, items, options = {}) =>
       this.#calls.begin({ kind: 'map', name }, () => {
-        this.#children ??= new Children(this.#owner.assignment, this.#suspending);
+        this.#children ??= new Children(this.#owner, this.#suspending);
         return this.#children.map(name, what, items, options);
       });
   }

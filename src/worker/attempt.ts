@@ -17,6 +17,8 @@ export interface AttemptHost {
   readonly executor: (name: string) => Executor | undefined;
   readonly put: (item: WorkerReport, onVerdict?: (verdict: ItemVerdict) => void) => void;
   readonly log: (attempt: Attempt) => TaskLog;
+  /** A handler calls or maps over this: it needs these executors. */
+  readonly onCall: (attempt: Attempt, what: unknown, executors: readonly string[]) => void;
   /** The lease is not ours: the leader said so to something this attempt reported. */
   readonly onLost: (attempt: Attempt) => void;
 }
@@ -74,6 +76,10 @@ export class Attempt {
 
   get log(): TaskLog {
     return this.#host.log(this);
+  }
+
+  called(what: unknown, executors: readonly string[]): void {
+    this.#host.onCall(this, what, executors);
   }
 
   /** What is said of the lease; when it turns out to be lost, that is known here first. */

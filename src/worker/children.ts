@@ -9,12 +9,20 @@ import { FIRST_OF_ALL } from './suspension.ts';
 import type { Suspension } from './suspension.ts';
 import { mapKey } from './wait-names.ts';
 
+export interface ChildrenOwner {
+  readonly assignment: ReadyAssignment;
+  called(what: unknown, executors: readonly string[]): void;
+}
+
 export class Children {
+  readonly #owner: ChildrenOwner;
   readonly #assignment: ReadyAssignment;
   readonly #suspension: Suspension;
   readonly #known: ReadonlyMap<string, ChildOutcome>;
 
-  constructor(assignment: ReadyAssignment, suspension: Suspension) {
+  constructor(owner: ChildrenOwner, suspension: Suspension) {
+    const { assignment } = owner;
+    this.#owner = owner;
     this.#assignment = assignment;
     this.#suspension = suspension;
     this.#known = new Map(assignment.children.map((child) => [child.id, child]));
@@ -62,6 +70,9 @@ export class Children {
       if (!text.isJson) throw badTask(id, text.fault);
       bytes += text.text.length;
     }
+    const [first] = tasks;
+    const { executor } = (first?.document ?? {}) as { readonly executor?: unknown };
+    this.#owner.called(what, typeof executor === 'string' ? [executor] : []);
     return this.#suspension.children(tasks, bytes);
   }
 }

@@ -53,6 +53,8 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: TaskLog;
+  /** A handler calls or maps over this. */
+  readonly onCall: AttemptHost['onCall'];
   /** The leader wants this node to drain. */
   readonly onDrain: () => void;
   /** What becomes of a handler that ignores its abort. */
@@ -128,6 +130,7 @@ export class WorkerSession {
       executor: (name) => parts.executors.get(name),
       put: (item, onVerdict) => this.#outbox.put(item, onVerdict),
       log: (attempt) => taskLog(log, attempt),
+      onCall: parts.onCall,
       onLost: (attempt) => this.#stop(attempt, leaseLost(attempt.assignment.taskId), null),
     };
     this.#deadlineMs = this.#deadlineAfter(parts.registeredAtMs);

@@ -17,6 +17,7 @@ export interface WaitsOwner {
   readonly assignment: ReadyAssignment;
   /** By the database's clock, or a little before it: nothing ends too early. */
   readonly nowMs: number;
+  called(what: unknown, executors: readonly string[]): void;
 }
 
 /** Ten years, as for every duration. What is longer is a mistake in the unit. */
@@ -86,6 +87,7 @@ export class Waits {
     if (!text.isJson) throw badDocument(name, text.fault);
     const excess = tooLarge(`The document of the call ${name}`, text.text);
     if (excess !== null) throw excess;
+    this.#owner.called(what, executorsIn(document));
     return this.#suspension.job({ step, jobId, document }, text.text.length);
   }
 
@@ -104,6 +106,14 @@ export class Waits {
     const { until } = JSON.parse(known) as { readonly until: number };
     return Math.max(0, Math.ceil(until - this.#owner.nowMs));
   }
+}
+
+/** Whatever is wrong with a document, the leader says it. */
+function executorsIn(document: unknown): readonly string[] {
+  const { tasks } = document as { readonly tasks?: unknown };
+  if (!Array.isArray(tasks)) return [];
+  const names = tasks.map((task: unknown) => (task as { executor?: unknown } | null)?.executor);
+  return [...new Set(names)].filter((name) => typeof name === 'string');
 }
 
 interface SignalBody {

@@ -5,6 +5,7 @@ import type { Executor, ExecutorRegistry, TaskLog } from '../executors/index.ts'
 import { deferred, startStop } from '../kit/index.ts';
 import type { Clock, Deferred, StartStop } from '../kit/index.ts';
 import type { Handshake, LeaderForWorkers, Registered, Session } from '../protocol/index.ts';
+import { CalledWork } from './called-work.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
 import { BackOff, pause } from './pause.ts';
 import { Prefetch } from './prefetch.ts';
@@ -46,6 +47,8 @@ export interface WorkerOptions {
   /** Waited for before a session that drains says goodbye, until its time is over. */
   readonly beforeLeave?: (session: Session, signal: AbortSignal) => Promise<void>;
   readonly settings?: Partial<WorkerSettings>;
+  /** Takes in what a handler has called, instead of the registry. */
+  readonly learn?: (executor: Executor) => void;
 }
 
 export class Worker implements StartStop {
@@ -55,6 +58,7 @@ export class Worker implements StartStop {
   readonly #rejoin: BackOff;
   readonly #prefetch: Prefetch;
   readonly #life: StartStop;
+  readonly #called: CalledWork;
   #drained = new AbortController();
   #session: NamedSession | null = null;
   /** Resolves when there is another session than now. */
@@ -70,6 +74,11 @@ export class Worker implements StartStop {
     const { retryMs, retryMaxMs, rejoinMaxMs } = this.#settings;
     this.#backOff = new BackOff(retryMs, retryMaxMs, options.random);
     this.#rejoin = new BackOff(retryMs, rejoinMaxMs, options.random);
+    this.#called = new CalledWork({
+      ...options,
+      // It goes on until the leader knows, or the worker ends.
+      announce: () => void this.offer([], 'a handler').catch(() => {}),
+    });
     this.#life = startStop({
       start: (signal) => this.#begin(signal),
       stop: () => this.#finish(this.#settings.drainMs),
@@ -276,6 +285,8 @@ export class Worker implements StartStop {
       log,
       stuck,
       onStuck,
+      onCall: ({ assignment: { jobId, taskId } }, what, names) =>
+        this.#called.called(`${jobId}/${taskId}`, what, names),
       beforeLeave: async (signal) => beforeLeave?.(session, signal),
       onDrain: () => {
         log.info('The leader asks this node to drain.');

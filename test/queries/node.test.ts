@@ -162,8 +162,8 @@ describe('what cannot be planned is refused at once', () => {
     ['two statements', { sql: 'select 1; select 2' }, 400, 'bad_query', /one SELECT statement/],
     ['a change', { sql: 'create table x (a int)' }, 400, 'bad_query', /not a SELECT/],
     ['EXPLAIN', { sql: 'explain select 1' }, 400, 'bad_query', /one SELECT statement/],
-    ['a file', { sql: "select * from '/etc/passwd'" }, 400, 'table_missing', /passwd/],
-    ['a reader', { sql: "select * from read_csv('/etc/passwd')" }, 403, 'path_refused', /passwd/],
+    ['a file', { sql: "select * from '/etc/passwd'" }, 403, 'path_refused', /passwd/],
+    ['a reader', { sql: "select * from read_csv('/etc/passwd')" }, 403, 'path_refused', /read_csv/],
     [
       'a setting',
       { sql: 'select 1', settings: { memory: 1 } },

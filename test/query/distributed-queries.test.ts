@@ -57,7 +57,6 @@ describe('as a job, with real files between the stages', () => {
       threads: 1,
       spillFolder: join(queries.folder, 'spill'),
       spillBytesMax: 0,
-      folders: [queries.folder],
     });
   });
   afterAll(() => engine.close());

@@ -38,10 +38,11 @@ export async function runJobLocally(
       continue;
     }
     const known = new Set(task.dependsOn.map((dependency) => document.tasks[dependency.no]?.id));
-    const resolved = resolveInput(task.input, (id) => {
+    const result = (id: TaskId): Json | undefined => {
       if (!known.has(id)) throw new Error(`${task.id} reads ${id} without waiting for it`);
       return results.get(id);
-    });
+    };
+    const resolved = resolveInput(task.input, result, () => 'succeeded');
     if (!resolved.ok) throw new Error(resolved.error?.message ?? resolved.skipped ?? '');
     const own = join(folder, task.id);
     mkdirSync(own, { recursive: true });

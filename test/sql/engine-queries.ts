@@ -38,7 +38,7 @@ export class EngineQueries {
   constructor(folder: string, tables: TableSpecs) {
     this.#folder = folder;
     this.#tables = tables;
-    const limits = { memoryBytes: MEMORY_BYTES, threads: 1, spillBytesMax: 0, folders: [folder] };
+    const limits = { memoryBytes: MEMORY_BYTES, threads: 1, spillBytesMax: 0 };
     const spillFolder = (name: string): string => join(folder, `spill-${name}`);
     this.#planning = startPlanningEngine({ ...limits, spillFolder: spillFolder('planning') });
     this.#fragments = startFragmentEngine({ ...limits, spillFolder: spillFolder('fragments') });

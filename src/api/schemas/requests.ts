@@ -3,7 +3,6 @@ import { PRIORITIES } from '../../core/index.ts';
 import {
   anything,
   described,
-  flag,
   listOf,
   oneOf,
   orNull,
@@ -55,6 +54,13 @@ const COMPARISONS: Readonly<Record<string, Schema>> = {
   '<=': anything,
   in: listOf(anything),
   succeeded: described('Whether the task itself succeeded; without a path.', { type: 'boolean' }),
+  failed: described(
+    'Whether it failed, was cancelled, or did not run because something that it needs failed.',
+    { type: 'boolean' },
+  ),
+  skipped: described('Whether a condition did not hold, its own or of a task that it needs.', {
+    type: 'boolean',
+  }),
 };
 
 const optionalRecord = (
@@ -154,8 +160,8 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
         anyOf: [
           text,
           record(
-            'An optional one only has to end.',
-            { id: text, required: flag },
+            'How it must end: with success, with anything but a failure, or somehow.',
+            { id: text, required: { enum: [true, 'unlessSkipped', false] } },
             {
               optional: ['required'],
             },

@@ -151,11 +151,13 @@ function operand(operator: (typeof OPERATORS)[number]): JsonObject {
   }
 }
 
-const COMPARISONS = ['=', '!=', '>', '>=', '<', '<=', 'in', 'succeeded'] as const;
+/** They look at the task, not into its result. */
+const ENDS: readonly string[] = ['succeeded', 'failed', 'skipped'];
+const COMPARISONS: readonly string[] = ['=', '!=', '>', '>=', '<', '<=', 'in', ...ENDS];
 
-function comparison(operator: (typeof COMPARISONS)[number]): Json {
+function comparison(operator: string): Json {
   if (operator === 'in') return { type: 'array' };
-  if (operator === 'succeeded') return { type: 'boolean' };
+  if (ENDS.includes(operator)) return { type: 'boolean' };
   return operator === '=' || operator === '!=' ? true : ref('comparable');
 }
 
@@ -181,8 +183,7 @@ const condition: JsonObject = {
 
 function excludedBy(operator: string): readonly string[] {
   const others = COMPARISONS.filter((each) => each !== operator);
-  // It looks at the task, not into its result.
-  return operator === 'succeeded' ? [...others, 'path'] : others;
+  return ENDS.includes(operator) ? [...others, 'path'] : others;
 }
 
 const template: JsonObject = {
@@ -237,8 +238,15 @@ export const jobSchema: JsonObject = {
       anyOf: [
         ref('id'),
         record(
-          'A task that must end first; an optional one need not succeed.',
-          { id: ref('id'), required: { type: 'boolean' } },
+          'A task that must end first.',
+          {
+            id: ref('id'),
+            required: {
+              enum: [true, false, 'unlessSkipped'],
+              description:
+                "true: it must succeed. 'unlessSkipped': it must not fail. false: it only has to end.",
+            },
+          },
           ['id'],
         ),
       ],

@@ -25,7 +25,11 @@ function stored(b: object): string | null {
 }
 
 const resolved = (b: object, results: Readonly<Record<string, Json>>): unknown =>
-  resolveInput(stored(b), (task: TaskId) => results[task]);
+  resolveInput(
+    stored(b),
+    (task: TaskId) => results[task],
+    (task: TaskId) => (task in results ? 'succeeded' : 'failed'),
+  );
 
 const holds = (when: object, a: Json): boolean =>
   (resolved({ when: { $from: 'a', ...when } }, { a }) as { ok: boolean }).ok;
@@ -42,7 +46,7 @@ describe('a condition on the end of a task', () => {
       error: null,
       skipped: "'warm' has succeeded",
     });
-    expect(resolved(only, { a: 1 })).toMatchObject({ skipped: "'warm' has not succeeded" });
+    expect(resolved(only, { a: 1 })).toMatchObject({ skipped: "'warm' has failed" });
   });
 
   test('is true or false, and has no path', () => {
@@ -154,6 +158,22 @@ describe('a condition', () => {
   });
 });
 
+describe('the three ends of a task', () => {
+  const held = (end: 'succeeded' | 'failed' | 'skipped', test: object): boolean =>
+    resolveInput(
+      stored({ when: { $from: 'warm', ...test } }),
+      () => undefined,
+      () => end,
+    ).ok;
+
+  test.each(['succeeded', 'failed', 'skipped'] as const)('%s holds for that end only', (test) => {
+    for (const end of ['succeeded', 'failed', 'skipped'] as const) {
+      expect(held(end, { [test]: true })).toBe(end === test);
+      expect(held(end, { [test]: false })).toBe(end !== test);
+    }
+  });
+});
+
 describe('what is stored', () => {
   test('has nothing around an input without a condition', () => {
     expect(stored({ input: { n: 1 } })).toBe('{"n":1}');
@@ -205,6 +225,18 @@ describe('a condition is refused', () => {
     ['when it is more than an object', { $from: 'a', '>': {} }, 'Must be a number or text'],
     ['when a number is none', { $from: 'a', '=': NaN }, 'is not a JSON number'],
     ['when a set is no list', { $from: 'a', in: 'x' }, 'Must be a list of values'],
+    ['with a path into an end', { $from: 'warm', path: '/x', failed: true }, "'failed' looks at"],
+    ['when an end is no flag', { $from: 'warm', skipped: 1 }, 'Must be true or false'],
+    [
+      'when it asks whether a required dependency has failed',
+      { $from: 'a', failed: true },
+      'asks whether \'a\' has failed, but in that case this task does not run. Write { "id": "a", "required": false }',
+    ],
+    [
+      'when it asks whether a required dependency was skipped',
+      { $from: 'a', skipped: true },
+      '"required": "unlessSkipped"',
+    ],
     ['when it compares with a reference', { $from: 'a', '=': { $from: 'warm' } }, 'plain value'],
   ])('%s', (_, when, text) => {
     expect(refused(when)).toContain(text);

@@ -5,6 +5,7 @@
  * `$when` of its own is stored that way too, so that it can never be taken for a condition.
  */
 import type { TaskId } from '../ids.ts';
+import type { TaskEnd } from '../job/ending.ts';
 import { canonicalJson } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
@@ -17,9 +18,15 @@ import { described, printable } from './text.ts';
 /** The key under which the conditions stand in the stored text. */
 const WHEN = '$when';
 
-/** `succeeded` looks at the task itself, the others at its result. */
-const TESTS = ['=', '!=', '>', '>=', '<', '<=', 'in', 'succeeded'] as const;
-type Test = (typeof TESTS)[number];
+/** These look at the result of a task. */
+const COMPARISONS = ['=', '!=', '>', '>=', '<', '<=', 'in'] as const;
+type Comparison = (typeof COMPARISONS)[number];
+
+/** These look at the task itself: how it has ended. */
+const ENDS = ['succeeded', 'failed', 'skipped'] as const satisfies readonly TaskEnd[];
+
+const TESTS: readonly Test[] = [...COMPARISONS, ...ENDS];
+type Test = Comparison | TaskEnd;
 
 const CONDITION: ReadonlySet<string> = new Set([FROM, 'path', ...TESTS]);
 
@@ -55,10 +62,10 @@ function readCondition(value: unknown, path: string, referable: Referable): Cond
     );
   }
   if (test !== undefined) checkOperand(test, fields.raw(test), fields.at(test));
-  if (test === 'succeeded' && fields.raw('path') !== undefined) {
+  if (test !== undefined && isEnd(test) && fields.raw('path') !== undefined) {
     refuse(
       fields.at('path'),
-      "'succeeded' looks at the task, not into its result.",
+      `'${test}' looks at the task, not into its result.`,
       'Leave the path out.',
     );
   }
@@ -75,7 +82,7 @@ function given(fields: Fields, field: string): Readonly<Record<string, unknown>>
 }
 
 function checkOperand(test: Test, value: unknown, path: string): void {
-  if (test === 'succeeded') {
+  if (isEnd(test)) {
     if (typeof value !== 'boolean') refuse(path, `Must be true or false, not ${described(value)}.`);
   } else if (test === 'in') {
     if (!Array.isArray(value)) refuse(path, `Must be a list of values, not ${described(value)}.`);
@@ -140,14 +147,17 @@ export function conditionTask(condition: Condition): TaskId {
 export function failingCondition(
   conditions: readonly Condition[],
   resultOf: (task: TaskId) => Json | undefined,
+  endOf: (task: TaskId) => TaskEnd,
 ): string | null {
   for (const condition of conditions) {
-    const result = resultOf(conditionTask(condition));
-    const wanted = condition['succeeded'];
+    const task = conditionTask(condition);
+    const wanted = endIn(condition);
     if (wanted !== undefined) {
-      if (wanted !== (result !== undefined)) return becauseOfItsEnd(condition);
+      const end = endOf(task);
+      if (condition[wanted] !== (end === wanted)) return `'${task}' has ${HOW[end]}`;
       continue;
     }
+    const result = resultOf(task);
     const tokens = pointerTokens(pathOf(condition)) ?? [];
     const value = result === undefined ? undefined : pointedAt(result, tokens);
     if (!holds(condition, value)) return because(condition, value);
@@ -183,11 +193,23 @@ function holds(condition: Condition, value: Json | undefined): boolean {
   }
 }
 
-function testOf(condition: Condition): Exclude<Test, 'succeeded'> | undefined {
-  return TESTS.find(
-    (test): test is Exclude<Test, 'succeeded'> =>
-      test !== 'succeeded' && Object.hasOwn(condition, test),
-  );
+function testOf(condition: Condition): Comparison | undefined {
+  return COMPARISONS.find((test) => Object.hasOwn(condition, test));
+}
+
+function endIn(condition: Condition): TaskEnd | undefined {
+  return ENDS.find((end) => Object.hasOwn(condition, end));
+}
+
+function isEnd(test: Test): test is TaskEnd {
+  return ENDS.some((end) => end === test);
+}
+
+/** The end without success that the condition asks for; null for any other condition. `succeeded: false` is the
+ * older form, which asks for none in particular. */
+export function wantedEnd(condition: Condition): 'failed' | 'skipped' | null {
+  const end = endIn(condition);
+  return end === undefined || end === 'succeeded' || condition[end] !== true ? null : end;
 }
 
 /** As people read it: an empty list or object is something. */
@@ -210,10 +232,11 @@ function compared(
   return false;
 }
 
-function becauseOfItsEnd(condition: Condition): string {
-  const how = condition['succeeded'] === true ? 'has not succeeded' : 'has succeeded';
-  return `'${conditionTask(condition)}' ${how}`;
-}
+const HOW: Readonly<Record<TaskEnd, string>> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  skipped: 'been skipped',
+};
 
 function because(condition: Condition, value: Json | undefined): string {
   const test = testOf(condition);

@@ -36,9 +36,11 @@ export interface TaskDocument {
 
 export interface Dependency {
   readonly no: TaskNo;
-  /** Must succeed; an optional one only has to end. */
-  readonly required: boolean;
+  readonly required: Need;
 }
+
+/** How a dependency must end: with success; with anything but a failure; or somehow. */
+export type Need = true | 'unlessSkipped' | false;
 
 /** The parts of a task that most tasks leave at their defaults; interned in memory. */
 export interface TaskOptions {

@@ -2,20 +2,24 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TaskId } from '../ids.ts';
 import type { Json } from '../json.ts';
+import type { TaskEnd } from '../job/ending.ts';
 import { checkedSettings } from '../settings.ts';
 import { inputReferences, resolveInput } from './input.ts';
 import { parseJobDocument } from './parse.ts';
 import { asLiteral } from './template.ts';
 
+/** No condition looks at it here. */
+const ended = (): TaskEnd => 'succeeded';
+
 /** Resolves against results by task id. */
 const resolved = (template: Json, results: Readonly<Record<string, Json>>): unknown =>
-  resolveInput(JSON.stringify(template), (task) => results[task]);
+  resolveInput(JSON.stringify(template), (task) => results[task], ended);
 
 const input = (value: Json): unknown => ({ ok: true, input: value });
 
 describe('resolving an input', () => {
   test('gives null for an absent template', () => {
-    expect(resolveInput(null, () => 1)).toEqual(input(null));
+    expect(resolveInput(null, () => 1, ended)).toEqual(input(null));
   });
 
   test('leaves a template without references as it is', () => {
@@ -88,7 +92,7 @@ describe('resolving an input', () => {
 
   test('keeps a field named __proto__ a field', () => {
     const template = '{"__proto__":{"polluted":true},"a":{"$from":"t"}}';
-    const outcome = resolveInput(template, () => 1);
+    const outcome = resolveInput(template, () => 1, ended);
     expect(JSON.stringify(outcome.ok && outcome.input)).toBe(
       '{"__proto__":{"polluted":true},"a":1}',
     );
@@ -129,10 +133,11 @@ describe('the references of an input', () => {
     fc.assert(
       fc.property(template, (value) => {
         const asked = new Set<TaskId>();
-        resolveInput(JSON.stringify(value), (task) => {
+        const result = (task: TaskId): number => {
           asked.add(task);
           return 1;
-        });
+        };
+        resolveInput(JSON.stringify(value), result, ended);
         expect(new Set(inputReferences(JSON.stringify(value)))).toEqual(asked);
       }),
     );
@@ -145,13 +150,16 @@ describe('a literal', () => {
   test('stands for what it holds, whatever that looks like', () => {
     const template = JSON.stringify({ a: { $literal: data }, b: { $from: 'x' } });
     expect(inputReferences(template)).toEqual(['x']);
-    expect(resolveInput(template, () => 5)).toEqual({ ok: true, input: { a: data, b: 5 } });
+    expect(resolveInput(template, () => 5, ended)).toEqual({ ok: true, input: { a: data, b: 5 } });
   });
 
   test('is made only of data that could be taken for something else', () => {
     expect(asLiteral({ a: [1] })).toEqual({ a: [1] });
     const wrapped = asLiteral(data);
-    expect(resolveInput(JSON.stringify(wrapped), () => 5)).toEqual({ ok: true, input: data });
+    expect(resolveInput(JSON.stringify(wrapped), () => 5, ended)).toEqual({
+      ok: true,
+      input: data,
+    });
   });
 
   test('is taken by the parser, alone and without a look inside', () => {

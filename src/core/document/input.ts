@@ -3,6 +3,7 @@
  * each attempt resolves it anew, and a result is only ever read.
  */
 import type { TaskId } from '../ids.ts';
+import type { TaskEnd } from '../job/ending.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { conditionTask, failingCondition, storedInput } from './condition.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
@@ -41,14 +42,16 @@ export function inputReferences(stored: string | null): readonly TaskId[] {
  * Looks at the conditions, then puts results in the places of references. `resultOf` gives
  * undefined for a task that has no result (an optional dependency that failed): the whole
  * reference is then null, whatever its path. A null result is a result: a path into it is missing.
+ * `endOf` says how each task has ended.
  */
 export function resolveInput(
   stored: string | null,
   resultOf: (task: TaskId) => Json | undefined,
+  endOf: (task: TaskId) => TaskEnd,
 ): ResolvedInput {
   const { conditions, input: template } = storedInput(stored);
   if (!mayRefer(stored)) return { ok: true, input: template };
-  const skipped = failingCondition(conditions, resultOf);
+  const skipped = failingCondition(conditions, resultOf, endOf);
   if (skipped !== null) return { ok: false, error: null, skipped };
   let error: MissingPath | undefined;
   const input = substituted(template, ({ task, path }) => {

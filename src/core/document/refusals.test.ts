@@ -147,7 +147,7 @@ describe('a task is refused', () => {
       'with required that is text',
       { dependsOn: [{ id: 'other', required: 'no' }] },
       '/dependsOn/0/required',
-      'true or false',
+      "Must be true, false or 'unlessSkipped', not 'no'.",
     ],
     [
       'with an unknown field in a dependency',

@@ -1,9 +1,11 @@
 /** One task of a document: everything but what concerns the other tasks as a whole. */
 import type { TaskId, TaskNo } from '../ids.ts';
+import { isMet } from '../job/ending.ts';
 import type { Settings } from '../settings.ts';
 import type { Priority } from '../task/chart.ts';
-import type { Dependency, TaskDocument, TaskOptions } from './document.ts';
-import { readConditions, withConditions } from './condition.ts';
+import type { Dependency, Need, TaskDocument, TaskOptions } from './document.ts';
+import { conditionTask, readConditions, wantedEnd, withConditions } from './condition.ts';
+import type { Condition } from './condition.ts';
 import { defaultOptions, encodeOptions, OPTION_FIELDS, readOptions } from './options.ts';
 import { Fields, readId, type Path } from './reader.ts';
 import { below, refuse } from './refuse.ts';
@@ -79,11 +81,16 @@ export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundi
     dependsOn,
     idempotencyKey: task.name('idempotencyKey') ?? null,
     options: shared(readOptions(task, around.settings), around),
-    input: readTaskInput(task, no, around),
+    input: readTaskInput(task, no, around, dependsOn),
   };
 }
 
-function readTaskInput(task: Fields, self: TaskNo, around: Surroundings): string | null {
+function readTaskInput(
+  task: Fields,
+  self: TaskNo,
+  around: Surroundings,
+  dependsOn: readonly Dependency[],
+): string | null {
   const value = task.raw('input') ?? null;
   const when = task.raw('when');
   if (value === null && when === undefined) return null;
@@ -98,10 +105,35 @@ function readTaskInput(task: Fields, self: TaskNo, around: Surroundings): string
   const input = value === null ? null : readTemplate(value, path, referable);
   checkSize(input, path, 'The input', settings.inputBytesMax);
   const conditions = readConditions(when, task.at('when'), referable);
+  refuseImpossible(conditions, task, (id) => siblings.get(id), dependsOn);
   const stored = withConditions(conditions, input);
   const about = conditions.length === 0 ? 'The input' : 'The condition with the input';
   checkSize(stored, task.at('when'), about, settings.inputBytesMax + WRAPPING_BYTES);
   return stored;
+}
+
+/** A task that waits for a failure must be able to outlast it: otherwise it would never run, and nobody would know. */
+function refuseImpossible(
+  conditions: readonly Condition[],
+  task: Fields,
+  numberOf: (id: string) => TaskNo | undefined,
+  dependsOn: readonly Dependency[],
+): void {
+  const asking = conditions.filter((each) => wantedEnd(each) !== null);
+  if (asking.length === 0) return;
+  const needs = new Map(dependsOn.map(({ no, required }) => [no, required]));
+  for (const condition of asking) {
+    const id = conditionTask(condition);
+    const wanted = wantedEnd(condition) ?? 'failed';
+    if (isMet(needs.get(numberOf(id) as TaskNo) ?? true, wanted)) continue;
+    const [how, need] =
+      wanted === 'failed' ? ['has failed', 'false'] : ['was skipped', '"unlessSkipped"'];
+    refuse(
+      task.at('when'),
+      `The condition asks whether '${id}' ${how}, but in that case this task does not run.`,
+      `Write { "id": "${id}", "required": ${need} } in its dependsOn.`,
+    );
+  }
 }
 
 /** A job of a hundred thousand tasks has a handful of different options: keep one object of each. */
@@ -162,7 +194,7 @@ function readDependencies(
 
 interface Wanted {
   readonly wanted: string;
-  readonly required: boolean;
+  readonly required: Need;
   readonly where: Path;
 }
 
@@ -174,7 +206,18 @@ function readDependency(value: unknown, path: string): Wanted {
   const id = fields.raw('id');
   if (id === undefined) fields.missing('id', 'Name the task to wait for.');
   const where = (): string => fields.at('id');
-  return { wanted: readId(id, where), required: fields.flag('required') ?? true, where };
+  return { wanted: readId(id, where), required: readNeed(fields), where };
+}
+
+function readNeed(fields: Fields): Need {
+  const value = fields.raw('required');
+  if (value === undefined) return true;
+  if (typeof value === 'boolean' || value === 'unlessSkipped') return value;
+  return refuse(
+    fields.at('required'),
+    `Must be true, false or 'unlessSkipped', not ${described(value)}.`,
+    "false: it only has to end; 'unlessSkipped': it must not fail, but may be skipped.",
+  );
 }
 
 function unknownDependency(id: string, path: string, around: Surroundings): never {

@@ -198,6 +198,33 @@ describe('redrive', () => {
     expect(world.states('job')['both']).toBe('ready');
   });
 
+  test('skips those again whose dependency has still failed, and says why', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const both = { dependsOn: ['x', { id: 'below', required: 'unlessSkipped' }] };
+    const tasks = [echo('x'), echo('y'), echo('below', { dependsOn: ['y'] }), echo('both', both)];
+    world.submit({ name: 'job', tasks });
+    for (const each of node.poll(2)) node.fail(each, { failure: 'fatal' });
+    world.redrive('job', 'x');
+    expect(world.states('job')).toEqual({
+      x: 'ready',
+      y: 'failed',
+      below: 'skipped',
+      both: 'skipped',
+    });
+    expect(world.task('job', 'both').error).toEqual({
+      code: 'dependency_failed',
+      message: 'not run, because task y failed',
+    });
+    node.complete(node.poll(1)[0]!);
+    world.rerun('job');
+    expect(world.states('job')).toMatchObject({ y: 'ready', below: 'blocked', both: 'blocked' });
+    expect(world.task('job', 'both').error).toBeNull();
+    node.complete(node.poll(1)[0]!);
+    node.complete(node.poll(1)[0]!);
+    expect(world.states('job')).toMatchObject({ below: 'succeeded', both: 'ready' });
+  });
+
   test('makes those wait again that wait for an execution key', () => {
     const world = new Harness();
     const node = world.node('w1');

@@ -1,6 +1,7 @@
 /** A finished job, or a dead task, runs again as a new generation. History stays. */
 import { MillraceError } from '../errors.ts';
 import type { Cancel, Rerun } from '../event.ts';
+import { endOf, isMet } from '../job/ending.ts';
 import type { Job } from '../job/job.ts';
 import { isFinished, isTerminal } from '../task/chart.ts';
 import type { TaskState } from '../task/chart.ts';
@@ -9,7 +10,7 @@ import type { Turn } from '../turn.ts';
 import { finish, makeReady, waitAgain } from './lifecycle.ts';
 import { newRun } from './new-run.ts';
 import { remake } from './outputs.ts';
-import { dropJob } from './settle.ts';
+import { because, dropJob } from './settle.ts';
 import { stopJob } from './stop.ts';
 import { armTotals } from './submit.ts';
 
@@ -125,8 +126,8 @@ function restart(turn: Turn, job: Job, chosen: readonly Slot[], seeds: Rerun['se
   }
   const inVain = countUnmet(turn, job, new Set(chosen));
   armTotals(turn, job);
-  for (const slot of inVain) {
-    if (tasks.state(slot) === 'blocked') finish(turn, slot, 'skipped');
+  for (const [slot, cause] of inVain) {
+    if (tasks.state(slot) === 'blocked') finish(turn, slot, 'skipped', because(turn, cause));
   }
   // Nodes throw away what belongs to a job that is over, so nobody keeps anything of one that was.
   remake(turn, job);
@@ -144,19 +145,24 @@ function giveAgain(turn: Turn, slot: Slot, seeds: Rerun['seeds']): void {
   turn.effects.result({ jobNo: tasks.job(slot).no, taskNo, run: tasks.run.get(slot), body });
 }
 
-/** Counts what each new run waits for; answers those whose wait would be in vain. */
-function countUnmet(turn: Turn, job: Job, chosen: ReadonlySet<Slot>): readonly Slot[] {
+/** Counts what each new run waits for; answers those whose wait would be in vain, each with the cause. */
+function countUnmet(
+  turn: Turn,
+  job: Job,
+  chosen: ReadonlySet<Slot>,
+): readonly (readonly [Slot, Slot])[] {
   const { tasks } = turn.state;
-  const inVain: Slot[] = [];
+  const inVain: (readonly [Slot, Slot])[] = [];
   for (const slot of job.slots) {
     const state = tasks.state(slot);
     if (state === 'succeeded') continue;
+    const end = endOf(state, tasks.error(slot));
     job.edges?.eachDependent(tasks.no(slot), (no, required) => {
       const dependent = job.slot(no);
       if (dependent === null) return;
       if (!chosen.has(dependent)) return chosen.has(slot) ? waitAgain(turn, dependent) : undefined;
       if (!isTerminal(state)) tasks.unmet.set(dependent, tasks.unmet.get(dependent) + 1);
-      else if (required) inVain.push(dependent);
+      else if (!isMet(required, end)) inVain.push([dependent, slot]);
     });
   }
   return inVain;

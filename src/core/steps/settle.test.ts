@@ -76,6 +76,50 @@ describe('dependencies', () => {
     expect(world.states('job')).toEqual({ a: 'failed', b: 'skipped', c: 'ready' });
   });
 
+  test('one that may be skipped must not fail, nor be skipped because something failed', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const unless = (id: string): object => ({ dependsOn: [{ id, required: 'unlessSkipped' }] });
+    world.submit({
+      name: 'job',
+      tasks: [
+        echo('bad'),
+        echo('off'),
+        echo('below-bad', { dependsOn: ['bad'] }),
+        echo('below-off', { dependsOn: ['off'] }),
+        ...['bad', 'off', 'below-bad', 'below-off'].map((id) => echo(`after-${id}`, unless(id))),
+      ],
+    });
+    const [bad, off] = node.poll(2);
+    node.fail(bad!, { failure: 'fatal' });
+    node.skip(off!, 'its condition does not hold');
+    expect(world.states('job')).toMatchObject({
+      'after-bad': 'skipped',
+      'after-off': 'ready',
+      'after-below-bad': 'skipped',
+      'after-below-off': 'ready',
+    });
+    const message = 'not run, because task bad failed';
+    for (const id of ['after-bad', 'below-bad', 'after-below-bad']) {
+      expect(world.task('job', id).error).toEqual({ code: 'dependency_failed', message });
+    }
+    expect(world.task('job', 'below-off').error).toBeNull();
+  });
+
+  test('one that may be skipped is not run after a cancelled one either', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const unless = { dependsOn: ['a', { id: 'b', required: 'unlessSkipped' }] };
+    const tasks = [echo('a'), echo('b', { dependsOn: ['a'] }), echo('z'), echo('c', unless)];
+    world.submit({ name: 'job', onFailure: 'cancel', tasks });
+    const [a, z] = node.poll(2);
+    node.complete(a!);
+    node.fail(z!, { failure: 'fatal' });
+    expect(world.states('job')).toMatchObject({ b: 'cancelled', c: 'cancelled' });
+    world.redrive('job', 'z');
+    expect(world.states('job')).toMatchObject({ z: 'ready', b: 'cancelled', c: 'cancelled' });
+  });
+
   test('a task with a failed required dependency is skipped though others are still open', () => {
     const world = new Harness();
     const node = world.node('w1');

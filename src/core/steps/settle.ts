@@ -1,5 +1,6 @@
 /** What follows from tasks that ended: dependents, parents, and at last their job. */
 import { assertNever } from '../errors.ts';
+import { dependencyFailed, endOf, isMet } from '../job/ending.ts';
 import type { Job } from '../job/job.ts';
 import type { TaskError } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
@@ -10,6 +11,7 @@ import type { Turn } from '../turn.ts';
 import { admit } from './admission.ts';
 import { unnameKey } from './keys.ts';
 import { finish, makeReady } from './lifecycle.ts';
+import type { Ending } from './lifecycle.ts';
 import { armSchedule } from './schedule-timer.ts';
 import { orderAbort, stopJob } from './stop.ts';
 import { endCall, tellCallers } from './wait.ts';
@@ -42,7 +44,7 @@ function settleTasks(turn: Turn): void {
 
 function tellDependents(turn: Turn, job: Job, slot: Slot): void {
   const { tasks } = turn.state;
-  const succeeded = tasks.state(slot) === 'succeeded';
+  const end = endOf(tasks.state(slot), tasks.error(slot));
   job.edges?.eachDependent(tasks.no(slot), (no, required) => {
     const dependent = job.slot(no);
     if (dependent === null) return;
@@ -50,14 +52,18 @@ function tellDependents(turn: Turn, job: Job, slot: Slot): void {
       if (job.outputs !== null) meetLate(turn, dependent);
       return;
     }
-    if (required && !succeeded) return finish(turn, dependent, 'skipped', because(turn, slot));
+    if (!isMet(required, end)) return finish(turn, dependent, 'skipped', because(turn, slot));
     meet(turn, dependent);
   });
 }
 
-function because(turn: Turn, slot: Slot): { detail: Readonly<Record<string, unknown>> } {
+/** Why a task is skipped that depends on this one. */
+export function because(turn: Turn, slot: Slot): Ending {
   const { tasks } = turn.state;
-  return { detail: { because: tasks.id(slot), its: tasks.state(slot) } };
+  const [id, state, error] = [tasks.id(slot), tasks.state(slot), tasks.error(slot)];
+  const detail = { because: id, its: state };
+  if (endOf(state, error) !== 'failed') return { detail };
+  return { error: dependencyFailed(id, state, error), detail };
 }
 
 /** A parent that waits for its children comes back when the last one has ended. */
@@ -104,7 +110,7 @@ function finishJob(turn: Turn, job: Job): void {
   job.stopping = null;
   if (job.error === null && firstFailed !== undefined) job.error = jobError(state, firstFailed);
   turn.writeJob(job);
-  turn.log(endOf(job.state), { job }, job.error === null ? undefined : { ...job.error });
+  turn.log(jobEnd(job.state), { job }, job.error === null ? undefined : { ...job.error });
   dropJob(state, job);
   tellCallers(turn, job);
   const schedule = job.scheduleId === null ? undefined : state.schedules.get(job.scheduleId);
@@ -130,7 +136,7 @@ function outcome({ tasks }: SchedulerState, job: Job, someFailed: boolean): JobS
   }
 }
 
-function endOf(state: JobState): 'job.cancelled' | 'job.failed' | 'job.succeeded' {
+function jobEnd(state: JobState): 'job.cancelled' | 'job.failed' | 'job.succeeded' {
   if (state === 'cancelled') return 'job.cancelled';
   return state === 'failed' ? 'job.failed' : 'job.succeeded';
 }

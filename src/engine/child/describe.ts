@@ -1,5 +1,7 @@
 /** What files say of themselves, and the options with which any part of them is read in the same way. */
+import { createHash } from 'node:crypto';
 import type { DuckDBInstance } from '@duckdb/node-api';
+import type { DescribeCall } from '../messages.ts';
 import type { TableDescription, TableSource } from '../engine.ts';
 import {
   isOn,
@@ -12,12 +14,32 @@ import {
 } from '../sql/options.ts';
 import { quotedPath, readerCall } from '../sql/reader.ts';
 import { quotedName, quotedText } from '../sql/text.ts';
+import type { Instances } from './instances.ts';
 import { parquetFacts } from './parquet-facts.ts';
+import { unlessGone } from './sandbox.ts';
 import { type Connection, Failed, type Work } from './work.ts';
 
 interface Column {
   readonly name: string;
   readonly type: string;
+}
+
+/** In an instance that is locked to the files of the table: the types and options of it are text of a user. */
+export async function described(
+  work: Work,
+  instances: Instances,
+  { source }: DescribeCall,
+): Promise<TableDescription> {
+  const { files } = source;
+  const key = `describe ${createHash('sha256').update(JSON.stringify(files)).digest('base64')}`;
+  const { instance, release } = await instances.take({ key, files });
+  try {
+    return await describeTable(work, instance, source);
+  } catch (error) {
+    throw unlessGone(error, files, 'table_missing');
+  } finally {
+    release();
+  }
 }
 
 export async function describeTable(

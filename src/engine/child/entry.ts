@@ -1,15 +1,15 @@
 /** The child process: opens DuckDB, does what it is told, and ends when nobody is there to tell it anything. */
 import { rmSync, writeFileSync } from 'node:fs';
-import { type DuckDBInstance, version } from '@duckdb/node-api';
+import { version } from '@duckdb/node-api';
 import { type EngineCall, type FromChild, type ToChild, WINDOW_PIECES } from '../messages.ts';
 import type { InstanceSettings } from '../messages.ts';
-import { describeTable } from './describe.ts';
+import { described } from './describe.ts';
 import { faultOf } from './fault.ts';
 import { runFragment } from './fragment.ts';
-import { openInstance } from './instance.ts';
+import { Instances } from './instances.ts';
 import { Planner } from './plan.ts';
 import { sendRows } from './rows.ts';
-import { Sessions } from './sessions.ts';
+import { emptyFolder } from './sandbox.ts';
 import { Failed, Work } from './work.ts';
 
 interface Running {
@@ -21,14 +21,13 @@ interface Running {
 
 interface Opened {
   readonly settings: InstanceSettings;
-  readonly instance: DuckDBInstance;
-  readonly sessions: Sessions;
+  readonly instances: Instances;
   readonly planner: Planner;
 }
 
 const running = new Map<number, Running>();
 let opened: Promise<Opened> | null = null;
-let spillFolder: string | null = null;
+let folders: readonly string[] = [];
 
 function tell(message: FromChild): void {
   // Who does not hear it is gone, and then so is this process in a moment.
@@ -36,11 +35,12 @@ function tell(message: FromChild): void {
 }
 
 async function open(settings: InstanceSettings): Promise<Opened> {
-  spillFolder = settings.spillFolder;
-  const instance = await openInstance(settings);
+  folders = [settings.spillFolder, settings.folder];
+  emptyFolder(settings.folder);
+  const instances = new Instances(settings);
+  await instances.spare();
   tell({ kind: 'ready', duckdb: version() });
-  const planner = new Planner(settings, version());
-  return { settings, instance, sessions: new Sessions(instance), planner };
+  return { settings, instances, planner: new Planner(instances, version()) };
 }
 
 async function answer(id: number, call: EngineCall): Promise<void> {
@@ -61,23 +61,21 @@ async function answer(id: number, call: EngineCall): Promise<void> {
 
 function done(
   call: EngineCall,
-  { settings, instance, sessions, planner }: Opened,
+  { settings, instances, planner }: Opened,
   mine: Running,
   id: number,
 ): Promise<unknown> {
   switch (call.name) {
     case 'fragment':
-      return runFragment(mine.work, sessions, settings.spillFolder, call);
+      return runFragment(mine.work, instances, settings, call);
     case 'describe':
-      return describeTable(mine.work, instance, call.source);
+      return described(mine.work, instances, call);
     case 'plan':
       return planner.plan(mine.work, call);
     case 'bind':
       return planner.bind(mine.work, call);
     case 'rows':
-      return sendRows(mine.work, sessions, settings.spillFolder, call, (bytes) =>
-        send(id, mine, bytes),
-      );
+      return sendRows(mine.work, instances, call, (bytes) => send(id, mine, bytes));
   }
 }
 
@@ -124,7 +122,7 @@ function heard(message: ToChild): void {
 
 /** Not by waiting: DuckDB may be in the middle of something that nobody wants any more. */
 function end(): void {
-  if (spillFolder !== null) rmSync(spillFolder, { recursive: true, force: true });
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   // Ending in order would wait for DuckDB's threads, or pull the floor from under them.
   if (running.size > 0) process.kill(process.pid, 'SIGKILL');
   process.exit(0);

@@ -1,5 +1,5 @@
 /** Runs a fragment: DuckDB writes the files, and they get names that say which partition they are of. */
-import { readFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import {
@@ -7,37 +7,51 @@ import {
   type DuckDBMaterializedResult,
   ResultReturnType,
 } from '@duckdb/node-api';
-import type { FragmentAnswer, FragmentCall, RowsWish } from '../messages.ts';
+import {
+  type FragmentAnswer,
+  type FragmentCall,
+  type InstanceSettings,
+  OUTPUT,
+  type RowsWish,
+} from '../messages.ts';
 import { quotedPath } from '../sql/reader.ts';
-import type { Sessions } from './sessions.ts';
+import type { Instances } from './instances.ts';
+import { clearOutput, move, within } from './sandbox.ts';
 import { type Connection, Failed, type SessionConnection, type Work } from './work.ts';
 
 export async function runFragment(
   work: Work,
-  sessions: Sessions,
-  spillFolder: string,
+  instances: Instances,
+  { spillFolder, folder }: InstanceSettings,
   call: FragmentCall,
 ): Promise<FragmentAnswer> {
   const startedAt = performance.now();
-  const { target } = call;
-  const connection = await work.take(sessions, 'run');
-  const spill = watchSpill(spillFolder);
-  try {
-    await connection.begin(call.timeZone, call.setup);
-    const written = await connection.run(call.copy);
-    const parts =
-      target.kind === 'file'
-        ? [onePart(await rowsIn(written, connection, target), target, call.keepEmpty)]
-        : partsOf(written, target);
-    const runMs = performance.now() - startedAt;
-    // The parent reads a small result itself, so nobody wants its sum.
-    const sums = call.rows === null ? sumsOf(target.folder, parts) : {};
-    const few = await fewRows(connection, call, parts);
-    if (call.isTraceless && few.isRead) connection.giveBack();
-    return { parts, rows: few.json, sums, runMs, spilledBytes: spill.end() };
-  } finally {
-    spill.end();
-  }
+  return within(call.sandbox, instances, async (sessions) => {
+    const { target } = call;
+    const output = join(folder, OUTPUT);
+    const connection = await work.take(sessions, 'run');
+    const spill = watchSpill(spillFolder);
+    try {
+      await connection.begin(call.timeZone, call.setup);
+      const written = await connection.run(call.copy);
+      const parts =
+        target.kind === 'file'
+          ? [onePart(await rowsIn(written, connection, output, target), target, call.keepEmpty)]
+          : partsOf(written, target);
+      const runMs = performance.now() - startedAt;
+      const few = await fewRows(connection, call, output, parts);
+      if (call.isTraceless && few.isRead) connection.giveBack();
+      if (target.kind === 'file')
+        for (const { files } of parts)
+          for (const file of files) move(join(output, file), join(target.folder, file));
+      // The parent reads a small result itself, so nobody wants its sum.
+      const sums = call.rows === null ? sumsOf(target.folder, parts) : {};
+      return { parts, rows: few.json, sums, runMs, spilledBytes: spill.end() };
+    } finally {
+      spill.end();
+      clearOutput(output, target.kind === 'file' ? target.file : null);
+    }
+  });
 }
 
 type Parts = FragmentAnswer['parts'];
@@ -68,10 +82,11 @@ const NO_ROWS: FewRows = { json: null, isRead: true };
 async function fewRows(
   connection: SessionConnection,
   { rows: wish, target }: FragmentCall,
+  output: string,
   [part]: Parts,
 ): Promise<FewRows> {
   if (wish === null || target.kind !== 'file' || part === undefined) return NO_ROWS;
-  const { size } = statSync(join(target.folder, target.file));
+  const { size } = statSync(join(output, target.file));
   if (part.rows * wish.columns > wish.values || size > wish.bytes) return NO_ROWS;
   await connection.begin(wish.timeZone);
   try {
@@ -119,20 +134,19 @@ interface FileTarget {
 async function rowsIn(
   written: DuckDBMaterializedResult,
   connection: Connection,
-  { folder, file }: FileTarget,
+  output: string,
+  { file }: FileTarget,
 ): Promise<number> {
   if (written.returnType === ResultReturnType.CHANGED_ROWS) return written.rowsChanged;
-  const path = quotedPath(join(folder, file));
+  const path = quotedPath(join(output, file));
   const [[rows] = []] = await connection.texts(
     `SELECT num_rows::VARCHAR FROM parquet_file_metadata(${path})`,
   );
   return Number(rows);
 }
 
-function onePart(rows: number, { folder, file }: FileTarget, keepEmpty: boolean): Parts[number] {
-  if (rows > 0 || keepEmpty) return { rows, files: [file] };
-  rmSync(join(folder, file));
-  return { rows, files: [] };
+function onePart(rows: number, { file }: FileTarget, keepEmpty: boolean): Parts[number] {
+  return { rows, files: rows > 0 || keepEmpty ? [file] : [] };
 }
 
 /** `data_7.parquet` becomes `3-0.parquet`, if it has rows of partition 3. */
@@ -155,7 +169,7 @@ function partsOf(
       const part = parts[Number(number)];
       if (part === undefined) throw new Error(`unexpected file ${path}`);
       const name = `${number}-${part.files.length}.parquet`;
-      renameSync(path, join(folder, name));
+      move(path, join(folder, name));
       part.files.push(name);
       part.rows += Number(rows[row]);
     }

@@ -1,9 +1,12 @@
-/** Opening DuckDB. What is set here cannot be set otherwise afterwards. */
+/**
+ * Opening DuckDB. Every instance that runs anything is locked first: it can open the files that it is locked to and
+ * what lies in the engine's own folder, and no setting can be changed any more but the time zone of a connection.
+ * Planner and workers are configured alike, but for what `PLANNING` says.
+ */
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { InstanceSettings } from '../messages.ts';
 import { literalPath } from '../sql/reader.ts';
-import { quotedText, textList } from '../sql/text.ts';
+import { quotedText } from '../sql/text.ts';
 
 /**
  * Optimizers that are off while planning: with them some plans cannot be serialised or have operators that no
@@ -20,33 +23,10 @@ const PLANNING_OFF = [
   'top_n_window_elimination',
 ].join(',');
 
-export function openInstance(settings: InstanceSettings): Promise<DuckDBInstance> {
-  return open(settings, async (connection) => {
-    // The names of temporary files are DuckDB's own business, their folder is allowed by itself.
-    if (settings.folders !== null)
-      await lockTo(connection, 'allowed_directories', settings.folders);
-  });
-}
+const PLANNING = `SET disabled_optimizers = ${quotedText(PLANNING_OFF)}`;
 
-/** Sees nothing but `files`, and plans as the reader of plans expects it. */
-export function openPlanningInstance(
-  settings: InstanceSettings,
-  files: readonly string[],
-): Promise<DuckDBInstance> {
-  return open(settings, async (connection) => {
-    await connection.run(
-      `SET disabled_optimizers = ${quotedText(PLANNING_OFF)}; SET explain_output = 'optimized_only'`,
-    );
-    // A path is asked for as the pattern that means it.
-    const patterns = files.map(literalPath);
-    await lockTo(connection, 'allowed_paths', [...new Set([...files, ...patterns])]);
-  });
-}
-
-async function open(
-  settings: InstanceSettings,
-  prepare: (connection: DuckDBConnection) => Promise<void>,
-): Promise<DuckDBInstance> {
+/** Not locked yet: nothing of a user may run in it. */
+export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBInstance> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(settings.threads),
     memory_limit: `${settings.memoryBytes}B`,
@@ -58,25 +38,38 @@ async function open(
     enable_external_file_cache: 'false',
     errors_as_json: 'true',
   });
-  const connection = await instance.connect();
-  try {
-    // Given with the others it is shown, and not heeded.
-    await connection.run(`SET max_temp_directory_size = '${settings.spillBytesMax}B'`);
-    await prepare(connection);
-  } finally {
-    connection.closeSync();
-  }
+  // Given with the others it is shown, and not heeded.
+  await run(instance, [
+    `SET max_temp_directory_size = '${settings.spillBytesMax}B'`,
+    `SET allowed_directories = ${pathList([settings.folder])}`,
+    ...(settings.isPlanning ? [PLANNING] : []),
+  ]);
   return instance;
 }
 
-/** The time zone is the one thing that a connection may still choose. */
-async function lockTo(
-  connection: DuckDBConnection,
-  setting: 'allowed_directories' | 'allowed_paths',
-  places: readonly string[],
-): Promise<void> {
-  await connection.run(`SET ${setting} = ${textList(places)}`);
-  await connection.run(`SET enable_external_access = false`);
-  await connection.run(`SET allowed_configs = ['TimeZone']`);
-  await connection.run(`SET lock_configuration = true`);
+/** From now on it sees `files` and its own folder; the folder for spilling is allowed by itself. */
+export async function lock(instance: DuckDBInstance, files: readonly string[]): Promise<void> {
+  // A path is asked for as the pattern that means it.
+  const paths = new Set([...files, ...files.map(literalPath)]);
+  await run(instance, [
+    ...(paths.size === 0 ? [] : [`SET allowed_paths = ${pathList([...paths])}`]),
+    'SET enable_external_access = false',
+    `SET allowed_configs = ['TimeZone']`,
+    'SET lock_configuration = true',
+  ]);
+}
+
+/** Not as a list of constants: binding one takes time that grows with the square of its length. */
+function pathList(paths: readonly string[]): string {
+  return `from_json(${quotedText(JSON.stringify(paths))}, '["VARCHAR"]')`;
+}
+
+async function run(instance: DuckDBInstance, statements: readonly string[]): Promise<void> {
+  const connection = await instance.connect();
+  try {
+    // One text for all: each run of its own costs more than what it does.
+    await connection.run(statements.join(';\n'));
+  } finally {
+    connection.closeSync();
+  }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { PlanCall } from '../messages.ts';
 import type { Doing } from './fault.ts';
+import { Instances } from './instances.ts';
 import { Planner } from './plan.ts';
 import type { Sessions } from './sessions.ts';
 import { type SessionConnection, Work } from './work.ts';
@@ -11,16 +12,15 @@ import { type SessionConnection, Work } from './work.ts';
 const folder = mkdtempSync(join(tmpdir(), 'millrace-plan-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const planner = new Planner(
-  {
-    memoryBytes: 256 * 2 ** 20,
-    threads: 1,
-    spillFolder: join(folder, 'spill'),
-    spillBytesMax: 2 ** 30,
-    folders: null,
-  },
-  'v1.5.6',
-);
+const instances = new Instances({
+  memoryBytes: 256 * 2 ** 20,
+  threads: 1,
+  spillFolder: join(folder, 'spill'),
+  spillBytesMax: 2 ** 30,
+  folder,
+  isPlanning: true,
+});
+const planner = new Planner(instances, 'v1.5.6');
 
 function call(sql: string): PlanCall {
   return { name: 'plan', sql, timeZone: 'UTC', key: '', tables: [], files: [] };

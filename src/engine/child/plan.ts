@@ -1,114 +1,78 @@
-/** Plans a statement without running it, in an instance that sees the files of its tables and nothing else. */
+/** Plans a statement without running it, in an instance that is locked to the files of its tables. */
 import type { DuckDBInstance } from '@duckdb/node-api';
-import type {
-  BindAnswer,
-  BindCall,
-  Fault,
-  InstanceSettings,
-  PlanAnswer,
-  PlanCall,
-} from '../messages.ts';
+import type { BindAnswer, BindCall, Fault, PlanAnswer, PlanCall } from '../messages.ts';
+import { withPivotLists } from '../sql/pivot.ts';
+import { statementFault } from '../sql/statement-tree.ts';
 import { quotedName, quotedText } from '../sql/text.ts';
 import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
-import { openPlanningInstance } from './instance.ts';
-import { Sessions } from './sessions.ts';
+import type { Instances, LentInstance } from './instances.ts';
+import { unlessGone } from './sandbox.ts';
+import type { Sessions } from './sessions.ts';
 import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
-
-/** An instance takes 20 to 35 ms to open, so those of the latest sets of tables are kept. */
-const KEPT_MAX = 16;
 
 /** Over which tables, and in which zone. */
 type Place = Omit<PlanCall, 'name' | 'sql'>;
 
-interface Opened {
-  readonly instance: DuckDBInstance;
-  readonly sessions: Sessions;
-}
-
-interface Kept {
-  readonly opened: Promise<Opened>;
-  users: number;
-}
-
 export class Planner {
-  readonly #settings: InstanceSettings;
+  readonly #instances: Instances;
   readonly #duckdb: string;
-  /** The one that was used last stands last. */
-  readonly #kept = new Map<string, Kept>();
 
-  constructor(settings: InstanceSettings, duckdb: string) {
-    this.#settings = settings;
+  constructor(instances: Instances, duckdb: string) {
+    this.#instances = instances;
     this.#duckdb = duckdb;
   }
 
   async plan(work: Work, call: PlanCall): Promise<PlanAnswer> {
-    const kept = this.#take(call);
+    const { sessions, release } = await this.#take(call);
     try {
-      const { sessions } = await kept.opened;
       work.checkAborted();
       return await planned(() => zoned(work, sessions, call), call, this.#duckdb);
     } finally {
-      kept.users -= 1;
-      this.#trim();
+      release();
     }
   }
 
   /** In the instance that the statement was planned in, which is open already. */
   async bind(work: Work, call: BindCall): Promise<BindAnswer> {
-    const kept = this.#take(call);
+    const { sessions, release } = await this.#take(call);
     try {
-      const { sessions } = await kept.opened;
       work.checkAborted();
       const connection = await zoned(work, sessions, call);
       const bound = await boundTypes(connection, call.statement);
       connection.giveBack();
       return bound;
     } finally {
-      kept.users -= 1;
-      this.#trim();
+      release();
     }
   }
 
-  #take(call: Place): Kept {
-    const before = this.#kept.get(call.key);
-    const kept = before ?? { opened: this.#open(call), users: 0 };
-    kept.users += 1;
-    this.#kept.delete(call.key);
-    this.#kept.set(call.key, kept);
-    return kept;
-  }
-
-  /** Not a part of one call: others wait for it too. It reads no more than footers. */
-  async #open({ key, tables, files }: Place): Promise<Opened> {
-    const work = new Work();
-    try {
-      const instance = await openPlanningInstance(this.#settings, files);
-      const connection = await work.connect(instance, 'describe');
-      for (const { name, select } of tables)
-        await connection.run(`CREATE VIEW ${quotedName(name)} AS ${select}`);
-      return { instance, sessions: new Sessions(instance) };
-    } catch (error) {
-      this.#kept.delete(key);
-      throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
-    } finally {
-      work.end();
-    }
-  }
-
-  #trim(): void {
-    for (const [key, { opened, users }] of this.#kept) {
-      if (this.#kept.size <= KEPT_MAX) return;
-      if (users > 0) continue;
-      this.#kept.delete(key);
-      void opened.then(close).catch(() => {});
-    }
+  #take({ key, files, tables }: Place): Promise<LentInstance> {
+    return this.#instances.take({
+      key: `plan ${key}`,
+      files,
+      prepare: (instance) => createViews(instance, tables, files),
+    });
   }
 }
 
-function close({ instance, sessions }: Opened): void {
-  sessions.close();
-  instance.closeSync();
+/** Reads no more than footers. */
+async function createViews(
+  instance: DuckDBInstance,
+  tables: PlanCall['tables'],
+  files: readonly string[],
+): Promise<void> {
+  const work = new Work();
+  try {
+    const connection = await work.connect(instance, 'describe');
+    for (const { name, select } of tables)
+      await connection.run(`CREATE VIEW ${quotedName(name)} AS ${select}`);
+  } catch (thrown) {
+    const error = unlessGone(thrown, files, 'table_missing');
+    throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
+  } finally {
+    work.end();
+  }
 }
 
 async function zoned(
@@ -121,23 +85,26 @@ async function zoned(
   return connection;
 }
 
-/** Nothing is bound before the statement is known to be a query. Then DuckDB is asked for all at once. */
+/** Nothing is bound before the statement is known to be a query that calls nothing but what it may: some functions act
+ * when they are bound. Then DuckDB is asked for all at once. */
 async function planned(
   connect: () => Promise<SessionConnection>,
-  { sql, timeZone }: PlanCall,
+  { sql, timeZone, tables }: PlanCall,
   duckdb: string,
 ): Promise<PlanAnswer> {
-  checkCalled(sql, NOT_IN_QUERIES);
   const first = await connect();
-  const [checked, second, third] = await together([checkSelect(first, sql), connect(), connect()]);
+  const names = tables.map(({ name }) => name);
+  const [checked, second, third] = await together([
+    checkStatement(first, sql, names),
+    connect(),
+    connect(),
+  ]);
   const [columns, written, estimates] = await together([
     columnsOf(first, sql),
     serialised(second, sql),
     checked.isSeveral ? Promise.resolve(null) : estimated(third, sql),
   ]);
   const { plan, whyNot } = written;
-  if (plan === null) checkCalled(sql, HIDING);
-  else checkPlanned(plan);
   // Several statements leave types behind.
   if (!checked.isSeveral) for (const each of [first, second, third]) each.giveBack();
   return {
@@ -170,59 +137,59 @@ interface Checked {
   readonly isSeveral: boolean;
 }
 
-async function checkSelect(connection: Connection, sql: string): Promise<Checked> {
-  const [[text, time] = []] = await connection.texts(
-    `SELECT CASE WHEN j->>'$.error' = 'true' THEN j::VARCHAR
-       ELSE json_array_length(j, '$.statements')::VARCHAR END, ${NOW}
-     FROM (SELECT json_serialize_sql(${quotedText(sql)}) AS j)`,
-  );
-  const now = String(time);
-  if (text === '1') return { now, isSeveral: false };
-  if (text === '0') throw new Failed(refused('There is no statement.'));
-  if (text === null || text === undefined || !text.startsWith('{'))
-    throw new Failed(refused('There is more than one statement.'));
-  const answer = JSON.parse(text) as Record<string, unknown>;
+async function checkStatement(
+  connection: Connection,
+  sql: string,
+  tables: readonly string[],
+): Promise<Checked> {
+  const { now, answer } = await treeOf(connection, sql);
+  if (answer['error'] !== true) {
+    checkTree(answer, tables);
+    return { now, isSeveral: false };
+  }
   if (answer['error_type'] !== 'not implemented') throw new Failed(faultOfAnswer(answer, 'plan'));
+  const listed = withPivotLists(sql);
+  const { answer: written } = await treeOf(connection, listed);
+  if (listed === sql || written['error'] === true) throw new Failed(notSelect(listed !== sql));
+  try {
+    checkTree(written, tables);
+  } catch (error) {
+    throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
+  }
   const { whyNot } = await serialised(connection, sql);
-  if (whyNot === null || !SEVERAL.test(whyNot))
-    throw new Failed(refused('It is not a SELECT statement.'));
+  if (whyNot === null || !SEVERAL.test(whyNot)) throw new Failed(notSelect(false));
   return { now, isSeveral: true };
+}
+
+async function treeOf(
+  connection: Connection,
+  sql: string,
+): Promise<{ readonly now: string; readonly answer: Readonly<Record<string, unknown>> }> {
+  const [[text, now] = []] = await connection.texts(
+    `SELECT json_serialize_sql(${quotedText(sql)}, skip_null := true, skip_empty := true)::VARCHAR, ${NOW}`,
+  );
+  const answer = parsed(text ?? '');
+  if (answer === null) throw new Failed(refused('DuckDB cannot write its tree.'));
+  return { now: String(now), answer };
+}
+
+function checkTree(answer: Readonly<Record<string, unknown>>, tables: readonly string[]): void {
+  const statements = answer['statements'];
+  if (!Array.isArray(statements) || statements.length === 0)
+    throw new Failed(refused('There is no statement.'));
+  if (statements.length > 1) throw new Failed(refused('There is more than one statement.'));
+  const fault = statementFault(statements[0], tables);
+  if (fault !== null) throw new Failed(fault);
+}
+
+function notSelect(isPivot: boolean): Fault {
+  if (!isPivot) return refused('It is not a SELECT statement.');
+  const todo = 'List the values of the PIVOT: ON column IN (...).';
+  return { ...refused('The columns of its PIVOT cannot be found.'), todo };
 }
 
 function refused(why: string): Fault {
   return { code: 'bad_query', what: 'A query is one SELECT statement.', why };
-}
-
-/** Table functions that look at files, write them or change settings only when they run, so that planning does not
- * show it. */
-const NOT_IN_QUERIES = [
-  'sniff_csv',
-  'enable_logging',
-  'disable_logging',
-  'truncate_duckdb_logs',
-  'enable_profiling',
-  'disable_profiling',
-  'checkpoint',
-  'force_checkpoint',
-  'enable_peg_parser',
-  'disable_peg_parser',
-];
-/** These run SQL that is hidden in a text; a plan shows it all the same, where there is one. */
-const HIDING = ['query', 'json_execute_serialized_sql'];
-
-/** Before anything is bound: some of them act already then. */
-function checkCalled(sql: string, names: readonly string[]): void {
-  refuseFunction(new RegExp(`(?<!\\w)(${names.join('|')})"?\\s*\\(`, 'i').exec(sql));
-}
-
-function checkPlanned(plan: string): void {
-  refuseFunction(new RegExp(`"name":"(${NOT_IN_QUERIES.join('|')})"`).exec(plan));
-}
-
-function refuseFunction(found: RegExpExecArray | null): void {
-  const name = found?.[1];
-  if (name === undefined) return;
-  throw new Failed({ code: 'bad_query', what: `The function ${name} cannot be used in a query.` });
 }
 
 /** The statement in brackets, as a whole query is run too; a comment may stand at its end. */

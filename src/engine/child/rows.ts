@@ -1,10 +1,9 @@
 /** Sends rows as bytes, never more than the reader has room for. */
-import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { RowsCall } from '../messages.ts';
 import { quotedText } from '../sql/text.ts';
-import type { Sessions } from './sessions.ts';
+import type { Instances } from './instances.ts';
+import { within } from './sandbox.ts';
 import type { Connection, Work } from './work.ts';
 
 /** Sends a piece, once there is room for it. */
@@ -16,16 +15,17 @@ const PIECE_BYTES = 1024 * 1024;
 
 export async function sendRows(
   work: Work,
-  sessions: Sessions,
-  spillFolder: string,
-  { timeZone, source }: RowsCall,
+  instances: Instances,
+  { timeZone, source, sandbox }: RowsCall,
   send: Send,
 ): Promise<void> {
-  const connection = await work.take(sessions, 'run');
-  await connection.begin(timeZone);
-  if (source.kind === 'text') await sendText(connection, source, send);
-  else await sendFile(connection, join(spillFolder, `${randomUUID()}.parquet`), source.query, send);
-  connection.giveBack();
+  await within(sandbox, instances, async (sessions) => {
+    const connection = await work.take(sessions, 'run');
+    await connection.begin(timeZone);
+    if (source.kind === 'text') await sendText(connection, source, send);
+    else await sendFile(connection, source.file, source.query, send);
+    connection.giveBack();
+  });
 }
 
 async function sendText(

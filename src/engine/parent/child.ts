@@ -46,6 +46,7 @@ export class EngineChild {
     this.#settings = settings;
     this.#events = events;
     mkdirSync(settings.spillFolder, { recursive: true });
+    mkdirSync(settings.folder, { recursive: true });
     this.#process = startProcess(import.meta.url, '../child/entry', {
       env: environment(),
       stdio: ['ignore', 'ignore', 'pipe'],

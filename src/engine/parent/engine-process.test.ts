@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { EngineLimits } from '../engine.ts';
-import type { FragmentCall, RowsCall } from '../messages.ts';
+import { type FragmentCall, OUTPUT, type RowsCall, type Sandbox } from '../messages.ts';
 import { EngineProcess } from './engine-process.ts';
 
 const never = new AbortController().signal;
@@ -32,15 +32,19 @@ function limits(): EngineLimits {
     threads: 1,
     spillFolder: join(folder, 'spill'),
     spillBytesMax: 2 ** 30,
-    folders: null,
   };
 }
 
-function copying(query: string): FragmentCall {
-  const file = `${Math.random()}.parquet`;
-  const copy = `COPY (${query}) TO '${join(folder, file)}' (FORMAT parquet)`;
+let outputs = 0;
+const sandbox: Sandbox = { files: [], links: [] };
+
+function copying(query: string, on = engine): FragmentCall {
+  outputs += 1;
+  const file = `${outputs}.parquet`;
+  const copy = `COPY (${query}) TO '${join(on.folder, OUTPUT, file)}' (FORMAT parquet)`;
   return {
     name: 'fragment',
+    sandbox,
     timeZone: 'UTC',
     setup: '',
     copy,
@@ -54,6 +58,7 @@ function copying(query: string): FragmentCall {
 function reading(sql: string): RowsCall {
   return {
     name: 'rows',
+    sandbox,
     timeZone: 'UTC',
     source: { kind: 'text', sql, head: '<', separator: ',', tail: '>' },
   };
@@ -61,7 +66,7 @@ function reading(sql: string): RowsCall {
 
 /** Resolves when the child is busy with it: its first answer to another call comes back. */
 async function begun(on = engine): Promise<void> {
-  await on.call(copying('SELECT 1'), never);
+  await on.call(copying('SELECT 1', on), never);
 }
 
 async function text(pieces: AsyncIterable<Uint8Array>): Promise<string> {
@@ -75,6 +80,10 @@ function pid(of = engine): number {
   if (found === undefined) throw new Error('no child');
   return found;
 }
+
+/** Of the children that are there. */
+const spills = (): string[] =>
+  readdirSync(join(folder, 'spill')).filter((name) => name.startsWith('engine-'));
 
 const isThere = (id: number): boolean => {
   try {
@@ -97,7 +106,7 @@ describe('a child that dies', () => {
     });
     expect((await engine.call(copying('SELECT 2'), never)).parts[0]?.rows).toBe(1);
     expect(pid()).not.toBe(first);
-    expect(readdirSync(join(folder, 'spill'))).toHaveLength(1);
+    expect(spills()).toHaveLength(1);
   });
 
   test('between two calls is not noticed by anybody', async () => {
@@ -129,11 +138,11 @@ describe('an aborted call', () => {
     const hasty = new EngineProcess({ limits: limits(), callsMax: 4, graceMs: 100 });
     onTestFinished(() => hasty.close());
     const abort = new AbortController();
-    const stuck = hasty.call(copying(ENDLESS), abort.signal);
+    const stuck = hasty.call(copying(ENDLESS, hasty), abort.signal);
     await begun(hasty);
     const first = pid(hasty);
     process.kill(first, 'SIGSTOP');
-    const other = hasty.call(copying('SELECT 3'), never);
+    const other = hasty.call(copying('SELECT 3', hasty), never);
     abort.abort(new Error('enough'));
     await expect(stuck).rejects.toThrow('enough');
     expect((await other).parts[0]?.rows).toBe(1);

@@ -4,8 +4,8 @@
  * there is served by the next one.
  */
 import { randomUUID } from 'node:crypto';
-import { rmdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm, rmdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { type Clock, deferred, type Deferred, systemClock } from '../../kit/index.ts';
 import type { EngineLimits } from '../engine.ts';
 import type { Answers, EngineCall, Fault, FromChild, RowsCall } from '../messages.ts';
@@ -18,6 +18,8 @@ export interface EngineProcessOptions {
   readonly limits: EngineLimits;
   /** How many calls the child has at once; others wait. */
   readonly callsMax: number;
+  /** It plans: some optimizers are off. */
+  readonly isPlanning?: boolean;
   /** How long an aborted call may take to end by itself. */
   readonly graceMs?: number;
   /** Above 0: it yields processors to others by so much, as the operating system counts. */
@@ -48,7 +50,10 @@ export class CallFailed extends Error {
 const GRACE_MS = 2_000;
 
 export class EngineProcess {
+  /** What its calls read and write; all else but pinned files is closed to them. */
+  readonly folder: string;
   readonly #limits: EngineLimits;
+  readonly #isPlanning: boolean;
   readonly #graceMs: number;
   readonly #niceness: number;
   readonly #clock: Clock;
@@ -58,9 +63,12 @@ export class EngineProcess {
   #child: EngineChild | null = null;
   #nextId = 1;
 
-  constructor({ limits, callsMax, graceMs, clock, niceness }: EngineProcessOptions) {
-    this.#niceness = niceness ?? 0;
+  constructor(options: EngineProcessOptions) {
+    const { limits, callsMax, isPlanning = false, graceMs, clock, niceness = 0 } = options;
+    this.#niceness = niceness;
     this.#limits = limits;
+    this.#isPlanning = isPlanning;
+    this.folder = join(resolve(limits.spillFolder), `calls-${randomUUID()}`);
     this.#graceMs = graceMs ?? GRACE_MS;
     this.#clock = clock ?? systemClock;
     this.#gate = new Gate(callsMax);
@@ -137,6 +145,7 @@ export class EngineProcess {
     this.#closing.abort(closedError());
     const child = this.#child;
     if (child !== null) await child.close();
+    await rm(this.folder, { recursive: true, force: true });
     // Others may spill there too.
     await rmdir(this.#limits.spillFolder).catch(() => {});
   }
@@ -205,7 +214,10 @@ export class EngineProcess {
     if (this.#child !== null) return this.#child;
     const spillFolder = join(this.#limits.spillFolder, `engine-${randomUUID()}`);
     const child: EngineChild = new EngineChild(
-      { ...this.#limits, spillFolder },
+      {
+        ...this.#limits,
+        ...{ spillFolder, folder: this.folder, isPlanning: this.#isPlanning },
+      },
       {
         onMessage: (message) => this.#heard(message),
         onGone: (how) => this.#gone(child, how),

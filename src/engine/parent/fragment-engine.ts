@@ -8,9 +8,10 @@ import type {
 import type { FileRange } from '../../query/index.ts';
 import type { Fault } from '../messages.ts';
 import { fragmentCall } from '../sql/fragment-script.ts';
+import { asNamed } from '../sql/links.ts';
 import { CallFailed, EngineProcess } from './engine-process.ts';
 import { errorOf, written } from './errors.ts';
-import { rowsFrom, withSpill } from './row-engine.ts';
+import { rowsFrom } from './row-engine.ts';
 
 export function startFragmentEngine(limits: EngineLimits): FragmentEngine {
   return new ChildFragmentEngine(limits);
@@ -23,16 +24,12 @@ class ChildFragmentEngine implements FragmentEngine {
   readonly #process: EngineProcess;
 
   constructor(limits: EngineLimits) {
-    // One at a time: the limit of memory is one for the whole instance.
-    this.#process = new EngineProcess({
-      limits: withSpill(limits),
-      callsMax: 1,
-      niceness: NICENESS,
-    });
+    // One at a time: the limit of memory is for one of them.
+    this.#process = new EngineProcess({ limits, callsMax: 1, niceness: NICENESS });
   }
 
   async run(order: FragmentOrder, signal: AbortSignal): Promise<FragmentYield> {
-    const call = written(() => fragmentCall(order));
+    const call = written(() => fragmentCall(order, this.#process.folder));
     try {
       const { parts, rows, sums, runMs, spilledBytes } = await this.#process.call(call, signal);
       return {
@@ -45,7 +42,8 @@ class ChildFragmentEngine implements FragmentEngine {
         spilledBytes,
       };
     } catch (error) {
-      throw error instanceof CallFailed ? errorOf(blamed(error.fault, order)) : error;
+      if (!(error instanceof CallFailed)) throw error;
+      throw errorOf(blamed(asNamed(error.fault, call.sandbox), order));
     }
   }
 

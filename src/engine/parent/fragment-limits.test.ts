@@ -1,9 +1,16 @@
 import { existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fragment, FragmentScene, never } from '../../../test/fixture/fragment-scene.ts';
+import {
+  fragment,
+  FragmentScene,
+  never,
+  ROWS,
+  SCAN,
+} from '../../../test/fixture/fragment-scene.ts';
 import type { Fragment } from '../../query/index.ts';
 import { startFragmentEngine } from './fragment-engine.ts';
+
+const WHOLE_FILE = { bytes: 0, mtimeNs: '0', footer: '', rows: null, from: null, to: null };
 
 let scene: FragmentScene;
 
@@ -76,16 +83,32 @@ describe('limits', () => {
     });
   });
 
-  test('nothing outside of the folders can be read or written', async () => {
-    for (const sql of [`FROM read_text('/etc/hostname')`, `FROM read_text('${scene.root}/../x')`])
-      await expect(scene.result(fragment(sql, ['VARCHAR']))).rejects.toMatchObject({
-        code: 'path_refused',
-      });
-    const asked = scene.order(
-      fragment('SELECT 1', ['INTEGER']),
-      { kind: 'result' },
-      { folder: tmpdir() },
-    );
-    await expect(scene.engine.run(asked, never)).rejects.toMatchObject({ code: 'path_refused' });
+  test('a fragment opens its own files and no others, whatever the one before it could open', async () => {
+    const [t, u] = [scene.file('t.parquet'), scene.file('x=1/u.parquet')];
+    const scanning = (path: string): Parameters<FragmentScene['result']>[1] => ({
+      ranges: { r1: [{ ...WHOLE_FILE, path }] },
+    });
+    const count = fragment('SELECT count(*) FROM r1', ['BIGINT'], { scans: [SCAN] });
+    expect(await scene.result(count, scanning(t))).toEqual([[String(ROWS)]]);
+    expect(await scene.result(count, scanning(u))).toEqual([['10']]);
+    const reading = (path: string): Fragment =>
+      fragment(`SELECT count(*) FROM '${path}', r1`, ['BIGINT'], { scans: [SCAN] });
+    const refused = { code: 'path_refused' };
+    for (const path of [
+      u,
+      '/etc/none.csv',
+      `${scene.root}/x=1/../x=1/u.parquet`,
+      `${scene.root}/*.csv`,
+    ])
+      await expect(scene.result(reading(path), scanning(t))).rejects.toMatchObject(refused);
+    await expect(scene.result(reading(t), scanning(u))).rejects.toMatchObject(refused);
+    for (const sql of [
+      `SELECT filename FROM read_text('/etc/hostname')`,
+      `SELECT file FROM glob('${scene.root}/**')`,
+      `SELECT value FROM duckdb_settings() WHERE name = 'allowed_directories'`,
+    ]) {
+      const found = await scene.result(fragment(sql, ['VARCHAR'])).catch((error: unknown) => error);
+      expect(JSON.stringify(found)).toMatch(/path_refused|calls-/);
+    }
   });
 });

@@ -7,7 +7,7 @@ import {
   ROWS,
   SCAN,
 } from '../../../test/fixture/fragment-scene.ts';
-import type { PinnedTable } from '../../query/index.ts';
+import type { PinnedFile, PinnedTable } from '../../query/index.ts';
 
 let scene: FragmentScene;
 
@@ -16,6 +16,10 @@ beforeAll(async () => {
 });
 
 afterAll(() => scene.close());
+
+const pinned = (path: string): PinnedFile => ({
+  ...{ path, bytes: 0, mtimeNs: '0', footer: '', rows: null, groups: [] },
+});
 
 describe('a whole query', () => {
   const table: PinnedTable = {
@@ -31,6 +35,7 @@ describe('a whole query', () => {
   test('runs as it was written, over views with the names of the user', async () => {
     const view = {
       ...table,
+      files: [pinned(scene.file('x=1/u.parquet'))],
       select: `SELECT * FROM read_parquet(['${scene.file('x=1/u.parquet')}'])`,
     };
     const sql = 'FROM "My Table" SELECT n AS "a b", n AS "a b" WHERE n < 2 ORDER BY n DESC -- done';
@@ -99,6 +104,7 @@ describe('a whole query', () => {
     const view = {
       ...table,
       name: 't',
+      files: [pinned(scene.file('x=1/u.parquet'))],
       select: `SELECT n % 2 AS k FROM '${scene.file('x=1/u.parquet')}'`,
     };
     const sql = 'PIVOT t ON k USING count(*)';

@@ -18,7 +18,6 @@ beforeAll(async () => {
     threads: 1,
     spillFolder: join(folder, 'spill'),
     spillBytesMax: 2 ** 30,
-    folders: null,
   });
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
@@ -144,13 +143,22 @@ describe('a plan', () => {
       `FROM '${file('u.parquet')}'`,
       `FROM glob('${folder}/*')`,
       `FROM read_text('${file('h/../u.parquet')}')`,
-      `FROM query('FROM ''${file('u.parquet')}''')`,
+      `FROM t, read_text('${file('t.parquet')}')`,
+      `FROM '${file('t.parquet')}'`,
     ])
       await expect(plan(sql)).rejects.toMatchObject({ code: 'path_refused' });
   });
 
-  test('has no functions that act only when they run', async () => {
+  test('calls no function that reaches beyond its tables, however it is written', async () => {
     for (const sql of [
+      `FROM query('FROM ''${file('u.parquet')}''')`,
+      `FROM enable_logging/**/('QueryLog')`,
+      `SELECT '1'::BIT, * FROM system.main."enable_profiling" -- x\n(save_location := 'x.json')`,
+      `SELECT current_setting('temp_directory')`,
+      `SELECT ('SELECT 1').json_serialize_plan()`,
+      `PIVOT (FROM t, enable_logging()) ON a USING count(*)`,
+      `FROM t WHERE a IN (FROM duckdb_settings() SELECT length(value))`,
+      `WITH x AS (FROM duckdb_secrets()) SELECT 1`,
       `FROM sniff_csv('${file('1.csv')}')`,
       `FROM query('FROM sni' || 'ff_csv(''${file('1.csv')}'')')`,
       `FROM enable_logging(storage := 'file')`,

@@ -19,7 +19,6 @@ import { errorOf } from './errors.ts';
 /** Planning is short; a long one does not keep the others waiting. */
 const CALLS_MAX = 4;
 
-/** `folders` is not looked at: a plan sees the files of its tables and nothing else. */
 export function startPlanningEngine(limits: EngineLimits): PlanningEngine {
   return new ChildPlanningEngine(limits);
 }
@@ -28,11 +27,7 @@ class ChildPlanningEngine implements PlanningEngine {
   readonly #process: EngineProcess;
 
   constructor(limits: EngineLimits) {
-    // Describing opens what the catalog names, wherever it lies.
-    this.#process = new EngineProcess({
-      limits: { ...limits, folders: null },
-      callsMax: CALLS_MAX,
-    });
+    this.#process = new EngineProcess({ limits, callsMax: CALLS_MAX, isPlanning: true });
   }
 
   async describe(source: TableSource, signal: AbortSignal): Promise<TableDescription> {

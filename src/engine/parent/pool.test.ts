@@ -20,7 +20,7 @@ function poolOf(slots: number): { pool: EnginePool; log: string[] } {
       },
     };
   };
-  const limits = { spillFolder: '/none', spillBytesMax: 0, folders: null };
+  const limits = { spillFolder: '/none', spillBytesMax: 0 };
   return { pool: new EnginePool({ ...limits, slots, start }), log };
 }
 

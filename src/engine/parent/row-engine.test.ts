@@ -24,7 +24,6 @@ beforeAll(async () => {
     threads: 1,
     spillFolder: join(root, 'spill'),
     spillBytesMax: 2 ** 30,
-    folders: [root],
   });
 });
 

@@ -1,4 +1,5 @@
 import type { EngineLimits, RowEngine, RowsRequest } from '../engine.ts';
+import { asNamed } from '../sql/links.ts';
 import { rowsCall } from '../sql/rows-script.ts';
 import { CallFailed, EngineProcess } from './engine-process.ts';
 import { errorOf, written } from './errors.ts';
@@ -14,7 +15,7 @@ class ChildRowEngine implements RowEngine {
   readonly #process: EngineProcess;
 
   constructor(limits: EngineLimits) {
-    this.#process = new EngineProcess({ limits: withSpill(limits), callsMax: READERS_MAX });
+    this.#process = new EngineProcess({ limits, callsMax: READERS_MAX });
   }
 
   rows(request: RowsRequest, signal: AbortSignal): AsyncIterable<Uint8Array> {
@@ -30,21 +31,15 @@ class ChildRowEngine implements RowEngine {
   }
 }
 
-/** A Parquet file for a reader is put together where data is spilled to. */
-export function withSpill(limits: EngineLimits): EngineLimits {
-  if (limits.folders === null) return limits;
-  return { ...limits, folders: [...limits.folders, limits.spillFolder] };
-}
-
 export async function* rowsFrom(
   process: EngineProcess,
   request: RowsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const call = written(() => rowsCall(request));
+  const call = written(() => rowsCall(request, process.folder));
   try {
     yield* process.stream(call, signal);
   } catch (error) {
-    throw error instanceof CallFailed ? errorOf(error.fault) : error;
+    throw error instanceof CallFailed ? errorOf(asNamed(error.fault, call.sandbox)) : error;
   }
 }

@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import { encoded, type SessionValues, type StageOutput } from '../../query/index.ts';
 import type { FragmentOrder } from '../engine.ts';
-import type { FragmentCall } from '../messages.ts';
+import { type FragmentCall, OUTPUT, type Sandbox } from '../messages.ts';
+import { linksIn } from './links.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
 import { rowsWish } from './rows-script.ts';
 import { asksTime } from './steady.ts';
@@ -21,11 +22,14 @@ const PARTITIONED = 'PARTITION_BY (p), HIVE_FILE_PATTERN false, RETURN_STATS';
 
 const WHOLE_FILE = '0-0.parquet';
 
-export function fragmentCall(order: FragmentOrder): FragmentCall {
+/** `place` is the engine's own folder. */
+export function fragmentCall(order: FragmentOrder, place: string): FragmentCall {
   const { folder, output, fragment, rowsMax } = order;
-  const query = outputQuery(order);
+  const { sandbox, inputs } = sandboxOf(order, place);
+  const query = outputQuery({ ...order, inputs });
   const head = {
     name: 'fragment',
+    sandbox,
     timeZone: order.session.timeZone,
     setup: setupOf(order),
     isTraceless: isTraceless(order),
@@ -33,13 +37,13 @@ export function fragmentCall(order: FragmentOrder): FragmentCall {
   if (output.kind === 'hash') {
     return {
       ...head,
-      copy: `COPY (\n${query}\n) TO ${quotedText(folder)} (${FORMAT}, ${PARTITIONED})`,
+      copy: `COPY (\n${query}\n) TO ${quotedText(join(place, OUTPUT))} (${FORMAT}, ${PARTITIONED})`,
       target: { kind: 'partitions', folder, count: output.partitions },
       keepEmpty: false,
       rows: null,
     };
   }
-  const path = join(folder, WHOLE_FILE);
+  const path = join(place, OUTPUT, WHOLE_FILE);
   const isResult = output.kind === 'result';
   return {
     ...head,
@@ -47,6 +51,29 @@ export function fragmentCall(order: FragmentOrder): FragmentCall {
     target: { kind: 'file', folder, file: WHOLE_FILE },
     keepEmpty: isResult,
     rows: isResult && rowsMax !== undefined ? rowsWish(path, fragment.columns, rowsMax) : null,
+  };
+}
+
+interface Placed {
+  readonly sandbox: Sandbox;
+  /** Of the exchanges, as the fragment sees them. */
+  readonly inputs: FragmentOrder['inputs'];
+}
+
+/** Pinned files are opened where they are: their path may say something of their rows. All else is linked. */
+function sandboxOf({ fragment, ranges, inputs }: FragmentOrder, place: string): Placed {
+  const files = [
+    ...fragment.scans.flatMap(({ relation }) => ranges[relation] ?? []),
+    ...fragment.tables.flatMap((table) => table.files),
+  ].map(({ path }) => path);
+  const linked = Object.entries(inputs).map(
+    ([relation, paths]) => [relation, linksIn(place, paths)] as const,
+  );
+  return {
+    sandbox: { files: [...new Set(files)], links: linked.flatMap(([, links]) => links) },
+    inputs: Object.fromEntries(
+      linked.map(([relation, links]) => [relation, links.map(({ as }) => as)]),
+    ),
   };
 }
 
@@ -99,10 +126,13 @@ function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentOrder)
   return `${withRelations}SELECT ${rowOf(list)}, p FROM (SELECT *, ${partition} AS p FROM ${from})`;
 }
 
+/** An expression over the columns of the fragment; null where there are no partitions. Each key stands on lines of its
+ * own, so that no comment in it reaches the next. */
 export function partitionOf(output: StageOutput): string | null {
   if (output.kind !== 'hash') return null;
   if (output.by.length === 0) return '0::INTEGER';
-  return `((hash(${output.by.join(', ')}) >> 24) % ${output.partitions})::INTEGER`;
+  const keys = output.by.map((key) => `(\n${key}\n)`);
+  return `((hash(${keys.join(', ')}) >> 24) % ${output.partitions})::INTEGER`;
 }
 
 /**

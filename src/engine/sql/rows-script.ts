@@ -1,17 +1,28 @@
 /** Results as what a reader asks for. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { parseType } from '../../query/index.ts';
 import type { FragmentColumn, ResultColumn, SqlType } from '../../query/index.ts';
 import type { RowsMax, RowsRequest } from '../engine.ts';
 import type { RowsCall, RowsWish } from '../messages.ts';
 import { jsonText } from './json-text.ts';
+import { linksIn } from './links.ts';
 import { exchangeQuery } from './relation.ts';
 import { quotedName, quotedText } from './text.ts';
 
 /** In which times are written when nobody asks for another. */
 const UTC = 'UTC';
 
-export function rowsCall(request: RowsRequest): RowsCall {
-  return { name: 'rows', timeZone: request.timeZone ?? UTC, source: sourceOf(request) };
+/** `place` is the engine's own folder: the files are linked into it. */
+export function rowsCall(request: RowsRequest, place: string): RowsCall {
+  const links = linksIn(place, request.files);
+  const files = links.map(({ as }) => as);
+  return {
+    name: 'rows',
+    sandbox: { files: [], links },
+    timeZone: request.timeZone ?? UTC,
+    source: sourceOf({ ...request, files }, join(place, `${randomUUID()}.parquet`)),
+  };
 }
 
 /** The rows of a result as `format: 'json'` has them, for whoever has just written it. */
@@ -26,7 +37,7 @@ export function rowsWish(file: string, columns: readonly FragmentColumn[], max: 
   };
 }
 
-function sourceOf({ files, columns, format }: RowsRequest): RowsCall['source'] {
+function sourceOf({ files, columns, format }: RowsRequest, file: string): RowsCall['source'] {
   const rows = resultQuery(columns, files);
   const from = `(${rows}) AS r`;
   const types = columns.map(({ type }) => parseType(type));
@@ -62,7 +73,7 @@ function sourceOf({ files, columns, format }: RowsRequest): RowsCall['source'] {
       const list = types.map(
         (type, at) => `${exported(type, `c${at}`)} AS ${quotedName(names[at] ?? '')}`,
       );
-      return { kind: 'file', query: `SELECT ${list.join(', ')} FROM ${from}` };
+      return { kind: 'file', query: `SELECT ${list.join(', ')} FROM ${from}`, file };
     }
   }
 }

@@ -23,6 +23,19 @@ describe('parameters', () => {
     expect(written(sql)).toBe(sql);
   });
 
+  test('stand by themselves, so that none becomes a part of what is next to it', () => {
+    for (const glued of [
+      ...['e?', 'X?', 'U&?', 'count?', '1?', '?1', '?e5', 't.?', '?.5', '"a"?'],
+      ...['? ?', '?\n?', `'a' ?`, `?\n'a'`, `? -- x\n'a'`, `$1$2`],
+    ])
+      expect(() => written(`SELECT ${glued}`, ['a', 'b'])).toThrow(
+        /does not stand by itself|has no value/,
+      );
+    expect(written(`SELECT (?)::DATE, [?], -?, date ?, x=?`, ['a', 1, 2, 'c', 3])).toBe(
+      `SELECT ('a')::DATE, [1], -2, date 'c', x=3`,
+    );
+  });
+
   test('without a value, and values without a parameter, are refused', () => {
     expect(() => written('SELECT $2', ['only one'])).toThrow('$2 that has no value');
     expect(() => written('SELECT ?')).toThrow('? that has no value');
@@ -36,8 +49,10 @@ describe('parameters', () => {
 });
 
 describe('the statement', () => {
-  test('loses semicolons and comments at its end, and nothing else', () => {
-    expect(written(' SELECT 1 ; -- that is all\n ;; ')).toBe(' SELECT 1');
+  test('loses semicolons at its end, and nothing else', () => {
+    expect(written(' SELECT 1 ; -- that is all\n ;; ')).toBe(' SELECT 1   -- that is all');
+    expect(written('SELECT 1 -- a line\rWHERE ? = 2', [1])).toBe('SELECT 1 -- a line\rWHERE 1 = 2');
+    expect(written('SELECT 1 -- a line\r;\n/* x */')).toBe('SELECT 1 -- a line\r \n/* x */');
     expect(written(`SELECT ';'`)).toBe(`SELECT ';'`);
   });
 

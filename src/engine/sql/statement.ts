@@ -22,14 +22,17 @@ export function statementOf({ sql, params }: Pick<PlanRequest, 'sql' | 'params'>
     pieces.push({ from, at: text.length });
     text += sql.slice(from, to);
   };
-  for (const mark of marks) {
+  for (const [no, mark] of marks.entries()) {
     if (mark.kind !== 'placeholder') continue;
+    checkApart(sql, mark, marks[no - 1], marks[no + 1]);
     keep(mark.from);
     pieces.push({ from: mark.from, at: text.length });
     text += constants.take(mark.name);
     from = mark.to;
   }
-  keep(marks.at(-1)?.to ?? 0);
+  const end = marks.at(-1)?.to ?? 0;
+  keep(end);
+  text += tailOf(sql, end);
   constants.checkAllTaken();
   const placeOf = (at: number): number => {
     const index = pieces.findLastIndex((each) => each.at <= at);
@@ -39,6 +42,43 @@ export function statementOf({ sql, params }: Pick<PlanRequest, 'sql' | 'params'>
     return next === undefined ? place : Math.min(place, Math.max(piece.from, next.from - 1));
   };
   return { sql: text, placeOf };
+}
+
+/** What follows the last mark, with blanks for semicolons. Comments stay: whether they are such is for DuckDB to say. */
+function tailOf(sql: string, from: number): string {
+  let tail = '';
+  let at = from;
+  for (const mark of marksOf(sql)) {
+    if (mark.from < from) continue;
+    tail += `${sql.slice(at, mark.from)} `;
+    at = mark.to;
+  }
+  return (tail + sql.slice(at)).trimEnd();
+}
+
+/** What a constant may not touch, lest the two become one: `e?` would be `e'...'`, a text with escapes. */
+const GLUED = /[\p{L}\p{N}_$.'"?\u0080-\uffff]/u;
+
+/** A parameter stands by itself, and beside no other text: DuckDB joins `'a'` and `'b'` on the next line. */
+function checkApart(
+  sql: string,
+  { from, to }: Mark,
+  before: Mark | undefined,
+  after: Mark | undefined,
+): void {
+  const isText = (mark: Mark | undefined): boolean =>
+    mark !== undefined && (mark.kind === 'placeholder' || sql[mark.to - 1] === "'");
+  const isGlued =
+    GLUED.test(sql.charAt(from - 1)) ||
+    GLUED.test(sql.charAt(to)) ||
+    /^u&$/i.test(sql.slice(Math.max(0, from - 2), from));
+  if (!isGlued && !isText(before) && !isText(after)) return;
+  throw new MillraceError({
+    code: 'bad_query',
+    what: `The parameter ${sql.slice(from, to)} does not stand by itself.`,
+    why: `${pointedAt(sql, from).where}: ${sql.slice(Math.max(0, from - 10), to + 10)}`,
+    todo: 'Put a space or an operator between it and what is next to it.',
+  });
 }
 
 /** What DuckDB would run or show, but is no query. */

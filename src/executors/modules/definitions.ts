@@ -57,6 +57,13 @@ export function definitionsIn(exports: Exports, file: string): Definitions {
   };
 }
 
+/** The task definitions in a flow, or the task itself; none in anything else. */
+export function definitionsOf(what: unknown): readonly TaskDefinition[] {
+  if (!isFields(what)) return [];
+  if (what['kind'] === 'millrace.task') return isTask(what) ? [what] : [];
+  return what['kind'] === 'millrace.flow' && isFlow(what) ? what.tasks : [];
+}
+
 const TASK_HAS = 'A task has a name that is text and a function run(input, context).';
 const FLOW_HAS =
   'A flow has a name that is text, a list of tasks and a function toDocument(input).';

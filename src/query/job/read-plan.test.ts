@@ -86,6 +86,11 @@ describe('a plan that is handed in', () => {
     ['/stages/2/id', 5, /\/stages\/2\/id .*must be its place, 2/],
     ['/stages/2/requires', 'geo', /\/stages\/2\/requires Must be a list, not "geo"/],
     ['/stages/2/requires', ['geo', 'no name'], /requires\/1 "no name" is no name of an operator/],
+    ['/columns/0/type', 'INT) AS a, (SELECT 1', /^\/columns\/0\/type .* is not a type/],
+    ['/columns/0/type', "VARCHAR' --", /^\/columns\/0\/type .* is not a type/],
+    ['/columns/0/type', 'INTEGER', /^\/columns .*must have the types that the last stage makes/],
+    ['/stages/0/fragment/columns/0/type', `read_text('x')`, /columns\/0\/type .* is not a type/],
+    ['/stages/2/fragment/inputs/0/columns/0/type', '1', /columns\/0\/type .* is not a type/],
     ['/stages/2/estimate/rows', -1, /estimate\/rows Must be a whole number/],
   ])('is refused with the place: %s = %j', (path, value, message) => {
     expect(refusal(withValue(path, value))).toMatch(message);

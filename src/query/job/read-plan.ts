@@ -1,6 +1,6 @@
 /** A plan that a client hands in: nothing of it is believed before it was looked at. */
 import { MillraceError, isId } from '../../core/index.ts';
-import { planFault } from '../distribute/check-plan.ts';
+import { type PlanFault, planFault } from '../distribute/check-plan.ts';
 import { PARTITIONS_MAX } from '../distribute/settings.ts';
 import {
   PLAN_VERSION,
@@ -13,6 +13,7 @@ import {
   type Stage,
   type StageOutput,
 } from '../physical/plan.ts';
+import { parseType } from '../sql/parse-type.ts';
 import { PlanReader } from './plan-reader.ts';
 
 /** Stages of one plan: more than anybody writes, fewer than would hurt. */
@@ -24,7 +25,7 @@ const REQUIRED_MAX = 100;
 /** Throws `bad_input` with the path of what is wrong. */
 export function readPlan(json: unknown): QueryPlan {
   const plan = readFields(PlanReader.of(json));
-  const fault = planFault(plan);
+  const fault = planFault(plan) ?? resultFault(plan);
   if (fault !== null) {
     throw new MillraceError({
       code: 'bad_input',
@@ -34,6 +35,16 @@ export function readPlan(json: unknown): QueryPlan {
     });
   }
   return plan;
+}
+
+/** Whoever reads the result goes by the columns of the plan. */
+function resultFault({ columns, stages }: QueryPlan): PlanFault | null {
+  const made = stages.at(-1)?.fragment.columns ?? [];
+  const isSame =
+    made.length === columns.length && made.every(({ type }, at) => type === columns[at]?.type);
+  return isSame
+    ? null
+    : { path: '/columns', what: 'must have the types that the last stage makes' };
 }
 
 const FIELDS = [
@@ -53,7 +64,7 @@ function readFields(reader: PlanReader): QueryPlan {
     sql: reader.at('sql').text(),
     columns: reader.at('columns').list(COLUMNS_MAX, (column) => {
       column.known(['name', 'type']);
-      return { name: column.at('name').text(), type: column.at('type').text() };
+      return { name: column.at('name').text(), type: readType(column.at('type')) };
     }),
     ordered: reader.at('ordered').flag(),
     partitions: reader.at('partitions').whole(1, PARTITIONS_MAX),
@@ -126,11 +137,26 @@ function readColumns(reader: PlanReader): readonly FragmentColumn[] {
     column.known(['name', 'type']);
     const name = column.at('name');
     if (name.text() !== `c${at}`) name.refuse(`Columns are called c0, c1, ...; this one c${at}.`);
-    return { name: `c${at}`, type: column.at('type').text() };
+    return { name: `c${at}`, type: readType(column.at('type')) };
   });
   if (columns.length === 0) reader.refuse('A fragment has at least one column.');
   return columns;
 }
+
+/** It goes into SQL as it is, so it must be a type and nothing besides. */
+function readType(reader: PlanReader): string {
+  const text = reader.text();
+  try {
+    parseType(text);
+  } catch {
+    reader.refuse(
+      `${JSON.stringify(text.slice(0, SHOWN_MAX))} is not a type that a plan can have.`,
+    );
+  }
+  return text;
+}
+
+const SHOWN_MAX = 100;
 
 const RELATION = /^[a-z_][a-z0-9_]{0,62}$/;
 

@@ -1,5 +1,5 @@
 /** What must hold of the core after every step, recounted from scratch. */
-import { isFinished, isTerminal } from '../../core/index.ts';
+import { dependencyNumbers, isFinished, isTerminal } from '../../core/index.ts';
 import type { LogKind, SchedulerState } from '../../core/index.ts';
 import type { DurableRows } from './durable-rows.ts';
 
@@ -92,8 +92,8 @@ function openDependencies(state: SchedulerState, slot: Slot, rows: DurableRows):
   const { tasks } = state;
   const job = tasks.job(slot);
   const spec = rows.jobs.get(job.no)?.tasks[tasks.no(slot)]?.spec;
-  return (spec?.dependsOn ?? []).filter((edge) => {
-    const dependency = job.slots[edge < 0 ? ~edge : edge];
+  return dependencyNumbers(spec?.dependsOn ?? []).filter((no) => {
+    const dependency = job.slots[no];
     return dependency !== undefined && !isTerminal(tasks.state(dependency));
   }).length;
 }

@@ -1,3 +1,4 @@
+import { dependencyNumbers } from '../../core/index.ts';
 import type { Assignment } from '../../core/index.ts';
 import type { Harness } from '../harness.ts';
 import type { ScriptedNode } from './scripted-node.ts';
@@ -11,8 +12,8 @@ export function loseInput(
 ): void {
   const tasks = world.rows.jobs.get(task.lease.jobNo)?.tasks ?? [];
   const edges = tasks[task.lease.taskNo]?.spec.dependsOn ?? [];
-  const named = edges.map((edge) => {
-    const producer = tasks[edge < 0 ? ~edge : edge];
+  const named = dependencyNumbers(edges).map((no) => {
+    const producer = tasks[no];
     const fence = producer?.row.fence ?? 0;
     return [producer?.spec.id ?? '', dice % 5 === 0 ? fence - 1 : fence] as const;
   });

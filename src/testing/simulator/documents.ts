@@ -1,5 +1,5 @@
 /** Random job documents: graphs, limits, keys, placement, timeouts; small enough to end. */
-import type { Capabilities } from '../../core/index.ts';
+import type { Capabilities, Need } from '../../core/index.ts';
 import type { Random } from './random.ts';
 
 /** What the documents may ask of the cluster. */
@@ -32,7 +32,7 @@ export const ALL_CAPABILITIES: Capabilities = { memory: 64, zones: ['a', 'b', 'c
 
 export interface DraftTask {
   readonly id: string;
-  readonly dependsOn: readonly (string | { readonly id: string; readonly required: boolean })[];
+  readonly dependsOn: readonly (string | { readonly id: string; readonly required: Need })[];
   readonly [field: string]: unknown;
 }
 
@@ -56,11 +56,14 @@ export function draftJob(random: Random, words: Vocabulary): Draft {
   };
 }
 
+/** Of dependencies that may end without success. */
+const LENIENT: readonly Need[] = [false, 'unlessSkipped'];
+
 function draftTask(random: Random, words: Vocabulary, no: number): DraftTask {
-  const dependsOn: (string | { id: string; required: boolean })[] = [];
+  const dependsOn: (string | { id: string; required: Need })[] = [];
   for (let on = 0; on < no; on += 1) {
     if (!random.chance(words.edgeRate / Math.sqrt(no))) continue;
-    if (random.chance(0.25)) dependsOn.push({ id: `t${on}`, required: false });
+    if (random.chance(0.25)) dependsOn.push({ id: `t${on}`, required: random.pick(LENIENT) });
     else dependsOn.push(`t${on}`);
   }
   const from = dependsOn.find((each) => typeof each === 'string');

@@ -2,7 +2,7 @@
  * What workers and clients saw with their own eyes, checked at once against what is committed: an
  * answer that leaves before its commit is caught here, and so are two handlers at the same time.
  */
-import type { LeaseName, Verdict } from '../../core/index.ts';
+import type { LeaseName, Need, Verdict } from '../../core/index.ts';
 import type { JobReply } from '../../coordinator/index.ts';
 import type { ReadyAssignment, WorkerReport } from '../../protocol/index.ts';
 import type { Findings } from './findings.ts';
@@ -29,7 +29,7 @@ export interface SubmittedJob {
 
 export interface SubmittedTask {
   readonly id: string;
-  readonly dependsOn?: readonly (string | { readonly id: string; readonly required: boolean })[];
+  readonly dependsOn?: readonly (string | { readonly id: string; readonly required: Need })[];
 }
 
 export interface SentSignal {

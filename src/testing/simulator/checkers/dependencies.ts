@@ -1,4 +1,4 @@
-import type { TaskState } from '../../../core/index.ts';
+import type { Need, TaskState } from '../../../core/index.ts';
 import { isTerminal } from '../../../core/index.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -12,7 +12,8 @@ export function checkDependencies({ tables, replay, witness, findings }: Evidenc
     const document = job === undefined ? undefined : witness.jobs.get(job.id)?.document;
     const task = document?.tasks.find(({ id }) => id === spec?.id);
     for (const each of task?.dependsOn ?? []) {
-      const { id, required } = typeof each === 'string' ? { id: each, required: true } : each;
+      const { id, required } =
+        typeof each === 'string' ? { id: each, required: true as const } : each;
       const state = states.get(numbers.get(`${event.jobNo}/${id}`) ?? -1);
       if (allows(state, required)) continue;
       const what = `${job?.id}/${spec?.id} became ready (event ${event.seq})`;
@@ -21,7 +22,8 @@ export function checkDependencies({ tables, replay, witness, findings }: Evidenc
   }
 }
 
-function allows(state: TaskState | undefined, required: boolean): boolean {
+function allows(state: TaskState | undefined, required: Need): boolean {
   if (state === undefined) return false;
+  if (required === 'unlessSkipped') return state === 'succeeded' || state === 'skipped';
   return required ? state === 'succeeded' : isTerminal(state);
 }

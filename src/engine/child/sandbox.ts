@@ -1,0 +1,106 @@
+/**
+ * What a call reads is linked into the engine's own folder, what it writes is moved out of it: beside pinned files,
+ * that folder is all that an instance can open. In a file system a folder for each call would cost more than a call.
+ */
+import { createHash } from 'node:crypto';
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { OUTPUT, type Sandbox } from '../messages.ts';
+import type { Instances } from './instances.ts';
+import type { Sessions } from './sessions.ts';
+import { Failed } from './work.ts';
+
+/** A process that died may have left something there. */
+export function emptyFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(join(folder, OUTPUT), { recursive: true });
+}
+
+export async function within<T>(
+  { files, links }: Sandbox,
+  instances: Instances,
+  work: (sessions: Sessions) => Promise<T>,
+): Promise<T> {
+  const linked: string[] = [];
+  try {
+    for (const { path, as } of links) {
+      link(path, as);
+      linked.push(as);
+    }
+    const { sessions, release } = await instances.take({ key: keyOf(files), files });
+    try {
+      return await work(sessions);
+    } finally {
+      release();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw diskFull(error);
+    throw unlessGone(error, files, 'table_changed');
+  } finally {
+    for (const path of linked) unlinkSync(path);
+  }
+}
+
+/** What is left of an output that was not finished: DuckDB writes to another name first. */
+export function clearOutput(output: string, file: string | null): void {
+  for (const name of readdirSync(output))
+    if (file === null || name.endsWith(file)) rmSync(join(output, name), { recursive: true });
+}
+
+function diskFull(error: unknown): Failed {
+  const what = 'There is no room left on the disk.';
+  return new Failed({ code: 'disk_full', what, why: String(error) });
+}
+
+/** In any order: what an instance can open does not depend on it. */
+function keyOf(files: readonly string[]): string {
+  const sorted = [...new Set(files)].toSorted();
+  return `files ${createHash('sha256').update(JSON.stringify(sorted)).digest('base64')}`;
+}
+
+/** A file system without links costs a copy. Symbolic links are followed by DuckDB before it looks where they lie. */
+function link(path: string, as: string): void {
+  try {
+    linkSync(path, as);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw gone(path, 'table_changed');
+    copyFileSync(path, as, constants.COPYFILE_FICLONE);
+  }
+}
+
+/** DuckDB says of an allowed file that is gone that it is not allowed. */
+export function unlessGone(
+  error: unknown,
+  files: readonly string[],
+  code: 'table_changed' | 'table_missing',
+): unknown {
+  if (!(error instanceof Failed) || error.fault.code !== 'path_refused') return error;
+  const missing = files.find((path) => !existsSync(path));
+  return missing === undefined ? error : gone(missing, code);
+}
+
+function gone(path: string, code: 'table_changed' | 'table_missing'): Failed {
+  const what = `No files found that match the pattern "${path}"`;
+  const why = code === 'table_changed' ? { why: 'It was there at the start.' } : {};
+  return new Failed({ code, what, ...why });
+}
+
+export function move(path: string, to: string): void {
+  try {
+    renameSync(path, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    copyFileSync(path, to);
+    rmSync(path);
+  }
+}
