@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { VirtualClock } from '../kit/index.ts';
 import { Prefetch } from './prefetch.ts';
 
 function after(slots: number, runMs: number): number {
@@ -32,4 +33,16 @@ test('a number that was set stands, and a worker without slots fetches nothing',
   fixed.ran(60_000);
   expect(fixed.size).toBe(3);
   expect(new Prefetch(0, undefined).max).toBe(0);
+});
+
+test('what is fetched ahead waits for slots without fragments of queries, whose run times do not count', async () => {
+  const prefetch = new Prefetch(4, undefined);
+  const clock = new VirtualClock();
+  for (let at = 0; at < 100; at += 1) prefetch.ran(10);
+  expect(prefetch.size).toBe(10);
+  const ends = [1, 2, 3].map(() => prefetch.began(clock, true));
+  expect(prefetch.size).toBe(2);
+  await clock.advance(60_000);
+  for (const end of ends) end();
+  expect(prefetch.size).toBe(10);
 });

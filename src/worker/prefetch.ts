@@ -1,3 +1,5 @@
+import type { Clock } from '../kit/index.ts';
+
 /** Work for this long is kept ready, so that no slot waits for a round trip to the leader. */
 const AHEAD_MS = 25;
 const PREFETCH_MAX = 500;
@@ -34,9 +36,14 @@ export class Prefetch {
     return Math.min(this.max, Math.floor((slots * AHEAD_MS) / this.#averageMs));
   }
 
-  /** A slot is taken by a fragment of a query, or free of it again. */
-  bulk(by: 1 | -1): void {
-    this.#bulk += by;
+  /** A slot is taken; answers what to call when it is free again. Fragments of queries take theirs for long. */
+  began(clock: Clock, isBulk: boolean): () => void {
+    const startedAtMs = clock.monotonicMs();
+    if (!isBulk) return () => this.ran(clock.monotonicMs() - startedAtMs);
+    this.#bulk += 1;
+    return () => {
+      this.#bulk -= 1;
+    };
   }
 
   /** A task has run for so long. */

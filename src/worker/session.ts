@@ -222,15 +222,13 @@ export class WorkerSession {
   #start(attempt: Attempt, done: () => void): void {
     const place = this.#table.occupy(attempt.id);
     const { clock, prefetch } = this.#parts;
-    const startedAtMs = clock.monotonicMs();
-    const isBulk = this.#host.executor(attempt.assignment.executor)?.isBulk === true;
-    if (isBulk) prefetch.bulk(1);
+    const { isBulk = false } = this.#host.executor(attempt.assignment.executor) ?? {};
+    const ended = prefetch.began(clock, isBulk);
     const work = attempt
       .run()
       .then((item) => this.#finished(attempt, item))
       .finally(() => {
-        if (isBulk) prefetch.bulk(-1);
-        else prefetch.ran(clock.monotonicMs() - startedAtMs);
+        ended();
         if (place !== null) this.#table.leave(place);
         this.#graces.get(attempt)?.();
         this.#graces.delete(attempt);
