@@ -219,11 +219,11 @@ export class WorkerDesk implements LeaderForWorkers {
   }
 
   /** What a task may add to: its children of an earlier attempt may be named again. */
-  #jobOf({ jobNo, taskNo }: LeaseName): LeasedJob | null {
+  #jobOf({ jobId, jobNo, taskNo }: LeaseName): LeasedJob | null {
     return this.#options.dispatcher.peek(({ jobs, tasks }) => {
       const job = jobs.get(jobNo);
       const own = job?.slot(taskNo) ?? null;
-      if (job === undefined || own === null) return null;
+      if (job?.id !== jobId || own === null) return null;
       const find = (id: string): TaskNo | null => job.taskNo(id as TaskId, tasks);
       return {
         id: job.id,

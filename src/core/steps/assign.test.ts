@@ -53,7 +53,7 @@ describe('a poll', () => {
       assignedAt: world.now,
       scheduledAt: null,
       hasChildren: false,
-      lease: { jobNo: 1, taskNo: 0, fence: 1, term: 'term-1' },
+      lease: { jobNo: 1, taskNo: 0, fence: 1, term: 'term-1', jobId: 'job' },
       jobId: 'job',
       taskId: 'a',
       executor: 'echo',

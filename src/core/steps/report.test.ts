@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Harness, echo } from '../../testing/harness.ts';
 import type { ScriptedNode } from '../../testing/harness/scripted-node.ts';
-import type { Assignment, TermId } from '../index.ts';
+import type { Assignment, JobId, TermId } from '../index.ts';
 
 /** A world in which `node` runs task `a` of `job`; `b` keeps the job in memory afterwards. */
 function running(): { world: Harness; node: ScriptedNode; a: Assignment } {
@@ -77,6 +77,16 @@ describe('a report is lost', () => {
     const { world, node, a } = running();
     expect(node.complete(named(a, { term: 'term-0' as TermId }))).toBe('lost');
     expect(world.task('job', 'a').state).toBe('running');
+  });
+
+  test('when its job is another one of the same number', () => {
+    const { world, node, a } = running();
+    const other = named(a, { jobId: 'lost' as JobId });
+    expect(node.complete(other)).toBe('lost');
+    expect(world.task('job', 'a')).toMatchObject({ state: 'running' });
+    // Also once there is no lease that could be taken for it.
+    expect(node.complete(a)).toBe('ok');
+    expect(node.complete(other)).toBe('lost');
   });
 
   test('when the lease is another node’s', () => {

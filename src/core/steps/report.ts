@@ -38,6 +38,7 @@ function judgeStale(turn: Turn, { kind, lease: name }: ReportItem): Verdict {
   const { jobs, tasks } = turn.state;
   const job = jobs.get(name.jobNo);
   if (job === undefined) return 'unknown';
+  if (job.id !== name.jobId) return 'lost';
   const slot = job.slot(name.taskNo);
   if (slot === null || tasks.fence.get(slot) !== name.fence || tasks.term(slot) !== name.term) {
     return 'lost';

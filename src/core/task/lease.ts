@@ -1,10 +1,12 @@
-import type { Instant, JobNo, SessionId, TaskNo, TermId } from '../ids.ts';
+import type { Instant, JobId, JobNo, SessionId, TaskNo, TermId } from '../ids.ts';
 import type { Job } from '../job/job.ts';
 import type { Node } from '../node/node.ts';
 import type { Slot } from './table.ts';
 
 /** How a worker names the lease it speaks of. A name that is not current is answered "lost". */
 export interface LeaseName {
+  readonly jobId: JobId;
+  /** Finds the job faster than its id. After a rewind of the store it may be another job's. */
   readonly jobNo: JobNo;
   readonly taskNo: TaskNo;
   readonly fence: number;
@@ -35,6 +37,6 @@ export interface Lease {
   ackedByPoll: number | null;
 }
 
-export function leaseName(lease: Lease): LeaseName {
-  return { jobNo: lease.job.no, taskNo: lease.taskNo, fence: lease.fence, term: lease.term };
+export function leaseName({ job, taskNo, fence, term }: Lease): LeaseName {
+  return { jobId: job.id, jobNo: job.no, taskNo, fence, term };
 }

@@ -20,6 +20,7 @@ import { workerChannel } from './worker-channel.ts';
 const BIG = Number.MAX_SAFE_INTEGER;
 const session = { nodeId: 'n1' as NodeId, sessionId: 's1' as SessionId };
 const lease = {
+  jobId: 'j1' as JobId,
   jobNo: jobNo(BIG),
   taskNo: taskNo(3),
   fence: BIG - 1,

@@ -33,7 +33,7 @@ function codeOf(act: () => unknown): string {
   return 'nothing thrown';
 }
 
-const lease: Lease = { jobNo: 1n, taskNo: 0, fence: 1n, term: 't' };
+const lease: Lease = { jobNo: 1n, taskNo: 0, fence: 1n, term: 't', jobId: 'j' };
 const bytes = (text: string): Buffer => Buffer.from(text);
 const report = (given: Partial<TaskReport>): TaskReport =>
   hostile({ lease, what: undefined, ...given });

@@ -14,6 +14,7 @@ export function toWireLease(lease: LeaseName): WireLease {
     taskNo: lease.taskNo,
     fence: wireNumber(lease.fence, 'lease/fence'),
     term: lease.term,
+    jobId: lease.jobId,
   };
 }
 
@@ -27,6 +28,7 @@ export function fromWireLease(given: WireLease | undefined): LeaseName {
     taskNo: taskNo(lease.taskNo),
     fence: safeNumber(lease.fence, 'lease/fence'),
     term: requiredText(lease.term, 'lease/term'),
+    jobId: requiredText(lease.jobId, 'lease/job_id'),
   };
 }
 

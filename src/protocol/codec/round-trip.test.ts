@@ -67,6 +67,7 @@ const number = <T extends number>(max: number): fc.Arbitrary<T> =>
   fc.integer({ min: 0, max }) as unknown as fc.Arbitrary<T>;
 
 const lease: fc.Arbitrary<LeaseName> = fc.record({
+  jobId: id<LeaseName['jobId']>(),
   jobNo: whole as fc.Arbitrary<LeaseName['jobNo']>,
   taskNo: number<LeaseName['taskNo']>(TASKS_PER_JOB_LIMIT - 1),
   fence: whole,

@@ -65,6 +65,8 @@ export interface Lease {
   fence: bigint;
   /** The random name of the reign that made the lease. */
   term: string;
+  /** Numbers are given out again when the database has lost history, ids are not. */
+  jobId: string;
 }
 
 /** What the leader wants of a worker, sent with every answer. */
@@ -111,7 +113,7 @@ export interface ErrorDetail {
 }
 
 function createBaseLease(): Lease {
-  return { jobNo: 0n, taskNo: 0, fence: 0n, term: "" };
+  return { jobNo: 0n, taskNo: 0, fence: 0n, term: "", jobId: "" };
 }
 
 export const Lease: MessageFns<Lease> = {
@@ -133,6 +135,9 @@ export const Lease: MessageFns<Lease> = {
     }
     if (message.term !== "") {
       writer.uint32(34).string(message.term);
+    }
+    if (message.jobId !== "") {
+      writer.uint32(42).string(message.jobId);
     }
     return writer;
   },
@@ -180,6 +185,14 @@ export const Lease: MessageFns<Lease> = {
             }
 
             message.term = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.jobId = reader.string();
             continue;
           }
         }
