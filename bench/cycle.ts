@@ -19,9 +19,10 @@ const RESULT = '{"status":200,"body":{"rows":3}}';
 export interface Counters {
   job: number;
   seq: number;
+  commit: number;
 }
 
-export const newCounters = (): Counters => ({ job: 1, seq: 0 });
+export const newCounters = (): Counters => ({ job: 1, seq: 0, commit: 0 });
 
 /** Submit, run, succeed, for `count` new jobs: eight log entries and three images of the task's row each. */
 export function nextCycle(counters: Counters, count: number): readonly Batch[] {
@@ -33,6 +34,7 @@ export function nextCycle(counters: Counters, count: number): readonly Batch[] {
   const job = (no: number, parts: Partial<JobRow>): JobRow => aJob(no, { id: idOf(no), ...parts });
   const submitted = events('job.created', 'created', 'queued');
   const submit = batchOf({
+    commitNo: (counters.commit += 1),
     lastSeq: counters.seq,
     nextJobNo,
     jobInserts: numbers.map((no) => job(no, { state: 'queued', startedAt: null })),
@@ -42,6 +44,7 @@ export function nextCycle(counters: Counters, count: number): readonly Batch[] {
   });
   const assigned = events('assigned', 'job.started');
   const run = batchOf({
+    commitNo: (counters.commit += 1),
     lastSeq: counters.seq,
     nextJobNo,
     jobUpdates: numbers.map((no) => job(no, { state: 'running', startedAt: AT })),
@@ -50,6 +53,7 @@ export function nextCycle(counters: Counters, count: number): readonly Batch[] {
   });
   const ended = events('started', 'completed', 'job.succeeded');
   const succeed = batchOf({
+    commitNo: (counters.commit += 1),
     lastSeq: counters.seq,
     nextJobNo,
     jobUpdates: numbers.map((no) => job(no, { state: 'succeeded', startedAt: AT, finishedAt: AT })),

@@ -36,6 +36,7 @@ const KINDS: Readonly<Record<ErrorCode, { readonly status: number; readonly titl
   overloaded: { status: 503, title: 'Overloaded' },
   not_leader: { status: 503, title: 'Not the leader' },
   deposed: { status: 503, title: 'No longer the leader' },
+  rewound: { status: 503, title: 'No longer the leader' },
   loading: { status: 503, title: 'Not ready yet' },
   unreachable: { status: 503, title: 'Not reachable' },
   shutting_down: { status: 503, title: 'Shutting down' },

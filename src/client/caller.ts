@@ -52,6 +52,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'store_unavailable',
   'outcome_unknown',
   'deposed',
+  'rewound',
   'unreachable',
 ]);
 /** Of those, the ones that leave no doubt that nothing was done. */

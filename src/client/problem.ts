@@ -23,6 +23,7 @@ const CODES: Readonly<Record<ErrorCode, true>> = {
   store_version: true,
   outcome_unknown: true,
   deposed: true,
+  rewound: true,
   bad_row: true,
   bad_setting: true,
   unauthenticated: true,

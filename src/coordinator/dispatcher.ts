@@ -255,8 +255,11 @@ export class Dispatcher {
   async #write(batch: Batching): Promise<void> {
     const { store, reign } = this.#options;
     if (!batch.effects.isEmpty) {
-      const rows = batch.effects.batch(this.#state.lastSeq, this.#state.nextJobNo);
+      const state = this.#state;
+      const rows = batch.effects.batch(state);
       await reign.renewedBy(() => store.commit(reign.term, reign.ttlMs, rows));
+      state.commitNo = rows.commitNo;
+      reign.acknowledged = rows;
       return this.#options.onCommitted?.(rows);
     }
     if (reign.isRenewalDue) return reign.renew();

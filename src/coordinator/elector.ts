@@ -7,8 +7,9 @@
  */
 import { MillraceError } from '../core/index.ts';
 import type { Settings, TermId } from '../core/index.ts';
-import type { LeaderInfo, Term } from '../store/index.ts';
+import type { LeaderInfo, Store, Term } from '../store/index.ts';
 import { asFault } from './faults.ts';
+import { AcknowledgedHistory, type Loss } from './history.ts';
 import { Leader } from './leader.ts';
 import type { LeaderOptions } from './leader.ts';
 
@@ -22,9 +23,10 @@ export interface ElectorOptions extends Pick<
   | 'handshake'
   | 'planner'
   | 'isProcessGone'
-  | 'onCommitted'
   | 'onFault'
 > {
+  /** Called after every commit. */
+  readonly onCommitted?: () => void;
   readonly shard: number;
   readonly nodeId: string;
   readonly url: string | null;
@@ -34,6 +36,8 @@ export interface ElectorOptions extends Pick<
   /** A fraction in [0, 1) to keep candidates from asking in step. */
   readonly random: () => number;
   readonly onLead?: (leader: Leader) => void;
+  /** The store has lost what this process had acknowledged as a leader. */
+  readonly onLoss?: (loss: Loss) => void;
   readonly onFollow?: (info: LeaderInfo | null, why: MillraceError | null) => void;
 }
 
@@ -46,6 +50,9 @@ export class Elector {
   /** The epoch that was found deserted, for the next campaign. */
   #vacated: number | null = null;
   #ownEpoch: number | null = null;
+  /** The highest that was seen, also of others. */
+  #seenEpoch = 0;
+  readonly #history: AcknowledgedHistory = new AcknowledgedHistory();
   #running: Promise<void> | null = null;
 
   constructor(options: ElectorOptions) {
@@ -86,9 +93,11 @@ export class Elector {
     this.#vacated = null;
     try {
       const ttlMs = settings.leaderTtlMs;
-      const candidacy = { shard, nodeId, url, grpc, term: newTermId(), ttlMs, ...vacated };
-      const campaign = await store.campaign(candidacy);
+      const own = { nodeId, url, grpc, term: newTermId(), above: this.#seenEpoch };
+      const campaign = await store.campaign({ shard, ttlMs, ...own, ...vacated });
+      const loss = await this.#lossIn(store);
       if (!campaign.won) {
+        this.#seenEpoch = Math.max(this.#seenEpoch, campaign.leader.epoch);
         this.#watchLeader();
         this.#options.onFollow?.(campaign.leader, null);
         return this.#pauseMs(settings, campaign.leader.expiresAt - campaign.now);
@@ -97,16 +106,29 @@ export class Elector {
       // A reign of this very process may have lost its connection for long. The process lives.
       const previous = campaign.previous?.epoch === this.#ownEpoch ? null : campaign.previous;
       this.#ownEpoch = campaign.term.epoch;
+      this.#seenEpoch = Math.max(this.#seenEpoch, campaign.term.epoch);
       if (this.#isStopped) {
         // Stopped while it asked: a reign of a moment would only be one more change of leaders.
         await this.#resign(campaign.term);
         return 0;
       }
-      await this.#reign(campaign.term, { ...campaign, previous, nodeId, askedAtMs });
+      await this.#reign(campaign.term, { ...campaign, previous, loss, nodeId, askedAtMs });
       return this.#pauseMs(settings, 0);
     } catch (error) {
       this.#options.onFollow?.(null, asFault(error));
       return this.#pauseMs(settings, settings.leaderRenewMs);
+    }
+  }
+
+  /** Whatever ended the last reign: a store that was rewound is seen by what it lacks. */
+  async #lossIn(store: Store): Promise<Loss | null> {
+    try {
+      const loss = await this.#history.compare(store);
+      if (loss !== null) this.#options.onLoss?.(loss);
+      return loss;
+    } catch {
+      // The store is away again; the next campaign compares.
+      return null;
     }
   }
 
@@ -133,6 +155,8 @@ export class Elector {
     const leader = this.#leader;
     this.#leader = null;
     await leader?.end(why);
+    const record = leader?.record ?? null;
+    if (record !== null) this.#history.ended(record);
     this.#options.onFollow?.(null, why);
     if (why.code !== 'deposed') await this.#resign(term);
   }
@@ -141,7 +165,15 @@ export class Elector {
     elected: LeaderOptions['elected'],
     onEnd: (why: MillraceError) => void,
   ): Promise<void> {
-    const leader = await Leader.start({ ...this.#options, elected, onEnd });
+    const leader = await Leader.start({
+      ...this.#options,
+      onCommitted: (rows) => {
+        this.#history.learn(rows);
+        this.#options.onCommitted?.();
+      },
+      elected,
+      onEnd,
+    });
     if (this.#isStopped) return leader.end(stopping());
     this.#leader = leader;
     this.#options.onLead?.(leader);

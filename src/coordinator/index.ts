@@ -6,6 +6,8 @@
 export { cronCalendar } from './calendar.ts';
 export { Elector } from './elector.ts';
 export type { ElectorOptions } from './elector.ts';
+export { lossText } from './history.ts';
+export type { Loss } from './history.ts';
 export type { JobReply } from './job-desk.ts';
 export { Leader } from './leader.ts';
 export type { LeaderOptions } from './leader.ts';

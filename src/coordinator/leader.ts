@@ -2,11 +2,13 @@
  * A leader from its election to its end: memory read back, events dispatched, callers served at
  * its desks. Everything the network rooms need of a leader goes through here.
  */
-import { announceReign, figures, isFinished, step } from '../core/index.ts';
+import { announceLoss, announceReign, figures, isFinished, step } from '../core/index.ts';
 import type {
+  Batch,
   Calendar,
   Instant,
   JobId,
+  LossDetail,
   MillraceError,
   NodeId,
   SchedulerFigures,
@@ -21,6 +23,7 @@ import { Dispatcher } from './dispatcher.ts';
 import type { Memory } from './dispatcher-options.ts';
 import { CalledQueries } from './called-queries.ts';
 import { asFault } from './faults.ts';
+import type { Loss, TermRecord } from './history.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
 import { JobDesk } from './job-desk.ts';
@@ -45,7 +48,7 @@ export interface LeaderOptions {
   /** True is proof that the process of this name has ended; without it this machine's processes are looked at. */
   readonly isProcessGone?: (process: string) => boolean;
   /** Called after every commit. */
-  readonly onCommitted?: () => void;
+  readonly onCommitted?: (rows: Batch) => void;
   /** A fault of this program that cost a reading back; callers have been told what concerns them. */
   readonly onFault?: (fault: MillraceError) => void;
   /** The reign is over, for this reason; called once. */
@@ -62,6 +65,8 @@ export interface Elected {
   readonly askedAtMs: number;
   /** Whom this leader has deposed. */
   readonly previous?: Predecessor | null;
+  /** What the store has lost of this process's last term. */
+  readonly loss?: Loss | null;
 }
 
 export class Leader {
@@ -72,6 +77,7 @@ export class Leader {
   /** Settles when every live job is in memory, or the reign has ended. */
   readonly loaded: Promise<void>;
   readonly #dispatcher: Dispatcher;
+  readonly #reign: Reign;
 
   /** Reads back what is needed to serve, then serves; the rest streams in behind. */
   static async start(options: LeaderOptions): Promise<Leader> {
@@ -82,6 +88,9 @@ export class Leader {
     const { nodeId, term } = elected;
     const announced = { epoch: term.epoch, nodeId };
     announceReign(memory.state, announced, reign.time.now(), memory.effects);
+    const { loss = null } = elected;
+    if (loss !== null)
+      announceLoss(memory.state, lossDetail(loss), reign.time.now(), memory.effects);
     const { isProcessGone = isGoneHere } = options;
     endSessionOf(elected.previous ?? null, memory, reign.time.now(), isProcessGone);
     const housekeeping = new Housekeeping(store, clock, settings, term);
@@ -96,7 +105,7 @@ export class Leader {
       memory,
       onCommitted: (rows) => {
         payloads.learn(rows);
-        options.onCommitted?.();
+        options.onCommitted?.(rows);
       },
       reload: () => {
         memories += 1;
@@ -121,7 +130,7 @@ export class Leader {
     };
     const loaded = streamIn();
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const leader = new Leader(options, { dispatcher, payloads, queries }, loaded);
+    const leader = new Leader(options, { dispatcher, payloads, queries }, loaded, reign);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
   }
@@ -130,6 +139,7 @@ export class Leader {
     options: LeaderOptions,
     parts: Pick<DeskOptions, 'dispatcher' | 'payloads'> & { readonly queries: CalledQueries },
     loaded: Promise<void>,
+    reign: Reign,
   ) {
     const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
     const { planner = null, isProcessGone = isGoneHere } = options;
@@ -141,6 +151,13 @@ export class Leader {
     this.schedules = new ScheduleDesk(desk, calendar);
     this.loaded = loaded;
     this.#dispatcher = parts.dispatcher;
+    this.#reign = reign;
+  }
+
+  /** What it has added to the history, as far as the store has acknowledged it. */
+  get record(): TermRecord | null {
+    const { term, began, acknowledged } = this.#reign;
+    return began === null || acknowledged === null ? null : { term, began, acknowledged };
   }
 
   /** Events that wait for the store. */
@@ -174,6 +191,10 @@ export class Leader {
   end(why: MillraceError): Promise<void> {
     return this.#dispatcher.end(why);
   }
+}
+
+function lossDetail({ end, commits, events, jobs }: Loss): LossDetail {
+  return { afterSeq: end.lastSeq, commits, events, jobs };
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 } from '../core/index.ts';
 import type { JobNo, SchedulerOptions } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
+import { rewound } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Memory } from './dispatcher-options.ts';
@@ -57,6 +58,13 @@ export async function loadFirst(options: LoadOptions): Promise<Memory> {
   const { store, reign, scheduler } = options;
   const { shard } = reign.term;
   const cluster = await store.loadCluster(shard);
+  const { acknowledged, term } = reign;
+  // In the middle of a reign: what it had acknowledged must be there still.
+  if (acknowledged !== null && cluster.commitNo < acknowledged.commitNo) {
+    throw rewound(term, acknowledged.commitNo, cluster.commitNo);
+  }
+  reign.acknowledged ??= cluster;
+  reign.began ??= cluster;
   const busy = await store.loadBusyJobs(shard);
   const state = new SchedulerState({ ...scheduler, term: reign.term.id });
   const now = reign.time.now();

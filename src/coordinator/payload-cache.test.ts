@@ -4,7 +4,7 @@ import type { JobRow, TaskSpecRow } from '../core/index.ts';
 import { PayloadCache } from './payload-cache.ts';
 
 const ref = (job: number) => ({ jobNo: jobNo(job), taskNo: taskNo(0) });
-const counters = { lastSeq: 0, nextJobNo: jobNo(1) };
+const counters = { commitNo: 1, lastSeq: 0, nextJobNo: jobNo(1) };
 
 function specs(...inputs: (string | null)[]): readonly TaskSpecRow[] {
   return inputs.map((input, at) => ({ ...ref(at), input }) as TaskSpecRow);

@@ -1,6 +1,6 @@
 import type { Clock } from '../kit/index.ts';
 import type { Instant, Settings } from '../core/index.ts';
-import type { Store, Term } from '../store/index.ts';
+import type { Counters, Store, Term } from '../store/index.ts';
 import { DatabaseTime } from './database-time.ts';
 
 /**
@@ -12,6 +12,10 @@ export class Reign {
   readonly term: Term;
   readonly time: DatabaseTime;
   readonly ttlMs: number;
+  /** As of the last commit whose success is known, or of the load that the reign began with. */
+  acknowledged: Counters | null = null;
+  /** Where the history was when the reign began. */
+  began: Counters | null = null;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #renewMs: number;
@@ -46,6 +50,7 @@ export class Reign {
   }
 
   renew(): Promise<void> {
-    return this.renewedBy(() => this.#store.renew(this.term, this.ttlMs));
+    const { commitNo } = this.acknowledged ?? { commitNo: 0 };
+    return this.renewedBy(() => this.#store.renew(this.term, this.ttlMs, commitNo));
   }
 }

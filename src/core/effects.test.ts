@@ -40,7 +40,9 @@ test('a row that changes twice is written once, as it is last', () => {
   const effects = new Effects();
   effects.task(row());
   effects.task(row({ state: 'running', sessionId: 's' as never }));
-  expect(effects.batch(0, jobNo(1)).taskUpdates).toMatchObject([{ state: 'running' }]);
+  expect(effects.batch({ commitNo: 0, lastSeq: 0, nextJobNo: jobNo(1) }).taskUpdates).toMatchObject(
+    [{ state: 'running' }],
+  );
 });
 
 test('a row that changes in the batch that inserts it is inserted as it is last', () => {
@@ -48,7 +50,7 @@ test('a row that changes in the batch that inserts it is inserted as it is last'
   const spec = { jobNo: jobNo(1), taskNo: taskNo(0) } as never;
   effects.insertTask(spec, row({ state: 'blocked' }));
   effects.task(row({ state: 'ready' }));
-  const batch = effects.batch(0, jobNo(2));
+  const batch = effects.batch({ commitNo: 0, lastSeq: 0, nextJobNo: jobNo(2) });
   expect(batch.taskInserts).toMatchObject([{ state: 'ready' }]);
   expect(batch.taskUpdates).toEqual([]);
   expect(effects.touches({ jobNo: jobNo(1), taskNo: taskNo(0) })).toBe(true);
@@ -61,7 +63,9 @@ test('the first step of a name stays, as it does in the store', () => {
   effects.step({ ...step, body: '1' });
   effects.step({ ...step, body: '2' });
   effects.step({ ...step, run: 2, body: '3' });
-  expect(effects.batch(0, jobNo(1)).steps.map(({ body }) => body)).toEqual(['1', '3']);
+  expect(
+    effects.batch({ commitNo: 0, lastSeq: 0, nextJobNo: jobNo(1) }).steps.map(({ body }) => body),
+  ).toEqual(['1', '3']);
 });
 
 test('what is deleted and written again in one batch is written', () => {
@@ -77,5 +81,8 @@ test('what is deleted and written again in one batch is written', () => {
   effects.key('echo/k', null);
   effects.key('echo/k', key);
   effects.key('echo/l', null);
-  expect(effects.batch(0, jobNo(1))).toMatchObject({ keyUpserts: [key], keyDeletes: ['echo/l'] });
+  expect(effects.batch({ commitNo: 0, lastSeq: 0, nextJobNo: jobNo(1) })).toMatchObject({
+    keyUpserts: [key],
+    keyDeletes: ['echo/l'],
+  });
 });

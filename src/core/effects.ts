@@ -87,6 +87,8 @@ export interface Reply {
   readonly body: ReplyBody;
 }
 
+type Counters = Pick<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
+
 /** Collects changes until they are committed; a row changed twice is written once. */
 export class Effects {
   #replies: Reply[] = [];
@@ -209,8 +211,10 @@ export class Effects {
     );
   }
 
-  batch(lastSeq: number, nextJobNo: JobNo): Batch {
+  /** For a shard whose counters are these, `commitNo` that of the last commit. */
+  batch({ commitNo, lastSeq, nextJobNo }: Counters): Batch {
     return {
+      commitNo: commitNo + 1,
       lastSeq,
       nextJobNo,
       archived: this.#archived,

@@ -23,6 +23,8 @@ export type ErrorCode =
   | 'store_version'
   | 'outcome_unknown'
   | 'deposed'
+  /** The store has lost commits that it had acknowledged. */
+  | 'rewound'
   | 'bad_row'
   | 'bad_setting'
   | 'unauthenticated'

@@ -42,7 +42,15 @@ export * from './log/kinds.ts';
 export { parseCapabilities } from './node/capability-reader.ts';
 export type { NodeOffer } from './node/node.ts';
 export * from './random.ts';
-export { announceReign, forgetIfOver, restoreCluster, restoreDone, restoreJob } from './restore.ts';
+export {
+  announceLoss,
+  announceReign,
+  forgetIfOver,
+  type LossDetail,
+  restoreCluster,
+  restoreDone,
+  restoreJob,
+} from './restore.ts';
 export * from './rows.ts';
 export { SCHEDULE_ID_LENGTH_MAX, isOccurrenceId, scheduledTime } from './schedule/occurrence.ts';
 export type { Calendar, ScheduleSpec } from './schedule/schedule.ts';

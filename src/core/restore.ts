@@ -43,6 +43,7 @@ export function restoreCluster(
 ): void {
   const turn = new Turn(state, now, effects);
   state.isComplete = false;
+  state.commitNo = image.commitNo;
   state.lastSeq = image.lastSeq;
   state.nextJobNo = image.nextJobNo;
   for (const row of image.nodes) restoreNode(turn, row);
@@ -73,6 +74,25 @@ export function announceReign(
   effects: Effects,
 ): void {
   new Turn(state, now, effects).log('leader.elected', {}, { ...reign });
+}
+
+/** What a store that was rewound had acknowledged before. */
+export interface LossDetail {
+  /** The last event that both histories have. */
+  readonly afterSeq: number;
+  readonly commits: number;
+  readonly events: number;
+  readonly jobs: number;
+}
+
+/** Said in the first transaction of the reign that follows. */
+export function announceLoss(
+  state: SchedulerState,
+  loss: LossDetail,
+  now: Instant,
+  effects: Effects,
+): void {
+  new Turn(state, now, effects).log('history.rewound', {}, { ...loss });
 }
 
 /** Then jobs, in any order and any portions. One that is in memory, or left it since the image was

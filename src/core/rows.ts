@@ -212,6 +212,8 @@ export interface TaskRef {
 /** Everything but the jobs, as a new leader reads it back. */
 export interface ClusterImage {
   readonly now: Instant;
+  /** The number of the last commit. */
+  readonly commitNo: number;
   readonly lastSeq: number;
   readonly nextJobNo: JobNo;
   readonly nodes: readonly NodeRow[];
@@ -235,6 +237,9 @@ export interface JobImage {
  * this order, all or nothing, after it has checked the term.
  */
 export interface Batch {
+  /** Its number among the commits of the shard, one more than that of the last one. A store that is not
+   * at the commit before it has another history than the leader remembers. */
+  readonly commitNo: number;
   /** The highest event number in use after this batch, and the next free job number. */
   readonly lastSeq: number;
   readonly nextJobNo: JobNo;
@@ -264,7 +269,9 @@ export interface Batch {
 }
 
 /** A batch with nothing in it but what is given. */
-export function batchOf(parts: Partial<Batch> & Pick<Batch, 'lastSeq' | 'nextJobNo'>): Batch {
+export function batchOf(
+  parts: Partial<Batch> & Pick<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>,
+): Batch {
   return {
     archived: [],
     jobInserts: [],

@@ -27,6 +27,8 @@ export class SchedulerState {
   readonly settings: Settings;
   readonly calendar: Calendar;
   readonly term: TermId;
+  /** The number of the last commit. */
+  commitNo = 0;
   lastSeq = 0;
   nextJobNo: JobNo = jobNo(1);
   readonly jobs: Map<JobNo, Job> = new Map();

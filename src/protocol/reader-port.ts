@@ -47,7 +47,7 @@ export interface EventsQuery {
 export interface Reader {
   leader(): Promise<LeaderAddress | null>;
   jobs(query: JobsQuery): Promise<Dated<Page<JobSummary>>>;
-  /** Null when there is no such job. */
+  /** Null when there is no such job; throws `not_found` where it is known why. */
   job(id: JobId): Promise<Dated<JobShape | null>>;
   deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>>;
   nodes(): Promise<Dated<readonly NodeShape[]>>;

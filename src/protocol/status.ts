@@ -30,6 +30,7 @@ const STATUS_OF: Readonly<Record<ErrorCode, Status>> = {
   store_locked: Status.UNAVAILABLE,
   shutting_down: Status.UNAVAILABLE,
   deposed: Status.UNAVAILABLE,
+  rewound: Status.UNAVAILABLE,
   outcome_unknown: Status.UNAVAILABLE,
   expired: Status.OUT_OF_RANGE,
   unauthenticated: Status.UNAUTHENTICATED,

@@ -2,13 +2,14 @@
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../core/index.ts';
 import type { JobId, LeaderAddress, Settings, TaskId, TermId } from '../core/index.ts';
-import { Elector, WorkerWatch, cronCalendar } from '../coordinator/index.ts';
-import type { Leader, Office, QueryPlanner } from '../coordinator/index.ts';
+import { Elector, WorkerWatch, cronCalendar, lossText } from '../coordinator/index.ts';
+import type { Leader, Loss, Office, QueryPlanner } from '../coordinator/index.ts';
 import { deferred, isProcessGone } from '../kit/index.ts';
 import type { Clock, Deferred } from '../kit/index.ts';
 import type { Handshake, Reader, Session } from '../protocol/index.ts';
 import type { LeaderInfo, Store } from '../store/index.ts';
 import { EventFeed, StoreReader } from '../views/index.ts';
+import { LostJobs } from './lost-jobs.ts';
 import type { Addresses, Part } from './role.ts';
 
 export interface CandidateOptions {
@@ -32,6 +33,7 @@ export class Candidate implements Part {
   readonly #options: CandidateOptions;
   readonly #feed: EventFeed;
   readonly #watch: WorkerWatch;
+  readonly #lostJobs: LostJobs = new LostJobs();
   readonly #ready: Deferred<void> = deferred();
   #elector: Elector | null = null;
   #cancelPatience: () => void = () => {};
@@ -44,6 +46,7 @@ export class Candidate implements Part {
       store,
       feed: this.#feed,
       explain: (job, tasks) => this.#explain(job, tasks),
+      whyMissing: (id) => this.#lostJobs.why(id),
       seenAt: (node) => (office.isOpen ? office.leader().workers.seenAt(node) : null),
     });
     this.#watch = new WorkerWatch({
@@ -85,6 +88,7 @@ export class Candidate implements Part {
       },
       onFault: (fault) => this.#options.say(faultLine(fault)),
       onLead: (leader) => this.#leads(leader, addresses),
+      onLoss: (loss) => this.#lost(loss),
       onFollow: (info, why) => this.#follows(info, why),
     });
     this.#elector.start();
@@ -125,6 +129,11 @@ export class Candidate implements Part {
     for (const session of leader.workers.sessions()) this.#watch.lost(session);
     this.#options.onLead();
     this.#ready.resolve();
+  }
+
+  #lost(loss: Loss): void {
+    this.#lostJobs.add(loss.jobIds, new Date());
+    this.#options.say(lossText(loss));
   }
 
   #follows(info: LeaderInfo | null, why: MillraceError | null): void {

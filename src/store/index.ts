@@ -5,9 +5,9 @@
  */
 export { migrateDuckdb, migratePostgres, openDuckdbStore, openPostgresStore } from './adapters.ts';
 export type { DuckdbOptions } from './duckdb/duckdb.ts';
-export { type MemoryOptions, openMemoryStore } from './memory/memory.ts';
+export { type MemoryOptions, type MemoryStore, openMemoryStore } from './memory/memory.ts';
 export type { Migrations, MigrationStatus } from './migrations.ts';
 export { exportStore, importStore, type RowCounts } from './move.ts';
 export type { PostgresOptions, PostgresStore } from './postgres/open.ts';
-export { assertClusterable } from './refusals.ts';
+export { assertClusterable, rewound } from './refusals.ts';
 export * from './store.ts';

@@ -11,6 +11,16 @@ export function deposed(term: Term): MillraceError {
   });
 }
 
+/** `at` is the last commit that the store has. */
+export function rewound(term: Term, commitNo: number, at: number): MillraceError {
+  return new MillraceError({
+    code: 'rewound',
+    what: `The store is at commit ${at} of shard ${term.shard}; term ${term.id} has made commit ${commitNo}.`,
+    why: 'Its history was rewound: it was restored, or failed over to a replica that lacks the last commits. Nothing was changed.',
+    todo: 'Drop what is in memory, campaign again and start from what is there.',
+  });
+}
+
 export function pastRetention(after: number, first: number): MillraceError {
   return new MillraceError({
     code: 'not_found',

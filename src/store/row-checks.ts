@@ -245,7 +245,7 @@ export function checkCounters(row: Counters & { readonly shard: number }): void 
 }
 
 /** The counters a batch starts from. */
-export interface Counters {
+interface Counters {
   readonly lastSeq: number;
   readonly nextJobNo: number;
 }

@@ -5,7 +5,9 @@
  * Promises every adapter makes:
  *  - `commit` is atomic, and fenced: it changes nothing unless `term` still leads its shard.
  *  - What `commit` acknowledged is there after any crash.
- *  - An error of code `outcome_unknown` means just that; `deposed`, `bad_row` and
+ *  - A store that was rewound (restored from a backup, or failed over to a replica that lacks the last
+ *    commits) says `rewound` to the term whose commits it has lost, and takes nothing from it.
+ *  - An error of code `outcome_unknown` means just that; `deposed`, `rewound`, `bad_row` and
  *    `store_unavailable` mean that nothing was changed.
  *  - Times are the database's own; `now` in answers is its clock.
  */
@@ -59,6 +61,9 @@ export interface Candidacy {
   /** A fresh random id, used if this candidate wins. */
   readonly term: TermId;
   readonly ttlMs: number;
+  /** The highest epoch that this process has seen. A rewound store has forgotten it; the next one is
+   * higher all the same, so that nobody takes an old leader for the new one. */
+  readonly above?: number;
   /** The epoch that `whenVacant` found deserted: it may be deposed before its time is up. */
   readonly vacated?: number;
 }
@@ -135,8 +140,18 @@ export interface LogHead {
   readonly seq: number;
   /** The oldest one that is kept, or the next one when none is. */
   readonly firstSeq: number;
+  /** The last term that has begun; null before the first one. Together with an event number it names a
+   * place in this history and in no other, see `termEnd`. */
+  readonly term: TermId | null;
   /** The database's time at which this was true. */
   readonly at: Instant;
+}
+
+/** A point in a shard's history. */
+export interface Counters {
+  readonly commitNo: number;
+  readonly lastSeq: number;
+  readonly nextJobNo: JobNo;
 }
 
 export interface EventView extends EventRow {
@@ -194,11 +209,17 @@ export interface Store {
   // Leadership
   /** Takes the shard, with epoch + 1, if it is free, released or expired by the database clock. */
   campaign(candidacy: Candidacy): Promise<Campaign>;
-  /** Extends the reign; throws `deposed` when it is over. Answers the database's time. */
-  renew(term: Term, ttlMs: number): Promise<Instant>;
+  /** Extends the reign; throws `deposed` when it is over, `rewound` when commit `commitNo`, the last one
+   * that was acknowledged, is not there. Answers the database's time. */
+  renew(term: Term, ttlMs: number, commitNo: number): Promise<Instant>;
   /** Gives the shard back at once; does nothing when it is no longer ours. */
   resign(term: Term): Promise<void>;
   leader(shard: number): Promise<LeaderInfo | null>;
+  /**
+   * How far the history goes that a term had a part in: to the beginning of the next term, or to the end
+   * when it is the last. Null when the term is not part of this history, or so old that it was forgotten.
+   */
+  termEnd(shard: number, term: TermId): Promise<Counters | null>;
   /**
    * Settles with the epoch whose leader is seen to have gone before its time, for `campaign`, and with
    * null when `signal` aborts. Absent where only time can tell.

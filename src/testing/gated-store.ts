@@ -47,10 +47,10 @@ export function gated(inner: Store): Gate {
     if (fail !== null) throw fail.error;
     return now;
   };
-  const renew = async (term: Term, ttlMs: number): Promise<Instant> => {
+  const renew = async (term: Term, ttlMs: number, commitNo: number): Promise<Instant> => {
     await opened?.promise;
     if (away !== null) throw away;
-    return inner.renew(term, ttlMs);
+    return inner.renew(term, ttlMs, commitNo);
   };
   const store = new Proxy(inner, {
     get(target, name) {

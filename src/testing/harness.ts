@@ -349,11 +349,12 @@ export class Harness {
   }
 
   #commit(effects: Effects): void {
-    const batch = effects.batch(this.state.lastSeq, this.state.nextJobNo);
+    const batch = effects.batch(this.state);
     if (effects.isEmpty && batch.lastSeq !== this.rows.lastSeq) {
       throw new Error('an empty batch cannot move the log on');
     }
     this.rows.apply(batch);
+    this.state.commitNo = batch.commitNo;
     this.onCommit(batch);
     for (const reply of effects.takeReplies()) this.#deliver(reply);
     if (this.#checks) this.check();

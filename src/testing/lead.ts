@@ -15,7 +15,7 @@ import { deferred } from '../kit/index.ts';
 import { ownHandshake } from '../protocol/index.ts';
 import type { PollReply, ReadyAssignment, ReportReply } from '../protocol/index.ts';
 import { openMemoryStore } from '../store/index.ts';
-import type { Store } from '../store/index.ts';
+import type { MemoryStore, Store } from '../store/index.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** A leader on a virtual clock, elected by hand. */
@@ -31,7 +31,7 @@ function virtualNow(clock: VirtualClock): () => Instant {
   return () => instant(EPOCH_MS + Math.floor(clock.monotonicMs()));
 }
 
-export function memoryStore(clock: VirtualClock): Store {
+export function memoryStore(clock: VirtualClock): MemoryStore {
   return openMemoryStore({ now: virtualNow(clock) });
 }
 

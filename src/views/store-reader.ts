@@ -1,5 +1,5 @@
 /** Reading straight from the store: what a node with a database answers with. */
-import { isMillraceError, jobNo, taskNo } from '../core/index.ts';
+import { isMillraceError, jobNo, MillraceError, taskNo } from '../core/index.ts';
 import type { Instant, JobId, LeaderAddress, NodeId, TaskId, TaskState } from '../core/index.ts';
 import { cursorOf, readCursor } from '../protocol/index.ts';
 import type {
@@ -29,6 +29,8 @@ export interface StoreReaderOptions {
   readonly explain?: (job: JobId, tasks: readonly TaskId[]) => Promise<ReadonlyMap<TaskId, string>>;
   /** When a node was heard last, where this node leads: a heartbeat writes no row. */
   readonly seenAt?: (node: NodeId) => Instant | null;
+  /** Why there is no such job, where that is known. */
+  readonly whyMissing?: (job: JobId) => string | null;
   /** Characters of results that are shown of one job. */
   readonly resultCharsMax?: number;
 }
@@ -46,15 +48,17 @@ export class StoreReader implements Reader {
   readonly #feed: EventFeed;
   readonly #explain: StoreReaderOptions['explain'];
   readonly #seenAt: StoreReaderOptions['seenAt'];
+  readonly #whyMissing: StoreReaderOptions['whyMissing'];
   readonly #resultCharsMax: number;
 
-  constructor({ store, shard = 0, feed, explain, seenAt, ...limits }: StoreReaderOptions) {
+  constructor({ store, shard = 0, feed, explain, seenAt, ...rest }: StoreReaderOptions) {
     this.#store = store;
     this.#shard = shard;
     this.#feed = feed;
     this.#explain = explain;
     this.#seenAt = seenAt;
-    this.#resultCharsMax = limits.resultCharsMax ?? RESULT_CHARS_MAX;
+    this.#whyMissing = rest.whyMissing;
+    this.#resultCharsMax = rest.resultCharsMax ?? RESULT_CHARS_MAX;
   }
 
   /** Null also when whoever led has let its time run out: it may be gone, and clients should wait. */
@@ -86,10 +90,17 @@ export class StoreReader implements Reader {
   job(id: JobId): Promise<Dated<JobShape | null>> {
     return this.#dated(async () => {
       const view = await this.#store.job(this.#shard, id);
-      if (view === null) return null;
+      if (view === null) return this.#missing(id);
       const reasons = await this.#reasons(view);
       return jobShape(view, reasons, this.#resultCharsMax);
     });
+  }
+
+  #missing(id: JobId): null {
+    const why = this.#whyMissing?.(id) ?? null;
+    if (why === null) return null;
+    const what = `There is no job ${id}.`;
+    throw new MillraceError({ code: 'not_found', what, why, todo: 'Submit it again.' });
   }
 
   deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>> {

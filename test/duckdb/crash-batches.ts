@@ -33,13 +33,14 @@ function jobsOf(n: number): number[] {
   return Array.from({ length: jobsIn(n) }, (_, at) => first + at);
 }
 
-function batchAt(n: number): Batch {
+function batchAt(n: number, commitNo: number): Batch {
   const created = jobsOf(n);
   const ended = jobsOf(n - 2);
   const before = sum(n - 1, eventsIn);
   const done = { state: 'succeeded', finishedAt: now() } as const;
   const ref = (no: number) => ({ jobNo: jobNo(no), taskNo: taskNo(0) });
   return batchOf({
+    commitNo,
     lastSeq: before + eventsIn(n),
     nextJobNo: jobNo(sum(n, jobsIn) + 1),
     jobInserts: created.map((no) => aJob(no, { idempotencyKey: `key-${no}` })),
@@ -78,7 +79,8 @@ export async function lead(store: Store): Promise<Term> {
 /** Every tenth thing that happens is a prune, the others are the batches in turn. */
 export async function happen(store: Store, term: Term, n: number): Promise<void> {
   if (n % 10 !== 0) {
-    await store.commit(term, TTL_MS, batchAt(n - Math.floor(n / 10)));
+    const { commitNo } = await store.loadCluster(term.shard);
+    await store.commit(term, TTL_MS, batchAt(n - Math.floor(n / 10), commitNo + 1));
   } else {
     await store.prune(term, { jobsMs: -1, eventsMs: 990, keysMs: TTL_MS, jobsMax: 10 * LARGE });
   }

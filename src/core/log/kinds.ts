@@ -37,6 +37,7 @@ export const LOG_KINDS = [
   'schedule.changed',
   'recomputed',
   'held',
+  'history.rewound',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

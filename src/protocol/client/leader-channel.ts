@@ -206,7 +206,8 @@ export class LeaderChannel {
     const hint = leader?.grpc ?? null;
     if (code === 'not_leader') return this.#route.notLeader(address, hint);
     // It may have done something before it fell: not ours to repeat.
-    if (code === 'deposed' || code === 'shutting_down') this.#route.notLeader(address, hint);
+    if (code === 'deposed' || code === 'rewound' || code === 'shutting_down')
+      this.#route.notLeader(address, hint);
     else if (code === 'unreachable') {
       this.#route.silent(address);
       this.#connections.drop(address, client);

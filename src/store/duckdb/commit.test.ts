@@ -154,7 +154,7 @@ describe('when COMMIT fails', () => {
         events: [{}],
       };
       await expect(leader.commit(changes)).rejects.toMatchObject({ code: 'outcome_unknown' });
-      await store.renew(leader.term, TTL_MS);
+      await store.renew(leader.term, TTL_MS, 0);
       const { lastSeq, nextJobNo } = await store.loadCluster(0);
       expect([lastSeq, nextJobNo]).toEqual(done ? [1, 3] : [0, 2]);
       expect(await store.jobIdForKey(0, 'k')).toBe(done ? 'job-2' : null);

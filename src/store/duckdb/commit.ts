@@ -1,5 +1,6 @@
 /** The group commit: fence, checks, rows, and then what the process knows by heart. */
 import type { Batch, Instant } from '../../core/index.ts';
+import { rewound } from '../refusals.ts';
 import { checkBatch } from '../row-checks.ts';
 import type { Term } from '../store.ts';
 import { applyBatch } from './apply.ts';
@@ -26,6 +27,8 @@ export async function commitBatch(
   { term, ttlMs, batch, now }: Commit,
 ): Promise<Instant> {
   const shard = shards.led(term);
+  const last = batch.commitNo - 1;
+  if (shard.commitNo !== last) throw rewound(term, last, shard.commitNo);
   checkBatch(batch, shard);
   const keys = await inTransaction(session, async () => {
     const changes = await applyBatch(session, shards, shard.no, batch);
@@ -33,8 +36,8 @@ export async function commitBatch(
     return changes;
   });
   learn(shards, batch, keys);
-  const { lastSeq, nextJobNo } = batch;
-  shards.set({ ...shards.get(shard.no), lastSeq, nextJobNo });
+  const { commitNo, lastSeq, nextJobNo } = batch;
+  shards.set({ ...shards.get(shard.no), commitNo, lastSeq, nextJobNo });
   return shards.extend(shards.get(shard.no), ttlMs, now);
 }
 

@@ -16,13 +16,15 @@ import {
   type TaskId,
   type TaskRef,
   type TaskRow,
+  type TermId,
 } from '../../core/index.ts';
 import { requireCurrent } from '../migrations.ts';
-import { pastRetention } from '../refusals.ts';
+import { pastRetention, rewound } from '../refusals.ts';
 import type {
   Campaign,
   Candidacy,
   ClusterImage,
+  Counters,
   DeadFilter,
   DeadTask,
   Dumped,
@@ -48,7 +50,7 @@ import { openFile, type OpenedFile } from './file.ts';
 import { nameHash } from './hash-index.ts';
 import { busyJobs, imagesOf, type KeysOf, portion } from './images.ts';
 import { selectKeys } from './keys.ts';
-import { campaign } from './leadership.ts';
+import { campaign, lastTerm, termEnd } from './leadership.ts';
 import { migrationsIn } from './ledger.ts';
 import { listEvents } from './log.ts';
 import * as listings from './listings.ts';
@@ -108,8 +110,12 @@ class DuckdbStore implements Store {
     return this.#write((session) => campaign(session, this.#shards, candidacy, this.#now()));
   }
 
-  async renew(term: Term, ttlMs: number): Promise<Instant> {
-    return this.#write(async () => this.#shards.extend(this.#shards.led(term), ttlMs, this.#now()));
+  async renew(term: Term, ttlMs: number, commitNo: number): Promise<Instant> {
+    return this.#write(async () => {
+      const shard = this.#shards.led(term);
+      if (shard.commitNo < commitNo) throw rewound(term, commitNo, shard.commitNo);
+      return this.#shards.extend(shard, ttlMs, this.#now());
+    });
   }
 
   async resign(term: Term): Promise<void> {
@@ -118,6 +124,14 @@ class DuckdbStore implements Store {
 
   async leader(shard: number): Promise<LeaderInfo | null> {
     return this.#shards.get(shard).leader;
+  }
+
+  async termEnd(shard: number, term: TermId): Promise<Counters | null> {
+    // On the writing side, where no commit comes between the terms and the counters.
+    return this.#write((session) => {
+      const { commitNo, lastSeq, nextJobNo } = this.#shards.get(shard);
+      return termEnd(session, shard, term, { commitNo, lastSeq, nextJobNo });
+    });
   }
 
   async commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant> {
@@ -134,11 +148,11 @@ class DuckdbStore implements Store {
 
   async loadCluster(shard: number): Promise<ClusterImage> {
     return this.#read(async (session) => {
-      const { lastSeq, nextJobNo } = this.#shards.get(shard);
+      const { commitNo, lastSeq, nextJobNo } = this.#shards.get(shard);
       const where = 'where t.shard = $1::integer order by t.id';
       const nodes = await selectRows(session, NODE, where, one('integer', shard));
       const schedules = await selectRows(session, SCHEDULE, where, one('integer', shard));
-      return { now: this.#now(), lastSeq, nextJobNo, nodes, schedules };
+      return { now: this.#now(), commitNo, lastSeq, nextJobNo, nodes, schedules };
     });
   }
 
@@ -222,8 +236,11 @@ class DuckdbStore implements Store {
   }
 
   async lastSeq(shard: number): Promise<LogHead> {
-    const { lastSeq: seq, firstSeq } = this.#shards.get(shard);
-    return { seq, firstSeq, at: this.#now() };
+    return this.#read(async (session) => {
+      const term = await lastTerm(session, shard);
+      const { lastSeq: seq, firstSeq } = this.#shards.get(shard);
+      return { seq, firstSeq, term, at: this.#now() };
+    });
   }
 
   async nodes(shard: number): Promise<readonly NodeView[]> {

@@ -87,7 +87,7 @@ describe('the file belongs to one process', () => {
   test('closing waits for what is under way, and later calls are refused', async () => {
     const store = await openDuckdbStore({ path });
     const leader = await TestLeader.of(store, 0);
-    const commits = Array.from({ length: 5 }, () => store.renew(leader.term, 1_000));
+    const commits = Array.from({ length: 5 }, () => store.renew(leader.term, 1_000, 0));
     const submitted = leader.submit(aJob(1));
     const reading = store.jobs(0, { limit: 5 });
     const closed = store.close();

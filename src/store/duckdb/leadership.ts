@@ -1,8 +1,8 @@
-/** A campaign, which is the only part of leadership that the file has to remember. */
-import type { Instant } from '../../core/index.ts';
-import type { Campaign, Candidacy } from '../store.ts';
+/** A campaign and the terms that were won, which is all of leadership that the file has to remember. */
+import type { Instant, JobNo, TermId } from '../../core/index.ts';
+import type { Campaign, Candidacy, Counters } from '../store.ts';
 import { one, type Session } from './session.ts';
-import { reignOf, type Shards } from './shards.ts';
+import { reignOf, type Shard, type Shards } from './shards.ts';
 import { inTransaction } from './transaction.ts';
 
 export async function campaign(
@@ -15,7 +15,7 @@ export async function campaign(
   if (shard.leader !== null && shard.leader.expiresAt > now) {
     return { won: false, leader: shard.leader, now };
   }
-  const epoch = shard.epoch + 1;
+  const epoch = Math.max(shard.epoch, candidacy.above ?? 0) + 1;
   const { leader } = shard;
   const previous =
     leader === null ? null : { nodeId: leader.nodeId, epoch: leader.epoch, isGone: false };
@@ -30,8 +30,63 @@ export async function campaign(
       one('bigint', shard.nextJobNo),
       one('bigint', shard.firstSeq),
     );
+    await recordTerm(session, shard, epoch, candidacy.term);
   });
   // What a reign is extended to meanwhile is lost with it: it was over.
   shards.set({ ...shards.get(shard.no), epoch, leader: reignOf(candidacy, epoch, now) });
   return { won: true, term: { shard: shard.no, epoch, id: candidacy.term }, now, previous };
+}
+
+/** How many terms are remembered; whoever names an older one is told to start anew. */
+const TERMS_MAX = 1_000;
+
+async function recordTerm(
+  session: Session,
+  { no, commitNo, lastSeq, nextJobNo }: Shard,
+  epoch: number,
+  term: TermId,
+): Promise<void> {
+  await session.run(
+    'insert into term values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint, $6::bigint)',
+    one('integer', no),
+    one('bigint', epoch),
+    one('varchar', term),
+    one('bigint', commitNo),
+    one('bigint', lastSeq),
+    one('bigint', nextJobNo),
+  );
+  await session.run(
+    `delete from term where shard = $1::integer and epoch not in (
+       select epoch from term where shard = $1::integer order by epoch desc limit ${TERMS_MAX})`,
+    one('integer', no),
+  );
+}
+
+export async function lastTerm(session: Session, shard: number): Promise<TermId | null> {
+  const [row] = await session.rows(
+    'select term from term where shard = $1::integer order by epoch desc limit 1',
+    one('integer', shard),
+  );
+  return (row?.[0] as TermId | undefined) ?? null;
+}
+
+/** Where the term after this one has begun; `end` when there is none. */
+export async function termEnd(
+  session: Session,
+  shard: number,
+  term: TermId,
+  end: Counters,
+): Promise<Counters | null> {
+  const found = await session.rows(
+    `select n.commit_no, n.last_seq, n.next_job_no
+       from term t left join term n on n.shard = t.shard and n.epoch > t.epoch
+      where t.shard = $1::integer and t.term = $2
+      order by n.epoch limit 1`,
+    one('integer', shard),
+    one('varchar', term),
+  );
+  const [row] = found;
+  if (row === undefined) return null;
+  const [commitNo, lastSeq, nextJobNo] = row as [number, number, JobNo] | [null, null, null];
+  return commitNo === null ? end : { commitNo, lastSeq, nextJobNo };
 }

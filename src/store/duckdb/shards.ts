@@ -18,9 +18,20 @@ export interface Shard {
   readonly leader: LeaderInfo | null;
   /** The oldest event that is kept, or the next one when none is. */
   readonly firstSeq: number;
+  /** Counted from the opening of the file. */
+  readonly commitNo: number;
   readonly lastSeq: number;
   readonly nextJobNo: JobNo;
 }
+
+const FRESH = {
+  epoch: 0,
+  leader: null,
+  firstSeq: 1,
+  commitNo: 0,
+  lastSeq: 0,
+  nextJobNo: jobNo(1),
+} as const;
 
 export class Shards {
   #shards: Map<number, Shard> = new Map();
@@ -34,8 +45,7 @@ export class Shards {
   }
 
   get(no: number): Shard {
-    const fresh = { no, epoch: 0, leader: null, firstSeq: 1, lastSeq: 0, nextJobNo: jobNo(1) };
-    return this.#shards.get(no) ?? fresh;
+    return this.#shards.get(no) ?? { no, ...FRESH };
   }
 
   set(shard: Shard): void {
@@ -73,7 +83,8 @@ export class Shards {
     const before = this.#shards;
     this.#shards = await shardsIn(session);
     for (const shard of this.#shards.values()) {
-      this.set({ ...shard, leader: before.get(shard.no)?.leader ?? null });
+      const { leader, commitNo } = before.get(shard.no) ?? FRESH;
+      this.set({ ...shard, leader, commitNo });
     }
     this.jobs = await indexOf(session, 'job', 'id_hash');
     this.jobKeys = await indexOf(session, 'job', 'idempotency_key_hash');
@@ -93,7 +104,7 @@ async function shardsIn(session: Session): Promise<Map<number, Shard>> {
   return new Map(
     (rows as number[][]).map(([no = 0, epoch = 0, firstSeq = 1, lastSeq = 0, next = 1]) => [
       no,
-      { no, epoch, leader: null, firstSeq, lastSeq, nextJobNo: jobNo(next) },
+      { ...FRESH, no, epoch, firstSeq, lastSeq, nextJobNo: jobNo(next) },
     ]),
   );
 }

@@ -17,6 +17,7 @@ export function applyBatch(shard: Shard, batch: Batch): void {
   }
   // Nothing below can fail, so it needs no way back.
   for (const event of batch.events) shard.events.push(event);
+  shard.commitNo = batch.commitNo;
   shard.lastSeq = batch.lastSeq;
   shard.nextJobNo = batch.nextJobNo;
 }

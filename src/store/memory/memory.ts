@@ -15,12 +15,14 @@ import type {
   TaskId,
   TaskRef,
   TaskRow,
+  TermId,
 } from '../../core/index.ts';
-import { deposed, notEmpty, pastRetention } from '../refusals.ts';
+import { deposed, notEmpty, pastRetention, rewound } from '../refusals.ts';
 import {
   type Campaign,
   type Candidacy,
   type ClusterImage,
+  type Counters,
   type DeadFilter,
   type DeadTask,
   type Dumped,
@@ -56,16 +58,25 @@ import {
 import { dumpShard, Filling } from './transfer.ts';
 import { byId, deadTasks, nodeViews } from './views.ts';
 
+/** How many terms are remembered; whoever names an older one is told to start anew. */
+const TERMS_MAX = 1_000;
+
 export interface MemoryOptions {
   /** The database's clock. */
   readonly now: () => Instant;
 }
 
-export function openMemoryStore(options: MemoryOptions): Store {
-  return new MemoryStore(options.now);
+/** A store that can be rewound, as databases are by restores and fail-overs. */
+export interface MemoryStore extends Store {
+  /** Takes a copy of all there is. The answer brings the store back to it, any number of times. */
+  snapshot(): () => void;
 }
 
-class MemoryStore implements Store {
+export function openMemoryStore(options: MemoryOptions): MemoryStore {
+  return new PlainMaps(options.now);
+}
+
+class PlainMaps implements MemoryStore {
   readonly kind = 'memory';
   /** The processes of a simulated cluster share this object. */
   readonly clustered = true;
@@ -84,9 +95,10 @@ class MemoryStore implements Store {
       return { won: false, leader: infoOf(held), now };
     }
     const { nodeId, url, grpc, term, ttlMs } = candidacy;
-    const epoch = (held?.epoch ?? 0) + 1;
+    const epoch = Math.max(held?.epoch ?? 0, candidacy.above ?? 0) + 1;
     const expiresAt = until(now, ttlMs);
     shard.reign = { nodeId, url, grpc, epoch, term, expiresAt, released: false };
+    shard.terms = [...shard.terms, { term, since: countersOf(shard) }].slice(-TERMS_MAX);
     const previous =
       held === null || held.released
         ? null
@@ -94,8 +106,10 @@ class MemoryStore implements Store {
     return { won: true, term: { shard: shard.no, epoch, id: term }, now, previous };
   }
 
-  async renew(term: Term, ttlMs: number): Promise<Instant> {
-    return this.#extend(this.#led(term), ttlMs);
+  async renew(term: Term, ttlMs: number, commitNo: number): Promise<Instant> {
+    const shard = this.#led(term);
+    if (shard.commitNo < commitNo) throw rewound(term, commitNo, shard.commitNo);
+    return this.#extend(shard, ttlMs);
   }
 
   async resign(term: Term): Promise<void> {
@@ -110,8 +124,17 @@ class MemoryStore implements Store {
     return reign && !reign.released ? infoOf(reign) : null;
   }
 
+  async termEnd(shardNo: number, term: TermId): Promise<Counters | null> {
+    const shard = this.#read(shardNo);
+    const at = shard.terms.findIndex((each) => each.term === term);
+    if (at === -1) return null;
+    return shard.terms[at + 1]?.since ?? countersOf(shard);
+  }
+
   async commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant> {
     const shard = this.#led(term);
+    const last = batch.commitNo - 1;
+    if (shard.commitNo !== last) throw rewound(term, last, shard.commitNo);
     applyBatch(shard, batch);
     return this.#extend(shard, ttlMs);
   }
@@ -121,12 +144,11 @@ class MemoryStore implements Store {
   }
 
   async loadCluster(shard: number): Promise<ClusterImage> {
-    const { lastSeq, nextJobNo, nodes, schedules } = this.#read(shard);
+    const { nodes, schedules, ...counters } = this.#read(shard);
     const now = this.#now();
     return {
       now,
-      lastSeq,
-      nextJobNo,
+      ...countersOf(counters),
       nodes: [...nodes.values()],
       schedules: [...schedules.values()],
     };
@@ -219,7 +241,8 @@ class MemoryStore implements Store {
 
   async lastSeq(shardNo: number): Promise<LogHead> {
     const shard = this.#read(shardNo);
-    return { seq: shard.lastSeq, firstSeq: firstSeq(shard), at: this.#now() };
+    const term = shard.terms.at(-1)?.term ?? null;
+    return { seq: shard.lastSeq, firstSeq: firstSeq(shard), term, at: this.#now() };
   }
 
   async nodes(shard: number): Promise<readonly NodeView[]> {
@@ -251,9 +274,21 @@ class MemoryStore implements Store {
     for await (const row of rows) filling.take(row);
     filling.finish();
     this.#refuseUnlessEmpty();
-    for (const [no, shard] of filling.shards) shard.reign = this.#shards.get(no)?.reign ?? null;
+    for (const [no, shard] of filling.shards) {
+      const before = this.#shards.get(no) ?? emptyShard(no);
+      shard.reign = before.reign;
+      shard.terms = before.terms;
+      shard.commitNo = before.commitNo;
+    }
     this.#shards = filling.shards;
     return filling.rows;
+  }
+
+  snapshot(): () => void {
+    const copy = structuredClone(this.#shards);
+    return () => {
+      this.#shards = structuredClone(copy);
+    };
   }
 
   /** The object is shared, so one client that leaves takes nothing away from the others. */
@@ -310,6 +345,10 @@ class MemoryStore implements Store {
     }
     return found;
   }
+}
+
+function countersOf({ commitNo, lastSeq, nextJobNo }: Counters): Counters {
+  return { commitNo, lastSeq, nextJobNo };
 }
 
 function isReignOf(reign: Reign, term: Term): boolean {

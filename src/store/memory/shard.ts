@@ -19,7 +19,7 @@ import {
   type TaskSpecRow,
   type TermId,
 } from '../../core/index.ts';
-import type { InboxRow } from '../store.ts';
+import type { Counters, InboxRow } from '../store.ts';
 
 export interface Reign {
   readonly nodeId: string;
@@ -29,6 +29,12 @@ export interface Reign {
   readonly term: TermId;
   readonly expiresAt: Instant;
   readonly released: boolean;
+}
+
+/** A term, and where the history was when it began. */
+export interface TermStart {
+  readonly term: TermId;
+  readonly since: Counters;
 }
 
 export interface TaskRecord {
@@ -59,6 +65,9 @@ export interface JobRecord {
 export interface Shard {
   readonly no: number;
   reign: Reign | null;
+  /** Oldest first. */
+  terms: TermStart[];
+  commitNo: number;
   lastSeq: number;
   nextJobNo: JobNo;
   readonly jobs: Map<JobNo, JobRecord>;
@@ -77,6 +86,8 @@ export function emptyShard(no: number): Shard {
   return {
     no,
     reign: null,
+    terms: [],
+    commitNo: 0,
     lastSeq: 0,
     nextJobNo: jobNo(1),
     jobs: new Map(),

@@ -225,7 +225,12 @@ test('commits that are sent without waiting for each other keep their order', as
   const { store } = await openTestStore();
   const { term } = await TestLeader.of(store, 0);
   const batches = Array.from({ length: 20 }, (_, at): Batch =>
-    batchOf({ lastSeq: 0, nextJobNo: jobNo(at + 2), jobInserts: [aJob(at + 1)] }),
+    batchOf({
+      commitNo: at + 1,
+      lastSeq: 0,
+      nextJobNo: jobNo(at + 2),
+      jobInserts: [aJob(at + 1)],
+    }),
   );
   await Promise.all(batches.map((batch) => store.commit(term, TTL_MS, batch)));
   expect((await store.jobs(0, { limit: 99 })).length).toBe(20);

@@ -1,6 +1,6 @@
 /**
  * The group commit: a batch becomes one statement, always the same one, so that it is parsed and
- * planned once a connection. Migrations 0002, 0006 and 0008 have its functions; 0002 says why it is one statement.
+ * planned once a connection. Migrations 0002, 0006, 0008 and 0010 have its functions; 0002 says why it is one statement.
  */
 import type { Batch, Instant } from '../../core/index.ts';
 import { chunksOf } from '../event-chunk.ts';
@@ -13,7 +13,7 @@ import { type Line, type Prepared } from './line.ts';
 import { leaseMs, patienceFor } from './patience.ts';
 import * as rows from './rows.ts';
 
-type ListName = Exclude<keyof Batch, 'lastSeq' | 'nextJobNo'>;
+type ListName = Exclude<keyof Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
 
 interface Part {
   /** A function of the migrations. */
@@ -65,7 +65,7 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-const FENCE_WIDTH = 7;
+const FENCE_WIDTH = 8;
 
 export const commitStatement: Prepared & { readonly parts: readonly Part[] } = {
   ...nest(),
@@ -92,16 +92,17 @@ export async function commit(
   batch: Batch,
 ): Promise<Instant> {
   checkNumbers(batch);
-  const { lastSeq, nextJobNo, events } = batch;
+  const { commitNo, lastSeq, nextJobNo, events } = batch;
   const lists = Object.values(batch).filter((list) => Array.isArray(list));
   const patience = patienceFor(lists.reduce((total, list) => total + list.length, 0));
   // From the beginning of the transaction: when a long one ends there must be some of it left.
   const untilMs = leaseMs(ttlMs, patience);
-  const fence = [term.shard, term.epoch, term.id, untilMs, lastSeq, events.length, nextJobNo];
+  const counters = [commitNo, lastSeq, events.length, nextJobNo];
+  const fence = [term.shard, term.epoch, term.id, untilMs, ...counters];
   const parameters = [...fence, ...PARTS.flatMap(({ encode }) => encode(batch))];
   const statement = commitStatement.statement;
   const [row] = await run(statement, parameters, { patience, term }).catch((cause: unknown) => {
-    throw writeFailure(cause, term);
+    throw writeFailure(cause, term, commitNo - 1);
   });
   return row?.['at'] as Instant;
 }

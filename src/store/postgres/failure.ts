@@ -2,7 +2,7 @@
 import postgres from 'postgres';
 import { isMillraceError, MillraceError } from '../../core/index.ts';
 import { badRow } from '../row-checks.ts';
-import { deposed } from '../refusals.ts';
+import { deposed, rewound } from '../refusals.ts';
 import type { Term } from '../store.ts';
 
 /** The connection could not be made, or nothing was sent: nothing was changed. */
@@ -35,9 +35,12 @@ export function migrationFailure(cause: unknown): MillraceError {
  * A statement was sent and failed. After an ERROR it is undone, whatever the reason; after a FATAL
  * one, a closed connection or silence it may have been committed.
  */
-export function writeFailure(cause: unknown, term?: Term): MillraceError {
+export function writeFailure(cause: unknown, term?: Term, commitNo = 0): MillraceError {
   if (isMillraceError(cause)) return cause;
   if (isRefusal(cause)) {
+    if (cause.code === 'MR003' && term !== undefined) {
+      return rewound(term, commitNo, Number(/\d+/.exec(cause.message)?.[0] ?? 0));
+    }
     if (cause.code === 'MR001' && term !== undefined) return deposed(term);
     if (isAboutData(cause.code)) return badRow(rowOf(cause), cause.message, bare(cause));
     if (isPassing(cause.code)) return unavailable(cause);

@@ -1,6 +1,5 @@
-import { isMillraceError, type Instant, type TermId } from '../../core/index.ts';
-import { deposed } from '../refusals.ts';
-import type { Campaign, Candidacy, LeaderInfo, Predecessor, Term } from '../store.ts';
+import { isMillraceError, type Instant, type JobNo, type TermId } from '../../core/index.ts';
+import type { Campaign, Candidacy, Counters, LeaderInfo, Predecessor, Term } from '../store.ts';
 import type { Values } from './codec.ts';
 import type { Run } from './connection.ts';
 import { writeFailure } from './failure.ts';
@@ -12,11 +11,12 @@ const LEADER = 'node_id, url, grpc, epoch, term, expires_at';
 const CAMPAIGN = `
   select c.won, (c.leader).*, now() as at, (c.previous).node_id as previous_node,
          (c.previous).epoch as previous_epoch, c.previous_gone
-    from millrace.campaign($1, $2, $3, $4, $5, $6, $7::integer = 1, $8) c`;
+    from millrace.campaign($1, $2, $3, $4, $5, $6, $7::integer = 1, $8, $9) c`;
 
 export async function campaign(line: Line, candidacy: Candidacy): Promise<Campaign> {
-  const { shard, term: id, nodeId, url, grpc, ttlMs, vacated = null } = candidacy;
-  const parameters = [shard, id, nodeId, url, grpc, ttlMs, line.isDirect ? 1 : 0, vacated];
+  const { shard, term: id, nodeId, url, grpc, ttlMs, vacated = null, above = 0 } = candidacy;
+  const direct = line.isDirect ? 1 : 0;
+  const parameters = [shard, id, nodeId, url, grpc, ttlMs, direct, vacated, above];
   const [row = {}] = await line.run(CAMPAIGN, parameters).catch((cause: unknown) => {
     throw writeFailure(cause);
   });
@@ -37,18 +37,43 @@ function previousOf(row: Values): Predecessor | null {
   };
 }
 
-export async function renew(run: Run, term: Term, ttlMs: number): Promise<Instant> {
-  const [row] = await run('select millrace.renew($1, $2, $3, $4) as at', [
-    term.shard,
-    term.epoch,
-    term.id,
+export async function renew(
+  run: Run,
+  term: Term,
+  ttlMs: number,
+  commitNo: number,
+): Promise<Instant> {
+  const { shard, epoch, id } = term;
+  const [row] = await run('select millrace.renew($1, $2, $3, $4, $5) as at', [
+    shard,
+    epoch,
+    id,
     ttlMs,
+    commitNo,
   ]).catch((cause: unknown) => {
-    throw writeFailure(cause, term);
+    throw writeFailure(cause, term, commitNo);
   });
-  const at = row?.['at'] as Instant | null;
-  if (at === null) throw deposed(term);
-  return at;
+  return row?.['at'] as Instant;
+}
+
+/** The counters of the next term's beginning, or those of the leader's row when there is no next one. */
+const TERM_END = `
+  select coalesce(n.commit_no, l.commit_no) as commit_no, coalesce(n.last_seq, l.last_seq) as last_seq,
+         coalesce(n.next_job_no, l.next_job_no) as next_job_no
+    from millrace.term t
+    join millrace.leader l on l.shard = t.shard
+    left join millrace.term n on n.shard = t.shard and n.epoch > t.epoch
+   where t.shard = $1 and t.term = $2
+   order by n.epoch limit 1`;
+
+export async function termEnd(run: Run, shard: number, term: TermId): Promise<Counters | null> {
+  const [row] = await run(TERM_END, [shard, term]);
+  if (row === undefined) return null;
+  return {
+    commitNo: row['commit_no'] as number,
+    lastSeq: row['last_seq'] as number,
+    nextJobNo: row['next_job_no'] as JobNo,
+  };
 }
 
 export async function resign(line: Line, term: Term): Promise<void> {

@@ -1,5 +1,5 @@
 /** What people see of nodes, schedules, the log's head and tasks that are out of attempts. */
-import type { Instant, JobId, ScheduleRow, TaskId } from '../../core/index.ts';
+import type { Instant, JobId, ScheduleRow, TaskId, TermId } from '../../core/index.ts';
 import type { DeadFilter, DeadTask, LogHead, NodeView } from '../store.ts';
 import type { Run } from './connection.ts';
 import type { ReadPool } from './pool.ts';
@@ -8,13 +8,14 @@ import * as rows from './rows.ts';
 export async function logHead(run: Run, shard: number): Promise<LogHead> {
   const [row] = await run(
     `select coalesce(max(last_seq), 0) as seq, coalesce(max(first_seq), 1) as first_seq,
-            clock_timestamp() as at
+            nullif(max(term), '') as term, clock_timestamp() as at
        from millrace.leader where shard = $1`,
     [shard],
   );
   return {
     seq: row?.['seq'] as number,
     firstSeq: row?.['first_seq'] as number,
+    term: row?.['term'] as TermId | null,
     at: row?.['at'] as Instant,
   };
 }

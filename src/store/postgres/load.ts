@@ -20,6 +20,7 @@ export function loadCluster(pool: ReadPool, shard: number): Promise<ClusterImage
     const [leader, nodes, schedules] = await Promise.all([
       run(
         `select clock_timestamp() as now, coalesce(max(last_seq), 0) as last_seq,
+                coalesce(max(commit_no), 0) as commit_no,
                 coalesce(max(next_job_no), 1) as next_job_no
            from millrace.leader where shard = $1`,
         [shard],
@@ -35,6 +36,7 @@ export function loadCluster(pool: ReadPool, shard: number): Promise<ClusterImage
     const [counters = {}] = leader;
     return {
       now: counters['now'] as Instant,
+      commitNo: counters['commit_no'] as number,
       lastSeq: counters['last_seq'] as number,
       nextJobNo: counters['next_job_no'] as JobNo,
       nodes: nodes.map((row) => rows.nodes.decode(row)),

@@ -82,7 +82,7 @@ for (const way of ['on its own connection', 'behind a pooler']) {
     await committed;
     // Its time was not used up by the commit, and from now on it is the usual one.
     expect(await expiryOf(sql)).toBeGreaterThan(TTL_MS);
-    await store.renew(leader.term, TTL_MS);
+    await store.renew(leader.term, TTL_MS, 0);
     expect(await expiryOf(sql)).toBeLessThanOrEqual(TTL_MS);
   });
 }

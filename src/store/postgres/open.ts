@@ -6,7 +6,7 @@ import type { ConnectionSettings } from './connection.ts';
 import { dumpAll } from './dump.ts';
 import { fillEmpty } from './fill.ts';
 import { listenToInbox } from './inbox.ts';
-import { campaign, leaderOf, renew, resign, whileLeading } from './leadership.ts';
+import { campaign, leaderOf, renew, resign, termEnd, whileLeading } from './leadership.ts';
 import { withMigrations } from './ledger.ts';
 import { Line } from './line.ts';
 import { loadBusyJobs, loadCluster, loadJob, loadJobs } from './load.ts';
@@ -82,9 +82,11 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     kind: 'postgres',
     clustered: true,
     campaign: (candidacy) => campaign(line, candidacy),
-    renew: (term, ttlMs) => whileLeading(line, term, () => renew(write, term, ttlMs)),
+    renew: (term, ttlMs, commitNo) =>
+      whileLeading(line, term, () => renew(write, term, ttlMs, commitNo)),
     resign: (term) => resign(line, term),
     leader: (shard) => leaderOf(read, shard),
+    termEnd: (shard, term) => termEnd(read, shard, term),
     whenVacant: (shard, signal) => whenVacant(read, shard, signal),
     commit: (term, ttlMs, batch) =>
       whileLeading(line, term, () => commit(write, term, ttlMs, batch)),

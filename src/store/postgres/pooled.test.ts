@@ -71,7 +71,7 @@ test('its connection is nobody’s: it leaves no lock behind and stands for no r
   expect(await store.campaign(candidacy(0, { ...RIVAL, vacated: 1 }))).toMatchObject({
     won: false,
   });
-  await store.renew(leader.term, 0);
+  await store.renew(leader.term, 0, 0);
   expect(await store.campaign(candidacy(0, RIVAL))).toMatchObject({
     won: true,
     term: { epoch: 2 },

@@ -171,7 +171,7 @@ test('a leader that is stopped inside a transaction is put out when its time is 
 test('a candidate without the right to end a connection goes on without', async () => {
   const { store, url } = await openTestStore();
   const leader = await TestLeader.of(store, 0);
-  await store.renew(leader.term, 0);
+  await store.renew(leader.term, 0, 0);
   const sql = connect(url);
   const role = `candidate_${new URL(url).pathname.slice(1)}`;
   await sql`create role ${sql(role)} login`;
@@ -183,6 +183,7 @@ test('a candidate without the right to end a connection goes on without', async 
   });
   await sql`grant usage on schema millrace to ${sql(role)}`;
   await sql`grant select, insert, update on millrace.leader, millrace.migration to ${sql(role)}`;
+  await sql`grant select, insert, delete on millrace.term to ${sql(role)}`;
   const theirs = new URL(url);
   theirs.username = role;
   const stranger = await openPostgresStore({ url: theirs.href });
@@ -197,8 +198,8 @@ test('a leader that was deposed gives its lock back', async () => {
   const leader = await TestLeader.of(store, 0);
   const sql = connect(url);
   await sql`update millrace.leader set epoch = epoch + 1, term = 'other'`;
-  await expect(store.renew(leader.term, TTL_MS)).rejects.toMatchObject({ code: 'deposed' });
+  await expect(store.renew(leader.term, TTL_MS, 0)).rejects.toMatchObject({ code: 'deposed' });
   // On the same line, so that it is answered after the lock was given back.
-  await expect(store.renew(leader.term, TTL_MS)).rejects.toMatchObject({ code: 'deposed' });
+  await expect(store.renew(leader.term, TTL_MS, 0)).rejects.toMatchObject({ code: 'deposed' });
   expect(await holders(sql)).toHaveLength(0);
 });

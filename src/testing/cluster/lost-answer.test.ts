@@ -15,7 +15,7 @@ test('a commit whose answer is lost is done, and its leader does not know', asyn
   await leader.commit({ jobInserts: [aJob(1)] });
   const lost = way.loseAnswer();
   // Neither a renewal nor a read is meant.
-  await store.renew(leader.term, 10_000);
+  await store.renew(leader.term, 10_000, 0);
   await store.jobs(0, { limit: 1 });
   const outcome = leader.commit({ jobInserts: [aJob(2)] });
   await expect(outcome).rejects.toMatchObject({ code: 'outcome_unknown' });

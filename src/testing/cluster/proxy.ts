@@ -21,7 +21,7 @@ export interface ProxyOptions {
 export class Proxy implements Target {
   readonly host: string;
   readonly port: number;
-  readonly #target: Target;
+  #target: Target;
   readonly #inspect: (() => Inspector) | null;
   readonly #relays: Set<Relay> = new Set();
   readonly #network: Network = { silent: { requests: false, answers: false }, delayMs: 0 };
@@ -86,6 +86,11 @@ export class Proxy implements Target {
     server?.close();
     this.cut();
     await closed;
+  }
+
+  /** New connections go elsewhere, as after a fail-over; those there are stay as they are. */
+  retarget(target: Target): void {
+    this.#target = target;
   }
 
   /** All is well again. */

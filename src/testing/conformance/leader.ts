@@ -26,7 +26,7 @@ export function candidacy(shard: number, parts: Partial<Candidacy> = {}): Candid
   };
 }
 
-export type Changes = Partial<Omit<Batch, 'lastSeq' | 'nextJobNo' | 'events'>> & {
+export type Changes = Partial<Omit<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo' | 'events'>> & {
   /** Numbered by the leader. */
   readonly events?: readonly Partial<EventRow>[];
 };
@@ -37,6 +37,7 @@ export class TestLeader {
   readonly term: Term;
   /** The database's time when the shard was won. */
   readonly now: Instant;
+  commitNo = 0;
   lastSeq = 0;
   nextJobNo = 1;
 
@@ -57,6 +58,7 @@ export class TestLeader {
     const numbered = events.map((event, at) => anEvent(this.lastSeq + at + 1, event));
     const numbers = (parts.jobInserts ?? []).map((job) => job.no + 1);
     return batchOf({
+      commitNo: this.commitNo + 1,
       lastSeq: this.lastSeq + numbered.length,
       nextJobNo: jobNo(Math.max(this.nextJobNo, ...numbers)),
       events: numbered,
@@ -67,6 +69,7 @@ export class TestLeader {
   async commit(changes: Changes): Promise<Instant> {
     const batch = this.batch(changes);
     const now = await this.store.commit(this.term, TTL_MS, batch);
+    this.commitNo = batch.commitNo;
     this.lastSeq = batch.lastSeq;
     this.nextJobNo = batch.nextJobNo;
     return now;

@@ -108,14 +108,14 @@ function reignTests({ store, newShard, newLeader }: Bench): void {
 
   test('renewal extends the reign and answers the time', async () => {
     const { term, shard } = await newLeader();
-    const now = await store().renew(term, TTL_MS * 2);
+    const now = await store().renew(term, TTL_MS * 2, 0);
     const leader = await store().leader(shard);
     expect(Math.abs((leader?.expiresAt ?? 0) - now - TTL_MS * 2)).toBeLessThanOrEqual(1);
   });
 
   test('a commit extends the reign and answers the time', async () => {
     const { term, shard, now: before } = await newLeader();
-    const batch = batchOf({ lastSeq: 0, nextJobNo: jobNo(1) });
+    const batch = batchOf({ commitNo: 1, lastSeq: 0, nextJobNo: jobNo(1) });
     const now = await store().commit(term, TTL_MS * 3, batch);
     expect(now).toBeGreaterThanOrEqual(before);
     const leader = await store().leader(shard);
@@ -126,13 +126,13 @@ function reignTests({ store, newShard, newLeader }: Bench): void {
     const shard = newShard();
     const campaign = await store().campaign(candidacy(shard, { ttlMs: 0 }));
     if (!campaign.won) throw new Error('the shard is new');
-    await store().renew(campaign.term, TTL_MS);
+    await store().renew(campaign.term, TTL_MS, 0);
     expect(await store().campaign(candidacy(shard))).toMatchObject({ won: false });
   });
 
   test('instants are whole milliseconds', async () => {
     const { term, shard, now } = await newLeader();
-    const renewed = await store().renew(term, TTL_MS);
+    const renewed = await store().renew(term, TTL_MS, 0);
     const image = await store().loadCluster(shard);
     for (const at of [now, renewed, image.now]) expect(Number.isSafeInteger(at)).toBe(true);
   });
@@ -155,7 +155,7 @@ function fencingTests({ store, newShard, newLeader }: Bench): void {
       const term = spoil(leader.term, newShard());
       const batch = leader.batch({ jobInserts: [aJob(2)], nodeUpserts: [aNode('w-1')] });
       await expect(store().commit(term, TTL_MS, batch)).rejects.toMatchObject(DEPOSED);
-      await expect(store().renew(term, TTL_MS)).rejects.toMatchObject(DEPOSED);
+      await expect(store().renew(term, TTL_MS, 0)).rejects.toMatchObject(DEPOSED);
       await expect(store().prune(term, RETENTION)).rejects.toMatchObject(DEPOSED);
       expect(await shardContent(store(), leader.shard)).toEqual(before);
       expect(await store().jobs(term.shard, { limit: 9 })).toHaveLength(
@@ -176,17 +176,17 @@ function fencingTests({ store, newShard, newLeader }: Bench): void {
     const leader = await newLeader();
     await store().resign(leader.term);
     await expect(leader.commit({ jobInserts: [aJob(1)] })).rejects.toMatchObject(DEPOSED);
-    await expect(store().renew(leader.term, TTL_MS)).rejects.toMatchObject(DEPOSED);
+    await expect(store().renew(leader.term, TTL_MS, 0)).rejects.toMatchObject(DEPOSED);
     expect(await store().jobs(leader.shard, { limit: 9 })).toEqual([]);
     expect(await store().leader(leader.shard)).toBeNull();
   });
 
   test('a replaced leader is deposed by its successor', async () => {
     const leader = await newLeader();
-    await store().renew(leader.term, 0);
+    await store().renew(leader.term, 0, 0);
     await store().campaign(candidacy(leader.shard, { nodeId: 'node-b', term: termId('b') }));
     await expect(leader.commit({ jobInserts: [aJob(1)] })).rejects.toMatchObject(DEPOSED);
-    await expect(store().renew(leader.term, TTL_MS)).rejects.toMatchObject(DEPOSED);
+    await expect(store().renew(leader.term, TTL_MS, 0)).rejects.toMatchObject(DEPOSED);
     expect(await store().leader(leader.shard)).toMatchObject({ nodeId: 'node-b', epoch: 2 });
   });
 }

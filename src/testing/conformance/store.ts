@@ -5,6 +5,7 @@
 import { describe } from 'vitest';
 import { batchTests } from './batch.ts';
 import { benchOf, type OpenedStore } from './bench.ts';
+import { historyTests } from './history.ts';
 import { leadershipTests } from './leadership.ts';
 import { listingTests } from './listing.ts';
 import { loadingTests } from './loading.ts';
@@ -22,6 +23,9 @@ export function storeConformance(name: string, open: () => Promise<OpenedStore>)
     const bench = benchOf(open);
     describe('leadership', () => {
       leadershipTests(bench);
+    });
+    describe('history', () => {
+      historyTests(bench);
     });
     describe('a batch', () => {
       batchTests(bench);

@@ -46,6 +46,7 @@ export interface DurableJob {
 
 export class DurableRows {
   lastSeq = 0;
+  commitNo = 0;
   nextJobNo: JobNo = jobNo(1);
   readonly jobs: Map<JobNo, DurableJob> = new Map();
   readonly jobsById: Map<JobId, DurableJob> = new Map();
@@ -84,6 +85,8 @@ export class DurableRows {
       this.events.push(event);
     }
     demand(batch.lastSeq === this.lastSeq, 'the batch says how far the log has come');
+    demand(batch.commitNo === this.commitNo + 1, 'the commits are numbered without gaps');
+    this.commitNo = batch.commitNo;
     this.nextJobNo = batch.nextJobNo;
   }
 
@@ -92,9 +95,9 @@ export class DurableRows {
   }
 
   cluster(now: Instant): ClusterImage {
-    const { lastSeq, nextJobNo } = this;
+    const { commitNo, lastSeq, nextJobNo } = this;
     const [nodes, schedules] = [[...this.nodes.values()], [...this.schedules.values()]];
-    return { now, lastSeq, nextJobNo, nodes, schedules };
+    return { now, commitNo, lastSeq, nextJobNo, nodes, schedules };
   }
 
   image({ row, tasks, signals }: DurableJob): JobImage {

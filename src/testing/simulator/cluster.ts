@@ -15,6 +15,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'store_unavailable',
   'outcome_unknown',
   'deposed',
+  'rewound',
   'shutting_down',
 ]);
 

@@ -81,9 +81,11 @@ const epochUnchecked: Sabotage = {
   store: (store, simulation) => {
     const current = (term: Term): Term => simulation.journal.reigns.at(-1)?.term ?? term;
     return intercepted(store, {
-      commit: (term: Term, ttlMs: number, batch: Batch) =>
-        store.commit(current(term), ttlMs, batch),
-      renew: (term: Term, ttlMs: number) => store.renew(current(term), ttlMs),
+      commit: async (term: Term, ttlMs: number, batch: Batch) => {
+        const { commitNo } = await store.loadCluster(term.shard);
+        return store.commit(current(term), ttlMs, { ...batch, commitNo: commitNo + 1 });
+      },
+      renew: (term: Term, ttlMs: number) => store.renew(current(term), ttlMs, 0),
     });
   },
 };

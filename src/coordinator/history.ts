@@ -1,0 +1,98 @@
+/**
+ * What this process has acknowledged as a leader, to be compared with what the store has later. A store that
+ * was restored from a backup, or failed over to a replica that lacks the last commits, has lost some of
+ * it: nobody else can tell what.
+ */
+import type { Batch, JobId, JobNo } from '../core/index.ts';
+import type { Counters, Store, Term } from '../store/index.ts';
+
+/** A term's part of the history, as its leader knows it. */
+export interface TermRecord {
+  readonly term: Term;
+  readonly began: Counters;
+  readonly acknowledged: Counters;
+}
+
+/** What was acknowledged and is not in the store any more. */
+export interface Loss {
+  readonly term: Term;
+  /** The last point that the two histories have in common, as far as is known. */
+  readonly end: Counters;
+  readonly commits: number;
+  readonly events: number;
+  readonly jobs: number;
+  /** Those of the lost jobs whose ids are still known. */
+  readonly jobIds: readonly JobId[];
+}
+
+/** Ids of so many jobs are remembered, the newest: enough for minutes of asynchronous replication. */
+const JOBS_MAX = 20_000;
+
+export class AcknowledgedHistory {
+  readonly #ids: Map<JobNo, JobId> = new Map();
+  readonly #jobsMax: number;
+  #last: TermRecord | null = null;
+
+  constructor(jobsMax: number = JOBS_MAX) {
+    this.#jobsMax = jobsMax;
+  }
+
+  /** A batch was committed. */
+  learn({ jobInserts }: Batch): void {
+    for (const { no, id } of jobInserts) this.#ids.set(no, id);
+    for (const no of this.#ids.keys()) {
+      if (this.#ids.size <= this.#jobsMax) break;
+      this.#ids.delete(no);
+    }
+  }
+
+  /** A term of this process has ended. */
+  ended(record: TermRecord): void {
+    this.#last = record;
+  }
+
+  /** What the store lacks of the last term; null when nothing, or when it was said before. */
+  async compare(store: Pick<Store, 'termEnd' | 'loadCluster'>): Promise<Loss | null> {
+    const record = this.#last;
+    if (record === null) return null;
+    const { shard, id } = record.term;
+    const end = (await store.termEnd(shard, id)) ?? earlier(record, await store.loadCluster(shard));
+    this.#last = null;
+    return this.#lossAfter(record, end);
+  }
+
+  #lossAfter({ term, acknowledged }: TermRecord, end: Counters): Loss | null {
+    const commits = acknowledged.commitNo - end.commitNo;
+    if (commits <= 0) return null;
+    const lost = [...this.#ids].filter(([no]) => no >= end.nextJobNo);
+    for (const [no] of lost) this.#ids.delete(no);
+    return {
+      term,
+      end,
+      commits,
+      events: acknowledged.lastSeq - end.lastSeq,
+      jobs: acknowledged.nextJobNo - end.nextJobNo,
+      jobIds: lost.map(([, jobId]) => jobId),
+    };
+  }
+}
+
+/** The whole term is gone: the histories part where it began, or before. */
+function earlier({ began }: TermRecord, now: Counters): Counters {
+  const { commitNo, lastSeq, nextJobNo } = now.commitNo < began.commitNo ? now : began;
+  return { commitNo, lastSeq, nextJobNo };
+}
+
+/** As a person is told, whoever reads the log of this process. */
+export function lossText({ term, end, commits, events, jobs, jobIds }: Loss): string {
+  const shown = jobIds.slice(0, 20).join(', ');
+  const more = jobs > 20 || jobIds.length < jobs ? ', and more' : '';
+  const which = jobIds.length === 0 ? '' : `: ${shown}${more}`;
+  return [
+    `The database has lost history: ${commits} commits (${events} events) of term ${term.id}, epoch ${term.epoch},`,
+    `after event ${end.lastSeq} were acknowledged here and are gone.`,
+    `${jobs} acknowledged ${jobs === 1 ? 'job is' : 'jobs are'} lost${which}.`,
+    'What happened to other jobs since then is undone. The database was restored from a backup, or failed over',
+    'to a replica that lacked the last commits. Submit the lost jobs again.',
+  ].join(' ');
+}
