@@ -137,6 +137,22 @@ describe('a place', () => {
     expect((await bench.call('GET', '/api/v1/events?after=999')).status).toBe(410);
   });
 
+  test('of another history is 410, although the number is there', async () => {
+    await submit(2);
+    const client = await follow('?after=0');
+    await client.events(3);
+    const { asOf } = (await bench.call('GET', '/api/v1/jobs')).body as {
+      asOf: { history: string };
+    };
+    const from = (id: string) =>
+      bench.call('GET', '/api/v1/events', undefined, { 'last-event-id': id });
+    const { status, body } = await from('3@lost');
+    expect([status, body.code]).toEqual([410, 'expired']);
+    expect(body.detail).toMatch(/not part of this history/);
+    const again = await follow('', { 'last-event-id': `3@${asOf.history}` });
+    expect(ids(await again.events(1))).toEqual([4]);
+  });
+
   test('that is no number is refused', async () => {
     expect((await bench.call('GET', '/api/v1/events?after=x')).body.path).toBe('?after');
     const headers = { 'last-event-id': 'x' };

@@ -97,9 +97,11 @@ async function within(
 
 /** Without events only the place is told: a client that comes back need not search from further back. */
 function pageText({ events, asOf }: EventPage): string {
+  const history = asOf.history === undefined ? '' : `@${asOf.history}`;
   const blocks = events.map(
-    (event) => `id: ${event.seq}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`,
+    (event) =>
+      `id: ${event.seq}${history}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`,
   );
-  if (events.at(-1)?.seq !== asOf.seq) blocks.push(`id: ${asOf.seq}\n\n`);
+  if (events.at(-1)?.seq !== asOf.seq) blocks.push(`id: ${asOf.seq}${history}\n\n`);
   return blocks.join('');
 }

@@ -18,13 +18,15 @@ export async function* followEvents(
 ): AsyncGenerator<EventShape, void> {
   const { signal, until = Infinity } = options;
   let seen = options.after;
+  /** Where to go on: the last id of a stream names also the history that its number belongs to. */
+  let last = String(seen);
   let fruitless = 0;
   let fruitlessSinceMs = pace.clock.monotonicMs();
   while (seen < until) {
     const stream = await caller.open({
       method: 'GET',
       path: '/api/v1/events',
-      query: { after: String(seen), ...(options.job === undefined ? {} : { job: options.job }) },
+      query: { after: last, ...(options.job === undefined ? {} : { job: options.job }) },
       headers: { accept: 'text/event-stream' },
       isRepeatable: true,
       what: 'the stream of events',
@@ -34,6 +36,7 @@ export async function* followEvents(
       const place = placeOf(message);
       if (place === null || place <= seen) continue;
       seen = place;
+      last = message.id ?? last;
       fruitless = 0;
       const event = message.data === null ? null : eventOf(message.data, stream.server.href);
       if (event !== null) yield event;
@@ -71,7 +74,8 @@ async function* messagesOf({ message, server }: Stream): AsyncGenerator<SseMessa
 }
 
 function placeOf({ id }: SseMessage): number | null {
-  return id !== null && /^\d{1,15}$/.test(id) ? Number(id) : null;
+  const number = id === null ? null : /^(\d{1,15})(?:@|$)/.exec(id);
+  return number === null ? null : Number(number[1]);
 }
 
 function eventOf(data: string, server: string): EventShape {

@@ -53,6 +53,13 @@ export class CachedJobs {
     this.#changedAt.clear();
   }
 
+  /** Nothing is kept any more, and answers that are under way are not taken in. */
+  clear(): void {
+    this.startOver();
+    for (const id of [...this.#byId.keys()]) this.#forget(id);
+    this.#completeFrom = Infinity;
+  }
+
   /** All jobs from this number on have been put; what is not among `ids` is of another time. */
   settle(ids: ReadonlySet<JobId>, completeFrom: number): void {
     for (const id of this.#byId.keys()) if (!ids.has(id)) this.#forget(id);

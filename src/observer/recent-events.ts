@@ -5,6 +5,7 @@ export class RecentEvents {
   readonly #max: number;
   #events: EventShape[] = [];
   #asOf: AsOf | null = null;
+  #era = 0;
   readonly #waiting: Set<() => void> = new Set();
 
   constructor(max: number) {
@@ -16,10 +17,24 @@ export class RecentEvents {
     return this.#asOf;
   }
 
+  /** Grows when it starts anew: what was read before may be of another history. */
+  get era(): number {
+    return this.#era;
+  }
+
   /** Starts anew after `asOf`: what lies between may have been missed. */
   reset(asOf: AsOf): void {
+    this.#era += 1;
     this.#events = [];
     this.#asOf = asOf;
+    this.#wake();
+  }
+
+  /** Nothing is known any more; those who follow ask the source. */
+  forget(): void {
+    this.#era += 1;
+    this.#events = [];
+    this.#asOf = null;
     this.#wake();
   }
 

@@ -53,6 +53,12 @@ export class Refresher {
     }
   }
 
+  forgetAll(): void {
+    this.#jobs.clear();
+    this.#changed.clear();
+    this.#cleanAsOf = null;
+  }
+
   async read(id: JobId): Promise<Dated<JobShape | null>> {
     const { era } = this.#jobs;
     const { asOf, value } = await this.#source.job(id);

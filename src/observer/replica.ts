@@ -149,20 +149,30 @@ export class Replica implements Reader {
   }
 
   async *follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {
-    let { after } = query;
+    let place: EventsQuery = query;
+    const passed = ({ asOf: { seq, history } }: EventPage): void => {
+      const after = Math.max(place.after, seq);
+      place = { ...place, after, ...(history === undefined ? {} : { history }) };
+    };
+    // Whether the place is part of the history that is followed here, only the source can tell.
+    let isKnown = query.history === undefined || query.history === this.#events.asOf?.history;
+    let { era } = this.#events;
     while (!signal.aborted) {
+      if (era !== this.#events.era) isKnown = false;
       const asOf = this.#events.asOf;
-      if (asOf === null || !this.#events.reaches(after)) {
-        for await (const page of this.#options.source.follow({ ...query, after }, signal)) {
+      if (asOf === null || !isKnown || !this.#events.reaches(place.after)) {
+        for await (const page of this.#options.source.follow(place, signal)) {
+          passed(page);
           yield page;
-          after = Math.max(after, page.asOf.seq);
-          if (this.#events.asOf !== null && this.#events.reaches(after)) break;
+          ({ era } = this.#events);
+          isKnown = page.asOf.history === this.#events.asOf?.history;
+          if (isKnown && this.#events.reaches(place.after)) break;
         }
         continue;
       }
-      const page = this.#events.page({ ...query, after }, asOf);
-      if (page.events.length > 0 || asOf.seq > after) yield page;
-      after = Math.max(after, asOf.seq);
+      const page = this.#events.page(place, asOf);
+      if (page.events.length > 0 || asOf.seq > place.after) yield page;
+      passed(page);
       if (this.#events.asOf === asOf && !(await this.#somethingNew(signal))) {
         yield { events: [], asOf };
       }
@@ -186,24 +196,35 @@ export class Replica implements Reader {
 
   async #followForEver(signal: AbortSignal): Promise<void> {
     let failures = 0;
-    let after: number | null = null;
+    let place: AsOf | null = null;
     while (!signal.aborted) {
       try {
-        if (after === null) after = await this.#readAll();
+        place ??= await this.#readAll();
         this.#ready.resolve();
-        for await (const page of this.#options.source.follow({ after }, signal)) {
+        for await (const page of this.#options.source.follow(queryFrom(place), signal)) {
           await this.#take(page);
-          after = page.asOf.seq;
+          place = page.asOf;
           failures = 0;
         }
       } catch (error) {
-        // What it would have to catch up with is gone, or it is another log: start over.
-        if (isMillraceError(error, 'expired')) after = null;
-        else if (!signal.aborted) this.#troubled(asTrouble(error));
+        // What it would have to catch up with is gone, or it is another history: start over.
+        if (isMillraceError(error, 'expired')) {
+          place = null;
+          this.#forgetAll();
+        } else if (!signal.aborted) this.#troubled(asTrouble(error));
         failures += 1;
       }
       if (!signal.aborted) await this.#pause(failures, signal);
     }
+  }
+
+  /** What is kept may never have happened in the history that goes on: until it is read anew, the source is
+   * asked. */
+  #forgetAll(): void {
+    this.#events.forget();
+    this.#refresher.forgetAll();
+    this.#nodes = null;
+    this.#schedules = null;
   }
 
   #troubled(error: MillraceError): void {
@@ -214,7 +235,7 @@ export class Replica implements Reader {
   }
 
   /** Answers up to where the log is known by what was read. */
-  async #readAll(): Promise<number> {
+  async #readAll(): Promise<AsOf> {
     const { source } = this.#options;
     // First the log's end, then the rest: what happens in between is read twice rather than missed.
     const asOf = await source.head();
@@ -223,7 +244,7 @@ export class Replica implements Reader {
     this.#schedules = await source.schedules();
     await this.#refresher.readAll(this.#options.jobsMax, asOf);
     this.#events.reset(asOf);
-    return asOf.seq;
+    return asOf;
   }
 
   async #take(page: EventPage): Promise<void> {
@@ -252,6 +273,10 @@ export class Replica implements Reader {
       signal.addEventListener('abort', done);
     });
   }
+}
+
+function queryFrom({ seq: after, history }: AsOf): EventsQuery {
+  return { after, ...(history === undefined ? {} : { history }) };
 }
 
 function asTrouble(cause: unknown): MillraceError {

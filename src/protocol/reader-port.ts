@@ -41,6 +41,8 @@ export interface EventPage {
 export interface EventsQuery {
   /** The last event that the caller has seen. */
   readonly after: number;
+  /** Where `after` comes from: `history` of that answer. Absent: whatever has that number. */
+  readonly history?: string;
   readonly job?: JobId;
 }
 
@@ -56,7 +58,7 @@ export interface Reader {
   head(): Promise<AsOf>;
   /**
    * Follows the log until the signal aborts, at the pace of whoever iterates: nothing is kept for a
-   * slow one. Throws `expired` when `after` is past retention. Yields an empty page as a sign of
+   * slow one. Throws `expired` when `after` is past retention, or not part of the history any more. Yields an empty page as a sign of
    * life when nothing happens for a while.
    */
   follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage>;

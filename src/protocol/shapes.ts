@@ -20,6 +20,9 @@ import type {
 export interface AsOf {
   readonly seq: number;
   readonly at: string;
+  /** The history that the number belongs to: the same number means something else after the database has
+   * lost commits. Absent before there is any. */
+  readonly history?: string;
 }
 
 /** A job without its tasks, as lists show it. */

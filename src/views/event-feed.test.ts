@@ -36,6 +36,7 @@ function newFeed(options: Partial<EventFeedOptions> = {}): EventFeed {
       if (outage !== null) throw outage;
       return store.events(...args);
     },
+    termEnd: (...args: Parameters<Store['termEnd']>) => store.termEnd(...args),
     lastSeq: async (shard: number) => {
       calls.push('lastSeq');
       if (outage !== null) throw outage;
@@ -197,7 +198,7 @@ describe('the tail', () => {
     calls.length = 0;
     feed.wake();
     await Promise.all(waiting);
-    expect(calls).toEqual(['lastSeq', 'events']);
+    expect(calls).toEqual(['lastSeq', 'events', 'lastSeq']);
     for (const { seen } of followers) expect(seen).toEqual([1, 2, 3]);
   });
 

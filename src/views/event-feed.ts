@@ -4,7 +4,7 @@
  * seen, one that has fallen behind reads the store; nothing is ever kept for a slow one.
  */
 import { MillraceError, isMillraceError } from '../core/index.ts';
-import type { JobId } from '../core/index.ts';
+import type { JobId, TermId } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
 import type { EventPage, EventShape, EventsQuery } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
@@ -12,7 +12,7 @@ import { eventShape, textOf } from './row-shapes.ts';
 import { Tail } from './tail.ts';
 
 export interface EventFeedOptions {
-  readonly store: Pick<Store, 'events' | 'lastSeq'>;
+  readonly store: Pick<Store, 'events' | 'lastSeq' | 'termEnd'>;
   readonly clock: Clock;
   readonly shard?: number;
   /** How often the log is looked at when nobody calls `wake`. */
@@ -59,17 +59,18 @@ export class EventFeed {
   }
 
   /**
-   * The first page comes at once, empty if there is nothing yet. Throws `expired` when the log does
-   * not go back to `after`, and when it does not reach it: then it is another log.
+   * The first page comes at once, empty if there is nothing yet. Throws `expired` when the log does not go
+   * back to `after`, and when `after` is not part of its history, from the beginning or from one page to the
+   * next: then the database was restored, or has lost its last commits.
    */
-  async *follow({ after, job }: EventsQuery, signal: AbortSignal): AsyncGenerator<EventPage> {
+  async *follow(query: EventsQuery, signal: AbortSignal): AsyncGenerator<EventPage> {
     if (signal.aborted) return;
     const leave = this.#join();
     // A follower that stands still at a page does not see the signal: its tail must not run on.
     signal.addEventListener('abort', leave, { once: true });
     try {
       const tail = await this.#open();
-      yield* this.#pages(tail, { after, ...(job === undefined ? {} : { job }) }, signal);
+      yield* this.#pages(tail, query, signal);
     } finally {
       signal.removeEventListener('abort', leave);
       leave();
@@ -78,23 +79,29 @@ export class EventFeed {
 
   async *#pages(
     tail: Tail,
-    { after, job }: EventsQuery,
+    { after, history, job }: EventsQuery,
     signal: AbortSignal,
   ): AsyncGenerator<EventPage> {
     const { clock, signOfLifeMs } = this.#options;
+    let { forks } = tail;
+    if (history !== undefined && history !== tail.term) await this.#confirmPart(after, history);
     let position = after;
     let dueAtMs = -Infinity;
     while (!signal.aborted) {
       tail.check();
       if (position > tail.head) await confirmReaches(tail, position);
+      if (position > tail.keptSince(forks)) throw anotherHistory(position);
+      ({ forks } = tail);
       const portion = await this.#portion(tail, position, job);
+      if (portion === null) continue;
       const isNew = portion.position > position;
       ({ position } = portion);
       if (portion.events.length > 0 || clock.monotonicMs() >= dueAtMs) {
         dueAtMs = clock.monotonicMs() + signOfLifeMs;
         const isCurrent = position >= tail.head;
         const lastAt = isCurrent ? undefined : portion.events.at(-1)?.at;
-        const asOf = { seq: position, at: lastAt ?? textOf(tail.at) };
+        const of = tail.term === null ? {} : { history: tail.term };
+        const asOf = { seq: position, at: lastAt ?? textOf(tail.at), ...of };
         yield { events: portion.events, asOf };
       } else if (!isNew) {
         await tail.news(signal, dueAtMs - clock.monotonicMs());
@@ -102,7 +109,8 @@ export class EventFeed {
     }
   }
 
-  async #portion(tail: Tail, position: number, job: JobId | undefined): Promise<Portion> {
+  /** Null when another history has begun meanwhile. */
+  async #portion(tail: Tail, position: number, job: JobId | undefined): Promise<Portion | null> {
     const { store, shard, pageMax } = this.#options;
     const recent = tail.recent.after(position, pageMax);
     if (recent !== null) {
@@ -112,9 +120,21 @@ export class EventFeed {
     // Known before the read, so the read covers it: a page that is not full reaches at least here.
     const known = tail.head;
     const rows = await store.events(shard, position, pageMax, job).catch(asExpired);
+    const { term } = await store.lastSeq(shard);
+    if (term !== tail.term) {
+      await tail.refresh();
+      return null;
+    }
     const last = rows.at(-1)?.seq ?? position;
     const events = rows.map(eventShape);
     return { events, position: rows.length < pageMax ? Math.max(known, last) : last };
+  }
+
+  /** A place that was named under another term: it is still the same if that term has known it. */
+  async #confirmPart(position: number, history: string): Promise<void> {
+    const { store, shard } = this.#options;
+    const end = await store.termEnd(shard, history as TermId);
+    if (position > 0 && position > (end?.lastSeq ?? 0)) throw anotherHistory(position);
   }
 
   /** Counts a follower; answers how to count it out again, any number of times. */
@@ -157,6 +177,15 @@ export class EventFeed {
     this.#tail?.close();
     this.#tail = null;
   }
+}
+
+function anotherHistory(position: number): MillraceError {
+  return new MillraceError({
+    code: 'expired',
+    what: `Event ${position} is not part of this history any more.`,
+    why: 'The database was restored, or has lost its last commits: that number means another event now.',
+    todo: 'Read the state anew, then follow the events from there.',
+  });
 }
 
 /** The caller may have seen an event on another node that the tail does not know yet. */

@@ -132,8 +132,8 @@ export class StoreReader implements Reader {
   }
 
   async head(): Promise<AsOf> {
-    const { seq, at } = await this.#store.lastSeq(this.#shard);
-    return { seq, at: textOf(at) };
+    const { seq, at, term } = await this.#store.lastSeq(this.#shard);
+    return { seq, at: textOf(at), ...(term === null ? {} : { history: term }) };
   }
 
   follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {

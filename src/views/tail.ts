@@ -1,12 +1,12 @@
 import { isMillraceError } from '../core/index.ts';
-import type { Instant } from '../core/index.ts';
+import type { Instant, TermId } from '../core/index.ts';
 import { type Clock, type Deferred, deferred } from '../kit/index.ts';
 import type { LogHead, Store } from '../store/index.ts';
 import { RecentEvents } from './recent-events.ts';
 import { eventShape } from './row-shapes.ts';
 
 export interface TailOptions {
-  readonly store: Pick<Store, 'events' | 'lastSeq'>;
+  readonly store: Pick<Store, 'events' | 'lastSeq' | 'termEnd'>;
   readonly clock: Clock;
   readonly shard: number;
   /** How often it looks when nobody wakes it. */
@@ -28,6 +28,10 @@ export class Tail {
   readonly #listeners: Set<() => void> = new Set();
   #recent: RecentEvents;
   #at: Instant;
+  /** The last term that it knows: with an event number, a place in this history and no other. */
+  #term: TermId | null;
+  /** Each time that the log went on from an earlier event than was known here, that event. */
+  readonly #forks: number[] = [];
   /** Those who want to know the result of a look that has not begun yet. */
   #asked: Deferred<void>[] = [];
   #wakeUp: () => void = () => {};
@@ -43,6 +47,7 @@ export class Tail {
     this.#options = options;
     this.#recent = new RecentEvents(options.keptMax, head.seq);
     this.#at = head.at;
+    this.#term = head.term;
     void this.#run();
   }
 
@@ -53,6 +58,20 @@ export class Tail {
   /** The newest event that it knows. */
   get head(): number {
     return this.#recent.head;
+  }
+
+  get term(): TermId | null {
+    return this.#term;
+  }
+
+  /** How often the history was seen to be rewound. */
+  get forks(): number {
+    return this.#forks.length;
+  }
+
+  /** The last event that is still the same, whoever began to follow after so many forks. */
+  keptSince(forks: number): number {
+    return Math.min(Infinity, ...this.#forks.slice(forks));
   }
 
   /** The database's time at which nothing newer was there. */
@@ -126,18 +145,37 @@ export class Tail {
 
   async #look(): Promise<void> {
     const { store, shard, pageMax, keptMax } = this.#options;
-    const head = await store.lastSeq(shard);
-    // Another log than before (a restored database), or one that went on without us for too long.
-    if (head.seq < this.head || head.firstSeq > this.head + 1) {
-      this.#recent = new RecentEvents(keptMax, head.seq);
-    }
+    let head = await store.lastSeq(shard);
+    await this.#turnTo(head);
+    // It went on without us for too long.
+    if (head.firstSeq > this.head + 1) this.#recent = new RecentEvents(keptMax, head.seq);
     while (this.head < head.seq && !this.#isClosed) {
       const rows = await store.events(shard, this.head, pageMax);
       if (rows.length === 0) break;
+      // What was read belongs to this history if no other has begun meanwhile.
+      const after = await store.lastSeq(shard);
+      if (await this.#turnTo(after)) {
+        head = after;
+        continue;
+      }
       for (const row of rows) this.#recent.push(eventShape(row));
       this.#tellAll();
     }
     this.#at = head.at;
+  }
+
+  /** Looks whether what is known here is part of the history that goes on there. True when it is not. */
+  async #turnTo({ term, seq }: LogHead): Promise<boolean> {
+    if (term === this.#term && seq >= this.head) return false;
+    const { store, shard, keptMax } = this.#options;
+    const end = this.#term === null ? null : await store.termEnd(shard, this.#term);
+    const kept = Math.min(seq, end?.lastSeq ?? 0);
+    this.#term = term;
+    if (this.head <= kept) return false;
+    this.#forks.push(kept);
+    this.#recent = new RecentEvents(keptMax, kept);
+    this.#tellAll();
+    return true;
   }
 
   #rest(): Promise<void> {

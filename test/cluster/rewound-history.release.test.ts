@@ -5,10 +5,11 @@
 import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import postgres from 'postgres';
+import type { TestClient } from '../../src/testing/cluster/client.ts';
 import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
 import { startPostgres } from '../fixture/postgres-server.ts';
 import type { PostgresServer } from '../fixture/postgres-server.ts';
-import { expectRest, expectSoon, PATIENT, stage } from './stage.ts';
+import { expectRest, expectSoon, stage } from './stage.ts';
 
 /** A primary with a standby, and the two ways: of the cluster to the database, of the standby to the primary. */
 interface Pair {
@@ -59,36 +60,43 @@ async function somebodyLeads(sql: postgres.Sql): Promise<void> {
   });
 }
 
+/** Jobs of one task that ends with its own name when `file` is there. */
+async function submitNamed(client: TestClient, file: string, names: readonly string[]) {
+  const ids: string[] = [];
+  for (const value of names) {
+    const tasks = [{ id: 'a', executor: 'waitForFile', input: { file, value } }];
+    ids.push((await client.submit({ tasks })).id);
+  }
+  return ids;
+}
+
+const names = (what: string, count: number): string[] =>
+  Array.from({ length: count }, (_, no) => `${what} ${no}`);
+
+async function expectOwnResults(client: TestClient, ids: readonly string[], values: string[]) {
+  const results = [];
+  for (const id of ids) {
+    const { tasks } = await client.waitForJob(id);
+    results.push((tasks[0]?.result as { value: unknown } | null)?.value);
+  }
+  expect(results).toEqual(values);
+}
+
 test('no job after the fail-over is given the result of a lost one', async () => {
   const pair = await startPair();
   const { front, replication, standby } = pair;
-  const play = await stage({
-    database: standby,
-    way: async () => front.through(standby),
-    workers: 2,
-    slots: 20,
-    // No write is under way while the database changes: nothing but its content shows that it did.
-    settings: {
-      ...PATIENT,
-      leaderTtlMs: 30_000,
-      leaderRenewMs: 10_000,
-      sessionTtlMs: 60_000,
-      nodeDeadMs: 60_000,
-    },
-  });
-  const { cluster, client } = play;
+  // No write is under way while the database changes: nothing but its content shows that it did.
+  const ttl = { leaderTtlMs: 30_000, leaderRenewMs: 10_000 };
+  const settings = { ...ttl, sessionTtlMs: 60_000, nodeDeadMs: 60_000 };
+  const way = async (): Promise<string> => front.through(standby);
+  const play = await stage({ database: standby, way, workers: 2, slots: 20, settings });
+  const { cluster, client, sql } = play;
   const before = await client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
   await client.waitForJob(before.id);
   await caughtUp(pair);
   await replication.refuse();
   // Acknowledged, under way on both workers, and not on the standby.
-  const over = cluster.file('over');
-  const lost: string[] = [];
-  for (let no = 0; no < 30; no += 1) {
-    const input = { file: over, value: `lost ${no}` };
-    const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'waitForFile', input }] });
-    lost.push(id);
-  }
+  const lost = await submitNamed(client, cluster.file('over'), names('lost', 30));
   for (const id of lost) {
     await client.waitForEvent(({ event }) => event === 'started', { job: id });
     client.acknowledged.delete(id);
@@ -96,39 +104,29 @@ test('no job after the fail-over is given the result of a lost one', async () =>
   const [absent, present] = cluster.workers;
   absent?.process.pause();
   await failOver(pair);
-  await somebodyLeads(play.sql);
-  const file = cluster.file('go');
-  const later: string[] = [];
-  for (let no = 0; no < 40; no += 1) {
-    const input = { file, value: `new ${no}` };
-    const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'waitForFile', input }] });
-    later.push(id);
-  }
-  // Those that the other worker has taken, before the first one is back with what it holds.
+  await somebodyLeads(sql);
+  const later = await submitNamed(client, cluster.file('go'), names('new', 40));
+  // The other worker has taken some of them before the first one is back with what it holds.
   await expectSoon(async () => {
-    const [row] = await play.sql`
-      select count(*)::int as running from millrace.task where node_id = ${present?.id ?? ''} and state = 3`;
+    const [row] = await sql`select count(*)::int as running from millrace.task
+      where state = 3 and node_id = ${present?.id ?? ''}`;
     expect(row?.['running']).toBeGreaterThanOrEqual(20);
   });
-  writeFileSync(over, '');
+  writeFileSync(cluster.file('over'), '');
   absent?.process.resume();
   await expectSoon(async () => {
-    const ended = cluster.effects
-      .all()
-      .filter(({ what, job }) => what !== 'begin' && lost.includes(job));
-    expect(ended).toHaveLength(lost.length);
+    const ends = cluster.effects.all().filter(({ what }) => what !== 'begin');
+    expect(ends.filter(({ job }) => lost.includes(job))).toHaveLength(lost.length);
   });
-  writeFileSync(file, '');
-  for (const [no, id] of later.entries()) {
-    const { state, tasks } = await client.waitForJob(id);
-    expect({ state, value: (tasks[0]?.result as { value: unknown } | null)?.value }).toEqual({
-      state: 'succeeded',
-      value: `new ${no}`,
-    });
-  }
-  const said = cluster.nodes.map(({ output }) => output).join('');
-  expect(said).toMatch(/30 acknowledged jobs are lost/);
-  await expect(client.job(lost[0] ?? '')).rejects.toMatchObject({ status: 404 });
+  writeFileSync(cluster.file('go'), '');
+  await expectOwnResults(client, later, names('new', 40));
+  expect(cluster.nodes.map(({ output }) => output).join('')).toMatch(
+    /30 acknowledged jobs are lost/,
+  );
+  await expect(client.job(lost[0] ?? '')).rejects.toMatchObject({
+    status: 404,
+    problem: { detail: expect.stringMatching(/lost its last commits/) as string },
+  });
   expect((await client.job(before.id)).state).toBe('succeeded');
   await expectRest(play);
 });

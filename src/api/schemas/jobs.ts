@@ -91,8 +91,12 @@ export type JobSchemaName =
 export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
   AsOf: record(
     'How fresh an answer is: everything up to this event is in it.',
-    { seq: whole, at: moment },
-    { example: ASKED_AT },
+    {
+      seq: whole,
+      at: moment,
+      history: described('The history that the number belongs to; see the stream of events.', text),
+    },
+    { optional: ['history'], example: ASKED_AT },
   ),
   TaskError: record(
     'Why a task or a job did not succeed.',

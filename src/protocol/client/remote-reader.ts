@@ -64,13 +64,13 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
 
 async function* follow(
   channel: LeaderChannel,
-  { after, job }: EventsQuery,
+  { after, history = '', job }: EventsQuery,
   signal: AbortSignal,
 ): AsyncIterable<EventPage> {
   const afterSeq = wireNumber(after, 'after_seq');
   const pages =
     job === undefined
-      ? channel.stream(ControlPlaneService.watchEvents, { afterSeq }, signal)
-      : channel.stream(ControlPlaneService.watchJob, { jobId: job, afterSeq }, signal);
+      ? channel.stream(ControlPlaneService.watchEvents, { afterSeq, history }, signal)
+      : channel.stream(ControlPlaneService.watchJob, { jobId: job, afterSeq, history }, signal);
   for await (const page of pages) yield fromWireEventPage(page);
 }

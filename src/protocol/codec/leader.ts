@@ -21,10 +21,13 @@ export function fromWireLeader(leader: LeaderInfo | undefined): LeaderAddress | 
 }
 
 export function toWireAsOf(asOf: AsOf): WireAsOf {
-  return { seq: wireNumber(asOf.seq, 'as_of/seq'), atMs: wireTime(asOf.at, 'as_of/at_ms') };
+  const seq = wireNumber(asOf.seq, 'as_of/seq');
+  return { seq, atMs: wireTime(asOf.at, 'as_of/at_ms'), history: asOf.history ?? '' };
 }
 
 export function fromWireAsOf(given: WireAsOf | undefined): AsOf {
   const asOf = present(given, 'as_of');
-  return { seq: safeNumber(asOf.seq, 'as_of/seq'), at: isoTime(asOf.atMs, 'as_of/at_ms') };
+  const history = asOf.history === '' ? {} : { history: asOf.history };
+  const seq = safeNumber(asOf.seq, 'as_of/seq');
+  return { seq, at: isoTime(asOf.atMs, 'as_of/at_ms'), ...history };
 }

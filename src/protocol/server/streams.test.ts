@@ -76,6 +76,7 @@ function rawWatch(address: string): ClientReadableStream<WatchEventsResponse> {
   const { path, requestSerialize, responseDeserialize } = ControlPlaneService.watchEvents;
   return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {
     afterSeq: 0n,
+    history: '',
   });
 }
 

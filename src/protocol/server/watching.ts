@@ -9,7 +9,7 @@ import type {
   WatchJobRequest,
   WatchJobResponse,
 } from '../gen/millrace/v1/job.ts';
-import type { EventPage, Reader } from '../reader-port.ts';
+import type { EventPage, EventsQuery, Reader } from '../reader-port.ts';
 
 export async function* watchEvents(
   reader: Reader,
@@ -17,7 +17,8 @@ export async function* watchEvents(
   signal: AbortSignal,
 ): AsyncIterable<WatchEventsResponse> {
   const after = safeNumber(request.afterSeq, 'after_seq');
-  for await (const page of reader.follow({ after }, signal)) yield toWireEventPage(page);
+  const query = { after, ...historyIn(request) };
+  for await (const page of reader.follow(query, signal)) yield toWireEventPage(page);
 }
 
 /** Ends with the job. A job that ended before is told up to what was known of it at that time. */
@@ -30,11 +31,15 @@ export async function* watchJob(
   const after = safeNumber(request.afterSeq, 'after_seq');
   let lastSeq = await endOf(reader, job);
   if (lastSeq !== null && after >= lastSeq) return;
-  for await (const page of reader.follow({ after, job }, signal)) {
+  for await (const page of reader.follow({ after, job, ...historyIn(request) }, signal)) {
     yield toWireEventPage(page);
     if (lastSeq === null && hasEnd(page)) lastSeq = await endOf(reader, job);
     if (lastSeq !== null && page.asOf.seq >= lastSeq) return;
   }
+}
+
+function historyIn({ history }: { readonly history: string }): Pick<EventsQuery, 'history'> {
+  return history === '' ? {} : { history };
 }
 
 /** Everything about the ended job is in the log up to here; null for a job that goes on. */

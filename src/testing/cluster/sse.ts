@@ -20,7 +20,11 @@ export async function* sseEvents(
       const fields = fieldsOf(block);
       const id = fields.get('id');
       if (id === undefined) continue;
-      yield { id: Number(id), event: fields.get('event') ?? '', data: fields.get('data') ?? '' };
+      yield {
+        id: Number.parseInt(id, 10),
+        event: fields.get('event') ?? '',
+        data: fields.get('data') ?? '',
+      };
     }
   }
 }

@@ -36,6 +36,8 @@ export interface Outcome {
 export interface RunOptions {
   readonly sabotage?: Sabotage;
   readonly print?: (line: string) => void;
+  /** How long everything may take to end after healing; a broken cluster need not be given as long. */
+  readonly convergeMs?: number;
   /** Instead of what the seed would draw. */
   readonly change?: (drawn: SimulationOptions) => SimulationOptions;
 }
@@ -44,7 +46,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
   const drawn = (options.change ?? unchanged)(drawOptions(seed));
   const trace = new Trace(400, options.print ?? null);
   const simulation = new Simulation(drawn, trace, options.sabotage);
-  const isAtRest = await runPhases(simulation);
+  const isAtRest = await runPhases(simulation, options.convergeMs ?? CONVERGE_MS);
   const { world, journal, witness, findings, workers, store } = simulation;
   const evidence = await gather(store, {
     journal,
@@ -73,14 +75,14 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
 const unchanged = (drawn: SimulationOptions): SimulationOptions => drawn;
 
 /** Answers whether everything came to rest. */
-async function runPhases(simulation: Simulation): Promise<boolean> {
+async function runPhases(simulation: Simulation, convergeMs: number): Promise<boolean> {
   const { world, clients, findings, journal, options } = simulation;
   const isBroken = (): boolean => !findings.isEmpty;
   simulation.start();
   if (await world.run(options.safetyMs, isBroken)) return false;
   simulation.heal();
   for (const client of clients) client.stop();
-  const untilMs = world.nowMs + CONVERGE_MS;
+  const untilMs = world.nowMs + convergeMs;
   const isAnswered = (): boolean => clients.every((client) => client.isIdle);
   if (!(await world.run(untilMs, () => isBroken() || isAnswered()))) {
     findings.add('rest', 'a client was not answered after healing');

@@ -12,7 +12,7 @@ describe('a cluster that is broken on purpose', () => {
     async ({ sabotage, caughtBy, change = withoutQueries }) => {
       const broken = new Set<string>();
       for (let seed = 1; seed <= SEEDS_MAX && !broken.has(caughtBy); seed += 1) {
-        const { findings } = await simulate(seed, { sabotage, change });
+        const { findings } = await simulate(seed, { sabotage, change, convergeMs: 120_000 });
         for (const { rule } of findings) broken.add(rule);
       }
       expect([...broken]).toContain(caughtBy);

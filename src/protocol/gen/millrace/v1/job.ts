@@ -120,6 +120,8 @@ export interface JobTask {
 export interface WatchJobRequest {
   jobId: string;
   afterSeq: bigint;
+  /** As in WatchEventsRequest. */
+  history: string;
 }
 
 export interface WatchJobResponse {
@@ -213,6 +215,11 @@ export interface ScheduleInfo {
 
 export interface WatchEventsRequest {
   afterSeq: bigint;
+  /**
+   * The history of the answer that after_seq comes from. If the database has lost that event since, the
+   * call fails instead of going on with other events. Empty: whatever is there.
+   */
+  history: string;
 }
 
 export interface WatchEventsResponse {
@@ -1239,7 +1246,7 @@ export const JobTask: MessageFns<JobTask> = {
 };
 
 function createBaseWatchJobRequest(): WatchJobRequest {
-  return { jobId: "", afterSeq: 0n };
+  return { jobId: "", afterSeq: 0n, history: "" };
 }
 
 export const WatchJobRequest: MessageFns<WatchJobRequest> = {
@@ -1252,6 +1259,9 @@ export const WatchJobRequest: MessageFns<WatchJobRequest> = {
         throw new globalThis.Error("value provided for field message.afterSeq of type uint64 too large");
       }
       writer.uint32(16).uint64(message.afterSeq);
+    }
+    if (message.history !== "") {
+      writer.uint32(26).string(message.history);
     }
     return writer;
   },
@@ -1283,6 +1293,14 @@ export const WatchJobRequest: MessageFns<WatchJobRequest> = {
             }
 
             message.afterSeq = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.history = reader.string();
             continue;
           }
         }
@@ -2260,7 +2278,7 @@ export const ScheduleInfo: MessageFns<ScheduleInfo> = {
 };
 
 function createBaseWatchEventsRequest(): WatchEventsRequest {
-  return { afterSeq: 0n };
+  return { afterSeq: 0n, history: "" };
 }
 
 export const WatchEventsRequest: MessageFns<WatchEventsRequest> = {
@@ -2270,6 +2288,9 @@ export const WatchEventsRequest: MessageFns<WatchEventsRequest> = {
         throw new globalThis.Error("value provided for field message.afterSeq of type uint64 too large");
       }
       writer.uint32(8).uint64(message.afterSeq);
+    }
+    if (message.history !== "") {
+      writer.uint32(18).string(message.history);
     }
     return writer;
   },
@@ -2293,6 +2314,14 @@ export const WatchEventsRequest: MessageFns<WatchEventsRequest> = {
             }
 
             message.afterSeq = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.history = reader.string();
             continue;
           }
         }

@@ -88,6 +88,8 @@ export interface TaskError {
 export interface AsOf {
   seq: bigint;
   atMs: bigint;
+  /** Names the history that the number belongs to; empty before there is any. See WatchEventsRequest. */
+  history: string;
 }
 
 export interface LeaderInfo {
@@ -334,7 +336,7 @@ export const TaskError: MessageFns<TaskError> = {
 };
 
 function createBaseAsOf(): AsOf {
-  return { seq: 0n, atMs: 0n };
+  return { seq: 0n, atMs: 0n, history: "" };
 }
 
 export const AsOf: MessageFns<AsOf> = {
@@ -350,6 +352,9 @@ export const AsOf: MessageFns<AsOf> = {
         throw new globalThis.Error("value provided for field message.atMs of type int64 too large");
       }
       writer.uint32(16).int64(message.atMs);
+    }
+    if (message.history !== "") {
+      writer.uint32(26).string(message.history);
     }
     return writer;
   },
@@ -381,6 +386,14 @@ export const AsOf: MessageFns<AsOf> = {
             }
 
             message.atMs = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.history = reader.string();
             continue;
           }
         }
