@@ -234,6 +234,19 @@ test('Parquet has the names and types of the query, and the file is gone afterwa
   expect(spilled).toEqual([]);
 });
 
+test('Parquet has infinities and years before Christ as they are', async () => {
+  const moments = ['infinity', '-infinity', '0044-03-15 (BC) 12:00:00'];
+  const types = ['TIMESTAMP', 'TIMESTAMP_S', 'TIMESTAMP_MS', 'TIMESTAMPTZ', 'DATE'];
+  const columns = types.map((type, at) => `CAST(t AS ${type}) AS c${at}`);
+  const sql = `SELECT ${columns.join(', ')} FROM (SELECT unnest(${JSON.stringify(moments).replaceAll('"', "'")}) AS t)`;
+  const path = join(root, 'moments.parquet');
+  writeFileSync(path, await bytesOf(await result(sql), 'parquet'));
+  const texts = (from: string): string => `SELECT CAST(COLUMNS(*) AS VARCHAR) FROM ${from}`;
+  const given = await duckdb.runAndReadAll(texts(`'${path}'`));
+  const own = await duckdb.runAndReadAll(texts(`(${sql})`));
+  expect(given.getRowsJson()).toEqual(own.getRowsJson());
+});
+
 test('a result without rows has its columns, whatever their type', async () => {
   const types = `row(1, 'a') AS r, [row(2, NULL)] AS l, NULL AS n, MAP {1: 'x'} AS m,
     union_value(u := 1) AS u, 'x'::ENUM('x', 'y''s') AS e, '{}'::JSON AS j`;

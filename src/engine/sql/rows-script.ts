@@ -156,8 +156,10 @@ function uniqueNames(columns: readonly ResultColumn[]): string[] {
   });
 }
 
-/** DuckDB writes the widest integers to Parquet as floating-point numbers. */
+/** DuckDB writes the widest integers to Parquet as floating-point numbers, and no infinity in seconds. */
 function exported(type: SqlType, value: string): string {
+  // As text, because infinities of these two have no cast between them.
+  if (type.id === 'TIMESTAMP_S') return `CAST(CAST(${value} AS VARCHAR) AS TIMESTAMP)`;
   const wanted = exportedType(type);
   return wanted === type.sql ? value : `CAST(${value} AS ${wanted})`;
 }
