@@ -129,10 +129,11 @@ describe('looking', () => {
       seenAt: '2026-11-15T05:59:59.500Z',
       version: '0.1.0',
       executors: ['echo', 'http'],
+      capabilities: { pressure: 'disk' },
     };
     server.script('GET /api/v1/nodes', { json: { nodes: [node], asOf } });
     const { out } = await millrace(['nodes']);
-    expect(out).toContain('healthy (draining; quarantined, ends in 5m)');
+    expect(out).toContain('healthy (draining; short of disk; quarantined, ends in 5m)');
     expect(out).toMatch(/ 3 +8 +500ms ago +0\.1\.0 +echo http$/m);
   });
 

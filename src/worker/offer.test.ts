@@ -117,3 +117,40 @@ test('a list that the leader will never take is refused, and a worker that stops
   await clock.advance(1_000);
   await Promise.all([offered, stopped]);
 });
+
+test('a worker whose name another one keeps gives up, and says so before', async () => {
+  const { worker, clock } = rig({ leader });
+  leader.onRegister = () => Promise.reject(refused('name_taken'));
+  const started = worker.start().catch((error: unknown) => error);
+  await clock.advance(60_000);
+  expect(await started).toMatchObject({ code: 'name_taken' });
+});
+
+test('a worker whose name is free again soon registers', async () => {
+  const { worker, clock } = rig({ leader });
+  leader.onRegister = () => Promise.reject(refused('name_taken'));
+  const started = worker.start();
+  await clock.advance(20_000);
+  leader.onRegister = () => Promise.reject(refused('conflict'));
+  await clock.advance(60_000);
+  leader.onRegister = () => Promise.resolve(ACCEPTED);
+  await clock.advance(2_000);
+  await started;
+  expect(worker.running).toBe(true);
+});
+
+test('what it is short of is told under the same session, and taken back', async () => {
+  let short = {};
+  const { worker } = rig({ leader, passing: () => short });
+  await worker.start();
+  await worker.reoffer();
+  short = { pressure: 'disk' };
+  await worker.reoffer();
+  short = {};
+  await worker.reoffer();
+  expect(leader.registered.map(({ capabilities: { pressure } }) => pressure)).toEqual([
+    undefined,
+    'disk',
+    undefined,
+  ]);
+});
