@@ -106,17 +106,8 @@ export class ReadyQueue {
 
   #takeOf(ring: Set<Lane>, node: Node, withBulk: boolean): Slot | null {
     const mayBulk = withBulk && node.mayTakeBulk;
-    // What runs alone needs an empty node, which is rare: it comes before all others there.
-    if (this.#matching.alone.size > 0 && node.leases.size === 0) {
-      const slot = this.#takeIf(ring, ({ requirement }) => requirement.caution.isAlone);
-      if (slot !== null) return slot;
-    }
-    return this.#takeIf(ring, ({ requirement }) => mayBulk || !requirement.isBulk);
-  }
-
-  #takeIf(ring: Set<Lane>, passes: (lane: Lane) => boolean): Slot | null {
     for (const lane of ring) {
-      if (!passes(lane)) continue;
+      if (lane.requirement.isBulk && !mayBulk) continue;
       const slot = this.#takeFrom(lane);
       ring.delete(lane);
       if (slot === null) {

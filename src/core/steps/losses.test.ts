@@ -104,21 +104,30 @@ describe('a task that has lost its node twice', () => {
   test('runs alone: its node gets nothing else until it has ended', () => {
     const world = suspect();
     const node = world.node('w3');
-    world.submit({ name: 'more', tasks: echoes(5) });
     const [task] = node.poll(1);
     expect(task?.taskId).toBe('suspect');
+    world.submit({ name: 'more', tasks: echoes(5) });
     expect(node.poll(5)).toEqual([]);
     expect(world.explain('more', 't0')?.why).toContain('suspect');
     node.complete(task!);
     expect(node.poll(5)).toHaveLength(5);
   });
 
+  test('does not come before others: they get their turn on a node that it may end', () => {
+    const world = suspect();
+    world.submit({ name: 'more', tasks: echoes(5) });
+    const taken = [world.node('w3'), world.node('w4')].map((node) => node.poll(2));
+    const ids = taken.flat().map(({ taskId }) => taskId);
+    expect(ids).toContain('suspect');
+    expect(ids).toContain('t0');
+  });
+
   test('does so after a restart of the leader, too', () => {
     const world = suspect();
     const node = world.node('w3');
     world.restart();
-    world.submit({ name: 'more', tasks: echoes(5) });
     expect(node.poll(5).map(({ taskId }) => taskId)).toEqual(['suspect']);
+    world.submit({ name: 'more', tasks: echoes(5) });
     world.restart();
     expect(node.poll(5)).toEqual([]);
   });
