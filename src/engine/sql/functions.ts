@@ -1,6 +1,6 @@
 /**
- * What a query may call, by name. All else is refused, also what a later version of DuckDB adds: `test/sql/hostile`
- * compares these lists with what DuckDB itself lists, and fails for a function that nobody has judged.
+ * What a query may call, by name. All else is refused, also what a later version of DuckDB adds: the test beside this
+ * file compares the lists with DuckDB's own, and fails for a function that nobody has judged.
  *
  * Not here: what reads or writes files, settings, logs, secrets or the catalog (`read_text`, `glob`, `enable_profiling`,
  * `current_setting`, `duckdb_settings`, ...), what runs SQL that is hidden in a text (`query`, `json_serialize_plan`),
