@@ -287,3 +287,38 @@ test('a leader that only ran out of time keeps its node’s session', async () =
   expect(await own.beat()).toMatchObject({ drain: false });
   gate.release();
 });
+
+test('a store that refuses every write changes leaders a few times and not a hundred', async () => {
+  const gates = [gated(store), gated(store)];
+  for (const [at, gate] of gates.entries()) {
+    gate.refuseIf(() => away);
+    candidate(`node-${at}`, gate.store);
+  }
+  await clock.advance(25_000);
+  const { epoch = 0 } = (await store.leader(0)) ?? {};
+  const changes = Math.max(epoch, await lastEpoch());
+  expect(changes).toBeGreaterThan(2);
+  expect(changes).toBeLessThan(20);
+  // When it takes writes again, somebody leads within the TTL.
+  for (const gate of gates) gate.refuseIf(() => null);
+  await clock.advance(15_000);
+  expect(electors.filter(({ leader }) => leader !== null)).toHaveLength(1);
+});
+
+test('a leader that lost its connection once after a long time is not kept waiting', async () => {
+  const gate = gated(store);
+  const elector = candidate('one', gate.store);
+  await clock.advance(60_000);
+  gate.cutOff(away);
+  await clock.advance(5_000);
+  expect(elector.leader).toBeNull();
+  gate.cutOff(null);
+  await clock.advance(4_000);
+  expect(elector.leader).not.toBeNull();
+});
+
+async function lastEpoch(): Promise<number> {
+  const probe = { nodeId: 'probe', url: null, grpc: null, term: 'probe' as TermId };
+  const campaign = await store.campaign({ shard: 0, ttlMs: 0, ...probe });
+  return campaign.won ? campaign.term.epoch - 1 : campaign.leader.epoch;
+}

@@ -52,6 +52,8 @@ export class Elector {
   #ownEpoch: number | null = null;
   /** The highest that was seen, also of others. */
   #seenEpoch = 0;
+  /** Reigns in a row that ended for a fault before they had lasted a TTL. */
+  #shortReigns = 0;
   readonly #history: AcknowledgedHistory = new AcknowledgedHistory();
   #running: Promise<void> | null = null;
 
@@ -80,8 +82,10 @@ export class Elector {
   async #campaignForEver(): Promise<void> {
     while (!this.#isStopped) {
       const waitMs = await this.#campaign();
-      // The leader may have been found gone while this one asked.
-      if (!this.#isStopped && this.#vacated === null) await this.#wait(waitMs);
+      // The leader may have been found gone while this one asked. Whoever backs off waits all the same: a
+      // disk that is full is full for the next reign as well.
+      const isFree = this.#vacated !== null && this.#shortReigns === 0;
+      if (!this.#isStopped && !isFree) await this.#wait(waitMs);
     }
   }
 
@@ -112,8 +116,16 @@ export class Elector {
         await this.#resign(campaign.term);
         return 0;
       }
-      await this.#reign(campaign.term, { ...campaign, previous, loss, nodeId, askedAtMs });
-      return this.#pauseMs(settings, 0);
+      const why = await this.#reign(campaign.term, {
+        ...campaign,
+        previous,
+        loss,
+        nodeId,
+        askedAtMs,
+      });
+      const isShort = isFault(why) && clock.monotonicMs() - askedAtMs < ttlMs;
+      this.#shortReigns = isShort ? this.#shortReigns + 1 : 0;
+      return isShort ? this.#backOffMs(settings) : this.#pauseMs(settings, 0);
     } catch (error) {
       this.#options.onFollow?.(null, asFault(error));
       return this.#pauseMs(settings, settings.leaderRenewMs);
@@ -142,13 +154,14 @@ export class Elector {
       this.#watch = null;
       if (epoch === null || watch.signal.aborted) return;
       this.#vacated = epoch;
-      this.#cancelWait();
+      if (this.#shortReigns === 0) this.#cancelWait();
     };
     // Without a watch the pauses remain; the next campaign that is lost starts another.
     store.whenVacant(shard, watch.signal).then(over, () => over(null));
   }
 
-  async #reign(term: Term, elected: LeaderOptions['elected']): Promise<void> {
+  /** Answers what ended it. */
+  async #reign(term: Term, elected: LeaderOptions['elected']): Promise<MillraceError> {
     const why = await new Promise<MillraceError>((onEnd) => {
       this.#lead(elected, onEnd).catch((error: unknown) => onEnd(asFault(error)));
     });
@@ -159,6 +172,7 @@ export class Elector {
     if (record !== null) this.#history.ended(record);
     this.#options.onFollow?.(null, why);
     if (why.code !== 'deposed') await this.#resign(term);
+    return why;
   }
 
   async #lead(
@@ -193,6 +207,13 @@ export class Elector {
     }
   }
 
+  /** Twice as long after each reign that came to nothing, up to the TTL, so that all nodes together do not change
+   * the leader many times a second while the store refuses to write. */
+  #backOffMs({ leaderRenewMs, leaderTtlMs }: Settings): number {
+    const base = Math.min(leaderTtlMs, (leaderRenewMs / 10) * 2 ** this.#shortReigns);
+    return Math.ceil(base * (0.75 + this.#options.random() / 2));
+  }
+
   /** Soon after the leader's time is up, and often enough to notice when it resigns. */
   #pauseMs(settings: Settings, expectedMs: number): number {
     const base = Math.min(
@@ -211,6 +232,11 @@ export class Elector {
       };
     });
   }
+}
+
+/** What the next reign may meet as well; the end of a term by another leader or by order is none. */
+function isFault({ code }: MillraceError): boolean {
+  return code !== 'deposed' && code !== 'rewound' && code !== 'shutting_down';
 }
 
 function stopping(): MillraceError {
