@@ -15,8 +15,22 @@ export function refused(cause: unknown): MillraceError {
   return unavailable(cause);
 }
 
+/** What DuckDB says of a file whose content it cannot make sense of. */
+const DAMAGE = /corrupt|checksum|could not read enough bytes|Serialization Error/i;
+
+export function damaged(path: string, why: string, cause?: unknown): MillraceError {
+  return new MillraceError({
+    code: 'store_unavailable',
+    what: `The store ${path} is damaged: ${why}.`,
+    why: 'Parts of it were lost, or it was copied without its log or while it was in use. Nothing was changed.',
+    todo: 'Restore the file and its log (.wal) together from a backup of the stopped node. To start empty, move both away.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
 export function unavailable(cause: unknown): MillraceError {
   if (isMillraceError(cause)) return cause;
+  if (DAMAGE.test(textOf(cause))) return damaged('file', textOf(cause).trim(), cause);
   return new MillraceError({
     code: 'store_unavailable',
     what: 'The DuckDB file could not be read or written.',

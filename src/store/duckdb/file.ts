@@ -4,10 +4,10 @@
  * the first (a POSIX lock belongs to the process), so this module keeps its own list.
  */
 import { DuckDBInstance } from '@duckdb/node-api';
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MillraceError } from '../../core/index.ts';
-import { locked, unavailable } from './failure.ts';
+import { damaged, locked, unavailable } from './failure.ts';
 import { Session } from './session.ts';
 
 const MEMORY = ':memory:';
@@ -52,10 +52,40 @@ export async function openFile(path: string, logBytes: number = LOG_BYTES): Prom
     opened.add(file);
   }
   try {
+    if (file !== null) refuseLogAlone(file);
     return await attach(file, logBytes);
   } catch (cause) {
     if (file !== null) opened.delete(file);
     throw cause;
+  }
+}
+
+/** DuckDB would start with an empty file and drop the log. */
+function refuseLogAlone(file: string): void {
+  const log = `${file}.wal`;
+  if (existsSync(file) || !existsSync(log) || statSync(log).size === 0) return;
+  throw damaged(file, `its log ${log} is there, but the file itself is missing`);
+}
+
+/** Three pages, then blocks. */
+const HEADER_BYTES = 3 * 4096;
+const BLOCK_BYTES = 256 * 1024;
+
+/**
+ * DuckDB reads a block when it needs it, so a file that was cut short opens, and fails much later. The length that
+ * its header says is no measure: free blocks at the end need not be there.
+ */
+async function refuseCutShort(file: string, session: Session): Promise<void> {
+  const { size } = statSync(file);
+  const blocks = Math.floor((size - HEADER_BYTES) / BLOCK_BYTES);
+  const tables = await session.rows(
+    `select table_name from duckdb_tables() where database_name = '${CATALOG}'`,
+  );
+  for (const [name] of tables as string[][]) {
+    const [row] = await session.rows(`select max(block_id) from pragma_storage_info('${name}')`);
+    const last = row?.[0] as number | null;
+    if (last === null || last < blocks) continue;
+    throw damaged(file, `table ${name} needs block ${last}, and there are ${blocks}`);
   }
 }
 
@@ -90,6 +120,10 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
   try {
     const target = (file ?? MEMORY).replaceAll("'", "''");
     await main.script(`attach '${target}' as ${CATALOG} (row_group_size ${ROW_GROUP_ROWS})`);
+    if (file !== null) {
+      const probe = await connect();
+      await refuseCutShort(file, probe).finally(() => probe.close());
+    }
     const [writer, reader] = [await connect(), await connect()];
     const close = (): Promise<void> =>
       allOf([
