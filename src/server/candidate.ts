@@ -11,6 +11,7 @@ import type { LeaderInfo, Store } from '../store/index.ts';
 import { EventFeed, StoreReader } from '../views/index.ts';
 import { LostJobs } from './lost-jobs.ts';
 import type { Addresses, Part } from './role.ts';
+import { TwinWatch } from './twin-watch.ts';
 
 export interface CandidateOptions {
   readonly nodeId: string;
@@ -37,9 +38,15 @@ export class Candidate implements Part {
   readonly #ready: Deferred<void> = deferred();
   #elector: Elector | null = null;
   #cancelPatience: () => void = () => {};
+  /** Why this node does not lead, as far as it is a fault. */
+  #lastFault: MillraceError | null = null;
+  readonly #twins: TwinWatch;
+  /** Since when another process leads under this node's id. */
+  #twinSinceMs: number | null = null;
 
   constructor(options: CandidateOptions) {
     this.#options = options;
+    this.#twins = new TwinWatch(options.nodeId);
     const { store, clock, office } = options;
     this.#feed = new EventFeed({ store, clock });
     this.reader = new StoreReader({
@@ -79,7 +86,7 @@ export class Candidate implements Part {
       nodeId,
       handshake,
       ...addresses,
-      newTermId: () => uuidv7() as TermId,
+      newTermId: () => this.#newTerm(),
       random: Math.random,
       planner,
       onCommitted: () => {
@@ -136,11 +143,34 @@ export class Candidate implements Part {
     this.#options.say(lossText(loss));
   }
 
+  #newTerm(): TermId {
+    const term = uuidv7() as TermId;
+    this.#twins.made(term);
+    return term;
+  }
+
+  /** Said at once. It may be a process that is just ending, so this one gives up only when it stays. */
+  #seesTwin({ url }: LeaderInfo): void {
+    const { nodeId, clock, settings, say } = this.#options;
+    const fault = new MillraceError({
+      code: 'conflict',
+      what: `Another server runs under the node id ${nodeId}${url === null ? '' : `, at ${url}`}, and leads.`,
+      todo: 'Give each server a --node-id of its own.',
+    });
+    if (this.#twinSinceMs === null) say(fault.message);
+    this.#twinSinceMs ??= clock.monotonicMs();
+    if (clock.monotonicMs() - this.#twinSinceMs > settings.leaderTtlMs * 2)
+      this.#ready.reject(fault);
+  }
+
   #follows(info: LeaderInfo | null, why: MillraceError | null): void {
     const { office, role, nodeId, say } = this.#options;
     const wasOpen = office.isOpen;
     this.#watch.rest();
     office.refer(info === null ? office.whoLeads() : addressOf(info));
+    if (info !== null && this.#twins.isTwin(info)) this.#seesTwin(info);
+    else if (info !== null && info.nodeId !== nodeId) this.#twinSinceMs = null;
+    this.#lastFault = why;
     if (wasOpen && why !== null) say(`This node leads no more: ${why.message}`);
     if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();
   }
@@ -151,11 +181,17 @@ export class Candidate implements Part {
       new MillraceError({
         code: 'not_leader',
         what: `This node could not lead within ${patienceMs} ms.`,
-        why: leader === null ? 'Nobody leads.' : `${leader.nodeId} leads.`,
-        todo: 'Stop that one first, or use --role auto to take over when it ends.',
+        ...this.#whyNot(leader),
         ...(leader === null ? {} : { leader }),
       }),
     );
+  }
+
+  #whyNot(leader: LeaderAddress | null): { readonly why: string; readonly todo?: string } {
+    const fault = this.#lastFault;
+    if (fault !== null) return { why: fault.message };
+    const todo = 'Stop that one first, or use --role auto to take over when it ends.';
+    return leader === null ? { why: 'Nobody leads.' } : { why: `${leader.nodeId} leads.`, todo };
   }
 
   #gone(session: Session): void {
