@@ -13,6 +13,7 @@ test('all other benchmarks run at a tiny size, and their audits hold', async () 
     smallest: 'added to the time of DuckDB, p50',
     shuffle: 'speed of the shuffle with fetching / DuckDB',
     tpch: '22 queries, cluster / DuckDB',
+    mixed: '10 ms tasks beside 2 queries, p99',
   });
   expect.hasAssertions();
 }, 600_000);

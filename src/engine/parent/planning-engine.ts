@@ -23,11 +23,15 @@ export function startPlanningEngine(limits: EngineLimits): PlanningEngine {
   return new ChildPlanningEngine(limits);
 }
 
+/** The leader itself comes first, and so do tasks; but a plan is waited for by somebody. */
+const PLANNING_NICENESS = 5;
+
 class ChildPlanningEngine implements PlanningEngine {
   readonly #process: EngineProcess;
 
   constructor(limits: EngineLimits) {
-    this.#process = new EngineProcess({ limits, callsMax: CALLS_MAX, isPlanning: true });
+    const niceness = PLANNING_NICENESS;
+    this.#process = new EngineProcess({ limits, callsMax: CALLS_MAX, isPlanning: true, niceness });
   }
 
   async describe(source: TableSource, signal: AbortSignal): Promise<TableDescription> {

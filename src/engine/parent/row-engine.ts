@@ -11,11 +11,14 @@ export function startRowEngine(limits: EngineLimits): RowEngine {
   return new ChildRowEngine(limits);
 }
 
+/** The leader that it serves comes first. */
+const NICENESS = 5;
+
 class ChildRowEngine implements RowEngine {
   readonly #process: EngineProcess;
 
   constructor(limits: EngineLimits) {
-    this.#process = new EngineProcess({ limits, callsMax: READERS_MAX });
+    this.#process = new EngineProcess({ limits, callsMax: READERS_MAX, niceness: NICENESS });
   }
 
   rows(request: RowsRequest, signal: AbortSignal): AsyncIterable<Uint8Array> {
