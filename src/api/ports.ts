@@ -11,12 +11,15 @@ import type {
   NodeId,
   ScheduleId,
   TaskId,
+  SignalFate,
   TaskState,
 } from '../core/index.ts';
 import type { QueryReader, ResultFormat, ResultStream } from '../protocol/index.ts';
 
 /** What became of a job that was asked to change. */
 export interface JobReply {
+  /** Of a signal that was just taken in. */
+  readonly signal?: SignalFate;
   readonly jobId: JobId;
   readonly state: JobState;
   readonly run: number;

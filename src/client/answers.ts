@@ -1,5 +1,5 @@
 /** What the client's calls take and give. Jobs, nodes and events look as the protocol room has them. */
-import type { JobId, JobState, TaskId } from '../core/index.ts';
+import type { JobId, JobState, SignalFate, TaskId } from '../core/index.ts';
 import type {
   AsOf,
   DeadTask,
@@ -47,6 +47,8 @@ export interface JobsPage {
 
 export interface DatedJob extends JobShape {
   readonly asOf: AsOf;
+  /** Only in the answer to a signal that was just taken in. */
+  readonly signal?: SignalFate;
 }
 
 export interface DeadTasksPage {

@@ -55,6 +55,14 @@ export interface Orders {
 /** `lost`: not your lease any more, abort. `unknown`: the job is not in memory, ask the store. */
 export type Verdict = 'ok' | 'lost' | 'unknown';
 
+/** What became of a signal at once. */
+export interface SignalFate {
+  /** The task that has taken it; null when it is kept, because nobody waits for one of its name. */
+  readonly takenBy: TaskId | null;
+  /** The names of the signals that tasks of the job wait for. */
+  readonly awaited: readonly string[];
+}
+
 export type ReplyBody =
   | {
       readonly type: 'job';
@@ -63,6 +71,8 @@ export type ReplyBody =
       readonly run: number;
       /** False when the call changed nothing: it was there already, or it was over. */
       readonly changed: boolean;
+      /** Of a signal that was just taken in. */
+      readonly signal?: SignalFate;
     }
   | { readonly type: 'registered'; readonly sessionTtlMs: number; readonly heartbeatMs: number }
   | { readonly type: 'orders'; readonly orders: Orders }

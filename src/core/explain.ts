@@ -1,6 +1,7 @@
 /** "Why is this task waiting?" as a function of the state. */
 import type { Instant, JobId, NodeId, TaskId } from './ids.ts';
 import type { Job } from './job/job.ts';
+import { unfitBefore } from './job/waits.ts';
 import type { AwaitedJob } from './job/waits.ts';
 import { lacks } from './node/capability.ts';
 import type { Node } from './node/node.ts';
@@ -144,7 +145,9 @@ function awaits(state: SchedulerState, slot: Slot): Reason | null {
   if (waits === null || (suspended !== 'signal' && suspended !== 'job')) return null;
   const names = waits.signals.map(({ name }) => name);
   const signals = names.length === 0 ? '' : `signal ${shown(names, ' or ')}`;
-  if (suspended === 'signal') return { code: 'signal', why: `waits for ${signals}` };
+  if (suspended === 'signal') {
+    return { code: 'signal', why: `waits for ${signals}${inVain(state, slot)}` };
+  }
   const jobs = `job ${shown(
     waits.jobs.map(({ jobId }) => jobId),
     ' or ',
@@ -158,6 +161,17 @@ function awaits(state: SchedulerState, slot: Slot): Reason | null {
     why: `waits for ${all}, whose task ${jobId}/${taskId} cannot run: ${why}`,
     nearest,
   };
+}
+
+/** Signals that came and did not end the wait: somebody may have mistyped a name, or an answer. */
+function inVain({ tasks }: SchedulerState, slot: Slot): string {
+  const unfit = tasks.waits(slot)?.signals.filter(({ step }) => unfitBefore(step) > 0) ?? [];
+  const counts = unfit.map(({ step, name }) => `${unfitBefore(step)} of ${name}`);
+  const { untaken } = tasks.job(slot).signals;
+  return [
+    counts.length === 0 ? '' : `; left aside, because they do not fit: ${shown(counts, ', ')}`,
+    untaken.length === 0 ? '' : `; came, but nobody waits for: ${shown(untaken, ', ')}`,
+  ].join('');
 }
 
 type Stuck = Pick<Explanation, 'jobId' | 'taskId' | 'why' | 'nearest'>;

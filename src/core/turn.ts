@@ -1,6 +1,6 @@
 /** One step in progress: the state, the time, and where the effects go. */
 import type { MillraceError } from './errors.ts';
-import type { Effects } from './effects.ts';
+import type { Effects, SignalFate } from './effects.ts';
 import type { Ask } from './event.ts';
 import type { Instant, JobId, NodeId } from './ids.ts';
 import { instant } from './ids.ts';
@@ -24,7 +24,7 @@ export class Turn {
   readonly over: Set<Job> = new Set();
   /** Jobs whose caller has ended in this turn. */
   readonly abandoned: JobId[] = [];
-  readonly #jobReplies: { readonly ask: Ask; readonly job: Job; readonly changed: boolean }[] = [];
+  readonly #jobReplies: JobReplyTo[] = [];
 
   constructor(state: SchedulerState, now: Instant, effects: Effects) {
     this.state = state;
@@ -69,16 +69,23 @@ export class Turn {
   }
 
   /** Answers with the job as it is when the turn is settled. */
-  replyJob(ask: Ask, job: Job, changed: boolean): void {
-    this.#jobReplies.push({ ask, job, changed });
+  replyJob(ask: Ask, job: Job, changed: boolean, signal?: SignalFate): void {
+    this.#jobReplies.push({ ask, job, changed, ...(signal === undefined ? {} : { signal }) });
   }
 
   sendJobReplies(): void {
-    for (const { ask, job, changed } of this.#jobReplies) {
+    for (const { ask, job, ...rest } of this.#jobReplies) {
       const { id, state, run } = job;
-      this.effects.reply(ask, { type: 'job', jobId: id, state, run, changed });
+      this.effects.reply(ask, { type: 'job', jobId: id, state, run, ...rest });
     }
   }
+}
+
+interface JobReplyTo {
+  readonly ask: Ask;
+  readonly job: Job;
+  readonly changed: boolean;
+  readonly signal?: SignalFate;
 }
 
 interface LogSubject {

@@ -14,7 +14,7 @@ export interface OneSignal extends Omit<WaitOptions, 'schema'> {
 export async function fittingSignal(
   next: (options: OneSignal) => Promise<unknown>,
   { schema, ...options }: WaitOptions,
-  leftAside: (why: string) => void,
+  leftAside: (why: string, nth: number) => Promise<void>,
 ): Promise<unknown> {
   if (schema === undefined) return next(options);
   for (let nth = 1; ; nth += 1) {
@@ -23,7 +23,7 @@ export async function fittingSignal(
     if (value === undefined) return undefined;
     const checked = await schema['~standard'].validate(value);
     if (checked.issues === undefined) return checked.value;
-    leftAside(checked.issues.map(shown).join('; '));
+    await leftAside(checked.issues.map(shown).join('; '), nth);
   }
 }
 

@@ -12,6 +12,8 @@ export interface Lifeline {
   hold(): () => void;
   /** Calls `fn` once if the attempt is suspended: what it still waits for never comes. */
   onSuspended(fn: () => void): void;
+  /** A signal of this name was left aside, in this wait, because it does not fit. */
+  unfit(name: string, step: string, why: string): Promise<void>;
   /** Whether an earlier attempt of this run has recorded a step of this name. */
   hasStep(name: string): boolean;
 }

@@ -116,8 +116,10 @@ export class AttemptContext implements TaskContext, WithLifeline {
       const options = given ?? {};
       const { as = name, nth = 1 } = options;
       const next = (each: OneSignal): Promise<unknown> => this.#allWaits.waitFor(name, each);
-      const leftAside = (why: string): void =>
+      const leftAside = (why: string, at: number): Promise<void> => {
         this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
+        return this.#allWaits.unfit(name, `${as}#${at}`, why);
+      };
       // A thread looks at each signal itself, and asks again when one does not fit.
       return this.#calls.begin({ kind: 'wait', name: nth === 1 ? as : `${as}#${nth}` }, () =>
         fittingSignal(next, options, leftAside),
@@ -157,6 +159,7 @@ export class AttemptContext implements TaskContext, WithLifeline {
         return () => held.resolve();
       },
       onSuspended: (fn) => suspending.onPutAside(fn),
+      unfit: (name, step, why) => this.#allWaits.unfit(name, step, why),
       hasStep: (name) => this.#owner.assignment.steps.some((step) => step.name === name),
     };
   }

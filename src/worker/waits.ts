@@ -1,5 +1,12 @@
 /** Sleeping, waiting for a signal, calling a job. Each leaves a step, which answers later attempts. */
-import { ID_LENGTH_MAX, MillraceError, isId, takenAtStep } from '../core/index.ts';
+import {
+  ID_LENGTH_MAX,
+  MillraceError,
+  UNFIT_STEP,
+  isId,
+  nthSignalStep,
+  takenAtStep,
+} from '../core/index.ts';
 import type { JobId, Json, TaskError } from '../core/index.ts';
 import { ChildJobError, jsonText } from '../executors/index.ts';
 import type { Callable, OneSignal } from '../executors/index.ts';
@@ -21,6 +28,7 @@ export interface WaitsOwner {
 }
 
 /** Ten years, as for every duration. What is longer is a mistake in the unit. */
+const WHY_LENGTH_MAX = 500;
 const WAIT_MS_MAX = 3_650 * 24 * 3_600_000;
 
 export class Waits {
@@ -49,7 +57,7 @@ export class Waits {
     checkName('wait', as);
     const forMs =
       timeout === undefined ? null : checkedMs(`The timeout of the wait for ${name}`, timeout);
-    const step = signalStep(nth === 1 ? as : `${as}#${nth}`);
+    const step = nthSignalStep(signalStep(as), nth);
     const known = this.#steps.recorded(step);
     if (known !== undefined) {
       const { timeout: isInVain, value } = JSON.parse(known) as SignalBody;
@@ -67,6 +75,13 @@ export class Waits {
     }
     void this.#suspension.sleep(end, this.#restMs(end, forMs)).catch(() => {});
     return this.#suspension.signal(step, name);
+  }
+
+  /** A signal was left aside: whoever sent it should be able to see that. Said once a run. */
+  async unfit(name: string, step: string, why: string): Promise<void> {
+    const left = `${UNFIT_STEP}${step}`;
+    if (this.#steps.recorded(left) !== undefined) return;
+    await this.#steps.keep(left, { name, why: why.slice(0, WHY_LENGTH_MAX) });
   }
 
   async call<I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> {

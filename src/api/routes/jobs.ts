@@ -119,7 +119,7 @@ export const jobRoutes: readonly Route[] = [
     summary: 'Tell a job something that a task of it waits for',
     description:
       'The oldest task that waits for a signal of this name takes it; if none does, it is kept for ' +
-      'the next that will.',
+      'the next that will. `signal` in the answer says which of the two it was.',
     headers: { 'Idempotency-Key': 'The same key again changes nothing.' },
     body: { schema: 'SignalRequest', required: false },
     answers: JOB_ANSWER,
@@ -128,8 +128,9 @@ export const jobRoutes: readonly Route[] = [
       const { jobs } = api.desk();
       const signalId = signalIdIn(call);
       const body = JSON.stringify((await call.body()) ?? null);
-      const { jobId } = await jobs.signal(jobIn(call), call.path['name'] ?? '', body, signalId);
-      return showJob(api, jobId);
+      const name = call.path['name'] ?? '';
+      const { jobId, signal } = await jobs.signal(jobIn(call), name, body, signalId);
+      return showJob(api, jobId, 200, signal === undefined ? {} : { signal });
     },
   },
   {
@@ -159,11 +160,16 @@ async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
   return dated(asOf, { jobs: value.items, cursor: value.cursor });
 }
 
-async function showJob(api: ApiParts, id: JobId, status = 200): Promise<Answer> {
+async function showJob(
+  api: ApiParts,
+  id: JobId,
+  status = 200,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Answer> {
   const { asOf, value } = await api.reader.job(id);
   if (value === null) throw notFound(`There is no job ${id}.`);
   const { tasks, history, ...job } = value;
-  const pieces = objectText({ ...job, asOf }, { tasks, history });
+  const pieces = objectText({ ...job, ...more, asOf }, { tasks, history });
   return { kind: 'pieces', status, pieces, asOf };
 }
 

@@ -114,10 +114,17 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       }),
       tasks: listOf(ref('Task')),
       history: listOf(ref('PastRun')),
+      signal: described(
+        'Only in the answer to a signal.',
+        record('What became of it.', {
+          takenBy: described('The task that took it; null when nobody waits for it.', orNull(text)),
+          awaited: described('Names of the signals that tasks wait for.', listOf(text)),
+        }),
+      ),
       asOf,
     },
     {
-      optional: ['isResultOmitted'],
+      optional: ['isResultOmitted', 'signal'],
       example: {
         ...SUMMARY_EXAMPLE,
         result: null,

@@ -1,4 +1,4 @@
-import { isFinished, type JobId } from '../../core/index.ts';
+import { isFinished, type JobId, type SignalFate } from '../../core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { jsonArgument, readInput } from '../files/work-file.ts';
@@ -33,9 +33,18 @@ export const command: CommandModule = {
         ...(signalId === undefined ? {} : { signalId }),
       });
       const end = isFinished(told.state) ? `, which has ${told.state} since` : '';
-      reply.say(plain(`Signal ${name} is with job ${id}${end}.`));
+      reply.say(plain(`Signal ${name} is with job ${id}${end}.${fateWords(name, told.signal)}`));
       reply.answer(told);
       return exit.done;
     });
   },
 };
+
+/** A mistyped name is kept for a wait that never comes: say so at once. */
+function fateWords(name: string, fate: SignalFate | undefined): string {
+  if (fate === undefined || fate.takenBy !== null) return '';
+  const kept = ` No task waits for ${name} now, so it is kept.`;
+  const [first] = fate.awaited;
+  if (first === undefined) return kept;
+  return `${kept} What tasks wait for: ${fate.awaited.join(', ')}.`;
+}

@@ -52,6 +52,16 @@ export class JobSignals {
     return this.#listeners.get(name) ?? [];
   }
 
+  /** The names that tasks wait for. */
+  get awaited(): readonly string[] {
+    return [...this.#listeners.keys()];
+  }
+
+  /** The names of those that nobody has taken. */
+  get untaken(): readonly string[] {
+    return [...this.#pending.keys()];
+  }
+
   get listenerCount(): number {
     let count = 0;
     for (const slots of this.#listeners.values()) count += slots.size;

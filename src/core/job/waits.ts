@@ -26,6 +26,19 @@ export function takenAtStep(step: string): string {
   return `$at/${step.replace(/^\$/, '')}`;
 }
 
+/** The step of a wait that goes on after signals that did not fit its schema: `$signal/go#3` has met two. */
+export function nthSignalStep(step: string, nth: number): string {
+  return nth === 1 ? step : `${step}#${nth}`;
+}
+
+export function unfitBefore(step: string): number {
+  const nth = Number(/#(\d{1,9})$/.exec(step)?.[1] ?? 1);
+  return Math.max(0, nth - 1);
+}
+
+/** What a worker leaves of a signal that did not fit: `{"name", "why"}`. */
+export const UNFIT_STEP = '$unfit/';
+
 /** How it is written in a task's row, and read back. */
 export function encodeWaits(waits: AwaitedThings | null): string | null {
   return waits === null ? null : JSON.stringify(waits);

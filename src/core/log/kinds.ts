@@ -38,6 +38,7 @@ export const LOG_KINDS = [
   'recomputed',
   'held',
   'history.rewound',
+  'job.signal_unfit',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

@@ -1,10 +1,12 @@
 /** What workers say of their leases. A name that is not current changes nothing. */
+import { printable } from '../document/text.ts';
 import { assertNever } from '../errors.ts';
 import type { Report, ReportItem, SuspendUntil } from '../event.ts';
 import type { Verdict } from '../effects.ts';
 import { later } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
+import { UNFIT_STEP } from '../job/waits.ts';
 import type { Turn } from '../turn.ts';
 import { refill } from './assign.ts';
 import { exonerate } from './quarantine.ts';
@@ -73,6 +75,9 @@ function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
       start(turn, lease);
       const [jobNo, taskNo, run] = [lease.job.no, lease.taskNo, tasks.run.get(slot)];
       turn.effects.step({ jobNo, taskNo, run, name: item.name, body: item.body });
+      if (item.name.startsWith(UNFIT_STEP)) {
+        turn.log('job.signal_unfit', { slot, nodeId: lease.node.id }, unfitDetail(item.body));
+      }
       return 'ok';
     }
     case 'completed':
@@ -170,3 +175,13 @@ function suspend(turn: Turn, lease: Lease, until: SuspendUntil): void {
   // Last, for some may end at once: their parent must be waiting by then.
   for (const child of children) makeReady(turn, child);
 }
+
+/** As the worker told it, in as far as it is what it should be. */
+function unfitDetail(body: string): Readonly<Record<string, unknown>> {
+  const told = JSON.parse(body) as { readonly name?: unknown; readonly why?: unknown } | null;
+  const text = (value: unknown): string =>
+    typeof value === 'string' ? printable(value, UNFIT_WHY_MAX) : '';
+  return { name: text(told?.name), why: text(told?.why) };
+}
+
+const UNFIT_WHY_MAX = 1_000;

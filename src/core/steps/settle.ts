@@ -110,13 +110,21 @@ function finishJob(turn: Turn, job: Job): void {
   job.stopping = null;
   if (job.error === null && firstFailed !== undefined) job.error = jobError(state, firstFailed);
   turn.writeJob(job);
-  turn.log(jobEnd(job.state), { job }, job.error === null ? undefined : { ...job.error });
+  const { untaken } = job.signals;
+  const detail = {
+    ...job.error,
+    // Somebody has sent these, and nobody will ever take them.
+    ...(untaken.length === 0 ? {} : { untakenSignals: untaken.slice(0, UNTAKEN_SHOWN) }),
+  };
+  turn.log(jobEnd(job.state), { job }, Object.keys(detail).length === 0 ? undefined : detail);
   dropJob(state, job);
   tellCallers(turn, job);
   const schedule = job.scheduleId === null ? undefined : state.schedules.get(job.scheduleId);
   // With overlap policy `queue` the next occurrence waits for this moment.
   if (schedule?.isWaiting === true) armSchedule(turn, schedule);
 }
+
+const UNTAKEN_SHOWN = 10;
 
 function outcome({ tasks }: SchedulerState, job: Job, someFailed: boolean): JobState {
   switch (job.stopping) {

@@ -89,7 +89,7 @@ describe('a signal', () => {
     expect(w.signal('job', 'go', 2, 'me-1')).toMatchObject({ type: 'job', changed: false });
     expect(w.rows.jobsById.get('job' as never)?.signals).toHaveLength(1);
     expect(w.log().filter(({ kind }) => kind === 'job.signalled')).toMatchObject([
-      { detail: '{"name":"go","id":"me-1"}' },
+      { detail: '{"name":"go","id":"me-1","takenBy":"a"}' },
     ]);
   });
 

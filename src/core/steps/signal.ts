@@ -26,9 +26,10 @@ function take(turn: Turn, job: Job, { ask, id, name, body }: Signal): void {
   const no = job.signals.add({ id, name, taken: false });
   const sentAt = turn.now;
   turn.effects.signal({ jobNo: job.no, no, id, name, body, sentAt, taken: false });
-  turn.log('job.signalled', { job }, { name, id });
-  turn.replyJob(ask, job, true);
   const slot = firstListener(turn.state, job, name);
+  const takenBy = slot === null ? null : turn.state.tasks.id(slot);
+  turn.log('job.signalled', { job }, { name, id, takenBy });
+  turn.replyJob(ask, job, true, { takenBy, awaited: job.signals.awaited });
   if (slot === null) return;
   const wanted = turn.state.tasks.waits(slot)?.signals.find((each) => each.name === name);
   if (wanted !== undefined && takeSignal(turn, slot, wanted)) wake(turn, slot);

@@ -46,6 +46,13 @@ export type Request =
   | { readonly member: 'step'; readonly name: string }
   | { readonly member: 'sleep'; readonly name: string; readonly duration: Duration }
   | { readonly member: 'waitFor'; readonly name: string; readonly options: OneSignal }
+  /** A signal did not fit the schema, which only the thread has. */
+  | {
+      readonly member: 'unfit';
+      readonly name: string;
+      readonly step: string;
+      readonly why: string;
+    }
   | {
       readonly member: 'call';
       readonly name: string;

@@ -123,6 +123,7 @@ function suspendable(parts: Partial<TaskContext> = {}) {
       return () => held.push('released');
     },
     onSuspended: (fn) => (onSuspended = fn),
+    unfit: () => Promise.resolve(),
     hasStep: () => false,
   };
   const context = {

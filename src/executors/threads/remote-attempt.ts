@@ -99,6 +99,8 @@ export class RemoteAttempt {
         return context.sleep(request.name, request.duration);
       case 'waitFor':
         return context.waitFor(request.name, request.options);
+      case 'unfit':
+        return this.#lifeline?.unfit(request.name, request.step, request.why);
       case 'call': {
         const { document, what } = request;
         const callable = { name: what, toDocument: () => document, readResult: same };

@@ -126,8 +126,9 @@ export class ThreadContext implements TaskContext {
       const next = (each: OneSignal): Promise<unknown> =>
         this.#request({ member: 'waitFor', name, options: each });
       // A schema is code: it stays in the thread.
-      return fittingSignal(next, options ?? {}, (why) => {
+      return fittingSignal(next, options ?? {}, async (why, nth) => {
         this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
+        await this.#request({ member: 'unfit', name, step: `${options?.as ?? name}#${nth}`, why });
       }) as Promise<never>;
     });
 
