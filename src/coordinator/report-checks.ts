@@ -84,7 +84,12 @@ function checkedStep(
 ): ReportItem {
   const name = cleanText(step.name);
   // The leader reads these itself when it sends the task out, so nobody else may write them.
-  const badName = name.startsWith(CALLED_JOB) ? 'belongs to a called job' : stepNameFault(name);
+  const badName = name.startsWith(CALLED_JOB)
+    ? 'belongs to a called job'
+    : // Under another name no later attempt would find it.
+      name === step.name
+      ? stepNameFault(name)
+      : 'has a character in it that cannot be stored';
   if (badName !== null)
     return failed(step.lease, 'bad_step', `the name ${name.slice(0, 80)} of a step ${badName}`);
   const what = `the result of step ${name}`;

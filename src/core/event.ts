@@ -2,6 +2,7 @@
  * Everything that can happen to the scheduler, as one union. Each event is a value: documents are
  * checked, ids are chosen and times are read before it is made.
  */
+import type { AwaitedSignal } from './job/waits.ts';
 import type { JobDocument, TaskDocument } from './document/document.ts';
 import type { JobId, NodeId, ScheduleId, SessionId, TaskId, TaskNo } from './ids.ts';
 import type { NodeOffer } from './node/node.ts';
@@ -185,7 +186,7 @@ export interface Wait {
    * says when it ends, `{"until": MS}`, and is written when the wait begins. */
   readonly sleeps: readonly { readonly step: string; readonly forMs: number }[];
   /** The next signal of this name that nobody has taken. The step is its body. */
-  readonly signals: readonly { readonly step: string; readonly name: string }[];
+  readonly signals: readonly AwaitedSignal[];
   /** Another job, which is submitted unless it is there. The step is `{"jobId", "state"}`. */
   readonly jobs: readonly ChildJob[];
 }

@@ -35,6 +35,8 @@ export { resolveJobResult } from './job/result.ts';
 export type { ResultTask } from './job/result.ts';
 export { rollUp } from './job/roll-up.ts';
 export type { RollUp, TreeTask } from './job/roll-up.ts';
+export { JSON_TYPES, SHAPE_LENGTH_MAX, readSignalShape } from './job/signal-shape.ts';
+export type { JsonType, SignalShape } from './job/signal-shape.ts';
 export { UNFIT_STEP, nthSignalStep, takenAtStep } from './job/waits.ts';
 export type { AwaitedJob, AwaitedSignal, AwaitedThings } from './job/waits.ts';
 export * from './json.ts';

@@ -45,6 +45,7 @@ function watchedContext(
   // What it returns is of the context's own making: that knows whether the handler awaits it.
   const step = <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> => {
     if (isHere(name, 'before')) return diedHere(crash);
+    if (typeof fn !== 'function') return context.step(name, fn);
     const done = context.step<T>(name, async () => {
       history.stepped(context, name);
       onMoved();

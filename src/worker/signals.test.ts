@@ -77,3 +77,22 @@ test('a signal that does not fit is an event, once, and shows where somebody ask
     { name: 'decision', why: expect.stringContaining('/by') as string },
   ]);
 });
+
+test('one that cannot fit is refused when it is sent, and the wait goes on', async () => {
+  const schema = z.object({ by: z.string(), answer: z.enum(['yes', 'no']) });
+  await begin(({ waitFor }) => waitFor('decision', { schema }));
+  const send = (value: Json): Promise<unknown> =>
+    cluster.leader.jobs.signal(jobId('job'), 'decision', JSON.stringify(value), 'id');
+  await expect(send('yes')).rejects.toMatchObject({
+    code: 'bad_input',
+    what: 'The signal decision does not fit what task a waits for: it must be object, not string.',
+  });
+  await expect(send({ by: 5, answer: 'yes' })).rejects.toMatchObject({ path: '/by' });
+  await expect(send({ answer: 'yes' })).rejects.toThrow('its /by is missing');
+  await cluster.changeLeader();
+  await expect(send({ by: 'Ada', answer: 'maybe' })).rejects.toThrow('one of yes, no');
+  expect(await why()).toBe('waits for signal decision');
+  await cluster.signal('job', 'decision', { by: 'Ada', answer: 'yes' });
+  await cluster.pass(1_000);
+  expect(await cluster.result('job', 'a')).toEqual({ by: 'Ada', answer: 'yes' });
+});

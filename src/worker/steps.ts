@@ -110,6 +110,14 @@ export function checkName(what: string, name: unknown): asserts name is string {
       todo: 'Name the thing, and keep its data in the result.',
     });
   }
+  if (UNSTORABLE.test(name)) {
+    throw new MillraceError({
+      code: 'bad_input',
+      what: `The name of a ${what} contains a character that cannot be stored.`,
+      why: 'Under another name no later attempt would find it.',
+      todo: 'Leave out NUL characters and halves of surrogate pairs.',
+    });
+  }
   if (!name.startsWith(OURS)) return;
   throw new MillraceError({
     code: 'bad_input',
@@ -120,3 +128,5 @@ export function checkName(what: string, name: unknown): asserts name is string {
 }
 
 const NAME_LENGTH_MAX = 1_000;
+/** With the u flag this matches lone surrogates only; pairs are one character to it. */
+const UNSTORABLE = /[\p{Surrogate}\0]/u;

@@ -4,6 +4,7 @@
  * is put aside, nothing of its context settles any more: no `catch` and no `finally` of it runs.
  */
 import { MillraceError } from '../core/index.ts';
+import type { SignalShape } from '../core/index.ts';
 import { PAYLOAD_BYTES_MAX } from '../protocol/index.ts';
 import type { CalledJob, WorkerSuspension } from '../protocol/index.ts';
 
@@ -99,8 +100,8 @@ export class Suspension {
     return this.#standStill();
   }
 
-  signal(step: string, name: string): Promise<never> {
-    this.#signals.set(step, { step, name });
+  signal(step: string, name: string, shape?: SignalShape): Promise<never> {
+    this.#signals.set(step, { step, name, ...(shape === undefined ? {} : { shape }) });
     return this.#standStill();
   }
 

@@ -53,7 +53,7 @@ export class Waits {
   /** The next one of that name, whatever it holds. */
   async waitFor(name: string, options: OneSignal): Promise<unknown> {
     if (typeof name !== 'string' || !isId(name)) throw badSignal(name);
-    const { timeout, as = name, nth = 1 } = options;
+    const { timeout, as = name, nth = 1, shape } = options;
     checkName('wait', as);
     const forMs =
       timeout === undefined ? null : checkedMs(`The timeout of the wait for ${name}`, timeout);
@@ -65,7 +65,7 @@ export class Waits {
       else await this.#suspension.over(this.#timeIn(takenAtStep(step)), 'event');
       return value;
     }
-    if (forMs === null) return this.#suspension.signal(step, name);
+    if (forMs === null) return this.#suspension.signal(step, name, shape);
     const end = untilStep(as);
     if (this.#steps.recorded(end) !== undefined && this.#restMs(end, forMs) === 0) {
       // Written down before it is believed: a signal that comes now must not change what was seen.
@@ -74,7 +74,7 @@ export class Waits {
       return undefined;
     }
     void this.#suspension.sleep(end, this.#restMs(end, forMs)).catch(() => {});
-    return this.#suspension.signal(step, name);
+    return this.#suspension.signal(step, name, shape);
   }
 
   /** A signal was left aside: whoever sent it should be able to see that. Said once a run. */

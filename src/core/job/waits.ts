@@ -1,4 +1,5 @@
 import type { JobId } from '../ids.ts';
+import type { SignalShape } from './signal-shape.ts';
 
 /**
  * What a task waits for besides a time. The jobs are all those that it has called and that have
@@ -13,6 +14,8 @@ export interface AwaitedThings {
 export interface AwaitedSignal {
   readonly step: string;
   readonly name: string;
+  /** What it must be like, if that is known. */
+  readonly shape?: SignalShape;
 }
 
 /** The end of this job becomes the step. */

@@ -3,6 +3,9 @@ import { utf8Bytes } from '../document/text.ts';
 import { MillraceError } from '../errors.ts';
 import type { Signal } from '../event.ts';
 import type { Job } from '../job/job.ts';
+import { shapeFault } from '../job/signal-shape.ts';
+import type { AwaitedSignal } from '../job/waits.ts';
+import type { Json } from '../json.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
 import type { Turn } from '../turn.ts';
@@ -31,7 +34,7 @@ function take(turn: Turn, job: Job, { ask, id, name, body }: Signal): void {
   turn.log('job.signalled', { job }, { name, id, takenBy });
   turn.replyJob(ask, job, true, { takenBy, awaited: job.signals.awaited });
   if (slot === null) return;
-  const wanted = turn.state.tasks.waits(slot)?.signals.find((each) => each.name === name);
+  const wanted = wantedBy(turn.state, slot, name);
   if (wanted !== undefined && takeSignal(turn, slot, wanted)) wake(turn, slot);
 }
 
@@ -44,11 +47,14 @@ function firstListener({ tasks }: SchedulerState, job: Job, name: string): Slot 
   return first;
 }
 
-function refusalOf({ settings }: SchedulerState, job: Job, event: Signal): MillraceError | null {
+function refusalOf(state: SchedulerState, job: Job, event: Signal): MillraceError | null {
+  const { settings } = state;
   if (job.open === 0 || job.stopping !== null) {
     const what = job.open === 0 ? `Job ${job.id} has ended.` : `Job ${job.id} is being stopped.`;
     return new MillraceError({ code: 'conflict', what, todo: 'Nobody is left to hear of it.' });
   }
+  const misfit = misfitOf(state, job, event);
+  if (misfit !== null) return misfit;
   const { signalBytesMax, signalsPerJobMax } = settings;
   if (utf8Bytes(event.body) > signalBytesMax) {
     return new MillraceError({
@@ -63,6 +69,27 @@ function refusalOf({ settings }: SchedulerState, job: Job, event: Signal): Millr
     what: `Job ${job.id} was sent ${signalsPerJobMax} signals already, which is the limit.`,
     todo: 'Put more into one signal, or raise the setting signalsPerJobMax.',
   });
+}
+
+/** The task that would take it knows that it will not do. */
+function misfitOf(state: SchedulerState, job: Job, { name, body }: Signal): MillraceError | null {
+  const slot = firstListener(state, job, name);
+  const wanted = slot === null ? undefined : wantedBy(state, slot, name);
+  if (slot === null || wanted?.shape === undefined) return null;
+  const { value = null } = JSON.parse(body) as { readonly value?: Json };
+  const fault = shapeFault(wanted.shape, value);
+  if (fault === null) return null;
+  const subject = fault.path === '' ? 'it' : `its ${fault.path}`;
+  return new MillraceError({
+    code: 'bad_input',
+    ...(fault.path === '' ? {} : { path: fault.path }),
+    what: `The signal ${name} does not fit what task ${state.tasks.id(slot)} waits for: ${subject} ${fault.what}.`,
+    todo: 'Nothing was sent. Send one that fits.',
+  });
+}
+
+function wantedBy({ tasks }: SchedulerState, slot: Slot, name: string): AwaitedSignal | undefined {
+  return tasks.waits(slot)?.signals.find((each) => each.name === name);
 }
 
 function unknownJob(id: string): MillraceError {

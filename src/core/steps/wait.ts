@@ -93,7 +93,7 @@ interface Begun<T> {
 
 function beginSignals(turn: Turn, slot: Slot, signals: Wait['signals']): Begun<AwaitedSignal> {
   // One step takes one signal, however often it is named.
-  const wanted = new Map(signals.map(({ step, name }) => [step, { step, name }]));
+  const wanted = new Map(signals.map((each) => [each.step, each]));
   const awaited = [...wanted.values()].filter((each) => !takeSignal(turn, slot, each));
   return { isOver: awaited.length < wanted.size, awaited };
 }

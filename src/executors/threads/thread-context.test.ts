@@ -141,7 +141,8 @@ test('the schema of a signal is asked in the thread', async () => {
     }) as unknown as TaskContext['waitFor'],
   });
   expect(await run('fitting', null, context)).toEqual({ n: 1 });
-  expect(asked).toEqual([1, 2, 3].map((nth) => ({ timeout: '1h', nth })));
+  const shape = { types: ['object'], fields: { n: { types: ['number'] } }, required: ['n'] };
+  expect(asked).toEqual([1, 2, 3].map((nth) => ({ timeout: '1h', nth, shape })));
   // The time is over: undefined, which is null as a result.
   expect(await run('fitting', null, context)).toBeNull();
 });

@@ -155,8 +155,11 @@ describe('bad input is', () => {
       'a sleep beyond all numbers',
       () => waiting({ sleeps: [{ step: 's', forMs: 2n ** 64n - 1n }] }),
     ],
-    ['a wait for no signal', () => waiting({ signals: [{ step: 's', name: '' }] })],
-    ['a signal that goes nowhere', () => waiting({ signals: [{ step: '', name: 'n' }] })],
+    ['a wait for no signal', () => waiting({ signals: [{ step: 's', name: '', shapeJson: '' }] })],
+    [
+      'a signal that goes nowhere',
+      () => waiting({ signals: [{ step: '', name: 'n', shapeJson: '' }] }),
+    ],
     [
       'a wait for no job',
       () => waiting({ jobs: [{ step: 's', jobId: '', documentJson: bytes('{}') }] }),

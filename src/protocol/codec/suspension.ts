@@ -1,4 +1,5 @@
 /** What a worker says when a handler steps aside. Documents travel as JSON; the leader reads them. */
+import { SHAPE_LENGTH_MAX, readSignalShape } from '../../core/index.ts';
 import type { JobWait, Sleep, TaskSuspended, TaskWait } from '../gen/millrace/v1/task.ts';
 import type { CalledJob, WorkerSuspension } from '../worker-port.ts';
 import {
@@ -39,7 +40,9 @@ export function suspensionBytes({ until }: TaskSuspended): number {
   const { sleeps, signals, jobs } = until.value;
   let bytes = 0;
   for (const { step } of sleeps) bytes += step.length * 3 + THING_BYTES;
-  for (const { step, name } of signals) bytes += (step.length + name.length) * 3 + THING_BYTES;
+  for (const { step, name, shapeJson } of signals) {
+    bytes += (step.length + name.length + shapeJson.length) * 3 + THING_BYTES;
+  }
   for (const { step, jobId, documentJson } of jobs) {
     bytes += (step.length + jobId.length) * 3 + documentJson.length + THING_BYTES;
   }
@@ -52,7 +55,9 @@ const THING_BYTES = 24;
 function toWireWait({ sleeps, signals, jobs }: Wait): TaskWait {
   return {
     sleeps: sleeps.map(({ step, forMs }) => ({ step, forMs: wireDuration(forMs) })),
-    signals: signals.map(({ step, name }) => ({ step, name })),
+    signals: signals.map(({ step, name, shape }) => {
+      return { step, name, shapeJson: shape === undefined ? '' : JSON.stringify(shape) };
+    }),
     jobs: jobs.map(({ step, jobId, document }) => {
       return { step, jobId, documentJson: documentBytes(document, 'jobs/document_json') };
     }),
@@ -63,11 +68,24 @@ function fromWireWait({ sleeps, signals, jobs }: TaskWait): Wait {
   return {
     type: 'wait',
     sleeps: sleeps.map(fromWireSleep),
-    signals: signals.map(({ step, name }) => {
-      return { step: requiredText(step, 'signals/step'), name: requiredText(name, 'signals/name') };
-    }),
+    signals: signals.map(({ step, name, shapeJson }) => ({
+      step: requiredText(step, 'signals/step'),
+      name: requiredText(name, 'signals/name'),
+      ...fromWireShape(shapeJson),
+    })),
     jobs: jobs.map(fromWireCalledJob),
   };
+}
+
+/** A hint that cannot be read is none: the worker looks at every signal itself. */
+function fromWireShape(text: string): Pick<Wait['signals'][number], 'shape'> {
+  if (text === '' || text.length > SHAPE_LENGTH_MAX) return {};
+  try {
+    const shape = readSignalShape(JSON.parse(text));
+    return shape === null ? {} : { shape };
+  } catch {
+    return {};
+  }
 }
 
 function fromWireSleep({ step, forMs }: Sleep): Wait['sleeps'][number] {

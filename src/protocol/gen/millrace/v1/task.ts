@@ -248,6 +248,8 @@ export interface Sleep {
 export interface SignalWait {
   step: string;
   name: string;
+  /** What is known of the schema that a signal must fit, as JSON; empty when nothing is. */
+  shapeJson: string;
 }
 
 /** A job that is submitted unless it is there, and waited for. */
@@ -2142,7 +2144,7 @@ export const Sleep: MessageFns<Sleep> = {
 };
 
 function createBaseSignalWait(): SignalWait {
-  return { step: "", name: "" };
+  return { step: "", name: "", shapeJson: "" };
 }
 
 export const SignalWait: MessageFns<SignalWait> = {
@@ -2152,6 +2154,9 @@ export const SignalWait: MessageFns<SignalWait> = {
     }
     if (message.name !== "") {
       writer.uint32(18).string(message.name);
+    }
+    if (message.shapeJson !== "") {
+      writer.uint32(26).string(message.shapeJson);
     }
     return writer;
   },
@@ -2183,6 +2188,14 @@ export const SignalWait: MessageFns<SignalWait> = {
             }
 
             message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.shapeJson = reader.string();
             continue;
           }
         }
