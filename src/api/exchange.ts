@@ -85,12 +85,13 @@ export class Exchange {
     const found: Found = router.find(method, pathname);
     const { route, path } = found;
     this.#route = route.path;
-    if (route.role !== null) access.allow(credentialsOf(request), route.role);
+    const known = route.role === null ? null : access.allow(credentialsOf(request), route.role);
     const query = readQuery(route, rest.join('?'));
     const call = {
       path,
       query,
       headers: request.headers,
+      caller: known === null || access.isOpen ? connectionOf(request) : known.name,
       signal: this.#over.signal,
       body: () => this.#body(),
     };
@@ -267,4 +268,9 @@ function shuttingDown(): MillraceError {
     what: 'This server stops.',
     todo: 'Ask another node.',
   });
+}
+
+/** Without tokens nobody has a name; a connection is what tells clients apart then. */
+function connectionOf({ socket }: IncomingMessage): string {
+  return `${socket.remoteAddress}:${socket.remotePort}`;
 }

@@ -70,10 +70,11 @@ export interface QueryPort {
   readonly reader: QueryReader;
   /** Settles when the query is over or unknown, at the latest after `ms` or when the signal aborts. */
   ended(id: JobId, ms: number, signal: AbortSignal): Promise<void>;
-  /** What would be run, without running it. The request is unchecked. */
+  /** What would be run, without running it. The request is unchecked; callers take turns. */
   explain(
     request: unknown,
     signal: AbortSignal,
+    caller: string,
   ): Promise<{ readonly plan: unknown; readonly text: string }>;
   /** What was run, with what it took; null when there is no such query. */
   analysis(id: JobId): Promise<string | null>;

@@ -46,6 +46,8 @@ export interface Call {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly headers: IncomingHttpHeaders;
+  /** Who calls, so that callers can take turns: the name of a token, or a connection. */
+  readonly caller: string;
   /** Unchecked; undefined when there is none. */
   body(): Promise<unknown>;
   /** Aborts when the client has gone or the server stops. */

@@ -29,6 +29,9 @@ export interface NodeSettings {
   /** What queries may spill to disk; without it a part of what is free. */
   readonly threads: number | undefined;
   readonly spillBytesMax: number | undefined;
+  /** What planning a query may take on a leader; without it a part of the machine. */
+  readonly planMemoryBytes: number | undefined;
+  readonly planTimeoutMs: number;
   /** Outputs of other workers are fetched even where their folder is visible here. */
   readonly shuffleByNetwork: boolean;
   /** On shutdown nobody waits for readers of outputs: who leads goes as well. */

@@ -131,6 +131,15 @@ export const nodeTable: Table<NodeSettings> = {
     ...none(size(0)),
     help: 'what queries on this node may spill to disk; half of what is free if left out',
   },
+  planMemoryBytes: {
+    ...none(size(16 * MIB)),
+    help: 'memory for planning a query; an eighth of the machine, 1 GiB at most, if left out',
+  },
+  planTimeoutMs: {
+    kind: duration(1),
+    fallback: 20_000,
+    help: 'how long finding the tables of a query and planning it may take',
+  },
   shuffleByNetwork: {
     kind: yesOrNo,
     fallback: false,

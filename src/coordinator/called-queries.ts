@@ -49,6 +49,8 @@ export function queryDocumentFault(document: QueryDocument): string | null {
 }
 
 const NAME_LENGTH_MAX = 200;
+/** The queries of tasks take turns with those of each client. */
+const TASKS = 'tasks';
 
 /** The queries that a report calls. */
 export function queriesIn(report: WorkerReport, priority: Priority | null): CalledQuery[] {
@@ -125,7 +127,11 @@ export class CalledQueries {
     const { signal } = this.#life;
     try {
       if (planner === null) throw noQueries();
-      const { document, seeds } = inherit(await planner.plan(request, signal), name, priority);
+      const { document, seeds } = inherit(
+        await planner.plan(request, signal, TASKS),
+        name,
+        priority,
+      );
       return { type: 'answerCall', jobId, seeds, made: { document, error: null } };
     } catch (thrown) {
       signal.throwIfAborted();

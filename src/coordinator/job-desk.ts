@@ -63,6 +63,8 @@ export interface SubmitOptions {
   readonly isFresh?: boolean;
   readonly seeds?: ReadonlyMap<TaskNo, Seed>;
   readonly inboxNo?: number;
+  /** Who asks: callers take turns where queries are planned. */
+  readonly caller?: string;
 }
 
 /** Inbox rows taken in at once. */
@@ -123,7 +125,7 @@ export class JobDesk {
     // To plan is dear: not for one that is there already.
     const existing = await this.#findExisting({ idempotencyKey: key }, options);
     if (existing !== null) return existing;
-    const { document, seeds } = await planner.plan(request, signal);
+    const { document, seeds } = await planner.plan(request, signal, options.caller);
     const idempotencyKey = document.idempotencyKey ?? key;
     const reply = await this.submitParsed({ ...document, idempotencyKey }, { ...options, seeds });
     if (reply.changed) planner.submitted?.(reply.jobId, seeds);

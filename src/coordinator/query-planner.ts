@@ -9,8 +9,8 @@ export interface PlannedQuery {
 
 /** Makes a job of a query. Lives where SQL is understood. */
 export interface QueryPlanner {
-  /** Takes what a client sends, unchecked: `{ sql, tables, params, settings, idempotencyKey }`. */
-  plan(request: unknown, signal: AbortSignal): Promise<PlannedQuery>;
+  /** Takes what a client sends, unchecked: `{ sql, tables, params, settings, idempotencyKey }`. Callers take turns. */
+  plan(request: unknown, signal: AbortSignal, caller?: string): Promise<PlannedQuery>;
   /** A query that was planned here is now a job, with these seeds. */
   submitted?(id: JobId, seeds: PlannedQuery['seeds']): void;
 }

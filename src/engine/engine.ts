@@ -2,7 +2,8 @@
  * What an engine does: one child process with DuckDB in it. Every call runs in an instance that can open the files
  * which the call names and nothing else (`child/instances.ts`). Data never passes between the processes,
  * only SQL, paths and figures (and, for rows that people read, finished text). A native crash ends the child and
- * fails the call with `engine_crashed`; the next call starts another child.
+ * fails the call with `engine_crashed`; the next call starts another child. A child that takes more memory than its
+ * limits allow is ended, which fails the call that took it with `out_of_memory`, and that one only.
  */
 import type { Fragment, SessionValues, StageOutput } from '../query/index.ts';
 import type {
@@ -105,6 +106,8 @@ export interface PlanRequest {
   readonly params: readonly unknown[] | Readonly<Record<string, unknown>>;
   readonly tables: readonly PinnedTable[];
   readonly timeZone: string;
+  /** Who asks: callers take turns. */
+  readonly caller?: string;
 }
 
 export interface BindRequest {
@@ -112,6 +115,7 @@ export interface BindRequest {
   /** Those of the statement that was planned. */
   readonly tables: readonly PinnedTable[];
   readonly timeZone: string;
+  readonly caller?: string;
 }
 
 /** For each stage the types of its columns in order, and one more. */

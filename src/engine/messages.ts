@@ -150,6 +150,8 @@ export type ToChild =
 
 export type FromChild =
   | { readonly kind: 'ready'; readonly duckdb: string }
+  /** Where the system does not tell others: what this process has in memory. */
+  | { readonly kind: 'memory'; readonly residentBytes: number }
   | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: 'done'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'failed'; readonly id: number | null; readonly fault: Fault };

@@ -18,6 +18,7 @@ export {
 export { type Duration, durationMs } from './duration.ts';
 export { eachOf } from './each-of.ts';
 export { endProcess } from './end-process.ts';
+export { FairGate, type FairGateOptions } from './fair-gate.ts';
 export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { type ProcessOptions, startProcess } from './process.ts';

@@ -39,7 +39,7 @@ export interface QueryService {
   /** Plans the request, which is unchecked, and hands the job in. Throws `not_leader` where somebody else leads. */
   submit(
     request: unknown,
-    options: { readonly jobId: JobId; readonly isRepeated: boolean },
+    options: { readonly jobId: JobId; readonly isRepeated: boolean; readonly caller?: string },
     signal: AbortSignal,
   ): Promise<{ readonly jobId: JobId; readonly state: JobState }>;
   results(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream>;

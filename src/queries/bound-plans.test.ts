@@ -57,6 +57,7 @@ async function planned(sql: string, bind: PlanningEngine['bind']): Promise<Query
     settings: checkedSettings(),
     slots: () => Promise.resolve(3),
     clock: new VirtualClock(),
+    planMs: 20_000,
     onFault: (error) => faults.push(String(error)),
   });
   const request = { sql, tables: { t: path }, settings: { singleFragmentBytes: 0 } };

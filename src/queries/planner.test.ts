@@ -54,6 +54,7 @@ function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
     settings: checkedSettings(),
     slots: () => Promise.resolve(3),
     clock,
+    planMs: 20_000,
     onFault: (error) => faults.push(error),
     ...more,
   });
@@ -115,6 +116,26 @@ describe('a query becomes a job', () => {
     expect(planIn(seeds).single).toContain('a constant that DuckDB cannot write');
     expect(faults).toEqual([]);
   });
+});
+
+test('one caller with many slow queries does not keep another one waiting', async () => {
+  const begun: string[] = [];
+  const slow = deferred();
+  const engine = {
+    bind: nothingBound,
+    plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
+      begun.push(`${request.caller} ${request.sql}`);
+      if (request.sql === 'slow') await slow.promise;
+      return answerTo(request);
+    },
+  };
+  const fair = planner({ engine, atOnce: 3, perCallerMax: 2 });
+  const flood = Array.from({ length: 6 }, () => fair.plan({ sql: 'slow' }, never, 'greedy'));
+  await fair.plan({ sql: 'quick' }, never, 'other');
+  expect(begun).toEqual(['greedy slow', 'greedy slow', 'other quick']);
+  slow.resolve();
+  await Promise.all(flood);
+  expect(fair.figures()).toMatchObject({ plans: 7, planningNow: 0 });
 });
 
 describe('what goes wrong', () => {

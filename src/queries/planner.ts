@@ -7,6 +7,7 @@ import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { Settings } from '../core/index.ts';
 import { isSteady, statementOf } from '../engine/index.ts';
 import type { LogicalAnswer, PlanRequest, PlanningEngine } from '../engine/index.ts';
+import { FairGate } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
 import {
   PARTITIONS_MAX,
@@ -19,7 +20,6 @@ import {
   readLogicalPlan,
 } from '../query/index.ts';
 import type { PinnedTable, PlanInput, QueryJob, QueryPlan } from '../query/index.ts';
-import { Gate } from './gate.ts';
 import { KeptPlans, planKey } from './kept-plans.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
@@ -36,8 +36,10 @@ export interface QueryPlannerOptions {
   readonly clock: Clock;
   /** A plan of DuckDB that could not be read for a reason that nobody had thought of: the query runs whole. */
   readonly onFault: (error: unknown) => void;
-  readonly planMs?: number;
+  /** The longest that finding the tables and planning may take. */
+  readonly planMs: number;
   readonly atOnce?: number;
+  readonly perCallerMax?: number;
   readonly waitingMax?: number;
 }
 
@@ -55,9 +57,12 @@ export interface QueryExplanation {
   readonly text: string;
 }
 
-const PLAN_MS = 60_000;
-const AT_ONCE = 4;
+/** Most of these wait for the disk or for a turn of the engine, which has limits of its own. */
+const AT_ONCE = 12;
+/** One caller's plans that are all slow leave room for others. */
+const PER_CALLER_MAX = 6;
 const WAITING_MAX = 200;
+const ANYBODY = '';
 /** What it is says nothing to a user; it is told to whoever runs the server. */
 const FAULTY = 'dividing it failed, which is a fault of Millrace; the leader has said which';
 
@@ -77,7 +82,7 @@ interface Divided {
 
 export class SqlPlanner {
   readonly #options: QueryPlannerOptions;
-  readonly #gate: Gate;
+  readonly #gate: FairGate;
   readonly #kept: KeptPlans;
   #plans = 0;
   #hits = 0;
@@ -86,7 +91,9 @@ export class SqlPlanner {
 
   constructor(options: QueryPlannerOptions) {
     this.#options = options;
-    this.#gate = new Gate(options.atOnce ?? AT_ONCE, options.waitingMax ?? WAITING_MAX);
+    const { atOnce = AT_ONCE, perCallerMax = PER_CALLER_MAX, waitingMax = WAITING_MAX } = options;
+    const full = (): Error => tooManyWait(waitingMax);
+    this.#gate = new FairGate({ max: atOnce, perCallerMax, waitingMax, full });
     this.#kept = new KeptPlans({ clock: options.clock });
   }
 
@@ -100,10 +107,10 @@ export class SqlPlanner {
     };
   }
 
-  /** Takes what a client sends, unchecked. */
-  async plan(request: unknown, signal: AbortSignal): Promise<QueryJob> {
-    return this.#measured(signal, async (within) => {
-      const { plan, tables, request: asked } = await this.#planned(request, within);
+  /** Takes what a client sends, unchecked. Callers take turns. */
+  async plan(request: unknown, signal: AbortSignal, caller: string = ANYBODY): Promise<QueryJob> {
+    return this.#measured(signal, caller, async (within) => {
+      const { plan, tables, request: asked } = await this.#planned(request, within, caller);
       const { about, settings } = asked;
       const { maxAttempts, timeoutMs, memoryBytes } = settings;
       return queryJob(plan, tables, this.#options.settings, {
@@ -117,24 +124,28 @@ export class SqlPlanner {
   }
 
   /** What would be run. */
-  async explain(request: unknown, signal: AbortSignal): Promise<QueryExplanation> {
-    return this.#measured(signal, async (within) => {
-      const { plan } = await this.#planned(request, within);
+  async explain(
+    request: unknown,
+    signal: AbortSignal,
+    caller: string = ANYBODY,
+  ): Promise<QueryExplanation> {
+    return this.#measured(signal, caller, async (within) => {
+      const { plan } = await this.#planned(request, within, caller);
       return { plan, text: explainPlan(plan) };
     });
   }
 
-  async #planned(value: unknown, signal: AbortSignal): Promise<Planned> {
+  async #planned(value: unknown, signal: AbortSignal, caller: string): Promise<Planned> {
     const { catalog, engine } = this.#options;
     const request = readRequest(value);
     const { sql, params, timeZone } = request;
     if (sql === null)
-      return { request, ...(await checkedPlan(request, { catalog, engine }, signal)) };
+      return { request, ...(await checkedPlan(request, { catalog, engine, caller }, signal)) };
     const dividing = this.#planSettings(request.settings);
     // Whoever waits for it below is told.
     dividing.catch(() => {});
     const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
-    const asked = { sql, params, tables, timeZone };
+    const asked = { sql, params, tables, timeZone, caller };
     const plan = await this.#planOf(asked, await dividing, signal);
     return { request, tables, plan };
   }
@@ -154,7 +165,12 @@ export class SqlPlanner {
     const answer = await this.#options.engine.plan(asked, signal).catch(atSql);
     const { sql, columns, session, duckdb } = answer;
     const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
-    const { plan, isSound } = await this.#bound(this.#divided(answer, input), input, signal);
+    const { plan, isSound } = await this.#bound(
+      this.#divided(answer, input),
+      input,
+      asked.caller,
+      signal,
+    );
     // Without a plan or estimates something may have gone wrong that does not the next time.
     const isWhole = answer.plan !== null && answer.estimates !== null;
     if (key !== null && isSound && isWhole) this.#kept.keep(key, plan);
@@ -183,13 +199,16 @@ export class SqlPlanner {
   async #bound(
     divided: Divided,
     input: Omit<PlanInput, 'logical' | 'whyNot'>,
+    caller: string | undefined,
     signal: AbortSignal,
   ): Promise<Divided> {
     const { plan } = divided;
     if (plan.single !== null) return divided;
     const { tables, session } = input;
     try {
-      const request = { stages: plan.stages, tables, timeZone: session.timeZone };
+      const { stages } = plan;
+      const turn = caller === undefined ? {} : { caller };
+      const request = { stages, tables, timeZone: session.timeZone, ...turn };
       const fault = bindFault(plan, await this.#options.engine.bind(request, signal));
       if (fault === null) return divided;
       this.#options.onFault(new Error(`DuckDB binds a fragment otherwise than planned: ${fault}`));
@@ -208,24 +227,28 @@ export class SqlPlanner {
     return { partitions, broadcastThresholdBytes, singleFragmentBytes };
   }
 
-  async #measured<T>(signal: AbortSignal, work: (within: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, planMs = PLAN_MS } = this.#options;
-    return this.#gate.run(signal, async () => {
-      const startedMs = clock.monotonicMs();
-      const late = new AbortController();
-      const cancel = clock.after(planMs, () => late.abort(tookTooLong(planMs)));
-      try {
-        const made = await work(AbortSignal.any([signal, late.signal]));
-        this.#plans += 1;
-        return made;
-      } catch (error) {
-        this.#failed += 1;
-        throw error;
-      } finally {
-        cancel();
-        this.#ms += clock.monotonicMs() - startedMs;
-      }
-    });
+  async #measured<T>(
+    signal: AbortSignal,
+    caller: string,
+    work: (within: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { clock, planMs } = this.#options;
+    const leave = await this.#gate.enter(caller, signal);
+    const startedMs = clock.monotonicMs();
+    const late = new AbortController();
+    const cancel = clock.after(planMs, () => late.abort(tookTooLong(planMs)));
+    try {
+      const made = await work(AbortSignal.any([signal, late.signal]));
+      this.#plans += 1;
+      return made;
+    } catch (error) {
+      this.#failed += 1;
+      throw error;
+    } finally {
+      cancel();
+      this.#ms += clock.monotonicMs() - startedMs;
+      leave();
+    }
   }
 }
 
@@ -277,6 +300,14 @@ function tookTooLong(planMs: number): MillraceError {
   return new MillraceError({
     code: 'overloaded',
     what: `The query could not be planned within ${planMs} ms.`,
-    todo: 'Submit it again; name fewer files if there are very many.',
+    todo: 'Make the query or its tables smaller, or raise planTimeoutMs; if the server is busy, submit it again.',
+  });
+}
+
+function tooManyWait(waitingMax: number): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `${waitingMax} queries wait to be planned already, which is the limit.`,
+    todo: 'Submit it again later.',
   });
 }

@@ -15,6 +15,7 @@ import type { QueryRequest } from './request.ts';
 export interface PlanChecks {
   readonly catalog: CatalogPort;
   readonly engine: Pick<PlanningEngine, 'plan'>;
+  readonly caller: string;
 }
 
 export interface CheckedPlan {
@@ -24,7 +25,7 @@ export interface CheckedPlan {
 
 export async function checkedPlan(
   request: QueryRequest,
-  { catalog, engine }: PlanChecks,
+  { catalog, engine, caller }: PlanChecks,
   signal: AbortSignal,
 ): Promise<CheckedPlan> {
   const given = within(() => readPlan(request.plan));
@@ -36,7 +37,9 @@ export async function checkedPlan(
   const own = given.stages.map((stage, at) => ownStage(stage, `/plan/stages/${at}`, byName));
   const stages: Stage[] = [];
   for (const [at, stage] of own.entries()) {
-    stages.push(await bound(engine, given, stage, `/plan/stages/${at}/fragment`, signal));
+    stages.push(
+      await bound({ engine, caller }, given, stage, `/plan/stages/${at}/fragment`, signal),
+    );
   }
   const roots = new Set(tables.flatMap(({ root }) => root ?? []));
   return { plan: { ...given, stages, roots: [...roots].toSorted() }, tables };
@@ -79,7 +82,7 @@ function ownScan(scan: Scan, { format, options, columns }: PinnedTable, path: st
 
 /** The stage with its SQL as it was found right: what runs is what was looked at. */
 async function bound(
-  engine: Pick<PlanningEngine, 'plan'>,
+  { engine, caller }: Pick<PlanChecks, 'engine' | 'caller'>,
   { duckdb, session }: QueryPlan,
   stage: Stage,
   path: string,
@@ -88,7 +91,7 @@ async function bound(
   const { fragment, output } = stage;
   const tables = fragment.tables.length > 0 ? fragment.tables : relationsOf(fragment);
   const ask = async (sql: string, columns: number, field: string): Promise<string> => {
-    const request = { sql, params: [], tables, timeZone: session.timeZone };
+    const request = { sql, params: [], tables, timeZone: session.timeZone, caller };
     const answer = await engine.plan(request, signal).catch((error: unknown) => {
       throw isMillraceError(error) ? bad(field, error.message) : error;
     });

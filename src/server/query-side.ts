@@ -68,7 +68,7 @@ export class QuerySide {
     const file = catalog === undefined ? null : await CatalogFile.open(catalog, say);
     const folder = new QueryFolder(data);
     await folder.sweep();
-    const planning = startPlanningEngine(planningLimits(folder.path));
+    const planning = startPlanningEngine(planningLimits(folder.path, config.node.planMemoryBytes));
     const tables = new Catalog({
       allowed,
       file,
@@ -86,7 +86,7 @@ export class QuerySide {
     this.port = {
       reader,
       ended: (id, ms, signal) => waits.ended(id, ms, signal),
-      explain: (request, signal) => planner.explain(request, signal),
+      explain: (request, signal, caller) => planner.explain(request, signal, caller),
       analysis: async (id) => {
         const [{ value }, record] = await Promise.all([reader.query(id), reader.record(id)]);
         return value === null || record === null ? null : explainAnalyze(record.plan, value.stages);
@@ -96,8 +96,10 @@ export class QuerySide {
     };
     this.service = {
       reader,
-      submit: (request, { jobId }, signal) =>
-        office.leader().jobs.submitQuery(request, { jobId }, signal),
+      submit: (request, { jobId, caller }, signal) => {
+        const options = { jobId, ...(caller === undefined ? {} : { caller }) };
+        return office.leader().jobs.submitQuery(request, options, signal);
+      },
       results: (id, format, signal) => results.open(id, format, signal),
     };
     this.shuffle = mapRegistry({ isLive: (query) => office.leader().isLive(query) });
@@ -106,7 +108,7 @@ export class QuerySide {
   get planner(): QueryPlanner {
     const { planner, views } = this.#parts;
     return {
-      plan: (request, signal) => planner.plan(request, signal),
+      plan: (request, signal, caller) => planner.plan(request, signal, caller),
       submitted: (id, seeds) => {
         const plan = seeds.get(taskNo(0))?.result ?? null;
         if (plan !== null) views.tell(id, plan);
@@ -158,6 +160,7 @@ function partsOf(
     engine: planning,
     settings: core,
     clock,
+    planMs: node.planTimeoutMs,
     onFault,
     slots: slotsOf(store, clock),
   });
@@ -175,9 +178,9 @@ function partsOf(
   return { folder, planning, rows, channel, planner, views, waits, results };
 }
 
-function planningLimits(folder: string): EngineLimits {
+function planningLimits(folder: string, memoryBytes: number | undefined): EngineLimits {
   return {
-    memoryBytes: Math.min(GIB, Math.floor(totalmem() / 8)),
+    memoryBytes: memoryBytes ?? Math.min(GIB, Math.floor(totalmem() / 8)),
     threads: Math.min(4, availableParallelism()),
     spillFolder: join(folder, 'planning'),
     spillBytesMax: GIB,

@@ -49,6 +49,7 @@ export class EngineQueries {
       folder,
     });
     this.#planner = new SqlPlanner({
+      planMs: 60_000,
       catalog: this.#catalog,
       engine: this.#planning,
       settings: defaultSettings,

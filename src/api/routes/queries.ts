@@ -80,7 +80,7 @@ export const queryRoutes: readonly Route[] = [
       // Before the body is read: a node that does not lead need not receive it.
       api.desk();
       const request = await call.body();
-      const { plan, text } = await api.queries().explain(request, call.signal);
+      const { plan, text } = await api.queries().explain(request, call.signal, call.caller);
       return { kind: 'json', status: 200, value: { plan, text } };
     },
   },
@@ -154,7 +154,11 @@ async function submitQuery(call: Call, api: ApiParts): Promise<Answer> {
   const id = chosenId(call);
   // Before the body is read: a node that does not lead need not receive it.
   const { jobs } = api.desk();
-  const options = { jobId: id ?? api.newJobId(), isFresh: id === null };
+  const options = {
+    jobId: id ?? api.newJobId(),
+    isFresh: id === null,
+    caller: call.caller,
+  };
   const reply = await jobs.submitQuery(await call.body(), options, call.signal);
   const { jobId, state, changed } = reply;
   if (changed) api.metrics.countSubmitted();

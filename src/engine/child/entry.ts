@@ -25,6 +25,8 @@ interface Opened {
   readonly planner: Planner;
 }
 
+const REPORT_MS = 50;
+
 const running = new Map<number, Running>();
 let opened: Promise<Opened> | null = null;
 let folders: readonly string[] = [];
@@ -137,7 +139,17 @@ function preferToBeKilled(): void {
   }
 }
 
+/** On Linux the parent looks by itself. */
+function reportMemory(): void {
+  if (process.platform === 'linux') return;
+  const report = (): void => {
+    if (running.size > 0) tell({ kind: 'memory', residentBytes: process.memoryUsage.rss() });
+  };
+  setInterval(report, REPORT_MS).unref();
+}
+
 preferToBeKilled();
+reportMemory();
 process.on('message', heard);
 process.on('disconnect', end);
 // A signal for the whole group is for the parent to act on: it may want to finish what runs here.

@@ -6,6 +6,7 @@ import { setPriority } from 'node:os';
 import { deferred, startProcess } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
 import type { FromChild, InstanceSettings, ToChild } from '../messages.ts';
+import { dataBytesMax, residentBytes } from './memory-limit.ts';
 
 export interface ChildEvents {
   /** The answer or a part of the answer to a call. */
@@ -41,6 +42,8 @@ export class EngineChild {
   #stderr = '';
   #isGone = false;
   #killedFor: number | null = null;
+  #reportedBytes = 0;
+  #exceeded = false;
 
   constructor(settings: InstanceSettings, events: ChildEvents, niceness = 0) {
     this.#settings = settings;
@@ -50,6 +53,7 @@ export class EngineChild {
     this.#process = startProcess(import.meta.url, '../child/entry', {
       env: environment(),
       stdio: ['ignore', 'ignore', 'pipe'],
+      dataBytesMax: dataBytesMax(settings.memoryBytes),
     });
     this.#ready.promise.catch(() => {});
     if (niceness > 0) yieldTo(this.#process.pid, niceness);
@@ -104,6 +108,22 @@ export class EngineChild {
     this.#process.kill('SIGKILL');
   }
 
+  /** What it has in memory now: as the system knows it, or as it said itself last. */
+  residentBytes(): number {
+    const { pid } = this.#process;
+    return (pid === undefined ? null : residentBytes(pid)) ?? this.#reportedBytes;
+  }
+
+  /** Whether it was killed for the memory that it had. */
+  get hasExceeded(): boolean {
+    return this.#exceeded;
+  }
+
+  killForMemory(): void {
+    this.#exceeded = true;
+    this.kill();
+  }
+
   /** Settles when it is gone and its spill folder too. */
   async close(): Promise<void> {
     this.hold(true);
@@ -115,6 +135,7 @@ export class EngineChild {
 
   #heard(message: FromChild): void {
     if (message.kind === 'ready') this.#ready.resolve(message.duckdb);
+    else if (message.kind === 'memory') this.#reportedBytes = message.residentBytes;
     else if (message.kind === 'failed' && message.id === null)
       this.#ended(`DuckDB could not be opened: ${message.fault.what}`);
     else this.#events.onMessage(message);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { EngineLimits } from '../engine.ts';
 import { type FragmentCall, OUTPUT, type RowsCall, type Sandbox } from '../messages.ts';
-import { EngineProcess } from './engine-process.ts';
+import { EngineProcess, Suspect } from './engine-process.ts';
 
 const never = new AbortController().signal;
 /** Would take hours; DuckDB looks up from it when it is interrupted. */
@@ -18,7 +18,7 @@ let engine: EngineProcess;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-engine-'));
   // A child on a busy machine has the time to end what was aborted, and lives on.
-  engine = new EngineProcess({ limits: limits(), callsMax: 4, graceMs: 10_000 });
+  engine = new EngineProcess({ limits: limits(), purpose: 'a test', callsMax: 4, graceMs: 10_000 });
 });
 
 afterAll(async () => {
@@ -122,6 +122,44 @@ describe('a child that dies', () => {
   });
 });
 
+/** Takes more than a GiB of lists, which are no part of what `memory_limit` counts. */
+const GREEDY = 'SELECT list_sum(list_transform(range(60000000), x -> x + 1))';
+/** More at once than the system maps for it. */
+const REFUSED = 'SELECT list_sum(list_transform(range(400000000), x -> x + 1))';
+
+describe('a child that has more memory than it may have', () => {
+  test('is ended, and the call that took it fails with the limit in its words', async () => {
+    await engine.warm();
+    const first = pid();
+    await expect(engine.call(copying(GREEDY), never)).rejects.toMatchObject({
+      code: 'out_of_memory',
+      what: 'The query needs more memory than the 128 MiB that there are for a test.',
+    });
+    expect((await engine.call(copying('SELECT 2'), never)).parts[0]?.rows).toBe(1);
+    expect(pid()).not.toBe(first);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'is refused what is far too much by the system, and lives on',
+    async () => {
+      await begun();
+      const first = pid();
+      await expect(engine.call(copying(REFUSED), never)).rejects.toMatchObject({
+        fault: { code: 'out_of_memory' },
+      });
+      await begun();
+      expect(pid()).toBe(first);
+    },
+  );
+
+  test('has all its calls go on alone when it had several', async () => {
+    const greedy = engine.call(copying(GREEDY), never).catch((error: unknown) => error);
+    const other = engine.call(copying(ENDLESS), never).catch((error: unknown) => error);
+    expect(await greedy).toBeInstanceOf(Suspect);
+    expect(await other).toBeInstanceOf(Suspect);
+  });
+});
+
 describe('an aborted call', () => {
   test('interrupts DuckDB and fails with the reason, and the child lives on', async () => {
     const abort = new AbortController();
@@ -135,7 +173,12 @@ describe('an aborted call', () => {
   });
 
   test('that does not end in time takes the child with it, and the others are served by the next', async () => {
-    const hasty = new EngineProcess({ limits: limits(), callsMax: 4, graceMs: 100 });
+    const hasty = new EngineProcess({
+      limits: limits(),
+      purpose: 'a test',
+      callsMax: 4,
+      graceMs: 100,
+    });
     onTestFinished(() => hasty.close());
     const abort = new AbortController();
     const stuck = hasty.call(copying(ENDLESS, hasty), abort.signal);
@@ -170,7 +213,7 @@ describe('an aborted call', () => {
   test('that never started fails as well', async () => {
     const abort = new AbortController();
     abort.abort(new Error('too late'));
-    const idle = new EngineProcess({ limits: limits(), callsMax: 1 });
+    const idle = new EngineProcess({ limits: limits(), purpose: 'a test', callsMax: 1 });
     await expect(idle.call(copying('SELECT 1'), abort.signal)).rejects.toThrow('too late');
     expect(idle.pid).toBeUndefined();
     await idle.close();
@@ -231,7 +274,11 @@ describe('the end', () => {
   });
 
   test('an instance that cannot be opened says so', async () => {
-    const wrong = new EngineProcess({ limits: { ...limits(), threads: -3 }, callsMax: 1 });
+    const wrong = new EngineProcess({
+      limits: { ...limits(), threads: -3 },
+      purpose: 'a test',
+      callsMax: 1,
+    });
     await expect(wrong.warm()).rejects.toMatchObject({
       code: 'engine_crashed',
       why: expect.stringContaining('could not be opened') as string,

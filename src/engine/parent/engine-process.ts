@@ -1,7 +1,7 @@
 /**
  * Calls to a child process that is started when it is needed, and again after it has died. A call that is aborted
  * interrupts DuckDB; when that does not help within the grace, the child is killed and whoever else had a call
- * there is served by the next one.
+ * there is served by the next one. A child that has more memory than its limit allows is killed too.
  */
 import { randomUUID } from 'node:crypto';
 import { rm, rmdir } from 'node:fs/promises';
@@ -10,12 +10,15 @@ import { type Clock, deferred, type Deferred, systemClock } from '../../kit/inde
 import type { EngineLimits } from '../engine.ts';
 import type { Answers, EngineCall, Fault, FromChild, RowsCall } from '../messages.ts';
 import { EngineChild } from './child.ts';
-import { closedError, crashed, errorOf } from './errors.ts';
+import { closedError, crashed, errorOf, exceeded } from './errors.ts';
 import { Gate } from './gate.ts';
 import { linkedSignal } from './linked-signal.ts';
+import { memoryBytesMax, WATCH_MS } from './memory-limit.ts';
 
 export interface EngineProcessOptions {
   readonly limits: EngineLimits;
+  /** What it does, in its errors: "more memory than there is for planning". */
+  readonly purpose: string;
   /** How many calls the child has at once; others wait. */
   readonly callsMax: number;
   /** It plans: some optimizers are off. */
@@ -32,10 +35,20 @@ interface Pending {
   readonly answer: Deferred<unknown>;
   readonly onPiece: ((bytes: Uint8Array) => void) | null;
   hasPieces: boolean;
+  /** What the child had in memory when the call began. */
+  readonly startBytes: number;
+  /** Other calls were at work in the child at the same time. */
+  isShared: boolean;
 }
 
 /** Thrown to those who lose their child because of somebody else. */
 class Bystander extends Error {}
+
+/**
+ * The child crashed, or had more memory than it may have, while several calls were at work there, and nobody knows
+ * which of them brought it down. Called alone, the one that did is found.
+ */
+export class Suspect extends Error {}
 
 /** A fault of DuckDB on its way to whoever gives it the right words. */
 export class CallFailed extends Error {
@@ -54,6 +67,8 @@ export class EngineProcess {
   readonly folder: string;
   readonly #limits: EngineLimits;
   readonly #isPlanning: boolean;
+  readonly #purpose: string;
+  readonly #bytesMax: number;
   readonly #graceMs: number;
   readonly #niceness: number;
   readonly #clock: Clock;
@@ -62,11 +77,14 @@ export class EngineProcess {
   readonly #pending = new Map<number, Pending>();
   #child: EngineChild | null = null;
   #nextId = 1;
+  #cancelWatch: (() => void) | null = null;
 
   constructor(options: EngineProcessOptions) {
-    const { limits, callsMax, isPlanning = false, graceMs, clock, niceness = 0 } = options;
+    const { limits, purpose, callsMax, isPlanning = false, graceMs, clock, niceness = 0 } = options;
     this.#niceness = niceness;
     this.#limits = limits;
+    this.#purpose = purpose;
+    this.#bytesMax = memoryBytesMax(limits.memoryBytes);
     this.#isPlanning = isPlanning;
     this.folder = join(resolve(limits.spillFolder), `calls-${randomUUID()}`);
     this.#graceMs = graceMs ?? GRACE_MS;
@@ -92,7 +110,7 @@ export class EngineProcess {
     }
   }
 
-  /** Fails with the signal's reason, `CallFailed`, or `engine_crashed`. */
+  /** Fails with the signal's reason, `CallFailed`, `Suspect`, `out_of_memory` or `engine_crashed`. */
   async call<Call extends EngineCall>(
     call: Call,
     signal: AbortSignal,
@@ -178,8 +196,13 @@ export class EngineProcess {
       answer: deferred(),
       onPiece: reader === null ? null : reader.onPiece,
       hasPieces: false,
+      startBytes: child.residentBytes(),
+      isShared: false,
     };
     this.#pending.set(id, mine);
+    const beside = [...this.#pending.values()].filter((each) => each.child === child);
+    if (beside.length > 1) for (const each of beside) each.isShared = true;
+    this.#watch();
     child.hold(true);
     child.send({ kind: 'call', id, call });
     reader?.onStart(() => child.send({ kind: 'credit', id, pieces: 1 }));
@@ -228,8 +251,20 @@ export class EngineProcess {
     return child;
   }
 
+  /** As long as there are calls. */
+  #watch(): void {
+    if (this.#cancelWatch !== null || this.#pending.size === 0) return;
+    this.#cancelWatch = this.#clock.after(WATCH_MS, () => {
+      this.#cancelWatch = null;
+      const children = new Set([...this.#pending.values()].map(({ child }) => child));
+      for (const child of children)
+        if (child.residentBytes() > this.#bytesMax) this.#forget(child).killForMemory();
+      this.#watch();
+    });
+  }
+
   #heard(message: FromChild): void {
-    if (message.kind === 'ready' || message.id === null) return;
+    if (message.kind === 'ready' || message.kind === 'memory' || message.id === null) return;
     const mine = this.#pending.get(message.id);
     if (mine === undefined) return;
     switch (message.kind) {
@@ -243,11 +278,7 @@ export class EngineProcess {
       case 'failed':
         // DuckDB refuses everything after such an error, so the next call gets another child.
         if (message.fault.isBroken === true) this.#forget(mine.child).kill(message.id);
-        mine.answer.reject(
-          message.fault.code === 'engine_crashed'
-            ? errorOf(message.fault)
-            : new CallFailed(message.fault),
-        );
+        mine.answer.reject(failure(message.fault, mine));
     }
   }
 
@@ -258,13 +289,32 @@ export class EngineProcess {
 
   #gone(gone: EngineChild, how: string): void {
     this.#forget(gone);
-    for (const [id, { child, answer, hasPieces }] of this.#pending) {
-      if (child !== gone) continue;
-      const isBystander = gone.killedFor !== null && gone.killedFor !== id && !hasPieces;
-      answer.reject(isBystander ? new Bystander() : crashed(how));
+    const lost = [...this.#pending].filter(([, { child }]) => child === gone);
+    const isShort = gone.hasExceeded || SHORT_OF_MEMORY.test(how);
+    for (const [id, { answer, hasPieces, startBytes }] of lost) {
+      const isKilled = gone.killedFor !== null;
+      if (isKilled && gone.killedFor !== id && !hasPieces) answer.reject(new Bystander());
+      // Of several nobody knows which one has brought it down.
+      else if (!isKilled && !hasPieces && lost.length > 1) answer.reject(new Suspect());
+      // What others had left there filled it; in the next child it is alone from the start.
+      else if (isShort && !hasPieces && startBytes > this.#bytesMax / 2)
+        answer.reject(new Bystander());
+      else
+        answer.reject(isShort ? exceeded(this.#purpose, this.#limits.memoryBytes) : crashed(how));
     }
   }
 }
+
+/** What one call takes of the memory, or breaks, another one may feel. */
+const MAY_BE_OF_ANOTHER: ReadonlySet<Fault['code']> = new Set(['out_of_memory', 'engine_crashed']);
+
+function failure(fault: Fault, { isShared, hasPieces }: Pending): Error {
+  if (isShared && !hasPieces && MAY_BE_OF_ANOTHER.has(fault.code)) return new Suspect();
+  return fault.code === 'engine_crashed' ? errorOf(fault) : new CallFailed(fault);
+}
+
+/** The last words of a process that was refused memory by the system. */
+const SHORT_OF_MEMORY = /bad_alloc|out of memory|Cannot allocate memory/i;
 
 interface Reader {
   readonly onPiece: (bytes: Uint8Array) => void;

@@ -21,6 +21,25 @@ export function crashed(how: string): MillraceError {
   });
 }
 
+/** `purpose` completes "needs more memory than there is for". */
+export function exceeded(purpose: string, memoryBytes: number): MillraceError {
+  const mib = Math.round(memoryBytes / 2 ** 20);
+  return new MillraceError({
+    code: 'out_of_memory',
+    what: `The query needs more memory than the ${mib} MiB that there are for ${purpose}.`,
+    why: 'The process in which DuckDB ran it was ended when it had passed its limit.',
+    todo: 'Let the query make smaller lists and texts at a time, or raise the limit.',
+  });
+}
+
+export function crowded(purpose: string): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `Too many queries that take long or much memory wait for ${purpose}.`,
+    todo: 'Submit it again later.',
+  });
+}
+
 export function closedError(): MillraceError {
   return new MillraceError({ code: 'shutting_down', what: 'The engine is closed.' });
 }

@@ -25,7 +25,8 @@ class ChildFragmentEngine implements FragmentEngine {
 
   constructor(limits: EngineLimits) {
     // One at a time: the limit of memory is for one of them.
-    this.#process = new EngineProcess({ limits, callsMax: 1, niceness: NICENESS });
+    const purpose = 'one of its tasks';
+    this.#process = new EngineProcess({ limits, purpose, callsMax: 1, niceness: NICENESS });
   }
 
   async run(order: FragmentOrder, signal: AbortSignal): Promise<FragmentYield> {

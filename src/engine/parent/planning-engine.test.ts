@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isMillraceError } from '../../core/index.ts';
 import type { PinnedTable } from '../../query/index.ts';
 import type { LogicalAnswer, PlanningEngine, PlanRequest, TableSource } from '../engine.ts';
 import { startPlanningEngine } from './planning-engine.ts';
@@ -280,5 +281,62 @@ describe('a table', () => {
     expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(told);
     const one = await engine.describe(source(['2.json'], { format: 'json', options }), never);
     expect(one.columns.map(({ name, type }) => `${name} ${type}`)).toEqual(told);
+  });
+});
+
+/** DuckDB folds it while it plans, which takes more than a GiB and cannot be interrupted. */
+const GREEDY = 'SELECT list_sum(list_transform(range(60000000), x -> x + $1))';
+
+describe('a plan that takes too much', () => {
+  let narrow: PlanningEngine;
+
+  beforeAll(async () => {
+    narrow = startPlanningEngine({
+      memoryBytes: 64 * 2 ** 20,
+      threads: 1,
+      spillFolder: join(folder, 'narrow'),
+      spillBytesMax: 2 ** 30,
+    });
+    await narrow.warm();
+  });
+
+  afterAll(() => narrow.close());
+
+  const planned = (sql: string, params: readonly number[] = []): Promise<unknown> =>
+    narrow
+      .plan({ sql, params, tables: [], timeZone: 'UTC' }, never)
+      .catch((error: unknown) => error);
+
+  test('of memory is stopped, and those beside it are planned', async () => {
+    const answers = await Promise.all([
+      planned('SELECT 1 AS one'),
+      planned(GREEDY, [1]),
+      planned('SELECT 2 AS two'),
+      planned(GREEDY, [2]),
+      planned('SELECT 3 AS three'),
+    ]);
+    for (const at of [0, 2, 4]) expect(answers[at]).toHaveProperty('columns');
+    // The system refuses the memory, and DuckDB plans without folding; or the process is ended for it.
+    for (const at of [1, 3]) {
+      const answer = answers[at];
+      if (isMillraceError(answer, 'out_of_memory'))
+        expect(answer.what).toContain('more memory than the 64 MiB that there are for planning');
+      else expect(answer).toMatchObject({ plan: expect.stringContaining('60000000') as string });
+    }
+  });
+
+  test('of time goes when its caller does, and others are planned meanwhile', async () => {
+    const joins = Array.from(
+      { length: 400 },
+      (_, at) => `JOIN t t${at + 1} ON t${at}.a = t${at + 1}.a`,
+    );
+    const slow = `WITH t AS MATERIALIZED (SELECT 1 AS a) SELECT count(*) FROM t t0 ${joins.join(' ')}`;
+    const gone = new AbortController();
+    const request = { sql: slow, params: [], tables: [], timeZone: 'UTC' };
+    const late = narrow.plan(request, gone.signal).catch((error: unknown) => error);
+    expect(await planned('SELECT 1 AS one')).toHaveProperty('columns');
+    gone.abort(new Error('too late'));
+    await late;
+    expect(await planned('SELECT 2 AS two')).toHaveProperty('columns');
   });
 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { MillraceError } from '../../core/index.ts';
+import { FairGate } from '../../kit/index.ts';
 import type { PinnedTable } from '../../query/index.ts';
 import type {
   BindRequest,
@@ -13,11 +14,16 @@ import type {
 import type { Fault, PlanCall, Position } from '../messages.ts';
 import { bindStatement } from '../sql/bind-script.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
-import { CallFailed, EngineProcess } from './engine-process.ts';
+import { CallFailed } from './engine-process.ts';
 import { errorOf } from './errors.ts';
+import { EngineLanes } from './lanes.ts';
 
-/** Planning is short; a long one does not keep the others waiting. */
-const CALLS_MAX = 4;
+/** Plans at once in the shared process, and as many descriptions of tables. */
+const AT_ONCE = 4;
+/** Nearly all plans take milliseconds. One that takes longer while others wait goes on alone. */
+const QUICK_MS = 2_000;
+/** DuckDB does not look up from some parts of planning: then the process is ended soon. */
+const GRACE_MS = 500;
 
 export function startPlanningEngine(limits: EngineLimits): PlanningEngine {
   return new ChildPlanningEngine(limits);
@@ -27,16 +33,26 @@ export function startPlanningEngine(limits: EngineLimits): PlanningEngine {
 const PLANNING_NICENESS = 5;
 
 class ChildPlanningEngine implements PlanningEngine {
-  readonly #process: EngineProcess;
+  readonly #process: EngineLanes;
+  readonly #plans = new FairGate({ max: AT_ONCE });
+  readonly #descriptions = new FairGate({ max: AT_ONCE });
 
   constructor(limits: EngineLimits) {
-    const niceness = PLANNING_NICENESS;
-    this.#process = new EngineProcess({ limits, callsMax: CALLS_MAX, isPlanning: true, niceness });
+    this.#process = new EngineLanes({
+      limits,
+      isPlanning: true,
+      purpose: 'planning',
+      callsMax: 2 * AT_ONCE,
+      graceMs: GRACE_MS,
+      niceness: PLANNING_NICENESS,
+    });
   }
 
   async describe(source: TableSource, signal: AbortSignal): Promise<TableDescription> {
     try {
-      return await this.#process.call({ name: 'describe', source }, signal);
+      return await this.#process.call({ name: 'describe', source }, signal, {
+        turns: this.#descriptions,
+      });
     } catch (error) {
       throw error instanceof CallFailed ? errorOf(error.fault) : error;
     }
@@ -44,7 +60,7 @@ class ChildPlanningEngine implements PlanningEngine {
 
   async plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer> {
     const statement = statementOf(request);
-    const { tables, timeZone } = request;
+    const { tables, timeZone, caller = '' } = request;
     try {
       const answer = await this.#process.call(
         {
@@ -54,6 +70,7 @@ class ChildPlanningEngine implements PlanningEngine {
           ...placeOf(tables),
         },
         signal,
+        { caller, turns: this.#plans, quickMs: QUICK_MS },
       );
       return { sql: statement.sql, ...answer };
     } catch (error) {
@@ -62,7 +79,7 @@ class ChildPlanningEngine implements PlanningEngine {
   }
 
   async bind(
-    { stages, tables, timeZone }: BindRequest,
+    { stages, tables, timeZone, caller = '' }: BindRequest,
     signal: AbortSignal,
   ): ReturnType<PlanningEngine['bind']> {
     const statement = bindStatement(stages);
@@ -70,6 +87,7 @@ class ChildPlanningEngine implements PlanningEngine {
       return await this.#process.call(
         { name: 'bind', timeZone, statement, ...placeOf(tables) },
         signal,
+        { caller, turns: this.#plans, quickMs: QUICK_MS },
       );
     } catch (error) {
       throw error instanceof CallFailed ? errorOf(error.fault) : error;

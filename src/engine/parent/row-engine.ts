@@ -1,8 +1,9 @@
 import type { EngineLimits, RowEngine, RowsRequest } from '../engine.ts';
 import { asNamed } from '../sql/links.ts';
 import { rowsCall } from '../sql/rows-script.ts';
-import { CallFailed, EngineProcess } from './engine-process.ts';
+import { CallFailed, type EngineProcess } from './engine-process.ts';
 import { errorOf, written } from './errors.ts';
+import { EngineLanes } from './lanes.ts';
 
 /** A reader that is slow keeps its place, and only that. */
 const READERS_MAX = 64;
@@ -15,14 +16,19 @@ export function startRowEngine(limits: EngineLimits): RowEngine {
 const NICENESS = 5;
 
 class ChildRowEngine implements RowEngine {
-  readonly #process: EngineProcess;
+  readonly #process: EngineLanes;
 
   constructor(limits: EngineLimits) {
-    this.#process = new EngineProcess({ limits, callsMax: READERS_MAX, niceness: NICENESS });
+    this.#process = new EngineLanes({
+      limits,
+      purpose: 'reading its result',
+      callsMax: READERS_MAX,
+      niceness: NICENESS,
+    });
   }
 
   rows(request: RowsRequest, signal: AbortSignal): AsyncIterable<Uint8Array> {
-    return rowsFrom(this.#process, request, signal);
+    return this.#process.stream((process) => rowsFrom(process, request, signal), signal);
   }
 
   warm(): Promise<string> {

@@ -164,6 +164,7 @@ test('a query is handed in with all that it says', async () => {
   expect(answer).toEqual({ queryId: 'q', state: QueryState.QUERY_STATE_QUEUED });
   expect(calls.submitted).toEqual([
     {
+      caller: expect.stringContaining('127.0.0.1') as string,
       request: {
         sql: 'select $1',
         tables: { t: 'x' },

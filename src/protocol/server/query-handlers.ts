@@ -1,4 +1,6 @@
 /** The calls of the leader's service that are about queries. */
+import { createHash } from 'node:crypto';
+import type { Metadata } from '@grpc/grpc-js';
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../core/index.ts';
 import type { JobId } from '../../core/index.ts';
@@ -40,7 +42,11 @@ export function queryHandlers(
       const gone = new AbortController();
       call.once('cancelled', () => gone.abort());
       const signal = AbortSignal.any([life, gone.signal]);
-      const { jobId, state } = await desk.submit(request, options, signal);
+      const { jobId, state } = await desk.submit(
+        request,
+        { ...options, caller: callerOf(call) },
+        signal,
+      );
       return { queryId: jobId, state: toWireQueryState(state) };
     }),
     getQueryStatus: unary(life, async ({ queryId }) => {
@@ -60,6 +66,13 @@ export function queryHandlers(
       chunks(service(), request, signal),
     ),
   };
+}
+
+/** So that callers can take turns: whoever shows the same token, or else comes over the same connection. */
+function callerOf(call: { readonly metadata: Metadata; getPeer(): string }): string {
+  const [token] = call.metadata.get('authorization');
+  if (token === undefined) return call.getPeer();
+  return createHash('sha256').update(token).digest('base64');
 }
 
 const NOT_REGISTERED =
