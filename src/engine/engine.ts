@@ -5,6 +5,7 @@
  * fails the call with `engine_crashed`; the next call starts another child. A child that takes more memory than its
  * limits allow is ended, which fails the call that took it with `out_of_memory`, and that one only.
  */
+import type { DivideInput, DividedPlan } from '../query/index.ts';
 import type { Fragment, SessionValues, StageOutput } from '../query/index.ts';
 import type {
   Cluster,
@@ -78,6 +79,8 @@ export interface PlanningEngine extends Engine {
   plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer>;
   /** Binds the fragments of these stages as a worker would, over relations without rows. */
   bind(request: BindRequest, signal: AbortSignal): Promise<BoundTypes | { readonly fault: string }>;
+  /** Splits what was planned. For large plans: small ones are split sooner than sent. */
+  divide(input: DivideInput, signal: AbortSignal, caller?: string): Promise<DividedPlan>;
 }
 
 export interface TableSource {

@@ -1,5 +1,6 @@
 /** What is said between an engine and its child process. SQL is made on this side of it and run on the other. */
 import type { ErrorCode } from '../core/index.ts';
+import type { DivideInput } from '../query/index.ts';
 import type {
   BoundTypes,
   FragmentYield,
@@ -110,9 +111,20 @@ export interface BindCall extends Omit<PlanCall, 'name' | 'sql'> {
 
 export type BindAnswer = BoundTypes | { readonly fault: string };
 
+export interface DivideCall {
+  readonly name: 'divide';
+  readonly input: DivideInput;
+}
+
+export interface DivideAnswer {
+  /** As JSON. */
+  readonly plan: string;
+  readonly faults: readonly string[];
+}
+
 export type PlanAnswer = Omit<LogicalAnswer, 'sql'>;
 
-export type EngineCall = FragmentCall | RowsCall | DescribeCall | PlanCall | BindCall;
+export type EngineCall = FragmentCall | RowsCall | DescribeCall | PlanCall | BindCall | DivideCall;
 
 export interface Answers {
   readonly fragment: FragmentAnswer;
@@ -120,6 +132,7 @@ export interface Answers {
   readonly describe: TableDescription;
   readonly plan: PlanAnswer;
   readonly bind: BindAnswer;
+  readonly divide: DivideAnswer;
 }
 
 /** DuckDB's parser counts characters, all else in it bytes of UTF-8. */

@@ -53,7 +53,11 @@ async function planned(sql: string, bind: PlanningEngine['bind']): Promise<Query
       file: null,
       folder,
     }),
-    engine: { plan: (request, signal) => engine.plan(request, signal), bind },
+    engine: {
+      plan: (request, signal) => engine.plan(request, signal),
+      divide: (input, signal) => engine.divide(input, signal),
+      bind,
+    },
     settings: checkedSettings(),
     slots: () => Promise.resolve(3),
     clock: new VirtualClock(),

@@ -50,6 +50,7 @@ function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
         return Promise.resolve(answerTo(request));
       },
       bind: nothingBound,
+      divide: nothingBound,
     },
     settings: checkedSettings(),
     slots: () => Promise.resolve(3),
@@ -97,6 +98,7 @@ describe('a query becomes a job', () => {
   test('a plan that cannot be read for an odd reason runs whole, and the reason is told', async () => {
     const engine = {
       bind: nothingBound,
+      divide: nothingBound,
       plan: (request: PlanRequest): Promise<LogicalAnswer> =>
         Promise.resolve({ ...answerTo(request), plan: '{"error": "novel"}', whyNot: null }),
     };
@@ -109,6 +111,7 @@ describe('a query becomes a job', () => {
   test('a query that is known not to be divided is no fault', async () => {
     const engine = {
       bind: nothingBound,
+      divide: nothingBound,
       plan: (request: PlanRequest): Promise<LogicalAnswer> =>
         Promise.resolve({ ...answerTo(request), plan: '{"error": false', whyNot: null }),
     };
@@ -123,6 +126,7 @@ test('one caller with many slow queries does not keep another one waiting', asyn
   const slow = deferred();
   const engine = {
     bind: nothingBound,
+    divide: nothingBound,
     plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
       begun.push(`${request.caller} ${request.sql}`);
       if (request.sql === 'slow') await slow.promise;
@@ -141,7 +145,9 @@ test('one caller with many slow queries does not keep another one waiting', asyn
 describe('what goes wrong', () => {
   test('with the statement is told with that field, and counted', async () => {
     const wrong = new MillraceError({ code: 'bad_query', what: 'line 1:1: no such thing' });
-    const failing = planner({ engine: { plan: () => Promise.reject(wrong), bind: nothingBound } });
+    const failing = planner({
+      engine: { plan: () => Promise.reject(wrong), bind: nothingBound, divide: nothingBound },
+    });
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toMatchObject({
       code: 'bad_query',
       path: '/sql',
@@ -152,13 +158,16 @@ describe('what goes wrong', () => {
 
   test('with the engine stays what it is', async () => {
     const crash = new MillraceError({ code: 'engine_crashed', what: 'It died.' });
-    const failing = planner({ engine: { plan: () => Promise.reject(crash), bind: nothingBound } });
+    const failing = planner({
+      engine: { plan: () => Promise.reject(crash), bind: nothingBound, divide: nothingBound },
+    });
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toBe(crash);
   });
 
   test('a plan that takes too long is given up', async () => {
     const engine = {
       bind: nothingBound,
+      divide: nothingBound,
       plan: (_request: PlanRequest, signal: AbortSignal): Promise<never> =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -177,6 +186,7 @@ describe('what goes wrong', () => {
     let begun = 0;
     const engine = {
       bind: nothingBound,
+      divide: nothingBound,
       plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
         begun += 1;
         await gates[begun - 1]?.promise;

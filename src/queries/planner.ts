@@ -6,20 +6,19 @@ import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { Settings } from '../core/index.ts';
 import { isSteady, statementOf } from '../engine/index.ts';
-import type { LogicalAnswer, PlanRequest, PlanningEngine } from '../engine/index.ts';
+import type { PlanRequest, PlanningEngine } from '../engine/index.ts';
 import { FairGate } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
 import {
   PARTITIONS_MAX,
   QUERY_JOB_DEFAULTS,
-  Undistributable,
   bindFault,
+  divideQuery,
   explainPlan,
   planQuery,
   queryJob,
-  readLogicalPlan,
 } from '../query/index.ts';
-import type { PinnedTable, PlanInput, QueryJob, QueryPlan } from '../query/index.ts';
+import type { DivideInput, PinnedTable, PlanInput, QueryJob, QueryPlan } from '../query/index.ts';
 import { KeptPlans, planKey } from './kept-plans.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
@@ -28,7 +27,7 @@ import { checkedPlan } from './submitted-plan.ts';
 
 export interface QueryPlannerOptions {
   readonly catalog: CatalogPort;
-  readonly engine: Pick<PlanningEngine, 'plan' | 'bind'>;
+  readonly engine: Pick<PlanningEngine, 'plan' | 'bind' | 'divide'>;
   /** The scheduler's. */
   readonly settings: Settings;
   /** How many fragments the cluster can run at once. */
@@ -63,8 +62,8 @@ const AT_ONCE = 12;
 const PER_CALLER_MAX = 6;
 const WAITING_MAX = 200;
 const ANYBODY = '';
-/** What it is says nothing to a user; it is told to whoever runs the server. */
-const FAULTY = 'dividing it failed, which is a fault of Millrace; the leader has said which';
+/** Of a plan and its estimates as JSON: such are split within some 20 ms. */
+const SMALL_CHARS = 64 * 1024;
 
 const UNBOUND = 'DuckDB reads a part of it otherwise than the whole; the leader has said which';
 
@@ -165,31 +164,27 @@ export class SqlPlanner {
     const answer = await this.#options.engine.plan(asked, signal).catch(atSql);
     const { sql, columns, session, duckdb } = answer;
     const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
-    const { plan, isSound } = await this.#bound(
-      this.#divided(answer, input),
-      input,
-      asked.caller,
-      signal,
-    );
+    const logical = { plan: answer.plan, whyNot: answer.whyNot, estimates: answer.estimates };
+    const divided = await this.#divided({ ...input, ...logical }, asked.caller, signal);
+    const { plan, isSound } = await this.#bound(divided, input, asked.caller, signal);
     // Without a plan or estimates something may have gone wrong that does not the next time.
     const isWhole = answer.plan !== null && answer.estimates !== null;
     if (key !== null && isSound && isWhole) this.#kept.keep(key, plan);
     return plan;
   }
 
-  /** Whatever goes wrong with dividing it: as a whole it runs. */
-  #divided(answer: LogicalAnswer, input: Omit<PlanInput, 'logical' | 'whyNot'>): Divided {
-    let isSound = true;
-    const told = (error: unknown): void => {
-      isSound = false;
-      this.#options.onFault(error);
-    };
-    try {
-      return { plan: planQuery({ ...input, ...logicalOf(answer, told) }), isSound };
-    } catch (error) {
-      told(error);
-      return { plan: planQuery({ ...input, logical: null, whyNot: FAULTY }), isSound };
-    }
+  /** A small plan takes milliseconds. How long a large one takes is up to whoever wrote it, so the engine does it. */
+  async #divided(
+    input: DivideInput,
+    caller: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Divided> {
+    const { engine, onFault } = this.#options;
+    const chars = (input.plan?.length ?? 0) + (input.estimates?.length ?? 0);
+    const { plan, faults } =
+      chars <= SMALL_CHARS ? divideQuery(input) : await engine.divide(input, signal, caller);
+    for (const fault of faults) onFault(fault);
+    return { plan, isSound: faults.length === 0 };
   }
 
   /**
@@ -258,20 +253,6 @@ function textOf(asked: PlanRequest): string {
     return statementOf(asked).sql;
   } catch (error) {
     return atSql(error);
-  }
-}
-
-function logicalOf(
-  { plan, whyNot, estimates, session }: LogicalAnswer,
-  onFault: (error: unknown) => void,
-): Pick<PlanInput, 'logical' | 'whyNot'> {
-  if (plan === null) return { logical: null, whyNot };
-  try {
-    return { logical: readLogicalPlan(plan, estimates, session), whyNot: null };
-  } catch (error) {
-    if (!(error instanceof Undistributable)) throw error;
-    if (error.oddity !== null) onFault(error);
-    return { logical: null, whyNot: error.reason };
   }
 }
 

@@ -15,6 +15,8 @@ export { decoded, encoded } from './sql/codec.ts';
 export { parseType } from './sql/parse-type.ts';
 export { bindFault } from './distribute/bound.ts';
 export { checkPlan } from './distribute/check-plan.ts';
+export { divideQuery } from './distribute/divide.ts';
+export type { DivideInput, DividedPlan } from './distribute/divide.ts';
 export { planQuery } from './distribute/plan-query.ts';
 export type { PlanInput } from './distribute/plan-query.ts';
 export { rowRanges, wholeFiles } from './distribute/ranges.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { MillraceError } from '../../core/index.ts';
 import { FairGate } from '../../kit/index.ts';
-import type { PinnedTable } from '../../query/index.ts';
+import type { DivideInput, DividedPlan, PinnedTable, QueryPlan } from '../../query/index.ts';
 import type {
   BindRequest,
   EngineLimits,
@@ -89,6 +89,17 @@ class ChildPlanningEngine implements PlanningEngine {
         signal,
         { caller, turns: this.#plans, quickMs: QUICK_MS },
       );
+    } catch (error) {
+      throw error instanceof CallFailed ? errorOf(error.fault) : error;
+    }
+  }
+
+  async divide(input: DivideInput, signal: AbortSignal, caller = ''): Promise<DividedPlan> {
+    try {
+      const call = { name: 'divide', input } as const;
+      const options = { caller, turns: this.#plans, quickMs: QUICK_MS };
+      const { plan, faults } = await this.#process.call(call, signal, options);
+      return { plan: JSON.parse(plan) as QueryPlan, faults };
     } catch (error) {
       throw error instanceof CallFailed ? errorOf(error.fault) : error;
     }
