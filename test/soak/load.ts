@@ -63,7 +63,7 @@ async function query(server: string, tables: object, n: number): Promise<void> {
 
 async function job(server: string, n: number): Promise<void> {
   const tasks = [
-    { id: 'a', executor: 'echo', input: { n, text: 'x'.repeat(500) } },
+    { id: 'a', executor: 'echo', input: { n, text: 'x'.repeat(4_000) } },
     { id: 'b', executor: 'echo', dependsOn: ['a'], input: { $from: 'a', path: '/n' } },
   ];
   await post(`${server}/api/v1/jobs`, { name: `soak-${n % 7}`, tasks });
