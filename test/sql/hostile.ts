@@ -4,6 +4,7 @@
  */
 import { DuckDBInstance, type StatementType } from '@duckdb/node-api';
 import { mayCall, tableArguments } from '../../src/engine/sql/functions.ts';
+import { isOwnView } from '../../src/engine/sql/statement-tree.ts';
 import { quotedText } from '../../src/engine/sql/text.ts';
 
 export interface Attack {
@@ -47,7 +48,13 @@ export async function attacks(targets: Targets): Promise<readonly Attack[]> {
         ofFunction(type, name, JSON.parse(types) as string[], at, targets),
       ),
       ...settings.flatMap(([name = '']) => ofSetting(name)),
-      ...views.flatMap(([schema, name]) => refused(`FROM ${schema}.${name}`)),
+      ...views.flatMap(([schema, name]) =>
+        refused(
+          `FROM ${schema}.${name}`,
+          `SELECT (WITH "${name}" AS (SELECT 1) FROM "${name}"), * FROM ${schema}."${name}"`,
+          ...(isOwnView(String(name)) ? [`WITH "${name}" AS (FROM "${name}") FROM "${name}"`] : []),
+        ),
+      ),
       ...Object.values(statements(targets)).flatMap((texts) => refused(...texts)),
       ...refused(...paths(targets)),
     ];

@@ -146,6 +146,7 @@ describe('a plan', () => {
       `FROM read_text('${file('h/../u.parquet')}')`,
       `FROM t, read_text('${file('t.parquet')}')`,
       `FROM '${file('t.parquet')}'`,
+      `SELECT (WITH "${file('u.parquet')}" AS (SELECT 1) SELECT 1), * FROM '${file('u.parquet')}'`,
     ])
       await expect(plan(sql)).rejects.toMatchObject({ code: 'path_refused' });
   });

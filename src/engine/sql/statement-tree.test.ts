@@ -2,7 +2,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withPivotLists } from './pivot.ts';
-import { statementFault } from './statement-tree.ts';
+import { isOwnView, statementFault } from './statement-tree.ts';
 import { quotedText } from './text.ts';
 
 let instance: DuckDBInstance;
@@ -74,6 +74,11 @@ describe('a statement', () => {
     ['FROM histogram(duckdb_settings, value)', 'must be the name of a table of the query'],
     [`FROM histogram(source := 't', col_name := a)`, 'must be the name of a table of the query'],
     ['FROM duckdb_settings', 'duckdb_settings does not exist'],
+    [
+      'SELECT (WITH duckdb_settings AS (SELECT 1) SELECT 1), * FROM duckdb_settings',
+      'duckdb_settings does not exist',
+    ],
+    ['WITH PG_settings AS (FROM pg_settings) FROM pg_settings', 'pg_settings does not exist'],
     ['FROM information_schema.tables', 'information_schema.tables does not exist'],
     ['FROM system.main.t', 'system.main.t does not exist'],
     [`FROM 'other.parquet'`, 'may not open other.parquet by itself'],
@@ -89,6 +94,23 @@ describe('a statement', () => {
     expect(
       statementFault({ type: 'TABLE_FUNCTION', function: { class: 'CASE' } }, []),
     ).not.toBeNull();
+  });
+
+  test('that is not in scope of a common table expression finds no view of DuckDB by its name', async () => {
+    const views = await connection.runAndReadAll(
+      'SELECT DISTINCT schema_name, view_name FROM duckdb_views() WHERE internal',
+    );
+    const found: string[] = [];
+    for (const [schema, view] of views.getRows() as string[][]) {
+      const name = String(view);
+      const isFound = await connection.run(`FROM "${name}" LIMIT 0`).then(
+        () => true,
+        () => false,
+      );
+      if (isFound && !isOwnView(name)) found.push(`${schema}.${name}`);
+    }
+    expect(views.getRows().length).toBeGreaterThan(40);
+    expect(found).toEqual([]);
   });
 
   test('is looked at however deep it is', async () => {

@@ -10,7 +10,8 @@ import { CALLABLE_NAMES, mayCall, readsFiles, tableArguments } from './functions
 /** Null when nothing is wrong. `tables` are the names of the tables of the query. */
 export function statementFault(tree: unknown, tables: readonly string[]): Fault | null {
   const known = new Set(tables.map(lower));
-  for (const node of nodesOf(tree)) for (const name of ctesOf(node)) known.add(lower(name));
+  for (const node of nodesOf(tree))
+    for (const name of ctesOf(node)) if (!isOwnView(name)) known.add(lower(name));
   const names: Names = { tables: new Set(tables.map(lower)), known, all: tables };
   const called = new Set<unknown>();
   for (const node of nodesOf(tree)) {
@@ -25,7 +26,8 @@ export function statementFault(tree: unknown, tables: readonly string[]): Fault 
 
 interface Names {
   readonly tables: ReadonlySet<string>;
-  /** These and the common table expressions, wherever they are in scope: DuckDB sees to that. */
+  /** These and the common table expressions, wherever they are in scope: out of it a name means nothing, or a file,
+   * which the lock of the engine refuses. */
   readonly known: ReadonlySet<string>;
   readonly all: readonly string[];
 }
@@ -42,6 +44,11 @@ function* nodesOf(tree: unknown): Generator<Node> {
     const children = Object.values(value);
     for (let at = children.length - 1; at >= 0; at -= 1) open.push(children[at]);
   }
+}
+
+/** A view of DuckDB's own, which a name means where a common table expression of that name is not in scope. */
+export function isOwnView(name: string): boolean {
+  return /^(?:duckdb_|pg_|pragma_|sqlite_)/i.test(name);
 }
 
 function ctesOf(node: Node): readonly string[] {
