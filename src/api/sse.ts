@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { isMillraceError } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { EventPage } from '../protocol/index.ts';
+import type { EventPage, EventShape } from '../protocol/index.ts';
 import { send, type SendOptions } from './sending.ts';
 
 export interface SseOptions extends SendOptions {
@@ -54,7 +54,7 @@ export async function streamEvents(
         continue;
       }
       if (result.done === true) break;
-      isOpen = await send(response, pageText(result.value), options);
+      isOpen = await send(response, pageBytes(result.value), options);
       if (isOpen) next = ask();
     }
     await farewell(response, signal.aborted ? 'the server stops' : 'the stream ends', options);
@@ -95,13 +95,29 @@ async function within(
   }
 }
 
+/** Followers at the same place share a page, and it is written out once for all of them. */
+const encoded: WeakMap<EventPage, Buffer> = new WeakMap();
+/** Followers of different things share events. */
+const blocks: WeakMap<EventShape, string> = new WeakMap();
+
 /** Without events only the place is told: a client that comes back need not search from further back. */
-function pageText({ events, asOf }: EventPage): string {
+function pageBytes(page: EventPage): Buffer {
+  const known = encoded.get(page);
+  if (known !== undefined) return known;
+  const { events, asOf } = page;
   const history = asOf.history === undefined ? '' : `@${asOf.history}`;
-  const blocks = events.map(
-    (event) =>
-      `id: ${event.seq}${history}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`,
-  );
-  if (events.at(-1)?.seq !== asOf.seq) blocks.push(`id: ${asOf.seq}${history}\n\n`);
-  return blocks.join('');
+  const texts = events.map((event) => `id: ${event.seq}${history}\n${blockOf(event)}`);
+  if (events.at(-1)?.seq !== asOf.seq) texts.push(`id: ${asOf.seq}${history}\n\n`);
+  const bytes = Buffer.from(texts.join(''));
+  encoded.set(page, bytes);
+  return bytes;
+}
+
+/** All but the id, which names the history as well. */
+function blockOf(event: EventShape): string {
+  const known = blocks.get(event);
+  if (known !== undefined) return known;
+  const block = `event: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;
+  blocks.set(event, block);
+  return block;
 }

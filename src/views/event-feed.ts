@@ -9,6 +9,7 @@ import type { Clock } from '../kit/index.ts';
 import type { EventPage, EventShape, EventsQuery } from '../protocol/index.ts';
 import type { Store } from '../store/index.ts';
 import { eventShape, textOf } from './row-shapes.ts';
+import { SharedPages } from './shared-pages.ts';
 import { Tail } from './tail.ts';
 
 export interface EventFeedOptions {
@@ -34,6 +35,9 @@ interface Portion {
 export class EventFeed {
   readonly #options: Required<EventFeedOptions>;
   #followers = 0;
+  /** Of all events: each of these is woken whenever the log grows. */
+  #wholeFollowers = 0;
+  readonly #pagesMade: SharedPages = new SharedPages();
   #tail: Tail | null = null;
   #opening: Promise<Tail> | null = null;
 
@@ -65,7 +69,7 @@ export class EventFeed {
    */
   async *follow(query: EventsQuery, signal: AbortSignal): AsyncGenerator<EventPage> {
     if (signal.aborted) return;
-    const leave = this.#join();
+    const leave = this.#join(query.job === undefined);
     // A follower that stands still at a page does not see the signal: its tail must not run on.
     signal.addEventListener('abort', leave, { once: true });
     try {
@@ -102,9 +106,9 @@ export class EventFeed {
         const lastAt = isCurrent ? undefined : portion.events.at(-1)?.at;
         const of = tail.term === null ? {} : { history: tail.term };
         const asOf = { seq: position, at: lastAt ?? textOf(tail.at), ...of };
-        yield { events: portion.events, asOf };
+        yield this.#pagesMade.page(portion.events, asOf);
       } else if (!isNew) {
-        await tail.news(signal, dueAtMs - clock.monotonicMs());
+        position = await tail.news({ from: position, job }, signal, dueAtMs - clock.monotonicMs());
       }
     }
   }
@@ -138,13 +142,16 @@ export class EventFeed {
   }
 
   /** Counts a follower; answers how to count it out again, any number of times. */
-  #join(): () => void {
+  #join(isWhole: boolean): () => void {
+    const whole = isWhole ? 1 : 0;
     this.#followers += 1;
+    this.#wholeFollowers += whole;
     let isIn = true;
     return () => {
       if (!isIn) return;
       isIn = false;
       this.#followers -= 1;
+      this.#wholeFollowers -= whole;
       if (this.#followers === 0) this.#close();
     };
   }
@@ -157,7 +164,10 @@ export class EventFeed {
       this.#close();
     }
     if (this.#tail !== null) return this.#tail;
-    const opening = (this.#opening ??= Tail.open(this.#options));
+    const opening = (this.#opening ??= Tail.open({
+      ...this.#options,
+      restMs: () => this.#restMs(),
+    }));
     try {
       const tail = await opening;
       if (this.#opening === opening) {
@@ -171,6 +181,14 @@ export class EventFeed {
       if (this.#opening === opening) this.#opening = null;
       throw error;
     }
+  }
+
+  /** Events that come closer together share a page, so that the pages of all followers stay within a number. */
+  #restMs(): number {
+    const { restMs } = this.#options;
+    if (restMs === 0) return 0;
+    const sharedMs = (this.#wholeFollowers * 1_000) / PAGES_PER_SECOND;
+    return Math.max(restMs, Math.min(sharedMs, REST_MS_MAX));
   }
 
   #close(): void {
@@ -187,6 +205,10 @@ function anotherHistory(position: number): MillraceError {
     todo: 'Read the state anew, then follow the events from there.',
   });
 }
+
+/** To send a page to a client costs some tens of microseconds, and the leader has other work. */
+const PAGES_PER_SECOND = 2_000;
+const REST_MS_MAX = 500;
 
 /** The caller may have seen an event on another node that the tail does not know yet. */
 async function confirmReaches(tail: Tail, position: number): Promise<void> {

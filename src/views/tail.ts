@@ -1,7 +1,8 @@
 import { isMillraceError } from '../core/index.ts';
-import type { Instant, TermId } from '../core/index.ts';
+import type { Instant, JobId, TermId } from '../core/index.ts';
 import { type Clock, type Deferred, deferred } from '../kit/index.ts';
 import type { LogHead, Store } from '../store/index.ts';
+import type { EventShape } from '../protocol/index.ts';
 import { RecentEvents } from './recent-events.ts';
 import { eventShape } from './row-shapes.ts';
 
@@ -11,8 +12,9 @@ export interface TailOptions {
   readonly shard: number;
   /** How often it looks when nobody wakes it. */
   readonly pollMs: number;
-  /** How long it rests between two looks, however often it is woken: a leader commits all the time. */
-  readonly restMs: number;
+  /** How long it rests between two looks, however often it is woken: a leader commits all the time. Longer with many
+   * followers, each of whom it wakes. */
+  readonly restMs: () => number;
   /** Events that are kept for those who read behind it. */
   readonly keptMax: number;
   readonly pageMax: number;
@@ -25,7 +27,9 @@ export interface TailOptions {
  */
 export class Tail {
   readonly #options: TailOptions;
-  readonly #listeners: Set<() => void> = new Set();
+  readonly #listeners: Set<Listener> = new Set();
+  /** Those who want to hear of one job only. */
+  readonly #byJob: Map<JobId, Set<Listener>> = new Map();
   #recent: RecentEvents;
   #at: Instant;
   /** The last term that it knows: with an event number, a place in this history and no other. */
@@ -98,21 +102,43 @@ export class Tail {
     return look.promise;
   }
 
-  /** Settles when there is something new, when `signal` aborts, and at the latest after `ms`. */
-  news(signal: AbortSignal, ms: number): Promise<void> {
+  /**
+   * Settles when there is something new behind `from` (for `job`, if one is named), when `signal` aborts, and at the
+   * latest after `ms`. Answers how far the log is known to have nothing for the follower.
+   */
+  news({ from, job }: Place, signal: AbortSignal, ms: number): Promise<number> {
+    // It came between the follower's look and this call, when nobody listened.
+    if (this.head > from) return Promise.resolve(from);
     const { clock } = this.#options;
     return new Promise((resolve) => {
-      const done = (): void => {
+      const tell: Listener = (quietUpTo) => {
         cancel();
-        this.#listeners.delete(done);
-        signal.removeEventListener('abort', done);
-        resolve();
+        this.#unlisten(tell, job);
+        signal.removeEventListener('abort', giveUp);
+        // The follower may have read the store further than this has got.
+        resolve(Math.max(from, quietUpTo ?? from));
       };
-      const cancel = clock.after(ms, done);
-      this.#listeners.add(done);
-      signal.addEventListener('abort', done, { once: true });
-      if (signal.aborted) done();
+      const giveUp = (): void => tell(null);
+      // Had there been anything, it would have been told.
+      const cancel = clock.after(ms, () => tell(job === undefined ? null : this.head));
+      this.#listen(tell, job);
+      signal.addEventListener('abort', giveUp, { once: true });
+      if (signal.aborted) giveUp();
     });
+  }
+
+  #listen(tell: Listener, job: JobId | undefined): void {
+    if (job === undefined) return void this.#listeners.add(tell);
+    const listeners = this.#byJob.get(job);
+    if (listeners === undefined) this.#byJob.set(job, new Set([tell]));
+    else listeners.add(tell);
+  }
+
+  #unlisten(tell: Listener, job: JobId | undefined): void {
+    if (job === undefined) return void this.#listeners.delete(tell);
+    const listeners = this.#byJob.get(job);
+    listeners?.delete(tell);
+    if (listeners?.size === 0) this.#byJob.delete(job);
   }
 
   close(): void {
@@ -133,9 +159,9 @@ export class Tail {
         if (!isMillraceError(error, 'store_unavailable')) {
           this.#failure = error;
           this.#isClosed = true;
+          this.#tellAll();
         }
       }
-      this.#tellAll();
       await this.#rest();
       if (!this.#isWoken && !this.#isClosed) await this.#pause();
     }
@@ -148,7 +174,10 @@ export class Tail {
     let head = await store.lastSeq(shard);
     await this.#turnTo(head);
     // It went on without us for too long.
-    if (head.firstSeq > this.head + 1) this.#recent = new RecentEvents(keptMax, head.seq);
+    if (head.firstSeq > this.head + 1) {
+      this.#recent = new RecentEvents(keptMax, head.seq);
+      this.#tellAll();
+    }
     while (this.head < head.seq && !this.#isClosed) {
       const rows = await store.events(shard, this.head, pageMax);
       if (rows.length === 0) break;
@@ -158,8 +187,9 @@ export class Tail {
         head = after;
         continue;
       }
-      for (const row of rows) this.#recent.push(eventShape(row));
-      this.#tellAll();
+      const events = rows.map(eventShape);
+      for (const event of events) this.#recent.push(event);
+      this.#tell(events);
     }
     this.#at = head.at;
   }
@@ -179,7 +209,8 @@ export class Tail {
   }
 
   #rest(): Promise<void> {
-    const { clock, restMs } = this.#options;
+    const { clock } = this.#options;
+    const restMs = this.#options.restMs();
     if (restMs === 0 || this.#isClosed) return Promise.resolve();
     return new Promise((resolve) => {
       clock.after(restMs, resolve);
@@ -196,7 +227,28 @@ export class Tail {
     });
   }
 
+  /** Followers of one job are told where its first new event is, and others of theirs hear nothing. */
+  #tell(events: readonly EventShape[]): void {
+    for (const tell of [...this.#listeners]) tell(null);
+    if (this.#byJob.size === 0) return;
+    for (const { job, seq } of events) {
+      const listeners = job === null ? undefined : this.#byJob.get(job);
+      if (listeners !== undefined) for (const tell of [...listeners]) tell(seq - 1);
+    }
+  }
+
+  /** It is over, or another log than before. */
   #tellAll(): void {
-    for (const tell of [...this.#listeners]) tell();
+    const all = [...this.#listeners, ...[...this.#byJob.values()].flatMap((each) => [...each])];
+    for (const tell of all) tell(null);
   }
 }
+
+/** Where a follower stands, and what it wants to hear of. */
+export interface Place {
+  readonly from: number;
+  readonly job?: JobId | undefined;
+}
+
+/** `quietUpTo`: so far there is nothing for it; null when that is not known. */
+type Listener = (quietUpTo: number | null) => void;
