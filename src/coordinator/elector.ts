@@ -24,6 +24,7 @@ export interface ElectorOptions extends Pick<
   | 'planner'
   | 'isProcessGone'
   | 'onFault'
+  | 'onPruneFailed'
 > {
   /** Called after every commit. */
   readonly onCommitted?: () => void;

@@ -12,8 +12,12 @@ const settings = {
 };
 
 /** A store with one finished job and one that nobody runs. */
-async function filled(store: Store, clock: VirtualClock): Promise<void> {
-  const { leader } = await lead(store, clock, { settings });
+async function filled(
+  store: Store,
+  clock: VirtualClock,
+  onPruneFailed: (why: MillraceError) => void = () => {},
+): Promise<void> {
+  const { leader } = await lead(store, clock, { settings, onPruneFailed });
   const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
   await leader.jobs.submit({ tasks: [{ id: 'a', executor: 'echo' }] }, { jobId: jobId('done') });
   await leader.jobs.submit({ tasks: [{ id: 'a', executor: 'none' }] }, { jobId: jobId('open') });
@@ -36,7 +40,7 @@ test('finished jobs and old events go when their time is over, live jobs stay', 
   await expect(store.events(0, 0, 10)).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('a prune that fails is tried again later and does not end the reign', async () => {
+test('a prune that fails is reported, tried again later and does not end the term', async () => {
   const clock = new VirtualClock();
   const inner = memoryStore(clock);
   let failures = 2;
@@ -51,8 +55,10 @@ test('a prune that fails is tried again later and does not end the reign', async
       };
     },
   });
-  await filled(store, clock);
+  const reported: string[] = [];
+  await filled(store, clock, ({ what }) => reported.push(what));
   await pass(clock, 90_000);
   expect(failures).toBe(0);
+  expect(reported).toEqual(['away', 'away']);
   expect(await store.jobs(0, { limit: 10 })).toHaveLength(1);
 });

@@ -1,9 +1,17 @@
-import type { Settings } from '../core/index.ts';
+import type { MillraceError, Settings } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
 import type { Store, Term } from '../store/index.ts';
+import { asFault } from './faults.ts';
 
 /** Jobs removed in one call, so that pruning never holds up the commits for long. */
 const PORTION = 1_000;
+
+export interface HousekeepingOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly term: Term;
+}
 
 /**
  * Removes what is past its retention, a portion at a time, for as long as the reign lasts. A table
@@ -14,10 +22,15 @@ export class Housekeeping {
   readonly #clock: Clock;
   readonly #settings: Settings;
   readonly #term: Term;
+  readonly #onFailure: (why: MillraceError) => void;
   #cancel: () => void = () => {};
   #isStopped = false;
 
-  constructor(store: Store, clock: Clock, settings: Settings, term: Term) {
+  constructor(
+    { store, clock, settings, term }: HousekeepingOptions,
+    onFailure: (why: MillraceError) => void,
+  ) {
+    this.#onFailure = onFailure;
     this.#store = store;
     this.#clock = clock;
     this.#settings = settings;
@@ -35,8 +48,11 @@ export class Housekeeping {
     this.#cancel = this.#clock.after(ms, () => {
       this.#prune().then(
         (isMore) => this.#arm(isMore ? 1 : this.#settings.pruneEveryMs),
-        // Whatever is wrong with the store or the term, the next commit finds it out and acts.
-        () => this.#arm(this.#settings.pruneEveryMs),
+        // It is tried again. A table that only grows fills the disk in the end, so somebody has to hear of it.
+        (error: unknown) => {
+          if (!this.#isStopped) this.#onFailure(asFault(error));
+          this.#arm(this.#settings.pruneEveryMs);
+        },
       );
     });
   }

@@ -51,6 +51,8 @@ export interface LeaderOptions {
   readonly onCommitted?: (rows: Batch) => void;
   /** A fault of this program that cost a reading back; callers have been told what concerns them. */
   readonly onFault?: (fault: MillraceError) => void;
+  /** What is past its retention could not be removed; it is tried again. */
+  readonly onPruneFailed?: (why: MillraceError) => void;
   /** The reign is over, for this reason; called once. */
   readonly onEnd: (why: MillraceError) => void;
   /** Events that may wait for the store before callers are told that it is too much. */
@@ -93,7 +95,9 @@ export class Leader {
       announceLoss(memory.state, lossDetail(loss), reign.time.now(), memory.effects);
     const { isProcessGone = isGoneHere } = options;
     endSessionOf(elected.previous ?? null, memory, reign.time.now(), isProcessGone);
-    const housekeeping = new Housekeeping(store, clock, settings, term);
+    const housekeeping = new Housekeeping({ store, clock, settings, term }, (why) =>
+      options.onPruneFailed?.(why),
+    );
     const inbox = new InboxDrain(store, clock);
     const payloads = new Payloads(store, term.shard);
     let queries: CalledQueries | null = null;

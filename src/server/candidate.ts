@@ -94,6 +94,8 @@ export class Candidate implements Part {
         this.#feed.wake();
       },
       onFault: (fault) => this.#options.say(faultLine(fault)),
+      onPruneFailed: ({ message }) =>
+        this.#options.say(`What is past its retention could not be removed: ${message}`),
       onLead: (leader) => this.#leads(leader, addresses),
       onLoss: (loss) => this.#lost(loss),
       onFollow: (info, why) => this.#follows(info, why),

@@ -37,7 +37,10 @@ export function memoryStore(clock: VirtualClock): MemoryStore {
 
 let terms = 0;
 
-export interface LeadOptions extends Pick<LeaderOptions, 'planner' | 'backlogMax' | 'onFault'> {
+export interface LeadOptions extends Pick<
+  LeaderOptions,
+  'planner' | 'backlogMax' | 'onFault' | 'onPruneFailed'
+> {
   readonly settings?: Partial<Settings>;
 }
 
@@ -67,6 +70,7 @@ export async function lead(
     elected: { ...campaign, nodeId, askedAtMs: clock.monotonicMs() },
     onEnd: ended.resolve,
     ...(given.backlogMax === undefined ? {} : { backlogMax: given.backlogMax }),
+    ...(given.onPruneFailed === undefined ? {} : { onPruneFailed: given.onPruneFailed }),
     ...(given.onFault === undefined ? {} : { onFault: given.onFault }),
     ...(given.planner === undefined ? {} : { planner: given.planner }),
   });

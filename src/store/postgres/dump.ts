@@ -17,17 +17,34 @@ export interface Table<T extends Name = Name> {
   readonly codec: Codec<RowOf<T>>;
   /** Where two dumps of the same rows agree. */
   readonly order: string;
+  /** Belongs to a job by `job_no`: what is left of a pruned job is not there any more. */
+  readonly ofJob?: true;
 }
 
 /** In the order of the port, which is also one in which rows can be put back. Events come last. */
 export const TABLES: { readonly [T in Name]: Table<T> } = {
   job: { sqlName: 'job', codec: rows.jobs, order: 'no' },
-  spec: { sqlName: 'task_spec', codec: rows.specs, order: 'job_no, task_no' },
-  task: { sqlName: 'task', codec: rows.tasks, order: 'job_no, task_no' },
-  history: { sqlName: 'task_history', codec: rows.tasks, order: 'job_no, task_no, run' },
-  result: { sqlName: 'task_result', codec: rows.results, order: 'job_no, task_no, run' },
-  step: { sqlName: 'task_step', codec: rows.steps, order: 'job_no, task_no, run, name' },
-  signal: { sqlName: 'signal', codec: rows.signals, order: 'job_no, no' },
+  spec: { sqlName: 'task_spec', codec: rows.specs, order: 'job_no, task_no', ofJob: true },
+  task: { sqlName: 'task', codec: rows.tasks, order: 'job_no, task_no', ofJob: true },
+  history: {
+    sqlName: 'task_history',
+    codec: rows.tasks,
+    order: 'job_no, task_no, run',
+    ofJob: true,
+  },
+  result: {
+    sqlName: 'task_result',
+    codec: rows.results,
+    order: 'job_no, task_no, run',
+    ofJob: true,
+  },
+  step: {
+    sqlName: 'task_step',
+    codec: rows.steps,
+    order: 'job_no, task_no, run, name',
+    ofJob: true,
+  },
+  signal: { sqlName: 'signal', codec: rows.signals, order: 'job_no, no', ofJob: true },
   key: { sqlName: 'idempotency', codec: rows.keys, order: 'scope' },
   node: { sqlName: 'node', codec: rows.nodes, order: 'id' },
   schedule: { sqlName: 'schedule', codec: rows.schedules, order: 'id' },
@@ -52,10 +69,15 @@ export async function* dumpAll(run: Run): AsyncIterable<Dumped> {
 }
 
 async function* dumpTable(run: Run, table: Name, shard: number): AsyncIterable<Dumped> {
-  const { sqlName, codec, order } = TABLES[table] as Table & { codec: Codec<unknown> };
+  const { sqlName, codec, order, ofJob } = TABLES[table] as Table & { codec: Codec<unknown> };
+  const kept =
+    ofJob === undefined
+      ? ''
+      : 'and not exists (select from millrace.pruned_job p where p.shard = x.shard and p.no = x.job_no)';
   const portions = inPortions(
     run,
-    `select ${codec.read('x')} from millrace.${sqlName} x where x.shard = ${shard} order by ${order}`,
+    `select ${codec.read('x')} from millrace.${sqlName} x
+      where x.shard = ${shard} ${kept} order by ${order}`,
     ROWS_AT_ONCE,
   );
   for await (const values of portions) yield { table, row: codec.decode(values) } as Dumped;

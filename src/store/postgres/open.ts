@@ -90,7 +90,8 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     whenVacant: (shard, signal) => whenVacant(read, shard, signal),
     commit: (term, ttlMs, batch) =>
       whileLeading(line, term, () => commit(write, term, ttlMs, batch)),
-    prune: (term, retention) => whileLeading(line, term, () => prune(read, write, term, retention)),
+    prune: (term, retention) =>
+      whileLeading(line, term, () => prune({ read, write, settings }, term, retention)),
     loadCluster: (shard) => loadCluster(pool, shard),
     loadBusyJobs: (shard) => loadBusyJobs(pool, shard),
     loadJobs: (shard, priority, from, limit) => loadJobs(pool, shard, priority, from, limit),

@@ -1,36 +1,41 @@
 /**
- * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's
- * line then removes it by key, under the fence. Migrations 0004, 0006, 0008 and 0009 have the
- * functions.
+ * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's line then removes
+ * it by key, under the fence, in portions that commits can wait for. What hung on a job that is gone is swept on a
+ * connection of its own, however much it is. Migrations 0004, 0006 and 0011 have the functions.
  */
+import { systemClock } from '../../kit/index.ts';
 import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
-import type { Run } from './connection.ts';
-import { writeFailure } from './failure.ts';
+import { connectOnce, type ConnectionSettings, type Run } from './connection.ts';
+import { unavailable, writeFailure } from './failure.ts';
 import type { Line } from './line.ts';
-import { patienceFor } from './patience.ts';
 import * as rows from './rows.ts';
 
-/** What one call removes at most, a whole job at least: commits wait meanwhile. */
-const TASKS_MAX = 20_000;
+/** What one call removes on the leader's line, where commits wait meanwhile: rows, and bytes in them. */
+const BYTES_MAX = 8 * 1024 * 1024;
 const KEYS_MAX = 1_000;
-const COMPLETIONS_MAX = 1_000;
-const CHUNKS_MAX = 10_000;
+const COMPLETIONS_MAX = 200;
+/** A chunk has some tens of kilobytes. */
+const CHUNKS_MAX = 500;
 
-/**
- * A job goes in one piece, so it gets the time for it, as its commit did: for each task, its spec, its
- * result and, as a guess, a run before the last one.
- */
-const ROWS_PER_TASK = 4;
+/** What one statement sweeps, and for how long one call does. */
+const SWEEP = { jobs: 100, rows: 5_000, bytes: 8 * 1024 * 1024 };
+const SWEEP_MS = 5_000;
 
 interface Old<T> {
   readonly items: readonly T[];
   readonly more: boolean;
 }
 
+export interface PruneWays {
+  readonly read: Run;
+  /** The leader's line. */
+  readonly write: Line['run'];
+  readonly settings: ConnectionSettings;
+}
+
 export async function prune(
-  read: Run,
-  write: Line['run'],
+  { read, write, settings }: PruneWays,
   term: Term,
   retention: Retention,
 ): Promise<Pruned> {
@@ -54,49 +59,76 @@ export async function prune(
       events.firstSeq,
       ...rows.completions.encode(completions.items),
     ],
-    { patience: patienceFor(jobs.rows), term },
+    { patience: 1, term },
   ).catch((cause: unknown) => {
     throw writeFailure(cause, term);
   });
+  const isSwept = await sweep(read, settings, shard);
   return {
     jobs: row?.['jobs'] as number,
     events: row?.['events'] as number,
     keys: row?.['keys'] as number,
-    more: jobs.more || keys.more || events.more || completions.more,
+    more: jobs.more || keys.more || events.more || completions.more || !isSwept,
   };
 }
 
-interface OldJobs extends Old<number> {
-  readonly rows: number;
+/** False when there was too much for one call. */
+async function sweep(read: Run, settings: ConnectionSettings, shard: number): Promise<boolean> {
+  const noted = 'select exists (select from millrace.pruned_job where shard = $1) as noted';
+  const [row] = await read(noted, [shard]);
+  if (row?.['noted'] !== true) return true;
+  const connection = connectOnce(settings, {});
+  const untilMs = systemClock.monotonicMs() + SWEEP_MS;
+  try {
+    while (systemClock.monotonicMs() < untilMs) {
+      const [swept] = await connection.run('select millrace.sweep($1, $2, $3, $4) as more', [
+        shard,
+        SWEEP.jobs,
+        SWEEP.rows,
+        SWEEP.bytes,
+      ]);
+      if (swept?.['more'] !== true) return true;
+    }
+    return false;
+  } catch (cause) {
+    throw unavailable(cause);
+  } finally {
+    await connection.end();
+  }
 }
 
-async function oldJobs(read: Run, shard: number, retention: Retention): Promise<OldJobs> {
+/** As many of them as are not too large together, and one at least. */
+function portion<T>(all: readonly T[], max: number, bytesOf: (item: T) => number): Old<T> {
+  const items: T[] = [];
+  let bytes = 0;
+  for (const item of all.slice(0, max)) {
+    bytes += bytesOf(item);
+    if (items.length > 0 && bytes > BYTES_MAX) break;
+    items.push(item);
+  }
+  return { items, more: items.length < all.length };
+}
+
+async function oldJobs(read: Run, shard: number, retention: Retention): Promise<Old<number>> {
   const { jobsMs, jobsMax } = retention;
   const found = await read(
-    `select no, task_count from millrace.old_jobs($1, now() - $2 * interval '1 millisecond', $3)`,
+    `select no, bytes from millrace.old_jobs($1, now() - $2 * interval '1 millisecond', $3)`,
     [shard, jobsMs, jobsMax + 1],
   );
-  const items: number[] = [];
-  let tasks = 0;
-  for (const row of found.slice(0, jobsMax)) {
-    const count = row['task_count'] as number;
-    if (items.length > 0 && tasks + count > TASKS_MAX) break;
-    tasks += count;
-    items.push(row['no'] as number);
-  }
-  return { items, more: items.length < found.length, rows: tasks * ROWS_PER_TASK };
+  const { items, more } = portion(found, jobsMax, (row) => row['bytes'] as number);
+  return { items: items.map((row) => row['no'] as number), more };
 }
 
 async function oldKeys(read: Run, shard: number, { keysMs }: Retention): Promise<Old<string>> {
   const found = await read(
-    `select k.scope from millrace.idempotency k
+    `select k.scope, coalesce(octet_length(k.result), 0) as bytes from millrace.idempotency k
       where k.shard = $1 and k.state = 'completed'
         and k.updated_at < now() - $2 * interval '1 millisecond'
         and not millrace.is_named(k.shard, k.scope) limit $3`,
     [shard, keysMs, KEYS_MAX + 1],
   );
-  const items = found.slice(0, KEYS_MAX).map((row) => row['scope'] as string);
-  return { items, more: items.length < found.length };
+  const { items, more } = portion(found, KEYS_MAX, (row) => row['bytes'] as number);
+  return { items: items.map((row) => row['scope'] as string), more };
 }
 
 /** Whose jobs have ended. They belong to no shard: whoever leads one removes them. */
