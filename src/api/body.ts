@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http';
 import { MillraceError, checkDepth, mayBeDeep } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
-import { jsonFaultAt, lineAndColumn } from '../kit/index.ts';
+import { jsonFaultAt, lineAndColumn, requestBytes } from '../kit/index.ts';
+import type { ByteShare } from '../kit/index.ts';
 import type { ApiLimits } from './limits.ts';
 import { HttpRefusal, badInput } from './refusal.ts';
 
@@ -11,6 +12,8 @@ export interface BodyOptions {
   readonly limits: Pick<ApiLimits, 'bodyBytesMax' | 'bodyIdleMs'>;
   /** The client waits for a word before it sends the body. */
   readonly goOn: () => void;
+  /** What the request takes in memory until it is answered. */
+  readonly share: ByteShare;
 }
 
 /** The JSON in the body; undefined when there is no body at all. */
@@ -20,9 +23,29 @@ export async function readJson(request: IncomingMessage, options: BodyOptions): 
   if (encoding === undefined && (length === undefined || length === '0')) return undefined;
   checkType(request);
   if (Number(length ?? 0) > bodyBytesMax) throw tooLarge(bodyBytesMax);
+  // Before any of it is read, where the client says how much it will be.
+  admit(options, Number(length ?? 0));
   options.goOn();
   const bytes = await readBytes(request, options);
-  return bytes.length === 0 ? undefined : parseBytes(bytes);
+  if (bytes.length === 0) return undefined;
+  const value = parseBytes(bytes);
+  if (Array.isArray(value)) admit(options, bytes.length, value.length);
+  return value;
+}
+
+function admit(options: BodyOptions, textBytes: number, items = 0): void {
+  const refusal = noRoom(options, textBytes, items);
+  if (refusal !== null) throw refusal;
+}
+
+/** Null when there is room for it, and then it is held. */
+function noRoom({ share }: BodyOptions, textBytes: number, items = 0): MillraceError | null {
+  if (share.hold(requestBytes(textBytes, items))) return null;
+  return new MillraceError({
+    code: 'overloaded',
+    what: 'The server holds as much of other requests in memory as it may.',
+    todo: 'Send it again in a moment; fewer and smaller requests at a time find room sooner.',
+  });
 }
 
 function checkType({ headers }: IncomingMessage): void {
@@ -40,10 +63,10 @@ function checkType({ headers }: IncomingMessage): void {
   });
 }
 
-function readBytes(
-  request: IncomingMessage,
-  { clock, limits: { bodyBytesMax, bodyIdleMs } }: BodyOptions,
-): Promise<Buffer> {
+function readBytes(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+  const { clock, limits } = options;
+  const { bodyBytesMax, bodyIdleMs } = limits;
+  const isCounted = request.headers['content-length'] !== undefined;
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let size = 0;
@@ -57,6 +80,8 @@ function readBytes(
     const onData = (piece: Buffer): void => {
       size += piece.length;
       if (size > bodyBytesMax) return finish(() => reject(tooLarge(bodyBytesMax)));
+      const refusal = isCounted ? null : noRoom(options, size);
+      if (refusal !== null) return finish(() => reject(refusal));
       pieces.push(piece);
       cancel();
       cancel = clock.after(bodyIdleMs, onIdle);

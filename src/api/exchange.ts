@@ -1,7 +1,7 @@
 /** One request and its answer: found, let in, handled, sent, counted. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MillraceError, isMillraceError } from '../core/index.ts';
-import type { Clock } from '../kit/index.ts';
+import type { ByteBudget, ByteShare, Clock } from '../kit/index.ts';
 import { checkLocalPage, type Access } from '../security/index.ts';
 import { readJson } from './body.ts';
 import type { Metrics } from './metrics.ts';
@@ -20,6 +20,8 @@ export interface ExchangeOptions {
   readonly isLocal: boolean;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** What requests may take in memory together. */
+  readonly intake: ByteBudget;
   /** Something that no caller is to blame for. */
   readonly onFault: (error: unknown) => void;
   readonly isStopping: () => boolean;
@@ -36,6 +38,7 @@ export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #expectsWord: boolean;
   readonly #over: AbortController = new AbortController();
+  readonly #share: ByteShare;
   #route = 'none';
 
   constructor(
@@ -48,6 +51,7 @@ export class Exchange {
     this.#response = response;
     this.#options = options;
     this.#expectsWord = expectsWord;
+    this.#share = options.intake.share();
     // Said of a socket that broke; whoever waits on the exchange sees it end.
     request.on('error', () => {});
     response.on('error', () => {});
@@ -66,8 +70,10 @@ export class Exchange {
     try {
       await this.#answer(await this.#handle());
     } catch (error) {
+      this.#share.release();
       await this.#refuse(error);
     }
+    this.#share.release();
     const { method = '' } = this.#request;
     const known = this.#route === 'none' ? 'other' : method;
     const { statusCode } = this.#response;
@@ -103,7 +109,7 @@ export class Exchange {
     const goOn = (): void => {
       if (this.#expectsWord) this.#response.writeContinue();
     };
-    return readJson(this.#request, { clock, limits: parts.limits, goOn });
+    return readJson(this.#request, { clock, limits: parts.limits, goOn, share: this.#share });
   }
 
   async #answer(answer: Answer): Promise<void> {

@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { getHeapStatistics } from 'node:v8';
 import { type Calendar, type JobId, MillraceError } from '../core/index.ts';
-import { type Clock, systemClock } from '../kit/index.ts';
+import { type ByteBudget, type Clock, budgetFor, systemClock } from '../kit/index.ts';
 import type { Reader } from '../protocol/index.ts';
 import { type Access, httpsOptions, isLoopback, type ServerTls } from '../security/index.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
@@ -37,6 +38,8 @@ export interface ApiOptions {
   readonly calendar?: Calendar;
   readonly clock?: Clock;
   readonly limits?: Partial<ApiLimits>;
+  /** What requests may take in memory together, here and at other doors of the process. */
+  readonly intake?: ByteBudget;
   /** Something went wrong that no caller is to blame for. */
   readonly onFault?: (error: unknown) => void;
 }
@@ -124,7 +127,9 @@ function exchangeOptions(
     openapi: () => openapi,
   };
   const isLocal = access.isOpen && isLoopback(host);
-  return { ...rest, router: new Router(ROUTES), parts, access, isLocal, onFault };
+  const { heap_size_limit: heapBytes } = getHeapStatistics();
+  const intake = options.intake ?? budgetFor(heapBytes, limits.bodyBytesMax);
+  return { ...rest, intake, router: new Router(ROUTES), parts, access, isLocal, onFault };
 }
 
 function noQueries(): never {

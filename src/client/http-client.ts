@@ -81,7 +81,7 @@ export class HttpClient {
     documents: readonly unknown[],
     options: CallOptions = {},
   ): Promise<readonly (Submitted | MillraceError)[]> {
-    return submitPortions(this.#caller, documents, options);
+    return submitPortions(this.#caller, this.#pace, documents, options);
   }
 
   job(id: JobId, options: CallOptions = {}): Promise<DatedJob> {

@@ -3,24 +3,27 @@ import { uuidv7 } from 'uuidv7';
 import { type MillraceError, isMillraceError } from '../core/index.ts';
 import type { CallOptions, Submitted } from './answers.ts';
 import { type Caller, isPassing } from './caller.ts';
+import type { Pace } from './options.ts';
+import { backOffMs, pause } from './pause.ts';
 import { errorFrom, isObject, parsedJson, strangeAnswer } from './problem.ts';
 
 /** What a server takes in one list. */
 const JOBS_MAX = 1_000;
 /** Of a list that was taken in part. */
-const TRIES_MAX = 3;
+const TRIES_MAX = 8;
 /** Half of what a server takes; a single document may be larger and then goes alone. */
 const CHARS_MAX = 8 * 1024 * 1024;
 
 export async function submitPortions(
   caller: Caller,
+  pace: Pace,
   documents: readonly unknown[],
   { signal }: CallOptions,
 ): Promise<readonly (Submitted | MillraceError)[]> {
   const answers: (Submitted | MillraceError)[] = [];
   for (const portion of portionsOf(documents)) {
     try {
-      answers.push(...(await submitPortion(caller, portion, signal)));
+      answers.push(...(await submitPortion(caller, pace, portion, signal)));
     } catch (error) {
       // Some are in already: the caller has to learn their ids, so the rest is refused one by one.
       if (answers.length === 0 || !isMillraceError(error)) throw error;
@@ -31,9 +34,11 @@ export async function submitPortions(
   return answers;
 }
 
-/** When the leader goes in the midst of a list the rest is refused for now: then all of it is sent again. */
+/** When the leader goes, or has too much to do, in the midst of a list the rest is refused for now: then all of it is
+ * sent again, a little later. */
 async function submitPortion(
   caller: Caller,
+  pace: Pace,
   texts: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<readonly (Submitted | MillraceError)[]> {
@@ -42,6 +47,7 @@ async function submitPortion(
     const answers = await sendPortion(caller, texts, id, signal);
     const isWhole = !answers.some((answer) => isMillraceError(answer) && isPassing(answer));
     if (isWhole || tries === TRIES_MAX) return answers;
+    await pause(backOffMs(tries, pace.random), pace, signal);
   }
 }
 

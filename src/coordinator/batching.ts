@@ -8,6 +8,7 @@ import type {
   SchedulerState,
 } from '../core/index.ts';
 import type { Asks } from './asks.ts';
+import { isLarge } from './weight.ts';
 
 /** What the dispatcher is fed. Kept with its batch, so that it can be fed again. */
 export type Input =
@@ -15,6 +16,8 @@ export type Input =
       readonly kind: 'event';
       readonly event: SchedulerEvent;
       readonly ask: Ask | null;
+      /** See `weightOf`. */
+      readonly bytes: number;
       /** Jobs that are brought into memory for it. */
       readonly images: readonly JobImage[];
       /** The memory that it was made for, when it rests on what was read from the store. */
@@ -40,6 +43,10 @@ export type Input =
 export class Batching {
   readonly effects: Effects;
   readonly inputs: Input[] = [];
+  events = 0;
+  /** Of events; those of a large submission are counted apart. */
+  smallBytes = 0;
+  largeBytes = 0;
   readonly #afterwards: (() => void)[] = [];
 
   constructor(effects: Effects = new Effects()) {
@@ -48,8 +55,16 @@ export class Batching {
 
   static of(input: Input): Batching {
     const batch = new Batching();
-    batch.inputs.push(input);
+    batch.add(input);
     return batch;
+  }
+
+  add(input: Input): void {
+    this.inputs.push(input);
+    if (input.kind !== 'event') return;
+    this.events += 1;
+    if (isLarge(input.event, input.bytes)) this.largeBytes += input.bytes;
+    else this.smallBytes += input.bytes;
   }
 
   /** Nothing to write and nobody to answer. */

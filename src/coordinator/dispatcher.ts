@@ -20,21 +20,18 @@ import { unstorableIn } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Deferred } from '../kit/index.ts';
 import { Asks } from './asks.ts';
+import { Backlog, defaultBacklogLimits } from './backlog.ts';
 import { Batching, type Input } from './batching.ts';
 import { feed, finish } from './feeding.ts';
-import { asFault, notStorable, overloaded, refusal, reloading, steppedDown } from './faults.ts';
+import { asFault, notStorable, refusal, reloading, steppedDown } from './faults.ts';
 import { Pace } from './pace.ts';
+import { weightOf } from './weight.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
-
-const BACKLOG_MAX = 10_000;
-/** Sessions must be heard even when clients flood the leader, or leases would be lost to load. */
-const SESSION_SHARE = 4;
 
 type Phase = 'idle' | 'writing' | 'isolating' | 'ended';
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #backlogMax: number;
   readonly #asks: Asks = new Asks();
   readonly #pace: Pace;
   #state: SchedulerState;
@@ -44,10 +41,10 @@ export class Dispatcher {
   #reloads = 0;
   #phase: Phase = 'idle';
   #endedBy: MillraceError | null = null;
-  #backlog: Input[] = [];
-  /** Those in the backlog and in the open batch. Reads do not count: they cost the store nothing. */
-  #events = 0;
+  readonly #backlog: Backlog;
   #open: Batching;
+  /** In the transaction that is under way. */
+  #writing: Batching | null = null;
   /** What the core threw while it was fed the open batch: its state is half-changed. */
   #poison: MillraceError | null = null;
   #isPumpScheduled = false;
@@ -55,7 +52,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#backlogMax = options.backlogMax ?? BACKLOG_MAX;
+    const { backlogMax: eventsMax = defaultBacklogLimits.eventsMax } = options;
+    this.#backlog = new Backlog({ ...defaultBacklogLimits, eventsMax });
     this.#state = options.memory.state;
     this.#open = new Batching(options.memory.effects);
     const { clock, reign } = options;
@@ -63,8 +61,9 @@ export class Dispatcher {
     this.#schedulePump();
   }
 
+  /** Events in the backlog and in the open batch. Reads do not count: they cost the store nothing. */
   get backlog(): number {
-    return this.#events;
+    return this.#backlog.events + this.#open.events;
   }
 
   /** How often the memory was dropped and read back in this term. */
@@ -74,7 +73,7 @@ export class Dispatcher {
 
   /** How full the backlog is: 1 is when callers are refused. */
   get pressure(): number {
-    return this.backlog / this.#backlogMax;
+    return this.#backlog.pressure(this.#open);
   }
 
   /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
@@ -88,11 +87,11 @@ export class Dispatcher {
     const event = make(ask);
     const unstorable = unstorableIn(event);
     if (unstorable !== null) return Promise.reject(notStorable(unstorable));
-    const share = 'sessionId' in event || event.type === 'register' ? SESSION_SHARE : 1;
-    if (this.backlog >= this.#backlogMax * share) return Promise.reject(overloaded(this.backlog));
+    const full = this.#backlog.refusal(event, this.#open, this.#writing);
+    if (full !== null) return Promise.reject(full);
     const answer = this.#asks.wait(ask);
     const made = generation === undefined ? {} : { generation };
-    this.#enqueue({ kind: 'event', event, ask, images, ...made });
+    this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), ...made });
     return answer;
   }
 
@@ -115,7 +114,7 @@ export class Dispatcher {
   /** Feeds an event that nobody waits for. */
   tell(event: SchedulerEvent): void {
     if (this.#endedBy !== null || unstorableIn(event) !== null) return;
-    this.#enqueue({ kind: 'event', event, ask: null, images: [] });
+    this.#enqueue({ kind: 'event', event, ask: null, images: [], bytes: weightOf(event) });
   }
 
   /** Looks at facts that no commit can undo, such as a task's name, and at figures. */
@@ -185,7 +184,6 @@ export class Dispatcher {
 
   #enqueue(input: Input): void {
     this.#backlog.push(input);
-    if (input.kind === 'event') this.#events += 1;
     this.#schedulePump();
   }
 
@@ -209,14 +207,12 @@ export class Dispatcher {
   }
 
   #feedBacklog(): void {
-    const inputs = this.#backlog;
-    this.#backlog = [];
-    for (const [at, input] of inputs.entries()) {
-      this.#open.inputs.push(input);
+    for (;;) {
+      const input = this.#backlog.take(this.#open);
+      if (input === null) return;
+      this.#open.add(input);
       this.#poison = this.#feed(input, this.#open);
-      if (this.#poison === null) continue;
-      this.#backlog = inputs.slice(at + 1);
-      return;
+      if (this.#poison !== null) return;
     }
   }
 
@@ -238,12 +234,17 @@ export class Dispatcher {
     }
     this.#pace.arm(this.#state);
     this.#open = new Batching();
-    this.#events = 0;
-    if (batch.isIdle && !this.#options.reign.isRenewalDue) return;
+    this.#backlog.closed(batch);
+    if (batch.isIdle && !this.#options.reign.isRenewalDue) {
+      if (!this.#backlog.isEmpty) this.#schedulePump();
+      return;
+    }
     this.#phase = 'writing';
+    this.#writing = batch;
     const sentAtMs = this.#options.clock.monotonicMs();
     this.#write(batch).then(
       () => {
+        this.#writing = null;
         this.#pace.answered(sentAtMs, this.#state);
         this.#written(batch);
       },
@@ -279,6 +280,7 @@ export class Dispatcher {
   }
 
   #refused(batch: Batching, fault: MillraceError): void {
+    this.#writing = null;
     if (fault.code === 'bad_row' && batch.inputs.length > 0 && this.#endedBy === null) {
       return this.#isolate([...batch.inputs, ...this.#open.inputs], fault);
     }
@@ -298,7 +300,6 @@ export class Dispatcher {
     this.#poison = null;
     this.#options.onFault?.(fault);
     this.#open = new Batching();
-    this.#events = this.#backlog.filter(({ kind }) => kind === 'event').length;
     this.#releaseParked(inputs);
     this.#feedOneByOne(inputs).then(
       () => {
@@ -319,7 +320,7 @@ export class Dispatcher {
 
   /** Parked polls go with the memory: their callers poll again. */
   #releaseParked(inputs: readonly Input[]): void {
-    const kept = [...inputs, ...this.#backlog].flatMap((input) =>
+    const kept = [...inputs, ...this.#backlog.all()].flatMap((input) =>
       input.kind === 'event' && input.ask !== null ? [input.ask] : [],
     );
     this.#asks.refuseAllBut(new Set(kept), reloading());
@@ -382,8 +383,8 @@ export class Dispatcher {
   #closeDoors(why: MillraceError): void {
     this.#phase = 'ended';
     this.#open.refuse(why, this.#asks);
-    for (const input of this.#backlog) if (input.kind !== 'event') input.refuse(why);
-    this.#backlog = [];
+    for (const input of this.#backlog.all()) if (input.kind !== 'event') input.refuse(why);
+    this.#backlog.clear();
     this.#asks.refuseAllBut(new Set(), why);
     this.#settled?.resolve();
   }

@@ -42,10 +42,10 @@ export function steppedDown(why: MillraceError): MillraceError {
   });
 }
 
-export function overloaded(backlog: number): MillraceError {
+export function overloaded(events: number, bytes: number): MillraceError {
   return new MillraceError({
     code: 'overloaded',
-    what: `The leader has ${backlog} events waiting for the store.`,
+    what: `The leader has ${events} events of ${Math.round(bytes / 1024)} KiB waiting for the store.`,
     todo: 'Try again later, and slow down.',
   });
 }

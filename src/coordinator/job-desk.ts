@@ -285,9 +285,9 @@ export class JobDesk {
     let taken = 0;
     for (;;) {
       const rows = await this.#options.store.inbox(this.#shard, INBOX_PORTION);
+      if (rows.length === 0) return taken;
       await Promise.all(rows.map((row) => this.#takeIn(row)));
       taken += rows.length;
-      if (rows.length < INBOX_PORTION) return taken;
     }
   }
 

@@ -17,11 +17,9 @@ export interface Unstorable {
   readonly why: string;
 }
 
-const UNSTORABLE_TEXT = /[\0\p{Surrogate}]/u;
-
-/** Whether a store can keep the text as it is. */
+/** Whether a store can keep the text as it is. Both looks are the platform's own: a document has megabytes. */
 function isStorableText(text: string): boolean {
-  return !UNSTORABLE_TEXT.test(text);
+  return (text as string & { isWellFormed(): boolean }).isWellFormed() && !text.includes('\0');
 }
 
 /** Refuses a value with text in it that no store can keep, keys included. Its depth was checked before. */

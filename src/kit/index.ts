@@ -6,6 +6,7 @@
  */
 
 export { BoundedQueue, type Offer } from './bounded-queue.ts';
+export { ByteBudget, type ByteShare, budgetFor, requestBytes } from './byte-budget.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export {

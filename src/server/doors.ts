@@ -1,5 +1,6 @@
 /** Where a node is reached: gRPC for nodes, HTTP for people. */
 import { hostname } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { uuidv7 } from 'uuidv7';
 import { startApi } from '../api/index.ts';
 import type { Api, QueryPort, Standing } from '../api/index.ts';
@@ -7,6 +8,7 @@ import type { Config } from '../config/index.ts';
 import { cronCalendar } from '../coordinator/index.ts';
 import type { Office } from '../coordinator/index.ts';
 import type { JobId } from '../core/index.ts';
+import { type ByteBudget, budgetFor } from '../kit/index.ts';
 import {
   controlPlaneService,
   heartbeatService,
@@ -47,9 +49,11 @@ export class Doors {
   readonly #api: Api;
 
   static async open(options: DoorsOptions): Promise<Doors> {
-    const rpc = await openRpc(options);
+    const { heap_size_limit: heapBytes } = getHeapStatistics();
+    const intake = budgetFor(heapBytes, options.config.node.requestBytesMax);
+    const rpc = await openRpc(options, intake);
     try {
-      const api = await openApi(options);
+      const api = await openApi(options, intake);
       return new Doors(options, rpc, api);
     } catch (error) {
       await rpc.stop(0);
@@ -75,7 +79,7 @@ export class Doors {
   }
 }
 
-function openRpc(options: DoorsOptions): Promise<RpcServer> {
+function openRpc(options: DoorsOptions, intake: ByteBudget): Promise<RpcServer> {
   const { config, credentials, office, reader, queries } = options;
   const { onWorkerHeard, onWorkerRenewed, onWorkerLost } = options;
   const { host, grpcPort } = config.node;
@@ -110,6 +114,7 @@ function openRpc(options: DoorsOptions): Promise<RpcServer> {
         ...(queries === null ? {} : { queries: queries.service }),
         whoLeads: () => office.whoLeads(),
         onPollCancelled: onWorkerLost,
+        intake,
       }),
       heartbeatService(workers),
       shuffleService(() => queries?.shuffle ?? null),
@@ -122,15 +127,8 @@ function openRpc(options: DoorsOptions): Promise<RpcServer> {
   });
 }
 
-function openApi({
-  config,
-  credentials,
-  office,
-  reader,
-  queries,
-  standing,
-  onFault,
-}: DoorsOptions): Promise<Api> {
+function openApi(options: DoorsOptions, intake: ByteBudget): Promise<Api> {
+  const { config, credentials, office, reader, queries, standing, onFault } = options;
   const { host, port } = config.node;
   const { tls, access } = credentials;
   return startApi({
@@ -151,6 +149,7 @@ function openApi({
       stallMs: config.node.sseSlowClientMs,
       heartbeatMs: config.node.sseKeepAliveMs,
     },
+    intake,
     onFault,
   });
 }

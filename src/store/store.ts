@@ -264,6 +264,7 @@ export interface Store {
   schedules(shard: number): Promise<readonly ScheduleRow[]>;
   /** Failed tasks with the error code `dead`, those of the newest job first. */
   deadTasks(shard: number, filter: DeadFilter): Promise<readonly DeadTask[]>;
+  /** The oldest ones; fewer than `limit` when they are large, but none only when there are none. */
   inbox(shard: number, limit: number): Promise<readonly InboxRow[]>;
   /** Calls `fn` when rows may have come into the inbox: at once, after each transaction that put one
    * there, and after a gap in which that may have been missed. Answers how to stop. Absent where

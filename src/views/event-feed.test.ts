@@ -123,60 +123,6 @@ describe('a follower', () => {
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(4_750);
   });
 
-  test('gets the very page of others that stand where it does', async () => {
-    const feed = newFeed();
-    const followers = [new Follower(feed, 0), new Follower(feed, 0), new Follower(feed, 0)];
-    for (const follower of followers) await follower.next();
-    const waiting = followers.map((follower) => follower.next());
-    await append(3);
-    feed.wake();
-    await Promise.all(waiting);
-    const [first, ...others] = followers.map(({ pages }) => pages.at(-1));
-    expect(first?.events).toHaveLength(3);
-    for (const other of others) expect(other).toBe(first);
-  });
-
-  test('shares pages with hundreds of others that come less often, so that all of them cost little', async () => {
-    const feed = newFeed({ restMs: 20 });
-    const followers = Array.from({ length: 400 }, () => new Follower(feed, 0));
-    await Promise.all(followers.map((follower) => follower.next()));
-    const reading = followers.map((follower) => follower.until(50));
-    calls = [];
-    for (let round = 0; round < 50; round += 1) {
-      await append(1);
-      feed.wake();
-      await clock.advance(20);
-    }
-    await clock.advance(1_000);
-    await Promise.all(reading);
-    for (const { seen } of followers) expect(seen).toHaveLength(50);
-    // Fifty commits in a second, and a page for each follower five times a second.
-    const pages = followers.reduce((sum, follower) => sum + follower.pages.length, 0);
-    expect(pages).toBeLessThan(400 * 9);
-  });
-
-  test('of one job is left alone by the events of others, and loses no place by it', async () => {
-    await addJob(1);
-    await addJob(2);
-    const feed = newFeed({ keptMax: 4 });
-    const follower = new Follower(feed, leader.lastSeq, 'job-1');
-    await follower.next();
-    calls = [];
-    const waiting = follower.next();
-    for (let round = 0; round < 5; round += 1) {
-      await append(4, [2]);
-      feed.wake();
-      await settled();
-    }
-    const looks = calls.filter((call) => call === 'events').length;
-    await append(1, [1]);
-    feed.wake();
-    await waiting;
-    expect(follower.seen).toEqual([leader.lastSeq]);
-    // The tail has read each batch once; the follower has read nothing, although what it skipped is not kept any more.
-    expect(calls.filter((call) => call === 'events')).toHaveLength(looks + 1);
-  });
-
   test('sees new events without being woken, after the next look', async () => {
     const follower = new Follower(newFeed(), 0);
     await follower.next();

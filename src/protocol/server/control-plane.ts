@@ -3,7 +3,7 @@
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../core/index.ts';
 import type { JobId, LeaderAddress } from '../../core/index.ts';
-import { type Clock, systemClock } from '../../kit/index.ts';
+import { type ByteBudget, type Clock, requestBytes, systemClock } from '../../kit/index.ts';
 import { fromWireNewJob, fromWireSignal, toWireAnswer } from '../codec/change.ts';
 import { toWireNode, toWireSchedule } from '../codec/cluster.ts';
 import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
@@ -38,6 +38,8 @@ export interface ControlPlaneOptions {
   /** A worker's parked poll has lost its connection: somebody should look after the worker. */
   readonly onPollCancelled?: (session: Session) => void;
   readonly clock?: Clock;
+  /** What submissions may take in memory together, here and at other doors of the process. */
+  readonly intake?: ByteBudget;
   readonly stalledReaderMs?: number;
 }
 
@@ -96,7 +98,7 @@ function jobHandlers(
 > {
   const { clients, reader } = options;
   return {
-    submitJob: unary(life, ({ jobs }) => submitAll(clients(), jobs)),
+    submitJob: unary(life, ({ jobs }) => admitted(options, jobs, () => submitAll(clients(), jobs))),
     getJob: unary(life, async (request) => {
       const id: JobId = requiredText(request.jobId, 'job_id');
       const { value, asOf } = await reader.job(id);
@@ -154,6 +156,28 @@ function clusterHandlers(
 function streamOptions(options: ControlPlaneOptions, life: AbortSignal): StreamOptions {
   const { clock = systemClock, stalledReaderMs = STALLED_READER_MS } = options;
   return { life, clock, stalledMs: stalledReaderMs };
+}
+
+/** From the message to the answer. */
+async function admitted<T>(
+  { intake }: ControlPlaneOptions,
+  jobs: readonly WireNewJob[],
+  submit: () => Promise<T>,
+): Promise<T> {
+  const share = intake?.share();
+  const textBytes = jobs.reduce((total, { documentJson }) => total + documentJson.length, 0);
+  if (share?.hold(requestBytes(textBytes, jobs.length)) === false) {
+    throw new MillraceError({
+      code: 'overloaded',
+      what: 'The node holds as much of other submissions in memory as it may.',
+      todo: 'Send them again in a moment, fewer at a time.',
+    });
+  }
+  try {
+    return await submit();
+  } finally {
+    share?.release();
+  }
 }
 
 /** A document that is no JSON is refused by itself, like any other bad one. */

@@ -94,17 +94,27 @@ export async function commit(
   checkNumbers(batch);
   const { commitNo, lastSeq, nextJobNo, events } = batch;
   const lists = Object.values(batch).filter((list) => Array.isArray(list));
-  const patience = patienceFor(lists.reduce((total, list) => total + list.length, 0));
+  const rowCount = lists.reduce((total, list) => total + list.length, 0);
+  const values = PARTS.flatMap(({ encode }) => encode(batch));
+  const patience = patienceFor(rowCount, lengthOf(values));
   // From the beginning of the transaction: when a long one ends there must be some of it left.
   const untilMs = leaseMs(ttlMs, patience);
   const counters = [commitNo, lastSeq, events.length, nextJobNo];
   const fence = [term.shard, term.epoch, term.id, untilMs, ...counters];
-  const parameters = [...fence, ...PARTS.flatMap(({ encode }) => encode(batch))];
+  const parameters = [...fence, ...values];
   const statement = commitStatement.statement;
   const [row] = await run(statement, parameters, { patience, term }).catch((cause: unknown) => {
     throw writeFailure(cause, term, commitNo - 1);
   });
   return row?.['at'] as Instant;
+}
+
+/** In characters, which is near enough. */
+function lengthOf(values: Parameters): number {
+  return values.reduce<number>(
+    (total, value) => total + (typeof value === 'string' ? value.length : 0),
+    0,
+  );
 }
 
 /** What the batch itself shows; that the counters follow on those stored is for the fence to say. */

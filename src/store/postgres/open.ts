@@ -8,6 +8,7 @@ import { fillEmpty } from './fill.ts';
 import { listenToInbox } from './inbox.ts';
 import { campaign, leaderOf, renew, resign, termEnd, whileLeading } from './leadership.ts';
 import { withMigrations } from './ledger.ts';
+import { JobRows } from './job-rows.ts';
 import { Line } from './line.ts';
 import { loadBusyJobs, loadCluster, loadJob, loadJobs } from './load.ts';
 import { eventsAfter } from './log.ts';
@@ -20,7 +21,6 @@ import {
   inboxOf,
   inputsOf,
   jobIdForKey,
-  jobRowOf,
   jobView,
   keysOf,
   listJobs,
@@ -77,6 +77,7 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
   const pool = new ReadPool(settings);
   const line = new Line(settings, [commitStatement]);
   const read = pool.run;
+  const jobRows = new JobRows(read);
   const write = line.run.bind(line);
   return {
     kind: 'postgres',
@@ -103,7 +104,7 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     jobIdForKey: (shard, key) => jobIdForKey(read, shard, key),
     taskRows: (shard, refs) => taskRowsOf(read, shard, refs),
     task: (shard, id, taskId) => taskView(pool, shard, id, taskId),
-    jobRow: (shard, id) => jobRowOf(read, shard, id),
+    jobRow: (shard, id) => jobRows.find(shard, id),
     job: (shard, id) => jobView(pool, shard, id),
     jobs: (shard, filter) => listJobs(read, shard, filter),
     events: (shard, after, limit, jobId) => eventsAfter(pool, shard, after, limit, jobId),

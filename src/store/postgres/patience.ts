@@ -8,9 +8,12 @@ import type { Run } from './connection.ts';
 /** Rows that even a slow machine writes within the usual limit of the line. */
 const USUAL_ROWS = 20_000;
 
+/** Bytes that it sends, compresses and writes within that limit. */
+const USUAL_BYTES = 4 * 1024 * 1024;
+
 /** How many times the usual limit. */
-export function patienceFor(rowCount: number): number {
-  return Math.max(1, Math.ceil(rowCount / USUAL_ROWS));
+export function patienceFor(rowCount: number, bytes = 0): number {
+  return Math.max(1, Math.ceil(rowCount / USUAL_ROWS), Math.ceil(bytes / USUAL_BYTES));
 }
 
 /** No answer after this long: the network is gone. The server gives up before, see `session` in line.ts. */

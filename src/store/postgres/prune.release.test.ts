@@ -26,9 +26,9 @@ test('large results hold up no commit, and go however many there are', async () 
     select 0, n, 0, 1, '"' || (select string_agg(md5(n || '.' || i), '') from generate_series(1, 16000) i) || '"'
       from generate_series(1, 300) n`;
   const held: number[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const commits = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const startedMs = performance.now();
       await leader.commit({ events: [{}] });
       held.push(performance.now() - startedMs);
@@ -37,7 +37,7 @@ test('large results hold up no commit, and go however many there are', async () 
   expect(await store.prune(leader.term, KEEP)).toMatchObject({ jobs: 300 });
   expect(await store.jobs(0, { limit: 10 })).toEqual([]);
   while ((await store.prune(leader.term, KEEP)).more);
-  isOver = true;
+  over.abort();
   await commits;
   expect(await sql`select from millrace.task_result`).toHaveLength(0);
   expect(await sql`select from millrace.task_spec`).toHaveLength(0);

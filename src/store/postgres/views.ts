@@ -154,7 +154,7 @@ function viewsOf(
 
 const JOB = `select ${rows.jobs.read('j')} from millrace.job j where j.shard = $1 and j.id = $2`;
 
-export async function jobRowOf(run: Run, shard: number, id: JobId): Promise<JobRow | null> {
+async function jobRowOf(run: Run, shard: number, id: JobId): Promise<JobRow | null> {
   const [row] = await run(JOB, [shard, id]);
   return row === undefined ? null : rows.jobs.decode(row);
 }
@@ -211,13 +211,21 @@ export async function listJobs(
   return found.map((row) => rows.jobs.decode(row));
 }
 
+/** A portion ends with the document that reaches it. */
+const INBOX_BYTES_MAX = 8 * 1024 * 1024;
+
 export async function inboxOf(
   run: Run,
   shard: number,
   limit: number,
 ): Promise<readonly InboxRow[]> {
+  // A hundred of the largest documents would be more than a leader has room for. The size of a value is known
+  // without reading it.
   const found = await run(
-    `select ${rows.inbox.read('i')} from millrace.inbox i where i.shard = $1 order by i.no limit $2`,
+    `select ${rows.inbox.read('i')}
+       from (select f.*, sum(octet_length(f.document)) over (order by f.no) - octet_length(f.document) as before
+               from (select * from millrace.inbox where shard = $1 order by no limit $2) f) i
+      where i.before < ${INBOX_BYTES_MAX} order by i.no`,
     [shard, limit],
   );
   return found.map((row) => rows.inbox.decode(row));
