@@ -77,6 +77,8 @@ export class GeneratedTrial {
 
   /** A call that DuckDB takes; null when none was found. */
   async call(overload: Overload, dice: Dice): Promise<string | null> {
+    // It needs statistics, which a table in memory has and several files have not.
+    if (overload.name === 'bitstring_agg') return null;
     for (let tries = 0; tries < TRIES; tries += 1) {
       const call = callOf(overload, this.samples, dice);
       try {
