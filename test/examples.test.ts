@@ -1,9 +1,11 @@
 /** Every example does what its page says: run as a user would, in processes of its own. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type pg from 'pg';
 import postgres from 'postgres';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { deferred } from '../src/kit/index.ts';
@@ -271,4 +273,33 @@ test('transactional-enqueue: an order and its job exist together or not at all',
            (select amount from stock where item = 'kettle') as kettles`;
   expect(row).toEqual({ jobs: 1, inbox: 0, result: '{"order":"A-1","left":8}', kettles: 8 });
   await node.stop();
+});
+
+interface ExampleDatabase {
+  readonly pool: pg.Pool;
+  readonly transaction: <T>(run: (client: pg.PoolClient) => Promise<T>) => Promise<T>;
+}
+
+test('transactional-enqueue: a connection lost inside a transaction fails that one, and the process goes on', async () => {
+  const database = await freshDatabase();
+  vi.stubEnv('DATABASE_URL', database.url);
+  const { pool, transaction } = (await import(
+    example('transactional-enqueue/database.ts')
+  )) as ExampleDatabase;
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await pool.end();
+    await database.drop();
+  });
+  // As a restart of PostgreSQL does it: the server closes the connection, and the handler goes on in good faith.
+  const cutOff = transaction(async (client) => {
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const ended = once(client, 'end');
+    await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+    await ended;
+    await client.query('select 1');
+  });
+  await expect(cutOff).rejects.toThrow(/not queryable|terminat|closed/i);
+  const { rows } = await transaction((client) => client.query<{ one: number }>('select 1 as one'));
+  expect(rows).toEqual([{ one: 1 }]);
 });

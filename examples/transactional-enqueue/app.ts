@@ -6,8 +6,9 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
+import pg from 'pg';
 import { z } from 'zod';
-import { prepareTables, sql } from './database.ts';
+import { pool, prepareTables, transaction } from './database.ts';
 import { ship } from './shop.ts';
 
 const Order = z.object({
@@ -20,13 +21,19 @@ const Order = z.object({
 /** Answers the id of the job. */
 async function placeOrder({ card, ...order }: z.infer<typeof Order>): Promise<string> {
   const document = await ship.toDocument({ order: order.id });
-  return sql.begin(async (tx) => {
-    await tx`insert into orders ${tx(order)}`;
-    const [job] = await tx<{ id: string }[]>`
-      select millrace.submit(${JSON.stringify(document)}::text::jsonb) as id`;
+  return transaction(async (client) => {
+    const { id, item, amount } = order;
+    await client.query('insert into orders (id, item, amount) values ($1, $2, $3)', [
+      id,
+      item,
+      amount,
+    ]);
+    const { rows } = await client.query<{ id: string }>('select millrace.submit($1::jsonb) as id', [
+      JSON.stringify(document),
+    ]);
     // The job is not there yet: it comes with the commit, or not at all.
     charge(card);
-    return job?.id ?? '';
+    return rows[0]?.id ?? '';
   });
 }
 
@@ -52,8 +59,10 @@ async function answer(request: IncomingMessage): Promise<unknown> {
     return { order: order.data.id, job: await placeOrder(order.data) };
   }
   if (method === 'GET' && id !== undefined) {
-    const [order] = await sql`select * from orders where id = ${decodeURIComponent(id)}`;
-    if (order !== undefined) return order;
+    const { rows } = await pool.query<object>('select * from orders where id = $1', [
+      decodeURIComponent(id),
+    ]);
+    if (rows[0] !== undefined) return rows[0];
   }
   throw new Refusal(404, `there is no ${url}`);
 }
@@ -63,7 +72,7 @@ const TAKEN = '23505';
 
 function refusalFor(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
-  if (error instanceof sql.PostgresError && error.code === TAKEN) {
+  if (error instanceof pg.DatabaseError && error.code === TAKEN) {
     return new Refusal(409, 'there is an order of this id');
   }
   console.error(error);

@@ -7,7 +7,7 @@ import { TestProcess } from '../../src/testing/cluster/process.ts';
 import { type Block, ROOT } from './page.ts';
 
 /** What a reader is told to install. */
-const PACKAGES = ['zod', 'tsx', 'postgres', '@types/node'];
+const PACKAGES = ['zod', 'tsx', 'pg', '@types/pg', '@types/node'];
 const COMMANDS = { millrace: 'millrace/bin/millrace.js', tsx: 'tsx/dist/cli.mjs' };
 const RUN_MS = 90_000;
 
