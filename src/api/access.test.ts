@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiBench, openApi } from '../../test/fixture/api.ts';
 import { makeAuthority, makeCertificate, writePair } from '../../test/fixture/certificates.ts';
-import { type Access, accessFor, loadServerTls, type Role } from '../security/index.ts';
+import { type Access, tokenAccess, loadServerTls, type Role } from '../security/index.ts';
 import { ROUTES } from './routes/index.ts';
 
 const ROLES = ['admin', 'submit', 'read', 'worker'] as const;
@@ -29,7 +29,7 @@ beforeAll(() => {
   const tokenFile = join(folder, 'tokens');
   const lines = ROLES.map((role) => `${role} ${tokenOf(role)}`);
   writeFileSync(tokenFile, lines.join('\n'), { mode: 0o600 });
-  access = accessFor({ tokenFile, warn: () => {} });
+  access = tokenAccess({ path: tokenFile, warn: () => {} });
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -90,7 +90,8 @@ describe('without tokens on this machine', () => {
 
   test('a page from elsewhere, or a name that points here, is refused', async () => {
     expect(await statusWith({})).toBe(404);
-    expect(await statusWith({ origin: 'http://localhost:3000' })).toBe(404);
+    expect(await statusWith({ origin: bench.api.url })).toBe(404);
+    expect(await statusWith({ origin: 'http://127.0.0.1:3000' })).toBe(403);
     expect(await statusWith({ origin: 'https://example.org' })).toBe(403);
     expect(await statusWith({ host: 'example.org' })).toBe(403);
   });

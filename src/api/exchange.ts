@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { ByteBudget, ByteShare, Clock } from '../kit/index.ts';
-import { checkLocalPage, type Access } from '../security/index.ts';
+import { checkPage, type Access, type Credentials } from '../security/index.ts';
 import { readJson } from './body.ts';
 import type { Metrics } from './metrics.ts';
 import { problemHeaders, problemOf } from './problem.ts';
@@ -16,7 +16,7 @@ export interface ExchangeOptions {
   readonly router: Router;
   readonly parts: ApiParts;
   readonly access: Access;
-  /** Whether only this machine's own pages may ask: see `checkLocalPage`. */
+  /** Whether the server is only for this machine: see `checkPage`. */
   readonly isLocal: boolean;
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -84,20 +84,21 @@ export class Exchange {
     const { router, parts, access, isLocal, isStopping } = this.#options;
     const request = this.#request;
     if (isStopping()) throw shuttingDown();
-    if (isLocal) checkLocalPage(request.headers);
     const { method = '', url = '' } = request;
+    if (access.scope !== 'tokens') checkPage(request.headers, { method, isLocal });
     if (!url.startsWith('/')) throw badInput('', 'The path must start with a slash.');
     const [pathname = '', ...rest] = url.split('?');
     const found: Found = router.find(method, pathname);
     const { route, path } = found;
     this.#route = route.path;
-    const known = route.role === null ? null : access.allow(credentialsOf(request), route.role);
+    const known =
+      route.role === null ? null : await access.allow(credentialsOf(request), route.role);
     const query = readQuery(route, rest.join('?'));
     const call = {
       path,
       query,
       headers: request.headers,
-      caller: known === null || access.isOpen ? connectionOf(request) : known.name,
+      caller: known === null || access.scope !== 'tokens' ? connectionOf(request) : known.name,
       signal: this.#over.signal,
       body: () => this.#body(),
     };
@@ -255,9 +256,11 @@ function mayStillSend({ headers, complete }: IncomingMessage): boolean {
   return !complete && (encoding !== undefined || Number(length ?? 0) > SHORT_BODY_BYTES);
 }
 
-function credentialsOf({ headers }: IncomingMessage): { readonly authorization?: string } {
+function credentialsOf({ headers, socket }: IncomingMessage): Credentials {
   const { authorization } = headers;
-  return authorization === undefined ? {} : { authorization };
+  const { remoteAddress, remotePort, localAddress, localPort } = socket;
+  const peer = { connection: socket, remoteAddress, remotePort, localAddress, localPort };
+  return authorization === undefined ? { peer } : { peer, authorization };
 }
 
 function tooManyStreams(max: number): MillraceError {

@@ -126,7 +126,7 @@ function exchangeOptions(
     metrics: given.metrics,
     openapi: () => openapi,
   };
-  const isLocal = access.isOpen && isLoopback(host);
+  const isLocal = isLoopback(host);
   const { heap_size_limit: heapBytes } = getHeapStatistics();
   const intake = options.intake ?? budgetFor(heapBytes, limits.bodyBytesMax);
   return { ...rest, intake, router: new Router(ROUTES), parts, access, isLocal, onFault };

@@ -232,7 +232,7 @@ describe('roots', () => {
   symlinkSync(root, join(folder, 'other-name'));
 
   test('what lies below one may be read, and the table says which', async () => {
-    const { catalog } = bench({ allowed: await allowedPaths([root], true) });
+    const { catalog } = bench({ allowed: await allowedPaths([root], 'named') });
     const [table] = await catalog.resolve({ tables: { t: 'root/in.parquet' }, sql: '' }, signal);
     expect(table?.root).toBe(root);
     expect(await filesOf(catalog, { t: 'root/inner/**/*.parquet' })).toEqual([
@@ -241,7 +241,9 @@ describe('roots', () => {
   });
 
   test('a root by another name means the real folder', async () => {
-    const { catalog } = bench({ allowed: await allowedPaths([join(folder, 'other-name')], false) });
+    const { catalog } = bench({
+      allowed: await allowedPaths([join(folder, 'other-name')], 'nothing'),
+    });
     expect(await filesOf(catalog, { t: 'other-name/in.parquet' })).toEqual(['root/in.parquet']);
     expect(await filesOf(catalog, { t: 'root/*.parquet' })).toEqual(['root/in.parquet']);
   });
@@ -256,7 +258,7 @@ describe('roots', () => {
     'rooted/x.parquet',
     'nowhere/x.parquet',
   ])('%s is refused', async (path) => {
-    const { catalog, asked } = bench({ allowed: await allowedPaths([root], true) });
+    const { catalog, asked } = bench({ allowed: await allowedPaths([root], 'named') });
     await expect(filesOf(catalog, { t: path })).rejects.toMatchObject({
       code: 'path_refused',
       path: '/tables/t',
@@ -265,7 +267,7 @@ describe('roots', () => {
   });
 
   test('a file that is a link counts as what it leads to, by its name and among others', async () => {
-    const { catalog } = bench({ allowed: await allowedPaths([root], true) });
+    const { catalog } = bench({ allowed: await allowedPaths([root], 'named') });
     file('root/links/plain.parquet');
     symlinkSync(join(root, 'in.parquet'), join(root, 'links/inside.parquet'));
     const inside = ['root/links/inside.parquet', 'root/links/plain.parquet'];
@@ -281,7 +283,7 @@ describe('roots', () => {
   });
 
   test('a file that was replaced by a link out of the roots is refused the next time', async () => {
-    const { catalog } = bench({ allowed: await allowedPaths([root], true) });
+    const { catalog } = bench({ allowed: await allowedPaths([root], 'named') });
     const path = file('root/sly/1.parquet');
     expect(await filesOf(catalog, { t: 'root/sly/*.parquet' })).toEqual(['root/sly/1.parquet']);
     rmSync(path);
@@ -298,24 +300,29 @@ describe('roots', () => {
 
   test('files of one table below two roots are refused', async () => {
     const roots = [root, join(folder, 'plain')];
-    const { catalog } = bench({ allowed: await allowedPaths(roots, true) });
+    const { catalog } = bench({ allowed: await allowedPaths(roots, 'named') });
     const tables = { t: ['root/in.parquet', 'plain/a.parquet'] };
     expect(await refusal(filesOf(catalog, tables))).toContain('below different roots');
   });
 
-  test('without one, this machine may name what it likes and others nothing', async () => {
-    const here = bench({ allowed: await allowedPaths([], true) });
+  test('without one, the own user may name any file and others elsewhere none', async () => {
+    const here = bench({ allowed: await allowedPaths([], 'named') });
     expect(await filesOf(here.catalog, { t: 'root/in.parquet' })).toEqual(['root/in.parquet']);
-    const there = bench({ allowed: await allowedPaths([], false) });
-    expect(await refusal(filesOf(there.catalog, { t: 'root/in.parquet' }))).toContain(
-      'Start it with --root DIR',
-    );
+    const { catalog } = bench({ allowed: await allowedPaths([], 'nothing') });
+    expect(await refusal(filesOf(catalog, { t: 'a.parquet' }))).toContain('with --root DIR');
+  });
+
+  test('without one, others on this machine read the working folder, and no worker needs it as a root', async () => {
+    const { catalog } = bench({ allowed: await allowedPaths([], { folder: root }) });
+    const tables = { t: 'root/in.parquet' };
+    expect((await catalog.resolve({ tables, sql: '' }, signal))[0]?.root).toBeNull();
+    const said = await refusal(filesOf(catalog, { t: 'outside/out.parquet' }));
+    expect(said).toMatch(new RegExp(`its working folder, ${root}.*--root DIR`, 's'));
   });
 
   test('a root that is not there stops the start', async () => {
-    await expect(allowedPaths([join(folder, 'no-root')], true)).rejects.toMatchObject({
-      code: 'bad_setting',
-    });
+    const asked = allowedPaths([join(folder, 'no-root')], 'named');
+    await expect(asked).rejects.toMatchObject({ code: 'bad_setting' });
   });
 });
 

@@ -9,5 +9,6 @@ export type { CatalogOptions } from './pinned-tables.ts';
 export { Pins } from './pin.ts';
 export type { CheckOptions, Pin } from './pin.ts';
 export { allowedPaths } from './roots.ts';
+export type { WithoutRoots } from './roots.ts';
 export type { Allowed } from './roots.ts';
 export { isTypeText } from './type-text.ts';

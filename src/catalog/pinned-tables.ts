@@ -21,6 +21,8 @@ import type { TableFormat, WrittenTable } from './spec.ts';
 
 export interface CatalogOptions {
   readonly allowed: Allowed;
+  /** The same for the tables of the catalog file, which are named by whoever runs the server. */
+  readonly allowedByFile?: Allowed;
   readonly describe: PlanningEngine['describe'];
   /** Null when only requests name tables. */
   readonly file: CatalogFile | null;
@@ -42,6 +44,7 @@ interface Found {
 
 interface Wanted {
   readonly table: WrittenTable;
+  readonly looks: Looks;
   readonly folder: string;
   readonly located: (error: unknown) => unknown;
 }
@@ -58,10 +61,9 @@ export class Catalog implements CatalogPort {
 
   async resolve(request: TablesRequest, signal: AbortSignal): Promise<readonly PinnedTable[]> {
     const wanted = await this.#wanted(request);
-    const looks = new Looks(this.#options.allowed);
     return eachOf(wanted, TABLES_AT_ONCE, signal, async (each) => {
       try {
-        return await this.#pinned(each, looks, signal);
+        return await this.#pinned(each, signal);
       } catch (error) {
         throw each.located(error);
       }
@@ -74,28 +76,27 @@ export class Catalog implements CatalogPort {
   }
 
   async #wanted({ tables, sql }: TablesRequest): Promise<readonly Wanted[]> {
+    const { allowed, allowedByFile = allowed } = this.#options;
     const given = tables === undefined ? [] : readTables(tables, '/tables');
+    const asked = { looks: new Looks(allowed), folder: this.#options.folder };
     const own = given.map((table): Wanted => {
-      return { table, folder: this.#options.folder, located: (error) => error };
+      return { table, ...asked, located: (error) => error };
     });
     const content = await this.#options.file?.content();
     if (content === undefined) return own;
     const taken = new Set(given.map(({ name }) => tableKey(name)));
     const mentioned = mentionedNames(sql);
     const { folder, located } = content;
+    const looks = new Looks(allowedByFile);
     const others = content.tables
       .filter(({ name }) => !taken.has(tableKey(name)) && mentioned.has(tableKey(name)))
-      .map((table): Wanted => ({ table, folder, located }));
+      .map((table): Wanted => ({ table, looks, folder, located }));
     return [...own, ...others];
   }
 
-  async #pinned(
-    { table, folder }: Wanted,
-    looks: Looks,
-    signal: AbortSignal,
-  ): Promise<PinnedTable> {
+  async #pinned({ table, looks, folder }: Wanted, signal: AbortSignal): Promise<PinnedTable> {
     const perPath = await eachOf(table.paths, FILES_AT_ONCE, signal, ({ text, at }) =>
-      fieldOf(at, () => this.#filesAt(text, folder, table.format, signal)),
+      fieldOf(at, () => this.#filesAt(text, { table, looks, folder }, signal)),
     );
     const found = perPath.flat();
     this.#checkCount(table, found.length);
@@ -118,15 +119,15 @@ export class Catalog implements CatalogPort {
   /** The files that one path or pattern means. */
   async #filesAt(
     text: string,
-    folder: string,
-    format: TableFormat | null,
+    { table, looks, folder }: Pick<Wanted, 'table' | 'looks' | 'folder'>,
     signal: AbortSignal,
   ): Promise<readonly Found[]> {
     const path = absolute(text, folder);
-    const { allowed, filesMax = FILES_MAX } = this.#options;
+    const { format } = table;
+    const { filesMax = FILES_MAX } = this.#options;
     const options = { signal, filesMax };
     const fixed = fixedPart(path);
-    const place = checkedPath(fixed, allowed);
+    const place = checkedPath(fixed, looks.allowed);
     const pattern = place === fixed ? path : join(place, path.slice(fixed.length));
     const own = await lstat(pattern, { bigint: true }).catch(() => null);
     const found = own?.isSymbolicLink() === true ? await stat(pattern).catch(() => null) : own;

@@ -1,6 +1,6 @@
 /**
- * What may be read at all. With roots: what really lies below one of them. Without: on a server that only this
- * machine reaches, exactly what somebody names; on another one, nothing.
+ * What may be read at all. With roots: what really lies below one of them. Without: where only the server's own
+ * user is let in, exactly what he names; on another server of this machine, the working folder; elsewhere nothing.
  */
 import type { BigIntStats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
@@ -15,7 +15,14 @@ export interface Root {
 }
 
 /** `named`: whatever is named. `nothing`: no file. */
-export type Allowed = 'named' | 'nothing' | { readonly roots: readonly Root[] };
+export type Allowed =
+  | 'named'
+  | 'nothing'
+  | {
+      readonly roots: readonly Root[];
+      /** Nobody has given them: workers have no such root, and none is asked of them. */
+      readonly isDefault: boolean;
+    };
 
 /** A file that may be read: the path that it is opened by, and the root that it lies below. */
 export interface AllowedFile {
@@ -28,12 +35,17 @@ export function isBelow(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
+/** What is allowed where no root is given. */
+export type WithoutRoots = 'named' | 'nothing' | { readonly folder: string };
+
 /** Throws `bad_setting` for a root that is not there. */
 export async function allowedPaths(
-  roots: readonly string[],
-  isLoopback: boolean,
+  given: readonly string[],
+  without: WithoutRoots,
 ): Promise<Allowed> {
-  if (roots.length === 0) return isLoopback ? 'named' : 'nothing';
+  const isDefault = given.length === 0;
+  if (isDefault && typeof without === 'string') return without;
+  const roots = isDefault && typeof without === 'object' ? [without.folder] : given;
   const read = async (root: string): Promise<Root> => {
     const named = resolve(root);
     const real = await realpath(named).catch((cause: unknown) => {
@@ -46,7 +58,7 @@ export async function allowedPaths(
     });
     return { named, real };
   };
-  return { roots: await Promise.all(roots.map(read)) };
+  return { roots: await Promise.all(roots.map(read)), isDefault };
 }
 
 /** Before anything is looked at: whether the path, or the fixed beginning of a pattern, may be read.
@@ -59,7 +71,7 @@ export function checkedPath(path: string, allowed: Allowed): string {
     // Below the real folder, so that whoever is limited to that can open it.
     if (isBelow(path, named)) return join(real, relative(named, path));
   }
-  throw outside(path, allowed.roots);
+  throw outside(path, allowed);
 }
 
 /** A file that was looked at. */
@@ -70,16 +82,16 @@ export interface SeenFile extends AllowedFile {
 
 /** Looks at the files of one request: once at each, and once at each folder. */
 export class Looks {
-  readonly #allowed: Allowed;
+  readonly allowed: Allowed;
   readonly #folders: Map<string, Promise<string | null>> = new Map();
 
   constructor(allowed: Allowed) {
-    this.#allowed = allowed;
+    this.allowed = allowed;
   }
 
   /** After links are followed. `seen` is what somebody has seen of it just now. */
   async checkedFile(path: string, seen: BigIntStats | null): Promise<SeenFile> {
-    const allowed = this.#allowed;
+    const { allowed } = this;
     if (allowed === 'nothing') throw noRoot();
     const stats = seen ?? (await fileStats(path));
     if (allowed === 'named') return { path, root: null, stats };
@@ -87,8 +99,8 @@ export class Looks {
     const folder = stats === null ? null : await this.#realFolder(dirname(path));
     const real = folder === null ? await realpath(path) : join(folder, basename(path));
     const root = allowed.roots.find((root) => isBelow(real, root.real) && isBelow(path, root.real));
-    if (root === undefined) throw outside(path, allowed.roots);
-    return { path, root: root.real, stats };
+    if (root === undefined) throw outside(path, allowed);
+    return { path, root: allowed.isDefault ? null : root.real, stats };
   }
 
   #realFolder(folder: string): Promise<string | null> {
@@ -113,12 +125,17 @@ function noRoot(): MillraceError {
   });
 }
 
-function outside(path: string, roots: readonly Root[]): MillraceError {
+function outside(path: string, { roots, isDefault }: Exclude<Allowed, string>): MillraceError {
   const named = roots.map(({ named }) => named).join(', ');
+  const elsewhere = isDefault ? ', or start the server with --root DIR' : '';
   return new MillraceError({
     code: 'path_refused',
     what: `${path} does not lie below a root of this server.`,
-    why: `Its roots are ${named}.`,
-    todo: isAbsolute(path) ? 'Name a path below one of them.' : 'Name an absolute path.',
+    why: isDefault
+      ? `Others are let in here and no root is set, so it reads its working folder, ${named}.`
+      : `Its roots are ${named}.`,
+    todo: isAbsolute(path)
+      ? `Name a path below one of them${elsewhere}.`
+      : 'Name an absolute path.',
   });
 }

@@ -11,6 +11,7 @@ import { aborted, endWithTerminal } from './interruption.ts';
 import { configFor } from './settings.ts';
 import { openOrCreate, storePlace } from './store-place.ts';
 import { WorkerProcess } from './worker-process.ts';
+import { PRIVATE_FOLDER } from '../kit/index.ts';
 
 export interface EmbeddedOptions {
   readonly command: Command;
@@ -112,7 +113,7 @@ function moreWorkers(
   return Array.from({ length: (options.workers ?? 1) - 1 }, (_, at) => {
     const id = `here-${at + 2}`;
     const data = join(folder, id);
-    mkdirSync(data);
+    mkdirSync(data, { mode: PRIVATE_FOLDER });
     return new WorkerProcess({
       id,
       flags: [

@@ -9,7 +9,15 @@ import { configFor, declareSettings } from './settings.ts';
 
 /** `more` are settings that the command shows besides. */
 export function declareServer(command: Command, more: readonly SettingName[] = []): void {
-  declareSettings(command, ['server', ...more, 'tokenFile', 'tlsCa', 'tlsCert', 'tlsKey']);
+  declareSettings(command, [
+    'server',
+    ...more,
+    'tokenFile',
+    'tlsCa',
+    'tlsCert',
+    'tlsKey',
+    'insecure',
+  ]);
 }
 
 /** `needed` is the role of the token to show, if a file holds several. */
@@ -24,6 +32,7 @@ export async function withClient(
   const client = new HttpClient({
     server: node.server,
     tls: loadClientTls(node),
+    insecure: node.insecure,
     ...(token === undefined ? {} : { token }),
   });
   try {

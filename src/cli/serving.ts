@@ -1,6 +1,6 @@
 /** What `up`, `dev` and `serve` have in common: a node from its start to the signal that ends it. */
 import type { Config } from '../config/index.ts';
-import { deferred } from '../kit/index.ts';
+import { deferred, keepFilesPrivate } from '../kit/index.ts';
 import type { ServerNode } from '../server/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Reply } from './command.ts';
@@ -19,6 +19,7 @@ export async function upUntil(
   signal: AbortSignal,
   beside?: Beside,
 ): Promise<ExitCode> {
+  keepFilesPrivate();
   const { store } = await openOrCreate(storePlace({ data: config.node.data }, {}));
   // Nobody else can lead on a file of its own: there is nothing to wait for.
   const node = { ...config.node, role: 'leader' as const };
@@ -33,6 +34,7 @@ export async function serveUntil(
   signal: AbortSignal,
   beside: Beside = () => () => {},
 ): Promise<ExitCode> {
+  keepFilesPrivate();
   const { ServerNode } = await import('../server/index.ts');
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const node = await ServerNode.start({ config, store, environment: process.env, say }).catch(

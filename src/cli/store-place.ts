@@ -1,10 +1,11 @@
 /** Which store a command means: a PostgreSQL database, or the DuckDB file of a single node. */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { MillraceError } from '../core/index.ts';
 import { pathError } from './local-path.ts';
 import type { Migrations, MigrationStatus, Store } from '../store/index.ts';
+import { makePrivateFolder } from '../kit/index.ts';
 
 export type StorePlace =
   | { readonly kind: 'postgres'; readonly url: string }
@@ -89,7 +90,7 @@ export async function migrateStore(
 
 function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makePrivateFolder(folder);
   } catch (error) {
     throw pathError(error, `${folder} cannot be the folder of a store`);
   }

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { type ErrorCode, MillraceError } from '../core/index.ts';
-import { bearer } from '../security/index.ts';
+import { bearer, checkTokenPath, shownToken } from '../security/index.ts';
 import type { Pace } from './options.ts';
 import { backOffMs, pause } from './pause.ts';
 import { outcomeUnknown, problemError, retryAfterMs, unreachable, untrusted } from './problem.ts';
@@ -60,6 +60,17 @@ const UNTOUCHED: ReadonlySet<ErrorCode> = new Set(['not_leader', 'loading', 'ove
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
+const HEADERS = {
+  accept: 'application/json, application/problem+json',
+  'user-agent': 'millrace',
+} as const;
+
+/** What the caller may show of itself, and where. */
+export interface Authority {
+  readonly token: string | null;
+  readonly insecure: boolean;
+}
+
 /** What became of one try. */
 type Tried<T> =
   | { readonly kind: 'done'; readonly value: T }
@@ -69,17 +80,15 @@ export class Caller {
   readonly #transport: Transport;
   readonly #servers: Servers;
   readonly #pace: Pace;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #authority: Authority;
+  readonly #shown: (address: string) => string | null;
 
-  constructor(transport: Transport, servers: Servers, pace: Pace, token: string | undefined) {
+  constructor(transport: Transport, servers: Servers, pace: Pace, authority: Authority) {
     this.#transport = transport;
     this.#servers = servers;
     this.#pace = pace;
-    this.#headers = {
-      accept: 'application/json, application/problem+json',
-      'user-agent': 'millrace',
-      ...(token === undefined ? {} : { authorization: bearer(token) }),
-    };
+    this.#authority = authority;
+    this.#shown = shownToken({ ...authority, isEncrypted: true });
   }
 
   call(call: Call): Promise<Answer> {
@@ -151,13 +160,23 @@ export class Caller {
     return this.#servers.hasAnswered ? patienceMs : Math.min(patienceMs, firstContactMs);
   }
 
-  #send(call: Call, server: URL, isRepeat: boolean, silenceMs: number): Promise<Outcome> {
+  /** Throws rather than send a token in the clear: a leader that was named may be anywhere. */
+  #authorization(server: URL): Readonly<Record<string, string>> {
+    const { token, insecure } = this.#authority;
+    if (token !== null) checkTokenPath(server, insecure);
+    const { hostname, port, protocol } = server;
+    const shown = this.#shown(`${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`);
+    return shown === null ? {} : { authorization: bearer(shown) };
+  }
+
+  async #send(call: Call, server: URL, isRepeat: boolean, silenceMs: number): Promise<Outcome> {
     const body = call.body === undefined ? null : Buffer.from(call.body);
     return this.#transport.send({
       method: call.method,
       url: callUrl(server, call.path, call.query ?? {}),
       headers: {
-        ...this.#headers,
+        ...HEADERS,
+        ...this.#authorization(server),
         ...(body === null ? {} : { 'content-type': 'application/json' }),
         ...call.headers,
         ...(isRepeat ? call.repeatHeaders : {}),

@@ -26,6 +26,7 @@ import type {
   Submitted,
   WatchOptions,
 } from './answers.ts';
+import { checkTokenPath } from '../security/index.ts';
 import { type Call, Caller } from './caller.ts';
 import { followEvents } from './events.ts';
 import { type ClientOptions, type Pace, paceOf } from './options.ts';
@@ -48,7 +49,9 @@ export class HttpClient {
     this.#pace = paceOf(options);
     const servers = new Servers(options.server);
     this.#transport = new Transport(options.tls, this.#pace.clock);
-    this.#caller = new Caller(this.#transport, servers, this.#pace, options.token);
+    const { token = null, insecure = false } = options;
+    if (token !== null) for (const url of servers.given) checkTokenPath(url, insecure);
+    this.#caller = new Caller(this.#transport, servers, this.#pace, { token, insecure });
     this.queries = new QueryCalls(this.#caller, this.#pace);
   }
 

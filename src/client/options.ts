@@ -5,7 +5,10 @@ import type { ClientTls } from '../security/index.ts';
 export interface ClientOptions {
   /** One address or several, separated by commas: `http://127.0.0.1:7070`. */
   readonly server: string;
+  /** Without one a server of this machine is shown the token that it has left for its own user. */
   readonly token?: string;
+  /** Whether the token may travel unencrypted to another machine. */
+  readonly insecure?: boolean;
   readonly tls?: ClientTls;
   /** How long a call goes on trying once any server has answered. Longer than a leader's TTL, so
    * that a call outlives a fail-over. */

@@ -19,6 +19,10 @@ export class Servers {
     this.#given = [first, ...others];
   }
 
+  get given(): readonly URL[] {
+    return this.#given;
+  }
+
   /** Has any of them ever answered? */
   get hasAnswered(): boolean {
     return this.#hasAnswered;

@@ -61,3 +61,23 @@ test('a server without TLS is told apart', async () => {
     why: 'The server does not speak TLS: is it http:// instead of https://?',
   });
 });
+
+test('a token is not sent unencrypted to another machine, unless the network is trusted', async () => {
+  const made = (insecure: boolean) =>
+    new HttpClient({ server: 'http://mill.example:7070', token, insecure });
+  expect(() => made(false)).toThrow(
+    expect.objectContaining({
+      code: 'bad_setting',
+      todo: expect.stringContaining('https://') as string,
+    }),
+  );
+  clients.push(made(true));
+});
+
+test('a leader that is named is not followed where the token would travel unencrypted', async () => {
+  plain.script('GET /api/v1/leader', notLeader('http://mill.example:7070'));
+  await expect(client(plain.url).leader()).rejects.toMatchObject({
+    code: 'bad_setting',
+    what: 'The token would travel to mill.example:7070 unencrypted.',
+  });
+});

@@ -189,7 +189,11 @@ export const nodeTable: Table<NodeSettings> = {
     ...none(path),
     help: 'who signs the certificates of peers, PEM; then they must show one',
   },
-  insecure: { kind: yesOrNo, fallback: false, help: 'listen to others without TLS and tokens' },
+  insecure: {
+    kind: yesOrNo,
+    fallback: false,
+    help: 'listen to others without TLS and tokens; let tokens travel unencrypted',
+  },
   drainMs: {
     kind: duration(0),
     fallback: 30_000,

@@ -61,7 +61,7 @@ export class WorkerDesk implements LeaderForWorkers {
     const gone = this.#goneBefore(offer);
     const reply = await dispatcher.ask((ask) => ({ type: 'register', ask, offer, ...gone }));
     const { sessionTtlMs, heartbeatMs } = expect(reply, 'registered');
-    return { sessionTtlMs, heartbeatMs };
+    return { sessionTtlMs, heartbeatMs, sessionName: offer.sessionId };
   }
 
   /** The session that has this name now, if its process is proven to be gone. */

@@ -12,6 +12,7 @@ import { ChildJobError, FatalError, Fields } from '../executors/index.ts';
 import type { Callable, Executor, TaskContext } from '../executors/index.ts';
 import type { FragmentResult, PartRead, ResultColumn } from '../query/index.ts';
 import type { PartReader } from '../shuffle/index.ts';
+import { PRIVATE_FILE } from '../kit/index.ts';
 
 export interface SqlExecutorOptions {
   readonly parts: Pick<PartReader, 'bring'>;
@@ -147,7 +148,7 @@ async function filesOf(
       continue;
     }
     const file = join(folder, `inline-${at}.parquet`);
-    await writeFile(file, Buffer.from(inline.parquet, 'base64'), { signal });
+    await writeFile(file, Buffer.from(inline.parquet, 'base64'), { signal, mode: PRIVATE_FILE });
     files.push(file);
   }
   return files;

@@ -24,6 +24,15 @@ export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { type ProcessOptions, startProcess } from './process.ts';
 export { isProcessGone, ownProcess } from './process-identity.ts';
+export {
+  PRIVATE_FILE,
+  PRIVATE_FOLDER,
+  closeToOthers,
+  keepFilesPrivate,
+  makePrivateFolder,
+  withOriginalMask,
+} from './private-files.ts';
+export { isAlive } from './process-alive.ts';
 export { redactUrl } from './redact-url.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';
 export { startThread } from './thread.ts';

@@ -100,7 +100,6 @@ export interface DeadTask {
 
 export interface NodeShape {
   readonly id: NodeId;
-  readonly sessionId: string;
   readonly status: NodeStatus;
   readonly draining: boolean;
   readonly slots: number;

@@ -37,6 +37,8 @@ export interface Session {
 export interface Registered {
   readonly sessionTtlMs: number;
   readonly heartbeatMs: number;
+  /** What the leader calls the session. Unlike the session id it may be shown. */
+  readonly sessionName?: string;
 }
 
 export interface Beat extends Session {

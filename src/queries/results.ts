@@ -14,6 +14,7 @@ import { PartLostError } from '../shuffle/index.ts';
 import type { PartReader } from '../shuffle/index.ts';
 import { failureOf } from './failure.ts';
 import { inlineJson } from './inline-json.ts';
+import { PRIVATE_FOLDER } from '../kit/index.ts';
 
 /** What is known of a query whose rows are asked for. */
 export interface QueryRecord {
@@ -106,7 +107,7 @@ export class QueryResults {
     const { openMax = OPEN_MAX, rows } = this.#options;
     if (this.#open > openMax) throw tooMany(openMax);
     const folder = join(this.#options.folder, randomUUID());
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
     try {
       const files = await this.#files(record, folder, signal);
       const { columns } = record.plan;

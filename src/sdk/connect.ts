@@ -5,8 +5,10 @@ import type { Client } from './client.ts';
 import { HttpBackedClient } from './http-backed.ts';
 
 export interface ConnectOptions {
-  /** What the server's token file lists; not needed on this machine. */
+  /** What the server's token file lists; not needed for a server of the same user on this machine. */
   readonly token?: string;
+  /** Lets the token travel unencrypted to another machine, for networks that are trusted themselves. */
+  readonly insecure?: boolean;
   readonly tls?: TlsFileNames;
   /** How long a call goes on trying once the cluster has answered: longer than a fail-over takes. */
   readonly patienceMs?: number;
@@ -27,9 +29,10 @@ export interface TlsFileNames {
  * have loaded the module with the flows.
  */
 export function connect(url: string, options: ConnectOptions = {}): Client {
-  const { token, patienceMs, tls } = options;
+  const { token, insecure = false, patienceMs, tls } = options;
   const http = new HttpClient({
     server: url,
+    insecure,
     ...(token === undefined ? {} : { token }),
     ...(patienceMs === undefined ? {} : { patienceMs }),
     ...(tls === undefined ? {} : { tls: read(tls) }),

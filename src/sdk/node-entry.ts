@@ -2,7 +2,6 @@
  * Runs in a thread of its own: the node of a runtime. Leader, store and doors live here, and no code of
  * users does, so nothing that a handler does can hold up the scheduler.
  */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadConfig } from '../config/index.ts';
@@ -12,6 +11,7 @@ import { openDuckdbStore, openMemoryStore } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import { partsOf } from './node-messages.ts';
 import type { FromNode, NodeThreadData, ToNode } from './node-messages.ts';
+import { makePrivateFolder } from '../kit/index.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('The node of a runtime runs in a thread.');
@@ -22,7 +22,7 @@ const tell = (message: FromNode): void => port.postMessage(message);
 async function openStore(data: string | null): Promise<Store> {
   if (data === null) return openMemoryStore({ now: () => instant(Date.now()) });
   try {
-    mkdirSync(data, { recursive: true });
+    makePrivateFolder(data);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MillraceError({

@@ -2,7 +2,6 @@
  * `millrace/server`: a node of a cluster, or a single node on a folder, inside a program of the user's
  * own. Its worker, if it has slots, is a process beside it, as with `millrace serve` and `millrace up`.
  */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadConfig } from '../config/index.ts';
 import type { AllSettings, NodeRole } from '../config/index.ts';
@@ -10,6 +9,7 @@ import { MillraceError } from '../core/index.ts';
 import { ServerNode } from '../server/index.ts';
 import { openDuckdbStore, openPostgresStore } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
+import { makePrivateFolder } from '../kit/index.ts';
 
 export interface StartServerOptions {
   /** The PostgreSQL of the cluster. Without it the node is alone, on a file in `data`. */
@@ -77,7 +77,7 @@ async function storeFor(node: {
   // It looks at another node instead.
   if (role === 'observer' && servers.length > 0) return null;
   try {
-    mkdirSync(data, { recursive: true });
+    makePrivateFolder(data);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const what = `${data} cannot be the folder of a store.`;

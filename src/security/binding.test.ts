@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkBinding, checkLocalPage, isLoopback } from './index.ts';
+import { checkBinding, checkPage, isLoopback } from './index.ts';
 
 test.each([
   '127.0.0.1',
@@ -58,13 +58,16 @@ describe('an address to listen on', () => {
 });
 
 describe('a page in a browser of this machine', () => {
+  const check = (headers: object, method = 'POST') => checkPage(headers, { method, isLocal: true });
+
   test.each([
     {},
     { host: '127.0.0.1:7070' },
-    { host: 'localhost:7070', origin: 'http://localhost:3000' },
+    { host: 'localhost:7070', origin: 'http://localhost:7070', 'sec-fetch-site': 'same-origin' },
     { host: '[::1]:7070', origin: 'http://[::1]:7070' },
+    { host: '127.0.0.1:7070', 'sec-fetch-site': 'none' },
   ])('that belongs here is served: %j', (headers) => {
-    expect(() => checkLocalPage(headers)).not.toThrow();
+    expect(() => check(headers)).not.toThrow();
   });
 
   test.each([
@@ -73,7 +76,23 @@ describe('a page in a browser of this machine', () => {
     { host: '' },
     { host: '127.0.0.1:7070', origin: 'https://evil.example' },
     { host: '127.0.0.1:7070', origin: 'null' },
+    { host: '127.0.0.1:7070', origin: 'http://127.0.0.1:9999' },
+    { host: 'localhost:7070', origin: 'http://127.0.0.1:7070' },
+    { host: '127.0.0.1:7070', 'sec-fetch-site': 'cross-site' },
+    { host: '127.0.0.1:7070', 'sec-fetch-site': 'same-site' },
+    { host: '127.0.0.1:7070', 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
   ])('that comes from elsewhere is not: %j', (headers) => {
-    expect(() => checkLocalPage(headers)).toThrow(expect.objectContaining({ code: 'forbidden' }));
+    expect(() => check(headers)).toThrow(expect.objectContaining({ code: 'forbidden' }));
+  });
+
+  test('may be opened by a link from elsewhere', () => {
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+    expect(() => check({ host: '127.0.0.1:7070', ...headers }, 'GET')).not.toThrow();
+  });
+
+  test('of a server for others is served by any name, and no other page is', () => {
+    const on = (headers: object) => checkPage(headers, { method: 'POST', isLocal: false });
+    expect(() => on({ host: 'mill.example', origin: 'https://mill.example' })).not.toThrow();
+    expect(() => on({ host: 'mill.example', origin: 'https://evil.example' })).toThrow('Origin');
   });
 });

@@ -39,25 +39,46 @@ export function checkBinding(binding: Binding): 'loopback' | 'secured' | 'insecu
   });
 }
 
-/**
- * A server that asks for nothing trusts what runs on this machine, and a browser runs pages from
- * everywhere. So a request must be for this machine by name (else a page could point its own name here)
- * and, if a page sent it, from a page of this machine.
- */
-export function checkLocalPage(headers: {
+/** The headers by which a browser says where a request comes from. */
+export interface PageHeaders {
   readonly host?: string | undefined;
   readonly origin?: string | undefined;
-}): void {
-  const { host, origin } = headers;
-  const isHere = (url: string): boolean => URL.canParse(url) && isLoopback(new URL(url).hostname);
-  if (host !== undefined && !isHere(`http://${host}`)) refusePage('The Host header');
-  if (origin !== undefined && !isHere(origin)) refusePage('The Origin header');
+  readonly 'sec-fetch-site'?: string | string[] | undefined;
+  readonly 'sec-fetch-mode'?: string | string[] | undefined;
 }
 
-function refusePage(header: string): never {
-  throw new MillraceError({
+/**
+ * A server without tokens trusts a connection, and a browser opens connections for pages from everywhere. So a
+ * request that a page sent must come from a page of this very server; and with `isLocal` it must be for this
+ * machine by name, else a page could point a name of its own here. Following a link to here is allowed: a
+ * page cannot read what the link leads to.
+ */
+export function checkPage(
+  headers: PageHeaders,
+  { method, isLocal }: { readonly method: string; readonly isLocal: boolean },
+): void {
+  const { host, origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
+  const here = host === undefined ? null : urlOf(`http://${host}`);
+  if (isLocal && host !== undefined && (here === null || !isLoopback(here.hostname))) {
+    throw foreign('The Host header names another machine');
+  }
+  if (origin !== undefined && (here === null || urlOf(origin)?.host !== here.host)) {
+    throw foreign('The Origin header names another server');
+  }
+  const isLink = mode === 'navigate' && (method === 'GET' || method === 'HEAD');
+  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isLink) {
+    throw foreign('A page of another server sends this request');
+  }
+}
+
+function urlOf(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null;
+}
+
+function foreign(what: string): MillraceError {
+  return new MillraceError({
     code: 'forbidden',
-    what: `${header} names another machine, and this server without tokens serves only its own.`,
+    what: `${what}, and a server without tokens answers no pages but its own.`,
     todo: 'Use http://127.0.0.1, or start the server with --token-file.',
   });
 }

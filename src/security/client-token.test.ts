@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bearer, exactToken, readToken, type Role } from './index.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { bearer, checkTokenPath, exactToken, readToken, type Role, shownToken } from './index.ts';
+import { makeLocalToken } from './local-token.ts';
 
 const A = 's3cret-a-0123456789';
 const B = 's3cret-b-0123456789';
@@ -64,4 +65,43 @@ test.each([
   writeFileSync(tokenFile, text);
   expect(exactToken(tokenFile, 'worker')).toBe(expected);
   expect(exactToken(undefined, 'worker')).toBeUndefined();
+});
+
+describe('what is shown at an address', () => {
+  const shown = (address: string, more: Partial<Parameters<typeof shownToken>[0]> = {}) =>
+    shownToken({ token: 'given', isEncrypted: false, insecure: false, ...more })(address);
+
+  test('is the token, on this machine and where the connection is encrypted', () => {
+    expect(shown('127.0.0.1:7071')).toBe('given');
+    expect(shown('[::1]:7071')).toBe('given');
+    expect(shown('mill.example:7071', { isEncrypted: true })).toBe('given');
+    expect(shown('mill.example:7071', { insecure: true })).toBe('given');
+  });
+
+  test('is nothing where others could listen', () => {
+    expect(shown('mill.example:7071')).toBeNull();
+    expect(shown('10.0.0.1:7071')).toBeNull();
+  });
+
+  test('without a token is what a server of the same user has left for it', () => {
+    const local = makeLocalToken();
+    // No port, so that nothing real is in the way.
+    local.publish(77_777);
+    onTestFinished(() => local.withdraw());
+    expect(shown('localhost:77777', { token: null })).toBe(local.token);
+    expect(shown('mill.example:77777', { token: null, isEncrypted: true })).toBeNull();
+  });
+});
+
+test('a URL over which a token would travel in the clear is refused', () => {
+  const check =
+    (url: string, insecure = false) =>
+    () =>
+      checkTokenPath(new URL(url), insecure);
+  expect(check('http://mill.example:7070')).toThrow('unencrypted');
+  expect(check('http://mill.example:7070', true)).not.toThrow();
+  expect(check('https://mill.example')).not.toThrow();
+  for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+    expect(check(`http://${host}:7070`)).not.toThrow();
+  }
 });

@@ -1,5 +1,7 @@
 /** The other side of a token: what a client or a node shows when it calls a server. */
 import { MillraceError } from '../core/index.ts';
+import { isLoopback } from './binding.ts';
+import { localToken } from './local-token.ts';
 import { grants, type Role } from './roles.ts';
 import { readText } from './token-book.ts';
 import { parseTokens, TOKEN_LENGTH_MIN } from './tokens.ts';
@@ -15,7 +17,7 @@ export function readToken(
   const { token, tokenFile } = settings;
   if (token !== undefined || tokenFile === undefined) return token;
   const text = readText(tokenFile).trim();
-  if (/^[\x21-\x7e]+$/.test(text) && !/^[[{]/.test(text)) {
+  if (!isTokenList(tokenFile)) {
     if (text.length >= TOKEN_LENGTH_MIN) return text;
     throw wrong(tokenFile, `its token has less than ${TOKEN_LENGTH_MIN} characters`);
   }
@@ -31,9 +33,62 @@ export function readToken(
  */
 export function exactToken(tokenFile: string | undefined, role: Role): string | undefined {
   if (tokenFile === undefined) return undefined;
-  const text = readText(tokenFile);
-  if (/^\s*[\x21-\x7e]+\s*$/.test(text) && !/^\s*[[{]/.test(text)) return undefined;
-  return parseTokens(text, tokenFile).find((each) => each.role === role)?.token;
+  if (!isTokenList(tokenFile)) return undefined;
+  return parseTokens(readText(tokenFile), tokenFile).find((each) => each.role === role)?.token;
+}
+
+/** Whether it is a server's file, with roles, and not just one token. */
+export function isTokenList(tokenFile: string): boolean {
+  const text = readText(tokenFile).trim();
+  return !/^[\x21-\x7e]+$/.test(text) || /^[[{]/.test(text);
+}
+
+export interface Showing {
+  /** The token to show; null for none. */
+  readonly token: string | null;
+  /** Whether connections are encrypted. */
+  readonly isEncrypted: boolean;
+  /** Whether the network itself is trusted. */
+  readonly insecure: boolean;
+}
+
+/**
+ * What is shown at HOST:PORT. On this machine that is the given token, or else the one that a server of the same
+ * user has left for it; elsewhere the given one, but never in the clear.
+ */
+export function shownToken(showing: Showing): (address: string) => string | null {
+  const { token, isEncrypted, insecure } = showing;
+  const local = localTokens();
+  return (address) => {
+    const at = address.lastIndexOf(':');
+    if (!isLoopback(address.slice(0, at))) return isEncrypted || insecure ? token : null;
+    return token ?? local(Number(address.slice(at + 1)));
+  };
+}
+
+/** Files are looked at once a second, not with every call. */
+function localTokens(): (port: number) => string | null {
+  const known = new Map<number, { readonly token: string | null; readonly untilMs: number }>();
+  return (port) => {
+    const nowMs = performance.now();
+    const before = known.get(port);
+    if (before !== undefined && nowMs < before.untilMs) return before.token;
+    const token = localToken(port);
+    known.set(port, { token, untilMs: nowMs + LOOK_AGAIN_MS });
+    return token;
+  };
+}
+
+const LOOK_AGAIN_MS = 1_000;
+
+/** Throws rather than let a token travel in the clear to another machine. */
+export function checkTokenPath(url: URL, insecure: boolean): void {
+  if (url.protocol === 'https:' || insecure || isLoopback(url.hostname)) return;
+  throw new MillraceError({
+    code: 'bad_setting',
+    what: `The token would travel to ${url.host} unencrypted.`,
+    todo: 'Use https://, a tunnel to 127.0.0.1, or say --insecure if the network itself is trusted.',
+  });
 }
 
 /** The value of the header `authorization`, in HTTP and in gRPC. */

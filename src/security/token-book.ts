@@ -18,6 +18,13 @@ interface KnownToken {
   readonly name: string;
 }
 
+interface Holder {
+  readonly role: Role;
+  readonly name: string;
+  /** A digest of the token. */
+  readonly credential: string;
+}
+
 const LOOK_AGAIN_MS = 1_000;
 
 /**
@@ -42,12 +49,13 @@ export class TokenBook {
   }
 
   /** Takes the same time whoever is known: every digest is compared, and digests are of one length. */
-  find(token: string): { readonly role: Role; readonly name: string } | undefined {
+  find(token: string): Holder | undefined {
     this.#refresh();
     const shown = digestOf(token);
     let found: KnownToken | undefined;
     for (const known of this.#known) if (timingSafeEqual(known.digest, shown)) found = known;
-    return found && { role: found.role, name: found.name };
+    if (found === undefined) return undefined;
+    return { role: found.role, name: found.name, credential: found.digest.toString('hex') };
   }
 
   #refresh(): void {

@@ -1,25 +1,23 @@
 /** Who may come in at this node's doors, and what it shows at others'. */
 import type { NodeSettings } from '../config/index.ts';
-import type { AccessCheck, ConnectionOptions } from '../protocol/index.ts';
+import type { ConnectionOptions } from '../protocol/index.ts';
 import {
-  accessFor,
-  accessWith,
   checkBinding,
   exactToken,
-  isLoopback,
+  listenerAccess,
   loadClientTls,
   loadServerTls,
   readToken,
+  shownToken,
 } from '../security/index.ts';
-import type { Access, ServerTls } from '../security/index.ts';
+import type { ListenerAccess, ServerTls } from '../security/index.ts';
 
-export interface NodeCredentials {
-  readonly access: Access;
+export interface NodeCredentials extends ListenerAccess {
   readonly tls: ServerTls | undefined;
   /** How this node calls the leader. */
   readonly outgoing: Way;
-  /** How it looks at the address that a worker gave. */
-  readonly probing: (host: string) => Way;
+  /** How it fetches rows from the address that a worker gave. */
+  readonly fetching: Way;
 }
 
 type Way = Pick<ConnectionOptions, 'tls' | 'token'>;
@@ -35,19 +33,18 @@ export function credentialsFor(
   const tls = loadServerTls(node);
   const kind = checkBinding({ host, tokenFile, tls: tls !== undefined, insecure });
   if (kind === 'insecure') say(`Anybody who reaches ${host} may do everything (--insecure).`);
-  const isPlain = tls === undefined;
-  const way = (token: string | undefined): Way => ({
-    tls: isPlain ? null : clientTls(node),
-    token: () => token ?? null,
+  const isEncrypted = tls !== undefined;
+  const way = (token: string | undefined, mayBePlain: boolean): Way => ({
+    tls: isEncrypted ? clientTls(node) : null,
+    token: shownToken({ token: token ?? null, isEncrypted, insecure: mayBePlain }),
   });
   return {
-    access: own === undefined ? accessFor({ tokenFile, warn: say }) : accessWith(own),
+    ...listenerAccess({ host, tokenFile, token: own, insecure, warn: say }),
     tls,
-    outgoing: way(readToken(node, node.role === 'observer' ? 'read' : 'worker')),
+    outgoing: way(readToken(node, node.role === 'observer' ? 'read' : 'worker'), insecure),
     // Whoever registered may have given any address: it is shown nothing that is worth more than what
     // he has, and nothing at all where others could listen.
-    probing: (host) =>
-      way(isPlain && !isLoopback(host) ? undefined : (own ?? exactToken(tokenFile, 'worker'))),
+    fetching: way(own ?? exactToken(tokenFile, 'worker'), false),
   };
 }
 
@@ -57,20 +54,5 @@ function clientTls(node: NodeSettings): NonNullable<ConnectionOptions['tls']> {
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
-  };
-}
-
-/** The same rule for gRPC as for HTTP. */
-export function rpcAccess(access: Access): AccessCheck {
-  return ({ authorization, peerCertificate }, needed) => {
-    const name = peerCertificate?.subject.CN;
-    const CN = Array.isArray(name) ? name[0] : name;
-    access.allow(
-      {
-        ...(authorization === null ? {} : { authorization }),
-        ...(peerCertificate === null ? {} : { peerCertificate: { subject: CN ? { CN } : {} } }),
-      },
-      needed,
-    );
   };
 }

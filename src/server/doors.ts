@@ -18,7 +18,7 @@ import {
   startRpcServer,
 } from '../protocol/index.ts';
 import type { QueryService, Reader, RpcServer, Session, ShuffleSource } from '../protocol/index.ts';
-import { rpcAccess } from './credentials.ts';
+import { rpcAccess } from '../security/index.ts';
 import type { NodeCredentials } from './credentials.ts';
 import type { Addresses } from './role.ts';
 
@@ -47,6 +47,7 @@ export class Doors {
   readonly addresses: Addresses;
   readonly #rpc: RpcServer;
   readonly #api: Api;
+  readonly #withdrawn: () => void;
 
   static async open(options: DoorsOptions): Promise<Doors> {
     const { heap_size_limit: heapBytes } = getHeapStatistics();
@@ -54,6 +55,7 @@ export class Doors {
     const rpc = await openRpc(options, intake);
     try {
       const api = await openApi(options, intake);
+      for (const { port } of [api, rpc]) options.credentials.published(port);
       return new Doors(options, rpc, api);
     } catch (error) {
       await rpc.stop(0);
@@ -67,6 +69,7 @@ export class Doors {
     this.addresses = { url: `${scheme}://${host}:${api.port}`, grpc: `${host}:${rpc.port}` };
     this.#rpc = rpc;
     this.#api = api;
+    this.#withdrawn = () => credentials.withdrawn();
   }
 
   /** Health checks are told. */
@@ -76,6 +79,7 @@ export class Doors {
 
   async close(): Promise<void> {
     await Promise.all([this.#api.stop(), this.#rpc.stop()]);
+    this.#withdrawn();
   }
 }
 
@@ -123,7 +127,7 @@ function openRpc(options: DoorsOptions, intake: ByteBudget): Promise<RpcServer> 
     keepAlive: keepAliveFor(config.core.sessionTtlMs),
     requestBytesMax: config.node.grpcMessageBytesMax,
     hasReflection: options.hasReflection,
-    ...(access.isOpen ? {} : { access: rpcAccess(access) }),
+    access: rpcAccess(access),
   });
 }
 

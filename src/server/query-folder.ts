@@ -3,6 +3,7 @@ import { readdir, rm, rmdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { isAlive } from '../kit/index.ts';
 
 /** Several nodes may have the same data folder, on several machines too: each has a folder by its own name. */
 export class QueryFolder {
@@ -27,15 +28,5 @@ export class QueryFolder {
     await rm(this.path, { recursive: true, force: true });
     // Others may have theirs beside it.
     await rmdir(this.#around).catch(() => {});
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Somebody else's process is there all the same.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

@@ -6,6 +6,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { QueryPort } from '../api/index.ts';
 import { Catalog, CatalogFile, allowedPaths } from '../catalog/index.ts';
+import type { WithoutRoots } from '../catalog/index.ts';
 import type { Config } from '../config/index.ts';
 import type { Office, QueryPlanner } from '../coordinator/index.ts';
 import { taskNo } from '../core/index.ts';
@@ -13,16 +14,17 @@ import type { Explanation, JobId, TaskId } from '../core/index.ts';
 import { startPlanningEngine, startRowEngine } from '../engine/index.ts';
 import type { EngineLimits, PlanningEngine, RowEngine } from '../engine/index.ts';
 import type { Clock } from '../kit/index.ts';
+import { ShuffleChannel } from '../protocol/index.ts';
 import type { NodeShape, QueryService, QueryShape, ShuffleSource } from '../protocol/index.ts';
 import { QueryResults, SqlPlanner } from '../queries/index.ts';
 import { FRAGMENT_EXECUTOR, explainAnalyze } from '../query/index.ts';
 import { isLoopback } from '../security/index.ts';
+import type { Access } from '../security/index.ts';
 import { PartReader } from '../shuffle/index.ts';
 import type { Store } from '../store/index.ts';
 import { EventFeed, JobWaits, QueryViews, StoreReader } from '../views/index.ts';
 import type { NodeCredentials } from './credentials.ts';
 import { mapRegistry } from './map-registry.ts';
-import { PeerChannel } from './peer-channel.ts';
 import { QueryFolder } from './query-folder.ts';
 
 export interface QuerySideOptions {
@@ -44,7 +46,7 @@ interface Parts {
   readonly folder: QueryFolder;
   readonly planning: PlanningEngine;
   readonly rows: RowEngine;
-  readonly channel: PeerChannel;
+  readonly channel: ShuffleChannel;
   readonly planner: SqlPlanner;
   readonly views: QueryViews;
   readonly waits: JobWaits;
@@ -64,13 +66,17 @@ export class QuerySide {
   static async open(options: QuerySideOptions): Promise<QuerySide> {
     const { config, say } = options;
     const { roots, catalog, host, data } = config.node;
-    const allowed = await allowedPaths(roots, isLoopback(host));
+    const without = withoutRoots(options.credentials.access, host);
+    const allowed = await allowedPaths(roots, without);
+    const isDefault = typeof allowed === 'object' && allowed.isDefault;
     const file = catalog === undefined ? null : await CatalogFile.open(catalog, say);
     const folder = new QueryFolder(data);
     await folder.sweep();
     const planning = startPlanningEngine(planningLimits(folder.path, config.node.planMemoryBytes));
     const tables = new Catalog({
       allowed,
+      // Whoever wrote it may start the server with any root.
+      allowedByFile: isDefault ? 'named' : allowed,
       file,
       folder: process.cwd(),
       describe: (source, signal) => planning.describe(source, signal),
@@ -147,7 +153,7 @@ function partsOf(
   const { core, node } = config;
   const rowFolder = join(folder.path, 'rows');
   const rows = startRowEngine(rowLimits(folder.path));
-  const channel = new PeerChannel(credentials);
+  const channel = new ShuffleChannel(credentials.fetching);
   const views = new QueryViews({
     store,
     clock,
@@ -176,6 +182,12 @@ function partsOf(
     folder: rowFolder,
   });
   return { folder, planning, rows, channel, planner, views, waits, results };
+}
+
+/** Whoever is let in as the server's own user could read the file himself. */
+function withoutRoots({ scope }: Access, host: string): WithoutRoots {
+  if (scope === 'own user') return 'named';
+  return isLoopback(host) ? { folder: process.cwd() } : 'nothing';
 }
 
 function planningLimits(folder: string, memoryBytes: number | undefined): EngineLimits {

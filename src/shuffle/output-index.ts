@@ -7,6 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Part } from '../query/index.ts';
 import type { OutputName } from './names.ts';
+import { PRIVATE_FILE } from '../kit/index.ts';
 
 /** Grows when a reader of today could not read what is written then. On the wire: `layout_version`. */
 const LAYOUT_VERSION = 1;
@@ -35,7 +36,7 @@ export interface Segment {
 /** Answers the hash. Not forced to the disk: an output that a crash of the machine takes away is made again. */
 export async function writeIndex(folder: string, index: OutputIndex): Promise<string> {
   const text = JSON.stringify(index);
-  await writeFile(join(folder, INDEX_FILE), text, { flag: 'wx' });
+  await writeFile(join(folder, INDEX_FILE), text, { flag: 'wx', mode: PRIVATE_FILE });
   return hashOf(text);
 }
 

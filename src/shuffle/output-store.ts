@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { MillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
-import { type Clock, eachOf, systemClock } from '../kit/index.ts';
+import { type Clock, PRIVATE_FOLDER, eachOf, systemClock } from '../kit/index.ts';
 import type { MapOutput } from '../protocol/index.ts';
 import type { Part } from '../query/index.ts';
 import { checksumOf } from './checksum.ts';
@@ -138,7 +138,7 @@ export class OutputStore {
     try {
       return await mkdtemp(join(folder, prefix));
     } catch {
-      await mkdir(folder, { recursive: true });
+      await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
       return mkdtemp(join(folder, prefix));
     }
   }
@@ -146,7 +146,7 @@ export class OutputStore {
   /** A folder for what lasts as long as this store, and goes with it. */
   async place(name: 'spill'): Promise<string> {
     const folder = join(await this.#ownFolder(), name);
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
     return folder;
   }
 
@@ -315,7 +315,7 @@ async function putInPlace(draft: string, folder: string): Promise<void> {
     await rename(draft, folder);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    await mkdir(dirname(folder), { recursive: true });
+    await mkdir(dirname(folder), { recursive: true, mode: PRIVATE_FOLDER });
     await rename(draft, folder);
   }
 }

@@ -8,6 +8,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../kit/index.ts';
 
 interface Owner {
   readonly pid: number;
@@ -28,8 +29,8 @@ export async function makeOwnFolder(root: string): Promise<string> {
   const id = randomBytes(8).toString('hex');
   const unfinished = join(root, `${UNFINISHED}${id}`);
   // What queries read is nobody else's business.
-  await mkdir(unfinished, { recursive: true, mode: 0o700 });
-  await writeFile(join(unfinished, OWNER_FILE), JSON.stringify(ownOwner()));
+  await mkdir(unfinished, { recursive: true, mode: PRIVATE_FOLDER });
+  await writeFile(join(unfinished, OWNER_FILE), JSON.stringify(ownOwner()), { mode: PRIVATE_FILE });
   const folder = join(root, id);
   await rename(unfinished, folder);
   return folder;

@@ -119,13 +119,12 @@ export function deadTask({ jobId, taskId, executor, task }: StoredDeadTask): Dea
 }
 
 export function nodeShape(node: NodeView): NodeShape {
-  const { id, sessionId, status, draining, running, executors, address, version } = node;
+  const { id, status, draining, running, executors, address, version } = node;
   const capabilities = JSON.parse(node.capabilities) as Record<string, Json>;
   // What it runs at a time, if it says so; what it may hold is more than that.
   const slots = typeof capabilities['slots'] === 'number' ? capabilities['slots'] : node.slots;
   return {
     id,
-    sessionId,
     status,
     draining,
     slots,

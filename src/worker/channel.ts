@@ -2,7 +2,7 @@
 import { MillraceError } from '../core/index.ts';
 import { LeaderChannel, keepAliveFor, workerChannel } from '../protocol/index.ts';
 import type { ClientTls, KeepAlive, LeaderForWorkers } from '../protocol/index.ts';
-import { isLoopback, loadClientTls, readToken } from '../security/index.ts';
+import { isLoopback, loadClientTls, readToken, shownToken } from '../security/index.ts';
 import type { TlsFiles } from '../security/index.ts';
 
 /** Can be sent to a thread. */
@@ -11,6 +11,8 @@ export interface ChannelOptions {
   readonly token: string | null;
   /** PEM texts; null for plain text. */
   readonly tls: ClientTls | null;
+  /** Whether the network itself is trusted with tokens. */
+  readonly insecure: boolean;
   readonly pollMs: number;
   /** What the leader is expected to say at registration: how soon a dead connection must be noticed. */
   readonly sessionTtlMs: number;
@@ -47,7 +49,16 @@ export function channelOptions(settings: ChannelSettings): ChannelOptions {
     });
   }
   const tls = isPlain ? null : pemTexts({ ca, cert, key });
-  return { servers, token, tls, pollMs, sessionTtlMs };
+  return { servers, token, tls, insecure, pollMs, sessionTtlMs };
+}
+
+/** What this worker shows, to leaders and to other workers. */
+export function tokenToShow({
+  token,
+  tls,
+  insecure,
+}: ChannelOptions): (address: string) => string | null {
+  return shownToken({ token, isEncrypted: tls !== null, insecure });
 }
 
 export function hostOf(address: string): string {
@@ -69,14 +80,14 @@ export interface WorkerLine {
 
 /** `heartbeatMs` once a leader has said it. */
 export function openLine(options: ChannelOptions, heartbeatMs?: number): WorkerLine {
-  const { servers, token, tls, pollMs, sessionTtlMs } = options;
+  const { servers, tls, pollMs, sessionTtlMs } = options;
   const often = keepAliveFor(sessionTtlMs);
   // Each beat has a deadline, which tells of a dead connection as soon as anything could.
   const seldom: KeepAlive = { ...often, everyMs: Math.ceil(sessionTtlMs / 2) };
   const channel = new LeaderChannel({
     addresses: servers,
     tls,
-    token: () => token,
+    token: tokenToShow(options),
     keepAlive: heartbeatMs === undefined ? often : seldom,
     connectMs: often.everyMs,
   });

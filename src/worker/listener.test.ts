@@ -1,6 +1,6 @@
 import { service as healthService } from 'grpc-health-check';
 import { expect, onTestFinished, test } from 'vitest';
-import type { NodeId, SessionId } from '../core/index.ts';
+import type { NodeId } from '../core/index.ts';
 import { identify } from '../../test/fixture/identify.ts';
 import { LeaderChannel, ShuffleChannel } from '../protocol/index.ts';
 import type { PartitionChunk } from '../protocol/index.ts';
@@ -29,10 +29,7 @@ async function listen(given: Partial<ListenerOptions> = {}): Promise<Listener> {
   return listener;
 }
 
-const session = (sessionId: string) => ({
-  nodeId: 'w' as NodeId,
-  sessionId: sessionId as SessionId,
-});
+const session = (shownAs: string) => ({ shownAs });
 
 async function health(listener: Listener): Promise<unknown> {
   const channel = new LeaderChannel({ addresses: [`127.0.0.1:${listener.port}`], tls: null });

@@ -1,12 +1,18 @@
 /** What a worker answers itself: whether it is well, who it is, and the outputs that it keeps for queries. */
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { MillraceError } from '../core/index.ts';
-import type { NodeId, SessionId } from '../core/index.ts';
+import type { NodeId } from '../core/index.ts';
 import { shuffleService, startRpcServer, workerService } from '../protocol/index.ts';
-import type { AccessCheck, RpcServer, Session, ShuffleSource } from '../protocol/index.ts';
-import { bearer, checkBinding, isLoopback, loadServerTls } from '../security/index.ts';
-import type { TlsFiles } from '../security/index.ts';
+import type { RpcServer, ShuffleSource } from '../protocol/index.ts';
+import {
+  checkBinding,
+  isLoopback,
+  isTokenList,
+  listenerAccess,
+  loadServerTls,
+  rpcAccess,
+} from '../security/index.ts';
+import type { ListenerAccess, ListenerSettings, TlsFiles } from '../security/index.ts';
 import { hostOf } from './channel.ts';
+import type { OpenSession } from './worker.ts';
 
 export interface ListenerOptions extends TlsFiles {
   readonly nodeId: NodeId;
@@ -18,6 +24,7 @@ export interface ListenerOptions extends TlsFiles {
   readonly token: string | null;
   readonly tokenFile: string | undefined;
   readonly insecure: boolean;
+  readonly warn?: (sentence: string) => void;
   /** The outputs of queries; null while there are none. */
   readonly shuffle?: () => ShuffleSource | null;
 }
@@ -26,15 +33,12 @@ export class Listener {
   /** Where the leader may look for this worker; null when it could not reach it. */
   readonly address: string | null;
   readonly #server: RpcServer;
-  #session: Session;
+  readonly #guard: ListenerAccess;
+  #sessionName: string | null = null;
 
-  private constructor(
-    server: RpcServer,
-    options: ListenerOptions,
-    own: { readonly session: Session },
-  ) {
+  private constructor(server: RpcServer, options: ListenerOptions, guard: ListenerAccess) {
     this.#server = server;
-    this.#session = own.session;
+    this.#guard = guard;
     this.address = advertised(options, server.port);
   }
 
@@ -46,19 +50,25 @@ export class Listener {
     // An authority alone is for checking the leader's certificate: this side then speaks plain text.
     const tls = options.tlsCert === undefined ? undefined : loadServerTls(options);
     checkBinding({ host, tokenFile, tls: tls !== undefined, insecure });
-    const session: Session = { nodeId, sessionId: '' as SessionId };
+    const guard = listenerAccess({
+      host,
+      ...tokensOf(tokenFile, token),
+      insecure,
+      warn: options.warn ?? (() => {}),
+    });
     let listener: Listener | null = null;
     const server = await startRpcServer({
       host,
       port,
       services: [
-        workerService(() => listener?.session ?? session),
+        workerService(() => ({ nodeId, sessionName: listener?.sessionName ?? null })),
         shuffleService(options.shuffle),
       ],
       tls: tls === undefined ? null : withoutAbsent(tls),
-      ...(token === null ? {} : { access: onlyWith(token) }),
+      access: rpcAccess(guard.access),
     });
-    listener = new Listener(server, options, { session });
+    guard.published(server.port);
+    listener = new Listener(server, options, guard);
     return listener;
   }
 
@@ -66,21 +76,22 @@ export class Listener {
     return this.#server.port;
   }
 
-  get session(): Session {
-    return this.#session;
+  get sessionName(): string | null {
+    return this.#sessionName;
   }
 
   /**
    * A session that has ended is named until there is a new one: another name proves to the leader that
    * nothing of the old one is at work any more.
    */
-  showSession(session: Session | null): void {
-    if (session !== null) this.#session = session;
+  showSession(session: Pick<OpenSession, 'shownAs'> | null): void {
+    if (session !== null) this.#sessionName = session.shownAs;
     this.#server.setServing(session !== null);
   }
 
   async close(): Promise<void> {
     await this.#server.stop(0);
+    this.#guard.withdrawn();
   }
 }
 
@@ -101,19 +112,13 @@ function withPort(host: string, port: number): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** The cluster's own token, or a certificate that TLS has verified. */
-function onlyWith(token: string): AccessCheck {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  const expected = digest(bearer(token));
-  return ({ authorization, peerCertificate }) => {
-    if (peerCertificate !== null) return;
-    if (authorization !== null && timingSafeEqual(digest(authorization), expected)) return;
-    throw new MillraceError({
-      code: 'unauthenticated',
-      what: 'This worker answers nodes of its own cluster only.',
-      todo: 'Show the token that the worker itself uses.',
-    });
-  };
+/** The tokens of a server's file, where the worker has one; else the token that it shows itself. */
+function tokensOf(
+  tokenFile: string | undefined,
+  token: string | null,
+): Pick<ListenerSettings, 'tokenFile' | 'token'> {
+  if (tokenFile !== undefined && isTokenList(tokenFile)) return { tokenFile, token: undefined };
+  return { tokenFile: undefined, token: token ?? undefined };
 }
 
 function withoutAbsent(tls: NonNullable<ReturnType<typeof loadServerTls>>): {

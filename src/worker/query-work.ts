@@ -3,6 +3,7 @@ import { openQueryNode } from '../fragments/index.ts';
 import type { QueryNode } from '../fragments/index.ts';
 import { ShuffleChannel } from '../protocol/index.ts';
 import type { LeaderForWorkers } from '../protocol/index.ts';
+import { tokenToShow } from './channel.ts';
 import type { ChannelOptions } from './channel.ts';
 import { KeptOutputs } from './kept-outputs.ts';
 import { processClock } from './process-clock.ts';
@@ -43,11 +44,10 @@ export interface QueryWork {
 /** Null where no queries can run. */
 export async function openQueryWork(options: QueryWorkOptions): Promise<QueryWork | null> {
   const { channel, leader, say } = options;
-  const { tls, token } = channel;
   const opened = await openQueryNode({
     ...options,
     shuffleInPlace: !options.shuffleByNetwork,
-    remoteShuffle: () => new ShuffleChannel({ tls, token: () => token }),
+    remoteShuffle: () => new ShuffleChannel({ tls: channel.tls, token: tokenToShow(channel) }),
   });
   if (opened === null) return null;
   const node = options.canBeReached ? opened : withoutFragments(opened, say);

@@ -43,12 +43,17 @@ export interface WorkerOptions {
   /** With `end`: the process has to end. */
   readonly onStuck: (error: MillraceError) => void;
   /** The session that lives now; null while there is none. */
-  readonly onSession?: (session: Session | null) => void;
+  readonly onSession?: (session: OpenSession | null) => void;
   /** Waited for before a session that drains says goodbye, until its time is over. */
   readonly beforeLeave?: (session: Session, signal: AbortSignal) => Promise<void>;
   readonly settings?: Partial<WorkerSettings>;
   /** Takes in what a handler has called, instead of the registry. */
   readonly learn?: (executor: Executor) => void;
+}
+
+export interface OpenSession extends Session {
+  /** What the leader calls it, and others may know; null if the leader has not said. */
+  readonly shownAs: string | null;
 }
 
 export class Worker implements StartStop {
@@ -173,9 +178,9 @@ export class Worker implements StartStop {
       this.#session = session;
       this.#next.resolve();
       this.#next = deferred();
-      onSession?.(session.name);
+      onSession?.({ ...session.name, shownAs: session.shownAs });
       if (isFirst) onFirst();
-      else log.info(`Registered anew as session ${session.name.sessionId}.`);
+      else log.info('Registered again with a new session.');
       if (this.#drained.signal.aborted) session.work.drain(this.#settings.drainMs);
       const end = await session.work.run();
       this.#session = null;
@@ -202,7 +207,9 @@ export class Worker implements StartStop {
         const opening = { ...registered, registeredAtMs, offered: offer.executors };
         const work = this.#open(name, opening);
         const told = JSON.stringify(offer);
-        return { name, work, told, lastsUntilMs: registeredAtMs + registered.sessionTtlMs };
+        const shownAs = registered.sessionName ?? null;
+        const lastsUntilMs = registeredAtMs + registered.sessionTtlMs;
+        return { name, shownAs, work, told, lastsUntilMs };
       } catch (error) {
         if (isFinal(error) || (isFirst && isRefusedAtStart(error))) throw error;
         // A worker that has just crashed looks alive for a few heartbeats. After that it is another one.
@@ -302,7 +309,9 @@ interface Opening extends Registered {
 }
 
 interface NamedSession {
+  /** Its id is a secret of this worker. */
   readonly name: Session;
+  readonly shownAs: string | null;
   readonly work: WorkerSession;
   /** What the leader was told last. */
   told: string;

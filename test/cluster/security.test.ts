@@ -174,7 +174,7 @@ test('tokens decide who may do what, by HTTP and by gRPC', async () => {
   ear.expectSilenceOn(...Object.values(TOKENS));
 });
 
-test('nodes and workers know each other by certificates; who has none is not let in', async () => {
+test('a worker needs a certificate of the authority and a token', async () => {
   const { folder, database, ear } = await surroundings();
   const authority = await makeAuthority();
   const ca = join(folder, 'ca.pem');
@@ -193,8 +193,14 @@ test('nodes and workers know each other by certificates; who has none is not let
   ]);
   await node.line(/^millrace ready https:\/\/127\.0\.0\.1:\d+$/);
   const work = ['worker', '--server', `127.0.0.1:${grpcPort}`];
-  const worker = ear.start([...work, '--node-id', 'w-1', ...(await pairOf('worker'))]);
+  const worker = ear.start([...work, '--node-id', 'w-1', ...(await pairOf('worker'))], {
+    MILLRACE_TOKEN: TOKENS.worker,
+  });
   await worker.line(/^millrace worker ready w-1$/);
+  // The authority signs for more than this cluster: its certificate alone makes nobody a worker.
+  const tokenless = ear.start([...work, '--node-id', 'w-4', ...(await pairOf('tokenless'))]);
+  expect(await tokenless.exited).toMatchObject({ code: 2 });
+  await complaint(tokenless, /needs a token/);
   const bare = ear.start([...work, '--node-id', 'w-2', '--tls-ca', ca], {
     MILLRACE_TOKEN: TOKENS.worker,
   });

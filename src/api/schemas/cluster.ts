@@ -25,7 +25,6 @@ const LEADER_EXAMPLE = {
 
 const NODE_EXAMPLE = {
   id: 'w-1',
-  sessionId: '5b1d9a0e',
   status: 'healthy',
   draining: false,
   slots: 8,
@@ -41,7 +40,6 @@ const NODE_EXAMPLE = {
 
 const nodeFields: Readonly<Record<string, Schema>> = {
   id: text,
-  sessionId: text,
   status: oneOf(['healthy', 'stale', 'dead']),
   draining: flag,
   slots: whole,

@@ -6,6 +6,7 @@ import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { pathError, requireTarget } from '../local-path.ts';
 import { declareStore, openExisting, storePlace } from '../store-place.ts';
+import { PRIVATE_FILE } from '../../kit/index.ts';
 
 export const command: CommandModule = {
   examples: [
@@ -34,7 +35,11 @@ export const command: CommandModule = {
       // Under another name until it is complete: half an export must not look like one.
       const partial = `${file}.partial`;
       try {
-        await pipeline(Readable.from(counted()), createWriteStream(partial), { signal });
+        await pipeline(
+          Readable.from(counted()),
+          createWriteStream(partial, { mode: PRIVATE_FILE }),
+          { signal },
+        );
         await rename(partial, file);
       } catch (error) {
         await rm(partial, { force: true });

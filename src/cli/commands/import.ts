@@ -5,6 +5,7 @@ import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { pathError, requireSource } from '../local-path.ts';
 import { declareStore, openOrCreate, storePlace } from '../store-place.ts';
+import { keepFilesPrivate } from '../../kit/index.ts';
 
 export const command: CommandModule = {
   examples: [
@@ -20,6 +21,7 @@ export const command: CommandModule = {
     const place = storePlace(command.opts(), process.env);
     await requireSource(file);
     await requireExport(file, signal);
+    keepFilesPrivate();
     const { store, discard } = await openOrCreate(place);
     let isRefused = true;
     try {

@@ -4,6 +4,7 @@ import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { withChoices } from '../settings.ts';
 import { declareStore, migrateStore, storePlace } from '../store-place.ts';
+import { keepFilesPrivate } from '../../kit/index.ts';
 
 export const command: CommandModule = {
   examples: [
@@ -23,6 +24,7 @@ export const command: CommandModule = {
     const to = options.to === undefined ? undefined : wholeNumber(options.to);
     const place = storePlace(options, process.env);
     const go = wayOf(way, to);
+    keepFilesPrivate();
     const status = await migrateStore(place, way === 'up', go);
     const { current, latest, pending } = status;
     reply.say(`The ${place.kind} store is at version ${current} of ${latest}.`);

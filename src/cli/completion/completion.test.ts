@@ -55,7 +55,7 @@ test('every command is offered, and help for it', () => {
 });
 
 test('the options of a command are offered, but not what its help hides', () => {
-  expect(offers('run', '--in')).toEqual(['--input']);
+  expect(offers('run', '--inp')).toEqual(['--input']);
   expect(offers('run', 'x.ts', '--s')).toEqual(['--server', '--slots']);
   expect(offers('submit', '--')).toEqual(
     expect.arrayContaining(['--wait', '--json', '--debug', '--help']),

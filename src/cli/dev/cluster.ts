@@ -1,9 +1,9 @@
 /** A whole cluster on one machine, for whoever builds on it: PostgreSQL, two nodes that can lead, two workers. */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from '../../config/index.ts';
-import { deferred, systemClock } from '../../kit/index.ts';
+import { deferred, makePrivateFolder, systemClock } from '../../kit/index.ts';
 import { WorkerSeat, workerFlags } from '../../server/index.ts';
 import type { Reply } from '../command.ts';
 import { exit, type ExitCode } from '../exit.ts';
@@ -47,7 +47,7 @@ export async function runCluster(options: ClusterOptions): Promise<ExitCode> {
 
 function made(folder: string): string {
   try {
-    mkdirSync(folder, { recursive: true });
+    makePrivateFolder(folder);
     return folder;
   } catch (error) {
     throw pathError(error, `${folder} cannot be the folder of a cluster`);

@@ -50,7 +50,8 @@ export function register(turn: Turn, event: Register): void {
     armSession(turn, node);
     armQuarantineEnd(turn, node);
     turn.writeNode(node);
-    turn.log('node.registered', { nodeId: node.id }, { session: node.sessionId });
+    // Without its session id: whoever reads the log could speak for the node.
+    turn.log('node.registered', { nodeId: node.id });
   }
   turn.effects.reply(ask, { type: 'registered', sessionTtlMs, heartbeatMs });
 }

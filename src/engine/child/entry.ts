@@ -12,6 +12,7 @@ import { Planner } from './plan.ts';
 import { sendRows } from './rows.ts';
 import { emptyFolder } from './sandbox.ts';
 import { Failed, Work } from './work.ts';
+import { keepFilesPrivate } from '../../kit/index.ts';
 
 interface Running {
   readonly work: Work;
@@ -153,6 +154,8 @@ function reportMemory(): void {
 
 preferToBeKilled();
 reportMemory();
+// What it writes is read by the worker and by nobody else.
+keepFilesPrivate();
 process.on('message', heard);
 process.on('disconnect', end);
 // A signal for the whole group is for the parent to act on: it may want to finish what runs here.

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { setPriority } from 'node:os';
-import { deferred, startProcess } from '../../kit/index.ts';
+import { PRIVATE_FOLDER, deferred, startProcess } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
 import type { FromChild, InstanceSettings, ToChild } from '../messages.ts';
 import { dataBytesMax, residentBytes } from './memory-limit.ts';
@@ -48,8 +48,9 @@ export class EngineChild {
   constructor(settings: InstanceSettings, events: ChildEvents, niceness = 0) {
     this.#settings = settings;
     this.#events = events;
-    mkdirSync(settings.spillFolder, { recursive: true });
-    mkdirSync(settings.folder, { recursive: true });
+    for (const folder of [settings.spillFolder, settings.folder]) {
+      mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    }
     this.#process = startProcess(import.meta.url, '../child/entry', {
       env: environment(),
       stdio: ['ignore', 'ignore', 'pipe'],

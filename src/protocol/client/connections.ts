@@ -16,8 +16,8 @@ export interface ClientTls {
 export interface ConnectionOptions {
   /** Null for plain text. */
   readonly tls: ClientTls | null;
-  /** Asked for each call, so that it may be exchanged. */
-  readonly token?: () => string | null;
+  /** What is shown at HOST:PORT. Asked for each call: addresses differ in what they may see. */
+  readonly token?: (address: string) => string | null;
   readonly keepAlive?: KeepAlive;
   /** How much may be under way to here, on one connection and in one stream; for those that carry much. */
   readonly windowBytes?: number;
@@ -62,9 +62,9 @@ export class Connections {
     client.close();
   }
 
-  metadata(): Metadata {
+  metadata(address: string): Metadata {
     const metadata = new Metadata();
-    const token = this.#options.token?.() ?? null;
+    const token = this.#options.token?.(address) ?? null;
     if (token !== null) metadata.set('authorization', `Bearer ${token}`);
     return metadata;
   }

@@ -83,7 +83,7 @@ export class LeaderChannel {
       const client = this.#connections.to(address);
       const leftMs = (): number => Math.max(1, untilMs - this.#clock.monotonicMs());
       const outcome = (await this.#isConnected(client, Math.min(this.#connectMs, leftMs())))
-        ? await this.#send(client, method, request, leftMs(), signal)
+        ? await this.#send({ client, address }, method, request, leftMs(), signal)
         : NOT_CONNECTED;
       if (!('failure' in outcome)) {
         this.#route.answered(address);
@@ -116,7 +116,7 @@ export class LeaderChannel {
       method.requestSerialize,
       method.responseDeserialize,
       request,
-      this.#connections.metadata(),
+      this.#connections.metadata(address),
     );
     // After the last message nobody listens, and a cancelled call still says so.
     call.on('error', () => {});
@@ -167,7 +167,7 @@ export class LeaderChannel {
   }
 
   #send<Request, Response>(
-    client: Client,
+    { client, address }: { readonly client: Client; readonly address: string },
     method: MethodDefinition<Request, Response>,
     request: Request,
     deadlineMs: number,
@@ -179,7 +179,7 @@ export class LeaderChannel {
       method.requestSerialize,
       method.responseDeserialize,
       request,
-      this.#connections.metadata(),
+      this.#connections.metadata(address),
       { deadline: Date.now() + deadlineMs },
       (failure, response) => {
         this.#running.delete(call);

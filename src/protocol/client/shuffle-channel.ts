@@ -50,7 +50,7 @@ export class ShuffleChannel implements RemoteShuffle {
       requestSerialize,
       decodeChunk,
       toWireRange(range),
-      this.#connections.metadata(),
+      this.#connections.metadata(address),
     );
     // After the last message nobody listens, and a cancelled call still says so.
     call.on('error', () => {});
@@ -90,7 +90,7 @@ export class ShuffleChannel implements RemoteShuffle {
       requestSerialize,
       responseDeserialize,
       toWireMapOutput(output),
-      this.#connections.metadata(),
+      this.#connections.metadata(address),
       { deadline: Date.now() + REGISTER_MS },
       (failure) => {
         if (failure === null) return answered.resolve();

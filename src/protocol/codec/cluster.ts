@@ -31,7 +31,6 @@ const STATUSES: ReadonlySet<string> = new Set<NodeStatus>(['healthy', 'stale', '
 export function toWireNode(node: NodeShape): NodeInfo {
   return {
     id: node.id,
-    sessionId: node.sessionId,
     status: node.status,
     draining: node.draining,
     slots: wireCount(node.slots, 'slots'),
@@ -50,7 +49,6 @@ export function fromWireNode(node: NodeInfo): NodeShape {
   if (!STATUSES.has(node.status)) refuse('status', 'A node is healthy, stale or dead.');
   return {
     id: requiredText(node.id, 'id'),
-    sessionId: node.sessionId,
     status: node.status as NodeStatus,
     draining: node.draining,
     slots: node.slots,

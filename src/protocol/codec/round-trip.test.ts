@@ -337,7 +337,6 @@ describe('what people see comes out as it went in', () => {
   test('nodes, schedules, events, leaders', () => {
     const node: fc.Arbitrary<NodeShape> = fc.record({
       id: id<NodeShape['id']>(),
-      sessionId: text,
       status: fc.constantFrom('healthy', 'stale', 'dead'),
       draining: fc.boolean(),
       slots: count,

@@ -86,14 +86,15 @@ export function toWireRegistered(
     protocolVersion: PROTOCOL_VERSION,
     millraceVersion: version,
     leader: toWireLeader(leader),
+    sessionName: registered.sessionName ?? '',
   };
 }
 
 export function fromWireRegistered(response: RegisterWorkerResponse): Registered {
-  const { sessionTtlMs, heartbeatMs } = response;
+  const { sessionTtlMs, heartbeatMs, sessionName } = response;
   if (sessionTtlMs === 0) refuse('session_ttl_ms', 'It is missing.');
   if (heartbeatMs === 0) refuse('heartbeat_ms', 'It is missing.');
-  return { sessionTtlMs, heartbeatMs };
+  return { sessionTtlMs, heartbeatMs, ...(sessionName === '' ? {} : { sessionName }) };
 }
 
 export function toWireBeat(beat: Beat, atMs: number): HeartbeatRequest {

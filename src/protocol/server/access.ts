@@ -1,8 +1,8 @@
 /** Who may call what: one table, held by one interceptor before any handler sees the call. */
 import { ResponderBuilder, ServerInterceptingCall, ServerListenerBuilder } from '@grpc/grpc-js';
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js';
-import type { PeerCertificate } from 'node:tls';
 import { statusOf } from '../status.ts';
+import { connectionOf } from './http2-call.ts';
 
 /** What a caller must be allowed to do. */
 export type NeededRole = 'worker' | 'submit' | 'read';
@@ -10,14 +10,30 @@ export type NeededRole = 'worker' | 'submit' | 'read';
 export interface Caller {
   /** The `authorization` header as it came; null when there is none. */
   readonly authorization: string | null;
-  /** Null without TLS, or when the peer has shown none. */
-  readonly peerCertificate: PeerCertificate | null;
-  /** HOST:PORT, for the log. */
-  readonly peer: string;
+  readonly peer: Peer;
 }
 
-/** Throws `unauthenticated` or `forbidden`. */
-export type AccessCheck = (caller: Caller, needed: NeededRole) => void;
+/** Both ends of the connection that a call came over. */
+export interface Peer {
+  /** The same object for all calls of one connection. */
+  readonly connection: object;
+  readonly remoteAddress: string | undefined;
+  readonly remotePort: number | undefined;
+  readonly localAddress: string | undefined;
+  readonly localPort: number | undefined;
+}
+
+/** Answers what sessions of the caller are bound to; throws `unauthenticated` or `forbidden`. */
+export type AccessCheck = (caller: Caller, needed: NeededRole) => Promise<string>;
+
+/** Set by the interceptor, whatever a client has sent under this name. */
+const CREDENTIAL = 'millrace-credential';
+
+/** What the call's credential is called; null on a server that checks nobody. */
+export function credentialOf(metadata: Metadata): string | null {
+  const [credential] = metadata.get(CREDENTIAL);
+  return credential === undefined ? null : String(credential);
+}
 
 const CONTROL_PLANE = '/millrace.v1.ControlPlane';
 const SHUFFLE = '/millrace.v1.ShuffleService';
@@ -59,15 +75,15 @@ export const NEEDED_ROLES: ReadonlyMap<string, NeededRole | 'open'> = new Map([
 export function accessInterceptor(access: AccessCheck): ServerInterceptor {
   return (method, call) => {
     const needed = NEEDED_ROLES.get(method.path);
-    const check = (metadata: Metadata, next: (metadata: Metadata) => void): void => {
-      try {
-        if (needed === undefined) throw new Error(`${method.path} has no row`);
-        if (needed !== 'open') access(callerOf(metadata, call), needed);
-      } catch (thrown) {
-        call.sendStatus(statusOf(thrown));
-        return;
-      }
-      next(metadata);
+    const checked = async (metadata: Metadata): Promise<Metadata> => {
+      if (needed === undefined) throw new Error(`${method.path} has no row`);
+      const credential = needed === 'open' ? '' : await access(callerOf(metadata, call), needed);
+      const { sslPeerCertificate } = call.getAuthContext();
+      metadata.set(CREDENTIAL, `${credential} ${sslPeerCertificate?.fingerprint256 ?? ''}`);
+      return metadata;
+    };
+    const check = (metadata: Metadata, goOn: (metadata: Metadata) => void): void => {
+      checked(metadata).then(goOn, (thrown: unknown) => call.sendStatus(statusOf(thrown)));
     };
     const listener = new ServerListenerBuilder().withOnReceiveMetadata(check).build();
     const responder = new ResponderBuilder().withStart((next) => next(listener)).build();
@@ -77,12 +93,16 @@ export function accessInterceptor(access: AccessCheck): ServerInterceptor {
 
 function callerOf(
   metadata: Metadata,
-  call: Pick<ServerInterceptingCall, 'getAuthContext' | 'getPeer'>,
+  call: Pick<ServerInterceptingCall, 'getConnectionInfo'>,
 ): Caller {
   const header = metadata.get('authorization')[0];
   return {
     authorization: header === undefined ? null : String(header),
-    peerCertificate: call.getAuthContext().sslPeerCertificate ?? null,
-    peer: call.getPeer(),
+    peer: { connection: connectionOf(call) ?? call, ...endsOf(call) },
   };
+}
+
+function endsOf(call: Pick<ServerInterceptingCall, 'getConnectionInfo'>): Omit<Peer, 'connection'> {
+  const { remoteAddress, remotePort, localAddress, localPort } = call.getConnectionInfo();
+  return { remoteAddress, remotePort, localAddress, localPort };
 }

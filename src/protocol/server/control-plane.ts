@@ -25,6 +25,7 @@ import type { LeaderForWorkers, Session } from '../worker-port.ts';
 import { type RpcService, type StreamOptions, streaming, unary } from './handlers.ts';
 import { parkedPoll } from './polling.ts';
 import { queryHandlers } from './query-handlers.ts';
+import { boundSession } from './session-binding.ts';
 import { unknownJob, watchEvents, watchJob } from './watching.ts';
 
 export interface ControlPlaneOptions {
@@ -68,22 +69,23 @@ function workerHandlers(
   const { workers, whoLeads, clock = systemClock, onPollCancelled = () => {} } = options;
   const polling = { workers, clock, life, onPollCancelled };
   return {
-    registerWorker: unary(life, async (request) => {
+    registerWorker: unary(life, async (request, call) => {
       const { offer, handshake } = fromWireRegister(request);
-      const registered = await workers().register(offer, handshake);
+      const registered = await workers().register(boundSession(offer, call), handshake);
       return toWireRegistered(registered, millraceVersion(), await whoLeads());
     }),
     getTask: unary(life, (_request, call) => parkedPoll(polling, call)),
-    reportTaskStatus: unary(life, async (request) => {
+    reportTaskStatus: unary(life, async (request, call) => {
       const { session, items } = fromWireReports(request);
-      return toWireReportReply(await workers().report(session, items));
+      return toWireReportReply(await workers().report(boundSession(session, call), items));
     }),
-    findUnneededOutputs: unary(life, async (request) => {
+    findUnneededOutputs: unary(life, async (request, call) => {
       const { session, queries, kind } = fromWireUnneeded(request);
-      return { queryIds: [...(await workers().unneeded(session, queries, kind))] };
+      const bound = boundSession(session, call);
+      return { queryIds: [...(await workers().unneeded(bound, queries, kind))] };
     }),
-    deregisterWorker: unary(life, async (request) => {
-      await workers().leave(fromWireSession(request));
+    deregisterWorker: unary(life, async (request, call) => {
+      await workers().leave(boundSession(fromWireSession(request), call));
       return {};
     }),
   };

@@ -6,6 +6,7 @@ import type { GetTaskRequest, GetTaskResponse } from '../gen/millrace/v1/task.ts
 import { POLL_WAIT_MS_MAX } from '../limits.ts';
 import type { LeaderForWorkers, Session } from '../worker-port.ts';
 import { connectionWatch } from './http2-call.ts';
+import { boundSession } from './session-binding.ts';
 
 /** An answer needs this long to reach a caller whose own deadline comes first. */
 const DEADLINE_MARGIN_MS = 500;
@@ -22,7 +23,7 @@ export async function parkedPoll(
   call: ServerUnaryCall<GetTaskRequest, GetTaskResponse>,
 ): Promise<GetTaskResponse> {
   const { workers, clock, life, onPollCancelled } = options;
-  const request = fromWirePoll(call.request);
+  const request = boundSession(fromWirePoll(call.request), call);
   const leader = workers();
   const isLost = connectionWatch(call);
   const enough = new AbortController();

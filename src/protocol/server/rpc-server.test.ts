@@ -228,7 +228,7 @@ test('every method has a row in the table of roles', () => {
 
 test('callers are let in by their token and the role that the method needs', async () => {
   const seen: [string | null, NeededRole][] = [];
-  const access: AccessCheck = ({ authorization }, needed) => {
+  const access: AccessCheck = async ({ authorization }, needed) => {
     seen.push([authorization, needed]);
     if (authorization === null) {
       throw new MillraceError({ code: 'unauthenticated', what: 'Who are you?' });
@@ -236,6 +236,7 @@ test('callers are let in by their token and the role that the method needs', asy
     if (authorization !== `Bearer ${needed}`) {
       throw new MillraceError({ code: 'forbidden', what: 'Not with this token.' });
     }
+    return authorization;
   };
   const server = await wireNode({
     access,
@@ -263,14 +264,101 @@ test('with TLS both ends know each other', async () => {
   const callers: Caller[] = [];
   const server = await wireNode({
     tls: { ...(await makeCertificate(ca, 'server')), ca: ca.cert },
-    access: (caller) => callers.push(caller),
+    access: async (caller) => {
+      callers.push(caller);
+      return '';
+    },
   });
   const own = await makeCertificate(ca, 'worker');
   const trusted = channelTo(server.address, { tls: { ...own, ca: ca.cert } });
   expect(await remoteReader(trusted).leader()).toBeNull();
-  expect(callers[0]?.peerCertificate?.subject.CN).toBe('worker');
+  expect(callers[0]?.peer).toMatchObject({
+    remoteAddress: '127.0.0.1',
+    localAddress: '127.0.0.1',
+    localPort: server.port,
+  });
   const stranger = channelTo(server.address, { tls: { ca: ca.cert } });
   await expect(remoteReader(stranger).leader()).rejects.toMatchObject({ code: 'unreachable' });
+});
+
+test('all calls of one connection are known to be of the same one', async () => {
+  const connections: object[] = [];
+  const { address } = await wireNode({
+    access: async ({ peer }) => {
+      connections.push(peer.connection);
+      return '';
+    },
+  });
+  const first = channelTo(address);
+  await remoteReader(first).leader();
+  await remoteReader(first).leader();
+  await remoteReader(channelTo(address)).leader();
+  expect(connections[1]).toBe(connections[0]);
+  expect(connections[2]).not.toBe(connections[0]);
+});
+
+test('a session belongs to the credential that opened it', async () => {
+  const known = new Set<SessionId>();
+  const speak = ({ sessionId }: { readonly sessionId: SessionId }) => {
+    if (!known.has(sessionId)) throw new MillraceError({ code: 'unknown_session', what: 'Who?' });
+  };
+  const { address } = await wireNode({
+    access: async ({ authorization }) => authorization ?? '',
+    ...nobodyLeads,
+    workers: {
+      register: async (offer) => {
+        known.add(offer.sessionId);
+        return { sessionTtlMs: 1, heartbeatMs: 1, sessionName: offer.sessionId };
+      },
+      heartbeat: async (beat) => (speak(beat), orders),
+      poll: async (request) => (speak(request), { assignments: [], orders }),
+      report: async (given) => (speak(given), { verdicts: [], orders }),
+      leave: async (given) => speak(given),
+    },
+  });
+  const as = (token: string) =>
+    workerChannel({ channel: channelTo(address, { token: () => token }) });
+  const offer = {
+    id: session.nodeId,
+    sessionId: session.sessionId,
+    slots: 1,
+    executors: [],
+    capabilities: {},
+    address: null,
+    version: '1',
+  };
+  const registered = await as('one').register(offer, { protocol: 1, millrace: '1', duckdb: null });
+  // What others see of it does not let them speak for it.
+  expect(registered.sessionName).toMatch(/^[0-9a-f]{32}$/);
+  const calls = (token: string, sessionId: SessionId): readonly (() => Promise<unknown>)[] => {
+    const named = { ...session, sessionId };
+    const worker = as(token);
+    return [
+      () => worker.heartbeat({ ...named, held: [], seenPoll: 0, executors: [] }),
+      () =>
+        worker.poll(
+          { ...named, pollNo: 1, capacity: 1, held: [], waits: false },
+          new AbortController().signal,
+        ),
+      () =>
+        channelTo(address, { token: () => token }).unary(
+          ControlPlaneService.reportTaskStatus,
+          { workerId: named.nodeId, sessionId, reports: [] },
+          { deadlineMs: 5_000 },
+        ),
+      () => worker.leave(named),
+    ];
+  };
+  for (const call of calls('one', session.sessionId)) await call();
+  for (const [token, id] of [
+    ['another', session.sessionId],
+    ['one', registered.sessionName],
+    ['another', registered.sessionName],
+  ] as const) {
+    for (const call of calls(token, id as SessionId)) {
+      await expect(call()).rejects.toMatchObject({ code: 'unknown_session' });
+    }
+  }
 });
 
 test('a key that does not fit its certificate stops the start', async () => {

@@ -4,28 +4,35 @@ import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
 import type { HeartbeatServiceServer } from '../gen/millrace/v1/heartbeat.ts';
 import { WorkerServiceService } from '../gen/millrace/v1/worker.ts';
 import type { WorkerServiceServer } from '../gen/millrace/v1/worker.ts';
-import type { LeaderForWorkers, Session } from '../worker-port.ts';
+import type { LeaderForWorkers } from '../worker-port.ts';
 import { type RpcService, unary } from './handlers.ts';
+import { boundSession } from './session-binding.ts';
 
 export function heartbeatService(workers: () => LeaderForWorkers): RpcService {
   return {
     definition: HeartbeatServiceService,
     handlers: (life): HeartbeatServiceServer => ({
-      heartbeat: unary(life, async (request) =>
-        toWireBeatAnswer(await workers().heartbeat(fromWireBeat(request))),
+      heartbeat: unary(life, async (request, call) =>
+        toWireBeatAnswer(await workers().heartbeat(boundSession(fromWireBeat(request), call))),
       ),
     }),
   };
 }
 
-/** What a worker answers itself. It may get another session while it lives. */
-export function workerService(identity: () => Session): RpcService {
+/** What a worker answers about itself. */
+export interface WorkerIdentity {
+  readonly nodeId: string;
+  /** What the leader calls its session; null before there is one. It changes with each session. */
+  readonly sessionName: string | null;
+}
+
+export function workerService(identity: () => WorkerIdentity): RpcService {
   return {
     definition: WorkerServiceService,
     handlers: (life): WorkerServiceServer => ({
       identify: unary(life, () => {
-        const { nodeId, sessionId } = identity();
-        return { workerId: nodeId, sessionId };
+        const { nodeId, sessionName } = identity();
+        return { workerId: nodeId, sessionName: sessionName ?? '' };
       }),
     }),
   };

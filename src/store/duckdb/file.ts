@@ -9,6 +9,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { MillraceError } from '../../core/index.ts';
 import { damaged, locked, unavailable } from './failure.ts';
 import { Session } from './session.ts';
+import { closeToOthers } from '../../kit/index.ts';
 
 const MEMORY = ':memory:';
 const CATALOG = 'store';
@@ -121,6 +122,8 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
     const target = (file ?? MEMORY).replaceAll("'", "''");
     await main.script(`attach '${target}' as ${CATALOG} (row_group_size ${ROW_GROUP_ROWS})`);
     if (file !== null) {
+      // The process may write files that all can read.
+      for (const each of [file, `${file}.wal`]) closeToOthers(each);
       const probe = await connect();
       await refuseCutShort(file, probe).finally(() => probe.close());
     }

@@ -180,7 +180,6 @@ export interface ListNodesResponse {
 
 export interface NodeInfo {
   id: string;
-  sessionId: string;
   /** healthy, stale or dead. */
   status: string;
   draining: boolean;
@@ -1880,7 +1879,6 @@ export const ListNodesResponse: MessageFns<ListNodesResponse> = {
 function createBaseNodeInfo(): NodeInfo {
   return {
     id: "",
-    sessionId: "",
     status: "",
     draining: false,
     slots: 0,
@@ -1899,9 +1897,6 @@ export const NodeInfo: MessageFns<NodeInfo> = {
   encode(message: NodeInfo, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
       writer.uint32(10).string(message.id);
-    }
-    if (message.sessionId !== "") {
-      writer.uint32(18).string(message.sessionId);
     }
     if (message.status !== "") {
       writer.uint32(26).string(message.status);
@@ -1967,14 +1962,6 @@ export const NodeInfo: MessageFns<NodeInfo> = {
             }
 
             message.id = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.sessionId = reader.string();
             continue;
           }
           case 3: {

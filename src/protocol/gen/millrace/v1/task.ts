@@ -46,7 +46,10 @@ export namespace Verdict {
 
 export interface RegisterWorkerRequest {
   workerId: string;
-  /** Chosen anew by each process. */
+  /**
+   * Chosen at random by each process, and known to nobody but the worker: together with its credential it
+   * proves that a later call is the session's own.
+   */
   sessionId: string;
   /** How many tasks it may hold at the same time, prefetched ones included. */
   slots: number;
@@ -66,7 +69,11 @@ export interface RegisterWorkerResponse {
   heartbeatMs: number;
   protocolVersion: number;
   millraceVersion: string;
-  leader: LeaderInfo | undefined;
+  leader:
+    | LeaderInfo
+    | undefined;
+  /** What the session is called where others can see it. It does not tell the session id. */
+  sessionName: string;
 }
 
 export interface GetTaskRequest {
@@ -432,7 +439,14 @@ export const RegisterWorkerRequest: MessageFns<RegisterWorkerRequest> = {
 };
 
 function createBaseRegisterWorkerResponse(): RegisterWorkerResponse {
-  return { sessionTtlMs: 0, heartbeatMs: 0, protocolVersion: 0, millraceVersion: "", leader: undefined };
+  return {
+    sessionTtlMs: 0,
+    heartbeatMs: 0,
+    protocolVersion: 0,
+    millraceVersion: "",
+    leader: undefined,
+    sessionName: "",
+  };
 }
 
 export const RegisterWorkerResponse: MessageFns<RegisterWorkerResponse> = {
@@ -451,6 +465,9 @@ export const RegisterWorkerResponse: MessageFns<RegisterWorkerResponse> = {
     }
     if (message.leader !== undefined) {
       LeaderInfo.encode(message.leader, writer.uint32(42).fork()).join();
+    }
+    if (message.sessionName !== "") {
+      writer.uint32(50).string(message.sessionName);
     }
     return writer;
   },
@@ -506,6 +523,14 @@ export const RegisterWorkerResponse: MessageFns<RegisterWorkerResponse> = {
             }
 
             message.leader = LeaderInfo.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.sessionName = reader.string();
             continue;
           }
         }

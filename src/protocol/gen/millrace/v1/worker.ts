@@ -27,7 +27,8 @@ export interface IdentifyRequest {
 
 export interface IdentifyResponse {
   workerId: string;
-  sessionId: string;
+  /** What the leader called the session when the worker registered; empty before that. */
+  sessionName: string;
 }
 
 function createBaseIdentifyRequest(): IdentifyRequest {
@@ -66,7 +67,7 @@ export const IdentifyRequest: MessageFns<IdentifyRequest> = {
 };
 
 function createBaseIdentifyResponse(): IdentifyResponse {
-  return { workerId: "", sessionId: "" };
+  return { workerId: "", sessionName: "" };
 }
 
 export const IdentifyResponse: MessageFns<IdentifyResponse> = {
@@ -74,8 +75,8 @@ export const IdentifyResponse: MessageFns<IdentifyResponse> = {
     if (message.workerId !== "") {
       writer.uint32(10).string(message.workerId);
     }
-    if (message.sessionId !== "") {
-      writer.uint32(18).string(message.sessionId);
+    if (message.sessionName !== "") {
+      writer.uint32(26).string(message.sessionName);
     }
     return writer;
   },
@@ -101,12 +102,12 @@ export const IdentifyResponse: MessageFns<IdentifyResponse> = {
             message.workerId = reader.string();
             continue;
           }
-          case 2: {
-            if (tag !== 18) {
+          case 3: {
+            if (tag !== 26) {
               break;
             }
 
-            message.sessionId = reader.string();
+            message.sessionName = reader.string();
             continue;
           }
         }
@@ -124,10 +125,7 @@ export const IdentifyResponse: MessageFns<IdentifyResponse> = {
 
 export type WorkerServiceService = typeof WorkerServiceService;
 export const WorkerServiceService = {
-  /**
-   * Who is there? A leader asks when a connection was lost: another session's answer proves that the
-   * one it looks for is gone.
-   */
+  /** Who is there? For people and tools: a leader does not ask. */
   identify: {
     path: "/millrace.v1.WorkerService/Identify" as const,
     requestStream: false as const,
@@ -140,18 +138,12 @@ export const WorkerServiceService = {
 } as const;
 
 export interface WorkerServiceServer extends UntypedServiceImplementation {
-  /**
-   * Who is there? A leader asks when a connection was lost: another session's answer proves that the
-   * one it looks for is gone.
-   */
+  /** Who is there? For people and tools: a leader does not ask. */
   identify: handleUnaryCall<IdentifyRequest, IdentifyResponse>;
 }
 
 export interface WorkerServiceClient extends Client {
-  /**
-   * Who is there? A leader asks when a connection was lost: another session's answer proves that the
-   * one it looks for is gone.
-   */
+  /** Who is there? For people and tools: a leader does not ask. */
   identify(
     request: IdentifyRequest,
     callback: (error: ServiceError | null, response: IdentifyResponse) => void,

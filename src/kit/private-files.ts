@@ -1,0 +1,45 @@
+/** Folders and files of a node are for its own user: they hold the inputs and results of everybody's jobs. */
+import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
+import { basename } from 'node:path';
+
+export const PRIVATE_FOLDER = 0o700;
+export const PRIVATE_FILE = 0o600;
+const OTHERS = 0o077;
+
+/** The folder by this name is always a node's own, so an old one that others can enter is closed to them. */
+const OWN_NAME = '.millrace';
+
+/** Makes the folder, with those above it that are missing. One that somebody has named stays as open as it is. */
+export function makePrivateFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  if (basename(folder) !== OWN_NAME) return;
+  const found = lstatSync(folder);
+  const isOwn = found.isDirectory() && found.uid === process.geteuid?.();
+  if (isOwn && (found.mode & OTHERS) !== 0) chmodSync(folder, PRIVATE_FOLDER);
+}
+
+/** A file that was made when this was not so. */
+export function closeToOthers(file: string): void {
+  const found = lstatSync(file, { throwIfNoEntry: false });
+  const isOwn = found?.isFile() === true && found.uid === process.geteuid?.();
+  if (isOwn && (found.mode & OTHERS) !== 0) chmodSync(file, PRIVATE_FILE);
+}
+
+let before: number | null = null;
+
+/** From now on whatever this process writes is for its user only, also what libraries write. Not for a process
+ * that runs the code of users. */
+export function keepFilesPrivate(): void {
+  before ??= process.umask(OTHERS);
+}
+
+/** A process that is started within has the rights for its files that this one began with. */
+export function withOriginalMask<T>(start: () => T): T {
+  if (before === null) return start();
+  const own = process.umask(before);
+  try {
+    return start();
+  } finally {
+    process.umask(own);
+  }
+}
