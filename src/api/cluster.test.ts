@@ -159,15 +159,20 @@ describe('health', () => {
   });
 
   test('of a node that follows, or is not ready, says so', async () => {
-    let isReady = true;
-    await reopen({
-      standing: () => ({ nodeId: 'n', leads: false, epoch: null, isReady, figures: null }),
-    });
+    let [isReady, storeAnswers] = [true, true];
+    const base = { nodeId: 'n', leads: false, epoch: null, figures: null };
+    await reopen({ standing: () => ({ ...base, isReady, storeAnswers }) });
     expect((await bench.call('GET', '/readyz')).status).toBe(200);
     const { status, body } = await bench.call('GET', '/readyz?leader=1');
     expect([status, body.code]).toEqual([503, 'not_leader']);
     isReady = false;
     expect((await bench.call('GET', '/readyz')).body.code).toBe('loading');
+    [isReady, storeAnswers] = [true, false];
+    expect(await bench.call('GET', '/readyz')).toMatchObject({
+      status: 503,
+      body: { code: 'store_unavailable', detail: expect.stringContaining('database') as string },
+    });
+    expect((await bench.call('GET', '/healthz')).status).toBe(200);
     expect((await bench.call('GET', '/healthz')).status).toBe(200);
   });
 });

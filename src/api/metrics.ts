@@ -51,12 +51,19 @@ export class Metrics {
 
   async text(): Promise<string> {
     const page = new Page();
-    const { nodeId, leads, epoch, isReady, figures } = this.#options.standing();
+    const {
+      nodeId,
+      leads,
+      epoch,
+      isReady,
+      storeAnswers = true,
+      figures,
+    } = this.#options.standing();
     page.gauge('millrace_info', 'This node.', [
       [{ node: nodeId, version: this.#options.version }, 1],
     ]);
     page.gauge('millrace_leader', 'Whether this node leads.', Number(leads));
-    page.gauge('millrace_ready', 'Whether this node is ready.', Number(isReady));
+    page.gauge('millrace_ready', 'Whether this node is ready.', Number(isReady && storeAnswers));
     if (epoch !== null) page.gauge('millrace_epoch', 'The epoch of the known leader.', epoch);
     if (figures !== null) writeFigures(page, figures);
     await this.#writeReads(page);

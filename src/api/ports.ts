@@ -107,6 +107,8 @@ export interface Standing {
   readonly epoch: number | null;
   /** It accepts work, or can say who does. */
   readonly isReady: boolean;
+  /** False while the database cannot be reached, where the node depends on it. */
+  readonly storeAnswers?: boolean;
   /** Only the leader has them. */
   readonly figures: LeaderFigures | null;
 }

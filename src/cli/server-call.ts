@@ -33,6 +33,7 @@ export async function withClient(
     server: node.server,
     tls: loadClientTls(node),
     insecure: node.insecure,
+    onWait: (why) => void process.stderr.write(`Waiting: ${why.message}\n`),
     ...(token === undefined ? {} : { token }),
   });
   try {

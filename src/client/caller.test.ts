@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HastyClock } from '../../test/fixture/hasty-clock.ts';
 import { notLeader, problem, ScriptedServer } from '../../test/fixture/scripted-server.ts';
@@ -239,4 +240,45 @@ test('a server may stand behind a path of its own', async () => {
   one.script('GET /mill/api/v1/jobs/a%2Fb', job);
   await client(`${one.url}/mill/`).job('a/b' as JobId);
   expect(one.received[0]?.path).toBe('/mill/api/v1/jobs/a%2Fb');
+});
+
+describe('an outage', () => {
+  const away = {
+    code: 'store_unavailable',
+    detail: 'PostgreSQL (database mill at db:5432) does not answer.',
+  };
+  const outage = (minutes: number) => {
+    const startedMs = clock.monotonicMs();
+    return (response: ServerResponse): void => {
+      const isOver = clock.monotonicMs() - startedMs > minutes * 60_000;
+      const { status, body } = isOver
+        ? { status: 200, body: { ...job.json, state: 'succeeded', result: 7 } }
+        : { status: 503, body: away };
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    };
+  };
+
+  test('is outlasted by whoever waits for a result, and told once', async () => {
+    const waits: string[] = [];
+    one.script('GET /api/v1/jobs/j-1', outage(30));
+    const caller = client(one.url, { onWait: (why) => waits.push(why.message) });
+    expect(await caller.result(id, { isPatient: true })).toMatchObject({ state: 'succeeded' });
+    expect(waits).toEqual([expect.stringContaining('database mill at db:5432')]);
+  });
+
+  test('ends other calls after their time, with what was waited for', async () => {
+    one.script('GET /api/v1/jobs/j-1', outage(30));
+    await expect(client().job(id)).rejects.toMatchObject({
+      code: 'store_unavailable',
+      what: expect.stringContaining('database mill at db:5432') as string,
+    });
+  });
+
+  test('does not keep a caller who has given up', async () => {
+    one.script('GET /api/v1/jobs/j-1', outage(1_000_000));
+    const given = new AbortController();
+    const asked = client(one.url, { onWait: () => given.abort(new Error('enough')) });
+    const waiting = asked.result(id, { isPatient: true, signal: given.signal });
+    await expect(waiting).rejects.toThrow('enough');
+  });
 });

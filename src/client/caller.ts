@@ -26,6 +26,8 @@ export interface Call {
   readonly what: string;
   /** Where the answer takes its time by nature: a silence of less does not count as lost. */
   readonly silenceMs?: number;
+  /** Goes on trying for as long as the caller wants, once any server has answered. */
+  readonly isPatient?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -57,6 +59,9 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
 ]);
 /** Of those, the ones that leave no doubt that nothing was done. */
 const UNTOUCHED: ReadonlySet<ErrorCode> = new Set(['not_leader', 'loading', 'overloaded']);
+
+/** A leader may change within less, and nobody needs to know. */
+const WORTH_SAYING_MS = 1_000;
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -124,6 +129,7 @@ export class Caller {
     let failure: MillraceError | null = null;
     let waitMs: number | null = null;
     let rounds = 0;
+    let said = '';
     for (let tries = 0; ; tries += 1) {
       const server = this.#servers.pick(tried) as URL;
       tried.add(server.href);
@@ -140,8 +146,12 @@ export class Caller {
       tried.clear();
       rounds += 1;
       const delayMs = this.#delayMs(rounds, waitMs);
-      const leftMs = startedMs + this.#patienceMs() - this.#pace.clock.monotonicMs();
+      const leftMs = startedMs + this.#patienceMs(call) - this.#pace.clock.monotonicMs();
       if (delayMs > leftMs) throw leaderOutOfReach(failure, lost) ?? failure;
+      if (this.#pace.clock.monotonicMs() - startedMs >= WORTH_SAYING_MS) {
+        if (said !== failure.message) this.#pace.onWait(failure);
+        said = failure.message;
+      }
       await pause(delayMs, this.#pace, call.signal);
       failure = null;
       waitMs = null;
@@ -155,9 +165,10 @@ export class Caller {
     return Math.max(backOffMs(rounds, random), Math.min(wishMs ?? 0, patienceMs / 3));
   }
 
-  #patienceMs(): number {
+  #patienceMs({ isPatient = false }: Call): number {
     const { patienceMs, firstContactMs } = this.#pace;
-    return this.#servers.hasAnswered ? patienceMs : Math.min(patienceMs, firstContactMs);
+    if (!this.#servers.hasAnswered) return Math.min(patienceMs, firstContactMs);
+    return isPatient ? Infinity : patienceMs;
   }
 
   /** Throws rather than send a token in the clear: a leader that was named may be anywhere. */

@@ -1,4 +1,5 @@
 /** What a client may be told, and what holds when it is not. */
+import type { MillraceError } from '../core/index.ts';
 import { type Clock, systemClock } from '../kit/index.ts';
 import type { ClientTls } from '../security/index.ts';
 
@@ -19,6 +20,8 @@ export interface ClientOptions {
   readonly silenceMs?: number;
   /** The same for a stream of events, where the server gives a sign of life now and then. */
   readonly streamSilenceMs?: number;
+  /** Told when a call has to wait and goes on trying, and why: once for each reason of a call. */
+  readonly onWait?: (why: MillraceError) => void;
   readonly clock?: Clock;
   /** For jitter: a number in [0, 1). */
   readonly random?: () => number;
@@ -27,7 +30,13 @@ export interface ClientOptions {
 export type Pace = Required<
   Pick<
     ClientOptions,
-    'patienceMs' | 'firstContactMs' | 'silenceMs' | 'streamSilenceMs' | 'clock' | 'random'
+    | 'patienceMs'
+    | 'firstContactMs'
+    | 'silenceMs'
+    | 'streamSilenceMs'
+    | 'onWait'
+    | 'clock'
+    | 'random'
   >
 >;
 
@@ -37,6 +46,7 @@ export function paceOf(options: ClientOptions): Pace {
     firstContactMs: options.firstContactMs ?? 2_000,
     silenceMs: options.silenceMs ?? 10_000,
     streamSilenceMs: options.streamSilenceMs ?? 45_000,
+    onWait: options.onWait ?? (() => {}),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
   };

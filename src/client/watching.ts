@@ -20,9 +20,9 @@ export async function* watchJob(
   sources: Sources,
   pace: Pace,
   id: JobId,
-  { after: given, signal }: WatchOptions,
+  { after: given, signal, isPatient }: WatchOptions,
 ): AsyncGenerator<EventShape, DatedJob> {
-  const options = { signal };
+  const options = { signal, isPatient };
   let job = await sources.job(id, options);
   let after = given ?? job.asOf.seq;
   const knownSeq = job.asOf.seq;
@@ -67,7 +67,8 @@ async function jobSince(
   for (let attempt = 1; ; attempt += 1) {
     const job = await sources.job(id, options);
     if (job.asOf.seq >= seq) return job;
-    if (pace.clock.monotonicMs() - startedMs > pace.patienceMs) throw isBehind(id, job, seq);
+    const isLate = pace.clock.monotonicMs() - startedMs > pace.patienceMs;
+    if (isLate && options.isPatient !== true) throw isBehind(id, job, seq);
     await pause(backOffMs(attempt, pace.random), pace, options.signal);
   }
 }

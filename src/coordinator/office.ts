@@ -13,6 +13,8 @@ export class Office {
   readonly #nodeId: string;
   #leader: Leader | null = null;
   #elsewhere: LeaderAddress | null = null;
+  /** Why nobody leads, if that is known. */
+  #trouble: MillraceError | null = null;
 
   constructor(nodeId: string) {
     this.#nodeId = nodeId;
@@ -22,6 +24,12 @@ export class Office {
   open(leader: Leader, address: LeaderAddress): void {
     this.#leader = leader;
     this.#elsewhere = address;
+    this.#trouble = null;
+  }
+
+  /** The database is away, or back again: without it nobody can begin to lead. */
+  troubled(trouble: MillraceError | null): void {
+    this.#trouble = trouble;
   }
 
   /** This node does not lead; somebody else may. */
@@ -43,7 +51,7 @@ export class Office {
   /** Throws `not_leader`, with where to go. */
   leader(): Leader {
     if (this.#leader !== null) return this.#leader;
-    throw notLeader(this.#nodeId, this.#elsewhere);
+    throw notLeader(this.#nodeId, this.#elsewhere, this.#trouble);
   }
 
   readonly workers = (): LeaderForWorkers => this.leader().workers;
@@ -76,12 +84,17 @@ function answerOf({ jobId, state, run, changed }: JobReply): JobAnswer {
   return { id: jobId satisfies JobId, state, run, changed };
 }
 
-function notLeader(nodeId: string, leader: LeaderAddress | null): MillraceError {
+function notLeader(
+  nodeId: string,
+  leader: LeaderAddress | null,
+  trouble: MillraceError | null,
+): MillraceError {
   const where = leader?.url ?? leader?.grpc ?? null;
+  const nobody = trouble === null ? 'Nobody leads at the moment.' : `Nobody leads: ${trouble.what}`;
   return new MillraceError({
     code: 'not_leader',
     what: `Node ${nodeId} does not lead.`,
-    why: leader === null ? 'Nobody leads at the moment.' : `${leader.nodeId} leads.`,
+    why: leader === null ? nobody : `${leader.nodeId} leads.`,
     todo: where === null ? 'Ask again in a moment.' : `Ask ${where}.`,
     ...(leader === null ? {} : { leader }),
   });

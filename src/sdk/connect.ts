@@ -12,6 +12,8 @@ export interface ConnectOptions {
   readonly tls?: TlsFileNames;
   /** How long a call goes on trying once the cluster has answered: longer than a fail-over takes. */
   readonly patienceMs?: number;
+  /** Told when a call has to wait, and for what: an outage of the cluster or of its database. */
+  readonly onWait?: (why: Error) => void;
 }
 
 /** Names of PEM files. */
@@ -29,12 +31,13 @@ export interface TlsFileNames {
  * have loaded the module with the flows.
  */
 export function connect(url: string, options: ConnectOptions = {}): Client {
-  const { token, insecure = false, patienceMs, tls } = options;
+  const { token, insecure = false, patienceMs, onWait, tls } = options;
   const http = new HttpClient({
     server: url,
     insecure,
     ...(token === undefined ? {} : { token }),
     ...(patienceMs === undefined ? {} : { patienceMs }),
+    ...(onWait === undefined ? {} : { onWait }),
     ...(tls === undefined ? {} : { tls: read(tls) }),
   });
   return new HttpBackedClient({

@@ -126,14 +126,18 @@ export class HttpBackedClient implements Client {
   result(job: string, options?: CallOptions): Promise<Json>;
   async result(job: JobRef, options?: CallOptions): Promise<unknown> {
     const read = typeof job === 'string' ? undefined : this.#readers.get(job);
-    const ended = await this.#http.result(idOf(job), this.#limited(options));
+    // However long the cluster is away: the caller decides when to give up.
+    const ended = await this.#http.result(idOf(job), {
+      ...this.#limited(options),
+      isPatient: true,
+    });
     if (ended.state !== 'succeeded') throw new JobError(ended);
     return read === undefined ? ended.result : read(ended.result);
   }
 
   watch(job: JobRef, options: WatchOptions = {}): AsyncGenerator<EventShape, JobShape> {
     const { after = 0 } = options;
-    return this.#http.watch(idOf(job), { ...this.#limited(options), after });
+    return this.#http.watch(idOf(job), { ...this.#limited(options), isPatient: true, after });
   }
 
   cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<JobShape> {

@@ -19,6 +19,7 @@ import { Doors } from './doors.ts';
 import { QuerySide } from './query-side.ts';
 import type { QuerySideOptions } from './query-side.ts';
 import type { Addresses, Part } from './role.ts';
+import { StoreWatch } from './store-watch.ts';
 import { workerFlags } from './worker-flags.ts';
 import { WorkerSeat } from './worker-seat.ts';
 
@@ -51,6 +52,7 @@ export class ServerNode {
   readonly #queries: QuerySide | null;
   #worker: WorkerSeat | null = null;
   #isReady = false;
+  readonly #storeWatch: StoreWatch | null;
   #isStopping = false;
 
   /** Listens, and begins to play its part; `ready` tells when it accepts work. */
@@ -80,6 +82,7 @@ export class ServerNode {
     });
     node = new ServerNode(options, { nodeId, office, part, doors, channel, queries });
     await part.start(doors.addresses);
+    node.#storeWatch?.start();
     return node;
   }
 
@@ -100,6 +103,7 @@ export class ServerNode {
     this.#doors = made.doors;
     this.#channel = made.channel;
     this.#queries = made.queries;
+    this.#storeWatch = this.#watchFor(options);
   }
 
   get addresses(): Addresses {
@@ -113,6 +117,7 @@ export class ServerNode {
       leads,
       epoch: this.#office.whoLeads()?.epoch ?? null,
       isReady: this.#isReady,
+      storeAnswers: this.#trouble === null,
       figures: leads ? figuresOf(this.#office.leader()) : null,
     };
   }
@@ -136,7 +141,25 @@ export class ServerNode {
     }
     if (this.#isStopping) return;
     this.#isReady = true;
-    this.#doors.setServing(true);
+    this.#doors.setServing(this.#trouble === null);
+  }
+
+  get #trouble(): MillraceError | null {
+    return this.#storeWatch?.trouble ?? null;
+  }
+
+  /** A database elsewhere may go away. An observer answers from its own copy meanwhile. */
+  #watchFor({ store, config, say }: NodeOptions): StoreWatch | null {
+    if (store?.clustered !== true || config.node.role === 'observer') return null;
+    return new StoreWatch({
+      clock: systemClock,
+      ask: () => store.leader(0),
+      onChange: (trouble) => {
+        this.#office.troubled(trouble);
+        this.#doors.setServing(this.#isReady && trouble === null);
+        say(trouble === null ? 'The database answers again.' : `Waiting: ${trouble.what}`);
+      },
+    });
   }
 
   /** Another worker process takes over, with the modules as they are now. Rejects when it cannot run
@@ -149,6 +172,7 @@ export class ServerNode {
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#isReady = false;
+    this.#storeWatch?.stop();
     this.#doors.setServing(false);
     try {
       await this.#worker?.stop();
@@ -174,7 +198,13 @@ function figuresOf(leader: Leader): LeaderFigures {
   return { backlog, reloads, tasks, queries, unfitMs };
 }
 
-const NO_STANDING = { leads: false, epoch: null, isReady: false, figures: null } as const;
+const NO_STANDING = {
+  leads: false,
+  epoch: null,
+  isReady: false,
+  storeAnswers: true,
+  figures: null,
+} as const;
 
 interface Surroundings {
   readonly nodeId: string;

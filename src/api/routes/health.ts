@@ -17,16 +17,22 @@ export const healthRoutes: readonly Route[] = [
     method: 'GET',
     path: '/readyz',
     role: null,
-    summary: 'The node is ready',
+    summary: 'The node is ready: it accepts work or knows who does, and its database answers',
     parameters: {
       leader: { type: 'enum', values: ['1'], description: 'Only if this node leads.' },
     },
     answers: { 200: { description: 'It is.', schema: 'Health' } },
     handle(call, { standing }) {
-      const { isReady, leads, nodeId } = standing();
+      const { isReady, storeAnswers = true, leads, nodeId } = standing();
       // Whoever asks may be a stranger: this says no more than yes or no.
       if (call.query['leader'] !== undefined && !leads) {
         throw new MillraceError({ code: 'not_leader', what: `Node ${nodeId} does not lead.` });
+      }
+      if (!storeAnswers) {
+        throw new MillraceError({
+          code: 'store_unavailable',
+          what: `Node ${nodeId} cannot reach its database.`,
+        });
       }
       if (isReady) return OK;
       throw new MillraceError({ code: 'loading', what: `Node ${nodeId} is not ready yet.` });

@@ -3,6 +3,7 @@ import type { Store } from '../store.ts';
 import { type MigrationStatus, type Migrations, requireCurrent } from '../migrations.ts';
 import { commit, commitStatement } from './commit.ts';
 import type { ConnectionSettings } from './connection.ts';
+import { named, namingDatabase } from './database-name.ts';
 import { dumpAll } from './dump.ts';
 import { fillEmpty } from './fill.ts';
 import { listenToInbox } from './inbox.ts';
@@ -49,11 +50,13 @@ export interface PostgresStore extends Store {
 const TTL_MS = 10_000;
 
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const settings = await wayTo(settingsOf(options));
-  await withMigrations(settings, async (migrations) => {
-    requireCurrent(await (options.migrate === true ? migrations.up() : migrations.status()));
+  return named(options.url, async () => {
+    const settings = await wayTo(settingsOf(options));
+    await withMigrations(settings, async (migrations) => {
+      requireCurrent(await (options.migrate === true ? migrations.up() : migrations.status()));
+    });
+    return namingDatabase(storeOn(settings), options.url);
   });
-  return storeOn(settings);
 }
 
 /** For `millrace migrate`: opens, does one thing, closes. */
@@ -61,7 +64,7 @@ export async function migratePostgres(
   options: Pick<PostgresOptions, 'url'>,
   use: (migrations: Migrations) => Promise<MigrationStatus>,
 ): Promise<MigrationStatus> {
-  return withMigrations(await wayTo(settingsOf(options)), use);
+  return named(options.url, async () => withMigrations(await wayTo(settingsOf(options)), use));
 }
 
 async function wayTo(settings: ConnectionSettings): Promise<ConnectionSettings> {
