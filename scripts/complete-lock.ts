@@ -1,12 +1,15 @@
 /**
  * Adds to package-lock.json the optional packages of other platforms that npm left out. npm forgets
  * those that the registry in use does not serve, and `npm ci` then refuses the file, on every platform.
+ * Hashes that are missing are asked for: without one npm installs a package unverified.
  * Run `npm run lock` after a change of dependencies.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 interface Entry {
   readonly version?: string;
+  integrity?: string;
   readonly dev?: true;
   readonly optional?: true;
   readonly cpu?: readonly string[];
@@ -64,7 +67,31 @@ for (const [parentPath, parent] of Object.entries(lock.packages)) {
   }
 }
 
+/** Null when the registry in use does not have the package. */
+function integrityOf(name: string, version: string): string | null {
+  try {
+    const view = ['view', `${name}@${version}`, 'dist.integrity'];
+    const text = execFileSync('npm', view, {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    return text.trim().startsWith('sha512-') ? text.trim() : null;
+  } catch {
+    return null;
+  }
+}
+
+let unverified = 0;
+for (const [place, entry] of Object.entries(lock.packages)) {
+  if (place === '' || entry.integrity !== undefined || entry.version === undefined) continue;
+  const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const integrity = integrityOf(name, entry.version);
+  if (integrity === null) unverified += 1;
+  else entry.integrity = integrity;
+}
+
 const sorted = Object.entries(lock.packages).toSorted(([a], [b]) => a.localeCompare(b, 'en'));
 lock.packages = Object.fromEntries(sorted);
 writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
 console.log(`${path}: added ${added.length} packages of other platforms`);
+if (unverified > 0) console.warn(`${unverified} packages have no hash: this registry lacks them`);
