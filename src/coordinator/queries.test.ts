@@ -216,7 +216,8 @@ describe('a query that a task calls', () => {
     plan.mockReturnValue(planned.promise);
     await call({ query: { sql: 'x' }, name: 'my query' });
     expect(await state('one', 'a')).toBe('blocked');
-    expect(plan).toHaveBeenCalledWith({ sql: 'x' }, expect.any(AbortSignal));
+    // Tasks share one place among the callers that take turns.
+    expect(plan).toHaveBeenCalledWith({ sql: 'x' }, expect.any(AbortSignal), 'tasks');
     await led.leader.jobs.submit(
       { name: 'two', tasks: [{ id: 'b', executor: 'echo' }] },
       { jobId: jobId('two') },
