@@ -42,7 +42,8 @@ function alive(): string[] {
 
 async function ended(command: TestProcess) {
   const exit = await within(LIMIT_MS, command.exited, () => command.output.text());
-  expect(readdirSync(temporary)).toEqual([]);
+  // A worker that is cut off leaves its token, which nobody else can read, to be swept by the next process.
+  expect(readdirSync(temporary).filter((name) => !name.startsWith('millrace-local-'))).toEqual([]);
   await until(async () => alive().length === 0, 'nothing of the command is alive');
   return exit;
 }

@@ -160,7 +160,7 @@ test('a file that is not there stops the start', async () => {
 
 test('a single token lets whoever shows it do everything, and nobody else anything', async () => {
   const access = accessWith('a-token-of-one-program');
-  expect(access.scope).toBe('tokens');
+  expect(access.scope).toBe('own user');
   const shown = { authorization: bearer('a-token-of-one-program') };
   expect(await access.allow(shown, 'admin')).toMatchObject({ role: 'admin' });
   for (const authorization of [undefined, '', bearer('a-token-of-one-progra'), 'Basic abc']) {

@@ -21,7 +21,7 @@ export interface Caller {
 }
 
 export interface Access {
-  /** Who is let in: whoever shows a token, only the user who started the server, or anybody. */
+  /** Who is let in: whoever shows a token, only those who act for the user who started the server, or anybody. */
   readonly scope: 'tokens' | 'own user' | 'anybody';
   /** The caller if it may do what `needed` stands for; throws `unauthenticated` or `forbidden`. */
   allow(credentials: Credentials, needed: Role): Promise<Caller>;
@@ -42,11 +42,11 @@ export function tokenAccess(options: TokenBookOptions): Access {
   };
 }
 
-/** For a node that serves one program: whoever has its token may do everything. */
+/** For a node that serves one program: whoever has its token may do everything, as the user of that program. */
 export function accessWith(token: string): Access {
   const book = { find: holderWith(token, 'its program') };
   return {
-    scope: 'tokens',
+    scope: 'own user',
     allow: async (credentials, needed) => admitted(credentials, needed, book),
   };
 }

@@ -2,6 +2,7 @@ import {
   chmodSync,
   mkdirSync,
   mkdtempSync,
+  existsSync,
   readdirSync,
   rmSync,
   statSync,
@@ -34,7 +35,20 @@ test('a token is found by the number of the port, while the process lives', () =
   expect(made.path()).toBe(own(`${PORT}.token`));
   made.withdraw();
   expect(localToken(PORT, environment)).toBeNull();
-  expect(readdirSync(own())).toEqual([]);
+  expect(existsSync(own())).toBe(false);
+});
+
+test('the folder stays while another process has its token there', () => {
+  const [one, other] = [makeLocalToken(environment), makeLocalToken(environment)];
+  one.publish(PORT);
+  other.publish(PORT + 1);
+  one.withdraw();
+  expect(localToken(PORT + 1, environment)).toBe(other.token);
+  one.publish(PORT);
+  other.withdraw();
+  expect(localToken(PORT, environment)).toBe(one.token);
+  one.withdraw();
+  expect(existsSync(own())).toBe(false);
 });
 
 test('nobody else can read it, whatever was there before', () => {

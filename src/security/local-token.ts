@@ -5,9 +5,17 @@
  * port meanwhile, so the token is never shown to a stranger who took the port over.
  */
 import { randomBytes } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isAlive } from '../kit/index.ts';
 
 export interface LocalToken {
@@ -27,27 +35,43 @@ export function makeLocalToken(environment: Environment = process.env): LocalTok
     token,
     path: () => written[0] ?? null,
     publish(port) {
-      const folder = ownFolders(environment).find(isPrivate);
-      if (folder === undefined) return;
-      sweep(folder);
-      const path = join(folder, `${port}.token`);
-      try {
-        // Never through a file that is there: it may be open to others, or be a link.
-        rmSync(path, { force: true });
-        writeFileSync(path, token, { mode: 0o600, flag: 'wx' });
-        writeFileSync(join(folder, `${port}.pid`), String(process.pid), { mode: 0o600 });
-        written.push(path);
-      } catch {
-        // Whoever needs it is told what else to do.
-      }
+      // Once more: another process may have removed the folder in between, with its own token.
+      const path = publishIn(environment, port, token) ?? publishIn(environment, port, token);
+      if (path !== null) written.push(path);
     },
     withdraw() {
       for (const path of written.splice(0)) {
         rmSync(path, { force: true });
         rmSync(path.replace(/\.token$/, '.pid'), { force: true });
+        removeIfEmpty(dirname(path));
       }
     },
   };
+}
+
+/** The file; null where there is no private folder, or none could be written. Whoever needs it is told what else to do. */
+function publishIn(environment: Environment, port: number, token: string): string | null {
+  const folder = ownFolders(environment).find(isPrivate);
+  if (folder === undefined) return null;
+  const path = join(folder, `${port}.token`);
+  try {
+    sweep(folder);
+    // Never through a file that is there: it may be open to others, or be a link.
+    rmSync(path, { force: true });
+    writeFileSync(path, token, { mode: 0o600, flag: 'wx' });
+    writeFileSync(join(folder, `${port}.pid`), String(process.pid), { mode: 0o600 });
+    return path;
+  } catch {
+    return null;
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Others of this user have theirs there.
+  }
 }
 
 /** The token of the process of this user that listens on a port of loopback; null when there is none. */

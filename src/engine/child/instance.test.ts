@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import type { InstanceSettings } from '../messages.ts';
+import { quotedPath } from '../sql/reader.ts';
 import { lock, openUnlocked } from './instance.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-instance-'));
@@ -12,13 +13,17 @@ mkdirSync(at('own'));
 for (const name of ['a.csv', 'b.csv', 'c[1].csv']) writeFileSync(at(name), 'x\n1\n');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const settings = (isPlanning: boolean): InstanceSettings => ({
+const settings = (isPlanning: boolean, own: string): InstanceSettings => ({
   ...{ memoryBytes: 2 ** 27, threads: 1, spillFolder: at('spill'), spillBytesMax: 2 ** 30 },
-  ...{ folder: at('own'), isPlanning },
+  ...{ folder: own, isPlanning },
 });
 
-async function locked(isPlanning: boolean, files: readonly string[]): Promise<DuckDBConnection> {
-  const instance = await openUnlocked(settings(isPlanning));
+async function locked(
+  isPlanning: boolean,
+  files: readonly string[],
+  own = at('own'),
+): Promise<DuckDBConnection> {
+  const instance = await openUnlocked(settings(isPlanning, own));
   await lock(instance, files);
   const connection = await instance.connect();
   onTestFinished(() => {
@@ -45,6 +50,15 @@ test('planner and worker have the same settings, but for the optimizers', async 
   expect(different).toEqual(['disabled_optimizers']);
   expect(worker.get('enable_external_access')).toBe('false');
   expect(worker.get('lock_configuration')).toBe('true');
+});
+
+test("the own folder may have a name like [a] *pattern?, and a quote's", async () => {
+  const own = at("it's [an] *odd? one");
+  mkdirSync(own);
+  const connection = await locked(false, [], own);
+  const quoted = own.replaceAll("'", "''");
+  await connection.run(`COPY (SELECT 1 AS x) TO '${quoted}/x.parquet'`);
+  expect(await rows(connection, `FROM ${quotedPath(join(own, 'x.parquet'))}`)).toEqual([[1]]);
 });
 
 test.each([true, false])(

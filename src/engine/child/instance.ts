@@ -41,7 +41,7 @@ export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBIn
   // Given with the others it is shown, and not heeded.
   await run(instance, [
     `SET max_temp_directory_size = '${settings.spillBytesMax}B'`,
-    `SET allowed_directories = ${pathList([settings.folder])}`,
+    `SET allowed_directories = ${pathList(asAskedFor([settings.folder]))}`,
     ...(settings.isPlanning ? [PLANNING] : []),
   ]);
   return instance;
@@ -49,14 +49,17 @@ export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBIn
 
 /** From now on it sees `files` and its own folder; the folder for spilling is allowed by itself. */
 export async function lock(instance: DuckDBInstance, files: readonly string[]): Promise<void> {
-  // A path is asked for as the pattern that means it.
-  const paths = new Set([...files, ...files.map(literalPath)]);
   await run(instance, [
-    ...(paths.size === 0 ? [] : [`SET allowed_paths = ${pathList([...paths])}`]),
+    ...(files.length === 0 ? [] : [`SET allowed_paths = ${pathList(asAskedFor(files))}`]),
     'SET enable_external_access = false',
     `SET allowed_configs = ['TimeZone']`,
     'SET lock_configuration = true',
   ]);
+}
+
+/** Also as the pattern that means the path: that is what DuckDB asks for. */
+function asAskedFor(paths: readonly string[]): readonly string[] {
+  return [...new Set([...paths, ...paths.map(literalPath)])];
 }
 
 /** Not as a list of constants: binding one takes time that grows with the square of its length. */
