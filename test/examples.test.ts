@@ -1,6 +1,5 @@
 /** Every example does what its page says: run as a user would, in processes of its own. */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -294,9 +293,10 @@ test('transactional-enqueue: a connection lost inside a transaction fails that o
   // As a restart of PostgreSQL does it: the server closes the connection, and the handler goes on in good faith.
   const cutOff = transaction(async (client) => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    const ended = once(client, 'end');
+    const ended = deferred();
+    client.once('end', ended.resolve);
     await pool.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
-    await ended;
+    await ended.promise;
     await client.query('select 1');
   });
   await expect(cutOff).rejects.toThrow(/not queryable|terminat|closed/i);

@@ -1,5 +1,6 @@
 /** A candidate of its own process: says when it leads, and is made to be killed. */
 import { writeSync } from 'node:fs';
+import { ownProcess } from '../../src/kit/index.ts';
 import { openPostgresStore } from '../../src/store/index.ts';
 import { ScriptedWorker } from '../../src/testing/lead.ts';
 import { candidateOn } from './candidate.ts';
@@ -8,8 +9,8 @@ const [, , url = '', nodeId = 'doomed'] = process.argv;
 const store = await openPostgresStore({ url });
 candidateOn(store, nodeId, {
   onLead: (leader) => {
-    // As far as the leader knows, this is the worker of its own node.
-    void ScriptedWorker.join(leader, nodeId, ['echo']).then(() =>
+    // As far as the leader knows, this is the worker of its own node, in this process.
+    void ScriptedWorker.join(leader, nodeId, ['echo'], ownProcess() ?? undefined).then(() =>
       writeSync(1, `leads ${leader.term.epoch}\n`),
     );
   },

@@ -21,8 +21,9 @@ test('a commit whose answer is lost is done, and its leader does not know', asyn
   await expect(outcome).rejects.toMatchObject({ code: 'outcome_unknown' });
   expect(await lost).toBe('done');
   expect((await other.jobs(0, { limit: 9 })).map((job) => job.no)).toEqual([2, 1]);
-  // Once only: the next one is heard.
-  await leader.commit({ jobInserts: [aJob(3)] });
+  // Once only: the answer to the next one is heard. It does not follow on what the leader knows, so it is refused.
+  const next = leader.commit({ jobInserts: [aJob(3)] });
+  await expect(next).rejects.toMatchObject({ code: 'rewound' });
 });
 
 test('a statement that was refused is told from one that was done', async () => {
