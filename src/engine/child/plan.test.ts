@@ -59,13 +59,10 @@ test('a statement is known to be a query before anything is bound, and the rest 
   expect(estimates).not.toBeNull();
   const { said } = work;
   expect(said.filter((each) => each.endsWith('SET'))).toHaveLength(3);
-  const asked = said.filter((each) => !each.endsWith('SET'));
-  expect(asked).toEqual([
-    '1 json_serialize_sql',
-    '1 DESCRIBE',
-    '2 json_serialize_plan',
-    '3 EXPLAIN',
-  ]);
+  const [first, ...rest] = said.filter((each) => !each.endsWith('SET'));
+  expect(first).toBe('1 json_serialize_sql');
+  // On connections of their own: which of them is ready first is up to DuckDB.
+  expect(rest.toSorted()).toEqual(['1 DESCRIBE', '2 json_serialize_plan', '3 EXPLAIN']);
 });
 
 test('connections are left to the next plan, and only another time zone is set again', async () => {
