@@ -6,7 +6,7 @@ import { run } from '../src/cli/index.ts';
 import { cronCalendar, type Leader } from '../src/coordinator/index.ts';
 import { type JobId, MillraceError, type ScheduleId, type TaskId } from '../src/core/index.ts';
 import { type Deferred, deferred, systemClock } from '../src/kit/index.ts';
-import type { EventPage, EventsQuery } from '../src/protocol/index.ts';
+import type { EventPage, EventsQuery } from '../src/contract/index.ts';
 import { openAccess } from '../src/security/index.ts';
 import type { Store } from '../src/store/index.ts';
 import { lead, memoryStore, ScriptedWorker } from '../src/testing/lead.ts';

@@ -25,7 +25,7 @@ import { durationMs } from '../src/kit/duration.ts';
 import { jsonFaultAt } from '../src/kit/json-fault.ts';
 import { jsonPlace } from '../src/kit/json-place.ts';
 import { redactUrl } from '../src/kit/redact-url.ts';
-import { readCursor } from '../src/protocol/index.ts';
+import { readCursor } from '../src/contract/index.ts';
 import { readRequest } from '../src/queries/request.ts';
 import { parseJson } from '../src/query/logical/json.ts';
 import { parseType } from '../src/query/sql/parse-type.ts';

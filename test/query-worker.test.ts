@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JobId, TaskId } from '../src/core/index.ts';
 import { deferred } from '../src/kit/index.ts';
-import type { WorkerReport } from '../src/protocol/index.ts';
+import type { WorkerReport } from '../src/contract/index.ts';
 import type { FragmentResult, FragmentTask } from '../src/query/index.ts';
 import { within } from '../src/testing/cluster/deadline.ts';
 import { TestProcess } from '../src/testing/cluster/process.ts';

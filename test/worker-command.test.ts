@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { deferred } from '../src/kit/index.ts';
 import { identify } from './fixture/identify.ts';
-import type { WorkerReport } from '../src/protocol/index.ts';
+import type { WorkerReport } from '../src/contract/index.ts';
 import { within } from '../src/testing/cluster/deadline.ts';
 import { TestProcess } from '../src/testing/cluster/process.ts';
 import { FakeLeader, assignment, lease } from './fixture/fake-leader.ts';

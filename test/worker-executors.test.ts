@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { deferred } from '../src/kit/index.ts';
-import type { WorkerReport } from '../src/protocol/index.ts';
+import type { WorkerReport } from '../src/contract/index.ts';
 import { within } from '../src/testing/cluster/deadline.ts';
 import { TestProcess } from '../src/testing/cluster/process.ts';
 import { FakeLeader, assignment, lease } from './fixture/fake-leader.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { uuidv7 } from 'uuidv7';
 import type { JobId } from '../../src/core/index.ts';
 import { LeaderChannel, clientChannel } from '../../src/protocol/index.ts';
-import type { LeaderForClients, NewJob } from '../../src/protocol/index.ts';
+import type { LeaderForClients, NewJob } from '../../src/contract/index.ts';
 import { freePort } from '../../src/testing/cluster/free-port.ts';
 import { inBatches } from './contender.ts';
 import { BenchProcess } from './processes.ts';

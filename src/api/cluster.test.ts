@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiBench, type Heard, echo, openApi } from '../../test/fixture/api.ts';
 import { MillraceError } from '../core/index.ts';
-import type { Reader } from '../protocol/index.ts';
+import type { Reader } from '../contract/index.ts';
 
 let bench: ApiBench;
 

@@ -5,7 +5,7 @@ import { type ApiBench, echo, openApi, passing } from '../../test/fixture/api.ts
 import { schemaFaults } from '../../test/fixture/json-schema.ts';
 import { type Block, SseClient } from '../../test/fixture/sse-client.ts';
 import { MillraceError } from '../core/index.ts';
-import type { EventPage, Reader } from '../protocol/index.ts';
+import type { EventPage, Reader } from '../contract/index.ts';
 import { settled } from '../testing/virtual-clock.ts';
 import { SCHEMAS } from './schemas/index.ts';
 

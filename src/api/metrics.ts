@@ -1,7 +1,7 @@
 /** Figures in the text format of Prometheus. Each scrape costs two small reads and no more. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMillraceError } from '../core/index.ts';
-import type { AsOf, NodeShape, Reader } from '../protocol/index.ts';
+import type { AsOf, NodeShape, Reader } from '../contract/index.ts';
 import type { LeaderFigures, QueryFigures, QueryPort, Standing } from './ports.ts';
 
 export interface MetricsOptions {

@@ -1,7 +1,7 @@
 import { expectTypeOf, test } from 'vitest';
 import type { Leader } from '../coordinator/index.ts';
 import type { StoreReader } from '../views/index.ts';
-import type { Reader } from '../protocol/index.ts';
+import type { Reader } from '../contract/index.ts';
 import type { LeaderDesk } from './index.ts';
 
 test('a leader and a reader of the store fit the ports as they are', () => {

@@ -14,7 +14,7 @@ import type {
   SignalFate,
   TaskState,
 } from '../core/index.ts';
-import type { QueryReader, ResultFormat, ResultStream } from '../protocol/index.ts';
+import type { QueryReader, ResultFormat, ResultStream } from '../contract/index.ts';
 
 /** What became of a job that was asked to change. */
 export interface JobReply {

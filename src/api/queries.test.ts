@@ -5,7 +5,7 @@ import { MillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
 import type { QueryPlanner } from '../coordinator/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { ResultFormat } from '../protocol/index.ts';
+import type { ResultFormat } from '../contract/index.ts';
 import { ScriptedWorker } from '../testing/lead.ts';
 import { JobWaits, QueryViews } from '../views/index.ts';
 import type { QueryFigures, QueryPort } from './ports.ts';

@@ -1,7 +1,7 @@
 /** Routes are data: what is served, what is documented and what is checked come from one table. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar, JobId } from '../core/index.ts';
-import type { AsOf, EventPage, Reader } from '../protocol/index.ts';
+import type { AsOf, EventPage, Reader } from '../contract/index.ts';
 import type { Role } from '../security/index.ts';
 import type { ApiLimits } from './limits.ts';
 import type { LeaderDesk, QueryPort, Standing } from './ports.ts';

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiBench, type Heard, echo, openApi, passing } from '../../test/fixture/api.ts';
 import type { JobId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { Reader } from '../protocol/index.ts';
+import type { Reader } from '../contract/index.ts';
 import { settled } from '../testing/virtual-clock.ts';
 import type { LeaderDesk } from './index.ts';
 

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
 import { type Calendar, type JobId, MillraceError } from '../core/index.ts';
 import { type ByteBudget, type Clock, budgetFor, systemClock } from '../kit/index.ts';
-import type { Reader } from '../protocol/index.ts';
+import type { Reader } from '../contract/index.ts';
 import { type Access, httpsOptions, isLoopback, type ServerTls } from '../security/index.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type ApiLimits, defaultApiLimits } from './limits.ts';

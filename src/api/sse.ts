@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { isMillraceError } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { EventPage, EventShape } from '../protocol/index.ts';
+import type { EventPage, EventShape } from '../contract/index.ts';
 import { send, type SendOptions } from './sending.ts';
 
 export interface SseOptions extends SendOptions {

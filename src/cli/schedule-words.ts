@@ -1,5 +1,5 @@
 /** Schedules as people read them. */
-import type { ScheduleShape } from '../protocol/index.ts';
+import type { ScheduleShape } from '../contract/index.ts';
 import { table } from './table.ts';
 import { shortened, span } from './wording.ts';
 

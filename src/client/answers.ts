@@ -8,7 +8,7 @@ import type {
   NodeShape,
   QuerySummary,
   ScheduleShape,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 
 export interface CallOptions {
   /** Gives the call up; it then rejects with the signal's reason. */

@@ -8,7 +8,7 @@ import {
   sse,
 } from '../../test/fixture/scripted-server.ts';
 import type { JobId } from '../core/index.ts';
-import type { EventShape } from '../protocol/index.ts';
+import type { EventShape } from '../contract/index.ts';
 import { HttpClient } from './http-client.ts';
 
 const EVENTS = 'GET /api/v1/events';

@@ -3,7 +3,7 @@
  * on behind the last event seen, at whichever server answers. Nothing comes twice, nothing is left out.
  */
 import { MillraceError } from '../core/index.ts';
-import type { EventShape } from '../protocol/index.ts';
+import type { EventShape } from '../contract/index.ts';
 import type { EventsOptions } from './answers.ts';
 import type { Caller, Stream } from './caller.ts';
 import type { Pace } from './options.ts';

@@ -9,7 +9,7 @@ import type {
   ScheduleId,
   TaskId,
 } from '../core/index.ts';
-import type { AsOf, EventShape, NodeShape, ScheduleShape } from '../protocol/index.ts';
+import type { AsOf, EventShape, NodeShape, ScheduleShape } from '../contract/index.ts';
 import type {
   CallOptions,
   DatedJob,

@@ -1,7 +1,7 @@
 /** SQL over a server's HTTP API: a query is handed in, waited for, and its rows are read as a stream. */
 import { uuidv7 } from 'uuidv7';
 import { type JobId, type JobState, MillraceError, isFinished } from '../core/index.ts';
-import type { QueryShape } from '../protocol/index.ts';
+import type { QueryShape } from '../contract/index.ts';
 import type {
   CallOptions,
   QueryExplanation,

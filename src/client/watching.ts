@@ -1,6 +1,6 @@
 /** Following one job to its end: by its events, and by looking at it when they say that it is over. */
 import { type JobId, MillraceError, isFinished, isMillraceError } from '../core/index.ts';
-import type { EventShape } from '../protocol/index.ts';
+import type { EventShape } from '../contract/index.ts';
 import type { CallOptions, DatedJob, EventsOptions, WatchOptions } from './answers.ts';
 import type { Pace } from './options.ts';
 import { backOffMs, pause } from './pause.ts';

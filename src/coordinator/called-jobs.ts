@@ -1,7 +1,7 @@
 /** How a job has ended that a task called and waited for. */
 import { dependencyNumbers, inputReferences, resolveJobResult } from '../core/index.ts';
 import type { JobId, JobImage, JobState, ResultTask, TaskError, TaskRef } from '../core/index.ts';
-import type { StepRecord } from '../protocol/index.ts';
+import type { StepRecord } from '../contract/index.ts';
 import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import { boundedText } from './bounded-json.ts';

@@ -6,7 +6,7 @@
 import type { AnswerCall, JobId, MillraceError, Priority, TaskError } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { WorkerReport } from '../protocol/index.ts';
+import type { WorkerReport } from '../contract/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { asFault } from './faults.ts';
 import { noQueries } from './query-planner.ts';

@@ -9,7 +9,7 @@ import {
   utf8Bytes,
 } from '../core/index.ts';
 import type { NodeOffer, Settings } from '../core/index.ts';
-import type { PollRequest } from '../protocol/index.ts';
+import type { PollRequest } from '../contract/index.ts';
 import { payloadFault } from './payload-checks.ts';
 import { cleanText } from './text.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Handshake } from '../protocol/index.ts';
+import type { Handshake } from '../contract/index.ts';
 import { checkHandshake } from './handshake.ts';
 
 const leader: Handshake = { protocol: 3, millrace: '1.4.2', duckdb: 'v1.5.6' };

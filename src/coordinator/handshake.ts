@@ -1,5 +1,5 @@
 import { MillraceError } from '../core/index.ts';
-import type { Handshake } from '../protocol/index.ts';
+import type { Handshake } from '../contract/index.ts';
 
 /**
  * Whether a worker may join. The protocol must be the same; Millrace may differ in what does not

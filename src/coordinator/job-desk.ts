@@ -28,7 +28,7 @@ import type {
   TaskNo,
 } from '../core/index.ts';
 import { KeyedLock } from '../kit/index.ts';
-import type { Handshake } from '../protocol/index.ts';
+import type { Handshake } from '../contract/index.ts';
 import type { InboxRow, Store } from '../store/index.ts';
 import { givenResults } from './given-results.ts';
 import type { Dispatcher } from './dispatcher.ts';

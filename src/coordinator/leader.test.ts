@@ -3,7 +3,7 @@ import { checkedSettings, instant } from '../core/index.ts';
 import type { JobId, NodeId, SessionId, TermId } from '../core/index.ts';
 import { openMemoryStore } from '../store/index.ts';
 import { systemClock } from '../kit/index.ts';
-import { ownHandshake } from '../protocol/index.ts';
+import { ownHandshake } from '../contract/index.ts';
 import { cronCalendar, Elector } from './index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Leader } from './index.ts';

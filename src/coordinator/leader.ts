@@ -16,8 +16,8 @@ import type {
 } from '../core/index.ts';
 import { isProcessGone as isGoneHere } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
-import { ownHandshake } from '../protocol/index.ts';
-import type { Handshake } from '../protocol/index.ts';
+import { ownHandshake } from '../contract/index.ts';
+import type { Handshake } from '../contract/index.ts';
 import type { Predecessor, Store, Term } from '../store/index.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Memory } from './dispatcher-options.ts';

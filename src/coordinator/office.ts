@@ -1,6 +1,6 @@
 import { MillraceError } from '../core/index.ts';
 import type { JobId, LeaderAddress } from '../core/index.ts';
-import type { JobAnswer, LeaderForClients, LeaderForWorkers, NewJob } from '../protocol/index.ts';
+import type { JobAnswer, LeaderForClients, LeaderForWorkers, NewJob } from '../contract/index.ts';
 import { asFault } from './faults.ts';
 import type { JobReply } from './job-desk.ts';
 import type { Leader } from './leader.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { jobNo, taskNo } from '../core/index.ts';
 import type { Json, TaskId, TaskRef, TaskRow } from '../core/index.ts';
-import type { WorkerSuspension } from '../protocol/index.ts';
+import type { WorkerSuspension } from '../contract/index.ts';
 import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';

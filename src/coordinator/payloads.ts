@@ -14,7 +14,7 @@ import type {
   TaskNo,
   TaskRef,
 } from '../core/index.ts';
-import type { ChildOutcome, ReadyAssignment, StepRecord } from '../protocol/index.ts';
+import type { ChildOutcome, ReadyAssignment, StepRecord } from '../contract/index.ts';
 import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import { boundedText } from './bounded-json.ts';

@@ -3,7 +3,7 @@ import { MillraceError } from '../core/index.ts';
 import type { JobId, LeaseName, TaskId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Deferred } from '../kit/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
 import type { Led } from '../testing/lead.ts';

@@ -4,7 +4,7 @@
  */
 import { MillraceError, TASKS_PER_JOB_LIMIT } from '../core/index.ts';
 import type { LeaseName, ReportItem, Settings } from '../core/index.ts';
-import type { WorkerReport } from '../protocol/index.ts';
+import type { WorkerReport } from '../contract/index.ts';
 import { CALLED_JOB } from './called-jobs.ts';
 import { payloadFault, sizeFault, stepNameFault } from './payload-checks.ts';
 import { checkedSuspension } from './suspension-checks.ts';

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { checkedSettings, isMillraceError } from '../core/index.ts';
 import type { ErrorCode, JobId, TermId } from '../core/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 import type { MemoryStore } from '../store/index.ts';
 import { ScriptedWorker, jobId, memoryStore } from '../testing/lead.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';

@@ -18,7 +18,7 @@ import type {
   TaskDocument,
   TaskError,
 } from '../core/index.ts';
-import type { CalledJob, WorkerSuspension } from '../protocol/index.ts';
+import type { CalledJob, WorkerSuspension } from '../contract/index.ts';
 import { CALLED_JOB } from './called-jobs.ts';
 import { isQueryDocument, queryDocumentFault } from './called-queries.ts';
 import { stepNameFault } from './payload-checks.ts';

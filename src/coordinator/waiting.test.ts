@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { JobId, LeaseName, TaskId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { ReadyAssignment, WorkerSuspension } from '../protocol/index.ts';
+import type { ReadyAssignment, WorkerSuspension } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
 import type { Led } from '../testing/lead.ts';

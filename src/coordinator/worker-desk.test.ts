@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { NodeId, TaskId } from '../core/index.ts';
-import { ownHandshake } from '../protocol/index.ts';
-import type { WorkerReport } from '../protocol/index.ts';
+import { ownHandshake } from '../contract/index.ts';
+import type { WorkerReport } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../testing/lead.ts';
 import type { Led } from '../testing/lead.ts';

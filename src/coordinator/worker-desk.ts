@@ -31,7 +31,7 @@ import type {
   Session,
   WorkerOrders,
   WorkerReport,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import { checkHandshake } from './handshake.ts';
 import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';

@@ -1,7 +1,7 @@
 import type { NodeId, SessionId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { Session } from '../protocol/index.ts';
+import type { Session } from '../contract/index.ts';
 
 export interface WorkerWatchOptions {
   readonly clock: Clock;

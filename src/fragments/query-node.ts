@@ -8,7 +8,7 @@ import type { Capabilities, JobId } from '../core/index.ts';
 import type { Executor } from '../executors/index.ts';
 import { systemClock } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { RemoteShuffle, ShuffleSource } from '../protocol/index.ts';
+import type { RemoteShuffle, ShuffleSource } from '../contract/index.ts';
 import { OutputStore, shuffleSource } from '../shuffle/index.ts';
 import type { OutputKind } from '../shuffle/index.ts';
 import { temporaryData } from './data-folder.ts';

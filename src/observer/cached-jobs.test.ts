@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JobId } from '../core/index.ts';
-import type { Dated, JobShape, TaskShape } from '../protocol/index.ts';
+import type { Dated, JobShape, TaskShape } from '../contract/index.ts';
 import { CachedJobs } from './cached-jobs.ts';
 
 const id = (no: number): JobId => `j-${no}` as JobId;

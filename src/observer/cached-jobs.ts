@@ -1,5 +1,5 @@
-import { cursorOf, readCursor } from '../protocol/index.ts';
-import type { AsOf, Dated, JobShape, JobSummary, JobsQuery, Page } from '../protocol/index.ts';
+import { cursorOf, readCursor } from '../contract/index.ts';
+import type { AsOf, Dated, JobShape, JobSummary, JobsQuery, Page } from '../contract/index.ts';
 import type { JobId } from '../core/index.ts';
 
 interface Entry {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EventPage, EventShape } from '../protocol/index.ts';
+import type { EventPage, EventShape } from '../contract/index.ts';
 import { RecentEvents } from './recent-events.ts';
 
 const page = (seqs: readonly number[], asOf: number): EventPage => ({

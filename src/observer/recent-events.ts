@@ -1,4 +1,4 @@
-import type { AsOf, EventPage, EventShape, EventsQuery } from '../protocol/index.ts';
+import type { AsOf, EventPage, EventShape, EventsQuery } from '../contract/index.ts';
 
 /** The youngest events, for those who follow the log here. */
 export class RecentEvents {

@@ -3,7 +3,7 @@ import { MillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Deferred } from '../kit/index.ts';
-import type { Dated, JobShape } from '../protocol/index.ts';
+import type { Dated, JobShape } from '../contract/index.ts';
 import { settled } from '../testing/virtual-clock.ts';
 import { CachedJobs } from './cached-jobs.ts';
 import { Refresher } from './refresher.ts';

@@ -1,5 +1,5 @@
 import type { JobId } from '../core/index.ts';
-import type { AsOf, Dated, JobShape, Reader } from '../protocol/index.ts';
+import type { AsOf, Dated, JobShape, Reader } from '../contract/index.ts';
 import type { CachedJobs } from './cached-jobs.ts';
 
 /** Jobs read at the same time. */

@@ -3,7 +3,7 @@ import { MillraceError } from '../core/index.ts';
 import type { JobId, LeaderAddress, NodeId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Deferred } from '../kit/index.ts';
-import { cursorOf, readCursor } from '../protocol/index.ts';
+import { cursorOf, readCursor } from '../contract/index.ts';
 import type {
   AsOf,
   Dated,
@@ -17,7 +17,7 @@ import type {
   Page,
   Reader,
   ScheduleShape,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import { VirtualClock, settled } from '../testing/virtual-clock.ts';
 import { Replica } from './replica.ts';
 

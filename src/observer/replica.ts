@@ -15,7 +15,7 @@ import type {
   Page,
   Reader,
   ScheduleShape,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import { CachedJobs } from './cached-jobs.ts';
 import { RecentEvents } from './recent-events.ts';
 import { Refresher } from './refresher.ts';

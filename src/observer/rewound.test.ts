@@ -1,7 +1,7 @@
 /** An observer of a cluster whose database goes back to an earlier state. */
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { deferred } from '../kit/index.ts';
-import type { AsOf, EventPage, Reader } from '../protocol/index.ts';
+import type { AsOf, EventPage, Reader } from '../contract/index.ts';
 import type { MemoryStore } from '../store/index.ts';
 import { jobId, lead, memoryStore } from '../testing/lead.ts';
 import type { Led } from '../testing/lead.ts';

@@ -3,14 +3,6 @@
  * between the two, and the gRPC servers and clients that carry them. Nothing here decides anything:
  * behind a server stands a desk of the coordinator, before a client a worker or an observer.
  */
-export { cursorOf, readCursor } from './cursor.ts';
-export { idempotencyKeyOf } from './execution-key.ts';
-export { millraceVersion, ownHandshake } from './handshake.ts';
-export type * from './jobs-port.ts';
-export * from './query-port.ts';
-export type * from './reader-port.ts';
-export type * from './shapes.ts';
-export * from './worker-port.ts';
 export { clientChannel } from './client/client-channel.ts';
 export type { ClientTls, ConnectionOptions } from './client/connections.ts';
 export { LeaderChannel } from './client/leader-channel.ts';
@@ -31,4 +23,3 @@ export { shuffleService } from './server/shuffle-service.ts';
 export { heartbeatService, workerService } from './server/small-services.ts';
 export { ShuffleChannel } from './client/shuffle-channel.ts';
 export type { ShuffleChannelOptions } from './client/shuffle-channel.ts';
-export type * from './shuffle-port.ts';

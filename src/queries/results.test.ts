@@ -6,7 +6,7 @@ import { fragmentResult, samplePlan } from '../../test/fixture/query-job.ts';
 import { instant } from '../core/index.ts';
 import type { JobId, JobState } from '../core/index.ts';
 import type { RowsRequest } from '../engine/index.ts';
-import type { ResultFormat } from '../protocol/index.ts';
+import type { ResultFormat } from '../contract/index.ts';
 import type { FragmentResult, PartRead } from '../query/index.ts';
 import { PartLostError } from '../shuffle/index.ts';
 import { QueryResults } from './results.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { Instant, JobId, JobState, TaskError } from '../core/index.ts';
 import type { RowEngine } from '../engine/index.ts';
-import type { ResultFormat, ResultStream } from '../protocol/index.ts';
+import type { ResultFormat, ResultStream } from '../contract/index.ts';
 import type { FragmentResult, QueryPlan } from '../query/index.ts';
 import { PartLostError } from '../shuffle/index.ts';
 import type { PartReader } from '../shuffle/index.ts';

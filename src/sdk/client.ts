@@ -1,7 +1,7 @@
 /** What a program can ask of a runtime, wherever that runs: the types of the client. */
 import type { Explanation, JobState, Json, Priority } from '../core/index.ts';
 import type { Callable } from '../executors/index.ts';
-import type { EventShape, JobShape, JobSummary, NodeShape } from '../protocol/index.ts';
+import type { EventShape, JobShape, JobSummary, NodeShape } from '../contract/index.ts';
 import type { Schedules } from './schedules.ts';
 import type { Sql } from './sql.ts';
 

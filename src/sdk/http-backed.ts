@@ -7,7 +7,7 @@ import type { Explanation, JobId, Json, TaskId } from '../core/index.ts';
 import type { Callable, TaskDefinition } from '../executors/index.ts';
 import { definitionsOf } from '../executors/index.ts';
 import { submissionOf } from '../flow/index.ts';
-import type { EventShape, JobShape, JobSummary, NodeShape } from '../protocol/index.ts';
+import type { EventShape, JobShape, JobSummary, NodeShape } from '../contract/index.ts';
 import type {
   CallOptions,
   Client,

@@ -96,7 +96,7 @@ export type {
   QueryShape,
   StageShape,
   TaskShape,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 export type {
   CallOptions,
   Client,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { JobShape } from '../protocol/index.ts';
+import type { JobShape } from '../contract/index.ts';
 import { JobError } from './job-error.ts';
 
 function failed(code: string): JobError {

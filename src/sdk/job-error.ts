@@ -1,5 +1,5 @@
 import type { JobState, TaskError } from '../core/index.ts';
-import type { JobShape } from '../protocol/index.ts';
+import type { JobShape } from '../contract/index.ts';
 
 /** A job that was waited for did not succeed. `code` is that of the failed task's error. */
 export class JobError extends Error {

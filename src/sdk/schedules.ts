@@ -3,7 +3,7 @@ import type { HttpClient } from '../client/index.ts';
 import type { ScheduleId, ScheduleSpec } from '../core/index.ts';
 import type { Callable } from '../executors/index.ts';
 import { submissionOf } from '../flow/index.ts';
-import type { ScheduleShape } from '../protocol/index.ts';
+import type { ScheduleShape } from '../contract/index.ts';
 import type { CallOptions, Document } from './client.ts';
 
 export interface Schedules {

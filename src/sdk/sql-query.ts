@@ -4,7 +4,7 @@ import { readRows } from '../client/index.ts';
 import type { QueryCalls, QueryRequest, ResultFormat, Submitted } from '../client/index.ts';
 import { MillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
-import type { QueryShape } from '../protocol/index.ts';
+import type { QueryShape } from '../contract/index.ts';
 import type { CallOptions } from './client.ts';
 import { QueryError } from './sql.ts';
 import type {

@@ -1,7 +1,7 @@
 /** SQL for a program: what can be asked, and what comes back. */
 import type { JobState, Json, Priority } from '../core/index.ts';
 import type { ResultFormat } from '../client/index.ts';
-import type { QueryShape } from '../protocol/index.ts';
+import type { QueryShape } from '../contract/index.ts';
 import type { CallOptions } from './client.ts';
 
 /**

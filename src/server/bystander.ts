@@ -4,7 +4,7 @@ import type { Office } from '../coordinator/index.ts';
 import type { Clock } from '../kit/index.ts';
 import { Replica } from '../observer/index.ts';
 import type { ReplicaOptions } from '../observer/index.ts';
-import type { Reader } from '../protocol/index.ts';
+import type { Reader } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
 import { EventFeed, StoreReader } from '../views/index.ts';
 import { LeaderFinder } from './leader-finder.ts';

@@ -6,7 +6,7 @@ import { Elector, WorkerWatch, cronCalendar, lossText } from '../coordinator/ind
 import type { Leader, Loss, Office, QueryPlanner } from '../coordinator/index.ts';
 import { deferred, isProcessGone } from '../kit/index.ts';
 import type { Clock, Deferred } from '../kit/index.ts';
-import type { Handshake, Reader, Session } from '../protocol/index.ts';
+import type { Handshake, Reader, Session } from '../contract/index.ts';
 import type { LeaderInfo, Store } from '../store/index.ts';
 import { EventFeed, StoreReader } from '../views/index.ts';
 import { LostJobs } from './lost-jobs.ts';

@@ -9,15 +9,16 @@ import { cronCalendar } from '../coordinator/index.ts';
 import type { Office } from '../coordinator/index.ts';
 import type { JobId } from '../core/index.ts';
 import { type ByteBudget, budgetFor } from '../kit/index.ts';
+import { millraceVersion } from '../contract/index.ts';
 import {
   controlPlaneService,
   heartbeatService,
   keepAliveFor,
-  millraceVersion,
   shuffleService,
   startRpcServer,
 } from '../protocol/index.ts';
-import type { QueryService, Reader, RpcServer, Session, ShuffleSource } from '../protocol/index.ts';
+import type { QueryService, Reader, Session, ShuffleSource } from '../contract/index.ts';
+import type { RpcServer } from '../protocol/index.ts';
 import { rpcAccess } from '../security/index.ts';
 import type { NodeCredentials } from './credentials.ts';
 import type { Addresses } from './role.ts';

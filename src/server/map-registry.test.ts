@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { MillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
-import type { MapOutput, ShuffleSource } from '../protocol/index.ts';
+import type { MapOutput, ShuffleSource } from '../contract/index.ts';
 import { mapRegistry } from './map-registry.ts';
 
 const never = new AbortController().signal;

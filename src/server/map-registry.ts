@@ -1,6 +1,6 @@
 /** What the leader knows of map outputs that workers tell it of. The data stays with them. */
 import type { JobId } from '../core/index.ts';
-import type { ShuffleSource } from '../protocol/index.ts';
+import type { ShuffleSource } from '../contract/index.ts';
 import { MapOutputs, shuffleSource } from '../shuffle/index.ts';
 
 /** Queries that are over are looked for when so many are known. */

@@ -15,7 +15,7 @@ import { startPlanningEngine, startRowEngine } from '../engine/index.ts';
 import type { EngineLimits, PlanningEngine, RowEngine } from '../engine/index.ts';
 import type { Clock } from '../kit/index.ts';
 import { ShuffleChannel } from '../protocol/index.ts';
-import type { NodeShape, QueryService, QueryShape, ShuffleSource } from '../protocol/index.ts';
+import type { NodeShape, QueryService, QueryShape, ShuffleSource } from '../contract/index.ts';
 import { QueryResults, SqlPlanner } from '../queries/index.ts';
 import { FRAGMENT_EXECUTOR, explainAnalyze } from '../query/index.ts';
 import { isLoopback } from '../security/index.ts';

@@ -1,5 +1,5 @@
 import type { LeaderAddress } from '../core/index.ts';
-import type { Reader } from '../protocol/index.ts';
+import type { Reader } from '../contract/index.ts';
 
 /** Where others reach this node, once its doors are open. */
 export interface Addresses {

@@ -5,7 +5,7 @@
 import { isMillraceError } from '../core/index.ts';
 import type { ErrorCode, JobId } from '../core/index.ts';
 import { type Clock, systemClock } from '../kit/index.ts';
-import type { PartitionChunk, PartitionRange, RemoteShuffle } from '../protocol/index.ts';
+import type { PartitionChunk, PartitionRange, RemoteShuffle } from '../contract/index.ts';
 import type { PartRead } from '../query/index.ts';
 import { ByteWindow } from './byte-window.ts';
 import { keyOf } from './names.ts';

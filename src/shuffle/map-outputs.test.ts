@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { JobId } from '../core/index.ts';
-import type { MapOutput, MapPartition } from '../protocol/index.ts';
+import type { MapOutput, MapPartition } from '../contract/index.ts';
 import { MapOutputs } from './map-outputs.ts';
 
 const KEY = { query: 'q' as JobId, stage: 1, mapTask: 2, attempt: 3 };

@@ -1,7 +1,7 @@
 /** Which map outputs are registered here, and how far each partition may be read. */
 import { MillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
-import type { MapOutput, MapOutputKey, MapPartition } from '../protocol/index.ts';
+import type { MapOutput, MapOutputKey, MapPartition } from '../contract/index.ts';
 
 interface Entry {
   readonly layoutVersion: number;

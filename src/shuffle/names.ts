@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { MillraceError, isId } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
-import type { MapOutputKey } from '../protocol/index.ts';
+import type { MapOutputKey } from '../contract/index.ts';
 
 /** One attempt at a task of a query. */
 export interface OutputName {

@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { MillraceError } from '../core/index.ts';
 import type { JobId } from '../core/index.ts';
 import { type Clock, PRIVATE_FOLDER, eachOf, systemClock } from '../kit/index.ts';
-import type { MapOutput } from '../protocol/index.ts';
+import type { MapOutput } from '../contract/index.ts';
 import type { Part } from '../query/index.ts';
 import { checksumOf } from './checksum.ts';
 import type { Checksum } from './checksum.ts';

@@ -16,7 +16,7 @@ import {
   serveStore,
   temporaryFolder,
 } from '../../test/fixture/shuffle-node.ts';
-import type { PartitionChunk, ShuffleSource } from '../protocol/index.ts';
+import type { PartitionChunk, ShuffleSource } from '../contract/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { PartRead } from '../query/index.ts';
 import type { BroughtPart, KeptOutput } from './index.ts';

@@ -9,7 +9,8 @@ import {
   serve,
   serveStore,
 } from '../../test/fixture/shuffle-node.ts';
-import type { PartitionChunk, PartitionRange, ShuffleChannel } from '../protocol/index.ts';
+import type { PartitionChunk, PartitionRange } from '../contract/index.ts';
+import type { ShuffleChannel } from '../protocol/index.ts';
 import { MapOutputs } from './map-outputs.ts';
 import { shuffleSource } from './shuffle-source.ts';
 

@@ -8,7 +8,7 @@ import type {
   PartitionChunk,
   PartitionRange,
   ShuffleSource,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import { nameOf } from './names.ts';
 import type { Segment } from './output-index.ts';
 import type { OutputStore } from './output-store.ts';

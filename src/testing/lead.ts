@@ -12,8 +12,8 @@ import type {
 import { Leader, cronCalendar } from '../coordinator/index.ts';
 import type { LeaderOptions } from '../coordinator/index.ts';
 import { deferred } from '../kit/index.ts';
-import { ownHandshake } from '../protocol/index.ts';
-import type { PollReply, ReadyAssignment, ReportReply } from '../protocol/index.ts';
+import { ownHandshake } from '../contract/index.ts';
+import type { PollReply, ReadyAssignment, ReportReply } from '../contract/index.ts';
 import { openMemoryStore } from '../store/index.ts';
 import type { MemoryStore, Store } from '../store/index.ts';
 import type { VirtualClock } from './virtual-clock.ts';

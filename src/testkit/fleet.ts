@@ -1,7 +1,7 @@
 /** The one worker that lives, and the ones that took its place. */
 import type { Executor, ExecutorRegistry, TaskLog } from '../executors/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { LeaderForWorkers, Session } from '../protocol/index.ts';
+import type { LeaderForWorkers, Session } from '../contract/index.ts';
 import type { CrashPlan } from './crashes.ts';
 import type { History } from './history.ts';
 import { TestWorker } from './test-worker.ts';

@@ -1,7 +1,7 @@
 /** What ran: every time that a handler was called, what it did, and how that ended. */
 import type { TaskError } from '../core/index.ts';
 import type { TaskContext } from '../executors/index.ts';
-import type { WorkerReport } from '../protocol/index.ts';
+import type { WorkerReport } from '../contract/index.ts';
 
 /** `suspended`: it slept or waited, and a later execution went on. */
 export type Outcome = 'running' | 'succeeded' | 'failed' | 'suspended' | 'crashed' | 'aborted';

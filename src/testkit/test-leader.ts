@@ -3,7 +3,7 @@ import { instant } from '../core/index.ts';
 import type { Instant, JobId, Settings, TermId } from '../core/index.ts';
 import { Leader, cronCalendar } from '../coordinator/index.ts';
 import type { VirtualClock } from '../kit/index.ts';
-import type { JobShape } from '../protocol/index.ts';
+import type { JobShape } from '../contract/index.ts';
 import { openMemoryStore } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import { EventFeed, StoreReader } from '../views/index.ts';

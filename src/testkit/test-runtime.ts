@@ -13,7 +13,7 @@ import { definitionsOf } from '../executors/index.ts';
 import { submissionOf } from '../flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
-import type { JobShape } from '../protocol/index.ts';
+import type { JobShape } from '../contract/index.ts';
 import { JobError } from '../sdk/index.ts';
 import type { Document, InputAndOptions, JobRef } from '../sdk/index.ts';
 import { unhurried } from './ages.ts';

@@ -2,8 +2,8 @@
 import type { LeaseName, NodeId, SessionId } from '../core/index.ts';
 import type { Executor, ExecutorRegistry, TaskLog } from '../executors/index.ts';
 import type { Clock } from '../kit/index.ts';
-import { ownHandshake } from '../protocol/index.ts';
-import type { LeaderForWorkers, Session, WorkerReport } from '../protocol/index.ts';
+import { ownHandshake } from '../contract/index.ts';
+import type { LeaderForWorkers, Session, WorkerReport } from '../contract/index.ts';
 import { HeartbeatLoop, Worker } from '../worker/index.ts';
 
 export interface TestWorkerOptions {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MillraceError, jobNo } from '../core/index.ts';
-import type { EventPage } from '../protocol/index.ts';
+import type { EventPage } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
 import { TestLeader } from '../testing/conformance/leader.ts';
 import { aJob, aSpec, aTask } from '../testing/conformance/rows.ts';

@@ -6,7 +6,7 @@
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { JobId, TermId } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { EventPage, EventShape, EventsQuery } from '../protocol/index.ts';
+import type { EventPage, EventShape, EventsQuery } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
 import { eventShape, textOf } from './row-shapes.ts';
 import { SharedPages } from './shared-pages.ts';

@@ -1,6 +1,6 @@
 /** Followers of the log when the database goes back to an earlier state. */
 import { beforeEach, expect, test } from 'vitest';
-import type { EventPage, EventsQuery } from '../protocol/index.ts';
+import type { EventPage, EventsQuery } from '../contract/index.ts';
 import type { MemoryStore } from '../store/index.ts';
 import { candidacy, TestLeader, TTL_MS } from '../testing/conformance/leader.ts';
 import { termId } from '../testing/conformance/rows.ts';

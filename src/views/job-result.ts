@@ -1,6 +1,6 @@
 /** What a job as a whole has answered, as far as it can be shown. */
 import { dependencyNumbers, resolveJobResult } from '../core/index.ts';
-import type { JobShape } from '../protocol/index.ts';
+import type { JobShape } from '../contract/index.ts';
 import type { JobView } from '../store/index.ts';
 
 class TooLarge extends Error {}

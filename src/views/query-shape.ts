@@ -1,6 +1,6 @@
 /** A query as people see it: what its plan says, and what its tasks have done so far. */
 import type { Instant, JobRow, TaskError, TaskRow, TaskState } from '../core/index.ts';
-import type { QueryShape, StageShape } from '../protocol/index.ts';
+import type { QueryShape, StageShape } from '../contract/index.ts';
 import type { FragmentMetrics, QueryPlan, Stage, StageOutput } from '../query/index.ts';
 import { textOf, textOrNull } from './row-shapes.ts';
 

@@ -6,7 +6,7 @@
 import { jobNo, taskNo } from '../core/index.ts';
 import type { Instant, JobId, JobNo, JobRow, TaskError, TaskId, TaskRow } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
-import { cursorOf, readCursor } from '../protocol/index.ts';
+import { cursorOf, readCursor } from '../contract/index.ts';
 import type {
   Dated,
   JobsQuery,
@@ -14,7 +14,7 @@ import type {
   QueryReader,
   QueryShape,
   QuerySummary,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import { PLAN_EXECUTOR, PLAN_TASK, fragmentTaskId } from '../query/index.ts';
 import type { FragmentResult, QueryPlan } from '../query/index.ts';
 import { refKey } from '../store/index.ts';

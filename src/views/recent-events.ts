@@ -1,4 +1,4 @@
-import type { EventShape } from '../protocol/index.ts';
+import type { EventShape } from '../contract/index.ts';
 
 /**
  * The newest events of the log, so many and no more: those who keep up read here and not in the

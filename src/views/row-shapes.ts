@@ -10,7 +10,7 @@ import type {
   PastRun,
   ScheduleShape,
   TaskShape,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import type { EventView, JobView, NodeView, DeadTask as StoredDeadTask } from '../store/index.ts';
 import { jobResult } from './job-result.ts';
 

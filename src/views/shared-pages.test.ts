@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { jobNo } from '../core/index.ts';
-import type { EventPage } from '../protocol/index.ts';
+import type { EventPage } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
 import { TestLeader } from '../testing/conformance/leader.ts';
 import { aJob, aSpec, aTask } from '../testing/conformance/rows.ts';

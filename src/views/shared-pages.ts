@@ -1,4 +1,4 @@
-import type { AsOf, EventPage, EventShape } from '../protocol/index.ts';
+import type { AsOf, EventPage, EventShape } from '../contract/index.ts';
 
 /** Followers that stand at the same place get the same page, so that it is written out once for all of them. */
 export class SharedPages {

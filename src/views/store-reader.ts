@@ -1,7 +1,7 @@
 /** Reading straight from the store: what a node with a database answers with. */
 import { isMillraceError, jobNo, MillraceError, taskNo } from '../core/index.ts';
 import type { Instant, JobId, LeaderAddress, NodeId, TaskId, TaskState } from '../core/index.ts';
-import { cursorOf, readCursor } from '../protocol/index.ts';
+import { cursorOf, readCursor } from '../contract/index.ts';
 import type {
   AsOf,
   Dated,
@@ -15,7 +15,7 @@ import type {
   Page,
   Reader,
   ScheduleShape,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import type { JobView, Store } from '../store/index.ts';
 
 import type { EventFeed } from './event-feed.ts';

@@ -2,7 +2,7 @@ import { isMillraceError } from '../core/index.ts';
 import type { Instant, JobId, TermId } from '../core/index.ts';
 import { type Clock, type Deferred, deferred } from '../kit/index.ts';
 import type { LogHead, Store } from '../store/index.ts';
-import type { EventShape } from '../protocol/index.ts';
+import type { EventShape } from '../contract/index.ts';
 import { RecentEvents } from './recent-events.ts';
 import { eventShape } from './row-shapes.ts';
 

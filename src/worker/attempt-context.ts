@@ -12,8 +12,8 @@ import type {
   OneSignal,
 } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
-import { idempotencyKeyOf } from '../protocol/index.ts';
-import type { ReadyAssignment, WorkerReport } from '../protocol/index.ts';
+import { idempotencyKeyOf } from '../contract/index.ts';
+import type { ReadyAssignment, WorkerReport } from '../contract/index.ts';
 import { Children } from './children.ts';
 import { Completion } from './completion.ts';
 import type { ItemVerdict } from './outbox.ts';

@@ -7,7 +7,7 @@ import { instant, MillraceError } from '../core/index.ts';
 import { FatalError, InputLostError, MissingOperatorError } from '../executors/index.ts';
 import type { TaskContext } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 
 let leader: FakeLeader;
 let made: Rig;

@@ -3,7 +3,7 @@ import type { Json, LeaseName, MillraceError } from '../core/index.ts';
 import { classifyFailure, jsonText } from '../executors/index.ts';
 import type { Executor, TaskLog } from '../executors/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { ReadyAssignment, WorkerReport, WorkerSuspension } from '../protocol/index.ts';
+import type { ReadyAssignment, WorkerReport, WorkerSuspension } from '../contract/index.ts';
 import { AttemptContext } from './attempt-context.ts';
 import { leaseKey } from './lease-key.ts';
 import type { ItemVerdict } from './outbox.ts';

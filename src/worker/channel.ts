@@ -1,7 +1,8 @@
 /** How a worker reaches whoever leads: plain options, from which each thread makes its own connection. */
 import { MillraceError } from '../core/index.ts';
 import { LeaderChannel, keepAliveFor, workerChannel } from '../protocol/index.ts';
-import type { ClientTls, KeepAlive, LeaderForWorkers } from '../protocol/index.ts';
+import type { LeaderForWorkers } from '../contract/index.ts';
+import type { ClientTls, KeepAlive } from '../protocol/index.ts';
 import { isLoopback, loadClientTls, readToken, shownToken } from '../security/index.ts';
 import type { TlsFiles } from '../security/index.ts';
 

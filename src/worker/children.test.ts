@@ -3,7 +3,7 @@ import { calm, rig } from '../../test/fixture/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../test/fixture/fake-leader.ts';
 import type { JobId, TaskId } from '../core/index.ts';
 import type { Mappable, TaskContext } from '../executors/index.ts';
-import type { ChildOutcome, ReadyAssignment } from '../protocol/index.ts';
+import type { ChildOutcome, ReadyAssignment } from '../contract/index.ts';
 
 let leader: FakeLeader;
 

@@ -3,7 +3,7 @@ import { ID_LENGTH_MAX, MillraceError, isId, isTerminal } from '../core/index.ts
 import type { Json } from '../core/index.ts';
 import { ChildrenError, jsonText } from '../executors/index.ts';
 import type { FailedChild, MapOptions, Mappable } from '../executors/index.ts';
-import type { ChildOutcome, ReadyAssignment } from '../protocol/index.ts';
+import type { ChildOutcome, ReadyAssignment } from '../contract/index.ts';
 import { checkName } from './steps.ts';
 import { FIRST_OF_ALL } from './suspension.ts';
 import type { Suspension } from './suspension.ts';

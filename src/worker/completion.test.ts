@@ -12,7 +12,7 @@ import type { JobId, TaskId } from '../core/index.ts';
 import { AlreadyCompletedError } from '../executors/index.ts';
 import type { TaskContext, Transaction } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { ReadyAssignment, WorkerReport } from '../protocol/index.ts';
+import type { ReadyAssignment, WorkerReport } from '../contract/index.ts';
 
 let database: FreshDatabase;
 let sql: postgres.Sql;

@@ -6,7 +6,7 @@
 import { MillraceError } from '../core/index.ts';
 import { AlreadyCompletedError, FatalError, jsonText } from '../executors/index.ts';
 import type { Transaction } from '../executors/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 import { tooLarge } from './payload-limit.ts';
 
 /** Another transaction that has the row already is waited for: it may still be rolled back. */

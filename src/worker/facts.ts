@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { availableParallelism, totalmem } from 'node:os';
 import type { Capabilities } from '../core/index.ts';
 import { ownProcess } from '../kit/index.ts';
-import { millraceVersion } from '../protocol/index.ts';
+import { millraceVersion } from '../contract/index.ts';
 
 export function machineFacts(): Capabilities {
   return {

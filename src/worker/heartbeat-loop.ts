@@ -5,7 +5,7 @@
  */
 import type { LeaseName } from '../core/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { LeaderForWorkers, WorkerOrders } from '../protocol/index.ts';
+import type { LeaderForWorkers, WorkerOrders } from '../contract/index.ts';
 import { marginMs } from './heartbeat.ts';
 import type { Heartbeat, HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
 import { leaseKey } from './lease-key.ts';

@@ -1,6 +1,6 @@
 /** How a session and its heartbeat speak to each other, in one thread or between two. */
 import type { LeaseName } from '../core/index.ts';
-import type { Session, WorkerOrders } from '../protocol/index.ts';
+import type { Session, WorkerOrders } from '../contract/index.ts';
 
 /** Everything the heartbeat of one session has to know; it can be sent to another thread. */
 export interface HeartbeatStart {

@@ -5,7 +5,7 @@
 import type { JobId } from '../core/index.ts';
 import { deferred } from '../kit/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { LeaderForWorkers, Session } from '../protocol/index.ts';
+import type { LeaderForWorkers, Session } from '../contract/index.ts';
 import { pause } from './pause.ts';
 
 /** What keeps them. */

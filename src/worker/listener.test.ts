@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { NodeId } from '../core/index.ts';
 import { identify } from '../../test/fixture/identify.ts';
 import { LeaderChannel, ShuffleChannel } from '../protocol/index.ts';
-import type { PartitionChunk } from '../protocol/index.ts';
+import type { PartitionChunk } from '../contract/index.ts';
 import { shuffleSource } from '../shuffle/index.ts';
 import { QUERY, bytes, keep, openStore } from '../../test/fixture/shuffle-node.ts';
 import { Listener } from './listener.ts';

@@ -1,7 +1,8 @@
 /** What a worker answers itself: whether it is well, who it is, and the outputs that it keeps for queries. */
 import type { NodeId } from '../core/index.ts';
 import { shuffleService, startRpcServer, workerService } from '../protocol/index.ts';
-import type { RpcServer, ShuffleSource } from '../protocol/index.ts';
+import type { ShuffleSource } from '../contract/index.ts';
+import type { RpcServer } from '../protocol/index.ts';
 import {
   checkBinding,
   isLoopback,

@@ -6,7 +6,7 @@ import { FakeLeader, assignment } from '../../test/fixture/fake-leader.ts';
 import type { Json } from '../core/index.ts';
 import type { Callable, Mappable, TaskContext } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 
 let leader: FakeLeader;
 let made: Rig;

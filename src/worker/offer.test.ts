@@ -4,7 +4,7 @@ import { FakeLeader, assignment } from '../../test/fixture/fake-leader.ts';
 import { MillraceError } from '../core/index.ts';
 import type { Executor } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { Registered } from '../protocol/index.ts';
+import type { Registered } from '../contract/index.ts';
 
 let leader: FakeLeader;
 

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { calm } from '../../test/fixture/worker-rig.ts';
 import { lease } from '../../test/fixture/fake-leader.ts';
 import { MillraceError } from '../core/index.ts';
-import type { ReportReply, WorkerReport } from '../protocol/index.ts';
+import type { ReportReply, WorkerReport } from '../contract/index.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { Outbox } from './outbox.ts';
 import { defaultWorkerSettings } from './settings.ts';

@@ -10,7 +10,7 @@ import type {
   WorkerOrders,
   WorkerReport,
   WorkerSuspension,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import { BackOff, pause } from './pause.ts';
 import { endsSession, isFinal } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';

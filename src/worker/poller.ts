@@ -5,7 +5,7 @@
  * was given out meanwhile: nobody else can give that back.
  */
 import type { Clock } from '../kit/index.ts';
-import type { PollReply, PollRequest } from '../protocol/index.ts';
+import type { PollReply, PollRequest } from '../contract/index.ts';
 import { BackOff, pause } from './pause.ts';
 import { endsSession } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';

@@ -2,7 +2,7 @@
 import { openQueryNode } from '../fragments/index.ts';
 import type { QueryNode } from '../fragments/index.ts';
 import { ShuffleChannel } from '../protocol/index.ts';
-import type { LeaderForWorkers } from '../protocol/index.ts';
+import type { LeaderForWorkers } from '../contract/index.ts';
 import { tokenToShow } from './channel.ts';
 import type { ChannelOptions } from './channel.ts';
 import { KeptOutputs } from './kept-outputs.ts';

@@ -1,7 +1,7 @@
 /** What an error says about the session it answered. */
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { ErrorCode } from '../core/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 
 /** The session is over for the leader: only a new one helps. */
 export function endsSession(error: unknown): error is MillraceError {

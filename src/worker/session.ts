@@ -16,7 +16,7 @@ import type {
   Session,
   WorkerOrders,
   WorkerReport,
-} from '../protocol/index.ts';
+} from '../contract/index.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptHost, StopWord } from './attempt.ts';
 import { marginMs } from './heartbeat.ts';

@@ -3,7 +3,7 @@ import { MillraceError } from '../core/index.ts';
 import type { LeaseName } from '../core/index.ts';
 import { FatalError, jsonText } from '../executors/index.ts';
 import type { Recorded } from '../executors/index.ts';
-import type { StepRecord, WorkerReport } from '../protocol/index.ts';
+import type { StepRecord, WorkerReport } from '../contract/index.ts';
 import type { ItemVerdict } from './outbox.ts';
 import { tooLarge } from './payload-limit.ts';
 import { leaseLost } from './session-error.ts';

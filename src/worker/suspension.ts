@@ -6,7 +6,7 @@
 import { MillraceError } from '../core/index.ts';
 import type { SignalShape } from '../core/index.ts';
 import { PAYLOAD_BYTES_MAX } from '../protocol/index.ts';
-import type { CalledJob, WorkerSuspension } from '../protocol/index.ts';
+import type { CalledJob, WorkerSuspension } from '../contract/index.ts';
 
 export interface SuspensionOwner {
   /** By the database's clock, or a little before it. */

@@ -1,6 +1,6 @@
 /** What goes between the main thread and the heartbeat thread. Sessions are numbered: a word for an old
  * one that comes late is for nobody. */
-import type { LeaderForWorkers } from '../protocol/index.ts';
+import type { LeaderForWorkers } from '../contract/index.ts';
 import type { HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
 
 export type ToThread = { readonly session: number } & (

@@ -3,7 +3,7 @@ import { rig } from '../../test/fixture/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../test/fixture/fake-leader.ts';
 import { plain, contexts, misuses } from '../../test/fixture/thread-tasks.ts';
 import { ExecutorRegistry } from '../executors/index.ts';
-import type { WorkerReport } from '../protocol/index.ts';
+import type { WorkerReport } from '../contract/index.ts';
 import { deferred } from '../kit/index.ts';
 
 /** A worker with one slot and one thread. Each answer comes with the report of an end. */

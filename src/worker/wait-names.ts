@@ -1,7 +1,7 @@
 /** The names of the steps that waits leave, and of the jobs that a task calls. */
 import { createHash } from 'node:crypto';
 import type { JobId } from '../core/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 
 /** Kept under `{"until": MS}` from its beginning. */
 export const sleepStep = (name: string): string => `$sleep/${name}`;

@@ -4,7 +4,7 @@ import { calm, rig } from '../../test/fixture/worker-rig.ts';
 import { FakeLeader, assignment } from '../../test/fixture/fake-leader.ts';
 import type { JobId, Json } from '../core/index.ts';
 import type { Callable, TaskContext } from '../executors/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 
 let leader: FakeLeader;
 

@@ -6,7 +6,7 @@ import { isId } from '../core/index.ts';
 import type { Json } from '../core/index.ts';
 import type { Callable, TaskContext } from '../executors/index.ts';
 import { deferred } from '../kit/index.ts';
-import type { ReadyAssignment, StepRecord } from '../protocol/index.ts';
+import type { ReadyAssignment, StepRecord } from '../contract/index.ts';
 
 let leader: FakeLeader;
 let made: Rig;

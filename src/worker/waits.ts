@@ -12,7 +12,7 @@ import { ChildJobError, jsonText } from '../executors/index.ts';
 import type { Callable, OneSignal } from '../executors/index.ts';
 import { durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
-import type { ReadyAssignment } from '../protocol/index.ts';
+import type { ReadyAssignment } from '../contract/index.ts';
 import { tooLarge } from './payload-limit.ts';
 import { checkName } from './steps.ts';
 import type { Steps } from './steps.ts';

@@ -4,7 +4,7 @@ import type { Capabilities, NodeId, NodeOffer, SessionId } from '../core/index.t
 import type { Executor, ExecutorRegistry, TaskLog } from '../executors/index.ts';
 import { deferred, startStop } from '../kit/index.ts';
 import type { Clock, Deferred, StartStop } from '../kit/index.ts';
-import type { Handshake, LeaderForWorkers, Registered, Session } from '../protocol/index.ts';
+import type { Handshake, LeaderForWorkers, Registered, Session } from '../contract/index.ts';
 import { CalledWork } from './called-work.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
 import { BackOff, pause } from './pause.ts';

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import type { NodeId, SessionId } from '../../src/core/index.ts';
-import { LeaderChannel, ownHandshake, workerChannel } from '../../src/protocol/index.ts';
+import { ownHandshake } from '../../src/contract/index.ts';
+import { LeaderChannel, workerChannel } from '../../src/protocol/index.ts';
 import type { Effect } from '../../src/testing/cluster/effects-log.ts';
 import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
 import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';

@@ -11,8 +11,8 @@ import type {
   TaskId,
 } from '../../src/core/index.ts';
 import type { Leader } from '../../src/coordinator/index.ts';
-import { ownHandshake } from '../../src/protocol/index.ts';
-import type { WorkerReport } from '../../src/protocol/index.ts';
+import { ownHandshake } from '../../src/contract/index.ts';
+import type { WorkerReport } from '../../src/contract/index.ts';
 import type { ScriptedWorker } from '../../src/testing/lead.ts';
 
 export interface Target {

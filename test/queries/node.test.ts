@@ -11,7 +11,7 @@ import type {
   FetchQueryResultsResponse,
   SubmitQueryResponse,
 } from '../../src/protocol/gen/millrace/v1/query.ts';
-import type { PartitionChunk, PartitionRange } from '../../src/protocol/index.ts';
+import type { PartitionChunk, PartitionRange } from '../../src/contract/index.ts';
 import { channel } from '../fixture/shuffle-node.ts';
 import { openNode, writeParquet } from './node.ts';
 import type { QueryBench } from './node.ts';

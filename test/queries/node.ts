@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { loadConfig } from '../../src/config/index.ts';
-import type { QueryShape } from '../../src/protocol/index.ts';
+import type { QueryShape } from '../../src/contract/index.ts';
 import { ServerNode } from '../../src/server/index.ts';
 import { openDuckdbStore } from '../../src/store/index.ts';
 import type { Store } from '../../src/store/index.ts';

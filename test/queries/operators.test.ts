@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { JobShape, TaskShape } from '../../src/protocol/index.ts';
+import type { JobShape, TaskShape } from '../../src/contract/index.ts';
 import type { QueryPlan } from '../../src/query/index.ts';
 import { TestProcess } from '../../src/testing/cluster/process.ts';
 import { until } from '../cluster/scene.ts';

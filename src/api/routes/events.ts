@@ -1,6 +1,6 @@
 /** The event log as a stream that can be taken up again. */
 import type { JobId } from '../../core/index.ts';
-import type { AsOf, EventsQuery } from '../../protocol/index.ts';
+import type { AsOf, EventsQuery } from '../../contract/index.ts';
 import { checkedId } from '../fields.ts';
 import { badInput } from '../refusal.ts';
 import type { Call, Route } from '../route.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { JOB_STATES } from '../../core/index.ts';
 import type { JobId, JobState, TaskId } from '../../core/index.ts';
-import type { JobsQuery } from '../../protocol/index.ts';
+import type { JobsQuery } from '../../contract/index.ts';
 import { checkedId, jobIn, objectOf, taskIn, textIn, wholeIn } from '../fields.ts';
 import { objectText } from '../json-text.ts';
 import { badInput, notFound } from '../refusal.ts';

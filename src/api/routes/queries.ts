@@ -1,8 +1,8 @@
 /** SQL: queries are handed in, looked at, and their rows are read. */
 import { JOB_STATES } from '../../core/index.ts';
 import type { JobId, JobState } from '../../core/index.ts';
-import { RESULT_FORMATS } from '../../protocol/index.ts';
-import type { ResultFormat } from '../../protocol/index.ts';
+import { RESULT_FORMATS } from '../../contract/index.ts';
+import type { ResultFormat } from '../../contract/index.ts';
 import { jobIn, objectOf, textIn } from '../fields.ts';
 import { notFound } from '../refusal.ts';
 import { dated } from '../route.ts';

@@ -9,7 +9,7 @@ import type {
   ScheduleId,
   ScheduleSpec,
 } from '../../core/index.ts';
-import type { ScheduleShape } from '../../protocol/index.ts';
+import type { ScheduleShape } from '../../contract/index.ts';
 import { checkedId, scheduleIn } from '../fields.ts';
 import { objectText } from '../json-text.ts';
 import { badInput, notFound } from '../refusal.ts';

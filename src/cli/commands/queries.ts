@@ -7,7 +7,7 @@ import { withWords } from '../settings.ts';
 import { facts, plain, table } from '../table.ts';
 import { bytesWords, countWords, errorWords, shortened, span, took, when } from '../wording.ts';
 import type { ListOptions, QueryCalls, QueryPage } from '../../client/index.ts';
-import type { QueryShape } from '../../protocol/index.ts';
+import type { QueryShape } from '../../contract/index.ts';
 
 const LIMIT = 20;
 const PAGE_MAX = 1_000;

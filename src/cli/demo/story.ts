@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { DatedJob, HttpClient } from '../../client/index.ts';
 import type { JobId } from '../../core/index.ts';
 import { type Deferred, deferred, systemClock } from '../../kit/index.ts';
-import type { EventShape, QueryShape } from '../../protocol/index.ts';
+import type { EventShape, QueryShape } from '../../contract/index.ts';
 import type { SqlResult } from '../../sdk/index.ts';
 import type { Reply } from '../command.ts';
 import { eventLine } from '../job-words.ts';

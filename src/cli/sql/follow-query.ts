@@ -2,7 +2,7 @@
 import type { QueryCalls } from '../../client/index.ts';
 import { isFinished, type JobId } from '../../core/index.ts';
 import { type Clock, systemClock } from '../../kit/index.ts';
-import type { QueryShape } from '../../protocol/index.ts';
+import type { QueryShape } from '../../contract/index.ts';
 import type { Reply } from '../command.ts';
 import { plain } from '../table.ts';
 import { Screen } from '../view/screen.ts';

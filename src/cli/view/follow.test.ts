@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { DatedJob, HttpClient } from '../../client/index.ts';
 import type { JobId } from '../../core/index.ts';
 import { deferred, settled, VirtualClock } from '../../kit/index.ts';
-import type { EventShape } from '../../protocol/index.ts';
+import type { EventShape } from '../../contract/index.ts';
 import { asOf, shape, over } from '../../../test/fixture/command-line.ts';
 import type { Reply } from '../command.ts';
 import { follow } from './follow.ts';

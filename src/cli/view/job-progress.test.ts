@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DatedJob } from '../../client/index.ts';
-import type { EventShape, TaskShape } from '../../protocol/index.ts';
+import type { EventShape, TaskShape } from '../../contract/index.ts';
 import { graphOrder } from './graph-order.ts';
 import { JobProgress } from './job-progress.ts';
 

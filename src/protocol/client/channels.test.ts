@@ -3,16 +3,16 @@ import { channelTo, wireNode } from '../../../test/fixture/wire-node.ts';
 import { instant, jobNo, MillraceError, taskNo } from '../../core/index.ts';
 import type { JobId, LeaseName, NodeId, SessionId, TaskId } from '../../core/index.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
-import type { LeaderForClients, JobAnswer } from '../jobs-port.ts';
-import type { Reader } from '../reader-port.ts';
-import type { JobShape } from '../shapes.ts';
+import type { LeaderForClients, JobAnswer } from '../../contract/jobs-port.ts';
+import type { Reader } from '../../contract/reader-port.ts';
+import type { JobShape } from '../../contract/shapes.ts';
 import type {
   Handshake,
   LeaderForWorkers,
   PollReply,
   ReadyAssignment,
   WorkerReport,
-} from '../worker-port.ts';
+} from '../../contract/worker-port.ts';
 import { clientChannel } from './client-channel.ts';
 import { remoteReader } from './remote-reader.ts';
 import { workerChannel } from './worker-channel.ts';

@@ -3,7 +3,7 @@ import type { MillraceError } from '../../core/index.ts';
 import { fromWireAnswer, fromWireOneAnswer, toWireNewJob, toWireSignal } from '../codec/change.ts';
 import { refuse, wireCount } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
-import type { JobAnswer, LeaderForClients } from '../jobs-port.ts';
+import type { JobAnswer, LeaderForClients } from '../../contract/index.ts';
 import { inParts } from '../limits.ts';
 import type { LeaderChannel } from './leader-channel.ts';
 

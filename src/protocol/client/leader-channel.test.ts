@@ -8,7 +8,7 @@ import { deferred } from '../../kit/index.ts';
 import { Proxy } from '../../testing/cluster/proxy.ts';
 import { freePort } from '../../testing/cluster/free-port.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
-import type { LeaderForWorkers, Session, WorkerOrders } from '../worker-port.ts';
+import type { LeaderForWorkers, Session, WorkerOrders } from '../../contract/worker-port.ts';
 import { LeaderChannel } from './leader-channel.ts';
 import { workerChannel } from './worker-channel.ts';
 

@@ -6,8 +6,7 @@ import { fromWireJob, fromWireSummary, toWireJobsQuery } from '../codec/jobs.ts'
 import { fromWireAsOf, fromWireLeader } from '../codec/leader.ts';
 import { optionalText, present, wireNumber } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
-import type { Dated, EventPage, EventsQuery, Reader } from '../reader-port.ts';
-import type { JobShape } from '../shapes.ts';
+import type { Dated, EventPage, EventsQuery, JobShape, Reader } from '../../contract/index.ts';
 import type { CallOptions, LeaderChannel } from './leader-channel.ts';
 
 /** All that goes over the wire. */

@@ -8,7 +8,12 @@ import { type Clock, deferred, systemClock } from '../../kit/index.ts';
 import { decodeChunk } from '../codec/partition-chunk.ts';
 import { toWireMapOutput, toWireRange } from '../codec/shuffle.ts';
 import { ShuffleServiceService } from '../gen/millrace/v1/shuffle.ts';
-import type { MapOutput, PartitionChunk, PartitionRange, RemoteShuffle } from '../shuffle-port.ts';
+import type {
+  MapOutput,
+  PartitionChunk,
+  PartitionRange,
+  RemoteShuffle,
+} from '../../contract/index.ts';
 import { errorOfStatus } from '../status.ts';
 import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';

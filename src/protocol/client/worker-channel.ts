@@ -6,7 +6,7 @@ import { fromWireUnneededAnswer, toWireUnneeded } from '../codec/outputs.ts';
 import { fromWireReportReply, reportParts } from '../codec/report.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
-import type { LeaderForWorkers, PollReply, ReportReply } from '../worker-port.ts';
+import type { LeaderForWorkers, PollReply, ReportReply } from '../../contract/index.ts';
 import type { LeaderChannel } from './leader-channel.ts';
 
 /** How long each call may take: long enough for a commit under load, short enough to try elsewhere. */

@@ -3,7 +3,7 @@ import { JOB_STATES, MillraceError } from '../../core/index.ts';
 import type { JobId, JobState } from '../../core/index.ts';
 import type { JobReply, NewJob as WireNewJob, SignalJobRequest } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState } from '../gen/millrace/v1/types.ts';
-import type { JobAnswer, NewJob } from '../jobs-port.ts';
+import type { JobAnswer, NewJob } from '../../contract/index.ts';
 import { errorFromDetail, errorToDetail } from '../status.ts';
 import {
   jsonBytes,

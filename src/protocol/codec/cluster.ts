@@ -7,8 +7,7 @@ import type {
   ScheduleInfo,
   WatchEventsResponse,
 } from '../gen/millrace/v1/job.ts';
-import type { EventPage } from '../reader-port.ts';
-import type { EventShape, NodeShape, ScheduleShape } from '../shapes.ts';
+import type { EventPage, EventShape, NodeShape, ScheduleShape } from '../../contract/index.ts';
 import { fromWireAsOf, toWireAsOf } from './leader.ts';
 import {
   isoTime,

@@ -9,7 +9,12 @@ import type {
   TaskSuspended,
   TaskWait,
 } from '../gen/millrace/v1/task.ts';
-import type { CalledJob, Session, WorkerReport, WorkerSuspension } from '../worker-port.ts';
+import type {
+  CalledJob,
+  Session,
+  WorkerReport,
+  WorkerSuspension,
+} from '../../contract/worker-port.ts';
 import { fromWireAnswer, fromWireNewJob, fromWireSignal, toWireNewJob } from './change.ts';
 import { fromWireEventPage, fromWireNode } from './cluster.ts';
 import { fromWireJob, fromWireJobsQuery } from './jobs.ts';

@@ -4,8 +4,7 @@ import type { Json, TaskError, TaskId, TaskState } from '../../core/index.ts';
 import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState, TaskState as WireState } from '../gen/millrace/v1/types.ts';
 import type { TaskError as WireError } from '../gen/millrace/v1/types.ts';
-import type { JobsQuery } from '../reader-port.ts';
-import type { JobShape, JobSummary, PastRun, TaskShape } from '../shapes.ts';
+import type { JobShape, JobSummary, JobsQuery, PastRun, TaskShape } from '../../contract/index.ts';
 import { fromWireJobState, toWireJobState } from './change.ts';
 import {
   isoTime,

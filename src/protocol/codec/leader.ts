@@ -1,7 +1,7 @@
 /** Who leads, and how fresh an answer is. */
 import type { LeaderAddress } from '../../core/index.ts';
 import type { AsOf as WireAsOf, LeaderInfo } from '../gen/millrace/v1/types.ts';
-import type { AsOf } from '../shapes.ts';
+import type { AsOf } from '../../contract/index.ts';
 import { isoTime, optionalText, present, safeNumber, wireNumber, wireTime } from './values.ts';
 
 export function toWireLeader(leader: LeaderAddress | null | undefined): LeaderInfo | undefined {

@@ -2,7 +2,7 @@
 import { TASKS_PER_JOB_LIMIT, jobNo, taskNo } from '../../core/index.ts';
 import type { LeaseName } from '../../core/index.ts';
 import type { Lease as WireLease, Orders as WireOrders } from '../gen/millrace/v1/types.ts';
-import type { WorkerOrders } from '../worker-port.ts';
+import type { WorkerOrders } from '../../contract/index.ts';
 import { present, refuse, requiredText, safeNumber, wireCount, wireNumber } from './values.ts';
 
 /** More leases than any node holds: its slots are limited to less. */

@@ -5,7 +5,7 @@ import type {
   FindUnneededOutputsResponse,
   TaskInputLost,
 } from '../gen/millrace/v1/task.ts';
-import type { Session, WorkerReport } from '../worker-port.ts';
+import type { Session, WorkerReport } from '../../contract/index.ts';
 import { fromWireSession } from './session.ts';
 import { present, refuse, requiredText, safeNumber, wireNumber } from './values.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FetchShufflePartitionResponse } from '../gen/millrace/v1/shuffle.ts';
-import type { PartitionChunk } from '../shuffle-port.ts';
+import type { PartitionChunk } from '../../contract/shuffle-port.ts';
 import { decodeChunk, encodeChunk } from './partition-chunk.ts';
 
 const CHUNKS: readonly PartitionChunk[] = [

@@ -3,7 +3,7 @@
  * on the way in. What goes over the wire is the same.
  */
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import type { PartitionChunk } from '../shuffle-port.ts';
+import type { PartitionChunk } from '../../contract/index.ts';
 import { safeNumber } from './values.ts';
 
 /** Field numbers, as in `shuffle.proto`. */

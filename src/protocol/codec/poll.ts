@@ -14,7 +14,7 @@ import type {
   PollRequest,
   ReadyAssignment,
   StepRecord,
-} from '../worker-port.ts';
+} from '../../contract/index.ts';
 import { fromWireError, fromWireState, toWireError, toWireState } from './jobs.ts';
 import {
   fromWireLease,

@@ -8,9 +8,8 @@ import type {
   StageMetrics,
   SubmitQueryRequest,
 } from '../gen/millrace/v1/query.ts';
-import { RESULT_FORMATS } from '../query-port.ts';
-import type { ResultFormat } from '../query-port.ts';
-import type { QueryShape, StageShape } from '../shapes.ts';
+import { RESULT_FORMATS } from '../../contract/index.ts';
+import type { QueryShape, ResultFormat, StageShape } from '../../contract/index.ts';
 import {
   jsonBytes,
   jsonText,

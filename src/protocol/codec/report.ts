@@ -9,7 +9,7 @@ import type {
 } from '../gen/millrace/v1/task.ts';
 import { TaskState as WireState } from '../gen/millrace/v1/types.ts';
 import { inParts, PAYLOAD_BYTES_MAX } from '../limits.ts';
-import type { ReportReply, Session, WorkerReport } from '../worker-port.ts';
+import type { ReportReply, Session, WorkerReport } from '../../contract/index.ts';
 import { fromWireLease, fromWireOrders, toWireLease, toWireOrders } from './lease.ts';
 import { fromWireInputLost, inputLostBytes, toWireInputLost } from './outputs.ts';
 import { fromWireSession } from './session.ts';

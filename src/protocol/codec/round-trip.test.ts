@@ -13,9 +13,9 @@ import { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbea
 import * as job from '../gen/millrace/v1/job.ts';
 import * as task from '../gen/millrace/v1/task.ts';
 import { AsOf, LeaderInfo } from '../gen/millrace/v1/types.ts';
-import type { JobAnswer, NewJob } from '../jobs-port.ts';
-import type { EventPage, JobsQuery } from '../reader-port.ts';
-import type { JobShape, JobSummary, NodeShape, ScheduleShape } from '../shapes.ts';
+import type { JobAnswer, NewJob } from '../../contract/jobs-port.ts';
+import type { EventPage, JobsQuery } from '../../contract/reader-port.ts';
+import type { JobShape, JobSummary, NodeShape, ScheduleShape } from '../../contract/shapes.ts';
 import type {
   Beat,
   ChildOutcome,
@@ -25,7 +25,7 @@ import type {
   WorkerOrders,
   WorkerReport,
   WorkerSuspension,
-} from '../worker-port.ts';
+} from '../../contract/worker-port.ts';
 import {
   fromWireAnswer,
   fromWireNewJob,

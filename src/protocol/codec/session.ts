@@ -7,8 +7,8 @@ import type {
   RegisterWorkerRequest,
   RegisterWorkerResponse,
 } from '../gen/millrace/v1/task.ts';
-import { PROTOCOL_VERSION } from '../worker-port.ts';
-import type { Beat, Handshake, Registered, Session, WorkerOrders } from '../worker-port.ts';
+import { PROTOCOL_VERSION } from '../../contract/index.ts';
+import type { Beat, Handshake, Registered, Session, WorkerOrders } from '../../contract/index.ts';
 import { toWireLeader } from './leader.ts';
 import { fromWireLeases, fromWireOrders, toWireLeases, toWireOrders } from './lease.ts';
 import {

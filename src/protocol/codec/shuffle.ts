@@ -5,7 +5,12 @@ import type {
   MapOutputPartition,
   RegisterMapOutputRequest,
 } from '../gen/millrace/v1/shuffle.ts';
-import type { MapOutput, MapOutputKey, MapPartition, PartitionRange } from '../shuffle-port.ts';
+import type {
+  MapOutput,
+  MapOutputKey,
+  MapPartition,
+  PartitionRange,
+} from '../../contract/index.ts';
 import { requiredText, safeNumber, wireCount, wireNumber } from './values.ts';
 
 type WireKey = Pick<RegisterMapOutputRequest, 'queryId' | 'stageId' | 'mapTask' | 'attempt'>;

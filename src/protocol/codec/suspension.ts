@@ -1,7 +1,7 @@
 /** What a worker says when a handler steps aside. Documents travel as JSON; the leader reads them. */
 import { SHAPE_LENGTH_MAX, readSignalShape } from '../../core/index.ts';
 import type { JobWait, Sleep, TaskSuspended, TaskWait } from '../gen/millrace/v1/task.ts';
-import type { CalledJob, WorkerSuspension } from '../worker-port.ts';
+import type { CalledJob, WorkerSuspension } from '../../contract/index.ts';
 import {
   jsonBytes,
   jsonText,

@@ -15,13 +15,18 @@ import { requiredText, refuse } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
 import type { NewJob as WireNewJob, SubmitJobResponse } from '../gen/millrace/v1/job.ts';
-import { millraceVersion } from '../handshake.ts';
-import type { JobAnswer, LeaderForClients, NewJob } from '../jobs-port.ts';
+import { millraceVersion } from '../../contract/index.ts';
+import type {
+  JobAnswer,
+  LeaderForClients,
+  LeaderForWorkers,
+  NewJob,
+  QueryService,
+  Reader,
+  Session,
+} from '../../contract/index.ts';
 import { STALLED_READER_MS } from '../limits.ts';
-import type { QueryService } from '../query-port.ts';
-import type { Reader } from '../reader-port.ts';
 import { asMillraceError } from '../status.ts';
-import type { LeaderForWorkers, Session } from '../worker-port.ts';
 import { type RpcService, type StreamOptions, streaming, unary } from './handlers.ts';
 import { parkedPoll } from './polling.ts';
 import { queryHandlers } from './query-handlers.ts';

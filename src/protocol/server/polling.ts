@@ -4,7 +4,7 @@ import type { Clock } from '../../kit/index.ts';
 import { fromWirePoll, toWirePollReply } from '../codec/poll.ts';
 import type { GetTaskRequest, GetTaskResponse } from '../gen/millrace/v1/task.ts';
 import { POLL_WAIT_MS_MAX } from '../limits.ts';
-import type { LeaderForWorkers, Session } from '../worker-port.ts';
+import type { LeaderForWorkers, Session } from '../../contract/index.ts';
 import { connectionWatch } from './http2-call.ts';
 import { boundSession } from './session-binding.ts';
 

@@ -17,8 +17,8 @@ import type {
   SubmitQueryRequest,
   SubmitQueryResponse,
 } from '../gen/millrace/v1/query.ts';
-import type { QueryService } from '../query-port.ts';
-import type { QueryShape, StageShape } from '../shapes.ts';
+import type { QueryService } from '../../contract/query-port.ts';
+import type { QueryShape, StageShape } from '../../contract/shapes.ts';
 
 const STAGE: StageShape = {
   id: 0,

@@ -11,8 +11,7 @@ import type {
   FetchQueryResultsRequest,
   FetchQueryResultsResponse,
 } from '../gen/millrace/v1/query.ts';
-import type { LeaderForClients } from '../jobs-port.ts';
-import type { QueryService } from '../query-port.ts';
+import type { LeaderForClients, QueryService } from '../../contract/index.ts';
 import { type StreamOptions, streaming, unary, unimplemented } from './handlers.ts';
 
 export interface QueryHandlerOptions {

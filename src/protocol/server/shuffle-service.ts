@@ -10,7 +10,7 @@ import type {
   RegisterMapOutputRequest,
 } from '../gen/millrace/v1/shuffle.ts';
 import { STALLED_READER_MS } from '../limits.ts';
-import type { ShuffleSource } from '../shuffle-port.ts';
+import type { ShuffleSource } from '../../contract/index.ts';
 import { type RpcService, streaming, unary } from './handlers.ts';
 
 /** Chunks are large: one on its way and one that is ready are enough to keep a connection busy. */

@@ -4,7 +4,7 @@ import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
 import type { HeartbeatServiceServer } from '../gen/millrace/v1/heartbeat.ts';
 import { WorkerServiceService } from '../gen/millrace/v1/worker.ts';
 import type { WorkerServiceServer } from '../gen/millrace/v1/worker.ts';
-import type { LeaderForWorkers } from '../worker-port.ts';
+import type { LeaderForWorkers } from '../../contract/index.ts';
 import { type RpcService, unary } from './handlers.ts';
 import { boundSession } from './session-binding.ts';
 

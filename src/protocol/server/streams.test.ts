@@ -8,8 +8,8 @@ import { deferred } from '../../kit/index.ts';
 import { remoteReader } from '../client/remote-reader.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { WatchEventsResponse } from '../gen/millrace/v1/job.ts';
-import type { Dated, EventPage, EventsQuery, Reader } from '../reader-port.ts';
-import type { EventShape, JobShape } from '../shapes.ts';
+import type { Dated, EventPage, EventsQuery, Reader } from '../../contract/reader-port.ts';
+import type { EventShape, JobShape } from '../../contract/shapes.ts';
 
 const at = '2026-01-02T03:04:05.678Z';
 

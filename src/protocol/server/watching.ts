@@ -9,7 +9,7 @@ import type {
   WatchJobRequest,
   WatchJobResponse,
 } from '../gen/millrace/v1/job.ts';
-import type { EventPage, EventsQuery, Reader } from '../reader-port.ts';
+import type { EventPage, EventsQuery, Reader } from '../../contract/index.ts';
 
 export async function* watchEvents(
   reader: Reader,

@@ -1,6 +1,6 @@
 /** What a simulated handler does with a task: drawn from the seed, the task and the fence alone. */
 import type { FailureClass, LostOutput } from '../../core/index.ts';
-import type { ReadyAssignment, StepRecord, WorkerSuspension } from '../../protocol/index.ts';
+import type { ReadyAssignment, StepRecord, WorkerSuspension } from '../../contract/index.ts';
 import { endPart } from './part.ts';
 import type { PartPlace } from './part.ts';
 import type { Random } from './random.ts';

@@ -1,6 +1,6 @@
 /** One handler at work on one lease: it reports, it can be told to stop, it can be killed. */
 import type { LeaseName } from '../../core/index.ts';
-import type { WorkerReport } from '../../protocol/index.ts';
+import type { WorkerReport } from '../../contract/index.ts';
 import type { Behaviour } from './behaviour.ts';
 import type { Life } from './process.ts';
 import type { Running, Witness } from './witness.ts';

@@ -1,7 +1,7 @@
 /** A part of a query at work: it fetches what others have made, and leaves what it makes where it runs. */
 import type { LostOutput, TaskId } from '../../core/index.ts';
 import { mix } from '../../core/index.ts';
-import type { ReadyAssignment } from '../../protocol/index.ts';
+import type { ReadyAssignment } from '../../contract/index.ts';
 import type { PartInput, PartResult } from './queries.ts';
 import type { Random } from './random.ts';
 import type { Shelves } from './shelves.ts';

@@ -5,7 +5,7 @@
 import { instant } from '../../core/index.ts';
 import type { Batch, JobId, JobImage, LeaseName, TaskRow, Verdict } from '../../core/index.ts';
 import type { Leader } from '../../coordinator/index.ts';
-import type { PollRequest, ReadyAssignment, Session, WorkerReport } from '../../protocol/index.ts';
+import type { PollRequest, ReadyAssignment, Session, WorkerReport } from '../../contract/index.ts';
 import type { Term } from '../../store/index.ts';
 import type { Draft } from './documents.ts';
 import { intercepted } from './journal.ts';

@@ -9,7 +9,7 @@ import type {
   ReadyAssignment,
   StepRecord,
   WorkerSuspension,
-} from '../../protocol/index.ts';
+} from '../../contract/index.ts';
 import type { Random } from './random.ts';
 
 /** The signals that anybody waits for. */

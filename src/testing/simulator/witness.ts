@@ -4,7 +4,7 @@
  */
 import type { LeaseName, Need, Verdict } from '../../core/index.ts';
 import type { JobReply } from '../../coordinator/index.ts';
-import type { ReadyAssignment, WorkerReport } from '../../protocol/index.ts';
+import type { ReadyAssignment, WorkerReport } from '../../contract/index.ts';
 import type { Findings } from './findings.ts';
 import type { Journal } from './journal.ts';
 import type { Life } from './process.ts';

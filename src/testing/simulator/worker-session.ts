@@ -6,8 +6,8 @@
 import { isMillraceError } from '../../core/index.ts';
 import type { JobId, LeaseName, NodeOffer, Orders, Verdict } from '../../core/index.ts';
 import type { Leader } from '../../coordinator/index.ts';
-import { ownHandshake } from '../../protocol/index.ts';
-import type { ReadyAssignment, Session, WorkerReport } from '../../protocol/index.ts';
+import { ownHandshake } from '../../contract/index.ts';
+import type { ReadyAssignment, Session, WorkerReport } from '../../contract/index.ts';
 import { deferred } from '../../kit/index.ts';
 import { behave } from './behaviour.ts';
 import { isPassing } from './cluster.ts';

@@ -1,0 +1,13 @@
+/**
+ * What the parts of Millrace agree on: the public shapes of jobs, nodes and queries, the ports between leader, workers,
+ * readers and shuffle, and the version handshake. Types and small pure functions only: no transport, no packages.
+ */
+export { cursorOf, readCursor } from './cursor.ts';
+export { idempotencyKeyOf } from './execution-key.ts';
+export { millraceVersion, ownHandshake } from './handshake.ts';
+export type * from './jobs-port.ts';
+export * from './query-port.ts';
+export type * from './reader-port.ts';
+export type * from './shapes.ts';
+export type * from './shuffle-port.ts';
+export * from './worker-port.ts';
