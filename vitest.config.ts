@@ -13,10 +13,10 @@ export default defineConfig(({ mode }) => ({
       ...configDefaults.exclude,
       ...(mode === 'full' || mode === 'release' ? [] : notInTheGate),
     ],
-    globalSetup: 'test/fixture/postgres-server.ts',
+    globalSetup: 'test/rig/postgres-server.ts',
     setupFiles: [
-      'test/fixture/child-coverage.ts',
-      ...(mode === 'full' ? [] : ['test/fixture/fixed-seed.ts']),
+      'test/rig/child-coverage.ts',
+      ...(mode === 'full' ? [] : ['test/rig/fixed-seed.ts']),
     ],
     // A process per file: native code that crashes takes one file with it, not the run.
     pool: 'forks',

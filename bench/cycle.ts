@@ -1,6 +1,6 @@
 /** The life of single-task jobs as three batches, row for row what the core writes. */
-import { batchOf, instant, jobNo, taskNo } from '../src/core/index.ts';
-import type { Batch, EventRow, JobRow, LogKind } from '../src/core/index.ts';
+import { batchOf, instant, jobNo, taskNo } from '../src/scheduler/core/index.ts';
+import type { Batch, EventRow, JobRow, LogKind } from '../src/scheduler/core/index.ts';
 import {
   aJob,
   aSpec,
@@ -9,7 +9,7 @@ import {
   jobId,
   running,
   succeeded,
-} from '../src/testing/conformance/rows.ts';
+} from '../test/rig/conformance/rows.ts';
 
 const AT = instant(Date.now());
 const INPUT = '{"url":"https://example.org/x","rows":[1,2,3]}';

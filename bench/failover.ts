@@ -1,6 +1,6 @@
 /** How long work stands still when a process dies or is stopped, with default settings. */
-import { HttpClient } from '../src/client/index.ts';
-import type { JobId } from '../src/core/index.ts';
+import { HttpClient } from '../src/client/http/index.ts';
+import type { JobId } from '../src/scheduler/core/index.ts';
 import { pause } from './cluster/contender.ts';
 import { BenchDatabase } from './cluster/database.ts';
 import { Folder, jobOf, newPlace, startLeader, startWorker } from './cluster/node.ts';

@@ -1,6 +1,6 @@
 /** What a long queue costs: tasks a second, memory, and the time that a new leader needs to take over. */
 import postgres from 'postgres';
-import { HttpClient } from '../src/client/index.ts';
+import { HttpClient } from '../src/client/http/index.ts';
 import { pause } from './cluster/contender.ts';
 import { BenchDatabase } from './cluster/database.ts';
 import { Folder, JobClient, jobOf, newPlace, startLeader, startWorker } from './cluster/node.ts';

@@ -1,6 +1,6 @@
 /** From handing in a job to the start of its handler, one at a time on an idle system. */
 import postgres from 'postgres';
-import { HttpClient } from '../src/client/index.ts';
+import { HttpClient } from '../src/client/http/index.ts';
 import { pause } from './cluster/contender.ts';
 import { BenchDatabase } from './cluster/database.ts';
 import { startGraphileWorkers } from './cluster/graphile.ts';

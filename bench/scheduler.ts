@@ -6,7 +6,7 @@ import {
   instant,
   parseJobDocument,
   step,
-} from '../src/core/index.ts';
+} from '../src/scheduler/core/index.ts';
 import type {
   Ask,
   Assignment,
@@ -16,7 +16,7 @@ import type {
   SchedulerEvent,
   SessionId,
   TermId,
-} from '../src/core/index.ts';
+} from '../src/scheduler/core/index.ts';
 import { figure, ratio } from './figures.ts';
 import type { Benchmark, Figure } from './figures.ts';
 

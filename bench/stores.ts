@@ -2,9 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { instant } from '../src/core/index.ts';
-import { openDuckdbStore, openMemoryStore, openPostgresStore } from '../src/store/index.ts';
-import { startPostgres } from '../test/fixture/postgres-server.ts';
+import { instant } from '../src/scheduler/core/index.ts';
+import {
+  openDuckdbStore,
+  openMemoryStore,
+  openPostgresStore,
+} from '../src/scheduler/store/index.ts';
+import { startPostgres } from '../test/rig/postgres-server.ts';
 import { newCounters, nextCycle } from './cycle.ts';
 import type { Counters } from './cycle.ts';
 import { figure, ratio } from './figures.ts';

@@ -13,8 +13,8 @@ import {
   flagName,
   type SettingName,
   settingNames,
-} from '../src/config/index.ts';
-import { defaultSettings } from '../src/core/index.ts';
+} from '../src/node/config/index.ts';
+import { defaultSettings } from '../src/scheduler/core/index.ts';
 
 export interface GeneratedPage {
   readonly path: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { quickBenchmarks } from './fixture/quick-benchmarks.ts';
+import { quickBenchmarks } from './rig/quick-benchmarks.ts';
 
 test('all other benchmarks run at a tiny size, and their audits hold', async () => {
   await quickBenchmarks({

@@ -1,17 +1,22 @@
 import { uuidv7 } from 'uuidv7';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { startApi, type Api } from '../src/api/index.ts';
-import { HttpClient } from '../src/client/index.ts';
+import { startApi, type Api } from '../src/edge/http/index.ts';
+import { HttpClient } from '../src/client/http/index.ts';
 import { run } from '../src/cli/index.ts';
-import { cronCalendar, type Leader } from '../src/coordinator/index.ts';
-import { type JobId, MillraceError, type ScheduleId, type TaskId } from '../src/core/index.ts';
+import { cronCalendar, type Leader } from '../src/scheduler/coordinator/index.ts';
+import {
+  type JobId,
+  MillraceError,
+  type ScheduleId,
+  type TaskId,
+} from '../src/scheduler/core/index.ts';
 import { type Deferred, deferred, systemClock } from '../src/kit/index.ts';
-import type { EventPage, EventsQuery } from '../src/contract/index.ts';
-import { openAccess } from '../src/security/index.ts';
-import type { Store } from '../src/store/index.ts';
-import { lead, memoryStore, ScriptedWorker } from '../src/testing/lead.ts';
-import { VirtualClock } from '../src/testing/virtual-clock.ts';
-import { EventFeed, StoreReader } from '../src/views/index.ts';
+import type { EventPage, EventsQuery } from '../src/scheduler/contract/index.ts';
+import { openAccess } from '../src/edge/security/index.ts';
+import type { Store } from '../src/scheduler/store/index.ts';
+import { lead, memoryStore, ScriptedWorker } from './rig/lead.ts';
+import { VirtualClock } from './rig/virtual-clock.ts';
+import { EventFeed, StoreReader } from '../src/edge/read/index.ts';
 
 /** The client and the API as they are, over a real connection, each at one end. */
 

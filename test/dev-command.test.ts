@@ -3,10 +3,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { TestClient } from '../src/testing/cluster/client.ts';
-import { within } from '../src/testing/cluster/deadline.ts';
-import type { SseEvent } from '../src/testing/cluster/sse.ts';
-import { TestProcess } from '../src/testing/cluster/process.ts';
+import { TestClient } from './rig/cluster/client.ts';
+import { within } from './rig/cluster/deadline.ts';
+import type { SseEvent } from './rig/cluster/sse.ts';
+import { TestProcess } from './rig/cluster/process.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 const LIMIT_MS = 60_000;

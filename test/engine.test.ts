@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 
-const DOOR = pathToFileURL(join(import.meta.dirname, '../dist/engine/index.js')).href;
+const DOOR = pathToFileURL(join(import.meta.dirname, '../dist/sql/engine/index.js')).href;
 
 /** Warms an engine and stays. */
 function program(spillFolder: string): string {

@@ -8,10 +8,10 @@ import type pg from 'pg';
 import postgres from 'postgres';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { deferred } from '../src/kit/index.ts';
-import { within } from '../src/testing/cluster/deadline.ts';
-import { TestProcess } from '../src/testing/cluster/process.ts';
+import { within } from './rig/cluster/deadline.ts';
+import { TestProcess } from './rig/cluster/process.ts';
 import { until } from './cluster/scene.ts';
-import { freshDatabase } from './fixture/postgres.ts';
+import { freshDatabase } from './rig/postgres.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -1,7 +1,7 @@
 /** No body and no name, however odd, is answered with a fault of the server. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ApiBench, openApi } from './fixture/api.ts';
-import { readRequest } from '../src/queries/request.ts';
+import { type ApiBench, openApi } from './rig/api.ts';
+import { readRequest } from '../src/sql/planner/request.ts';
 
 let bench: ApiBench;
 

@@ -3,35 +3,40 @@
  * piece repeated, which is what makes a backtracking pattern or a rescanning loop quadratic, in growing sizes.
  */
 import { expect, test } from 'vitest';
-import { Router, readQuery } from '../src/api/router.ts';
-import { fixedPart, partMatcher } from '../src/catalog/glob.ts';
-import { hiveKeys } from '../src/catalog/hive.ts';
-import { mentionedNames } from '../src/catalog/mentions.ts';
-import { readTables } from '../src/catalog/spec.ts';
-import { isTypeText } from '../src/catalog/type-text.ts';
-import { SseParser } from '../src/client/sse.ts';
-import { parseBytes, parseMs } from '../src/config/units.ts';
-import { cronCalendar } from '../src/coordinator/calendar.ts';
-import { pointerTokens } from '../src/core/document/pointer.ts';
-import { didYouMean } from '../src/core/document/spelling.ts';
-import { jsonStringBytes, nameFault, printable, wellFormed } from '../src/core/document/text.ts';
-import { defaultSettings, parseJobDocument } from '../src/core/index.ts';
-import { readMoment } from '../src/core/schedule/moment.ts';
-import { readOptions } from '../src/engine/sql/options.ts';
-import { marksOf } from '../src/engine/sql/scan-text.ts';
-import { pointedAt, statementOf } from '../src/engine/sql/statement.ts';
-import { asksTime, isSteady } from '../src/engine/sql/steady.ts';
+import { Router, readQuery } from '../src/edge/http/router.ts';
+import { fixedPart, partMatcher } from '../src/sql/catalog/glob.ts';
+import { hiveKeys } from '../src/sql/catalog/hive.ts';
+import { mentionedNames } from '../src/sql/catalog/mentions.ts';
+import { readTables } from '../src/sql/catalog/spec.ts';
+import { isTypeText } from '../src/sql/catalog/type-text.ts';
+import { SseParser } from '../src/client/http/sse.ts';
+import { parseBytes, parseMs } from '../src/node/config/units.ts';
+import { cronCalendar } from '../src/scheduler/coordinator/calendar.ts';
+import { pointerTokens } from '../src/scheduler/core/document/pointer.ts';
+import { didYouMean } from '../src/scheduler/core/document/spelling.ts';
+import {
+  jsonStringBytes,
+  nameFault,
+  printable,
+  wellFormed,
+} from '../src/scheduler/core/document/text.ts';
+import { defaultSettings, parseJobDocument } from '../src/scheduler/core/index.ts';
+import { readMoment } from '../src/scheduler/core/schedule/moment.ts';
+import { readOptions } from '../src/sql/engine/sql/options.ts';
+import { marksOf } from '../src/sql/engine/sql/scan-text.ts';
+import { pointedAt, statementOf } from '../src/sql/engine/sql/statement.ts';
+import { asksTime, isSteady } from '../src/sql/engine/sql/steady.ts';
 import { durationMs } from '../src/kit/duration.ts';
 import { jsonFaultAt } from '../src/kit/json-fault.ts';
 import { jsonPlace } from '../src/kit/json-place.ts';
 import { redactUrl } from '../src/kit/redact-url.ts';
-import { readCursor } from '../src/contract/index.ts';
-import { readRequest } from '../src/queries/request.ts';
-import { parseJson } from '../src/query/logical/json.ts';
-import { parseType } from '../src/query/sql/parse-type.ts';
-import { accessWith } from '../src/security/access.ts';
-import { parseTokens } from '../src/security/tokens.ts';
-import { refused } from '../src/store/duckdb/failure.ts';
+import { readCursor } from '../src/scheduler/contract/index.ts';
+import { readRequest } from '../src/sql/planner/request.ts';
+import { parseJson } from '../src/sql/plan/logical/json.ts';
+import { parseType } from '../src/sql/plan/sql/parse-type.ts';
+import { accessWith } from '../src/edge/security/access.ts';
+import { parseTokens } from '../src/edge/security/tokens.ts';
+import { refused } from '../src/scheduler/store/duckdb/failure.ts';
 
 /** What the grammars of SQL, JSON, globs, URLs, headers and durations open, close, quote, escape and repeat. */
 const PIECES = [

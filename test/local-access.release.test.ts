@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { freePort } from '../src/testing/cluster/free-port.ts';
-import { TestProcess } from '../src/testing/cluster/process.ts';
+import { freePort } from './rig/cluster/free-port.ts';
+import { TestProcess } from './rig/cluster/process.ts';
 
 const SOMEBODY_ELSE = 65_534;
 const isRoot = process.geteuid?.() === 0;
@@ -143,7 +143,7 @@ test('nobody else can look into what a node keeps, also where it was made more o
   writeFileSync(
     module,
     `import { writeFileSync } from 'node:fs';
-     import { defineTask } from '${new URL('../dist/sdk/index.js', import.meta.url).href}';
+     import { defineTask } from '${new URL('../dist/client/http/sdk/index.js', import.meta.url).href}';
      export const write = defineTask({ name: 'write', run: (input) => writeFileSync(input, 'x') });`,
   );
   const csv = join(folder, 'a.csv');

@@ -25,7 +25,7 @@ test('the generated code is what the contract gives today', () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-proto-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   buf('generate', '--output', folder);
-  const fresh = filesBelow(join(folder, 'src/protocol/gen'));
+  const fresh = filesBelow(join(folder, 'src/edge/grpc/gen'));
   expect(Object.keys(fresh)).toContain(join('millrace', 'v1', 'control_plane.ts'));
-  expect(filesBelow(join(root, 'src/protocol/gen'))).toEqual(fresh);
+  expect(filesBelow(join(root, 'src/edge/grpc/gen'))).toEqual(fresh);
 });

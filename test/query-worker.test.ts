@@ -3,16 +3,16 @@ import { access, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { JobId, TaskId } from '../src/core/index.ts';
+import type { JobId, TaskId } from '../src/scheduler/core/index.ts';
 import { deferred } from '../src/kit/index.ts';
-import type { WorkerReport } from '../src/contract/index.ts';
-import type { FragmentResult, FragmentTask } from '../src/query/index.ts';
-import { within } from '../src/testing/cluster/deadline.ts';
-import { TestProcess } from '../src/testing/cluster/process.ts';
+import type { WorkerReport } from '../src/scheduler/contract/index.ts';
+import type { FragmentResult, FragmentTask } from '../src/sql/plan/index.ts';
+import { within } from './rig/cluster/deadline.ts';
+import { TestProcess } from './rig/cluster/process.ts';
 import { until } from './cluster/scene.ts';
-import { FakeLeader, assignment } from './fixture/fake-leader.ts';
-import { fragment, fragmentTask } from './fixture/fragment-node.ts';
-import { openDoor } from './fixture/leader-door.ts';
+import { FakeLeader, assignment } from './rig/fake-leader.ts';
+import { fragment, fragmentTask } from './rig/fragment-node.ts';
+import { openDoor } from './rig/leader-door.ts';
 
 let data: string;
 

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { appearance } from '../src/testing/cluster/appearance.ts';
-import { within } from '../src/testing/cluster/deadline.ts';
-import { TestProcess } from '../src/testing/cluster/process.ts';
-import { asOf, over } from './fixture/command-line.ts';
-import { ScriptedServer } from './fixture/scripted-server.ts';
+import { appearance } from './rig/cluster/appearance.ts';
+import { within } from './rig/cluster/deadline.ts';
+import { TestProcess } from './rig/cluster/process.ts';
+import { asOf, over } from './rig/command-line.ts';
+import { ScriptedServer } from './rig/scripted-server.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -2,8 +2,8 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { asOf } from './fixture/command-line.ts';
-import { eventStream, ScriptedServer, sse } from './fixture/scripted-server.ts';
+import { asOf } from './rig/command-line.ts';
+import { eventStream, ScriptedServer, sse } from './rig/scripted-server.ts';
 
 const bin = new URL('../bin/millrace.js', import.meta.url).pathname;
 const page = { json: { jobs: [], cursor: null, asOf } };

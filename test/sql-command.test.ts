@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { HttpClient } from '../src/client/index.ts';
-import { within } from '../src/testing/cluster/deadline.ts';
-import { TestProcess } from '../src/testing/cluster/process.ts';
+import { HttpClient } from '../src/client/http/index.ts';
+import { within } from './rig/cluster/deadline.ts';
+import { TestProcess } from './rig/cluster/process.ts';
 import { until } from './cluster/scene.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

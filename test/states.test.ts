@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { JOB_STATES, TASK_MOVES, TASK_STATES } from '../src/core/index.ts';
+import { JOB_STATES, TASK_MOVES, TASK_STATES } from '../src/scheduler/core/index.ts';
 
 const page = readFileSync(new URL('../docs/states.md', import.meta.url), 'utf8');
 

@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { JobId } from '../src/core/index.ts';
-import { openDuckdbStore, openPostgresStore } from '../src/store/index.ts';
-import { VirtualClock } from '../src/testing/virtual-clock.ts';
-import { lead } from '../src/testing/lead.ts';
-import { freshDatabase } from './fixture/postgres.ts';
+import type { JobId } from '../src/scheduler/core/index.ts';
+import { openDuckdbStore, openPostgresStore } from '../src/scheduler/store/index.ts';
+import { VirtualClock } from './rig/virtual-clock.ts';
+import { lead } from './rig/lead.ts';
+import { freshDatabase } from './rig/postgres.ts';
 
 let folder: string;
 

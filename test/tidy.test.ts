@@ -19,7 +19,7 @@ function textFiles(): TextFile[] {
 const files = textFiles();
 
 test('there are files to look at', () => {
-  expect(files.map((file) => file.path)).toContain('src/core/index.ts');
+  expect(files.map((file) => file.path)).toContain('src/scheduler/core/index.ts');
 });
 
 test.each(rules.map((rule) => [rule.name, rule] as const))('%s', (_name, rule) => {

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { deferred } from '../src/kit/index.ts';
-import { identify } from './fixture/identify.ts';
-import type { WorkerReport } from '../src/contract/index.ts';
-import { within } from '../src/testing/cluster/deadline.ts';
-import { TestProcess } from '../src/testing/cluster/process.ts';
-import { FakeLeader, assignment, lease } from './fixture/fake-leader.ts';
-import { openDoor } from './fixture/leader-door.ts';
+import { identify } from './rig/identify.ts';
+import type { WorkerReport } from '../src/scheduler/contract/index.ts';
+import { within } from './rig/cluster/deadline.ts';
+import { TestProcess } from './rig/cluster/process.ts';
+import { FakeLeader, assignment, lease } from './rig/fake-leader.ts';
+import { openDoor } from './rig/leader-door.ts';
 
 const BIN = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-worker-'));

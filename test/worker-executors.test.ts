@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { deferred } from '../src/kit/index.ts';
-import type { WorkerReport } from '../src/contract/index.ts';
-import { within } from '../src/testing/cluster/deadline.ts';
-import { TestProcess } from '../src/testing/cluster/process.ts';
-import { FakeLeader, assignment, lease } from './fixture/fake-leader.ts';
-import { openDoor } from './fixture/leader-door.ts';
-import { serveWeb } from './fixture/web-server.ts';
+import type { WorkerReport } from '../src/scheduler/contract/index.ts';
+import { within } from './rig/cluster/deadline.ts';
+import { TestProcess } from './rig/cluster/process.ts';
+import { FakeLeader, assignment, lease } from './rig/fake-leader.ts';
+import { openDoor } from './rig/leader-door.ts';
+import { serveWeb } from './rig/web-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-executors-'));
 const module = join(folder, 'tasks.ts');

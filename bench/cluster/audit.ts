@@ -1,4 +1,4 @@
-import type { Store } from '../../src/store/index.ts';
+import type { Store } from '../../src/scheduler/store/index.ts';
 import { expectCount } from './contender.ts';
 
 const PAGE = 10_000;

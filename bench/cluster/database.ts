@@ -1,7 +1,7 @@
 /** A PostgreSQL of its own for a benchmark, with its default flushing, and what it counts. */
 import postgres from 'postgres';
-import { startPostgres } from '../../test/fixture/postgres-server.ts';
-import type { PostgresServer } from '../../test/fixture/postgres-server.ts';
+import { startPostgres } from '../../test/rig/postgres-server.ts';
+import type { PostgresServer } from '../../test/rig/postgres-server.ts';
 import { parentOf, treeCpuSeconds } from './proc.ts';
 
 export class BenchDatabase {

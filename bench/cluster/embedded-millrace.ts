@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { JobsPage } from '../../src/client/index.ts';
-import { openDuckdbStore } from '../../src/store/index.ts';
+import type { JobsPage } from '../../src/client/http/index.ts';
+import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
 import { auditStore } from './audit.ts';
 import type { Contender } from './contender.ts';
 import { Folder, JobClient, jobOf, startEmbedded } from './node.ts';

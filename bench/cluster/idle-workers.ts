@@ -1,8 +1,8 @@
 /** Many workers that wait, in one process: `idle-workers.ts SERVER FROM COUNT`. */
 import { randomUUID } from 'node:crypto';
-import type { NodeId, NodeOffer, SessionId } from '../../src/core/index.ts';
-import { ownHandshake } from '../../src/contract/index.ts';
-import { LeaderChannel, keepAliveFor, workerChannel } from '../../src/protocol/index.ts';
+import type { NodeId, NodeOffer, SessionId } from '../../src/scheduler/core/index.ts';
+import { ownHandshake } from '../../src/scheduler/contract/index.ts';
+import { LeaderChannel, keepAliveFor, workerChannel } from '../../src/edge/grpc/index.ts';
 import { pause } from './contender.ts';
 
 const [server = '', from = '0', count = '0'] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { openPostgresStore } from '../../src/store/index.ts';
+import { openPostgresStore } from '../../src/scheduler/store/index.ts';
 import { auditStore } from './audit.ts';
 import { expectCount } from './contender.ts';
 import type { Contender } from './contender.ts';

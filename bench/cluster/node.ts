@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { uuidv7 } from 'uuidv7';
-import type { JobId } from '../../src/core/index.ts';
-import { LeaderChannel, clientChannel } from '../../src/protocol/index.ts';
-import type { LeaderForClients, NewJob } from '../../src/contract/index.ts';
-import { freePort } from '../../src/testing/cluster/free-port.ts';
+import type { JobId } from '../../src/scheduler/core/index.ts';
+import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
+import type { LeaderForClients, NewJob } from '../../src/scheduler/contract/index.ts';
+import { freePort } from '../../test/rig/cluster/free-port.ts';
 import { inBatches } from './contender.ts';
 import { BenchProcess } from './processes.ts';
 

@@ -9,7 +9,7 @@ import {
   INTEGER,
   VARCHAR,
 } from '@duckdb/node-api';
-import type { Batch } from '../../src/core/index.ts';
+import type { Batch } from '../../src/scheduler/core/index.ts';
 import type { Subject } from './subject.ts';
 
 type Cells = readonly (readonly [DuckDBType, readonly DuckDBValue[]])[];

@@ -3,7 +3,7 @@
  * a table, arrays, in one pipelined transaction. Nothing is checked, no term, no constraints.
  */
 import postgres from 'postgres';
-import type { Batch } from '../../src/core/index.ts';
+import type { Batch } from '../../src/scheduler/core/index.ts';
 import type { Subject } from './subject.ts';
 
 type Cell = string | number | null;

@@ -1,5 +1,5 @@
-import type { Batch, TermId } from '../../src/core/index.ts';
-import type { Store } from '../../src/store/index.ts';
+import type { Batch, TermId } from '../../src/scheduler/core/index.ts';
+import type { Store } from '../../src/scheduler/store/index.ts';
 
 /** Something that takes batches. */
 export interface Subject {

@@ -1,7 +1,7 @@
 /** A leader on PostgreSQL and workers, for queries, and DuckDB in this process beside them. */
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { freePort } from '../../src/testing/cluster/free-port.ts';
+import { freePort } from '../../test/rig/cluster/free-port.ts';
 import { runQuery } from '../../test/sql/query-client.ts';
 import type { QuerySeen } from '../../test/sql/query-client.ts';
 import type { Answer } from '../../test/sql/contract-values.ts';

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { HttpClient } from '../client/index.ts';
-import type { Config } from '../config/index.ts';
-import type { ServerNode } from '../server/index.ts';
+import { HttpClient } from '../client/http/index.ts';
+import type { Config } from '../node/config/index.ts';
+import type { ServerNode } from '../node/server/index.ts';
 import { exit, type ExitCode } from './exit.ts';
 import { aborted, endWithTerminal } from './interruption.ts';
 import { configFor } from './settings.ts';
@@ -65,7 +65,7 @@ async function inFolder(
   const { signal, print } = options;
   const config = embeddedConfig(folder, options);
   const { store } = await openOrCreate(storePlace({ data: folder }, {}));
-  const { ServerNode } = await import('../server/index.ts');
+  const { ServerNode } = await import('../node/server/index.ts');
   let isOver = false;
   const say = (line: string): void => {
     // Who leads is no question here. And whoever pressed Ctrl-C in a terminal told the worker as well.

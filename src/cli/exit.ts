@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { type ErrorCode, isMillraceError } from '../core/index.ts';
+import { type ErrorCode, isMillraceError } from '../scheduler/core/index.ts';
 
 /** What a script that calls `millrace` may rely on. */
 export const exit = {

@@ -1,7 +1,7 @@
 /** Files and folders that people name on the command line: what is wrong with them, in a sentence. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { MillraceError } from '../core/index.ts';
+import { MillraceError } from '../scheduler/core/index.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not',

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { expect, test, vi } from 'vitest';
-import { MillraceError } from '../core/index.ts';
+import { MillraceError } from '../scheduler/core/index.ts';
 import { catalogue } from './catalogue.ts';
 import { command as demo } from './commands/demo.ts';
 import { exit, exitCodeOf } from './exit.ts';

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { isMillraceError } from '../core/index.ts';
+import { isMillraceError } from '../scheduler/core/index.ts';
 import { catalogue } from './catalogue.ts';
 import { type CommandModule, declareShared, type Reply, type Surroundings } from './command.ts';
 import { exit, type ExitCode, exitCodeOf } from './exit.ts';

@@ -1,5 +1,5 @@
 /** Schedules as people read them. */
-import type { ScheduleShape } from '../contract/index.ts';
+import type { ScheduleShape } from '../scheduler/contract/index.ts';
 import { table } from './table.ts';
 import { shortened, span } from './wording.ts';
 

@@ -1,9 +1,9 @@
 /** Commands that talk to a server: which one, as whom, and what to do when it does not work. */
 import type { Command } from 'commander';
-import { HttpClient } from '../client/index.ts';
-import type { SettingName } from '../config/index.ts';
-import { type ErrorParts, MillraceError, isMillraceError } from '../core/index.ts';
-import { loadClientTls, readToken, type Role } from '../security/index.ts';
+import { HttpClient } from '../client/http/index.ts';
+import type { SettingName } from '../node/config/index.ts';
+import { type ErrorParts, MillraceError, isMillraceError } from '../scheduler/core/index.ts';
+import { loadClientTls, readToken, type Role } from '../edge/security/index.ts';
 import { exit, type ExitCode } from './exit.ts';
 import { configFor, declareSettings } from './settings.ts';
 

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { asOf, over, runAgainst, shape, summary } from '../../test/fixture/command-line.ts';
+import { asOf, over, runAgainst, shape, summary } from '../../test/rig/command-line.ts';
 import {
   eventStream,
   notLeader,
   problem,
   ScriptedServer,
   sse,
-} from '../../test/fixture/scripted-server.ts';
+} from '../../test/rig/scripted-server.ts';
 import { exit } from './exit.ts';
 
 const JOB = 'GET /api/v1/jobs/j-1';

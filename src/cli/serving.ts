@@ -1,8 +1,8 @@
 /** What `up`, `dev` and `serve` have in common: a node from its start to the signal that ends it. */
-import type { Config } from '../config/index.ts';
+import type { Config } from '../node/config/index.ts';
 import { deferred, keepFilesPrivate } from '../kit/index.ts';
-import type { ServerNode } from '../server/index.ts';
-import type { Store } from '../store/index.ts';
+import type { ServerNode } from '../node/server/index.ts';
+import type { Store } from '../scheduler/store/index.ts';
 import type { Reply } from './command.ts';
 import { exit, type ExitCode } from './exit.ts';
 import { aborted } from './interruption.ts';
@@ -35,7 +35,7 @@ export async function serveUntil(
   beside: Beside = () => () => {},
 ): Promise<ExitCode> {
   keepFilesPrivate();
-  const { ServerNode } = await import('../server/index.ts');
+  const { ServerNode } = await import('../node/server/index.ts');
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const node = await ServerNode.start({ config, store, environment: process.env, say }).catch(
     async (error: unknown) => {

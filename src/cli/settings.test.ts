@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { EffectiveSetting } from '../config/index.ts';
+import type { EffectiveSetting } from '../node/config/index.ts';
 import { exit } from './exit.ts';
 import { run } from './program.ts';
 import { configFor, declareSettings } from './settings.ts';

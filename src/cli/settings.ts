@@ -9,7 +9,7 @@ import {
   loadConfig,
   type SettingName,
   settingNames,
-} from '../config/index.ts';
+} from '../node/config/index.ts';
 
 class SettingOption extends Option {
   readonly setting: SettingName;

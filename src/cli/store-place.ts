@@ -2,9 +2,9 @@
 import { existsSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
-import { MillraceError } from '../core/index.ts';
+import { MillraceError } from '../scheduler/core/index.ts';
 import { pathError } from './local-path.ts';
-import type { Migrations, MigrationStatus, Store } from '../store/index.ts';
+import type { Migrations, MigrationStatus, Store } from '../scheduler/store/index.ts';
 import { makePrivateFolder } from '../kit/index.ts';
 
 export type StorePlace =
@@ -71,7 +71,7 @@ export async function openOrCreate(place: StorePlace): Promise<{
 }
 
 async function open(place: StorePlace, migrate: boolean): Promise<Store> {
-  const { openDuckdbStore, openPostgresStore } = await import('../store/index.ts');
+  const { openDuckdbStore, openPostgresStore } = await import('../scheduler/store/index.ts');
   if (place.kind === 'postgres') return openPostgresStore({ url: place.url, migrate });
   return openDuckdbStore({ path: place.path, migrate });
 }
@@ -81,7 +81,7 @@ export async function migrateStore(
   mayCreate: boolean,
   use: (migrations: Migrations) => Promise<MigrationStatus>,
 ): Promise<MigrationStatus> {
-  const { migrateDuckdb, migratePostgres } = await import('../store/index.ts');
+  const { migrateDuckdb, migratePostgres } = await import('../scheduler/store/index.ts');
   if (place.kind === 'postgres') return migratePostgres({ url: place.url }, use);
   if (mayCreate) makeFolder(dirname(place.path));
   else requireFile(place.path);

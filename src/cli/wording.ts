@@ -1,5 +1,5 @@
 /** Times and errors in few words. */
-import type { TaskError } from '../core/index.ts';
+import type { TaskError } from '../scheduler/core/index.ts';
 
 const UNITS = [
   [86_400_000, 'd'],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { openPostgresStore } from '../../src/store/index.ts';
-import type { JobSeen } from '../../src/testing/cluster/client.ts';
+import { openPostgresStore } from '../../src/scheduler/store/index.ts';
+import type { JobSeen } from '../rig/cluster/client.ts';
 import { expectRest, stage } from './stage.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { deferred } from '../../src/kit/index.ts';
-import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
-import { sseEvents } from '../../src/testing/cluster/sse.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
+import { sseEvents } from '../rig/cluster/sse.ts';
 import { expectCleanEnd, millrace, startScene, until } from './scene.ts';
 
 /** What one node tells after an event, until `isEnough`, or until the node is gone. */

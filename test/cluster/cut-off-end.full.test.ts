@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
+import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
 import { expectRest, expectSucceeded, Load, OUTLASTING, stage, takenFrom } from './stage.ts';
 
 /** Reads and requests that wait for the database have limits of their own, one after the other. */

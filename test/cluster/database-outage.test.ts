@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { LossyDatabase } from '../../src/testing/cluster/lost-answer.ts';
-import { startPostgres } from '../fixture/postgres-server.ts';
+import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
+import { startPostgres } from '../rig/postgres-server.ts';
 import { expectOnce, expectRest, expectSucceeded, Load, OUTLASTING, stage } from './stage.ts';
 
 const settings = OUTLASTING;

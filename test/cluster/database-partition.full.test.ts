@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
-import type { Direction } from '../../src/testing/cluster/relay.ts';
+import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
+import type { Direction } from '../rig/cluster/relay.ts';
 import {
   expectOnce,
   expectRest,

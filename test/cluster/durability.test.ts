@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Cluster } from '../../src/testing/cluster/cluster.ts';
-import type { Effect } from '../../src/testing/cluster/effects-log.ts';
+import type { Cluster } from '../rig/cluster/cluster.ts';
+import type { Effect } from '../rig/cluster/effects-log.ts';
 import { complaint, eventsOf, expectCleanEnd, startScene } from './scene.ts';
 
 /** As it is compiled: nodes run what is compiled, too. */
 const DURABLE_HANDLERS: string = fileURLToPath(
-  new URL('../../dist/testing/cluster/modules/durable-handlers.js', import.meta.url),
+  new URL('../../dist/rig/cluster/modules/durable-handlers.js', import.meta.url),
 );
 
 /** Sessions that outlast what happens here: a loss is noticed by the process that is gone. */

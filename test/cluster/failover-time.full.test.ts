@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultSettings } from '../../src/core/index.ts';
+import { defaultSettings } from '../../src/scheduler/core/index.ts';
 import { expectOnce, expectRest, expectSucceeded, stage, takenFrom } from './stage.ts';
 
 const { leaderTtlMs, leaderRenewMs, sessionTtlMs, heartbeatMs, nodeDeadMs } = defaultSettings;

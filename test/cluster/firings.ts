@@ -1,6 +1,6 @@
 /** What the log says of a schedule: which of its times have fired, and how many were left out. */
-import { openPostgresStore } from '../../src/store/index.ts';
-import type { TestClient } from '../../src/testing/cluster/client.ts';
+import { openPostgresStore } from '../../src/scheduler/store/index.ts';
+import type { TestClient } from '../rig/cluster/client.ts';
 
 export interface Firing {
   /** The time that was meant, in milliseconds since 1970. */

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openPostgresStore } from '../../src/store/index.ts';
-import { expectCleanAudit } from '../../src/testing/cluster/audit.ts';
-import { startCluster } from '../../src/testing/cluster/cluster.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
+import { openPostgresStore } from '../../src/scheduler/store/index.ts';
+import { expectCleanAudit } from '../rig/cluster/audit.ts';
+import { startCluster } from '../rig/cluster/cluster.ts';
+import { freshDatabase } from '../rig/postgres.ts';
 
 test('two nodes and two workers start on an empty database, run a job, and end in order', async () => {
   const database = await freshDatabase();

@@ -1,6 +1,6 @@
 /** Floods of bytes: the leader admits what it has room for, and goes on leading. */
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { pauseMs } from '../../src/testing/cluster/deadline.ts';
+import { pauseMs } from '../rig/cluster/deadline.ts';
 import { leaderRow, OUTLASTING, stage } from './stage.ts';
 import type { Stage } from './stage.ts';
 

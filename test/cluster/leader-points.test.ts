@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { LossyDatabase } from '../../src/testing/cluster/lost-answer.ts';
+import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
 import { expectOnce, expectRest, OUTLASTING, stage, takenFrom } from './stage.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { migratePostgres } from '../../src/store/index.ts';
+import { migratePostgres } from '../../src/scheduler/store/index.ts';
 import {
   expectRest,
   expectSoon,

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
-import { sseEvents } from '../../src/testing/cluster/sse.ts';
-import { startPostgres } from '../fixture/postgres-server.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+import { sseEvents } from '../rig/cluster/sse.ts';
+import { startPostgres } from '../rig/postgres-server.ts';
 import { expectCleanEnd, startScene, until } from './scene.ts';
 
 interface Seen {

@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/sdk/index.ts';
-import { freePort } from '../../src/testing/cluster/free-port.ts';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
-import { Proxy } from '../../src/testing/cluster/proxy.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
+import { connect } from '../../src/client/sdk/index.ts';
+import { freePort } from '../rig/cluster/free-port.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
+import { Proxy } from '../rig/cluster/proxy.ts';
+import { freshDatabase } from '../rig/postgres.ts';
 import { complaint, until } from './scene.ts';
 
 test('while the database is away a node is not ready, calls name it, and a result is waited for', async () => {

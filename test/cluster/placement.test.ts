@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import type { Cluster, ClusterOptions } from '../../src/testing/cluster/cluster.ts';
+import type { Cluster, ClusterOptions } from '../rig/cluster/cluster.ts';
 import { complaint, eventsOf, expectCleanEnd, millrace, startScene, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 
-const EXECUTORS = fileURLToPath(new URL('../../dist/executors/index.js', import.meta.url));
+const EXECUTORS = fileURLToPath(new URL('../../dist/tasks/executors/index.js', import.meta.url));
 
 /** A module with one task. */
 function moduleOf(cluster: Cluster, name: string, run: string, head = ''): string {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { startPooler } from '../../src/testing/cluster/pooler.ts';
+import { startPooler } from '../rig/cluster/pooler.ts';
 import {
   expectOnce,
   expectRest,

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
-import { RefusedCall } from '../../src/testing/cluster/client.ts';
-import { pauseMs } from '../../src/testing/cluster/deadline.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+import { RefusedCall } from '../rig/cluster/client.ts';
+import { pauseMs } from '../rig/cluster/deadline.ts';
 import type { CorpusQuery } from '../sql/corpus.ts';
 import type { Answer } from '../sql/contract-values.ts';
 import { Dice } from '../sql/random/dice.ts';

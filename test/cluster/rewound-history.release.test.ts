@@ -5,10 +5,10 @@
 import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import postgres from 'postgres';
-import type { TestClient } from '../../src/testing/cluster/client.ts';
-import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
-import { startPostgres } from '../fixture/postgres-server.ts';
-import type { PostgresServer } from '../fixture/postgres-server.ts';
+import type { TestClient } from '../rig/cluster/client.ts';
+import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
+import { startPostgres } from '../rig/postgres-server.ts';
+import type { PostgresServer } from '../rig/postgres-server.ts';
 import { expectRest, expectSoon, stage } from './stage.ts';
 
 /** A primary with a standby, and the two ways: of the cluster to the database, of the standby to the primary. */

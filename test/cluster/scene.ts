@@ -2,13 +2,13 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFailed, onTestFinished, vi } from 'vitest';
-import { openPostgresStore } from '../../src/store/index.ts';
-import { expectCleanAudit } from '../../src/testing/cluster/audit.ts';
-import { startCluster } from '../../src/testing/cluster/cluster.ts';
-import type { Cluster, ClusterOptions } from '../../src/testing/cluster/cluster.ts';
-import { pauseMs, within } from '../../src/testing/cluster/deadline.ts';
-import type { TestProcess } from '../../src/testing/cluster/process.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
+import { openPostgresStore } from '../../src/scheduler/store/index.ts';
+import { expectCleanAudit } from '../rig/cluster/audit.ts';
+import { startCluster } from '../rig/cluster/cluster.ts';
+import type { Cluster, ClusterOptions } from '../rig/cluster/cluster.ts';
+import { pauseMs, within } from '../rig/cluster/deadline.ts';
+import type { TestProcess } from '../rig/cluster/process.ts';
+import { freshDatabase } from '../rig/postgres.ts';
 
 // Real processes on a machine that may be busy with others: what hangs is found by the limits within.
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/sdk/index.ts';
-import { RefusedCall } from '../../src/testing/cluster/client.ts';
+import { connect } from '../../src/client/sdk/index.ts';
+import { RefusedCall } from '../rig/cluster/client.ts';
 import { changeSchedule, deleteSchedule, firingsOf, putSchedule } from './firings.ts';
 import type { ScheduleSeen } from './firings.ts';
 import { millrace } from './scene.ts';

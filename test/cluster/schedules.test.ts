@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
 import { changeSchedule, firingsOf, putSchedule } from './firings.ts';
 import {
   expectOnce,

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import type { MethodDefinition, ServiceError } from '@grpc/grpc-js';
 import { expect, onTestFinished, test } from 'vitest';
-import { ControlPlaneService } from '../../src/protocol/gen/millrace/v1/control_plane.ts';
-import { freePort } from '../../src/testing/cluster/free-port.ts';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
-import { makeAuthority, makeCertificate, writePair } from '../fixture/certificates.ts';
+import { ControlPlaneService } from '../../src/edge/grpc/gen/millrace/v1/control_plane.ts';
+import { freePort } from '../rig/cluster/free-port.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
+import { freshDatabase } from '../rig/postgres.ts';
+import { makeAuthority, makeCertificate, writePair } from '../rig/certificates.ts';
 import { complaint, millrace, until } from './scene.ts';
 import type { Said } from './scene.ts';
 

@@ -1,7 +1,7 @@
 /** `npm run chaos` runs this file, with how long and from which seed. */
 import { expect, test } from 'vitest';
-import { LossyDatabase } from '../../src/testing/cluster/lost-answer.ts';
-import { pauseMs } from '../../src/testing/cluster/deadline.ts';
+import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
+import { pauseMs } from '../rig/cluster/deadline.ts';
 import { expectRest, expectSoon, ownDatabase, stage } from './stage.ts';
 import type { Stage } from './stage.ts';
 import { Dice, Weather } from './weather.ts';

@@ -3,15 +3,15 @@ import postgres from 'postgres';
 import { expect, onTestFinished, vi } from 'vitest';
 import { deferred, systemClock } from '../../src/kit/index.ts';
 import type { Deferred } from '../../src/kit/index.ts';
-import { openPostgresStore } from '../../src/store/index.ts';
-import { expectCleanAudit } from '../../src/testing/cluster/audit.ts';
-import type { TestClient } from '../../src/testing/cluster/client.ts';
-import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
-import { startCluster } from '../../src/testing/cluster/cluster.ts';
-import type { Cluster, ClusterOptions } from '../../src/testing/cluster/cluster.ts';
-import type { Effect } from '../../src/testing/cluster/effects-log.ts';
-import { pauseMs, within } from '../../src/testing/cluster/deadline.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
+import { openPostgresStore } from '../../src/scheduler/store/index.ts';
+import { expectCleanAudit } from '../rig/cluster/audit.ts';
+import type { TestClient } from '../rig/cluster/client.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+import { startCluster } from '../rig/cluster/cluster.ts';
+import type { Cluster, ClusterOptions } from '../rig/cluster/cluster.ts';
+import type { Effect } from '../rig/cluster/effects-log.ts';
+import { pauseMs, within } from '../rig/cluster/deadline.ts';
+import { freshDatabase } from '../rig/postgres.ts';
 
 // Real processes on a machine that may be busy with others: what hangs is found by the limits within.
 vi.setConfig({ testTimeout: 180_000 });

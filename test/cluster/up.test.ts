@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { openDuckdbStore } from '../../src/store/index.ts';
-import { expectCleanAudit } from '../../src/testing/cluster/audit.ts';
-import { TestClient } from '../../src/testing/cluster/client.ts';
-import { EFFECTS_FILE, EffectsLog } from '../../src/testing/cluster/effects-log.ts';
-import { settingsEnvironment } from '../../src/testing/cluster/environment.ts';
-import { freePort } from '../../src/testing/cluster/free-port.ts';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
+import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
+import { expectCleanAudit } from '../rig/cluster/audit.ts';
+import { TestClient } from '../rig/cluster/client.ts';
+import { EFFECTS_FILE, EffectsLog } from '../rig/cluster/effects-log.ts';
+import { settingsEnvironment } from '../rig/cluster/environment.ts';
+import { freePort } from '../rig/cluster/free-port.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
 import { complaint, millrace, until } from './scene.ts';
 import type { Said } from './scene.ts';
 
 const MODULE = fileURLToPath(
-  new URL('../../dist/testing/cluster/modules/fault-handlers.js', import.meta.url),
+  new URL('../../dist/rig/cluster/modules/fault-handlers.js', import.meta.url),
 );
 
 interface Single {

@@ -1,7 +1,7 @@
 /** Faults of every kind, drawn from a seed, over a cluster whose every wire can be cut. */
-import { fraction } from '../../src/core/index.ts';
-import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
-import type { LossyDatabase } from '../../src/testing/cluster/lost-answer.ts';
+import { fraction } from '../../src/scheduler/core/index.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+import type { LossyDatabase } from '../rig/cluster/lost-answer.ts';
 import type { Stage } from './stage.ts';
 
 type Mend = () => Promise<void>;

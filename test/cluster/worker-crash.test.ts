@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Cluster } from '../../src/testing/cluster/cluster.ts';
-import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
-import type { Inspector } from '../../src/testing/cluster/relay.ts';
+import type { Cluster } from '../rig/cluster/cluster.ts';
+import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
+import type { Inspector } from '../rig/cluster/relay.ts';
 import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
 
 /** So long that no test could wait for it. */

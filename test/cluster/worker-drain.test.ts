@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { ClusterNode } from '../../src/testing/cluster/cluster-node.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
 import { eventsOf, expectCleanEnd, millrace, startScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 

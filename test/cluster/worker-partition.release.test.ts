@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import type { NodeId, SessionId } from '../../src/core/index.ts';
-import { ownHandshake } from '../../src/contract/index.ts';
-import { LeaderChannel, workerChannel } from '../../src/protocol/index.ts';
-import type { Effect } from '../../src/testing/cluster/effects-log.ts';
-import { Proxy, targetOf } from '../../src/testing/cluster/proxy.ts';
+import type { NodeId, SessionId } from '../../src/scheduler/core/index.ts';
+import { ownHandshake } from '../../src/scheduler/contract/index.ts';
+import { LeaderChannel, workerChannel } from '../../src/edge/grpc/index.ts';
+import type { Effect } from '../rig/cluster/effects-log.ts';
+import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
 import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import type { NodeId, SessionId } from '../../src/core/index.ts';
-import { ownHandshake } from '../../src/contract/index.ts';
-import { LeaderChannel, workerChannel } from '../../src/protocol/index.ts';
-import type { LeaderForWorkers } from '../../src/contract/index.ts';
+import type { NodeId, SessionId } from '../../src/scheduler/core/index.ts';
+import { ownHandshake } from '../../src/scheduler/contract/index.ts';
+import { LeaderChannel, workerChannel } from '../../src/edge/grpc/index.ts';
+import type { LeaderForWorkers } from '../../src/scheduler/contract/index.ts';
 import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 

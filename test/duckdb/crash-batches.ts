@@ -2,8 +2,15 @@
  * The same batches for the process that is killed and for the one that checks what is left of it:
  * batch `n` depends on `n` alone. Small and large ones, with rows of every table.
  */
-import { type Batch, batchOf, instant, type Instant, jobNo, taskNo } from '../../src/core/index.ts';
-import type { Store, Term } from '../../src/store/index.ts';
+import {
+  type Batch,
+  batchOf,
+  instant,
+  type Instant,
+  jobNo,
+  taskNo,
+} from '../../src/scheduler/core/index.ts';
+import type { Store, Term } from '../../src/scheduler/store/index.ts';
 import {
   aJob,
   aKey,
@@ -14,7 +21,7 @@ import {
   running,
   succeeded,
   termId,
-} from '../../src/testing/conformance/rows.ts';
+} from '../rig/conformance/rows.ts';
 
 const TTL_MS = 600_000;
 const LARGE = 300;

@@ -1,6 +1,6 @@
 /** Writes from a number on, for ever, and prints each number once it is acknowledged. Made to be killed. */
 import { writeSync } from 'node:fs';
-import { openDuckdbStore } from '../../src/store/index.ts';
+import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
 import { happen, lead, now } from './crash-batches.ts';
 
 const [, , path = '', from = '1'] = process.argv;

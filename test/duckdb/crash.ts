@@ -8,9 +8,14 @@ import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
-import { mix } from '../../src/core/index.ts';
-import { openDuckdbStore, openMemoryStore, type Store, type Term } from '../../src/store/index.ts';
-import { contentOf } from '../../src/testing/conformance/moving.ts';
+import { mix } from '../../src/scheduler/core/index.ts';
+import {
+  openDuckdbStore,
+  openMemoryStore,
+  type Store,
+  type Term,
+} from '../../src/scheduler/store/index.ts';
+import { contentOf } from '../rig/conformance/moving.ts';
 import { happen, lead, now } from './crash-batches.ts';
 
 export async function crashRounds(rounds: number, seed: number): Promise<void> {

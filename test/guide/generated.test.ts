@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { catalogue } from '../../src/cli/catalogue.ts';
-import { settingNames } from '../../src/config/index.ts';
+import { settingNames } from '../../src/node/config/index.ts';
 import { guidePages as generatedPages } from '../../scripts/guide-pages.ts';
 import { type Page, ROOT, guidePages, readPage } from './page.ts';
 
@@ -24,7 +24,7 @@ test('every setting and every command has its place in them', () => {
 });
 
 test('the page on operations names every metric, and no other', () => {
-  const source = readFileSync(join(ROOT, 'src/api/metrics.ts'), 'utf8');
+  const source = readFileSync(join(ROOT, 'src/edge/http/metrics.ts'), 'utf8');
   const written = [...source.matchAll(/\.(?:gauge|counter)\(\s*'(\w+)'/g)].map(
     ([, name = '']) => name,
   );

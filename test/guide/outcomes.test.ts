@@ -2,10 +2,10 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { isMillraceError } from '../../src/core/index.ts';
-import { JobError, defineTask } from '../../src/sdk/index.ts';
-import type { TaskDefinition } from '../../src/sdk/index.ts';
-import { StandstillError, createTestRuntime } from '../../src/testkit/index.ts';
+import { isMillraceError } from '../../src/scheduler/core/index.ts';
+import { JobError, defineTask } from '../../src/client/sdk/index.ts';
+import type { TaskDefinition } from '../../src/client/sdk/index.ts';
+import { StandstillError, createTestRuntime } from '../../src/testing/index.ts';
 import { GUIDE, readPage } from './page.ts';
 
 const { text } = readPage(join(GUIDE, 'durability.md'));

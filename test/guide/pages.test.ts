@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { freePort } from '../../src/testing/cluster/free-port.ts';
-import type { TestProcess } from '../../src/testing/cluster/process.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
+import { freePort } from '../rig/cluster/free-port.ts';
+import type { TestProcess } from '../rig/cluster/process.ts';
+import { freshDatabase } from '../rig/postgres.ts';
 import { type Block, type Page, ROOT, fileOf, guidePages } from './page.ts';
 import { Project, type Said, missingLine } from './project.ts';
 

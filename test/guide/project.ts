@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
 import { type Block, ROOT } from './page.ts';
 
 /** What a reader is told to install. */

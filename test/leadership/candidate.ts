@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { checkedSettings, type Settings, type TermId } from '../../src/core/index.ts';
-import { cronCalendar, Elector, type ElectorOptions } from '../../src/coordinator/index.ts';
+import { checkedSettings, type Settings, type TermId } from '../../src/scheduler/core/index.ts';
+import {
+  cronCalendar,
+  Elector,
+  type ElectorOptions,
+} from '../../src/scheduler/coordinator/index.ts';
 import { systemClock } from '../../src/kit/index.ts';
-import type { Store } from '../../src/store/index.ts';
+import type { Store } from '../../src/scheduler/store/index.ts';
 
 /** A candidate with real time and the usual settings: a leader's time is up after ten seconds. */
 export function candidateOn(

@@ -9,15 +9,15 @@ import {
   parseJobDocument,
   checkedSettings,
   taskNo,
-} from '../../src/core/index.ts';
-import type { JobId } from '../../src/core/index.ts';
-import type { QueryPlanner } from '../../src/coordinator/index.ts';
-import { openDuckdbStore } from '../../src/store/index.ts';
-import type { Store } from '../../src/store/index.ts';
-import { ScriptedWorker, lead, memoryStore } from '../../src/testing/lead.ts';
-import type { Led } from '../../src/testing/lead.ts';
-import { VirtualClock } from '../../src/testing/virtual-clock.ts';
-import { openTestStore } from '../fixture/millrace-database.ts';
+} from '../../src/scheduler/core/index.ts';
+import type { JobId } from '../../src/scheduler/core/index.ts';
+import type { QueryPlanner } from '../../src/scheduler/coordinator/index.ts';
+import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
+import type { Store } from '../../src/scheduler/store/index.ts';
+import { ScriptedWorker, lead, memoryStore } from '../rig/lead.ts';
+import type { Led } from '../rig/lead.ts';
+import { VirtualClock } from '../rig/virtual-clock.ts';
+import { openTestStore } from '../rig/millrace-database.ts';
 import { hostileCalls, type HostileCall, type Target } from './hostile-calls.ts';
 
 const settings = checkedSettings({});

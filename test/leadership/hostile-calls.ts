@@ -9,11 +9,11 @@ import type {
   ScheduleId,
   SessionId,
   TaskId,
-} from '../../src/core/index.ts';
-import type { Leader } from '../../src/coordinator/index.ts';
-import { ownHandshake } from '../../src/contract/index.ts';
-import type { WorkerReport } from '../../src/contract/index.ts';
-import type { ScriptedWorker } from '../../src/testing/lead.ts';
+} from '../../src/scheduler/core/index.ts';
+import type { Leader } from '../../src/scheduler/coordinator/index.ts';
+import { ownHandshake } from '../../src/scheduler/contract/index.ts';
+import type { WorkerReport } from '../../src/scheduler/contract/index.ts';
+import type { ScriptedWorker } from '../rig/lead.ts';
 
 export interface Target {
   readonly leader: Leader;

@@ -1,11 +1,11 @@
 /** From a user's own transaction to a worker, on a real server. */
 import postgres from 'postgres';
 import { expect, onTestFinished, test } from 'vitest';
-import type { JobId } from '../../src/core/index.ts';
-import type { Leader } from '../../src/coordinator/index.ts';
+import type { JobId } from '../../src/scheduler/core/index.ts';
+import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import { deferred } from '../../src/kit/index.ts';
-import { ScriptedWorker } from '../../src/testing/lead.ts';
-import { openTestStore } from '../fixture/millrace-database.ts';
+import { ScriptedWorker } from '../rig/lead.ts';
+import { openTestStore } from '../rig/millrace-database.ts';
 import { candidateOn } from './candidate.ts';
 
 function connect(url: string): postgres.Sql {

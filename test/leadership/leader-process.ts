@@ -1,8 +1,8 @@
 /** A candidate of its own process: says when it leads, and is made to be killed. */
 import { writeSync } from 'node:fs';
 import { ownProcess } from '../../src/kit/index.ts';
-import { openPostgresStore } from '../../src/store/index.ts';
-import { ScriptedWorker } from '../../src/testing/lead.ts';
+import { openPostgresStore } from '../../src/scheduler/store/index.ts';
+import { ScriptedWorker } from '../rig/lead.ts';
 import { candidateOn } from './candidate.ts';
 
 const [, , url = '', nodeId = 'doomed'] = process.argv;

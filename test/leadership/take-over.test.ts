@@ -2,10 +2,10 @@
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { deferred, systemClock } from '../../src/kit/index.ts';
-import type { Leader } from '../../src/coordinator/index.ts';
-import type { PostgresStore } from '../../src/store/index.ts';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
-import { openTestStore } from '../fixture/millrace-database.ts';
+import type { Leader } from '../../src/scheduler/coordinator/index.ts';
+import type { PostgresStore } from '../../src/scheduler/store/index.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
+import { openTestStore } from '../rig/millrace-database.ts';
 import { candidateOn } from './candidate.ts';
 
 const SCRIPT = fileURLToPath(new URL('leader-process.ts', import.meta.url));

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isMillraceError } from 'millrace';
 import { expect, test, vi } from 'vitest';
-import { within } from '../../src/testing/cluster/deadline.ts';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
+import { within } from '../rig/cluster/deadline.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
 import { millrace } from '../cluster/scene.ts';
 import { TASKS, ended, expectStillAtWork, ownFolder, startNode } from './single-node.ts';
 

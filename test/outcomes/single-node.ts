@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { JobError, connect } from 'millrace';
 import type { Client, Document, JobHandle, JobShape } from 'millrace';
 import { expect, onTestFailed, onTestFinished } from 'vitest';
-import { settingsEnvironment } from '../../src/testing/cluster/environment.ts';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
+import { settingsEnvironment } from '../rig/cluster/environment.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
 
 export const TASKS: string = fileURLToPath(new URL('tasks.ts', import.meta.url));
 

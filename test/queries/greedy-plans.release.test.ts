@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { settingsEnvironment } from '../../src/testing/cluster/environment.ts';
-import { freePort } from '../../src/testing/cluster/free-port.ts';
-import { TestProcess } from '../../src/testing/cluster/process.ts';
-import { watchedPeak } from '../fixture/process-tree.ts';
+import { settingsEnvironment } from '../rig/cluster/environment.ts';
+import { freePort } from '../rig/cluster/free-port.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
+import { watchedPeak } from '../rig/process-tree.ts';
 
 const MIB = 2 ** 20;
 const PLAN_BYTES = 256 * MIB;

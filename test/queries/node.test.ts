@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { JobId } from '../../src/core/index.ts';
+import type { JobId } from '../../src/scheduler/core/index.ts';
 import { deferred } from '../../src/kit/index.ts';
-import { ControlPlaneService } from '../../src/protocol/gen/millrace/v1/control_plane.ts';
+import { ControlPlaneService } from '../../src/edge/grpc/gen/millrace/v1/control_plane.ts';
 import type {
   FetchQueryResultsResponse,
   SubmitQueryResponse,
-} from '../../src/protocol/gen/millrace/v1/query.ts';
-import type { PartitionChunk, PartitionRange } from '../../src/contract/index.ts';
-import { channel } from '../fixture/shuffle-node.ts';
+} from '../../src/edge/grpc/gen/millrace/v1/query.ts';
+import type { PartitionChunk, PartitionRange } from '../../src/scheduler/contract/index.ts';
+import { channel } from '../rig/shuffle-node.ts';
 import { openNode, writeParquet } from './node.ts';
 import type { QueryBench } from './node.ts';
 

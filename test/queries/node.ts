@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { loadConfig } from '../../src/config/index.ts';
-import type { QueryShape } from '../../src/contract/index.ts';
-import { ServerNode } from '../../src/server/index.ts';
-import { openDuckdbStore } from '../../src/store/index.ts';
-import type { Store } from '../../src/store/index.ts';
+import { loadConfig } from '../../src/node/config/index.ts';
+import type { QueryShape } from '../../src/scheduler/contract/index.ts';
+import { ServerNode } from '../../src/node/server/index.ts';
+import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
+import type { Store } from '../../src/scheduler/store/index.ts';
 
 export interface QueryBench {
   readonly url: string;

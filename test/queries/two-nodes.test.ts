@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { openPostgresStore } from '../../src/store/index.ts';
-import { millraceDatabase } from '../fixture/millrace-database.ts';
-import type { FreshDatabase } from '../fixture/postgres.ts';
+import { openPostgresStore } from '../../src/scheduler/store/index.ts';
+import { millraceDatabase } from '../rig/millrace-database.ts';
+import type { FreshDatabase } from '../rig/postgres.ts';
 import { openNode } from './node.ts';
 import type { QueryBench } from './node.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { planQuery } from '../../src/query/index.ts';
+import { planQuery } from '../../src/sql/plan/index.ts';
 import { FORCED, LocalQueries, SHARED, TPCH_NAMES, tpchSql } from './local-queries.ts';
 import { traps } from './trap-queries.ts';
 

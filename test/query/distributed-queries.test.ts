@@ -1,8 +1,8 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startFragmentEngine } from '../../src/engine/index.ts';
-import { explainPlan } from '../../src/query/index.ts';
+import { startFragmentEngine } from '../../src/sql/engine/index.ts';
+import { explainPlan } from '../../src/sql/plan/index.ts';
 import { FORCED, LocalQueries, SHARED, TPCH_NAMES, tpchSql } from './local-queries.ts';
 import { runJobLocally } from './run-job-locally.ts';
 import { traps } from './trap-queries.ts';

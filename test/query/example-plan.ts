@@ -1,8 +1,8 @@
 /** A small plan of which every part is known, for tests and for the page on the format. */
-import { planQuery, type PinnedTable, type QueryPlan } from '../../src/query/index.ts';
+import { planQuery, type PinnedTable, type QueryPlan } from '../../src/sql/plan/index.ts';
 import { CLUSTERED, COLUMNS, TABLES, column, scanOf } from './random-relation.ts';
-import { BIGINT, VARCHAR, decimalType } from '../../src/query/logical/type.ts';
-import type { Relation } from '../../src/query/logical/relation.ts';
+import { BIGINT, VARCHAR, decimalType } from '../../src/sql/plan/logical/type.ts';
+import type { Relation } from '../../src/sql/plan/logical/relation.ts';
 
 const EXAMPLE_SQL =
   'SELECT o.name, sum(l.price) FROM large l JOIN other o ON l.id = o.id GROUP BY o.name ORDER BY 2 DESC';

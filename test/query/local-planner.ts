@@ -15,7 +15,7 @@ import {
   type PlanSettings,
   type QueryPlan,
   type Relation,
-} from '../../src/query/index.ts';
+} from '../../src/sql/plan/index.ts';
 
 /** As the planner's instance has it; the engine's own tests hold the list. */
 const PLANNING_OFF =

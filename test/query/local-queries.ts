@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { tpchData } from '../../bench/tpch/generate.ts';
-import type { PlanSettings, QueryPlan } from '../../src/query/index.ts';
+import type { PlanSettings, QueryPlan } from '../../src/sql/plan/index.ts';
 import { LocalPlanner } from './local-planner.ts';
 import { runPlanLocally } from './run-plan-locally.ts';
 import { tables } from './tables.ts';

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { printRelation } from '../../src/query/sql/relation.ts';
-import { readLogicalPlan } from '../../src/query/logical/read-plan.ts';
-import type { Relation, ScanRelation } from '../../src/query/logical/relation.ts';
-import { quoted } from '../../src/query/logical/type.ts';
-import type { SessionValues } from '../../src/query/index.ts';
+import { printRelation } from '../../src/sql/plan/sql/relation.ts';
+import { readLogicalPlan } from '../../src/sql/plan/logical/read-plan.ts';
+import type { Relation, ScanRelation } from '../../src/sql/plan/logical/relation.ts';
+import { quoted } from '../../src/sql/plan/logical/type.ts';
+import type { SessionValues } from '../../src/sql/plan/index.ts';
 
 /** Without these DuckDB writes every plan, and keeps to operators that people know. */
 const DISABLED =

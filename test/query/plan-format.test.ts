@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readPlan } from '../../src/query/index.ts';
+import { readPlan } from '../../src/sql/plan/index.ts';
 import { formatPlan } from './example-plan.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/plan-format.md'), 'utf8');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readLogicalPlan } from '../../src/query/logical/read-plan.ts';
-import type { Relation } from '../../src/query/logical/relation.ts';
-import { BIGINT } from '../../src/query/logical/type.ts';
-import { printRelation } from '../../src/query/sql/relation.ts';
+import { readLogicalPlan } from '../../src/sql/plan/logical/read-plan.ts';
+import type { Relation } from '../../src/sql/plan/logical/relation.ts';
+import { BIGINT } from '../../src/sql/plan/logical/type.ts';
+import { printRelation } from '../../src/sql/plan/sql/relation.ts';
 import { PlanBench, session } from './plan-bench.ts';
 import { tables } from './tables.ts';
 

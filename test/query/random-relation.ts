@@ -1,6 +1,10 @@
 /** Random relations over a few tables: every operator, with columns that fit. Typed only as far as keys need it. */
 import fc from 'fast-check';
-import type { AggregateCall, Expression, WindowCall } from '../../src/query/logical/expression.ts';
+import type {
+  AggregateCall,
+  Expression,
+  WindowCall,
+} from '../../src/sql/plan/logical/expression.ts';
 import type {
   Aggregate,
   Join,
@@ -9,7 +13,7 @@ import type {
   Relation,
   ScanRelation,
   SetOperation,
-} from '../../src/query/logical/relation.ts';
+} from '../../src/sql/plan/logical/relation.ts';
 import {
   BIGINT,
   BOOLEAN,
@@ -18,8 +22,8 @@ import {
   VARCHAR,
   decimalType,
   type SqlType,
-} from '../../src/query/logical/type.ts';
-import type { PinnedTable } from '../../src/query/index.ts';
+} from '../../src/sql/plan/logical/type.ts';
+import type { PinnedTable } from '../../src/sql/plan/index.ts';
 
 const PRICE = decimalType(12, 2);
 /** Every relation has these columns in this order, so that any two go together. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readLogicalPlan } from '../../src/query/logical/read-plan.ts';
-import { Undistributable } from '../../src/query/logical/undistributable.ts';
+import { readLogicalPlan } from '../../src/sql/plan/logical/read-plan.ts';
+import { Undistributable } from '../../src/sql/plan/logical/undistributable.ts';
 import { PlanBench, session } from './plan-bench.ts';
 import { tables } from './tables.ts';
 

@@ -4,15 +4,20 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { defaultSettings, resolveInput, type Json, type TaskId } from '../../src/core/index.ts';
-import type { FragmentEngine } from '../../src/engine/index.ts';
+import {
+  defaultSettings,
+  resolveInput,
+  type Json,
+  type TaskId,
+} from '../../src/scheduler/core/index.ts';
+import type { FragmentEngine } from '../../src/sql/engine/index.ts';
 import {
   decoded,
   queryJob,
   type FragmentTask,
   type PinnedTable,
   type QueryPlan,
-} from '../../src/query/index.ts';
+} from '../../src/sql/plan/index.ts';
 
 export interface LocalResult {
   /** Of the last stage, in order. */

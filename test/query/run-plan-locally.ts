@@ -13,7 +13,7 @@ import {
   type Scan,
   type ScanSplit,
   type Stage,
-} from '../../src/query/index.ts';
+} from '../../src/sql/plan/index.ts';
 
 /** A query that gives the rows of the result, in order where there is one. The tables that it reads stay until the
  * next plan is run. */

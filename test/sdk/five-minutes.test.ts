@@ -1,7 +1,7 @@
 /** The promise of the first five minutes: one file, typed, embedded, and on a cluster without a change. */
 import { expect, test, vi } from 'vitest';
-import { startCluster } from '../../src/testing/cluster/cluster.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
+import { startCluster } from '../rig/cluster/cluster.ts';
+import { freshDatabase } from '../rig/postgres.ts';
 import { onTestFinished } from 'vitest';
 import { project } from './project.ts';
 

@@ -4,8 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { QueryError, builtIns, connect, createRuntime, defineFlow } from '../../src/sdk/index.ts';
-import type { Runtime } from '../../src/sdk/index.ts';
+import {
+  QueryError,
+  builtIns,
+  connect,
+  createRuntime,
+  defineFlow,
+} from '../../src/client/sdk/index.ts';
+import type { Runtime } from '../../src/client/sdk/index.ts';
 
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

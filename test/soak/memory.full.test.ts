@@ -5,10 +5,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { pauseMs } from '../../src/testing/cluster/deadline.ts';
-import { startCluster } from '../../src/testing/cluster/cluster.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
-import { processTree } from '../fixture/process-tree.ts';
+import { pauseMs } from '../rig/cluster/deadline.ts';
+import { startCluster } from '../rig/cluster/cluster.ts';
+import { freshDatabase } from '../rig/postgres.ts';
+import { processTree } from '../rig/process-tree.ts';
 import { until } from '../cluster/scene.ts';
 import { load, makeTables } from './load.ts';
 
@@ -21,7 +21,7 @@ const MIB = 2 ** 20;
 const HEAP_GROWTH_MAX = 8 * MIB;
 /** Fragmentation is no leak; a leak of 2 MB a minute passes it in a longer run. */
 const RESIDENT_GROWTH_MAX = 48 * MIB;
-const REPORT = new URL('../../dist/testing/cluster/modules/memory-report.js', import.meta.url).href;
+const REPORT = new URL('../../dist/rig/cluster/modules/memory-report.js', import.meta.url).href;
 
 interface Figures {
   readonly rss: number;

@@ -4,14 +4,14 @@
  */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { Catalog } from '../../src/catalog/index.ts';
-import type { TableSpecs } from '../../src/catalog/index.ts';
-import { defaultSettings } from '../../src/core/index.ts';
-import { startFragmentEngine, startPlanningEngine } from '../../src/engine/index.ts';
-import type { FragmentEngine, PlanningEngine } from '../../src/engine/index.ts';
+import { Catalog } from '../../src/sql/catalog/index.ts';
+import type { TableSpecs } from '../../src/sql/catalog/index.ts';
+import { defaultSettings } from '../../src/scheduler/core/index.ts';
+import { startFragmentEngine, startPlanningEngine } from '../../src/sql/engine/index.ts';
+import type { FragmentEngine, PlanningEngine } from '../../src/sql/engine/index.ts';
 import { systemClock } from '../../src/kit/index.ts';
-import { SqlPlanner } from '../../src/queries/index.ts';
-import type { QueryPlan } from '../../src/query/index.ts';
+import { SqlPlanner } from '../../src/sql/planner/index.ts';
+import type { QueryPlan } from '../../src/sql/plan/index.ts';
 import { runJobLocally } from '../query/run-job-locally.ts';
 import type { LocalResult } from '../query/run-job-locally.ts';
 import type { Answer, Cell } from './contract-values.ts';

@@ -3,9 +3,9 @@
  * kind of statement that the DuckDB at hand lists, so that the next version's additions are tried without being named here.
  */
 import { DuckDBInstance, type StatementType } from '@duckdb/node-api';
-import { mayCall, tableArguments } from '../../src/engine/sql/functions.ts';
-import { isOwnView } from '../../src/engine/sql/statement-tree.ts';
-import { quotedText } from '../../src/engine/sql/text.ts';
+import { mayCall, tableArguments } from '../../src/sql/engine/sql/functions.ts';
+import { isOwnView } from '../../src/sql/engine/sql/statement-tree.ts';
+import { quotedText } from '../../src/sql/engine/sql/text.ts';
 
 export interface Attack {
   readonly sql: string;

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { pauseMs } from '../../src/testing/cluster/deadline.ts';
+import { pauseMs } from '../rig/cluster/deadline.ts';
 import { Dice } from './random/dice.ts';
 import { scratch } from './scratch.ts';
 import { FORCED, startSqlCluster } from './sql-cluster.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { PlanSettings } from '../../src/query/index.ts';
+import type { PlanSettings } from '../../src/sql/plan/index.ts';
 import type { Answer } from './contract-values.ts';
 import { PlannedQueries } from './planned.ts';
 import { scratch } from './scratch.ts';

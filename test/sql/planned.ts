@@ -4,8 +4,8 @@
  */
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { checkPlan } from '../../src/query/index.ts';
-import type { PlanSettings, QueryPlan } from '../../src/query/index.ts';
+import { checkPlan } from '../../src/sql/plan/index.ts';
+import type { PlanSettings, QueryPlan } from '../../src/sql/plan/index.ts';
 import { LocalPlanner } from '../query/local-planner.ts';
 import { runPlanLocally } from '../query/run-plan-locally.ts';
 import { cellOf } from './contract-values.ts';

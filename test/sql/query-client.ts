@@ -1,5 +1,5 @@
 /** Queries over a server's HTTP API, as `curl` would send them: nothing of the product's own client is used. */
-import type { TableSpec } from '../../src/catalog/index.ts';
+import type { TableSpec } from '../../src/sql/catalog/index.ts';
 import type { Answer } from './contract-values.ts';
 
 export interface QueryToRun {

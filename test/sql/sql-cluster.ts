@@ -1,9 +1,9 @@
 /** A real cluster for queries: a leader on PostgreSQL and worker processes, asked over HTTP. */
 import { onTestFailed, onTestFinished } from 'vitest';
-import { defaultSettings } from '../../src/core/index.ts';
-import { startCluster } from '../../src/testing/cluster/cluster.ts';
-import type { Cluster } from '../../src/testing/cluster/cluster.ts';
-import { freshDatabase } from '../fixture/postgres.ts';
+import { defaultSettings } from '../../src/scheduler/core/index.ts';
+import { startCluster } from '../rig/cluster/cluster.ts';
+import type { Cluster } from '../rig/cluster/cluster.ts';
+import { freshDatabase } from '../rig/postgres.ts';
 import type { Run } from './trial.ts';
 import { QueryFailure, runQuery } from './query-client.ts';
 import type { TestTables } from './tables.ts';

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { tpchData } from '../../bench/tpch/generate.ts';
-import type { TableSpec } from '../../src/catalog/index.ts';
+import type { TableSpec } from '../../src/sql/catalog/index.ts';
 import type { Readers } from './oracle.ts';
 
 export interface TestTables {

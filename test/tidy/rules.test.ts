@@ -132,30 +132,32 @@ test('a dynamic import goes through the door', () => {
 });
 
 test('a door says what is behind it', () => {
-  const path = 'src/core/index.ts';
+  const path = 'src/scheduler/core/index.ts';
   const paragraph = `/**\n * ${'What lives here and what does not. '.repeat(3)}\n */\nexport {};\n`;
   expect(complaints(doorParagraph, { [path]: paragraph })).toEqual([]);
   for (const poor of ['export {};', '/** The core. */', `import 'x';\n${paragraph}`]) {
     expect(complaints(doorParagraph, { [path]: poor })).toEqual([`${path}:1`]);
   }
-  expect(complaints(doorParagraph, { 'src/core/task/index.ts': '' })).toEqual([]);
+  expect(complaints(doorParagraph, { 'src/scheduler/core/task/index.ts': '' })).toEqual([]);
 });
 
 test('an .sql file has one reader', () => {
-  const sql = { 'src/store/postgres/claim.sql': '' };
-  const reader = { 'src/store/postgres/claim.ts': "read('./claim.sql')" };
-  const second = { 'src/store/open.ts': "read('postgres/claim.sql')" };
-  const apart = { 'src/store/memory/claim.ts': "read('claim.sql')" };
-  const test = { 'src/store/postgres/claim.test.ts': "read('./claim.sql')" };
-  const found = ['src/store/postgres/claim.sql:1'];
+  const sql = { 'src/scheduler/store/postgres/claim.sql': '' };
+  const reader = { 'src/scheduler/store/postgres/claim.ts': "read('./claim.sql')" };
+  const second = { 'src/scheduler/store/open.ts': "read('postgres/claim.sql')" };
+  const apart = { 'src/scheduler/store/memory/claim.ts': "read('claim.sql')" };
+  const test = { 'src/scheduler/store/postgres/claim.test.ts': "read('./claim.sql')" };
+  const found = ['src/scheduler/store/postgres/claim.sql:1'];
   expect(complaints(sqlHasOneReader, { ...sql, ...reader, ...apart, ...test })).toEqual([]);
   expect(complaints(sqlHasOneReader, { ...sql, ...apart, ...test })).toEqual(found);
   expect(complaints(sqlHasOneReader, { ...sql, ...reader, ...second })).toEqual(found);
 });
 
 test('a migration needs a loader of its folder', () => {
-  const sql = { 'src/store/postgres/migrations/0001-start.up.sql': '' };
-  const loader = { 'src/store/postgres/open.ts': "new URL('./migrations/', import.meta.url)" };
+  const sql = { 'src/scheduler/store/postgres/migrations/0001-start.up.sql': '' };
+  const loader = {
+    'src/scheduler/store/postgres/open.ts': "new URL('./migrations/', import.meta.url)",
+  };
   expect(complaints(sqlHasOneReader, { ...sql, ...loader })).toEqual([]);
   expect(complaints(sqlHasOneReader, sql)).toEqual([`${Object.keys(sql)[0]}:1`]);
 });

@@ -1,5 +1,5 @@
 import type { CommandModule } from '../command.ts';
-import { didYouMean } from '../../core/index.ts';
+import { didYouMean } from '../../scheduler/core/index.ts';
 import { readGrammar } from '../completion/grammar.ts';
 import { SCRIPTS, SHELLS } from '../completion/scripts.ts';
 import { exit } from '../exit.ts';

@@ -1,4 +1,4 @@
-import { environmentName } from '../../config/index.ts';
+import { environmentName } from '../../node/config/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { configFor, declareSettings } from '../settings.ts';

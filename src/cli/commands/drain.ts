@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { HttpClient } from '../../client/index.ts';
-import type { NodeId } from '../../core/index.ts';
+import type { HttpClient } from '../../client/http/index.ts';
+import type { NodeId } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient } from '../server-call.ts';

@@ -1,4 +1,4 @@
-import type { JobId, TaskId } from '../../core/index.ts';
+import type { JobId, TaskId } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient, wrongUse } from '../server-call.ts';

@@ -23,7 +23,7 @@ export const command: CommandModule = {
     await requireTarget(file);
     const store = await openExisting(place);
     try {
-      const { exportStore } = await import('../../store/index.ts');
+      const { exportStore } = await import('../../scheduler/store/index.ts');
       let lines = 0;
       const counted = async function* (): AsyncGenerator<string> {
         for await (const line of exportStore(store)) {

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { MillraceError } from '../../core/index.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { pathError, requireSource } from '../local-path.ts';
@@ -25,7 +25,7 @@ export const command: CommandModule = {
     const { store, discard } = await openOrCreate(place);
     let isRefused = true;
     try {
-      const { importStore } = await import('../../store/index.ts');
+      const { importStore } = await import('../../scheduler/store/index.ts');
       const counts = await importStore(store, linesOf(file, signal));
       isRefused = false;
       const rows = Object.values(counts).reduce((total, count) => total + count, 0);

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { HttpClient, JobsFilter, JobsPage } from '../../client/index.ts';
-import { JOB_STATES, type JobState } from '../../core/index.ts';
+import type { HttpClient, JobsFilter, JobsPage } from '../../client/http/index.ts';
+import { JOB_STATES, type JobState } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { jobTable } from '../job-words.ts';

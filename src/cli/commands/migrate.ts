@@ -1,5 +1,5 @@
-import { MillraceError } from '../../core/index.ts';
-import type { Migrations, MigrationStatus } from '../../store/index.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { Migrations, MigrationStatus } from '../../scheduler/store/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { withChoices } from '../settings.ts';

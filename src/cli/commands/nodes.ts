@@ -1,4 +1,4 @@
-import type { NodeShape } from '../../contract/index.ts';
+import type { NodeShape } from '../../scheduler/contract/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient } from '../server-call.ts';

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { JOB_STATES, type JobId, type JobState } from '../../core/index.ts';
+import { JOB_STATES, type JobId, type JobState } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
 import { withWords } from '../settings.ts';
 import { facts, plain, table } from '../table.ts';
 import { bytesWords, countWords, errorWords, shortened, span, took, when } from '../wording.ts';
-import type { ListOptions, QueryCalls, QueryPage } from '../../client/index.ts';
-import type { QueryShape } from '../../contract/index.ts';
+import type { ListOptions, QueryCalls, QueryPage } from '../../client/http/index.ts';
+import type { QueryShape } from '../../scheduler/contract/index.ts';
 
 const LIMIT = 20;
 const PAGE_MAX = 1_000;

@@ -1,4 +1,4 @@
-import type { NodeId } from '../../core/index.ts';
+import type { NodeId } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient } from '../server-call.ts';

@@ -1,4 +1,4 @@
-import type { JobId } from '../../core/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient } from '../server-call.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { HttpClient } from '../../client/index.ts';
-import { didYouMean, type JobId, MillraceError } from '../../core/index.ts';
+import type { HttpClient } from '../../client/http/index.ts';
+import { didYouMean, type JobId, MillraceError } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { type Embedded, withEmbedded } from '../embedded.ts';
 import { exit, type ExitCode } from '../exit.ts';

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { asOf, runAgainst } from '../../../test/fixture/command-line.ts';
-import { problem, ScriptedServer } from '../../../test/fixture/scripted-server.ts';
+import { asOf, runAgainst } from '../../../test/rig/command-line.ts';
+import { problem, ScriptedServer } from '../../../test/rig/scripted-server.ts';
 import { exit } from '../exit.ts';
 
 const PUT = 'PUT /api/v1/schedules/nightly';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { HttpClient } from '../../client/index.ts';
-import { didYouMean, type ScheduleId } from '../../core/index.ts';
+import type { HttpClient } from '../../client/http/index.ts';
+import { didYouMean, type ScheduleId } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit, type ExitCode } from '../exit.ts';
 import { withPlaces } from '../files/checked-document.ts';

@@ -1,9 +1,9 @@
-import type { Config } from '../../config/index.ts';
-import { MillraceError } from '../../core/index.ts';
+import type { Config } from '../../node/config/index.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { serveUntil } from '../serving.ts';
 import { configFor, declareSettings } from '../settings.ts';
-import type { Store } from '../../store/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
 
 export const command: CommandModule = {
   examples: [
@@ -55,7 +55,7 @@ async function openCluster({ core, node }: Config): Promise<Store | null> {
       todo: 'Name it with --database postgres://..., or use `millrace up` for a single node.',
     });
   }
-  const { openPostgresStore } = await import('../../store/index.ts');
+  const { openPostgresStore } = await import('../../scheduler/store/index.ts');
   const watches = role === 'observer';
   return openPostgresStore({ url: database, migrate: !watches, ttlHintMs: core.leaderTtlMs });
 }

@@ -1,4 +1,4 @@
-import { isFinished, type JobId, type SignalFate } from '../../core/index.ts';
+import { isFinished, type JobId, type SignalFate } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { jsonArgument, readInput } from '../files/work-file.ts';

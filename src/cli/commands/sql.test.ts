@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { runAgainst } from '../../../test/fixture/command-line.ts';
-import { ScriptedServer, problem } from '../../../test/fixture/scripted-server.ts';
+import { runAgainst } from '../../../test/rig/command-line.ts';
+import { ScriptedServer, problem } from '../../../test/rig/scripted-server.ts';
 import { run } from '../program.ts';
 import type { Terminal } from '../view/terminal.ts';
 

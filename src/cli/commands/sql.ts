@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { HttpClient, QueryRequest } from '../../client/index.ts';
-import type { QueryShape } from '../../contract/index.ts';
+import type { HttpClient, QueryRequest } from '../../client/http/index.ts';
+import type { QueryShape } from '../../scheduler/contract/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { withEmbedded } from '../embedded.ts';
 import { exit, type ExitCode } from '../exit.ts';

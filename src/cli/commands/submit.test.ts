@@ -2,13 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { asOf, over, runAgainst, shape } from '../../../test/fixture/command-line.ts';
-import {
-  eventStream,
-  problem,
-  ScriptedServer,
-  sse,
-} from '../../../test/fixture/scripted-server.ts';
+import { asOf, over, runAgainst, shape } from '../../../test/rig/command-line.ts';
+import { eventStream, problem, ScriptedServer, sse } from '../../../test/rig/scripted-server.ts';
 import { exit } from '../exit.ts';
 
 const JOB = 'GET /api/v1/jobs/j-1';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { HttpClient, Submitted } from '../../client/index.ts';
-import { MillraceError, type Settings } from '../../core/index.ts';
+import type { HttpClient, Submitted } from '../../client/http/index.ts';
+import { MillraceError, type Settings } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit, type ExitCode, exitCodeOf } from '../exit.ts';
 import { checkDocument, withPlaces } from '../files/checked-document.ts';

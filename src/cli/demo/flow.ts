@@ -14,7 +14,7 @@ import {
   type SqlInput,
   type SqlResult,
   type Task,
-} from '../../sdk/index.ts';
+} from '../../client/sdk/index.ts';
 import { literally, query } from './duckdb.ts';
 
 export interface Day {

@@ -1,10 +1,10 @@
 /** What `millrace demo` shows: work that goes on although a process that did it was killed. */
 import { join } from 'node:path';
-import type { DatedJob, HttpClient } from '../../client/index.ts';
-import type { JobId } from '../../core/index.ts';
+import type { DatedJob, HttpClient } from '../../client/http/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
 import { type Deferred, deferred, systemClock } from '../../kit/index.ts';
-import type { EventShape, QueryShape } from '../../contract/index.ts';
-import type { SqlResult } from '../../sdk/index.ts';
+import type { EventShape, QueryShape } from '../../scheduler/contract/index.ts';
+import type { SqlResult } from '../../client/sdk/index.ts';
 import type { Reply } from '../command.ts';
 import { eventLine } from '../job-words.ts';
 import { follow } from '../view/follow.ts';

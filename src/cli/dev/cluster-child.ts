@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { MillraceError } from '../../core/index.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
 import { type Deferred, deferred, endProcess, systemClock } from '../../kit/index.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Config } from '../../config/index.ts';
+import type { Config } from '../../node/config/index.ts';
 import { deferred, makePrivateFolder, systemClock } from '../../kit/index.ts';
-import { WorkerSeat, workerFlags } from '../../server/index.ts';
+import { WorkerSeat, workerFlags } from '../../node/server/index.ts';
 import type { Reply } from '../command.ts';
 import { exit, type ExitCode } from '../exit.ts';
 import { aborted, endWithTerminal } from '../interruption.ts';

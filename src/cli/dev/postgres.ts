@@ -23,7 +23,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { MillraceError } from '../../core/index.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
 
 export interface LocalPostgres {
   readonly url: string;

@@ -1,6 +1,6 @@
 /** New workers for old ones when the code of a module has changed. */
 import { relative } from 'node:path';
-import { isMillraceError } from '../../core/index.ts';
+import { isMillraceError } from '../../scheduler/core/index.ts';
 import { systemClock } from '../../kit/index.ts';
 import { counted, span } from '../wording.ts';
 import { ModuleWatch } from './module-watch.ts';

@@ -5,7 +5,7 @@ import {
   parseJobDocument,
   type Settings,
   TASKS_PER_JOB_LIMIT,
-} from '../../core/index.ts';
+} from '../../scheduler/core/index.ts';
 import type { FileValue } from './document-file.ts';
 
 /** How much is too much is for the server to say: its limits may have been raised. */

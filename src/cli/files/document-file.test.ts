@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { defaultSettings, isMillraceError, MillraceError } from '../../core/index.ts';
+import { defaultSettings, isMillraceError, MillraceError } from '../../scheduler/core/index.ts';
 import { checkDocument } from './checked-document.ts';
 import { readDocuments } from './document-file.ts';
 import { jsonPlace } from '../../kit/json-place.ts';

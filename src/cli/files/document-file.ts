@@ -1,7 +1,7 @@
 /** Job documents and schedules in files: JSON or YAML. What is wrong in one is told with its line. */
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { isMillraceError, MillraceError } from '../../core/index.ts';
+import { isMillraceError, MillraceError } from '../../scheduler/core/index.ts';
 import { editorPlace, parseDocumentText, pointerKeys } from '../../kit/index.ts';
 import { pathError, requireSource } from '../local-path.ts';
 

@@ -1,6 +1,6 @@
 /** What `schedules create` is given: a whole schedule in a file, or a job and its timing as flags. */
 import { type Command, Option } from 'commander';
-import { isMillraceError, type Settings } from '../../core/index.ts';
+import { isMillraceError, type Settings } from '../../scheduler/core/index.ts';
 import { durationMs } from '../../kit/index.ts';
 import { wrongUse } from '../server-call.ts';
 import { checkDocument } from './checked-document.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { defaultSettings, MillraceError } from '../../core/index.ts';
+import { defaultSettings, MillraceError } from '../../scheduler/core/index.ts';
 import { readWork } from './work-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-work-'));
@@ -81,7 +81,7 @@ test.each([
 test('an input that the flow refuses is told with the next step', async () => {
   const module = file(
     'strict.mjs',
-    `import { MillraceError } from '${new URL('../../core/index.ts', import.meta.url).href}';
+    `import { MillraceError } from '${new URL('../../scheduler/core/index.ts', import.meta.url).href}';
      export default { kind: 'millrace.flow', name: 'strict', tasks: [], toDocument() {
        throw new MillraceError({ code: 'bad_input', what: 'The order is missing.', path: '/order' });
      } };`,

@@ -1,9 +1,15 @@
 /** What `run`, `submit` and `schedules` are given to run: a job document, or a module with a flow or a task. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { didYouMean, isId, isMillraceError, type Json, MillraceError } from '../../core/index.ts';
-import type { Settings } from '../../core/index.ts';
-import type { Definitions, FlowDefinition, TaskDefinition } from '../../executors/index.ts';
+import {
+  didYouMean,
+  isId,
+  isMillraceError,
+  type Json,
+  MillraceError,
+} from '../../scheduler/core/index.ts';
+import type { Settings } from '../../scheduler/core/index.ts';
+import type { Definitions, FlowDefinition, TaskDefinition } from '../../tasks/executors/index.ts';
 import { wrongUse } from '../server-call.ts';
 import { checkDocument } from './checked-document.ts';
 import { type FileValue, type Locate, readDocuments } from './document-file.ts';
@@ -63,7 +69,7 @@ export function refuseModuleFlags(
 }
 
 async function fromModule(file: string, options: WorkOptions, signal: AbortSignal): Promise<Work> {
-  const { loadDefinitions } = await import('../../executors/index.ts');
+  const { loadDefinitions } = await import('../../tasks/executors/index.ts');
   const found = await loadDefinitions(file);
   // It is loaded by now: this only asks which of them is the default.
   const exports = (await import(pathToFileURL(resolve(file)).href)) as { default?: unknown };

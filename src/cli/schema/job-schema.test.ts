@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defaultSettings, isMillraceError, parseJobDocument } from '../../core/index.ts';
+import { defaultSettings, isMillraceError, parseJobDocument } from '../../scheduler/core/index.ts';
 import { run } from '../program.ts';
 import { jobSchema } from './job-schema.ts';
 

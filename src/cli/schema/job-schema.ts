@@ -9,7 +9,7 @@ import {
   type JsonObject,
   OPERATORS,
   PRIORITIES,
-} from '../../core/index.ts';
+} from '../../scheduler/core/index.ts';
 
 const DURATION_MS_MAX = 3_650 * 24 * 3_600 * 1_000;
 const COUNT_MAX = 1_000_000;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../core/index.ts';
+import type { Json } from '../../scheduler/core/index.ts';
 import { textWidth } from '../view/text-width.ts';
 import { gridOf } from './grid.ts';
 

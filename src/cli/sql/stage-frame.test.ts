@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { JobId } from '../../core/index.ts';
-import type { QueryShape, StageShape } from '../../contract/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
+import type { QueryShape, StageShape } from '../../scheduler/contract/index.ts';
 import { stageFrame } from './stage-frame.ts';
 
 const stage: StageShape = {

@@ -1,6 +1,6 @@
 /** What the terminal shows of a query at one moment: a line for each stage. */
-import { isFinished, type TaskState } from '../../core/index.ts';
-import type { QueryShape, StageShape } from '../../contract/index.ts';
+import { isFinished, type TaskState } from '../../scheduler/core/index.ts';
+import type { QueryShape, StageShape } from '../../scheduler/contract/index.ts';
 import { barOf, draw, type FrameOptions, markOf, STYLES, widest } from '../view/frame.ts';
 import { piece, type Piece } from '../view/line.ts';
 import { padded } from '../view/text-width.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { DatedJob, HttpClient } from '../../client/index.ts';
-import type { JobId } from '../../core/index.ts';
+import type { DatedJob, HttpClient } from '../../client/http/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
 import { deferred, settled, VirtualClock } from '../../kit/index.ts';
-import type { EventShape } from '../../contract/index.ts';
-import { asOf, shape, over } from '../../../test/fixture/command-line.ts';
+import type { EventShape } from '../../scheduler/contract/index.ts';
+import { asOf, shape, over } from '../../../test/rig/command-line.ts';
 import type { Reply } from '../command.ts';
 import { follow } from './follow.ts';
 import type { Terminal } from './terminal.ts';

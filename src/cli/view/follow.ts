@@ -1,6 +1,6 @@
 /** A job followed to its end, for people: a view that is drawn anew in a terminal, lines elsewhere. */
-import type { DatedJob, HttpClient } from '../../client/index.ts';
-import type { JobId } from '../../core/index.ts';
+import type { DatedJob, HttpClient } from '../../client/http/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../kit/index.ts';
 import type { Reply } from '../command.ts';
 import { eventLine } from '../job-words.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TaskId, TaskState } from '../../core/index.ts';
+import type { TaskId, TaskState } from '../../scheduler/core/index.ts';
 import { frame, type FrameOptions } from './frame.ts';
 import type { JobPicture, TaskProgress } from './job-progress.ts';
 import { textWidth } from './text-width.ts';

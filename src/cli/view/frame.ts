@@ -1,5 +1,5 @@
 /** What the terminal shows of a job at one moment: a pure function of the job, the size and the time. */
-import { isFinished, isTerminal, type TaskState } from '../../core/index.ts';
+import { isFinished, isTerminal, type TaskState } from '../../scheduler/core/index.ts';
 import { counted, reasonWords, span } from '../wording.ts';
 import type { JobPicture, TaskProgress } from './job-progress.ts';
 import { line, type Piece, piece, type Style } from './line.ts';

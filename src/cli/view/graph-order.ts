@@ -1,5 +1,5 @@
 /** The order in which people read a graph: what comes first above, children below their parent. */
-import type { TaskShape } from '../../contract/index.ts';
+import type { TaskShape } from '../../scheduler/contract/index.ts';
 
 export interface PlacedTask {
   readonly task: TaskShape;

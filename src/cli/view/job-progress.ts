@@ -1,7 +1,12 @@
 /** A job as it is being followed: a look at it now and then, and the events in between. */
-import type { DatedJob } from '../../client/index.ts';
-import { isTerminal, type JobState, type TaskId, type TaskState } from '../../core/index.ts';
-import type { EventShape, TaskShape } from '../../contract/index.ts';
+import type { DatedJob } from '../../client/http/index.ts';
+import {
+  isTerminal,
+  type JobState,
+  type TaskId,
+  type TaskState,
+} from '../../scheduler/core/index.ts';
+import type { EventShape, TaskShape } from '../../scheduler/contract/index.ts';
 import { errorWords } from '../wording.ts';
 import { graphOrder } from './graph-order.ts';
 

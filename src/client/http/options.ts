@@ -1,0 +1,53 @@
+/** What a client may be told, and what holds when it is not. */
+import type { MillraceError } from '../../scheduler/core/index.ts';
+import { type Clock, systemClock } from '../../kit/index.ts';
+import type { ClientTls } from '../../edge/security/index.ts';
+
+export interface ClientOptions {
+  /** One address or several, separated by commas: `http://127.0.0.1:7070`. */
+  readonly server: string;
+  /** Without one a server of this machine is shown the token that it has left for its own user. */
+  readonly token?: string;
+  /** Whether the token may travel unencrypted to another machine. */
+  readonly insecure?: boolean;
+  readonly tls?: ClientTls;
+  /** How long a call goes on trying once any server has answered. Longer than a leader's TTL, so
+   * that a call outlives a fail-over. */
+  readonly patienceMs?: number;
+  /** How long it tries while none has ever answered: a wrong address should not look like a slow one. */
+  readonly firstContactMs?: number;
+  /** A connection that says nothing for so long, while an answer is awaited, counts as lost. */
+  readonly silenceMs?: number;
+  /** The same for a stream of events, where the server gives a sign of life now and then. */
+  readonly streamSilenceMs?: number;
+  /** Told when a call has to wait and goes on trying, and why: once for each reason of a call. */
+  readonly onWait?: (why: MillraceError) => void;
+  readonly clock?: Clock;
+  /** For jitter: a number in [0, 1). */
+  readonly random?: () => number;
+}
+
+export type Pace = Required<
+  Pick<
+    ClientOptions,
+    | 'patienceMs'
+    | 'firstContactMs'
+    | 'silenceMs'
+    | 'streamSilenceMs'
+    | 'onWait'
+    | 'clock'
+    | 'random'
+  >
+>;
+
+export function paceOf(options: ClientOptions): Pace {
+  return {
+    patienceMs: options.patienceMs ?? 30_000,
+    firstContactMs: options.firstContactMs ?? 2_000,
+    silenceMs: options.silenceMs ?? 10_000,
+    streamSilenceMs: options.streamSilenceMs ?? 45_000,
+    onWait: options.onWait ?? (() => {}),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+  };
+}

@@ -1,0 +1,100 @@
+/** Which servers a client knows: those it was given, and the leader that one of them named. */
+import { MillraceError } from '../../scheduler/core/index.ts';
+import { redactUrl } from '../../kit/index.ts';
+
+export class Servers {
+  readonly #given: readonly [URL, ...URL[]];
+  /** Where to begin among the given ones; moves on when one cannot be reached. */
+  #first = 0;
+  #leader: URL | null = null;
+  #hasAnswered = false;
+
+  constructor(list: string) {
+    const [first, ...others] = list
+      .split(',')
+      .map((text) => text.trim())
+      .filter((text) => text !== '')
+      .map(serverUrl);
+    if (first === undefined) throw wrongUrl(list, 'It names no server.');
+    this.#given = [first, ...others];
+  }
+
+  get given(): readonly URL[] {
+    return this.#given;
+  }
+
+  /** Has any of them ever answered? */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
+  /** The next one to ask: the leader, or a given one, that was not tried yet in this round. */
+  pick(tried: ReadonlySet<string>): URL | null {
+    if (this.#leader !== null && !tried.has(this.#leader.href)) return this.#leader;
+    for (let step = 0; step < this.#given.length; step += 1) {
+      const url = this.#given[(this.#first + step) % this.#given.length];
+      if (url !== undefined && !tried.has(url.href)) return url;
+    }
+    return null;
+  }
+
+  answered(): void {
+    this.#hasAnswered = true;
+  }
+
+  /** What `from` says of the leader. A secret that went out encrypted must not go on in the clear. */
+  follow(from: URL, address: string): void {
+    const leader = parsedUrl(address);
+    if (leader === null) return;
+    if (from.protocol === 'https:' && leader.protocol !== 'https:') return;
+    this.#leader = leader;
+  }
+
+  lost(url: URL): void {
+    if (this.#leader?.href === url.href) this.#leader = null;
+    if (this.#given[this.#first]?.href === url.href) {
+      this.#first = (this.#first + 1) % this.#given.length;
+    }
+  }
+
+  /** For messages. */
+  toString(): string {
+    return this.#given.map((url) => url.href.replace(/\/$/, '')).join(', ');
+  }
+}
+
+/** The address of one call; a server may stand behind a path of its own. */
+export function callUrl(server: URL, path: string, query: Readonly<Record<string, string>>): URL {
+  const url = new URL(server);
+  url.pathname = `${server.pathname.replace(/\/$/, '')}${path}`;
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return url;
+}
+
+function serverUrl(text: string): URL {
+  const url = parsedUrl(text);
+  if (url === null)
+    throw wrongUrl(text, 'It is not an address that starts with http:// or https://.');
+  if (url.username !== '' || url.password !== '') {
+    throw wrongUrl(text, 'A token does not belong into the address: it ends up in logs.');
+  }
+  return url;
+}
+
+function parsedUrl(text: string): URL | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
+  url.search = '';
+  url.hash = '';
+  return url;
+}
+
+function wrongUrl(text: string, why: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_setting',
+    what: `The server "${redactUrl(text)}" cannot be used.`,
+    why,
+    todo: 'Write it as http://127.0.0.1:7070.',
+  });
+}

@@ -1,0 +1,78 @@
+/**
+ * Runs in a thread of its own: the node of a runtime. Leader, store and doors live here, and no code of
+ * users does, so nothing that a handler does can hold up the scheduler.
+ */
+import { join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { loadConfig } from '../../node/config/index.ts';
+import { MillraceError, instant } from '../../scheduler/core/index.ts';
+import { ServerNode } from '../../node/server/index.ts';
+import { openDuckdbStore, openMemoryStore } from '../../scheduler/store/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
+import { partsOf } from './node-messages.ts';
+import type { FromNode, NodeThreadData, ToNode } from './node-messages.ts';
+import { makePrivateFolder } from '../../kit/index.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('The node of a runtime runs in a thread.');
+
+const FILE = 'millrace.duckdb';
+const tell = (message: FromNode): void => port.postMessage(message);
+
+async function openStore(data: string | null): Promise<Store> {
+  if (data === null) return openMemoryStore({ now: () => instant(Date.now()) });
+  try {
+    makePrivateFolder(data);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MillraceError({
+      code: 'bad_setting',
+      what: `${data} cannot be the folder of a runtime.`,
+      why,
+      cause,
+    });
+  }
+  return openDuckdbStore({ path: join(data, FILE) });
+}
+
+async function start({ data, flags, token }: NodeThreadData): Promise<ServerNode> {
+  // Only what the caller says counts: an embedded node shares its environment with somebody else's program.
+  const config = loadConfig({ flags, folder: import.meta.dirname });
+  const store = await openStore(data);
+  const say = (line: string): void => tell({ type: 'said', line });
+  const started = ServerNode.start({
+    config,
+    store,
+    environment: {},
+    say,
+    token: token ?? undefined,
+    // Whoever comes knows what it speaks.
+    hasReflection: false,
+  });
+  const node = await started.catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
+  await node.ready();
+  return node;
+}
+
+async function run(): Promise<void> {
+  const stopped = new Promise<void>((resolve) => {
+    port?.once('message', (_word: ToNode) => resolve());
+  });
+  const node = await start(workerData as NodeThreadData);
+  const { url, grpc } = node.addresses;
+  tell({ type: 'ready', url, grpc });
+  await stopped;
+  await node.stop();
+}
+
+try {
+  await run();
+} catch (error) {
+  tell({ type: 'failed', error: partsOf(error) });
+} finally {
+  // The thread ends when nothing of it is open any more.
+  port.close();
+}

@@ -1,0 +1,334 @@
+import { expect, test, vi } from 'vitest';
+import { channelTo, wireNode } from '../../../../test/rig/wire-node.ts';
+import { instant, jobNo, MillraceError, taskNo } from '../../../scheduler/core/index.ts';
+import type { JobId, LeaseName, NodeId, SessionId, TaskId } from '../../../scheduler/core/index.ts';
+import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
+import type { LeaderForClients, JobAnswer } from '../../../scheduler/contract/jobs-port.ts';
+import type { Reader } from '../../../scheduler/contract/reader-port.ts';
+import type { JobShape } from '../../../scheduler/contract/shapes.ts';
+import type {
+  Handshake,
+  LeaderForWorkers,
+  PollReply,
+  ReadyAssignment,
+  WorkerReport,
+} from '../../../scheduler/contract/worker-port.ts';
+import { clientChannel } from './client-channel.ts';
+import { remoteReader } from './remote-reader.ts';
+import { workerChannel } from './worker-channel.ts';
+
+const BIG = Number.MAX_SAFE_INTEGER;
+const session = { nodeId: 'n1' as NodeId, sessionId: 's1' as SessionId };
+const lease = {
+  jobId: 'j1' as JobId,
+  jobNo: jobNo(BIG),
+  taskNo: taskNo(3),
+  fence: BIG - 1,
+  term: 'term' as LeaseName['term'],
+};
+const orders = { abort: [lease], drain: true, slowDownMs: 7 };
+const assignment: ReadyAssignment = {
+  lease,
+  jobId: 'j1' as JobId,
+  taskId: 't1' as TaskId,
+  executor: 'echo',
+  run: 2,
+  attempt: 3,
+  runMs: BIG,
+  resumed: true,
+  input: '{"a":"é"}',
+  idempotencyKey: null,
+  steps: [{ name: 's', body: '1' }],
+  assignedAt: instant(BIG),
+  scheduledAt: instant(BIG),
+  hasChildren: true,
+  children: [
+    { id: 'c1' as TaskId, state: 'succeeded', result: '{"é":2}', error: null },
+    { id: 'c2' as TaskId, state: 'failed', result: null, error: { code: 'boom', message: 'é' } },
+  ],
+};
+const items: WorkerReport[] = [
+  { kind: 'started', lease },
+  { kind: 'completed', lease, result: '{"é":1}' },
+  {
+    kind: 'suspended',
+    lease,
+    until: {
+      type: 'wait',
+      sleeps: [{ step: '$sleep/a', forMs: BIG }],
+      signals: [{ step: '$signal/é', name: 'é' }],
+      jobs: [{ step: '$job/c', jobId: 'j1.c' as JobId, document: { tasks: ['é'] } }],
+    },
+  },
+  {
+    kind: 'inputLost',
+    lease,
+    lost: [{ taskId: 'é' as TaskId, fence: BIG }],
+    error: { code: 'gone', message: 'é' },
+  },
+  { kind: 'suspended', lease, until: { type: 'children', tasks: [{ id: 'é' }, 1, null] } },
+];
+const noSignal = new AbortController().signal;
+
+test('a worker hears through the network what it would hear from the desk', async () => {
+  const desk = {
+    register: vi.fn<LeaderForWorkers['register']>(),
+    heartbeat: vi.fn<LeaderForWorkers['heartbeat']>(),
+    poll: vi.fn<LeaderForWorkers['poll']>(),
+    report: vi.fn<LeaderForWorkers['report']>(),
+    unneeded: vi.fn<LeaderForWorkers['unneeded']>(),
+    leave: vi.fn<LeaderForWorkers['leave']>(),
+  };
+  const { address } = await wireNode({ workers: desk });
+  const leader = workerChannel({ channel: channelTo(address) });
+
+  const offer = {
+    id: session.nodeId,
+    sessionId: session.sessionId,
+    slots: 8,
+    executors: ['echo'],
+    capabilities: { gpu: true, tags: ['a', 1] },
+    address: '127.0.0.1:1',
+    version: '1.2.3',
+  };
+  const handshake: Handshake = { protocol: 7, millrace: '1.2.3', duckdb: null };
+  desk.register.mockResolvedValue({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
+  const registered = await leader.register(offer, handshake);
+  expect(registered).toEqual({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
+  expect(desk.register).toHaveBeenCalledWith(offer, handshake);
+
+  const beat = { ...session, held: [lease], seenPoll: BIG, executors: ['echo'] };
+  desk.heartbeat.mockResolvedValue(orders);
+  expect(await leader.heartbeat(beat)).toEqual(orders);
+  expect(desk.heartbeat).toHaveBeenCalledWith(beat);
+
+  const request = { ...session, pollNo: BIG, capacity: 5, held: [lease], refills: true };
+  desk.poll.mockResolvedValue({ assignments: [assignment], orders });
+  expect(await leader.poll(request, noSignal)).toEqual({ assignments: [assignment], orders });
+  expect(desk.poll).toHaveBeenCalledWith(request, expect.any(AbortSignal));
+
+  const verdicts: ('ok' | 'lost')[] = ['ok', 'lost', 'ok', 'lost', 'ok'];
+  desk.report.mockResolvedValue({ verdicts, orders });
+  expect(await leader.report(session, items)).toEqual({ verdicts, orders });
+  expect(desk.report).toHaveBeenCalledWith(session, items);
+
+  const queries = ['q1', 'q2'] as JobId[];
+  desk.unneeded.mockResolvedValue(['q2' as JobId, 'somebody-else' as JobId]);
+  // Only of those that it asked about.
+  expect(await leader.unneeded(session, queries)).toEqual(['q2']);
+  expect(desk.unneeded).toHaveBeenCalledWith(session, queries, undefined);
+  await leader.unneeded(session, queries, 'inner');
+  expect(desk.unneeded).toHaveBeenLastCalledWith(session, queries, 'inner');
+
+  desk.leave.mockResolvedValue();
+  await leader.leave(session);
+  expect(desk.leave).toHaveBeenCalledWith(session);
+});
+
+test('a worker gets the very error that the desk throws', async () => {
+  const error = new MillraceError({
+    code: 'unknown_session',
+    what: 'There is no session s1.',
+    why: 'It ended.',
+    todo: 'Register anew.',
+  });
+  const { address } = await wireNode({ workers: { heartbeat: () => Promise.reject(error) } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const beat = leader.heartbeat({ ...session, held: [], seenPoll: 0, executors: [] });
+  await expect(beat).rejects.toMatchObject({
+    code: 'unknown_session',
+    what: error.what,
+    why: error.why,
+    todo: error.todo,
+  });
+});
+
+test('results too large for one message travel in several, and their verdicts keep the order', async () => {
+  const sizes: number[] = [];
+  const report: LeaderForWorkers['report'] = (_session, items) => {
+    sizes.push(items.length);
+    const verdicts = items.map(({ lease: { fence } }) => (fence % 2 === 0 ? 'ok' : 'lost'));
+    return Promise.resolve({ verdicts, orders });
+  };
+  const { address } = await wireNode({ workers: { report } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const result = JSON.stringify('x'.repeat(4 * 1024 * 1024 - 2));
+  const items = Array.from({ length: 10 }, (_, fence): WorkerReport => {
+    return { kind: 'completed', lease: { ...lease, fence }, result };
+  });
+  const { verdicts } = await leader.report(session, items);
+  expect(sizes).toEqual([3, 3, 3, 1]);
+  expect(verdicts).toEqual(items.map((_, fence) => (fence % 2 === 0 ? 'ok' : 'lost')));
+});
+
+test('what no message can carry fails its task, and what is reported with it arrives', async () => {
+  const seen: WorkerReport[] = [];
+  const report: LeaderForWorkers['report'] = (_session, items) => {
+    seen.push(...items);
+    return Promise.resolve({ verdicts: items.map(() => 'ok' as const), orders });
+  };
+  const { address } = await wireNode({ workers: { report } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const huge = JSON.stringify('x'.repeat(50_000_000));
+  const tasks = Array.from({ length: 17 }, () => 'x'.repeat(1024 * 1024));
+  const call = { step: '$job/c', jobId: 'j.c' as JobId, document: tasks };
+  const items: WorkerReport[] = [
+    { kind: 'completed', lease, result: huge },
+    { kind: 'completed', lease, result: '1' },
+    { kind: 'step', lease, name: 's', body: huge },
+    { kind: 'suspended', lease, until: { type: 'children', tasks } },
+    { kind: 'suspended', lease, until: { type: 'wait', sleeps: [], signals: [], jobs: [call] } },
+    { kind: 'failed', lease, error: { code: 'boom', message: huge }, failure: 'retryable' },
+    { kind: 'progress', lease, fraction: 0.5, note: huge },
+  ];
+  const { verdicts } = await leader.report(session, items);
+  expect(verdicts).toHaveLength(items.length);
+  const codes = seen.map((item) => (item.kind === 'failed' ? item.error.code : item.kind));
+  const tooLarge = 'too_large';
+  expect(codes).toEqual([tooLarge, 'completed', tooLarge, tooLarge, tooLarge, 'boom', 'progress']);
+  expect(seen[0]).toMatchObject({ failure: 'fatal', lease });
+  const message = seen[0]?.kind === 'failed' ? seen[0].error.message : '';
+  expect(message).toMatch(/50000002 bytes.* 16777216 .*return where they are/);
+});
+
+test('work that does not fit into one answer is left for the next', async () => {
+  const input = JSON.stringify('x'.repeat(1024 * 1024 - 2));
+  const reply: PollReply = {
+    assignments: Array.from({ length: 30 }, () => ({ ...assignment, input })),
+    orders,
+  };
+  const { address } = await wireNode({ workers: { poll: () => Promise.resolve(reply) } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const { assignments } = await leader.poll(
+    { ...session, pollNo: 1, capacity: 30, held: [] },
+    noSignal,
+  );
+  expect(assignments).toHaveLength(15);
+});
+
+test('a task with more steps than fit into a request is still handed out', async () => {
+  const body = JSON.stringify('x'.repeat(1024 * 1024 - 2));
+  const steps = Array.from({ length: 24 }, (_, at) => ({ name: `step ${at}`, body }));
+  const reply: PollReply = { assignments: [{ ...assignment, steps }], orders };
+  const { address } = await wireNode({ workers: { poll: () => Promise.resolve(reply) } });
+  const leader = workerChannel({ channel: channelTo(address) });
+  const request = { ...session, pollNo: 1, capacity: 1, held: [] };
+  const { assignments } = await leader.poll(request, noSignal);
+  expect(assignments[0]?.steps).toHaveLength(24);
+});
+
+test('a client is answered job by job', async () => {
+  const answer: JobAnswer = { id: 'j1' as JobId, state: 'queued', run: 1, changed: true };
+  const refusal = new MillraceError({ code: 'bad_input', what: 'No tasks.', path: '/tasks' });
+  const desk = {
+    submit: vi.fn<LeaderForClients['submit']>().mockResolvedValue([answer, refusal]),
+    cancel: vi
+      .fn<LeaderForClients['cancel']>()
+      .mockResolvedValue({ ...answer, state: 'cancelled' }),
+    rerun: vi.fn<LeaderForClients['rerun']>().mockResolvedValue({ ...answer, run: 2 }),
+    signal: vi.fn<LeaderForClients['signal']>().mockResolvedValue(answer),
+  };
+  const { address } = await wireNode({ clients: desk });
+  const leader = clientChannel(channelTo(address));
+  const jobs = ['j1', 'j2'].map((id) => {
+    return { document: { tasks: [id] }, jobId: id as JobId, isRepeated: false };
+  });
+  expect(await leader.submit(jobs)).toEqual([answer, refusal]);
+  expect(desk.submit).toHaveBeenCalledWith(jobs);
+  expect(await leader.cancel(answer.id, 'why not')).toEqual({ ...answer, state: 'cancelled' });
+  expect(desk.cancel).toHaveBeenCalledWith('j1', 'why not');
+  expect(await leader.rerun(answer.id)).toMatchObject({ run: 2 });
+  expect(desk.rerun).toHaveBeenLastCalledWith('j1', undefined);
+  await leader.rerun(answer.id, 4);
+  expect(desk.rerun).toHaveBeenLastCalledWith('j1', 4);
+  expect(await leader.signal(answer.id, 'go', '{"é":1}', 'once')).toEqual(answer);
+  expect(desk.signal).toHaveBeenLastCalledWith('j1', 'go', '{"é":1}', 'once');
+});
+
+test('a signal without a body is null, and one without an id gets one', async () => {
+  const answer: JobAnswer = { id: 'j1' as JobId, state: 'running', run: 1, changed: true };
+  const signal = vi.fn<LeaderForClients['signal']>().mockResolvedValue(answer);
+  const { address } = await wireNode({ clients: { signal } });
+  const request = { jobId: 'j1', name: 'go', bodyJson: Buffer.alloc(0), signalId: '' };
+  const method = ControlPlaneService.signalJob;
+  await channelTo(address).unary(method, request, { deadlineMs: 10_000 });
+  const fresh = expect.stringMatching(/^[0-9a-f-]{36}$/) as string;
+  expect(signal).toHaveBeenCalledWith('j1', 'go', 'null', fresh);
+});
+
+test('bytes that are no document are refused by themselves, and a job without an id gets one', async () => {
+  const submitted: string[] = [];
+  const submit: LeaderForClients['submit'] = (jobs) => {
+    submitted.push(...jobs.map(({ jobId }) => jobId));
+    return Promise.resolve(
+      jobs.map(({ jobId }) => ({ id: jobId, state: 'queued', run: 1, changed: true })),
+    );
+  };
+  const { address } = await wireNode({ clients: { submit } });
+  const jobs = ['{"tasks":', '{}', '1'].map((text, at) => {
+    return { documentJson: Buffer.from(text), jobId: at === 1 ? 'j1' : '', repeatedCall: false };
+  });
+  const call = channelTo(address).unary(
+    ControlPlaneService.submitJob,
+    { jobs },
+    { deadlineMs: 10_000 },
+  );
+  const answers = (await call).jobs;
+  expect(answers.map(({ id, error }) => error?.code ?? id)).toEqual(['bad_input', ...submitted]);
+  expect(submitted).toEqual(['j1', expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+});
+
+const asOf = { seq: BIG, at: '2026-01-02T03:04:05.678Z' };
+const job: JobShape = {
+  id: 'j1' as JobId,
+  no: BIG,
+  name: 'job',
+  state: 'running',
+  run: 1,
+  priority: 2,
+  taskCount: 0,
+  idempotencyKey: null,
+  scheduleId: null,
+  scheduledAt: null,
+  error: null,
+  createdAt: asOf.at,
+  startedAt: null,
+  finishedAt: null,
+  result: { é: [1] },
+  tasks: [],
+  history: [],
+};
+
+test('a reader far away reads the same', async () => {
+  const { tasks: _tasks, history: _history, result: _result, ...summary } = job;
+  const reader = {
+    job: vi.fn<Reader['job']>().mockResolvedValue({ value: job, asOf }),
+    jobs: vi.fn<Reader['jobs']>().mockResolvedValue({
+      value: { items: [summary], cursor: 'next' },
+      asOf,
+    }),
+    nodes: vi.fn<Reader['nodes']>().mockResolvedValue({ value: [], asOf }),
+    schedules: vi.fn<Reader['schedules']>().mockResolvedValue({ value: [], asOf }),
+  };
+  const leader = { nodeId: 'n', url: null, grpc: '127.0.0.1:1', epoch: BIG };
+  const { address } = await wireNode({ reader, whoLeads: () => leader });
+  const remote = remoteReader(channelTo(address));
+  expect(await remote.job(job.id)).toEqual({ value: job, asOf });
+  const query = { state: 'running', limit: 5, cursor: 'c' } as const;
+  expect(await remote.jobs(query)).toEqual({ value: { items: [summary], cursor: 'next' }, asOf });
+  expect(reader.jobs).toHaveBeenCalledWith(query);
+  expect(await remote.nodes()).toEqual({ value: [], asOf });
+  expect(await remote.schedules()).toEqual({ value: [], asOf });
+  expect(await remote.head()).toEqual(asOf);
+  expect(await remote.leader()).toEqual(leader);
+});
+
+test('a job that is not there is not there as of a known moment', async () => {
+  const reader = {
+    job: () => Promise.resolve({ value: null, asOf }),
+    nodes: () => Promise.resolve({ value: [], asOf }),
+  };
+  const { address } = await wireNode({ reader });
+  const remote = remoteReader(channelTo(address));
+  expect(await remote.job(job.id)).toEqual({ value: null, asOf });
+});

@@ -1,0 +1,250 @@
+/**
+ * One logical connection to whoever leads. A call is tried once: what the other side says is thrown
+ * as it was there, and whether to repeat is up to the caller, who alone knows if that is safe. Only
+ * `not_leader` with an address is followed at once, because such a call has done nothing yet.
+ */
+import { Metadata, connectivityState, status } from '@grpc/grpc-js';
+import type { Client, MethodDefinition, ServiceError } from '@grpc/grpc-js';
+import { MillraceError } from '../../../scheduler/core/index.ts';
+import { type Clock, deferred, systemClock } from '../../../kit/index.ts';
+import { errorOfStatus } from '../status.ts';
+import { Connections } from './connections.ts';
+import type { ConnectionOptions } from './connections.ts';
+import { LeaderRoute } from './leader-route.ts';
+
+export interface LeaderChannelOptions extends ConnectionOptions {
+  /** HOST:PORT of nodes that may lead, or know who does. */
+  readonly addresses: readonly string[];
+  readonly clock?: Clock;
+  readonly random?: () => number;
+  /** How long a connection may take, at most. */
+  readonly connectMs?: number;
+}
+
+export interface CallOptions {
+  readonly deadlineMs: number;
+  /** The caller does not wait any longer: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** A connection within a data centre takes a millisecond. */
+const CONNECT_MS = 2_000;
+
+const NOT_CONNECTED = {
+  failure: Object.assign(new Error('no connection'), {
+    code: status.UNAVAILABLE,
+    details: 'No connection could be made in time.',
+    metadata: new Metadata(),
+  }),
+};
+
+/** More hints than this in a row are a circle. */
+const HOPS_MAX = 3;
+
+type Cancellable = Readonly<{ cancel(): void }>;
+
+export class LeaderChannel {
+  readonly #clock: Clock;
+  readonly #route: LeaderRoute;
+  readonly #connections: Connections;
+  readonly #connectMs: number;
+  readonly #running: Set<Cancellable> = new Set();
+  #isClosed = false;
+
+  constructor(options: LeaderChannelOptions) {
+    const { addresses, clock = systemClock, random = Math.random } = options;
+    if (addresses.length === 0) {
+      throw new MillraceError({
+        code: 'bad_setting',
+        what: 'There is no address to connect to.',
+        todo: 'Name at least one node as HOST:PORT.',
+      });
+    }
+    this.#clock = clock;
+    this.#route = new LeaderRoute({ addresses, clock, random });
+    this.#connections = new Connections(options);
+    this.#connectMs = Math.min(CONNECT_MS, options.connectMs ?? CONNECT_MS);
+  }
+
+  /** Who is asked next. */
+  get address(): string {
+    return this.#route.address;
+  }
+
+  async unary<Request, Response>(
+    method: MethodDefinition<Request, Response>,
+    request: Request,
+    { deadlineMs, signal }: CallOptions,
+  ): Promise<Response> {
+    const untilMs = this.#clock.monotonicMs() + deadlineMs;
+    for (let hop = 1; ; hop += 1) {
+      await this.#pause(untilMs, signal);
+      const { address } = this.#route;
+      const client = this.#connections.to(address);
+      const leftMs = (): number => Math.max(1, untilMs - this.#clock.monotonicMs());
+      const outcome = (await this.#isConnected(client, Math.min(this.#connectMs, leftMs())))
+        ? await this.#send({ client, address }, method, request, leftMs(), signal)
+        : NOT_CONNECTED;
+      if (!('failure' in outcome)) {
+        this.#route.answered(address);
+        return outcome.response;
+      }
+      signal?.throwIfAborted();
+      const error = this.#errorOf(outcome.failure, address);
+      const mayFollow = this.#learn(error, address, client);
+      if (!mayFollow) throw error;
+      if (hop < HOPS_MAX) continue;
+      this.#route.circling(this.#route.address);
+      throw error;
+    }
+  }
+
+  /** Until the other side ends it, it breaks, or the signal aborts. At the pace of the reader. */
+  async *stream<Request, Response>(
+    method: MethodDefinition<Request, Response>,
+    request: Request,
+    signal: AbortSignal,
+  ): AsyncIterable<Response> {
+    await this.#pause(Infinity, signal).catch((thrown: unknown) => {
+      if (!signal.aborted) throw thrown;
+    });
+    if (signal.aborted) return;
+    const { address } = this.#route;
+    const client = this.#connections.to(address);
+    const call = client.makeServerStreamRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      this.#connections.metadata(address),
+    );
+    // After the last message nobody listens, and a cancelled call still says so.
+    call.on('error', () => {});
+    const cancel = (): void => call.cancel();
+    this.#running.add(call);
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      for await (const message of call) {
+        this.#route.answered(address);
+        yield message as Response;
+      }
+    } catch (thrown) {
+      if (signal.aborted) return;
+      const error = this.#errorOf(thrown as ServiceError, address);
+      this.#learn(error, address, client);
+      throw error;
+    } finally {
+      this.#running.delete(call);
+      signal.removeEventListener('abort', cancel);
+      call.cancel();
+    }
+  }
+
+  /** Calls that run are broken off with `shutting_down`. */
+  close(): void {
+    this.#isClosed = true;
+    for (const call of [...this.#running]) call.cancel();
+    this.#connections.close();
+  }
+
+  /** A process that is paused takes connections and says nothing: that must not use up the time that
+   * a call may take. */
+  #isConnected(client: Client, withinMs: number): Promise<boolean> {
+    const channel = client.getChannel();
+    const outcome = deferred<boolean>();
+    const deadline = Date.now() + withinMs;
+    const look = (timedOut?: Error): void => {
+      const state = channel.getConnectivityState(true);
+      if (state === connectivityState.READY) return outcome.resolve(true);
+      const isRefused = state === connectivityState.TRANSIENT_FAILURE;
+      if (isRefused || state === connectivityState.SHUTDOWN || timedOut !== undefined) {
+        return outcome.resolve(false);
+      }
+      channel.watchConnectivityState(state, deadline, look);
+    };
+    look();
+    return outcome.promise;
+  }
+
+  #send<Request, Response>(
+    { client, address }: { readonly client: Client; readonly address: string },
+    method: MethodDefinition<Request, Response>,
+    request: Request,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly response: Response } | { readonly failure: ServiceError }> {
+    const outcome = deferred<{ response: Response } | { failure: ServiceError }>();
+    const call = client.makeUnaryRequest(
+      method.path,
+      method.requestSerialize,
+      method.responseDeserialize,
+      request,
+      this.#connections.metadata(address),
+      { deadline: Date.now() + deadlineMs },
+      (failure, response) => {
+        this.#running.delete(call);
+        signal?.removeEventListener('abort', cancel);
+        if (failure !== null) outcome.resolve({ failure });
+        else outcome.resolve({ response: response as Response });
+      },
+    );
+    const cancel = (): void => call.cancel();
+    this.#running.add(call);
+    signal?.addEventListener('abort', cancel, { once: true });
+    // It may have been aborted while the connection was made: then nobody would say it again.
+    if (signal?.aborted === true) cancel();
+    return outcome.promise;
+  }
+
+  #errorOf(failure: ServiceError, address: string): MillraceError {
+    return this.#isClosed ? channelClosed() : errorOfStatus(failure, address);
+  }
+
+  /** True when the call may be sent again at once, to another address. */
+  #learn(error: MillraceError, address: string, client: Client): boolean {
+    const { code, leader } = error;
+    const hint = leader?.grpc ?? null;
+    if (code === 'not_leader') return this.#route.notLeader(address, hint);
+    // It may have done something before it fell: not ours to repeat.
+    if (code === 'deposed' || code === 'rewound' || code === 'shutting_down')
+      this.#route.notLeader(address, hint);
+    else if (code === 'unreachable') {
+      this.#route.silent(address);
+      this.#connections.drop(address, client);
+    } else this.#route.answered(address);
+    return false;
+  }
+
+  async #pause(untilMs: number, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#isClosed) throw channelClosed();
+    signal?.throwIfAborted();
+    const { waitMs } = this.#route;
+    if (waitMs === 0) return;
+    const over = deferred();
+    const go = (): void => over.resolve();
+    const leftMs = untilMs - this.#clock.monotonicMs();
+    const cancelTimer = this.#clock.after(Math.min(waitMs, leftMs), go);
+    const pause = { cancel: go };
+    this.#running.add(pause);
+    signal?.addEventListener('abort', go, { once: true });
+    await over.promise;
+    cancelTimer();
+    this.#running.delete(pause);
+    signal?.removeEventListener('abort', go);
+    signal?.throwIfAborted();
+    if (this.#isClosed) throw channelClosed();
+    if (waitMs >= leftMs) {
+      throw new MillraceError({
+        code: 'unreachable',
+        what: 'Nobody who leads could be asked in time.',
+      });
+    }
+  }
+}
+
+function channelClosed(): MillraceError {
+  return new MillraceError({
+    code: 'shutting_down',
+    what: 'The connection was closed on purpose.',
+  });
+}

@@ -1,0 +1,81 @@
+/** A node's reader, from far away. */
+import { isMillraceError } from '../../../scheduler/core/index.ts';
+import type { JobId } from '../../../scheduler/core/index.ts';
+import { fromWireEventPage, fromWireNode, fromWireSchedule } from '../codec/cluster.ts';
+import { fromWireJob, fromWireSummary, toWireJobsQuery } from '../codec/jobs.ts';
+import { fromWireAsOf, fromWireLeader } from '../codec/leader.ts';
+import { optionalText, present, wireNumber } from '../codec/values.ts';
+import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
+import type {
+  Dated,
+  EventPage,
+  EventsQuery,
+  JobShape,
+  Reader,
+} from '../../../scheduler/contract/index.ts';
+import type { CallOptions, LeaderChannel } from './leader-channel.ts';
+
+/** All that goes over the wire. */
+export type RemoteReader = Omit<Reader, 'deadTasks'>;
+
+const READ: CallOptions = { deadlineMs: 10_000 };
+
+export function remoteReader(channel: LeaderChannel): RemoteReader {
+  const nodes: RemoteReader['nodes'] = async () => {
+    const response = await channel.unary(ControlPlaneService.listNodes, {}, READ);
+    return { value: response.nodes.map(fromWireNode), asOf: fromWireAsOf(response.asOf) };
+  };
+  const job = async (id: JobId): Promise<Dated<JobShape> | null> => {
+    try {
+      const response = await channel.unary(ControlPlaneService.getJob, { jobId: id }, READ);
+      return {
+        value: fromWireJob(present(response.job, 'job')),
+        asOf: fromWireAsOf(response.asOf),
+      };
+    } catch (thrown) {
+      if (isMillraceError(thrown, 'not_found')) return null;
+      throw thrown;
+    }
+  };
+  const head: RemoteReader['head'] = async () => (await nodes()).asOf;
+  return {
+    nodes,
+    head,
+    async leader() {
+      const response = await channel.unary(ControlPlaneService.getLeader, {}, READ);
+      return fromWireLeader(response.leader);
+    },
+    async jobs(query) {
+      const request = toWireJobsQuery(query);
+      const response = await channel.unary(ControlPlaneService.listJobs, request, READ);
+      const items = response.jobs.map(fromWireSummary);
+      const cursor = optionalText<string>(response.cursor);
+      return { value: { items, cursor }, asOf: fromWireAsOf(response.asOf) };
+    },
+    async job(id) {
+      const found = await job(id);
+      if (found !== null) return found;
+      // That it is not there says nothing of when: it is asked again, after a moment that is known.
+      const asOf = await head();
+      return (await job(id)) ?? { value: null, asOf };
+    },
+    async schedules() {
+      const response = await channel.unary(ControlPlaneService.listSchedules, {}, READ);
+      return { value: response.schedules.map(fromWireSchedule), asOf: fromWireAsOf(response.asOf) };
+    },
+    follow: (query, signal) => follow(channel, query, signal),
+  };
+}
+
+async function* follow(
+  channel: LeaderChannel,
+  { after, history = '', job }: EventsQuery,
+  signal: AbortSignal,
+): AsyncIterable<EventPage> {
+  const afterSeq = wireNumber(after, 'after_seq');
+  const pages =
+    job === undefined
+      ? channel.stream(ControlPlaneService.watchEvents, { afterSeq, history }, signal)
+      : channel.stream(ControlPlaneService.watchJob, { jobId: job, afterSeq, history }, signal);
+  for await (const page of pages) yield fromWireEventPage(page);
+}

@@ -1,0 +1,126 @@
+/**
+ * The data that other workers keep. One connection an address, used by all who fetch from there. A call is
+ * tried once: from where to go on is known to the caller.
+ */
+import type { ServiceError } from '@grpc/grpc-js';
+import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
+import { type Clock, deferred, systemClock } from '../../../kit/index.ts';
+import { decodeChunk } from '../codec/partition-chunk.ts';
+import { toWireMapOutput, toWireRange } from '../codec/shuffle.ts';
+import { ShuffleServiceService } from '../gen/millrace/v1/shuffle.ts';
+import type {
+  MapOutput,
+  PartitionChunk,
+  PartitionRange,
+  RemoteShuffle,
+} from '../../../scheduler/contract/index.ts';
+import { errorOfStatus } from '../status.ts';
+import { Connections } from './connections.ts';
+import type { ConnectionOptions } from './connections.ts';
+
+export interface ShuffleChannelOptions extends ConnectionOptions {
+  readonly clock?: Clock;
+  /** A stream that brings nothing for this long is given up. */
+  readonly stalledMs?: number;
+}
+
+const STALLED_MS = 10_000;
+const REGISTER_MS = 10_000;
+/** Enough to keep a fast network busy over a long way; the streams of a connection share it. */
+const WINDOW_BYTES: number = 8 * 2 ** 20;
+
+export class ShuffleChannel implements RemoteShuffle {
+  readonly #connections: Connections;
+  readonly #clock: Clock;
+  readonly #stalledMs: number;
+
+  constructor(options: ShuffleChannelOptions) {
+    this.#connections = new Connections({ windowBytes: WINDOW_BYTES, ...options });
+    this.#clock = options.clock ?? systemClock;
+    this.#stalledMs = options.stalledMs ?? STALLED_MS;
+  }
+
+  /** At the pace of the reader. Throws `unreachable` when the connection fails or nothing comes, the signal's
+   * reason when it aborts, and what the other side throws. */
+  async *fetch(
+    address: string,
+    range: PartitionRange,
+    signal: AbortSignal,
+  ): AsyncIterable<PartitionChunk> {
+    signal.throwIfAborted();
+    const client = this.#connections.to(address);
+    const { path, requestSerialize } = ShuffleServiceService.fetchShufflePartition;
+    const call = client.makeServerStreamRequest(
+      path,
+      requestSerialize,
+      decodeChunk,
+      toWireRange(range),
+      this.#connections.metadata(address),
+    );
+    // After the last message nobody listens, and a cancelled call still says so.
+    call.on('error', () => {});
+    let isStalled = false;
+    const cancel = (): void => call.cancel();
+    const giveUp = (): void => {
+      isStalled = true;
+      cancel();
+    };
+    let cancelTimer = this.#clock.after(this.#stalledMs, giveUp);
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      for await (const message of call) {
+        cancelTimer();
+        yield message as PartitionChunk;
+        // Only the other side's time counts, not that of the reader.
+        cancelTimer = this.#clock.after(this.#stalledMs, giveUp);
+      }
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = isStalled ? stalled(address) : errorOfCall(thrown, address);
+      if (error.code === 'unreachable') this.#connections.drop(address, client);
+      throw error;
+    } finally {
+      cancelTimer();
+      signal.removeEventListener('abort', cancel);
+      call.cancel();
+    }
+  }
+
+  async register(address: string, output: MapOutput): Promise<void> {
+    const client = this.#connections.to(address);
+    const { path, requestSerialize, responseDeserialize } = ShuffleServiceService.registerMapOutput;
+    const answered = deferred();
+    client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      toWireMapOutput(output),
+      this.#connections.metadata(address),
+      { deadline: Date.now() + REGISTER_MS },
+      (failure) => {
+        if (failure === null) return answered.resolve();
+        const error = errorOfStatus(failure, address);
+        if (error.code === 'unreachable') this.#connections.drop(address, client);
+        answered.reject(error);
+      },
+    );
+    await answered.promise;
+  }
+
+  close(): void {
+    this.#connections.close();
+  }
+}
+
+/** What the reader throws while it has a message in hand is his own. */
+function errorOfCall(thrown: unknown, address: string): MillraceError {
+  if (isMillraceError(thrown)) return thrown;
+  return errorOfStatus(thrown as ServiceError, address);
+}
+
+function stalled(address: string): MillraceError {
+  return new MillraceError({
+    code: 'unreachable',
+    what: `The worker at ${address} has stopped sending.`,
+  });
+}

@@ -1,0 +1,145 @@
+/** Nodes, schedules and events as people see them. */
+import { LOG_KINDS } from '../../../scheduler/core/index.ts';
+import type { Json, LogKind, NodeStatus } from '../../../scheduler/core/index.ts';
+import type {
+  Event as WireEvent,
+  NodeInfo,
+  ScheduleInfo,
+  WatchEventsResponse,
+} from '../gen/millrace/v1/job.ts';
+import type {
+  EventPage,
+  EventShape,
+  NodeShape,
+  ScheduleShape,
+} from '../../../scheduler/contract/index.ts';
+import { fromWireAsOf, toWireAsOf } from './leader.ts';
+import {
+  isoTime,
+  isoTimeOrNull,
+  jsonBytes,
+  jsonText,
+  optionalText,
+  parsedJson,
+  refuse,
+  requiredText,
+  safeNumber,
+  wireCount,
+  wireNumber,
+  wireTime,
+  wireTimeOrNone,
+} from './values.ts';
+
+const STATUSES: ReadonlySet<string> = new Set<NodeStatus>(['healthy', 'stale', 'dead']);
+
+export function toWireNode(node: NodeShape): NodeInfo {
+  return {
+    id: node.id,
+    status: node.status,
+    draining: node.draining,
+    slots: wireCount(node.slots, 'slots'),
+    running: wireCount(node.running, 'running'),
+    executors: [...node.executors],
+    capabilitiesJson: jsonBytes(JSON.stringify(node.capabilities)),
+    address: node.address ?? '',
+    version: node.version,
+    quarantinedUntilMs: wireTimeOrNone(node.quarantinedUntil, 'quarantined_until_ms'),
+    registeredAtMs: wireTime(node.registeredAt, 'registered_at_ms'),
+    seenAtMs: wireTime(node.seenAt, 'seen_at_ms'),
+  };
+}
+
+export function fromWireNode(node: NodeInfo): NodeShape {
+  if (!STATUSES.has(node.status)) refuse('status', 'A node is healthy, stale or dead.');
+  return {
+    id: requiredText(node.id, 'id'),
+    status: node.status as NodeStatus,
+    draining: node.draining,
+    slots: node.slots,
+    running: node.running,
+    executors: node.executors,
+    capabilities: fromWireCapabilities(node.capabilitiesJson),
+    address: optionalText(node.address),
+    version: node.version,
+    quarantinedUntil: isoTimeOrNull(node.quarantinedUntilMs, 'quarantined_until_ms'),
+    registeredAt: isoTime(node.registeredAtMs, 'registered_at_ms'),
+    seenAt: isoTime(node.seenAtMs, 'seen_at_ms'),
+  };
+}
+
+function fromWireCapabilities(bytes: Buffer): NodeShape['capabilities'] {
+  const field = 'capabilities_json';
+  const value = parsedJson(jsonText(bytes, field), field);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refuse(field, 'It is no JSON object.');
+  }
+  return value as Readonly<Record<string, Json>>;
+}
+
+export function toWireSchedule(schedule: ScheduleShape): ScheduleInfo {
+  return {
+    id: schedule.id,
+    specJson: jsonBytes(JSON.stringify(schedule.spec)),
+    paused: schedule.paused,
+    nextAtMs: wireTimeOrNone(schedule.nextAt, 'next_at_ms'),
+    lastAtMs: wireTimeOrNone(schedule.lastAt, 'last_at_ms'),
+    lastJobId: schedule.lastJob ?? '',
+  };
+}
+
+export function fromWireSchedule(schedule: ScheduleInfo): ScheduleShape {
+  return {
+    id: requiredText(schedule.id, 'id'),
+    spec: parsedJson(jsonText(schedule.specJson, 'spec_json'), 'spec_json'),
+    paused: schedule.paused,
+    nextAt: isoTimeOrNull(schedule.nextAtMs, 'next_at_ms'),
+    lastAt: isoTimeOrNull(schedule.lastAtMs, 'last_at_ms'),
+    lastJob: optionalText(schedule.lastJobId),
+  };
+}
+
+export function toWireEventPage(page: EventPage): WatchEventsResponse {
+  const events: WireEvent[] = [];
+  for (const event of page.events) events.push(toWireEvent(event));
+  return { events, asOf: toWireAsOf(page.asOf) };
+}
+
+export function fromWireEventPage(response: WatchEventsResponse): EventPage {
+  const events: EventShape[] = [];
+  for (const event of response.events) events.push(fromWireEvent(event));
+  return { events, asOf: fromWireAsOf(response.asOf) };
+}
+
+function toWireEvent(event: EventShape): WireEvent {
+  const { run, attempt, fence, detail } = event;
+  return {
+    seq: wireNumber(event.seq, 'seq'),
+    atMs: wireTime(event.at, 'at_ms'),
+    kind: event.kind,
+    jobId: event.job ?? '',
+    taskId: event.task ?? '',
+    nodeId: event.node ?? '',
+    run: run === null ? undefined : wireCount(run, 'run'),
+    attempt: attempt === null ? undefined : wireCount(attempt, 'attempt'),
+    fence: fence === null ? undefined : wireNumber(fence, 'fence'),
+    detailJson: detail === null ? '' : JSON.stringify(detail),
+  };
+}
+
+const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);
+
+function fromWireEvent(event: WireEvent): EventShape {
+  if (!KINDS.has(event.kind)) refuse('kind', `There is no kind '${event.kind.slice(0, 40)}'.`);
+  return {
+    seq: safeNumber(event.seq, 'seq'),
+    at: isoTime(event.atMs, 'at_ms'),
+    kind: event.kind as LogKind,
+    job: optionalText(event.jobId),
+    task: optionalText(event.taskId),
+    node: optionalText(event.nodeId),
+    run: event.run ?? null,
+    attempt: event.attempt ?? null,
+    fence: event.fence === undefined ? null : safeNumber(event.fence, 'fence'),
+    detail: event.detailJson === '' ? null : parsedJson(event.detailJson, 'detail_json'),
+  };
+}

@@ -1,0 +1,217 @@
+/** Jobs and their tasks as people see them. */
+import { PRIORITIES, TASK_STATES } from '../../../scheduler/core/index.ts';
+import type { Json, TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
+import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
+import { JobState as WireJobState, TaskState as WireState } from '../gen/millrace/v1/types.ts';
+import type { TaskError as WireError } from '../gen/millrace/v1/types.ts';
+import type {
+  JobShape,
+  JobSummary,
+  JobsQuery,
+  PastRun,
+  TaskShape,
+} from '../../../scheduler/contract/index.ts';
+import { fromWireJobState, toWireJobState } from './change.ts';
+import {
+  isoTime,
+  isoTimeOrNull,
+  jsonBytes,
+  jsonText,
+  optionalText,
+  parsedJson,
+  refuse,
+  requiredText,
+  safeNumber,
+  wireCount,
+  wireNumber,
+  wireTime,
+  wireTimeOrNone,
+} from './values.ts';
+
+const WIRE_STATE: Readonly<Record<TaskState, WireState>> = {
+  blocked: WireState.TASK_STATE_BLOCKED,
+  ready: WireState.TASK_STATE_QUEUED,
+  delayed: WireState.TASK_STATE_DELAYED,
+  running: WireState.TASK_STATE_RUNNING,
+  succeeded: WireState.TASK_STATE_SUCCEEDED,
+  failed: WireState.TASK_STATE_FAILED,
+  cancelled: WireState.TASK_STATE_CANCELLED,
+  skipped: WireState.TASK_STATE_SKIPPED,
+};
+const STATE_AT: ReadonlyMap<WireState, TaskState> = new Map(
+  TASK_STATES.map((state) => [WIRE_STATE[state], state]),
+);
+
+export function toWireState(state: TaskState): WireState {
+  return WIRE_STATE[state];
+}
+
+export function fromWireState(state: WireState): TaskState {
+  return STATE_AT.get(state) ?? refuse('state', `There is no state ${state}.`);
+}
+
+export function toWireError(error: TaskError | null): WireError | undefined {
+  return error === null ? undefined : { code: error.code, message: error.message };
+}
+
+export function fromWireError(error: WireError | undefined): TaskError | null {
+  return error === undefined ? null : { code: error.code, message: error.message };
+}
+
+export function toWireSummary(job: JobSummary): WireJob {
+  return {
+    id: job.id,
+    name: job.name,
+    state: toWireJobState(job.state),
+    run: wireCount(job.run, 'run'),
+    priority: job.priority,
+    taskCount: wireCount(job.taskCount, 'task_count'),
+    idempotencyKey: job.idempotencyKey ?? '',
+    scheduleId: job.scheduleId ?? '',
+    scheduledAtMs: wireTimeOrNone(job.scheduledAt, 'scheduled_at_ms'),
+    error: toWireError(job.error),
+    createdAtMs: wireTime(job.createdAt, 'created_at_ms'),
+    startedAtMs: wireTimeOrNone(job.startedAt, 'started_at_ms'),
+    finishedAtMs: wireTimeOrNone(job.finishedAt, 'finished_at_ms'),
+    tasks: [],
+    no: wireNumber(job.no, 'no'),
+    history: [],
+    resultOmitted: false,
+  };
+}
+
+export function fromWireSummary(job: WireJob): JobSummary {
+  return {
+    id: requiredText(job.id, 'id'),
+    no: safeNumber(job.no, 'no'),
+    name: job.name,
+    state: fromWireJobState(job.state, 'state'),
+    run: job.run,
+    priority:
+      PRIORITIES[job.priority] ?? refuse('priority', `There is no priority ${job.priority}.`),
+    taskCount: job.taskCount,
+    idempotencyKey: optionalText(job.idempotencyKey),
+    scheduleId: optionalText(job.scheduleId),
+    scheduledAt: isoTimeOrNull(job.scheduledAtMs, 'scheduled_at_ms'),
+    error: fromWireError(job.error),
+    createdAt: isoTime(job.createdAtMs, 'created_at_ms'),
+    startedAt: isoTimeOrNull(job.startedAtMs, 'started_at_ms'),
+    finishedAt: isoTimeOrNull(job.finishedAtMs, 'finished_at_ms'),
+  };
+}
+
+export function toWireJob(job: JobShape): WireJob {
+  const wire = toWireSummary(job);
+  if (job.result !== null) wire.resultJson = jsonBytes(JSON.stringify(job.result));
+  wire.resultOmitted = job.isResultOmitted === true;
+  for (const task of job.tasks) wire.tasks.push(toWireTask(task));
+  for (const run of job.history) wire.history.push(toWirePastRun(run));
+  return wire;
+}
+
+export function fromWireJob(job: WireJob): JobShape {
+  const tasks: TaskShape[] = [];
+  for (const task of job.tasks) tasks.push(fromWireTask(task));
+  const history: PastRun[] = [];
+  for (const run of job.history) history.push(fromWirePastRun(run));
+  return {
+    ...fromWireSummary(job),
+    result: fromWireResult(job.resultJson),
+    ...(job.resultOmitted ? { isResultOmitted: true as const } : {}),
+    tasks,
+    history,
+  };
+}
+
+function fromWireResult(bytes: Buffer | undefined): Json {
+  const field = 'result_json';
+  return bytes === undefined ? null : parsedJson(jsonText(bytes, field), field);
+}
+
+function toWirePastRun(task: PastRun): JobTask {
+  return {
+    id: task.id,
+    state: WIRE_STATE[task.state],
+    run: wireCount(task.run, 'run'),
+    attempt: wireCount(task.attempt, 'attempt'),
+    node: task.node ?? '',
+    executor: '',
+    dependsOn: [],
+    parent: '',
+    progress: 0,
+    error: toWireError(task.error),
+    waiting: '',
+    queuedAtMs: 0n,
+    resultOmitted: false,
+    startedAtMs: wireTimeOrNone(task.startedAt, 'started_at_ms'),
+    finishedAtMs: wireTimeOrNone(task.finishedAt, 'finished_at_ms'),
+  };
+}
+
+function fromWirePastRun(task: JobTask): PastRun {
+  return {
+    id: requiredText(task.id, 'id'),
+    state: fromWireState(task.state),
+    run: task.run,
+    attempt: task.attempt,
+    node: optionalText(task.node),
+    error: fromWireError(task.error),
+    startedAt: isoTimeOrNull(task.startedAtMs, 'started_at_ms'),
+    finishedAt: isoTimeOrNull(task.finishedAtMs, 'finished_at_ms'),
+  };
+}
+
+function toWireTask(task: TaskShape): JobTask {
+  const { result } = task;
+  return {
+    ...toWirePastRun(task),
+    executor: task.executor,
+    dependsOn: [...task.dependsOn],
+    parent: task.parent ?? '',
+    progress: task.progress,
+    ...(result === null ? {} : { resultJson: jsonBytes(JSON.stringify(result)) }),
+    resultOmitted: task.isResultOmitted === true,
+    waiting: task.waiting ?? '',
+    queuedAtMs: wireTimeOrNone(task.queuedAt, 'queued_at_ms'),
+  };
+}
+
+function fromWireTask(task: JobTask): TaskShape {
+  return {
+    ...fromWirePastRun(task),
+    executor: task.executor,
+    dependsOn: task.dependsOn as TaskId[],
+    parent: optionalText(task.parent),
+    progress: task.progress,
+    result: fromWireResult(task.resultJson),
+    ...(task.resultOmitted ? { isResultOmitted: true as const } : {}),
+    waiting: optionalText(task.waiting),
+    queuedAt: isoTimeOrNull(task.queuedAtMs, 'queued_at_ms'),
+  };
+}
+
+export function toWireJobsQuery(query: JobsQuery): ListJobsRequest {
+  const { state, name, limit, cursor } = query;
+  return {
+    state: state === undefined ? WireJobState.JOB_STATE_UNSPECIFIED : toWireJobState(state),
+    name: name ?? '',
+    limit: wireCount(limit, 'limit'),
+    cursor: cursor ?? '',
+  };
+}
+
+/** For a caller that names no limit, and for one that names too high a one. */
+const JOBS_LIMIT = 100;
+const JOBS_LIMIT_MAX = 1_000;
+
+export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
+  const { state, name, limit, cursor } = request;
+  return {
+    limit: limit === 0 ? JOBS_LIMIT : Math.min(limit, JOBS_LIMIT_MAX),
+    ...(state === WireJobState.JOB_STATE_UNSPECIFIED
+      ? {}
+      : { state: fromWireJobState(state, 'state') }),
+    ...(name === '' ? {} : { name }),
+    ...(cursor === '' ? {} : { cursor }),
+  };
+}

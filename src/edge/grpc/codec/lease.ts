@@ -1,0 +1,63 @@
+/** Leases and orders: the words that every exchange with a worker repeats. */
+import { TASKS_PER_JOB_LIMIT, jobNo, taskNo } from '../../../scheduler/core/index.ts';
+import type { LeaseName } from '../../../scheduler/core/index.ts';
+import type { Lease as WireLease, Orders as WireOrders } from '../gen/millrace/v1/types.ts';
+import type { WorkerOrders } from '../../../scheduler/contract/index.ts';
+import { present, refuse, requiredText, safeNumber, wireCount, wireNumber } from './values.ts';
+
+/** More leases than any node holds: its slots are limited to less. */
+const LEASES_MAX = 200_000;
+
+export function toWireLease(lease: LeaseName): WireLease {
+  return {
+    jobNo: wireNumber(lease.jobNo, 'lease/job_no'),
+    taskNo: lease.taskNo,
+    fence: wireNumber(lease.fence, 'lease/fence'),
+    term: lease.term,
+    jobId: lease.jobId,
+  };
+}
+
+export function fromWireLease(given: WireLease | undefined): LeaseName {
+  const lease = present(given, 'lease');
+  if (lease.taskNo >= TASKS_PER_JOB_LIMIT) {
+    refuse('lease/task_no', `${lease.taskNo} is beyond the limit of tasks in a job.`);
+  }
+  return {
+    jobNo: jobNo(safeNumber(lease.jobNo, 'lease/job_no')),
+    taskNo: taskNo(lease.taskNo),
+    fence: safeNumber(lease.fence, 'lease/fence'),
+    term: requiredText(lease.term, 'lease/term'),
+    jobId: requiredText(lease.jobId, 'lease/job_id'),
+  };
+}
+
+export function toWireLeases(leases: readonly LeaseName[]): WireLease[] {
+  const list: WireLease[] = [];
+  for (const lease of leases) list.push(toWireLease(lease));
+  return list;
+}
+
+export function fromWireLeases(leases: readonly WireLease[], field: string): LeaseName[] {
+  if (leases.length > LEASES_MAX) refuse(field, `${leases.length} leases are too many.`);
+  const list: LeaseName[] = [];
+  for (const lease of leases) list.push(fromWireLease(lease));
+  return list;
+}
+
+export function toWireOrders(orders: WorkerOrders): WireOrders {
+  return {
+    abort: toWireLeases(orders.abort),
+    drain: orders.drain,
+    slowDownMs: wireCount(orders.slowDownMs, 'orders/slow_down_ms'),
+  };
+}
+
+export function fromWireOrders(given: WireOrders | undefined): WorkerOrders {
+  const orders = present(given, 'orders');
+  return {
+    abort: fromWireLeases(orders.abort, 'orders/abort'),
+    drain: orders.drain,
+    slowDownMs: orders.slowDownMs,
+  };
+}

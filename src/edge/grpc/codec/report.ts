@@ -1,0 +1,244 @@
+/** What workers say of their tasks, and what the leader makes of it. */
+import type { FailureClass, LeaseName } from '../../../scheduler/core/index.ts';
+import { FailureClass as WireFailure, Verdict as WireVerdict } from '../gen/millrace/v1/task.ts';
+import type {
+  ReportTaskStatusRequest,
+  ReportTaskStatusResponse,
+  TaskFailed,
+  TaskReport,
+} from '../gen/millrace/v1/task.ts';
+import { TaskState as WireState } from '../gen/millrace/v1/types.ts';
+import { inParts, PAYLOAD_BYTES_MAX } from '../limits.ts';
+import type { ReportReply, Session, WorkerReport } from '../../../scheduler/contract/index.ts';
+import { fromWireLease, fromWireOrders, toWireLease, toWireOrders } from './lease.ts';
+import { fromWireInputLost, inputLostBytes, toWireInputLost } from './outputs.ts';
+import { fromWireSession } from './session.ts';
+import { fromWireSuspension, suspensionBytes, toWireSuspension } from './suspension.ts';
+import { jsonBytes, jsonText, optionalText, present, refuse, requiredText } from './values.ts';
+
+/** More than a worker sends at once; the size of a message limits it before. */
+const REPORTS_MAX = 100_000;
+
+/** Free text is for people; more of it than this is nothing that anybody reads. */
+const TEXT_LENGTH_MAX = 20_000;
+
+/** One message, or several where results are large. */
+export function* reportParts(
+  session: Session,
+  items: readonly WorkerReport[],
+): Generator<ReportTaskStatusRequest> {
+  const all: TaskReport[] = [];
+  for (const item of items) all.push(toWireReport(item));
+  for (const reports of inParts(all, payloadBytes)) {
+    yield { workerId: session.nodeId, sessionId: session.sessionId, reports };
+  }
+}
+
+function payloadBytes({ what }: TaskReport): number {
+  switch (what?.$case) {
+    case 'completed':
+      return what.value.resultJson?.length ?? 0;
+    case 'step':
+      return what.value.name.length * 3 + what.value.bodyJson.length;
+    case 'failed':
+      return (what.value.error?.message.length ?? 0) * 3;
+    case 'suspended':
+      return suspensionBytes(what.value);
+    case 'inputLost':
+      return inputLostBytes(what.value);
+    case 'progress':
+    case 'started':
+    case 'aborted':
+    case 'released':
+    case undefined:
+      return 0;
+  }
+}
+
+export interface Reports {
+  readonly session: Session;
+  readonly items: readonly WorkerReport[];
+}
+
+export function fromWireReports(request: ReportTaskStatusRequest): Reports {
+  const { reports } = request;
+  if (reports.length > REPORTS_MAX) refuse('reports', `${reports.length} reports are too many.`);
+  const items: WorkerReport[] = [];
+  for (const report of reports) items.push(fromWireReport(report));
+  return { session: fromWireSession(request), items };
+}
+
+/** What no message can carry would be refused for ever: its task fails, and says why. */
+function toWireReport(item: WorkerReport): TaskReport {
+  const report = wholeReport(item);
+  const bytes = payloadBytes(report);
+  return bytes > PAYLOAD_BYTES_MAX ? wholeReport(tooLarge(item, bytes)) : report;
+}
+
+function tooLarge({ kind, lease }: WorkerReport, bytes: number): WorkerReport {
+  const [what, todo] = kind === 'suspended' ? TOO_MUCH_TO_ADD : TOO_MUCH_TO_KEEP;
+  const message = `${what} about ${bytes} bytes, and no more than ${PAYLOAD_BYTES_MAX} reach the leader. ${todo}`;
+  return { kind: 'failed', lease, error: { code: 'too_large', message }, failure: 'fatal' };
+}
+
+const TOO_MUCH_TO_KEEP = [
+  'What it returned is',
+  'Keep large things in a file or an object store, and return where they are.',
+] as const;
+const TOO_MUCH_TO_ADD = [
+  'The tasks or jobs that it starts are',
+  'Start fewer at once, and give them references instead of large inputs.',
+] as const;
+
+function wholeReport(item: WorkerReport): TaskReport {
+  return {
+    queryId: '',
+    stageId: 0n,
+    taskId: BigInt(item.lease.taskNo),
+    attempt: 0,
+    state: STATE_OF[item.kind],
+    message: '',
+    layoutVersion: 0,
+    layoutFingerprint: 0n,
+    reduceFetchInflightBytes: 0n,
+    reduceFetchQueueDepth: 0,
+    lease: toWireLease(item.lease),
+    what: toWireWhat(item),
+  };
+}
+
+/** For people who look at the wire: `what` says it all. */
+const STATE_OF: Readonly<Record<WorkerReport['kind'], WireState>> = {
+  started: WireState.TASK_STATE_RUNNING,
+  progress: WireState.TASK_STATE_RUNNING,
+  step: WireState.TASK_STATE_RUNNING,
+  completed: WireState.TASK_STATE_SUCCEEDED,
+  failed: WireState.TASK_STATE_FAILED,
+  inputLost: WireState.TASK_STATE_QUEUED,
+  aborted: WireState.TASK_STATE_CANCELLED,
+  released: WireState.TASK_STATE_QUEUED,
+  suspended: WireState.TASK_STATE_DELAYED,
+};
+
+function toWireWhat(item: WorkerReport): TaskReport['what'] {
+  switch (item.kind) {
+    case 'started':
+    case 'aborted':
+    case 'released':
+      return { $case: item.kind, value: {} };
+    case 'progress': {
+      const { fraction, note } = item;
+      const value = note === null ? { fraction } : { fraction, note: cut(note) };
+      return { $case: 'progress', value };
+    }
+    case 'step':
+      return { $case: 'step', value: { name: item.name, bodyJson: jsonBytes(item.body) } };
+    case 'completed': {
+      const { result } = item;
+      const value = result === null ? {} : { resultJson: jsonBytes(result) };
+      return { $case: 'completed', value };
+    }
+    case 'failed': {
+      const { failure, missing = '' } = item;
+      const error = { code: cut(item.error.code), message: cut(item.error.message) };
+      const value = { error, failure: WIRE_FAILURE[failure], missing: cut(missing) };
+      return { $case: 'failed', value };
+    }
+    case 'inputLost': {
+      const error = { code: cut(item.error.code), message: cut(item.error.message) };
+      return { $case: 'inputLost', value: toWireInputLost({ ...item, error }) };
+    }
+    case 'suspended':
+      return { $case: 'suspended', value: toWireSuspension(item.until) };
+  }
+}
+
+function fromWireReport(report: TaskReport): WorkerReport {
+  const lease = fromWireLease(report.lease);
+  const what = present(report.what, 'what');
+  switch (what.$case) {
+    case 'started':
+    case 'aborted':
+    case 'released':
+      return { kind: what.$case, lease };
+    case 'progress':
+      return {
+        kind: 'progress',
+        lease,
+        fraction: what.value.fraction,
+        note: what.value.note ?? null,
+      };
+    case 'step': {
+      const name: string = requiredText(what.value.name, 'step/name');
+      return { kind: 'step', lease, name, body: jsonText(what.value.bodyJson, 'step/body_json') };
+    }
+    case 'completed': {
+      const { resultJson } = what.value;
+      const result = resultJson === undefined ? null : jsonText(resultJson, 'result_json');
+      return { kind: 'completed', lease, result };
+    }
+    case 'failed':
+      return fromWireFailure(lease, what.value);
+    case 'inputLost':
+      return fromWireInputLost(lease, what.value);
+    case 'suspended':
+      return { kind: 'suspended', lease, until: fromWireSuspension(what.value) };
+  }
+}
+
+const WIRE_FAILURE: Readonly<Record<FailureClass, WireFailure>> = {
+  retryable: WireFailure.FAILURE_CLASS_RETRYABLE,
+  fatal: WireFailure.FAILURE_CLASS_FATAL,
+  missing: WireFailure.FAILURE_CLASS_MISSING,
+};
+const FAILURES: readonly (FailureClass | undefined)[] = [
+  undefined,
+  'retryable',
+  'fatal',
+  'missing',
+];
+
+function fromWireFailure(lease: LeaseName, given: TaskFailed): WorkerReport {
+  const { code, message } = present(given.error, 'failed/error');
+  const failure = FAILURES[given.failure] ?? refuse('failed/failure', 'It is not specified.');
+  const missing = optionalText(given.missing);
+  return {
+    kind: 'failed',
+    lease,
+    error: { code, message },
+    failure,
+    ...(missing === null ? {} : { missing }),
+  };
+}
+
+function cut(text: string): string {
+  return text.length <= TEXT_LENGTH_MAX ? text : text.slice(0, TEXT_LENGTH_MAX);
+}
+
+const WIRE_VERDICT = { ok: WireVerdict.VERDICT_OK, lost: WireVerdict.VERDICT_LOST } as const;
+const VERDICTS: readonly (ReportReply['verdicts'][number] | undefined)[] = [
+  undefined,
+  'ok',
+  'lost',
+];
+
+export function toWireReportReply(reply: ReportReply): ReportTaskStatusResponse {
+  const verdicts: WireVerdict[] = [];
+  for (const verdict of reply.verdicts) verdicts.push(WIRE_VERDICT[verdict]);
+  return { verdicts, orders: toWireOrders(reply.orders) };
+}
+
+/** One verdict for each report that was sent, or the answer is worth nothing. */
+export function fromWireReportReply(
+  response: ReportTaskStatusResponse,
+  count: number,
+): ReportReply {
+  if (response.verdicts.length !== count) {
+    refuse('verdicts', `${count} reports were sent, ${response.verdicts.length} answered.`);
+  }
+  const verdicts: ReportReply['verdicts'][number][] = [];
+  for (const verdict of response.verdicts) {
+    verdicts.push(VERDICTS[verdict] ?? refuse('verdicts', 'One is not specified.'));
+  }
+  return { verdicts, orders: fromWireOrders(response.orders) };
+}

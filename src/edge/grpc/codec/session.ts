@@ -1,0 +1,147 @@
+/** How a session begins, is kept alive and ends. */
+import { parseCapabilities } from '../../../scheduler/core/index.ts';
+import type { LeaderAddress, NodeOffer } from '../../../scheduler/core/index.ts';
+import type { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
+import type {
+  DeregisterWorkerRequest,
+  RegisterWorkerRequest,
+  RegisterWorkerResponse,
+} from '../gen/millrace/v1/task.ts';
+import { PROTOCOL_VERSION } from '../../../scheduler/contract/index.ts';
+import type {
+  Beat,
+  Handshake,
+  Registered,
+  Session,
+  WorkerOrders,
+} from '../../../scheduler/contract/index.ts';
+import { toWireLeader } from './leader.ts';
+import { fromWireLeases, fromWireOrders, toWireLeases, toWireOrders } from './lease.ts';
+import {
+  jsonBytes,
+  jsonText,
+  optionalText,
+  parsedJson,
+  refuse,
+  requiredText,
+  safeNumber,
+  wireCount,
+  wireNumber,
+} from './values.ts';
+
+/** A node that offers more has made a mistake. */
+const EXECUTORS_MAX = 1_000;
+
+export function toWireRegister(offer: NodeOffer, handshake: Handshake): RegisterWorkerRequest {
+  return {
+    workerId: offer.id,
+    sessionId: offer.sessionId,
+    slots: wireCount(offer.slots, 'slots'),
+    executors: [...offer.executors],
+    capabilitiesJson: jsonBytes(JSON.stringify(offer.capabilities)),
+    address: offer.address ?? '',
+    protocolVersion: wireCount(handshake.protocol, 'protocol_version'),
+    millraceVersion: handshake.millrace,
+    duckdbVersion: handshake.duckdb ?? '',
+  };
+}
+
+export interface Registration {
+  readonly offer: NodeOffer;
+  readonly handshake: Handshake;
+}
+
+export function fromWireRegister(request: RegisterWorkerRequest): Registration {
+  const { capabilitiesJson } = request;
+  const field = 'capabilities_json';
+  const capabilities =
+    capabilitiesJson.length === 0
+      ? {}
+      : parseCapabilities(parsedJson(jsonText(capabilitiesJson, field), field), `/${field}`);
+  return {
+    offer: {
+      id: requiredText(request.workerId, 'worker_id'),
+      sessionId: requiredText(request.sessionId, 'session_id'),
+      slots: request.slots,
+      executors: fromWireExecutors(request.executors, 'executors'),
+      capabilities,
+      address: optionalText(request.address),
+      version: request.millraceVersion,
+    },
+    handshake: {
+      protocol: request.protocolVersion,
+      millrace: request.millraceVersion,
+      duckdb: optionalText(request.duckdbVersion),
+    },
+  };
+}
+
+function fromWireExecutors(executors: readonly string[], field: string): readonly string[] {
+  if (executors.length > EXECUTORS_MAX) refuse(field, `${executors.length} are too many.`);
+  return executors;
+}
+
+export function toWireRegistered(
+  registered: Registered,
+  version: string,
+  leader: LeaderAddress | null,
+): RegisterWorkerResponse {
+  return {
+    sessionTtlMs: wireCount(registered.sessionTtlMs, 'session_ttl_ms'),
+    heartbeatMs: wireCount(registered.heartbeatMs, 'heartbeat_ms'),
+    protocolVersion: PROTOCOL_VERSION,
+    millraceVersion: version,
+    leader: toWireLeader(leader),
+    sessionName: registered.sessionName ?? '',
+  };
+}
+
+export function fromWireRegistered(response: RegisterWorkerResponse): Registered {
+  const { sessionTtlMs, heartbeatMs, sessionName } = response;
+  if (sessionTtlMs === 0) refuse('session_ttl_ms', 'It is missing.');
+  if (heartbeatMs === 0) refuse('heartbeat_ms', 'It is missing.');
+  return { sessionTtlMs, heartbeatMs, ...(sessionName === '' ? {} : { sessionName }) };
+}
+
+export function toWireBeat(beat: Beat, atMs: number): HeartbeatRequest {
+  return {
+    workerId: beat.nodeId,
+    sessionId: beat.sessionId,
+    atMs: wireNumber(atMs, 'at_ms'),
+    runningTasks: beat.held.length,
+    customOperatorCapabilities: [...beat.executors],
+    held: toWireLeases(beat.held),
+    seenPoll: wireNumber(beat.seenPoll, 'seen_poll'),
+  };
+}
+
+export function fromWireBeat(request: HeartbeatRequest): Beat {
+  return {
+    ...fromWireSession(request),
+    held: fromWireLeases(request.held, 'held'),
+    seenPoll: safeNumber(request.seenPoll, 'seen_poll'),
+    executors: fromWireExecutors(
+      request.customOperatorCapabilities,
+      'custom_operator_capabilities',
+    ),
+  };
+}
+
+export function toWireBeatAnswer(orders: WorkerOrders): HeartbeatResponse {
+  return { accepted: true, orders: toWireOrders(orders) };
+}
+
+export function fromWireBeatAnswer(response: HeartbeatResponse): WorkerOrders {
+  return fromWireOrders(response.orders);
+}
+
+export function toWireSession(session: Session): DeregisterWorkerRequest {
+  return { workerId: session.nodeId, sessionId: session.sessionId };
+}
+
+export function fromWireSession(request: DeregisterWorkerRequest): Session {
+  return {
+    nodeId: requiredText(request.workerId, 'worker_id'),
+    sessionId: requiredText(request.sessionId, 'session_id'),
+  };
+}

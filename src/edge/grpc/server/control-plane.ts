@@ -1,0 +1,215 @@
+/** The leader's service, in front of whatever keeps the ports. Every node offers it: reads are
+ * answered by all, and where somebody else leads the rest is refused with the leader's address. */
+import { uuidv7 } from 'uuidv7';
+import { MillraceError } from '../../../scheduler/core/index.ts';
+import type { JobId, LeaderAddress } from '../../../scheduler/core/index.ts';
+import { type ByteBudget, type Clock, requestBytes, systemClock } from '../../../kit/index.ts';
+import { fromWireNewJob, fromWireSignal, toWireAnswer } from '../codec/change.ts';
+import { toWireNode, toWireSchedule } from '../codec/cluster.ts';
+import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
+import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
+import { fromWireUnneeded } from '../codec/outputs.ts';
+import { fromWireReports, toWireReportReply } from '../codec/report.ts';
+import { fromWireRegister, fromWireSession, toWireRegistered } from '../codec/session.ts';
+import { requiredText, refuse } from '../codec/values.ts';
+import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
+import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
+import type { NewJob as WireNewJob, SubmitJobResponse } from '../gen/millrace/v1/job.ts';
+import { millraceVersion } from '../../../scheduler/contract/index.ts';
+import type {
+  JobAnswer,
+  LeaderForClients,
+  LeaderForWorkers,
+  NewJob,
+  QueryService,
+  Reader,
+  Session,
+} from '../../../scheduler/contract/index.ts';
+import { STALLED_READER_MS } from '../limits.ts';
+import { asMillraceError } from '../status.ts';
+import { type RpcService, type StreamOptions, streaming, unary } from './handlers.ts';
+import { parkedPoll } from './polling.ts';
+import { queryHandlers } from './query-handlers.ts';
+import { boundSession } from './session-binding.ts';
+import { unknownJob, watchEvents, watchJob } from './watching.ts';
+
+export interface ControlPlaneOptions {
+  /** These two throw `not_leader` where somebody else leads. */
+  readonly workers: () => LeaderForWorkers;
+  readonly clients: () => LeaderForClients;
+  readonly reader: Reader;
+  /** Absent where queries are not served. */
+  readonly queries?: QueryService;
+  readonly whoLeads: () => LeaderAddress | null | Promise<LeaderAddress | null>;
+  /** A worker's parked poll has lost its connection: somebody should look after the worker. */
+  readonly onPollCancelled?: (session: Session) => void;
+  readonly clock?: Clock;
+  /** What submissions may take in memory together, here and at other doors of the process. */
+  readonly intake?: ByteBudget;
+  readonly stalledReaderMs?: number;
+}
+
+/** A call with more jobs would be too large anyway. */
+const JOBS_PER_CALL_MAX = 10_000;
+
+export function controlPlaneService(options: ControlPlaneOptions): RpcService {
+  return {
+    definition: ControlPlaneService,
+    handlers: (life): ControlPlaneServer => ({
+      ...workerHandlers(options, life),
+      ...jobHandlers(options, life),
+      ...clusterHandlers(options, life),
+      ...queryHandlers(options, streamOptions(options, life)),
+    }),
+  };
+}
+
+function workerHandlers(
+  options: ControlPlaneOptions,
+  life: AbortSignal,
+): Pick<
+  ControlPlaneServer,
+  'registerWorker' | 'getTask' | 'reportTaskStatus' | 'findUnneededOutputs' | 'deregisterWorker'
+> {
+  const { workers, whoLeads, clock = systemClock, onPollCancelled = () => {} } = options;
+  const polling = { workers, clock, life, onPollCancelled };
+  return {
+    registerWorker: unary(life, async (request, call) => {
+      const { offer, handshake } = fromWireRegister(request);
+      const registered = await workers().register(boundSession(offer, call), handshake);
+      return toWireRegistered(registered, millraceVersion(), await whoLeads());
+    }),
+    getTask: unary(life, (_request, call) => parkedPoll(polling, call)),
+    reportTaskStatus: unary(life, async (request, call) => {
+      const { session, items } = fromWireReports(request);
+      return toWireReportReply(await workers().report(boundSession(session, call), items));
+    }),
+    findUnneededOutputs: unary(life, async (request, call) => {
+      const { session, queries, kind } = fromWireUnneeded(request);
+      const bound = boundSession(session, call);
+      return { queryIds: [...(await workers().unneeded(bound, queries, kind))] };
+    }),
+    deregisterWorker: unary(life, async (request, call) => {
+      await workers().leave(boundSession(fromWireSession(request), call));
+      return {};
+    }),
+  };
+}
+
+function jobHandlers(
+  options: ControlPlaneOptions,
+  life: AbortSignal,
+): Pick<
+  ControlPlaneServer,
+  'submitJob' | 'getJob' | 'listJobs' | 'watchJob' | 'cancelJob' | 'rerunJob' | 'signalJob'
+> {
+  const { clients, reader } = options;
+  return {
+    submitJob: unary(life, ({ jobs }) => admitted(options, jobs, () => submitAll(clients(), jobs))),
+    getJob: unary(life, async (request) => {
+      const id: JobId = requiredText(request.jobId, 'job_id');
+      const { value, asOf } = await reader.job(id);
+      if (value === null) throw unknownJob(id);
+      return { job: toWireJob(value), asOf: toWireAsOf(asOf) };
+    }),
+    listJobs: unary(life, async (request) => {
+      const { value, asOf } = await reader.jobs(fromWireJobsQuery(request));
+      return {
+        jobs: value.items.map(toWireSummary),
+        cursor: value.cursor ?? '',
+        asOf: toWireAsOf(asOf),
+      };
+    }),
+    watchJob: streaming(streamOptions(options, life), (request, signal) =>
+      watchJob(reader, request, signal),
+    ),
+    cancelJob: unary(life, async ({ jobId, reason }) => {
+      const answer = await clients().cancel(requiredText(jobId, 'job_id'), reason);
+      return { job: toWireAnswer(answer) };
+    }),
+    rerunJob: unary(life, async ({ jobId, expectedRun }) => {
+      const expected = expectedRun === 0 ? undefined : expectedRun;
+      const answer = await clients().rerun(requiredText(jobId, 'job_id'), expected);
+      return { job: toWireAnswer(answer) };
+    }),
+    signalJob: unary(life, async (request) => {
+      const { jobId, name, body, signalId } = fromWireSignal(request, uuidv7);
+      return { job: toWireAnswer(await clients().signal(jobId, name, body, signalId)) };
+    }),
+  };
+}
+
+function clusterHandlers(
+  options: ControlPlaneOptions,
+  life: AbortSignal,
+): Pick<ControlPlaneServer, 'getLeader' | 'listNodes' | 'listSchedules' | 'watchEvents'> {
+  const { reader, whoLeads } = options;
+  return {
+    getLeader: unary(life, async () => ({ leader: toWireLeader(await whoLeads()) })),
+    listNodes: unary(life, async () => {
+      const { value, asOf } = await reader.nodes();
+      return { nodes: value.map(toWireNode), asOf: toWireAsOf(asOf) };
+    }),
+    listSchedules: unary(life, async () => {
+      const { value, asOf } = await reader.schedules();
+      return { schedules: value.map(toWireSchedule), asOf: toWireAsOf(asOf) };
+    }),
+    watchEvents: streaming(streamOptions(options, life), (request, signal) =>
+      watchEvents(reader, request, signal),
+    ),
+  };
+}
+
+function streamOptions(options: ControlPlaneOptions, life: AbortSignal): StreamOptions {
+  const { clock = systemClock, stalledReaderMs = STALLED_READER_MS } = options;
+  return { life, clock, stalledMs: stalledReaderMs };
+}
+
+/** From the message to the answer. */
+async function admitted<T>(
+  { intake }: ControlPlaneOptions,
+  jobs: readonly WireNewJob[],
+  submit: () => Promise<T>,
+): Promise<T> {
+  const share = intake?.share();
+  const textBytes = jobs.reduce((total, { documentJson }) => total + documentJson.length, 0);
+  if (share?.hold(requestBytes(textBytes, jobs.length)) === false) {
+    throw new MillraceError({
+      code: 'overloaded',
+      what: 'The node holds as much of other submissions in memory as it may.',
+      todo: 'Send them again in a moment, fewer at a time.',
+    });
+  }
+  try {
+    return await submit();
+  } finally {
+    share?.release();
+  }
+}
+
+/** A document that is no JSON is refused by itself, like any other bad one. */
+async function submitAll(
+  clients: LeaderForClients,
+  jobs: readonly WireNewJob[],
+): Promise<SubmitJobResponse> {
+  if (jobs.length > JOBS_PER_CALL_MAX) refuse('jobs', `${jobs.length} jobs are too many.`);
+  const read = jobs.map(readJob);
+  const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
+  const answers = good.length === 0 ? [] : await clients.submit(good);
+  let next = 0;
+  const merged = read.map((job): JobAnswer | MillraceError => {
+    if (job instanceof MillraceError) return job;
+    const answer = answers[next];
+    next += 1;
+    return answer ?? new MillraceError({ code: 'invariant', what: 'A job got no answer.' });
+  });
+  return { jobs: merged.map(toWireAnswer) };
+}
+
+function readJob(job: WireNewJob): NewJob | MillraceError {
+  try {
+    return fromWireNewJob(job, () => uuidv7() as JobId);
+  } catch (thrown) {
+    return asMillraceError(thrown);
+  }
+}

@@ -1,0 +1,110 @@
+/** The calls of the leader's service that are about queries. */
+import { createHash } from 'node:crypto';
+import type { Metadata } from '@grpc/grpc-js';
+import { uuidv7 } from 'uuidv7';
+import { MillraceError } from '../../../scheduler/core/index.ts';
+import type { JobId } from '../../../scheduler/core/index.ts';
+import { fromWireFormat, fromWireQuery, toWireQuery, toWireQueryState } from '../codec/queries.ts';
+import { requiredText } from '../codec/values.ts';
+import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
+import type {
+  FetchQueryResultsRequest,
+  FetchQueryResultsResponse,
+} from '../gen/millrace/v1/query.ts';
+import type { LeaderForClients, QueryService } from '../../../scheduler/contract/index.ts';
+import { type StreamOptions, streaming, unary, unimplemented } from './handlers.ts';
+
+export interface QueryHandlerOptions {
+  readonly clients: () => LeaderForClients;
+  /** Absent where queries are not served. */
+  readonly queries?: QueryService;
+}
+
+/** Clients take messages of 4 MiB at least; a piece of rows may be longer. */
+const CHUNK_BYTES: number = 2 ** 20;
+/** Chunks are large: nobody needs many of them ready. */
+const PENDING_CHUNKS_MAX = 3;
+
+export function queryHandlers(
+  { clients, queries }: QueryHandlerOptions,
+  stream: StreamOptions,
+): Pick<
+  ControlPlaneServer,
+  'submitQuery' | 'getQueryStatus' | 'cancelQuery' | 'registerQueryResults' | 'fetchQueryResults'
+> {
+  const { life } = stream;
+  const service = (): QueryService => queries ?? refuse();
+  return {
+    submitQuery: unary(life, async (wire, call) => {
+      const desk = service();
+      const { request, ...options } = fromWireQuery(wire, () => uuidv7() as JobId);
+      const gone = new AbortController();
+      call.once('cancelled', () => gone.abort());
+      const signal = AbortSignal.any([life, gone.signal]);
+      const { jobId, state } = await desk.submit(
+        request,
+        { ...options, caller: callerOf(call) },
+        signal,
+      );
+      return { queryId: jobId, state: toWireQueryState(state) };
+    }),
+    getQueryStatus: unary(life, async ({ queryId }) => {
+      const desk = service();
+      const id: JobId = requiredText(queryId, 'query_id');
+      return { status: toWireQuery(await found(desk, id)) };
+    }),
+    cancelQuery: unary(life, async ({ queryId, reason }) => {
+      const queries = service();
+      const desk = clients();
+      const { id } = await found(queries, requiredText(queryId, 'query_id'));
+      const { state } = await desk.cancel(id, reason === '' ? 'asked for by gRPC' : reason);
+      return { queryId: id, state: toWireQueryState(state) };
+    }),
+    registerQueryResults: unimplemented(NOT_REGISTERED),
+    fetchQueryResults: streaming({ ...stream, pendingMax: PENDING_CHUNKS_MAX }, (request, signal) =>
+      chunks(service(), request, signal),
+    ),
+  };
+}
+
+/** So that callers can take turns: whoever shows the same token, or else comes over the same connection. */
+function callerOf(call: { readonly metadata: Metadata; getPeer(): string }): string {
+  const [token] = call.metadata.get('authorization');
+  if (token === undefined) return call.getPeer();
+  return createHash('sha256').update(token).digest('base64');
+}
+
+const NOT_REGISTERED =
+  'Results are not handed in by themselves: a task tells where its rows lie when it completes ' +
+  '(ReportTaskStatus), and they are fetched from there.';
+
+async function found(
+  { reader }: QueryService,
+  id: JobId,
+): Promise<NonNullable<Awaited<ReturnType<QueryService['reader']['query']>>['value']>> {
+  const { value } = await reader.query(id);
+  if (value !== null) return value;
+  throw new MillraceError({ code: 'not_found', what: `There is no query ${id}.` });
+}
+
+async function* chunks(
+  service: QueryService,
+  { queryId, format }: FetchQueryResultsRequest,
+  signal: AbortSignal,
+): AsyncGenerator<FetchQueryResultsResponse> {
+  const id: JobId = requiredText(queryId, 'query_id');
+  const { pieces } = await service.results(id, fromWireFormat(format), signal);
+  for await (const piece of pieces) {
+    for (let at = 0; at < piece.byteLength; at += CHUNK_BYTES) {
+      yield { payload: Buffer.from(piece.subarray(at, at + CHUNK_BYTES)) };
+    }
+  }
+}
+
+function refuse(): never {
+  throw new MillraceError({
+    code: 'unimplemented',
+    what: 'This node serves no queries.',
+    todo: 'Ask a node that has access to the database.',
+  });
+}

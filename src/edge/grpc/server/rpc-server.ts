@@ -1,0 +1,151 @@
+/** A gRPC server: limits, keep-alive, access, health and reflection around any services. */
+import { setMaxListeners } from 'node:events';
+import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
+import { MillraceError } from '../../../scheduler/core/index.ts';
+import { type Clock, deferred, systemClock } from '../../../kit/index.ts';
+import { channelOptions, STOP_GRACE_MS, STREAMS_MAX } from '../limits.ts';
+import type { KeepAlive } from '../limits.ts';
+import { accessInterceptor } from './access.ts';
+import type { AccessCheck } from './access.ts';
+import { type RpcService, tolerant } from './handlers.ts';
+
+/** PEM texts. */
+export interface ServerTls {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** Who signs the certificates of clients. */
+  readonly ca?: string | Buffer;
+  /** A client without a certificate is turned away. By default when there is a `ca`. */
+  readonly isClientCertRequired?: boolean;
+}
+
+export interface RpcServerOptions {
+  readonly host: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  readonly services: readonly RpcService[];
+  /** Null for plain text. */
+  readonly tls: ServerTls | null;
+  /** Absent: everybody may do everything. */
+  readonly access?: AccessCheck;
+  readonly keepAlive?: KeepAlive;
+  readonly requestBytesMax?: number;
+  /** Whether it can say what it speaks; it does if not told. */
+  readonly hasReflection?: boolean;
+  readonly clock?: Clock;
+}
+
+export interface RpcServer {
+  readonly port: number;
+  /** HOST:PORT */
+  readonly address: string;
+  /** What health checks are told, about one service or about all. Nothing is served at first. */
+  setServing(isServing: boolean, service?: string): void;
+  /** Parked calls are answered, others may end within the limit, then connections are cut. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
+  // What it would print is in our errors as well.
+  if (process.env['GRPC_VERBOSITY'] === undefined) setLogVerbosity(logVerbosity.NONE);
+  const { services, access, clock = systemClock } = options;
+  const life = new AbortController();
+  // One listener for each call that is parked.
+  setMaxListeners(0, life.signal);
+  const server = new Server({
+    ...channelOptions('server', options.keepAlive, options.requestBytesMax),
+    'grpc.max_concurrent_streams': STREAMS_MAX,
+    ...(access === undefined ? {} : { interceptors: [accessInterceptor(access)] }),
+  });
+  for (const service of services) {
+    server.addService(tolerant(service.definition), service.handlers(life.signal));
+  }
+  // A process that is only a client never needs these.
+  const { addHealth } = await import('./health.ts');
+  const names = services.map(({ definition }) => serviceName(definition));
+  if (options.hasReflection ?? true) {
+    (await import('./reflection.ts')).addReflection(server, names);
+  }
+  const health = addHealth(server, names);
+  const port = await bind(server, options);
+  const setServing = (isServing: boolean, service?: string): void => {
+    for (const name of service === undefined ? ['', ...names] : [service]) {
+      health.set(name, isServing);
+    }
+  };
+  let stopped: Promise<void> | null = null;
+  return {
+    port,
+    address: authority(options.host, port),
+    setServing,
+    stop(graceMs = STOP_GRACE_MS) {
+      setServing(false);
+      life.abort();
+      stopped ??= shutDown(server, clock, graceMs);
+      return stopped;
+    },
+  };
+}
+
+/** HOST:PORT, with brackets around an IPv6 address. */
+export function authority(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function serviceName(definition: RpcService['definition']): string {
+  const path = Object.values(definition)[0]?.path ?? '';
+  return path.split('/')[1] ?? '';
+}
+
+function bind(server: Server, options: RpcServerOptions): Promise<number> {
+  const { host, port } = options;
+  const bound = deferred<number>();
+  server.bindAsync(authority(host, port), serverCredentials(options.tls), (fault, actual) => {
+    if (fault === null) bound.resolve(actual);
+    else bound.reject(cannotListen(host, port, fault));
+  });
+  return bound.promise;
+}
+
+function cannotListen(host: string, port: number, cause: Error): MillraceError {
+  const isTaken = cause.message.includes('EADDRINUSE');
+  return new MillraceError({
+    code: 'bad_setting',
+    what: `Cannot listen on ${authority(host, port)}.`,
+    why: isTaken ? 'The port is taken by another process.' : `${cause.message}.`,
+    todo: isTaken ? 'Choose another port, or 0 for any free one.' : 'Choose another address.',
+    cause,
+  });
+}
+
+function serverCredentials(tls: ServerTls | null): ServerCredentials {
+  if (tls === null) return ServerCredentials.createInsecure();
+  const { cert, key, ca, isClientCertRequired = ca !== undefined } = tls;
+  const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
+  try {
+    return ServerCredentials.createSsl(
+      ca === undefined ? null : Buffer.from(ca),
+      [pair],
+      isClientCertRequired,
+    );
+  } catch (cause) {
+    throw new MillraceError({
+      code: 'bad_setting',
+      what: 'The TLS certificate and key cannot be used.',
+      ...(cause instanceof Error ? { why: `${cause.message}.` } : {}),
+      todo: 'Give a PEM certificate and the key that belongs to it.',
+      cause,
+    });
+  }
+}
+
+async function shutDown(server: Server, clock: Clock, graceMs: number): Promise<void> {
+  const closed = deferred();
+  const cancelTimer = clock.after(graceMs, () => {
+    server.forceShutdown();
+    closed.resolve();
+  });
+  server.tryShutdown(() => closed.resolve());
+  await closed.promise;
+  cancelTimer();
+}

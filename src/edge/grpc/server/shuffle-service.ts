@@ -1,0 +1,59 @@
+/** The data between stages, as others fetch it from here. */
+import type { UntypedServiceImplementation } from '@grpc/grpc-js';
+import { MillraceError } from '../../../scheduler/core/index.ts';
+import { type Clock, systemClock } from '../../../kit/index.ts';
+import { encodeChunk } from '../codec/partition-chunk.ts';
+import { fromWireMapOutput, fromWireRange } from '../codec/shuffle.ts';
+import { ShuffleServiceService } from '../gen/millrace/v1/shuffle.ts';
+import type {
+  FetchShufflePartitionRequest,
+  RegisterMapOutputRequest,
+} from '../gen/millrace/v1/shuffle.ts';
+import { STALLED_READER_MS } from '../limits.ts';
+import type { ShuffleSource } from '../../../scheduler/contract/index.ts';
+import { type RpcService, streaming, unary } from './handlers.ts';
+
+/** Chunks are large: one on its way and one that is ready are enough to keep a connection busy. */
+const PENDING_CHUNKS_MAX = 3;
+
+export interface ShuffleServiceOptions {
+  readonly clock?: Clock;
+  readonly stalledReaderMs?: number;
+}
+
+/** `source` answers null where no data is kept. */
+export function shuffleService(
+  source: () => ShuffleSource | null = () => null,
+  options: ShuffleServiceOptions = {},
+): RpcService {
+  const { clock = systemClock, stalledReaderMs = STALLED_READER_MS } = options;
+  const present = (): ShuffleSource => source() ?? refuse();
+  return {
+    definition: {
+      ...ShuffleServiceService,
+      fetchShufflePartition: {
+        ...ShuffleServiceService.fetchShufflePartition,
+        responseSerialize: encodeChunk,
+      },
+    },
+    handlers: (life): UntypedServiceImplementation => ({
+      registerMapOutput: unary(life, (request: RegisterMapOutputRequest) => {
+        present().register(fromWireMapOutput(request));
+        return {};
+      }),
+      fetchShufflePartition: streaming(
+        { life, clock, stalledMs: stalledReaderMs, pendingMax: PENDING_CHUNKS_MAX },
+        (request: FetchShufflePartitionRequest, signal) =>
+          present().fetch(fromWireRange(request), signal),
+      ),
+    }),
+  };
+}
+
+function refuse(): never {
+  throw new MillraceError({
+    code: 'unimplemented',
+    what: 'No data of queries is kept on this node.',
+    todo: 'Ask the worker that has made it.',
+  });
+}

@@ -1,0 +1,103 @@
+/** Routes are data: what is served, what is documented and what is checked come from one table. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Calendar, JobId } from '../../scheduler/core/index.ts';
+import type { AsOf, EventPage, Reader } from '../../scheduler/contract/index.ts';
+import type { Role } from '../security/index.ts';
+import type { ApiLimits } from './limits.ts';
+import type { LeaderDesk, QueryPort, Standing } from './ports.ts';
+import type { SchemaName } from './schemas/index.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+
+/** A parameter after the `?`; checked before the handler sees it. */
+export type Parameter = { readonly description: string } & (
+  | { readonly type: 'string'; readonly maxLength: number }
+  | { readonly type: 'integer'; readonly minimum: number; readonly maximum: number }
+  | { readonly type: 'enum'; readonly values: readonly string[] }
+);
+
+export interface AnswerDoc {
+  readonly description: string;
+  /** A named schema, or another kind of content. */
+  readonly schema?: SchemaName;
+  readonly contentType?: string;
+  /** Further kinds that may be asked for instead. */
+  readonly otherTypes?: readonly string[];
+}
+
+export interface Route {
+  readonly method: Method;
+  /** `:name` stands for one segment. */
+  readonly path: string;
+  /** Null: open to everybody who can reach the server. */
+  readonly role: Role | null;
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: Readonly<Record<string, Parameter>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: { readonly schema: SchemaName; readonly required: boolean };
+  /** By status, without the problems that every route may answer with. */
+  readonly answers: Readonly<Record<number, AnswerDoc>>;
+  handle(call: Call, api: ApiParts): Promise<Answer> | Answer;
+}
+
+/** A request that was let in. */
+export interface Call {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly headers: IncomingHttpHeaders;
+  /** Who calls, so that callers can take turns: the name of a token, or a connection. */
+  readonly caller: string;
+  /** Unchecked; undefined when there is none. */
+  body(): Promise<unknown>;
+  /** Aborts when the client has gone or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+export type Answer =
+  | {
+      readonly kind: 'json';
+      readonly status: number;
+      readonly value: unknown;
+      readonly asOf?: AsOf;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  /** JSON text in pieces, for what may be long. */
+  | {
+      readonly kind: 'pieces';
+      readonly status: number;
+      readonly pieces: Iterable<string>;
+      readonly asOf: AsOf;
+    }
+  | { readonly kind: 'text'; readonly status: number; readonly type: string; readonly text: string }
+  /** Bytes as they come. What fails before the first of them is answered as a problem. */
+  | {
+      readonly kind: 'bytes';
+      readonly status: number;
+      readonly type: string;
+      readonly pieces: AsyncIterable<Uint8Array>;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  | { readonly kind: 'empty'; readonly status: 204 }
+  | { readonly kind: 'events'; readonly pages: AsyncIterable<EventPage> };
+
+/** What handlers work with. */
+export interface ApiParts {
+  readonly reader: Reader;
+  /** Throws `not_leader`. */
+  readonly desk: () => LeaderDesk;
+  /** Throws `unimplemented` where queries cannot be read. */
+  readonly queries: () => QueryPort;
+  readonly standing: () => Standing;
+  readonly newJobId: () => JobId;
+  /** Knows when schedules will run; without it only the next time is told. */
+  readonly calendar: Calendar | null;
+  readonly limits: ApiLimits;
+  readonly metrics: { text(): Promise<string>; countSubmitted(): void };
+  readonly openapi: () => unknown;
+}
+
+/** The answer to a read: the value and how fresh it is, in one object. */
+export function dated(asOf: AsOf, value: object, status = 200): Answer {
+  return { kind: 'json', status, value: { ...value, asOf }, asOf };
+}

@@ -1,0 +1,197 @@
+/** Looking at jobs, and asking the leader to change them. */
+import { randomUUID } from 'node:crypto';
+import { JOB_STATES } from '../../../scheduler/core/index.ts';
+import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
+import type { JobsQuery } from '../../../scheduler/contract/index.ts';
+import { checkedId, jobIn, objectOf, taskIn, textIn, wholeIn } from '../fields.ts';
+import { objectText } from '../json-text.ts';
+import { badInput, notFound } from '../refusal.ts';
+import { dated } from '../route.ts';
+import type { Answer, ApiParts, Call, Parameter, Route } from '../route.ts';
+import { chosenId } from './submit.ts';
+
+const PAGE_DEFAULT = 100;
+const PAGE_MAX = 1_000;
+
+export const pageParameters: Readonly<Record<'limit' | 'cursor', Parameter>> = {
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: PAGE_MAX,
+    description: `How many on a page; ${PAGE_DEFAULT} if not given.`,
+  },
+  cursor: {
+    type: 'string',
+    maxLength: 200,
+    description: 'The `cursor` of the page before, as it is.',
+  },
+};
+
+export function pageOf({ query }: Call): Pick<JobsQuery, 'limit' | 'cursor'> {
+  const limit = query['limit'] === undefined ? PAGE_DEFAULT : Number(query['limit']);
+  return { limit, ...(query['cursor'] === undefined ? {} : { cursor: query['cursor'] }) };
+}
+
+const JOB_ANSWER = { 200: { description: 'The job.', schema: 'Job' } } as const;
+
+export const jobRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/v1/jobs',
+    role: 'read',
+    summary: 'List jobs, newest first',
+    parameters: {
+      state: { type: 'enum', values: JOB_STATES, description: 'Only jobs in this state.' },
+      name: { type: 'string', maxLength: 1_000, description: 'Only jobs by this very name.' },
+      ...pageParameters,
+    },
+    answers: { 200: { description: 'A page of jobs.', schema: 'JobPage' } },
+    handle: listJobs,
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/jobs/:id',
+    role: 'read',
+    summary: 'Show a job with its tasks',
+    answers: JOB_ANSWER,
+    handle: (call, api) => showJob(api, jobIn(call)),
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/jobs/:id/cancel',
+    role: 'submit',
+    summary: 'Cancel a job',
+    description: 'A job that is over stays as it is.',
+    body: { schema: 'CancelRequest', required: false },
+    answers: JOB_ANSWER,
+    async handle(call, api) {
+      const reason = textIn(objectOf(await call.body(), ['reason']), 'reason');
+      const { jobId } = await api.desk().jobs.cancel(jobIn(call), reason ?? 'asked for by HTTP');
+      return showJob(api, jobId);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/jobs/:id/rerun',
+    role: 'submit',
+    summary: 'Run again what did not succeed',
+    body: { schema: 'RerunRequest', required: false },
+    answers: JOB_ANSWER,
+    async handle(call, api) {
+      const expectedRun = wholeIn(objectOf(await call.body(), ['expectedRun']), 'expectedRun');
+      const { jobId } = await api.desk().jobs.rerun(jobIn(call), expectedRun);
+      return showJob(api, jobId);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/jobs/:id/fork',
+    role: 'submit',
+    summary: 'Make a new job that runs again from one task on',
+    description: 'What does not lie below that task and succeeded is taken over.',
+    headers: { 'Millrace-Job-Id': 'The id of the new job, so that the call can be repeated.' },
+    body: { schema: 'ForkRequest', required: true },
+    answers: { 201: { description: 'The new job.', schema: 'Job' } },
+    async handle(call, api) {
+      const from = textIn(objectOf(await call.body(), ['from']), 'from');
+      if (from === undefined) throw badInput('/from', 'It is missing.', 'Name a task of the job.');
+      const task = checkedId(from, '/from') as TaskId;
+      const forkId = chosenId(call) ?? api.newJobId();
+      const { jobId } = await api.desk().jobs.fork(jobIn(call), task, forkId);
+      return showJob(api, jobId, 201);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/jobs/:id/tasks/:task/redrive',
+    role: 'submit',
+    summary: 'Run a task again that is out of attempts, and what was skipped because of it',
+    answers: JOB_ANSWER,
+    async handle(call, api) {
+      const { jobId } = await api.desk().jobs.redrive(jobIn(call), taskIn(call));
+      return showJob(api, jobId);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/jobs/:id/signals/:name',
+    role: 'submit',
+    summary: 'Tell a job something that a task of it waits for',
+    description:
+      'The oldest task that waits for a signal of this name takes it; if none does, it is kept for ' +
+      'the next that will. `signal` in the answer says which of the two it was.',
+    headers: { 'Idempotency-Key': 'The same key again changes nothing.' },
+    body: { schema: 'SignalRequest', required: false },
+    answers: JOB_ANSWER,
+    async handle(call, api) {
+      // Before the body is read: a node that does not lead need not receive it.
+      const { jobs } = api.desk();
+      const signalId = signalIdIn(call);
+      const body = JSON.stringify((await call.body()) ?? null);
+      const name = call.path['name'] ?? '';
+      const { jobId, signal } = await jobs.signal(jobIn(call), name, body, signalId);
+      return showJob(api, jobId, 200, signal === undefined ? {} : { signal });
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/jobs/:id/tasks/:task/explain',
+    role: 'read',
+    summary: 'Say why a task waits',
+    description: 'Only the leader knows: other nodes answer `not_leader`.',
+    answers: { 200: { description: 'The reason.', schema: 'Explanation' } },
+    handle: explainTask,
+  },
+];
+
+function signalIdIn({ headers }: Call): string {
+  const key = headers['idempotency-key'];
+  return typeof key === 'string' ? checkedId(key, 'Idempotency-Key') : randomUUID();
+}
+
+async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
+  const { state, name } = call.query;
+  const { asOf, value } = await api.reader.jobs({
+    ...pageOf(call),
+    // The table of routes lets only states through.
+    ...(state === undefined ? {} : { state: state as JobState }),
+    ...(name === undefined ? {} : { name }),
+  });
+  return dated(asOf, { jobs: value.items, cursor: value.cursor });
+}
+
+async function showJob(
+  api: ApiParts,
+  id: JobId,
+  status = 200,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Answer> {
+  const { asOf, value } = await api.reader.job(id);
+  if (value === null) throw notFound(`There is no job ${id}.`);
+  const { tasks, history, ...job } = value;
+  const pieces = objectText({ ...job, ...more, asOf }, { tasks, history });
+  return { kind: 'pieces', status, pieces, asOf };
+}
+
+async function explainTask(call: Call, api: ApiParts): Promise<Answer> {
+  const [jobId, taskId] = [jobIn(call), taskIn(call)];
+  const { jobs } = api.desk();
+  const asOf = await api.reader.head();
+  const live = await jobs.explain(jobId, taskId);
+  if (live !== null) return dated(asOf, live);
+  // Not in the leader's memory: it has ended, or there never was one.
+  const { value: job } = await api.reader.job(jobId);
+  const task = job?.tasks.find(({ id }) => id === taskId);
+  if (task === undefined) throw notFound(`There is no task ${taskId} in a job ${jobId}.`);
+  const { state } = task;
+  const why = `it ${state === 'cancelled' || state === 'skipped' ? 'was' : 'has'} ${state}`;
+  return dated(asOf, {
+    jobId,
+    taskId,
+    state: task.state,
+    code: 'ended',
+    why,
+    ageMs: null,
+    nearest: [],
+  });
+}

@@ -1,0 +1,69 @@
+/** Nodes, and who leads them. */
+import { MillraceError } from '../../../scheduler/core/index.ts';
+import type { NodeId } from '../../../scheduler/core/index.ts';
+import { nodeIn } from '../fields.ts';
+import { notFound } from '../refusal.ts';
+import { dated } from '../route.ts';
+import type { Answer, ApiParts, Route } from '../route.ts';
+
+const NODE_ANSWER = { 200: { description: 'The node.', schema: 'Node' } } as const;
+
+export const nodeRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/v1/nodes',
+    role: 'read',
+    summary: 'List nodes',
+    answers: { 200: { description: 'All nodes.', schema: 'NodeList' } },
+    async handle(_call, { reader }) {
+      const { asOf, value } = await reader.nodes();
+      return dated(asOf, { nodes: value });
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/nodes/:id/drain',
+    role: 'admin',
+    summary: 'Give a node no more work',
+    answers: NODE_ANSWER,
+    async handle(call, api) {
+      await api.desk().workers.drain(nodeIn(call));
+      return showNode(api, nodeIn(call));
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/nodes/:id/release',
+    role: 'admin',
+    summary: 'Take a node out of quarantine, and out of a drain',
+    answers: NODE_ANSWER,
+    async handle(call, api) {
+      await api.desk().workers.release(nodeIn(call));
+      return showNode(api, nodeIn(call));
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/leader',
+    role: 'read',
+    summary: 'Show who leads',
+    answers: { 200: { description: 'The leader.', schema: 'Leader' } },
+    async handle(_call, { reader }) {
+      const asOf = await reader.head();
+      const leader = await reader.leader();
+      if (leader !== null) return dated(asOf, leader);
+      throw new MillraceError({
+        code: 'not_leader',
+        what: 'Nobody leads at the moment.',
+        todo: 'Ask again in a moment.',
+      });
+    },
+  },
+];
+
+async function showNode({ reader }: ApiParts, id: NodeId): Promise<Answer> {
+  const { asOf, value } = await reader.nodes();
+  const node = value.find((each) => each.id === id);
+  if (node === undefined) throw notFound(`There is no node ${id}.`);
+  return dated(asOf, node);
+}

@@ -1,0 +1,199 @@
+/** SQL: queries are handed in, looked at, and their rows are read. */
+import { JOB_STATES } from '../../../scheduler/core/index.ts';
+import type { JobId, JobState } from '../../../scheduler/core/index.ts';
+import { RESULT_FORMATS } from '../../../scheduler/contract/index.ts';
+import type { ResultFormat } from '../../../scheduler/contract/index.ts';
+import { jobIn, objectOf, textIn } from '../fields.ts';
+import { notFound } from '../refusal.ts';
+import { dated } from '../route.ts';
+import type { Answer, ApiParts, Call, Parameter, Route } from '../route.ts';
+import { pageOf, pageParameters } from './jobs.ts';
+import { chosenId } from './submit.ts';
+
+const QUERIES = '/api/v1/queries';
+/** Longer than this nobody waits for one answer; whoever wants to asks again. */
+const WAIT_MS_MAX = 60_000;
+
+const TYPES: Readonly<Record<ResultFormat, string>> = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  csv: 'text/csv; charset=utf-8',
+  parquet: 'application/vnd.apache.parquet',
+};
+
+const QUERY_ANSWER = { 200: { description: 'The query.', schema: 'Query' } } as const;
+
+const wait: Parameter = {
+  type: 'integer',
+  minimum: 0,
+  maximum: WAIT_MS_MAX,
+  description: 'Answer when the query is over, but not later than after so many milliseconds.',
+};
+
+export const queryRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: QUERIES,
+    role: 'submit',
+    summary: 'Submit a query',
+    description: 'It is planned before the answer: SQL that cannot be planned is refused at once.',
+    headers: { 'Millrace-Job-Id': 'The id of the query, so that the call can be repeated.' },
+    body: { schema: 'QueryRequest', required: true },
+    answers: {
+      200: {
+        description: 'Nothing is new: the same `idempotencyKey` or id came before.',
+        schema: 'Submitted',
+      },
+      201: { description: 'Accepted.', schema: 'Submitted' },
+    },
+    handle: submitQuery,
+  },
+  {
+    method: 'GET',
+    path: QUERIES,
+    role: 'read',
+    summary: 'List queries, newest first',
+    description: 'A page may have fewer than asked for; only a cursor that is null is the end.',
+    parameters: {
+      state: { type: 'enum', values: JOB_STATES, description: 'Only queries in this state.' },
+      ...pageParameters,
+    },
+    answers: { 200: { description: 'A page of queries.', schema: 'QueryPage' } },
+    async handle(call, api) {
+      const { state } = call.query;
+      const { asOf, value } = await api.queries().reader.queries({
+        ...pageOf(call),
+        // The table of routes lets only states through.
+        ...(state === undefined ? {} : { state: state as JobState }),
+      });
+      return dated(asOf, { queries: value.items, cursor: value.cursor });
+    },
+  },
+  {
+    method: 'POST',
+    path: `${QUERIES}/explain`,
+    role: 'submit',
+    summary: 'Plan a query without running it',
+    body: { schema: 'QueryRequest', required: true },
+    answers: { 200: { description: 'The plan.', schema: 'QueryExplanation' } },
+    async handle(call, api) {
+      // Before the body is read: a node that does not lead need not receive it.
+      api.desk();
+      const request = await call.body();
+      const { plan, text } = await api.queries().explain(request, call.signal, call.caller);
+      return { kind: 'json', status: 200, value: { plan, text } };
+    },
+  },
+  {
+    method: 'GET',
+    path: `${QUERIES}/:id`,
+    role: 'read',
+    summary: 'Show a query with its stages',
+    parameters: { wait },
+    answers: QUERY_ANSWER,
+    handle: showQuery,
+  },
+  {
+    method: 'GET',
+    path: `${QUERIES}/:id/results`,
+    role: 'read',
+    summary: 'Read the rows of a query',
+    description:
+      'Rows are sent as they are read. An answer that breaks off is not complete. Numbers that do ' +
+      'not fit into a JavaScript number are text in JSON, by type.',
+    parameters: {
+      format: {
+        type: 'enum',
+        values: RESULT_FORMATS,
+        description: 'How rows are written; json if not given.',
+      },
+    },
+    answers: {
+      200: {
+        description: 'The rows.',
+        schema: 'QueryRows',
+        otherTypes: [TYPES.ndjson, 'text/csv', TYPES.parquet],
+      },
+    },
+    handle: readResults,
+  },
+  {
+    method: 'GET',
+    path: `${QUERIES}/:id/explain`,
+    role: 'read',
+    summary: 'Show the plan of a query with what its stages took',
+    answers: { 200: { description: 'The plan as text.', schema: 'QueryAnalysis' } },
+    async handle(call, api) {
+      const id = jobIn(call);
+      const text = await api.queries().analysis(id);
+      if (text === null) throw noQuery(id);
+      return { kind: 'json', status: 200, value: { id, text } };
+    },
+  },
+  {
+    method: 'POST',
+    path: `${QUERIES}/:id/cancel`,
+    role: 'submit',
+    summary: 'Cancel a query',
+    description: 'A query that is over stays as it is.',
+    body: { schema: 'CancelRequest', required: false },
+    answers: QUERY_ANSWER,
+    async handle(call, api) {
+      const id = jobIn(call);
+      const { jobs } = api.desk();
+      const reason = textIn(objectOf(await call.body(), ['reason']), 'reason');
+      const { value } = await api.queries().reader.query(id);
+      if (value === null) throw noQuery(id);
+      await jobs.cancel(id, reason ?? 'asked for by HTTP');
+      return shown(api, id);
+    },
+  },
+];
+
+async function submitQuery(call: Call, api: ApiParts): Promise<Answer> {
+  const id = chosenId(call);
+  // Before the body is read: a node that does not lead need not receive it.
+  const { jobs } = api.desk();
+  const options = {
+    jobId: id ?? api.newJobId(),
+    isFresh: id === null,
+    caller: call.caller,
+  };
+  const reply = await jobs.submitQuery(await call.body(), options, call.signal);
+  const { jobId, state, changed } = reply;
+  if (changed) api.metrics.countSubmitted();
+  const headers = { location: `${QUERIES}/${jobId}` };
+  return { kind: 'json', status: changed ? 201 : 200, value: { id: jobId, state }, headers };
+}
+
+async function showQuery(call: Call, api: ApiParts): Promise<Answer> {
+  const id = jobIn(call);
+  const waitMs = Number(call.query['wait'] ?? 0);
+  if (waitMs > 0) await api.queries().ended(id, waitMs, call.signal);
+  return shown(api, id);
+}
+
+async function shown(api: ApiParts, id: JobId): Promise<Answer> {
+  const { asOf, value } = await api.queries().reader.query(id);
+  if (value === null) throw noQuery(id);
+  return dated(asOf, value);
+}
+
+async function readResults(call: Call, api: ApiParts): Promise<Answer> {
+  const id = jobIn(call);
+  // The table of routes lets only formats through.
+  const format = (call.query['format'] ?? 'json') as ResultFormat;
+  const { pieces } = await api.queries().results(id, format, call.signal);
+  const isFile = format === 'csv' || format === 'parquet';
+  return {
+    kind: 'bytes',
+    status: 200,
+    type: TYPES[format],
+    pieces,
+    headers: isFile ? { 'content-disposition': `attachment; filename="${id}.${format}"` } : {},
+  };
+}
+
+function noQuery(id: JobId): Error {
+  return notFound(`There is no query ${id}.`);
+}

@@ -1,0 +1,156 @@
+/** Schedules: what runs by itself, and when. */
+import { instant, upcomingOccurrences } from '../../../scheduler/core/index.ts';
+import type {
+  Calendar,
+  ChangeSchedule,
+  Instant,
+  JobId,
+  Json,
+  ScheduleId,
+  ScheduleSpec,
+} from '../../../scheduler/core/index.ts';
+import type { ScheduleShape } from '../../../scheduler/contract/index.ts';
+import { checkedId, scheduleIn } from '../fields.ts';
+import { objectText } from '../json-text.ts';
+import { badInput, notFound } from '../refusal.ts';
+import { dated } from '../route.ts';
+import type { Answer, ApiParts, Route } from '../route.ts';
+
+/** As many next times as a person wants to see. */
+const UPCOMING = 5;
+
+const SCHEDULE_ANSWER = { 200: { description: 'The schedule.', schema: 'Schedule' } } as const;
+
+export const scheduleRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/api/v1/schedules',
+    role: 'read',
+    summary: 'List schedules with their next runs',
+    answers: { 200: { description: 'All schedules.', schema: 'ScheduleList' } },
+    async handle(_call, { reader, calendar }) {
+      const { asOf, value } = await reader.schedules();
+      // Each holds a document and asks the calendar, and there may be thousands.
+      const schedules = allWithUpcoming(value, calendar);
+      return { kind: 'pieces', status: 200, pieces: objectText({ asOf }, { schedules }), asOf };
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/schedules',
+    role: 'submit',
+    summary: 'Create a schedule, or change the one by that id',
+    body: { schema: 'NamedScheduleDocument', required: true },
+    answers: { 201: { description: 'The schedule.', schema: 'Schedule' } },
+    async handle(call, api) {
+      const body = await call.body();
+      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+        throw badInput('', 'The body must be an object.');
+      }
+      const { id, ...spec } = body as { readonly id?: unknown };
+      if (typeof id !== 'string') throw badInput('/id', 'A schedule needs an id.');
+      const name = checkedId(id, '/id') as ScheduleId;
+      await api.desk().schedules.put(name, spec);
+      return showSchedule(api, name, 201);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/schedules/:id',
+    role: 'read',
+    summary: 'Show a schedule',
+    answers: SCHEDULE_ANSWER,
+    handle: (call, api) => showSchedule(api, scheduleIn(call)),
+  },
+  {
+    method: 'PUT',
+    path: '/api/v1/schedules/:id',
+    role: 'submit',
+    summary: 'Create or change a schedule',
+    body: { schema: 'ScheduleDocument', required: true },
+    answers: SCHEDULE_ANSWER,
+    async handle(call, api) {
+      await api.desk().schedules.put(scheduleIn(call), await call.body());
+      return showSchedule(api, scheduleIn(call));
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/v1/schedules/:id',
+    role: 'submit',
+    summary: 'Delete a schedule',
+    description: 'Jobs that it has started stay.',
+    answers: { 204: { description: 'It is gone.' } },
+    async handle(call, api) {
+      await api.desk().schedules.change(scheduleIn(call), 'delete');
+      return { kind: 'empty', status: 204 };
+    },
+  },
+  changing('pause', 'Hold a schedule back until it is resumed'),
+  changing('resume', 'Let a schedule go on; what passed meanwhile is left out'),
+  changing('trigger', 'Start its job now; `lastJob` names it'),
+];
+
+function changing(change: Exclude<ChangeSchedule['change'], 'delete'>, summary: string): Route {
+  return {
+    method: 'POST',
+    path: `/api/v1/schedules/:id/${change}`,
+    role: 'submit',
+    summary,
+    answers: SCHEDULE_ANSWER,
+    async handle(call, api) {
+      const { jobId } = await api.desk().schedules.change(scheduleIn(call), change);
+      return showSchedule(api, scheduleIn(call), 200, jobId);
+    },
+  };
+}
+
+async function showSchedule(
+  { reader, calendar }: ApiParts,
+  id: ScheduleId,
+  status = 200,
+  startedJob: JobId | null = null,
+): Promise<Answer> {
+  const { asOf, value } = await reader.schedules();
+  const found = value.find((schedule) => schedule.id === id);
+  if (found === undefined) throw notFound(`There is no schedule ${id}.`);
+  const shown = withUpcoming(found, calendar);
+  // It may have fired again since: who asked for a job is told of that one.
+  return dated(asOf, startedJob === null ? shown : { ...shown, lastJob: startedJob }, status);
+}
+
+type Shown = ScheduleShape & { readonly upcoming: readonly string[] };
+
+/** One by one, as they are sent. */
+function* allWithUpcoming(
+  schedules: readonly ScheduleShape[],
+  calendar: Calendar | null,
+): Iterable<Shown> {
+  for (const schedule of schedules) yield withUpcoming(schedule, calendar);
+}
+
+function withUpcoming(schedule: ScheduleShape, calendar: Calendar | null): Shown {
+  const { spec, nextAt, paused } = schedule;
+  const timing = timingIn(spec);
+  if (paused || nextAt === null) return { ...schedule, upcoming: [] };
+  if (calendar === null || timing === null) return { ...schedule, upcoming: [nextAt] };
+  // A node of another version may have taken what this one cannot read.
+  const isRead = !('cron' in timing) || calendar.check(timing.cron, timing.zone) === null;
+  if (!isRead) return { ...schedule, upcoming: [nextAt] };
+  const at: Instant = instant(Date.parse(nextAt));
+  const times = upcomingOccurrences(timing, at, UPCOMING, calendar);
+  return { ...schedule, upcoming: times.map((time) => new Date(time).toISOString()) };
+}
+
+/** The timing of a stored schedule; null if a newer version has put something else there. */
+function timingIn(spec: Json): ScheduleSpec['timing'] | null {
+  const { cron, zone, everyMs, at } = fieldsOf(fieldsOf(spec)['timing'] ?? null);
+  if (typeof cron === 'string' && typeof zone === 'string') return { cron, zone };
+  if (typeof everyMs === 'number') return { everyMs };
+  return typeof at === 'number' ? { at: instant(at) } : null;
+}
+
+function fieldsOf(value: Json): { readonly [name: string]: Json } {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as { readonly [name: string]: Json }) : {};
+}

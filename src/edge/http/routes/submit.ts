@@ -1,0 +1,133 @@
+/** Accepting jobs: one, or many in one call. */
+import { isMillraceError, MillraceError } from '../../../scheduler/core/index.ts';
+import type { JobId, JobState } from '../../../scheduler/core/index.ts';
+import { checkedId } from '../fields.ts';
+import type { JobReply, LeaderDesk } from '../ports.ts';
+import { problemOf } from '../problem.ts';
+import type { Problem } from '../problem.ts';
+import { badInput } from '../refusal.ts';
+import type { Answer, ApiParts, Call, Route } from '../route.ts';
+
+interface Submitted {
+  readonly id: JobId;
+  readonly state: JobState;
+}
+
+export const submitRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/api/v1/jobs',
+    role: 'submit',
+    summary: 'Submit a job, or a list of jobs',
+    description:
+      'Every document of a list is accepted or refused by itself: one that is refused does not sink ' +
+      'the others, and then the status is 207. An id that the caller chooses makes the call safe to ' +
+      'repeat; the jobs of a list get that id with `.0`, `.1` and so on behind it.',
+    parameters: {
+      id: {
+        type: 'string',
+        maxLength: 200,
+        description: 'The id of the job, like the header `Millrace-Job-Id`.',
+      },
+    },
+    headers: { 'Millrace-Job-Id': 'The id of the job, so that the call can be repeated.' },
+    body: { schema: 'JobDocumentOrList', required: true },
+    answers: {
+      200: {
+        description: 'Nothing is new: the same `idempotencyKey` or id came before.',
+        schema: 'SubmittedOrList',
+      },
+      201: { description: 'Accepted.', schema: 'SubmittedOrList' },
+      207: { description: 'Some documents of the list were refused.', schema: 'SubmittedOrList' },
+    },
+    async handle(call, api) {
+      const id = chosenId(call);
+      // Before the body is read: a node that does not lead need not receive it.
+      const desk = api.desk();
+      const body = await call.body();
+      return Array.isArray(body) ? submitList(api, desk, body, id) : submitOne(api, desk, body, id);
+    },
+  },
+];
+
+/** The id that the caller wants its new job to have. */
+export function chosenId(call: Call): JobId | null {
+  const header = call.headers['millrace-job-id'];
+  const inQuery = call.query['id'];
+  if (typeof header === 'string' && inQuery !== undefined && header !== inQuery) {
+    throw badInput(
+      '?id',
+      'It is not the id in the header Millrace-Job-Id.',
+      'Send one of the two.',
+    );
+  }
+  const id = typeof header === 'string' ? header : inQuery;
+  const path = typeof header === 'string' ? 'Millrace-Job-Id' : '?id';
+  return id === undefined ? null : (checkedId(id, path) as JobId);
+}
+
+async function submitOne(
+  api: ApiParts,
+  desk: LeaderDesk,
+  document: unknown,
+  id: JobId | null,
+): Promise<Answer> {
+  const reply = await submit(api, desk, document, id);
+  const { jobId, state, changed } = reply;
+  const status = changed ? 201 : 200;
+  const value: Submitted = { id: jobId, state };
+  return { kind: 'json', status, value, headers: { location: `/api/v1/jobs/${jobId}` } };
+}
+
+async function submitList(
+  api: ApiParts,
+  desk: LeaderDesk,
+  documents: readonly unknown[],
+  id: JobId | null,
+): Promise<Answer> {
+  const { listMax } = api.limits;
+  if (documents.length === 0) throw badInput('', 'The list is empty.');
+  if (documents.length > listMax) {
+    throw new MillraceError({
+      code: 'too_large',
+      what: `The list has ${documents.length} documents, and ${listMax} is the limit.`,
+      todo: 'Send it in parts.',
+    });
+  }
+  const replies = await Promise.all(
+    documents.map(async (document, at): Promise<JobReply | MillraceError> => {
+      try {
+        return await submit(api, desk, document, id === null ? null : (`${id}.${at}` as JobId));
+      } catch (error) {
+        if (isMillraceError(error)) return error;
+        throw error;
+      }
+    }),
+  );
+  const refusals = replies.filter((reply) => isMillraceError(reply));
+  // None of it was the documents' fault: the caller should ask again, perhaps elsewhere.
+  const [first] = refusals;
+  const isOurFault = refusals.every((error) => problemOf(error).status >= 500);
+  if (first !== undefined && refusals.length === replies.length && isOurFault) throw first;
+  const isNew = replies.some((reply) => !isMillraceError(reply) && reply.changed);
+  const status = refusals.length > 0 ? 207 : isNew ? 201 : 200;
+  return { kind: 'json', status, value: replies.map(itemOf) };
+}
+
+function itemOf(reply: JobReply | MillraceError): Submitted | { readonly error: Problem } {
+  if (isMillraceError(reply)) return { error: problemOf(reply) };
+  return { id: reply.jobId, state: reply.state };
+}
+
+async function submit(
+  api: ApiParts,
+  desk: LeaderDesk,
+  document: unknown,
+  id: JobId | null,
+): Promise<JobReply> {
+  const jobId = id ?? api.newJobId();
+  // Whoever chooses the id may be repeating a call whose answer was lost.
+  const reply = await desk.jobs.submit(document, { jobId, isFresh: id === null });
+  if (reply.changed) api.metrics.countSubmitted();
+  return reply;
+}

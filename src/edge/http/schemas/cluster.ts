@@ -1,0 +1,180 @@
+/** Nodes, schedules, events and problems, as the API shows them. */
+import { LOG_KINDS } from '../../../scheduler/core/index.ts';
+import {
+  anything,
+  described,
+  flag,
+  listOf,
+  moment,
+  oneOf,
+  orNull,
+  record,
+  ref,
+  type Schema,
+  text,
+  whole,
+} from './schema.ts';
+
+const ASKED_AT = { seq: 42, at: '2026-11-15T02:00:01.000Z' };
+const LEADER_EXAMPLE = {
+  nodeId: 'n-1',
+  url: 'http://10.0.0.1:7070',
+  grpc: '10.0.0.1:7071',
+  epoch: 3,
+};
+
+const NODE_EXAMPLE = {
+  id: 'w-1',
+  status: 'healthy',
+  draining: false,
+  slots: 8,
+  running: 2,
+  executors: ['echo', 'http'],
+  capabilities: { cpu_cores: 8 },
+  address: '10.0.0.2:7072',
+  version: '0.1.0',
+  quarantinedUntil: null,
+  registeredAt: '2026-11-15T01:00:00.000Z',
+  seenAt: '2026-11-15T02:00:00.000Z',
+};
+
+const nodeFields: Readonly<Record<string, Schema>> = {
+  id: text,
+  status: oneOf(['healthy', 'stale', 'dead']),
+  draining: flag,
+  slots: whole,
+  running: described('Tasks that it holds.', whole),
+  executors: listOf(text),
+  capabilities: { type: 'object', additionalProperties: anything },
+  address: orNull(text),
+  version: text,
+  quarantinedUntil: orNull(moment),
+  registeredAt: moment,
+  seenAt: moment,
+};
+
+const SCHEDULE_EXAMPLE = {
+  id: 'nightly',
+  spec: {
+    timing: { cron: '0 2 * * *', zone: 'Europe/Berlin' },
+    misfire: 'once',
+    overlap: 'skip',
+    document: { name: 'nightly', tasks: [{ id: 'a', executor: 'echo' }] },
+  },
+  paused: false,
+  nextAt: '2026-11-16T01:00:00.000Z',
+  lastAt: '2026-11-15T01:00:00.000Z',
+  lastJob: 'nightly@1794704400000.7',
+  upcoming: ['2026-11-16T01:00:00.000Z', '2026-11-17T01:00:00.000Z'],
+};
+
+const scheduleFields: Readonly<Record<string, Schema>> = {
+  id: text,
+  spec: described('Timing, policies and job document.', anything),
+  paused: flag,
+  nextAt: orNull(moment),
+  lastAt: orNull(moment),
+  lastJob: orNull(text),
+  upcoming: described('The next times it will run, none while it is paused.', listOf(moment)),
+};
+
+const asOf = ref('AsOf');
+const leaderFields: Readonly<Record<string, Schema>> = {
+  nodeId: text,
+  url: orNull(text),
+  grpc: orNull(text),
+  epoch: whole,
+};
+
+export type ClusterSchemaName =
+  | 'Node'
+  | 'NodeList'
+  | 'LeaderAddress'
+  | 'Leader'
+  | 'Schedule'
+  | 'ScheduleList'
+  | 'Event'
+  | 'Health'
+  | 'Problem';
+
+export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
+  Node: record(
+    'A node.',
+    { ...nodeFields, asOf },
+    { example: { ...NODE_EXAMPLE, asOf: ASKED_AT } },
+  ),
+  NodeList: record(
+    'All nodes.',
+    { nodes: listOf(record('A node.', nodeFields)), asOf },
+    { example: { nodes: [NODE_EXAMPLE], asOf: ASKED_AT } },
+  ),
+  LeaderAddress: record('Where a leader is reached.', leaderFields, { example: LEADER_EXAMPLE }),
+  Leader: record(
+    'Who leads, as far as this node knows.',
+    { ...leaderFields, asOf },
+    { example: { ...LEADER_EXAMPLE, asOf: ASKED_AT } },
+  ),
+  Schedule: record(
+    'A schedule.',
+    { ...scheduleFields, asOf },
+    { example: { ...SCHEDULE_EXAMPLE, asOf: ASKED_AT } },
+  ),
+  ScheduleList: record(
+    'All schedules.',
+    { schedules: listOf(record('A schedule.', scheduleFields)), asOf },
+    { example: { schedules: [SCHEDULE_EXAMPLE], asOf: ASKED_AT } },
+  ),
+  Event: record(
+    'The `data` of one event of the stream.',
+    {
+      seq: described('Without gaps; also the `id` of the event.', whole),
+      at: moment,
+      kind: described('Also the `event` of the stream.', oneOf(LOG_KINDS)),
+      job: orNull(text),
+      task: orNull(text),
+      node: orNull(text),
+      run: orNull(whole),
+      attempt: orNull(whole),
+      fence: orNull(whole),
+      detail: anything,
+    },
+    {
+      example: {
+        seq: 42,
+        at: '2026-11-15T02:00:01.000Z',
+        kind: 'completed',
+        job: '0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77',
+        task: 'fetch',
+        node: 'w-1',
+        run: 1,
+        attempt: 1,
+        fence: 1,
+        detail: null,
+      },
+    },
+  ),
+  Health: record('It is there.', { status: text }, { example: { status: 'ok' } }),
+  Problem: record(
+    'An error (RFC 9457). `code` is stable, the sentences are for people.',
+    {
+      code: text,
+      title: text,
+      status: { type: 'integer', minimum: 400, maximum: 599 },
+      detail: text,
+      path: described('Where in the body, or `?name` of a parameter.', text),
+      todo: described('The next step.', text),
+      leader: described('For `not_leader`: whom to ask.', orNull(ref('LeaderAddress'))),
+    },
+    {
+      optional: ['path', 'todo', 'leader'],
+      example: {
+        code: 'not_leader',
+        title: 'Not the leader',
+        status: 503,
+        detail: 'Node n-2 does not lead. n-1 leads.',
+        todo: 'Ask http://10.0.0.1:7070.',
+        leader: LEADER_EXAMPLE,
+      },
+    },
+  ),
+};

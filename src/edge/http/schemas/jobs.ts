@@ -1,0 +1,270 @@
+/** Jobs and their tasks, as the API shows them: see `JobShape` and its neighbours. */
+import { JOB_STATES, PRIORITIES, TASK_STATES } from '../../../scheduler/core/index.ts';
+import {
+  anything,
+  described,
+  listOf,
+  moment,
+  oneOf,
+  orNull,
+  record,
+  ref,
+  type Schema,
+  text,
+  whole,
+} from './schema.ts';
+
+const ASKED_AT = { seq: 42, at: '2026-11-15T02:00:01.000Z' };
+
+const SUMMARY_EXAMPLE = {
+  id: '0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77',
+  no: 7,
+  name: 'nightly',
+  state: 'running',
+  run: 1,
+  priority: 2,
+  taskCount: 1,
+  idempotencyKey: '2026-11-15',
+  scheduleId: null,
+  scheduledAt: null,
+  error: null,
+  createdAt: '2026-11-15T02:00:00.000Z',
+  startedAt: '2026-11-15T02:00:00.120Z',
+  finishedAt: null,
+};
+
+const TASK_EXAMPLE = {
+  id: 'fetch',
+  state: 'running',
+  run: 1,
+  attempt: 1,
+  node: 'w-1',
+  executor: 'http',
+  dependsOn: [],
+  parent: null,
+  progress: 0.5,
+  result: null,
+  error: null,
+  waiting: null,
+  queuedAt: '2026-11-15T02:00:00.000Z',
+  startedAt: '2026-11-15T02:00:00.120Z',
+  finishedAt: null,
+};
+
+const summaryFields: Readonly<Record<string, Schema>> = {
+  id: text,
+  no: described('Grows with each job: lists go by it, newest first.', whole),
+  name: text,
+  state: oneOf(JOB_STATES),
+  run: described('Grows with each re-run.', whole),
+  priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)),
+  taskCount: whole,
+  idempotencyKey: orNull(text),
+  scheduleId: orNull(text),
+  scheduledAt: described(
+    'The time for which its schedule has started it, however late it came to run.',
+    orNull(moment),
+  ),
+  error: orNull(ref('TaskError')),
+  createdAt: moment,
+  startedAt: orNull(moment),
+  finishedAt: orNull(moment),
+};
+
+const asOf = ref('AsOf');
+
+export type JobSchemaName =
+  | 'AsOf'
+  | 'TaskError'
+  | 'JobSummary'
+  | 'Job'
+  | 'JobPage'
+  | 'Task'
+  | 'PastRun'
+  | 'DeadTask'
+  | 'DeadTaskPage'
+  | 'Submitted'
+  | 'SubmittedOrList'
+  | 'NotSubmitted'
+  | 'Explanation';
+
+export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
+  AsOf: record(
+    'How fresh an answer is: everything up to this event is in it.',
+    {
+      seq: whole,
+      at: moment,
+      history: described('The history that the number belongs to; see the stream of events.', text),
+    },
+    { optional: ['history'], example: ASKED_AT },
+  ),
+  TaskError: record(
+    'Why a task or a job did not succeed.',
+    { code: text, message: text },
+    { example: { code: 'timeout', message: 'It ran for more than 30000 ms.' } },
+  ),
+  JobSummary: record('A job without its tasks.', summaryFields, { example: SUMMARY_EXAMPLE }),
+  Job: record(
+    'A job with its tasks.',
+    {
+      ...summaryFields,
+      result: described('What its `output` says, once it has succeeded; null before.', anything),
+      isResultOmitted: described('Only where the result is too large to be shown.', {
+        enum: [true],
+      }),
+      tasks: listOf(ref('Task')),
+      history: listOf(ref('PastRun')),
+      signal: described(
+        'Only in the answer to a signal.',
+        record('What became of it.', {
+          takenBy: described('The task that took it; null when nobody waits for it.', orNull(text)),
+          awaited: described('Names of the signals that tasks wait for.', listOf(text)),
+        }),
+      ),
+      asOf,
+    },
+    {
+      optional: ['isResultOmitted', 'signal'],
+      example: {
+        ...SUMMARY_EXAMPLE,
+        result: null,
+        tasks: [TASK_EXAMPLE],
+        history: [],
+        asOf: ASKED_AT,
+      },
+    },
+  ),
+  JobPage: record(
+    'Jobs, newest first.',
+    {
+      jobs: listOf(ref('JobSummary')),
+      cursor: described('Where the next page starts; null after the last.', orNull(text)),
+      asOf,
+    },
+    { example: { jobs: [SUMMARY_EXAMPLE], cursor: null, asOf: ASKED_AT } },
+  ),
+  Task: record(
+    'A task in its current run.',
+    {
+      id: text,
+      state: oneOf(TASK_STATES),
+      run: whole,
+      attempt: described('The attempt that runs or ran last; 0 before the first.', whole),
+      node: orNull(text),
+      executor: text,
+      dependsOn: listOf(text),
+      parent: orNull(text),
+      progress: { type: 'number', minimum: 0, maximum: 1 },
+      result: anything,
+      isResultOmitted: described(
+        'Only where a result was left out: the job has too much of them.',
+        {
+          enum: [true],
+        },
+      ),
+      error: orNull(ref('TaskError')),
+      waiting: described('Why it does not run, if the node that answers knows.', orNull(text)),
+      queuedAt: orNull(moment),
+      startedAt: orNull(moment),
+      finishedAt: orNull(moment),
+    },
+    { optional: ['isResultOmitted'], example: TASK_EXAMPLE },
+  ),
+  PastRun: record(
+    'A task as it was in an earlier run.',
+    {
+      id: text,
+      run: whole,
+      state: oneOf(TASK_STATES),
+      attempt: whole,
+      node: orNull(text),
+      error: orNull(ref('TaskError')),
+      startedAt: orNull(moment),
+      finishedAt: orNull(moment),
+    },
+    {
+      example: {
+        id: 'fetch',
+        run: 1,
+        state: 'failed',
+        attempt: 3,
+        node: 'w-1',
+        error: { code: 'dead', message: 'All 3 attempts failed.' },
+        startedAt: '2026-11-15T02:00:00.120Z',
+        finishedAt: '2026-11-15T02:00:09.000Z',
+      },
+    },
+  ),
+  DeadTask: record(
+    'A task that is out of attempts.',
+    {
+      job: text,
+      task: text,
+      executor: text,
+      attempt: whole,
+      node: orNull(text),
+      error: orNull(ref('TaskError')),
+      finishedAt: orNull(moment),
+    },
+    {
+      example: {
+        job: SUMMARY_EXAMPLE.id,
+        task: 'fetch',
+        executor: 'http',
+        attempt: 3,
+        node: 'w-1',
+        error: { code: 'dead', message: 'All 3 attempts failed.' },
+        finishedAt: '2026-11-15T02:00:09.000Z',
+      },
+    },
+  ),
+  DeadTaskPage: record(
+    'Tasks that are out of attempts, those of the newest job first.',
+    { tasks: listOf(ref('DeadTask')), cursor: orNull(text), asOf },
+    { example: { tasks: [], cursor: null, asOf: ASKED_AT } },
+  ),
+  Submitted: record(
+    'A job that was accepted, now or before.',
+    { id: text, state: oneOf(JOB_STATES) },
+    { example: { id: SUMMARY_EXAMPLE.id, state: 'queued' } },
+  ),
+  SubmittedOrList: {
+    description: 'One answer for a document; for a list, one for each of its documents, in order.',
+    anyOf: [ref('Submitted'), listOf({ anyOf: [ref('Submitted'), ref('NotSubmitted')] })],
+    examples: [
+      { id: SUMMARY_EXAMPLE.id, state: 'queued' },
+      [{ id: SUMMARY_EXAMPLE.id, state: 'queued' }],
+    ],
+  },
+  NotSubmitted: record('Why one document of a list was refused.', { error: ref('Problem') }),
+  Explanation: record(
+    'Why a task waits.',
+    {
+      jobId: text,
+      taskId: text,
+      state: oneOf(TASK_STATES),
+      code: text,
+      why: described('A sentence for people.', text),
+      ageMs: described('How long it has been ready.', orNull(whole)),
+      nearest: listOf(
+        record('A node that comes near, and what it lacks.', {
+          nodeId: text,
+          lacks: listOf(text),
+        }),
+      ),
+      asOf,
+    },
+    {
+      example: {
+        jobId: SUMMARY_EXAMPLE.id,
+        taskId: 'train',
+        state: 'ready',
+        code: 'no_node_fits',
+        why: 'no node fits; the nearest, w-1, lacks gpu',
+        ageMs: 1200,
+        nearest: [{ nodeId: 'w-1', lacks: ['gpu'] }],
+        asOf: ASKED_AT,
+      },
+    },
+  ),
+};

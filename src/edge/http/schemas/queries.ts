@@ -1,0 +1,199 @@
+/** Queries, as the API shows them: see `QueryShape` and its neighbours. */
+import { JOB_STATES, PRIORITIES } from '../../../scheduler/core/index.ts';
+import {
+  anything,
+  described,
+  listOf,
+  moment,
+  oneOf,
+  orNull,
+  record,
+  ref,
+  type Schema,
+  text,
+  whole,
+} from './schema.ts';
+
+const ASKED_AT = { seq: 42, at: '2026-11-15T02:00:01.000Z' };
+const ID = '0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77';
+const asOf = ref('AsOf');
+
+const SUMMARY_EXAMPLE = {
+  id: ID,
+  name: 'sql: select count(*) from orders',
+  state: 'succeeded',
+  error: null,
+  submittedAt: '2026-11-15T02:00:00.000Z',
+  startedAt: '2026-11-15T02:00:00.020Z',
+  finishedAt: '2026-11-15T02:00:00.240Z',
+};
+
+const STAGE_EXAMPLE = {
+  id: 0,
+  title: 'scan orders, count',
+  state: 'succeeded',
+  output: 'gather',
+  inputs: [],
+  tasks: { total: 2, queued: 0, running: 0, succeeded: 2, failed: 0, recomputed: 0 },
+  estimate: { rows: 2, bytes: 16 },
+  rowsIn: 1_500_000,
+  rowsOut: 2,
+  bytesOut: 900,
+  batches: 2,
+  fetchedBytes: 0,
+  spilledBytes: 0,
+  elapsedMs: 110,
+  workMs: 190,
+  partitionBytes: [900],
+};
+
+const COLUMN = record('A column of the result.', {
+  name: text,
+  type: described('As DuckDB writes it.', text),
+});
+
+const stageFields: Readonly<Record<string, Schema>> = {
+  id: described('Its place: producers come before those who read them.', whole),
+  title: text,
+  state: oneOf(['waiting', 'running', 'succeeded', 'failed', 'cancelled']),
+  output: described(
+    'How its rows are handed on: `hash(4)`, `broadcast`, `gather`, `result`.',
+    text,
+  ),
+  inputs: listOf(record('What it reads.', { stage: whole, mode: text })),
+  tasks: record('How far they are.', {
+    total: whole,
+    queued: whole,
+    running: whole,
+    succeeded: whole,
+    failed: whole,
+    recomputed: described('Run again because what they had made was lost.', whole),
+  }),
+  estimate: record('What the planner expected.', {
+    rows: orNull({ type: 'number' }),
+    bytes: orNull({ type: 'number' }),
+  }),
+  rowsIn: whole,
+  rowsOut: whole,
+  bytesOut: whole,
+  batches: described('Segments that were written.', whole),
+  fetchedBytes: described('Read from other nodes.', whole),
+  spilledBytes: whole,
+  elapsedMs: described('From its first start to its last end.', orNull({ type: 'number' })),
+  workMs: described('Over all its tasks.', { type: 'number' }),
+  partitionBytes: described('Of each partition, once it is done.', listOf(whole)),
+};
+
+export type QuerySchemaName =
+  | 'Query'
+  | 'QueryPage'
+  | 'QueryRows'
+  | 'QueryExplanation'
+  | 'QueryAnalysis'
+  | 'QueryRequest';
+
+export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
+  Query: record(
+    'A query with its stages.',
+    {
+      id: text,
+      state: oneOf(JOB_STATES),
+      sql: text,
+      error: orNull(ref('TaskError')),
+      columns: listOf(COLUMN),
+      single: described('Why it runs as one fragment; null when it is distributed.', orNull(text)),
+      partitions: whole,
+      stages: listOf(record('A stage.', stageFields)),
+      waiting: described(
+        'While it waits to be let in, or for a worker that can run it.',
+        orNull(record('Its place in the queue, and why.', { position: whole, why: text })),
+      ),
+      submittedAt: moment,
+      startedAt: orNull(moment),
+      finishedAt: orNull(moment),
+      expiresAt: described('From then on its rows are gone.', orNull(moment)),
+      asOf,
+    },
+    {
+      example: {
+        id: ID,
+        state: 'succeeded',
+        sql: 'select count(*) from orders',
+        error: null,
+        columns: [{ name: 'count_star()', type: 'BIGINT' }],
+        single: null,
+        partitions: 2,
+        stages: [STAGE_EXAMPLE],
+        waiting: null,
+        submittedAt: '2026-11-15T02:00:00.000Z',
+        startedAt: '2026-11-15T02:00:00.020Z',
+        finishedAt: '2026-11-15T02:00:00.240Z',
+        expiresAt: '2026-11-15T03:00:00.240Z',
+        asOf: ASKED_AT,
+      },
+    },
+  ),
+  QueryPage: record(
+    'Queries, newest first.',
+    {
+      queries: listOf(
+        record('A query without its stages.', {
+          id: text,
+          name: described('The beginning of its text, or the name that it was given.', text),
+          state: oneOf(JOB_STATES),
+          error: orNull(ref('TaskError')),
+          submittedAt: moment,
+          startedAt: orNull(moment),
+          finishedAt: orNull(moment),
+        }),
+      ),
+      cursor: described('Where the next page starts; null after the last.', orNull(text)),
+      asOf,
+    },
+    { example: { queries: [SUMMARY_EXAMPLE], cursor: null, asOf: ASKED_AT } },
+  ),
+  QueryRows: record(
+    'Rows in the order of the columns (`format=json`).',
+    { columns: listOf(COLUMN), rows: listOf(listOf(anything)) },
+    { example: { columns: [{ name: 'one', type: 'INTEGER' }], rows: [[1]] } },
+  ),
+  QueryExplanation: record(
+    'What would be run.',
+    { plan: described('The physical plan: see docs/plan-format.md.', anything), text },
+    { example: { plan: { version: 1 }, text: 'stage 0 ...' } },
+  ),
+  QueryAnalysis: record(
+    'What was run, with what it took.',
+    { id: text, text },
+    { example: { id: ID, text: 'stage 0 ...' } },
+  ),
+  QueryRequest: record(
+    'A query over Parquet, CSV or JSON files.',
+    {
+      sql: described('One statement that only reads.', text),
+      plan: described('Instead of `sql`: a plan as docs/plan-format.md has it.', anything),
+      params: described('Of `$1`, `$2`, ... or, by name, of `$name`.', {
+        anyOf: [listOf(anything), { type: 'object', additionalProperties: anything }],
+      }),
+      tables: described('Name to path, glob, list of them, or more.', {
+        type: 'object',
+        additionalProperties: anything,
+      }),
+      settings: described('See the guide: `shufflePartitions`, `memoryBytes`, ...', {
+        type: 'object',
+        additionalProperties: anything,
+      }),
+      idempotencyKey: described('The same key again gives the first query.', text),
+      priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)),
+      name: text,
+      timeZone: described('Of timestamps with time zone; UTC if not given.', text),
+    },
+    {
+      optional: [
+        ...['sql', 'plan', 'params', 'tables', 'settings'],
+        ...['idempotencyKey', 'priority', 'name', 'timeZone'],
+      ],
+      example: { sql: 'select 1 as one' },
+    },
+  ),
+};

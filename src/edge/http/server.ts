@@ -1,0 +1,223 @@
+/** The HTTP server: listens, guards its connections, and stops in order. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { getHeapStatistics } from 'node:v8';
+import { type Calendar, type JobId, MillraceError } from '../../scheduler/core/index.ts';
+import { type ByteBudget, type Clock, budgetFor, systemClock } from '../../kit/index.ts';
+import type { Reader } from '../../scheduler/contract/index.ts';
+import { type Access, httpsOptions, isLoopback, type ServerTls } from '../security/index.ts';
+import { Exchange, type ExchangeOptions } from './exchange.ts';
+import { type ApiLimits, defaultApiLimits } from './limits.ts';
+import { Metrics } from './metrics.ts';
+import { describeApi } from './openapi.ts';
+import type { LeaderDesk, QueryPort, Standing } from './ports.ts';
+import { problemHeaders, problemOf } from './problem.ts';
+import { HttpRefusal } from './refusal.ts';
+import type { ApiParts } from './route.ts';
+import { Router } from './router.ts';
+import { ROUTES } from './routes/index.ts';
+
+export interface ApiOptions {
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  readonly tls?: ServerTls;
+  readonly access: Access;
+  readonly reader: Reader;
+  /** The leader's desks, where this node leads; throws `not_leader` elsewhere. */
+  readonly desk: () => LeaderDesk;
+  /** Absent where queries cannot be read. */
+  readonly queries?: QueryPort;
+  readonly standing: () => Standing;
+  /** A fresh, unique id for a job whose caller chose none. */
+  readonly newJobId: () => JobId;
+  readonly version: string;
+  /** Knows when schedules will run; without it only their next time is told. */
+  readonly calendar?: Calendar;
+  readonly clock?: Clock;
+  readonly limits?: Partial<ApiLimits>;
+  /** What requests may take in memory together, here and at other doors of the process. */
+  readonly intake?: ByteBudget;
+  /** Something went wrong that no caller is to blame for. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+export interface Api {
+  readonly port: number;
+  /** For people on this machine, or by the name that the host is known by. */
+  readonly url: string;
+  /** Accepts nothing new, ends streams, lets running requests finish for a while. */
+  stop(): Promise<void>;
+}
+
+/** Resolves when it listens. */
+export async function startApi(options: ApiOptions): Promise<Api> {
+  const limits: ApiLimits = { ...defaultApiLimits, ...options.limits };
+  const clock = options.clock ?? systemClock;
+  let isStopping = false;
+  const metrics = new Metrics(options);
+  const shared = exchangeOptions(options, {
+    limits,
+    clock,
+    metrics,
+    isStopping: () => isStopping,
+  });
+  const running = new Map<Exchange, Promise<unknown>>();
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  const serve =
+    (expectsWord: boolean) =>
+    (request: IncomingMessage, response: ServerResponse): void => {
+      answering.set(request.socket, response);
+      const exchange = new Exchange(request, response, shared, expectsWord);
+      // An answer is not finished when it is written, but when it has left. Nobody waits for that of a
+      // client who has left, though it may still be in the making.
+      const over = new Promise<void>((resolve) => {
+        response.once('close', () => resolve());
+      });
+      running.set(exchange, over);
+      void over.then(() => running.delete(exchange));
+      void exchange.run();
+    };
+  const server = guarded(listenerFor(options, limits), limits, answering);
+  server.on('request', serve(false)).on('checkContinue', serve(true));
+  try {
+    await listening(server, options);
+  } catch (error) {
+    metrics.stop();
+    throw error;
+  }
+  const { port } = server.address() as AddressInfo;
+  const shown = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    port,
+    url: `${options.tls === undefined ? 'http' : 'https'}://${shown}:${port}`,
+    async stop() {
+      if (isStopping) return;
+      isStopping = true;
+      for (const exchange of running.keys()) exchange.stop();
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+      await finished([...running.values()], clock, limits.graceMs);
+      server.closeAllConnections();
+      await closed;
+      metrics.stop();
+    },
+  };
+}
+
+function exchangeOptions(
+  options: ApiOptions,
+  given: Pick<ExchangeOptions, 'clock' | 'metrics' | 'isStopping'> & { readonly limits: ApiLimits },
+): ExchangeOptions {
+  const { access, host, onFault = () => {} } = options;
+  const { limits, ...rest } = given;
+  const openapi = describeApi(ROUTES, options.version);
+  const parts: ApiParts = {
+    reader: options.reader,
+    desk: options.desk,
+    queries: () => options.queries ?? noQueries(),
+    standing: options.standing,
+    newJobId: options.newJobId,
+    calendar: options.calendar ?? null,
+    limits,
+    metrics: given.metrics,
+    openapi: () => openapi,
+  };
+  const isLocal = isLoopback(host);
+  const { heap_size_limit: heapBytes } = getHeapStatistics();
+  const intake = options.intake ?? budgetFor(heapBytes, limits.bodyBytesMax);
+  return { ...rest, intake, router: new Router(ROUTES), parts, access, isLocal, onFault };
+}
+
+function noQueries(): never {
+  throw new MillraceError({
+    code: 'unimplemented',
+    what: 'This node serves no queries.',
+    todo: 'Ask a node that has access to the database.',
+  });
+}
+
+function listenerFor({ tls }: ApiOptions, limits: ApiLimits): Server {
+  const timeouts = {
+    keepAliveTimeout: limits.keepAliveMs,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    connectionsCheckingInterval: limits.checkEveryMs,
+  };
+  return tls === undefined
+    ? createServer(timeouts)
+    : createTlsServer({ ...timeouts, ...httpsOptions(tls), handshakeTimeout: limits.headersMs });
+}
+
+/** Whoever sends nothing, or takes nothing, does not keep a connection. */
+function guarded(
+  server: Server,
+  limits: ApiLimits,
+  answering: WeakMap<Duplex, ServerResponse>,
+): Server {
+  server.maxConnections = limits.connectionsMax;
+  // Well beyond what a quiet stream of events takes between two signs of life.
+  const silentMs = Math.max(limits.stallMs, limits.heartbeatMs) * 4;
+  server.setTimeout(silentMs, (socket: Socket) => socket.destroy());
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const last = answering.get(socket);
+    // Within an answer another one would be taken for a part of it.
+    const isWithin = last !== undefined && last.headersSent && !last.writableFinished;
+    if (!socket.writable || isWithin || error.code === 'ECONNRESET') return void socket.destroy();
+    socket.end(rawAnswer(refusalFor(error)));
+  });
+  return server;
+}
+
+function refusalFor({ code }: NodeJS.ErrnoException): HttpRefusal {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new HttpRefusal('request_timeout', { what: 'The request took too long to arrive.' });
+  }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new HttpRefusal('headers_too_large', { what: 'The headers are too large.' });
+  }
+  return new HttpRefusal('bad_request', { what: 'This is not an HTTP request.' });
+}
+
+/** For a connection that never became a request. */
+function rawAnswer(refusal: HttpRefusal): string {
+  const problem = problemOf(refusal);
+  const body = `${JSON.stringify(problem)}\n`;
+  const headers = {
+    ...problemHeaders(refusal, problem),
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const head = [`HTTP/1.1 ${problem.status} ${problem.title}`, ...lines].join('\r\n');
+  return `${head}\r\n\r\n${body}`;
+}
+
+function listening(server: Server, { host, port }: ApiOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** When all have finished, or after `ms`. */
+async function finished(
+  running: readonly Promise<unknown>[],
+  clock: Clock,
+  ms: number,
+): Promise<void> {
+  if (running.length === 0) return;
+  await new Promise<void>((resolve) => {
+    const cancel = clock.after(ms, resolve);
+    void Promise.all(running).then(() => {
+      cancel();
+      resolve();
+    });
+  });
+}

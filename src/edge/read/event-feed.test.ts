@@ -1,0 +1,365 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { MillraceError, jobNo } from '../../scheduler/core/index.ts';
+import type { EventPage } from '../../scheduler/contract/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
+import { TestLeader } from '../../../test/rig/conformance/leader.ts';
+import { aJob, aSpec, aTask } from '../../../test/rig/conformance/rows.ts';
+import { jobId, memoryStore } from '../../../test/rig/lead.ts';
+import { VirtualClock, settled } from '../../../test/rig/virtual-clock.ts';
+import { EventFeed } from './event-feed.ts';
+import type { EventFeedOptions } from './event-feed.ts';
+
+const AGES = { jobsMs: 1, eventsMs: 1, keysMs: 1, jobsMax: 100 };
+
+let clock: VirtualClock;
+let store: Store;
+let leader: TestLeader;
+/** Calls of the store, by name. */
+let calls: string[];
+let outage: MillraceError | null;
+
+beforeEach(() => open());
+
+async function open(): Promise<void> {
+  clock = new VirtualClock();
+  store = memoryStore(clock);
+  leader = await TestLeader.of(store, 0);
+  calls = [];
+  outage = null;
+}
+
+function newFeed(options: Partial<EventFeedOptions> = {}): EventFeed {
+  const watched = {
+    events: async (...args: Parameters<Store['events']>) => {
+      calls.push('events');
+      if (outage !== null) throw outage;
+      return store.events(...args);
+    },
+    termEnd: (...args: Parameters<Store['termEnd']>) => store.termEnd(...args),
+    lastSeq: async (shard: number) => {
+      calls.push('lastSeq');
+      if (outage !== null) throw outage;
+      return store.lastSeq(shard);
+    },
+  };
+  return new EventFeed({ store: watched, clock, restMs: 0, ...options });
+}
+
+/** Appends so many events, of the jobs that are given in turn. */
+async function append(count: number, jobs: readonly number[] = []): Promise<void> {
+  const events = Array.from({ length: count }, (_, at) => {
+    const no = jobs[at % jobs.length];
+    return { at: leader.now, ...(no === undefined ? {} : { jobNo: jobNo(no) }) };
+  });
+  await leader.commit({ events });
+}
+
+async function addJob(no: number): Promise<void> {
+  await leader.submit(aJob(no), [aSpec(no, 0)], [aTask(no, 0)]);
+}
+
+class Follower {
+  readonly stopper = new AbortController();
+  readonly seen: number[] = [];
+  readonly pages: EventPage[] = [];
+  readonly #pages: AsyncIterator<EventPage>;
+
+  constructor(feed: EventFeed, after: number, job?: string) {
+    const query = { after, ...(job === undefined ? {} : { job: jobId(job) }) };
+    this.#pages = feed.follow(query, this.stopper.signal)[Symbol.asyncIterator]();
+  }
+
+  /** False when the stream has ended. */
+  async next(): Promise<boolean> {
+    const result = await this.#pages.next();
+    if (result.done === true) return false;
+    this.pages.push(result.value);
+    this.seen.push(...result.value.events.map(({ seq }) => seq));
+    return true;
+  }
+
+  /** Reads until it has seen event `seq`. */
+  async until(seq: number): Promise<void> {
+    while ((this.pages.at(-1)?.asOf.seq ?? 0) < seq) await this.next();
+  }
+
+  async leave(): Promise<void> {
+    await this.#pages.return?.();
+  }
+}
+
+const upTo = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, at) => from + at);
+
+describe('a follower', () => {
+  test('sees what is there, then what comes, in order and once', async () => {
+    await append(3);
+    const feed = newFeed();
+    const follower = new Follower(feed, 1);
+    await follower.next();
+    expect(follower.seen).toEqual([2, 3]);
+    const waiting = follower.next();
+    await append(2);
+    feed.wake();
+    await waiting;
+    expect(follower.seen).toEqual([2, 3, 4, 5]);
+    expect(follower.pages.at(-1)?.asOf.seq).toBe(5);
+  });
+
+  test('hears at once that it is accepted, and then a sign of life now and then', async () => {
+    await append(3);
+    const follower = new Follower(newFeed(), 3);
+    await follower.next();
+    const waiting = follower.next();
+    await clock.advance(5_000);
+    await waiting;
+    expect(follower.pages.map(({ events, asOf }) => [events.length, asOf.seq])).toEqual([
+      [0, 3],
+      [0, 3],
+    ]);
+    const [first, second] = follower.pages.map(({ asOf }) => Date.parse(asOf.at));
+    // As of the last look: the log is looked at four times a second.
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(4_750);
+  });
+
+  test('sees new events without being woken, after the next look', async () => {
+    const follower = new Follower(newFeed(), 0);
+    await follower.next();
+    const waiting = follower.next();
+    await append(1);
+    await clock.advance(250);
+    await waiting;
+    expect(follower.seen).toEqual([1]);
+  });
+
+  test('of one job sees only that, and its place moves on with the others', async () => {
+    await addJob(1);
+    await addJob(2);
+    await append(10, [1, 2]);
+    const feed = newFeed({ pageMax: 2 });
+    const [one, none] = [new Follower(feed, 0, 'job-1'), new Follower(feed, 0, 'job-9')];
+    await one.until(10);
+    expect(one.seen).toEqual([1, 3, 5, 7, 9]);
+    await none.next();
+    expect(none.pages).toMatchObject([{ events: [], asOf: { seq: 10 } }]);
+    const waiting = one.next();
+    await append(4, [2, 2, 2, 1]);
+    feed.wake();
+    await waiting;
+    expect(one.seen.at(-1)).toBe(14);
+  });
+
+  test('whose place is no longer kept is told so, and where to go on', async () => {
+    await append(5);
+    await clock.advance(10);
+    await store.prune(leader.term, AGES);
+    await append(1);
+    const follower = new Follower(newFeed(), 2);
+    await expect(follower.next()).rejects.toMatchObject({
+      code: 'expired',
+      what: expect.stringContaining('the oldest one is 6') as string,
+    });
+  });
+
+  test('whose place the log never reached is told that it is another log', async () => {
+    await append(5);
+    const follower = new Follower(newFeed(), 6);
+    await expect(follower.next()).rejects.toMatchObject({ code: 'expired' });
+  });
+
+  test('that saw an event elsewhere before this node did just goes on', async () => {
+    const feed = newFeed();
+    const early = new Follower(feed, 0);
+    await early.next();
+    await append(2);
+    const follower = new Follower(feed, 2);
+    await follower.next();
+    expect(follower.pages).toMatchObject([{ events: [], asOf: { seq: 2 } }]);
+  });
+
+  test('ends when its signal aborts, also while it waits', async () => {
+    const follower = new Follower(newFeed(), 0);
+    await follower.next();
+    const waiting = follower.next();
+    await settled();
+    follower.stopper.abort();
+    expect(await waiting).toBe(false);
+    expect(await follower.next()).toBe(false);
+  });
+});
+
+describe('the tail', () => {
+  test('is read once for all, and a thousand followers cost one look', async () => {
+    const feed = newFeed();
+    const followers = Array.from({ length: 1_000 }, () => new Follower(feed, 0));
+    await Promise.all(followers.map((follower) => follower.next()));
+    const waiting = followers.map((follower) => follower.next());
+    await append(3);
+    calls.length = 0;
+    feed.wake();
+    await Promise.all(waiting);
+    expect(calls).toEqual(['lastSeq', 'events', 'lastSeq']);
+    for (const { seen } of followers) expect(seen).toEqual([1, 2, 3]);
+  });
+
+  test('looks no more often than it should, however often it is woken', async () => {
+    const feed = newFeed({ restMs: 20 });
+    const follower = new Follower(feed, 0);
+    await follower.next();
+    await clock.advance(100);
+    calls.length = 0;
+    const waiting = follower.until(50);
+    for (let at = 0; at < 50; at += 1) {
+      await append(1);
+      feed.wake();
+      await clock.advance(1);
+    }
+    await clock.advance(20);
+    await waiting;
+    expect(follower.seen).toEqual(upTo(1, 50));
+    expect(calls.filter((name) => name === 'events').length).toBeLessThanOrEqual(4);
+  });
+
+  test('is left alone while nobody follows', async () => {
+    const feed = newFeed();
+    await clock.advance(10_000);
+    expect(calls).toEqual([]);
+    const [one, two] = [new Follower(feed, 0), new Follower(feed, 0)];
+    await one.next();
+    await two.next();
+    expect(feed.followers).toBe(2);
+    await one.leave();
+    // It stands still at a page, and does not see the signal by itself.
+    two.stopper.abort();
+    expect(feed.followers).toBe(0);
+    await clock.advance(0);
+    calls.length = 0;
+    await clock.advance(10_000);
+    expect(calls).toEqual([]);
+    await append(2);
+    const three = new Follower(feed, 0);
+    await three.next();
+    expect(three.seen).toEqual([1, 2]);
+  });
+
+  test('keeps no more than its limit for a slow follower, who loses nothing', async () => {
+    const feed = newFeed({ keptMax: 8, pageMax: 4 });
+    const [fast, slow] = [new Follower(feed, 0), new Follower(feed, 0)];
+    await Promise.all([fast.next(), slow.next()]);
+    for (let at = 0; at < 20; at += 1) {
+      await append(5);
+      feed.wake();
+      await fast.until((at + 1) * 5);
+    }
+    await slow.until(100);
+    expect(slow.seen).toEqual(upTo(1, 100));
+    expect(fast.seen).toEqual(upTo(1, 100));
+  });
+
+  test('outlives an outage of the store: followers see that nothing new is known', async () => {
+    await append(1);
+    const feed = newFeed();
+    const follower = new Follower(feed, 1);
+    await follower.next();
+    outage = new MillraceError({ code: 'store_unavailable', what: 'away' });
+    const alive = follower.next();
+    await clock.advance(5_000);
+    await alive;
+    const [before, during] = follower.pages.map(({ asOf }) => Date.parse(asOf.at));
+    expect((during ?? 0) - (before ?? 0)).toBeLessThan(1_000);
+    outage = null;
+    await append(1);
+    const waiting = follower.next();
+    await clock.advance(250);
+    await waiting;
+    expect(follower.seen).toEqual([2]);
+  });
+
+  test('that cannot be opened, or fails for good, says why; the next follower starts anew', async () => {
+    const feed = newFeed();
+    outage = new MillraceError({ code: 'store_unavailable', what: 'away' });
+    await expect(new Follower(feed, 0).next()).rejects.toThrow('away');
+    outage = null;
+    const follower = new Follower(feed, 0);
+    await follower.next();
+    const waiting = follower.next();
+    outage = new MillraceError({ code: 'bad_row', what: 'broken' });
+    feed.wake();
+    await expect(waiting).rejects.toThrow('broken');
+    outage = null;
+    expect(await new Follower(feed, 0).next()).toBe(true);
+    expect(feed.followers).toBe(1);
+  });
+
+  test('on a log that was restored to an earlier state stops its followers', async () => {
+    await append(5);
+    const feed = newFeed();
+    const follower = new Follower(feed, 5);
+    await follower.next();
+    const waiting = follower.next();
+    // The same feed over a store that knows less.
+    store = memoryStore(clock);
+    leader = await TestLeader.of(store, 0);
+    await append(2);
+    feed.wake();
+    await expect(waiting).rejects.toMatchObject({ code: 'expired' });
+  });
+});
+
+test('every follower sees each event exactly once and in order, whatever the pace', async () => {
+  const follower = fc.record({
+    after: fc.nat(20),
+    job: fc.constantFrom(undefined, 1, 2),
+    joinsAt: fc.nat(10),
+    /** How many pages it reads after each batch. */
+    pace: fc.array(fc.nat(3), { minLength: 12, maxLength: 12 }),
+  });
+  const scenario = fc.record({
+    batches: fc.array(fc.nat(15), { minLength: 12, maxLength: 12 }),
+    followers: fc.array(follower, { minLength: 1, maxLength: 5 }),
+    keptMax: fc.integer({ min: 1, max: 20 }),
+    pageMax: fc.integer({ min: 1, max: 7 }),
+    wakes: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(scenario, async ({ batches, followers, keptMax, pageMax, wakes }) => {
+      await open();
+      await addJob(1);
+      await addJob(2);
+      await append(20, [1, 2, 7]);
+      const feed = newFeed({ keptMax, pageMax });
+      const running: { at: number; reads: Follower; done: Promise<unknown> }[] = [];
+      for (const [turn, size] of batches.entries()) {
+        for (const [at, { after, job, joinsAt }] of followers.entries()) {
+          if (Math.min(joinsAt, 10) !== turn) continue;
+          const reads = new Follower(feed, after, job === undefined ? undefined : `job-${job}`);
+          running.push({ at, reads, done: Promise.resolve() });
+        }
+        await append(size, [2, 1, 7]);
+        if (wakes[turn] === true) feed.wake();
+        for (const each of running) {
+          const pages = followers[each.at]?.pace[turn] ?? 0;
+          for (let page = 0; page < pages; page += 1) {
+            each.done = each.done.then(() => each.reads.next());
+          }
+        }
+        await clock.advance(100);
+      }
+      const head = leader.lastSeq;
+      const all = Promise.all(running.map(({ reads, done }) => done.then(() => reads.until(head))));
+      const over = new AbortController();
+      void all.finally(() => over.abort());
+      while (!over.signal.aborted) await clock.advance(1_000);
+      await all;
+      for (const { at, reads } of running) {
+        const { after = 0, job } = followers[at] ?? {};
+        const log = await store.events(0, after, 1_000, ...(job ? [jobId(`job-${job}`)] : []));
+        expect(reads.seen).toEqual(log.map(({ seq }) => seq));
+        await reads.leave();
+      }
+      expect(feed.followers).toBe(0);
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,37 @@
+/** What a job as a whole has answered, as far as it can be shown. */
+import { dependencyNumbers, resolveJobResult } from '../../scheduler/core/index.ts';
+import type { JobShape } from '../../scheduler/contract/index.ts';
+import type { JobView } from '../../scheduler/store/index.ts';
+
+class TooLarge extends Error {}
+
+/**
+ * Null until the job has succeeded. Left out when more than `charsMax` characters of results go into
+ * it: an output may name the same large result over and over.
+ */
+export function jobResult(
+  { job, tasks }: JobView,
+  charsMax: number,
+): Pick<JobShape, 'result' | 'isResultOmitted'> {
+  if (job.state !== 'succeeded') return { result: null };
+  const named = new Set(tasks.flatMap(({ spec }) => dependencyNumbers(spec.dependsOn)));
+  let chars = 0;
+  const given = tasks.map(({ spec, task, result }) => ({
+    id: spec.id,
+    state: task.state,
+    parentNo: spec.parentNo,
+    dependedOn: named.has(spec.taskNo),
+    // Read each time it is put in, and only then: most tasks of a large job are not.
+    get result(): string | null {
+      chars += result?.length ?? 0;
+      if (chars > charsMax) throw new TooLarge();
+      return result;
+    },
+  }));
+  try {
+    return { result: resolveJobResult(job.output, given) };
+  } catch (error) {
+    if (error instanceof TooLarge) return { result: null, isResultOmitted: true };
+    throw error;
+  }
+}

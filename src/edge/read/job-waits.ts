@@ -1,0 +1,107 @@
+/** Waiting for jobs to end. Where this node leads its memory says when; elsewhere the store is asked now and then. */
+import { isFinished, isMillraceError } from '../../scheduler/core/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
+
+export interface JobWaitsOptions {
+  readonly store: Pick<Store, 'jobRow'>;
+  readonly clock: Clock;
+  readonly shard?: number;
+  /** Null where somebody else leads. */
+  readonly leader: () => LeaderMemory | null;
+}
+
+/** What a leader knows of the jobs that are not over. */
+export interface LeaderMemory {
+  /** Costs nothing; the end of a job may not be committed yet. */
+  isLive(id: JobId): boolean;
+  /** Settles when the answer is committed. */
+  hasEnded(id: JobId): Promise<boolean>;
+}
+
+/** How often the store is asked by those whom nobody wakes. */
+const ASK_EVERY_MS = 100;
+
+export class JobWaits {
+  readonly #options: JobWaitsOptions;
+  readonly #waiting: Set<() => void> = new Set();
+
+  constructor(options: JobWaitsOptions) {
+    this.#options = options;
+  }
+
+  /** Something was committed. */
+  wake(): void {
+    for (const look of this.#waiting) look();
+  }
+
+  /** Settles when the job is over or unknown, at the latest after `ms` or when the signal aborts. */
+  async ended(id: JobId, ms: number, signal: AbortSignal): Promise<void> {
+    const { clock, leader } = this.#options;
+    const untilMs = clock.monotonicMs() + ms;
+    while (!signal.aborted) {
+      const restMs = untilMs - clock.monotonicMs();
+      if (restMs <= 0) return;
+      // Armed first: what is committed while the store is read is not missed.
+      const news = this.#news();
+      try {
+        if (leader()?.isLive(id) !== true && (await this.#hasEnded(id))) return;
+        // A leader is woken by its commits.
+        const waitMs = leader() === null ? Math.min(restMs, ASK_EVERY_MS) : restMs;
+        await news.within(waitMs, clock, signal);
+      } finally {
+        news.leave();
+      }
+    }
+  }
+
+  async #hasEnded(id: JobId): Promise<boolean> {
+    const { store, leader, shard = 0 } = this.#options;
+    try {
+      const memory = leader();
+      if (memory !== null) return await memory.hasEnded(id);
+    } catch (error) {
+      // Its reign has ended: from now on the store knows.
+      if (!isMillraceError(error)) throw error;
+    }
+    const row = await store.jobRow(shard, id);
+    return row === null || isFinished(row.state);
+  }
+
+  /** The next commit from now on. */
+  #news(): News {
+    const news = new News(() => this.#waiting.delete(news.tell));
+    this.#waiting.add(news.tell);
+    return news;
+  }
+}
+
+class News {
+  readonly leave: () => void;
+  #isTold = false;
+  #go: () => void = () => {};
+
+  constructor(leave: () => void) {
+    this.leave = leave;
+  }
+
+  readonly tell = (): void => {
+    this.#isTold = true;
+    this.#go();
+  };
+
+  within(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+    if (this.#isTold || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        cancel();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const cancel = clock.after(ms, done);
+      signal.addEventListener('abort', done, { once: true });
+      this.#go = done;
+    });
+  }
+}

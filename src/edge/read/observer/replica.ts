@@ -1,0 +1,285 @@
+import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
+import type { ErrorCode, JobId, LeaderAddress } from '../../../scheduler/core/index.ts';
+import { deferred, startStop } from '../../../kit/index.ts';
+import type { Clock, Deferred, StartStop } from '../../../kit/index.ts';
+import type {
+  AsOf,
+  Dated,
+  DeadTask,
+  EventPage,
+  EventsQuery,
+  JobShape,
+  JobSummary,
+  JobsQuery,
+  NodeShape,
+  Page,
+  Reader,
+  ScheduleShape,
+} from '../../../scheduler/contract/index.ts';
+import { CachedJobs } from './cached-jobs.ts';
+import { RecentEvents } from './recent-events.ts';
+import { Refresher } from './refresher.ts';
+
+export interface ReplicaOptions {
+  /** Lists of dead tasks are not to be had everywhere. */
+  readonly source: Omit<Reader, 'deadTasks'> & Partial<Pick<Reader, 'deadTasks'>>;
+  readonly clock: Clock;
+  /** Jobs kept in memory, the youngest. */
+  readonly jobsMax: number;
+  /** About how many characters of jobs are kept in memory, results first of all. */
+  readonly jobCharsMax?: number;
+  readonly eventsMax: number;
+  /** A fraction in [0, 1). */
+  readonly random: () => number;
+  /** How often those who follow the log get a sign of life. */
+  readonly beatMs?: number;
+  /** Told why it cannot follow, once for each code; it goes on trying. */
+  readonly onTrouble?: (error: MillraceError) => void;
+}
+
+const BACK_OFF_MS = [100, 250, 500, 1_000, 2_000] as const;
+const BEAT_MS = 5_000;
+/** To wait does not help against these. */
+const HOPELESS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
+
+/**
+ * Follows the log of its source and keeps what it has seen. Events say what has changed; the new
+ * state is then asked for, so that nothing is worked out twice in two ways. When the source is
+ * away the last state is answered, with the time that it is from.
+ */
+export class Replica implements Reader {
+  readonly #options: ReplicaOptions;
+  readonly #jobs: CachedJobs;
+  readonly #events: RecentEvents;
+  readonly #refresher: Refresher;
+  readonly #life: StartStop;
+  #nodes: Dated<readonly NodeShape[]> | null = null;
+  #schedules: Dated<readonly ScheduleShape[]> | null = null;
+  #leader: LeaderAddress | null = null;
+  #following: Promise<void> = Promise.resolve();
+  #stop: AbortController = new AbortController();
+  readonly #ready: Deferred<void> = deferred();
+  readonly #told: Set<ErrorCode> = new Set();
+
+  constructor(options: ReplicaOptions) {
+    this.#options = options;
+    this.#jobs = new CachedJobs(options.jobsMax, options.jobCharsMax);
+    this.#events = new RecentEvents(options.eventsMax);
+    this.#refresher = new Refresher(options.source, this.#jobs);
+    this.#ready.promise.catch(() => {});
+    this.#life = startStop({
+      start: () => {
+        this.#stop = new AbortController();
+        this.#following = this.#followForEver(this.#stop.signal);
+      },
+      stop: async () => {
+        this.#stop.abort();
+        await this.#following;
+      },
+    });
+  }
+
+  /** Settles when there is a first state to answer from; rejects when it is not let in. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  start(): Promise<void> {
+    return this.#life.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#life.stop();
+  }
+
+  leader(): Promise<LeaderAddress | null> {
+    return Promise.resolve(this.#leader);
+  }
+
+  async head(): Promise<AsOf> {
+    return this.#events.asOf ?? this.#options.source.head();
+  }
+
+  async nodes(): Promise<Dated<readonly NodeShape[]>> {
+    return this.#nodes ?? this.#options.source.nodes();
+  }
+
+  async schedules(): Promise<Dated<readonly ScheduleShape[]>> {
+    return this.#schedules ?? this.#options.source.schedules();
+  }
+
+  async jobs(query: JobsQuery): Promise<Dated<Page<JobSummary>>> {
+    const { isWhole, items, cursor } = this.#jobs.page(query);
+    const asOf = this.#refresher.cleanAsOf;
+    if (isWhole && asOf !== null) return { asOf, value: { items, cursor } };
+    try {
+      return await this.#options.source.jobs(query);
+    } catch (error) {
+      // What is kept of the page, and a cursor to ask for the rest when the source is back.
+      if (asOf === null || items.length === 0) throw error;
+      return { asOf, value: { items, cursor } };
+    }
+  }
+
+  async job(id: JobId): Promise<Dated<JobShape | null>> {
+    const kept = this.#jobs.get(id);
+    const asOf = this.#events.asOf;
+    // Nothing has happened to it since it was read: it is as fresh as the log, or even fresher.
+    if (kept !== undefined && !kept.isStale && asOf !== null) {
+      return asOf.seq > kept.read.asOf.seq ? { ...kept.read, asOf } : kept.read;
+    }
+    try {
+      return await this.#refresher.read(id);
+    } catch (error) {
+      if (kept === undefined) throw error;
+      return kept.read;
+    }
+  }
+
+  /** Rarely asked for: not kept here. */
+  async deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>> {
+    const { source } = this.#options;
+    if (source.deadTasks !== undefined) return source.deadTasks(query);
+    throw new MillraceError({
+      code: 'not_leader',
+      what: 'An observer without a database does not know the dead tasks.',
+      todo: 'Ask the leader.',
+      ...(this.#leader === null ? {} : { leader: this.#leader }),
+    });
+  }
+
+  async *follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {
+    let place: EventsQuery = query;
+    const passed = ({ asOf: { seq, history } }: EventPage): void => {
+      const after = Math.max(place.after, seq);
+      place = { ...place, after, ...(history === undefined ? {} : { history }) };
+    };
+    // Whether the place is part of the history that is followed here, only the source can tell.
+    let isKnown = query.history === undefined || query.history === this.#events.asOf?.history;
+    let { era } = this.#events;
+    while (!signal.aborted) {
+      if (era !== this.#events.era) isKnown = false;
+      const asOf = this.#events.asOf;
+      if (asOf === null || !isKnown || !this.#events.reaches(place.after)) {
+        for await (const page of this.#options.source.follow(place, signal)) {
+          passed(page);
+          yield page;
+          ({ era } = this.#events);
+          isKnown = page.asOf.history === this.#events.asOf?.history;
+          if (isKnown && this.#events.reaches(place.after)) break;
+        }
+        continue;
+      }
+      const page = this.#events.page(place, asOf);
+      if (page.events.length > 0 || asOf.seq > place.after) yield page;
+      passed(page);
+      if (this.#events.asOf === asOf && !(await this.#somethingNew(signal))) {
+        yield { events: [], asOf };
+      }
+    }
+  }
+
+  /** False when nothing came for a while. */
+  async #somethingNew(signal: AbortSignal): Promise<boolean> {
+    const { added, done } = this.#events.more();
+    let isNew = true;
+    const cancel = this.#options.clock.after(this.#options.beatMs ?? BEAT_MS, () => {
+      isNew = false;
+      done();
+    });
+    signal.addEventListener('abort', done);
+    await added;
+    cancel();
+    signal.removeEventListener('abort', done);
+    return isNew;
+  }
+
+  async #followForEver(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    let place: AsOf | null = null;
+    while (!signal.aborted) {
+      try {
+        place ??= await this.#readAll();
+        this.#ready.resolve();
+        for await (const page of this.#options.source.follow(queryFrom(place), signal)) {
+          await this.#take(page);
+          place = page.asOf;
+          failures = 0;
+        }
+      } catch (error) {
+        // What it would have to catch up with is gone, or it is another history: start over.
+        if (isMillraceError(error, 'expired')) {
+          place = null;
+          this.#forgetAll();
+        } else if (!signal.aborted) this.#troubled(asTrouble(error));
+        failures += 1;
+      }
+      if (!signal.aborted) await this.#pause(failures, signal);
+    }
+  }
+
+  /** What is kept may never have happened in the history that goes on: until it is read anew, the source is
+   * asked. */
+  #forgetAll(): void {
+    this.#events.forget();
+    this.#refresher.forgetAll();
+    this.#nodes = null;
+    this.#schedules = null;
+  }
+
+  #troubled(error: MillraceError): void {
+    if (HOPELESS.has(error.code)) this.#ready.reject(error);
+    if (this.#told.has(error.code)) return;
+    this.#told.add(error.code);
+    this.#options.onTrouble?.(error);
+  }
+
+  /** Answers up to where the log is known by what was read. */
+  async #readAll(): Promise<AsOf> {
+    const { source } = this.#options;
+    // First the log's end, then the rest: what happens in between is read twice rather than missed.
+    const asOf = await source.head();
+    this.#leader = await source.leader();
+    this.#nodes = await source.nodes();
+    this.#schedules = await source.schedules();
+    await this.#refresher.readAll(this.#options.jobsMax, asOf);
+    this.#events.reset(asOf);
+    return asOf;
+  }
+
+  async #take(page: EventPage): Promise<void> {
+    const { source } = this.#options;
+    const kinds = new Set(page.events.map(({ kind }) => kind.split('.')[0] ?? ''));
+    if (kinds.has('leader')) this.#leader = await source.leader();
+    // Who runs what changes with every assignment; a sign of life is a good time to look too.
+    if (kinds.has('node') || kinds.has('assigned') || kinds.size === 0) {
+      this.#nodes = await source.nodes();
+    }
+    if (kinds.has('schedule')) this.#schedules = await source.schedules();
+    for (const { job, seq } of page.events) if (job !== null) this.#refresher.changed(job, seq);
+    this.#events.add(page);
+    await this.#refresher.catchUp(page.asOf);
+  }
+
+  #pause(failures: number, signal: AbortSignal): Promise<void> {
+    const base = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)] ?? 0;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        cancel();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const cancel = this.#options.clock.after(base * (0.5 + this.#options.random()), done);
+      signal.addEventListener('abort', done);
+    });
+  }
+}
+
+function queryFrom({ seq: after, history }: AsOf): EventsQuery {
+  return { after, ...(history === undefined ? {} : { history }) };
+}
+
+function asTrouble(cause: unknown): MillraceError {
+  if (isMillraceError(cause)) return cause;
+  return new MillraceError({ code: 'invariant', what: 'The log could not be followed.', cause });
+}

@@ -1,0 +1,373 @@
+/**
+ * Queries read from the store. Somebody may ask for a running one several times a second, so what cannot change
+ * is kept: the plan, and the figures of tasks that are done. What is left is one row for the job and a narrow
+ * one for each task.
+ */
+import { jobNo, taskNo } from '../../scheduler/core/index.ts';
+import type {
+  Instant,
+  JobId,
+  JobNo,
+  JobRow,
+  TaskError,
+  TaskId,
+  TaskRow,
+} from '../../scheduler/core/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import { cursorOf, readCursor } from '../../scheduler/contract/index.ts';
+import type {
+  Dated,
+  JobsQuery,
+  Page,
+  QueryReader,
+  QueryShape,
+  QuerySummary,
+} from '../../scheduler/contract/index.ts';
+import { PLAN_EXECUTOR, PLAN_TASK, fragmentTaskId } from '../../sql/plan/index.ts';
+import type { FragmentResult, QueryPlan } from '../../sql/plan/index.ts';
+import { refKey } from '../../scheduler/store/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
+import { firstTasks, queryShape } from './query-shape.ts';
+import type { TaskFigures } from './query-shape.ts';
+import { jobSummary, textOf } from './row-shapes.ts';
+
+export interface QueryViewsOptions {
+  readonly store: Pick<Store, 'jobRow' | 'task' | 'taskRows' | 'results' | 'jobs' | 'lastSeq'>;
+  readonly clock: Clock;
+  readonly shard?: number;
+  /** How long the rows of a finished query are kept. */
+  readonly resultTtlMs: number;
+  /** What a task of a query waits for, as far as people should know, where this node leads. */
+  readonly waiting?: (id: JobId, task: TaskId) => Promise<QueryShape['waiting']>;
+  /** Whether this node leads and has no such query at work any more. */
+  readonly isOver?: (id: JobId) => boolean;
+}
+
+/** What is needed to read the rows of a query. */
+export interface QueryRecord {
+  readonly id: JobId;
+  readonly state: JobRow['state'];
+  readonly error: TaskError | null;
+  readonly plan: QueryPlan;
+  /** Null for ever, or until it has succeeded. */
+  readonly expiresAt: Instant | null;
+  /** The database's time of this answer. */
+  readonly now: Instant;
+  /** What the tasks of the last stage have answered; empty until it has succeeded. */
+  readonly parts: readonly FragmentResult[];
+}
+
+/** Queries whose plan and figures are kept. */
+const KEPT_MAX = 200;
+/** Job rows that are looked at for one page of queries. */
+const LOOK_MAX = 2_000;
+const LOOK_AT_ONCE = 500;
+
+interface Kept {
+  /** Another job may get its id some day, but not its number. */
+  readonly no: JobNo;
+  readonly plan: QueryPlan;
+  /** By task; `of` names the run and the assignment that they belong to. */
+  readonly figures: Map<number, Figures>;
+  final: Final | null;
+}
+
+interface Figures {
+  readonly of: string;
+  readonly figures: TaskFigures;
+  /** Of the last stage, when it is small: it will be asked for next. */
+  readonly result: FragmentResult | null;
+}
+
+/** The answer for a query that has succeeded: nothing changes that any more. */
+interface Final {
+  readonly shape: QueryShape;
+  readonly record: QueryRecord | null;
+  /** When it was read. */
+  readonly atMs: number;
+}
+
+/** The plan of a query that was submitted here. */
+interface Told {
+  readonly plan: string;
+  readonly atMs: number;
+}
+
+/** A finished query may be removed, and another get its id, but not so soon. */
+const FINAL_MS = 60_000;
+const RESULT_CHARS_KEPT: number = 128 * 1024;
+/** A longer plan is read back when somebody asks for it. */
+const TOLD_CHARS_MAX: number = 256 * 1024;
+
+export class QueryViews implements QueryReader {
+  readonly #options: QueryViewsOptions;
+  readonly #shard: number;
+  readonly #kept: Map<JobId, Kept> = new Map();
+  readonly #told: Map<JobId, Told> = new Map();
+
+  constructor(options: QueryViewsOptions) {
+    this.#options = options;
+    this.#shard = options.shard ?? 0;
+  }
+
+  /** This query was committed with this plan just now: it need not be read back. */
+  tell(id: JobId, plan: string): void {
+    this.#told.delete(id);
+    if (plan.length > TOLD_CHARS_MAX) return;
+    this.#told.set(id, { plan, atMs: this.#options.clock.monotonicMs() });
+    trim(this.#told);
+  }
+
+  async query(id: JobId): Promise<Dated<QueryShape | null>> {
+    const { store, isOver } = this.#options;
+    const final = this.#final(id);
+    const looksOver = final === null && isOver?.(id) === true;
+    const [{ seq, at }, early] = await Promise.all([
+      store.lastSeq(this.#shard),
+      looksOver ? store.jobRow(this.#shard, id) : null,
+    ]);
+    const asOf = { seq, at: textOf(at) };
+    if (final !== null) return { asOf, value: final.shape };
+    // The log's head is read first: what is read after it shows at least as much. One that has succeeded stays so.
+    const job = early?.state === 'succeeded' ? early : await store.jobRow(this.#shard, id);
+    const kept = job === null ? null : await this.#keep(job);
+    if (job === null || kept === null) return { asOf, value: null };
+    return { asOf, value: await this.#shape(job, kept, at) };
+  }
+
+  async queries({
+    state,
+    limit,
+    cursor,
+  }: Omit<JobsQuery, 'name'>): Promise<Dated<Page<QuerySummary>>> {
+    const { store } = this.#options;
+    const { seq, at } = await store.lastSeq(this.#shard);
+    let [before] = cursor === undefined ? [] : readCursor('queries', 1, cursor);
+    const items: QuerySummary[] = [];
+    // Other jobs lie between them: so many are skipped in one call, then the caller asks on.
+    for (let looked = 0; looked < LOOK_MAX; looked += LOOK_AT_ONCE) {
+      const rows = await store.jobs(this.#shard, {
+        ...(state === undefined ? {} : { state }),
+        ...(before === undefined ? {} : { before: jobNo(before) }),
+        limit: LOOK_AT_ONCE,
+      });
+      for (const row of rows) {
+        if (items.length === limit) break;
+        before = row.no;
+        if (isQuery(row)) items.push(querySummary(row));
+      }
+      const isLast = rows.length < LOOK_AT_ONCE && before === rows.at(-1)?.no;
+      const asOf = { seq, at: textOf(at) };
+      if (isLast || rows.length === 0) return { asOf, value: { items, cursor: null } };
+      if (items.length === limit) break;
+    }
+    const next = before === undefined ? null : cursorOf('queries', [before]);
+    return { asOf: { seq, at: textOf(at) }, value: { items, cursor: next } };
+  }
+
+  /** Null when there is no such query. */
+  async record(id: JobId): Promise<QueryRecord | null> {
+    const { store, clock } = this.#options;
+    const final = this.#final(id);
+    if (final !== null && final.record !== null) {
+      const passedMs = Math.floor(clock.monotonicMs() - final.atMs);
+      return { ...final.record, now: (final.record.now + passedMs) as Instant };
+    }
+    const [{ at: now }, job] = await Promise.all([
+      store.lastSeq(this.#shard),
+      store.jobRow(this.#shard, id),
+    ]);
+    const kept = job === null ? null : await this.#keep(job);
+    if (job === null || kept === null) return null;
+    const shape = job.state === 'failed' ? await this.#shape(job, kept, now) : null;
+    const parts = job.state === 'succeeded' ? await this.#lastParts(job, kept.plan) : [];
+    return this.#record(job, kept.plan, { error: shape?.error ?? job.error, parts, now });
+  }
+
+  #record(
+    { id, state, finishedAt }: JobRow,
+    plan: QueryPlan,
+    more: Pick<QueryRecord, 'error' | 'parts' | 'now'>,
+  ): QueryRecord {
+    const isDone = state === 'succeeded' && finishedAt !== null;
+    const expiresAt = isDone ? ((finishedAt + this.#options.resultTtlMs) as Instant) : null;
+    return { id, state, plan, expiresAt, ...more };
+  }
+
+  #final(id: JobId): Final | null {
+    const final = this.#kept.get(id)?.final ?? null;
+    if (final === null) return null;
+    return this.#options.clock.monotonicMs() - final.atMs < FINAL_MS ? final : null;
+  }
+
+  async #shape(job: JobRow, kept: Kept, now: Instant): Promise<QueryShape> {
+    const { resultTtlMs, waiting } = this.#options;
+    // Nothing of a query that has succeeded is made again, so its results belong to its rows.
+    const [tasks, results] = await Promise.all([
+      this.#tasks(job, kept.plan),
+      job.state === 'succeeded' ? this.#unknownResults(kept) : NO_RESULTS,
+    ]);
+    await this.#learn(job, kept, tasks, results);
+    const figures = new Map([...kept.figures].map(([no, { figures }]) => [no, figures]));
+    const { plan } = kept;
+    const held = heldTask(plan, tasks);
+    const waits = held !== null && waiting !== undefined ? await waiting(job.id, held) : null;
+    const shape = queryShape({ job, plan, tasks, figures, waiting: waits, resultTtlMs, now });
+    if (job.state === 'succeeded') {
+      const parts = keptParts(kept);
+      const record = parts === null ? null : this.#record(job, plan, { error: null, parts, now });
+      kept.final = { shape, record, atMs: this.#options.clock.monotonicMs() };
+    }
+    return shape;
+  }
+
+  async #tasks(job: JobRow, plan: QueryPlan): Promise<readonly TaskRow[]> {
+    const refs = Array.from({ length: taskCount(plan) }, (_, no) => ({
+      jobNo: job.no,
+      taskNo: taskNo(no),
+    }));
+    const rows = await this.#options.store.taskRows(this.#shard, refs);
+    return refs.flatMap((ref) => rows.get(refKey(ref.jobNo, ref.taskNo)) ?? []);
+  }
+
+  #unknownResults({ no, plan, figures }: Kept): Promise<ReadonlyMap<string, string>> {
+    const tasks = Array.from({ length: taskCount(plan) }, (_, at) => taskNo(at));
+    const unknown = tasks.filter((at) => at > 0 && !figures.has(at));
+    return this.#results(
+      no,
+      unknown.map((at) => ({ taskNo: at })),
+    );
+  }
+
+  /** Reads the results of tasks that are done and not known yet, but those that are at hand. */
+  async #learn(
+    job: JobRow,
+    kept: Kept,
+    tasks: readonly TaskRow[],
+    atHand: ReadonlyMap<string, string>,
+  ): Promise<void> {
+    const isNew = (task: TaskRow): boolean =>
+      task.taskNo > 0 &&
+      task.state === 'succeeded' &&
+      kept.figures.get(task.taskNo)?.of !== nameOf(task);
+    const fresh = tasks.filter(isNew);
+    // What is made again has no figures until it is done.
+    for (const task of tasks) if (task.state !== 'succeeded') kept.figures.delete(task.taskNo);
+    if (fresh.length === 0) return;
+    const lastFirst = firstTasks(kept.plan.stages).at(-1) ?? 0;
+    const missing = fresh.filter(({ taskNo }) => !atHand.has(refKey(job.no, taskNo)));
+    const read = await this.#results(job.no, missing);
+    for (const task of fresh) {
+      const ref = refKey(job.no, task.taskNo);
+      const result = atHand.get(ref) ?? read.get(ref);
+      if (result === undefined) continue;
+      const parsed = JSON.parse(result) as FragmentResult;
+      const { metrics, parts } = parsed;
+      const figures = { metrics, partitionBytes: parts.map(({ bytes }) => bytes) };
+      const isKept = task.taskNo >= lastFirst && result.length <= RESULT_CHARS_KEPT;
+      const known = { of: nameOf(task), figures, result: isKept ? parsed : null };
+      kept.figures.set(task.taskNo, known);
+    }
+  }
+
+  async #results(
+    job: JobNo,
+    tasks: readonly Pick<TaskRow, 'taskNo'>[],
+  ): Promise<ReadonlyMap<string, string>> {
+    if (tasks.length === 0) return NO_RESULTS;
+    const refs = tasks.map(({ taskNo }) => ({ jobNo: job, taskNo }));
+    return this.#options.store.results(this.#shard, refs);
+  }
+
+  async #lastParts(job: JobRow, plan: QueryPlan): Promise<readonly FragmentResult[]> {
+    const last = plan.stages.length - 1;
+    const first = firstTasks(plan.stages)[last] ?? 0;
+    const tasks = Array.from({ length: plan.stages[last]?.tasks ?? 0 }, (_, at) => ({
+      taskNo: taskNo(first + at),
+    }));
+    const results = await this.#results(job.no, tasks);
+    return tasks.flatMap(({ taskNo }) => {
+      const result = results.get(refKey(job.no, taskNo));
+      return result === undefined ? [] : [JSON.parse(result) as FragmentResult];
+    });
+  }
+
+  /** Null when the job is no query. */
+  async #keep(job: JobRow): Promise<Kept | null> {
+    const known = this.#kept.get(job.id);
+    // The one that was asked for last is forgotten last.
+    this.#kept.delete(job.id);
+    if (known?.no !== job.no && !isQuery(job)) return null;
+    const kept = known?.no === job.no ? known : await this.#fresh(job);
+    if (kept === null) return null;
+    this.#kept.set(job.id, kept);
+    trim(this.#kept);
+    return kept;
+  }
+
+  async #fresh({ id, no }: JobRow): Promise<Kept | null> {
+    const plan = this.#toldPlan(id) ?? (await this.#storedPlan(id));
+    if (plan === null) return null;
+    return { no, plan: JSON.parse(plan) as QueryPlan, figures: new Map(), final: null };
+  }
+
+  /** Once: from now on its number is known. */
+  #toldPlan(id: JobId): string | null {
+    const told = this.#told.get(id);
+    this.#told.delete(id);
+    if (told === undefined) return null;
+    return this.#options.clock.monotonicMs() - told.atMs < FINAL_MS ? told.plan : null;
+  }
+
+  async #storedPlan(id: JobId): Promise<string | null> {
+    const found = await this.#options.store.task(this.#shard, id, PLAN_TASK as TaskId);
+    return found?.spec.executor === PLAN_EXECUTOR ? found.result : null;
+  }
+}
+
+const NO_RESULTS: ReadonlyMap<string, string> = new Map();
+
+/** Of the plan and of all stages. */
+function taskCount({ stages }: QueryPlan): number {
+  return stages.reduce((total, { tasks }) => total + tasks, 1);
+}
+
+function trim(kept: Map<JobId, unknown>): void {
+  const [oldest] = kept.keys();
+  if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
+}
+
+/** The task that the query waits for: the plan until it is let in, then the first one that nobody has taken while no
+ * other runs. */
+function heldTask(plan: QueryPlan, tasks: readonly TaskRow[]): TaskId | null {
+  if (tasks[0]?.state === 'blocked') return PLAN_TASK as TaskId;
+  if (tasks.some(({ state }) => state === 'running')) return null;
+  const ready = tasks.find(({ state }) => state === 'ready');
+  if (ready === undefined) return null;
+  const firsts = firstTasks(plan.stages);
+  const stage = firsts.findLastIndex((first) => first <= ready.taskNo);
+  return fragmentTaskId(stage, ready.taskNo - (firsts[stage] ?? 0));
+}
+
+/** Null when one of them is not kept. */
+function keptParts({ plan, figures }: Kept): readonly FragmentResult[] | null {
+  const first = firstTasks(plan.stages).at(-1) ?? 0;
+  const count = plan.stages.at(-1)?.tasks ?? 0;
+  const parts = Array.from({ length: count }, (_, at) => figures.get(first + at)?.result ?? null);
+  const known = parts.filter((part) => part !== null);
+  return known.length === count ? known : null;
+}
+
+function nameOf({ run, fence }: TaskRow): string {
+  return `${run}/${fence}`;
+}
+
+/** Its result is made of its plan; a look at the tasks is needed only for those that pass. */
+function isQuery({ output }: JobRow): boolean {
+  return output !== null && output.includes(`"${PLAN_TASK}"`) && output.includes('"columns"');
+}
+
+function querySummary(row: JobRow): QuerySummary {
+  const { id, name, state, error, createdAt, startedAt, finishedAt } = jobSummary(row);
+  return { id, name, state, error, submittedAt: createdAt, startedAt, finishedAt };
+}

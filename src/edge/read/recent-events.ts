@@ -1,0 +1,41 @@
+import type { EventShape } from '../../scheduler/contract/index.ts';
+
+/**
+ * The newest events of the log, so many and no more: those who keep up read here and not in the
+ * store. Without gaps: the slot of an event follows from its number.
+ */
+export class RecentEvents {
+  readonly #slots: EventShape[] = [];
+  readonly #max: number;
+  #head: number;
+  #size = 0;
+
+  /** Starts behind event `head`, with nothing in it. */
+  constructor(max: number, head: number) {
+    this.#max = max;
+    this.#head = head;
+  }
+
+  /** The newest event that was seen. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Takes the event after `head`. */
+  push(event: EventShape): void {
+    this.#head = event.seq;
+    this.#slots[event.seq % this.#max] = event;
+    this.#size = Math.min(this.#size + 1, this.#max);
+  }
+
+  /** Up to `count` events after `after`, or null when some of those are no longer here. */
+  after(after: number, count: number): EventShape[] | null {
+    if (after < this.#head - this.#size) return null;
+    const found: EventShape[] = [];
+    for (let seq = after + 1; seq <= this.#head && found.length < count; seq += 1) {
+      const event = this.#slots[seq % this.#max];
+      if (event !== undefined) found.push(event);
+    }
+    return found;
+  }
+}

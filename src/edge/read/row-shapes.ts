@@ -1,0 +1,179 @@
+/** Rows become what people see. Times become text, numbers of jobs and tasks become their ids. */
+import { dependencyNumbers, scheduledTime } from '../../scheduler/core/index.ts';
+import type {
+  Instant,
+  JobRow,
+  Json,
+  ScheduleRow,
+  TaskId,
+  TaskRow,
+} from '../../scheduler/core/index.ts';
+import type {
+  DeadTask,
+  EventShape,
+  JobShape,
+  JobSummary,
+  NodeShape,
+  PastRun,
+  ScheduleShape,
+  TaskShape,
+} from '../../scheduler/contract/index.ts';
+import type {
+  EventView,
+  JobView,
+  NodeView,
+  DeadTask as StoredDeadTask,
+} from '../../scheduler/store/index.ts';
+import { jobResult } from './job-result.ts';
+
+export const textOf = (at: Instant): string => new Date(at).toISOString();
+export const textOrNull = (at: Instant | null): string | null => (at === null ? null : textOf(at));
+
+/** Text that the leader wrote; a store gives it back as it was. */
+const jsonOf = (text: string | null): Json => (text === null ? null : (JSON.parse(text) as Json));
+
+export function jobSummary(row: JobRow): JobSummary {
+  const { id, no, name, state, run, priority, taskCount, idempotencyKey, scheduleId, error } = row;
+  return {
+    id,
+    no,
+    name,
+    state,
+    run,
+    priority,
+    taskCount,
+    idempotencyKey,
+    scheduleId,
+    scheduledAt: textOrNull(scheduledTime(row)),
+    error,
+    createdAt: textOf(row.createdAt),
+    startedAt: textOrNull(row.startedAt),
+    finishedAt: textOrNull(row.finishedAt),
+  };
+}
+
+/**
+ * `waiting` has why tasks do not run, as far as anybody knows. Results of tasks that do not fit into
+ * `resultCharsMax` characters, together with those before them, are left out; so is a result of the job
+ * that does not fit by itself.
+ */
+export function jobShape(
+  view: JobView,
+  waiting: ReadonlyMap<TaskId, string>,
+  resultCharsMax: number,
+): JobShape {
+  const shown = resultsUpTo(resultCharsMax);
+  const ids = new Map<number, TaskId>(view.tasks.map(({ spec }) => [spec.taskNo, spec.id]));
+  /** A task that is not in the view has no name: it is left out. */
+  const idsOf = (no: number): TaskId[] => {
+    const id = ids.get(no);
+    return id === undefined ? [] : [id];
+  };
+  return {
+    ...jobSummary(view.job),
+    ...jobResult(view, resultCharsMax),
+    tasks: view.tasks.map(({ spec, task, result }): TaskShape => ({
+      id: spec.id,
+      state: task.state,
+      run: task.run,
+      attempt: task.attempt,
+      node: task.nodeId,
+      executor: spec.executor,
+      dependsOn: dependencyNumbers(spec.dependsOn).flatMap((no) => idsOf(no)),
+      parent: spec.parentNo === null ? null : (ids.get(spec.parentNo) ?? null),
+      progress: task.progress,
+      ...shown(result),
+      error: task.error,
+      waiting: waiting.get(spec.id) ?? null,
+      queuedAt: textOrNull(task.queuedAt),
+      startedAt: textOrNull(task.startedAt),
+      finishedAt: textOrNull(task.finishedAt),
+    })),
+    history: view.history.flatMap((row) => idsOf(row.taskNo).map((id) => pastRun(id, row))),
+  };
+}
+
+function resultsUpTo(
+  charsMax: number,
+): (text: string | null) => Pick<TaskShape, 'result' | 'isResultOmitted'> {
+  let chars = 0;
+  return (text) => {
+    const more = text?.length ?? 0;
+    if (chars + more > charsMax) return { result: null, isResultOmitted: true };
+    chars += more;
+    return { result: jsonOf(text) };
+  };
+}
+
+function pastRun(id: TaskId, row: TaskRow): PastRun {
+  return {
+    id,
+    run: row.run,
+    state: row.state,
+    attempt: row.attempt,
+    node: row.nodeId,
+    error: row.error,
+    startedAt: textOrNull(row.startedAt),
+    finishedAt: textOrNull(row.finishedAt),
+  };
+}
+
+export function deadTask({ jobId, taskId, executor, task }: StoredDeadTask): DeadTask {
+  return {
+    job: jobId,
+    task: taskId,
+    executor,
+    attempt: task.attempt,
+    node: task.nodeId,
+    error: task.error,
+    finishedAt: textOrNull(task.finishedAt),
+  };
+}
+
+export function nodeShape(node: NodeView): NodeShape {
+  const { id, status, draining, running, executors, address, version } = node;
+  const capabilities = JSON.parse(node.capabilities) as Record<string, Json>;
+  // What it runs at a time, if it says so; what it may hold is more than that.
+  const slots = typeof capabilities['slots'] === 'number' ? capabilities['slots'] : node.slots;
+  return {
+    id,
+    status,
+    draining,
+    slots,
+    running,
+    executors,
+    capabilities,
+    address,
+    version,
+    quarantinedUntil: textOrNull(node.quarantinedUntil),
+    registeredAt: textOf(node.registeredAt),
+    seenAt: textOf(node.seenAt),
+  };
+}
+
+export function scheduleShape({ id, spec, paused, nextAt, ...row }: ScheduleRow): ScheduleShape {
+  return {
+    id,
+    spec: jsonOf(spec),
+    paused,
+    nextAt: textOrNull(nextAt),
+    lastAt: textOrNull(row.lastAt),
+    lastJob: row.lastJobId,
+  };
+}
+
+export function eventShape(event: EventView): EventShape {
+  const { seq, kind, run, attempt, fence } = event;
+  return {
+    seq,
+    at: textOf(event.at),
+    kind,
+    job: event.jobId,
+    task: event.taskId,
+    node: event.nodeId,
+    run,
+    attempt,
+    fence,
+    detail: jsonOf(event.detail),
+  };
+}

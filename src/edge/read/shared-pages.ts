@@ -1,0 +1,24 @@
+import type { AsOf, EventPage, EventShape } from '../../scheduler/contract/index.ts';
+
+/** Followers that stand at the same place get the same page, so that it is written out once for all of them. */
+export class SharedPages {
+  readonly #pages: Map<string, EventPage> = new Map();
+
+  /** One with these very events, or a new one. */
+  page(events: readonly EventShape[], asOf: AsOf): EventPage {
+    const [first] = events;
+    // Without gaps its ends say what is in it; any other list is its own page.
+    const isWhole = first !== undefined && asOf.seq - first.seq === events.length - 1;
+    if (!isWhole) return { events, asOf };
+    const key = `${first.seq}-${asOf.seq}/${asOf.at}/${asOf.history ?? ''}`;
+    const known = this.#pages.get(key);
+    if (known !== undefined && known.events[0] === first) return known;
+    const page = { events, asOf };
+    this.#pages.set(key, page);
+    if (this.#pages.size > PAGES_MAX) this.#pages.delete(this.#pages.keys().next().value ?? key);
+    return page;
+  }
+}
+
+/** A few: those who keep up are at the newest, and others read the store anyway. */
+const PAGES_MAX = 8;

@@ -1,0 +1,174 @@
+/** Reading straight from the store: what a node with a database answers with. */
+import { isMillraceError, jobNo, MillraceError, taskNo } from '../../scheduler/core/index.ts';
+import type {
+  Instant,
+  JobId,
+  LeaderAddress,
+  NodeId,
+  TaskId,
+  TaskState,
+} from '../../scheduler/core/index.ts';
+import { cursorOf, readCursor } from '../../scheduler/contract/index.ts';
+import type {
+  AsOf,
+  Dated,
+  DeadTask,
+  EventPage,
+  EventsQuery,
+  JobShape,
+  JobSummary,
+  JobsQuery,
+  NodeShape,
+  Page,
+  Reader,
+  ScheduleShape,
+} from '../../scheduler/contract/index.ts';
+import type { JobView, Store } from '../../scheduler/store/index.ts';
+
+import type { EventFeed } from './event-feed.ts';
+import { deadTask, jobShape, jobSummary, nodeShape, scheduleShape, textOf } from './row-shapes.ts';
+
+export interface StoreReaderOptions {
+  readonly store: Store;
+  readonly shard?: number;
+  readonly feed: EventFeed;
+  /** Why tasks of a job wait, as sentences, where this node leads; without those that it does not know. */
+  readonly explain?: (job: JobId, tasks: readonly TaskId[]) => Promise<ReadonlyMap<TaskId, string>>;
+  /** When a node was heard last, where this node leads: a heartbeat writes no row. */
+  readonly seenAt?: (node: NodeId) => Instant | null;
+  /** Why there is no such job, where that is known. */
+  readonly whyMissing?: (job: JobId) => string | null;
+  /** Characters of results that are shown of one job. */
+  readonly resultCharsMax?: number;
+}
+
+/** Whoever looks at a job reads the first few of its waiting tasks; each sentence has a cost. */
+const EXPLAINED_MAX = 100;
+/** A job is answered in one piece: what is far larger would not get through, or fill the memory. */
+const RESULT_CHARS_MAX: number = 64 * 1024 * 1024;
+
+const WAITING: ReadonlySet<TaskState> = new Set(['blocked', 'ready', 'delayed']);
+
+export class StoreReader implements Reader {
+  readonly #store: Store;
+  readonly #shard: number;
+  readonly #feed: EventFeed;
+  readonly #explain: StoreReaderOptions['explain'];
+  readonly #seenAt: StoreReaderOptions['seenAt'];
+  readonly #whyMissing: StoreReaderOptions['whyMissing'];
+  readonly #resultCharsMax: number;
+
+  constructor({ store, shard = 0, feed, explain, seenAt, ...rest }: StoreReaderOptions) {
+    this.#store = store;
+    this.#shard = shard;
+    this.#feed = feed;
+    this.#explain = explain;
+    this.#seenAt = seenAt;
+    this.#whyMissing = rest.whyMissing;
+    this.#resultCharsMax = rest.resultCharsMax ?? RESULT_CHARS_MAX;
+  }
+
+  /** Null also when whoever led has let its time run out: it may be gone, and clients should wait. */
+  async leader(): Promise<LeaderAddress | null> {
+    const { at } = await this.#store.lastSeq(this.#shard);
+    const info = await this.#store.leader(this.#shard);
+    if (info === null || info.expiresAt <= at) return null;
+    const { nodeId, url, grpc, epoch } = info;
+    return { nodeId, url, grpc, epoch };
+  }
+
+  jobs({ state, name, limit, cursor }: JobsQuery): Promise<Dated<Page<JobSummary>>> {
+    return this.#dated(async () => {
+      const [before] = cursor === undefined ? [] : readCursor('jobs', 1, cursor);
+      const rows = await this.#store.jobs(this.#shard, {
+        ...(state === undefined ? {} : { state }),
+        ...(name === undefined ? {} : { name }),
+        ...(before === undefined ? {} : { before: jobNo(before) }),
+        limit: limit + 1,
+      });
+      const { shown, last } = firstOf(rows, limit);
+      return {
+        items: shown.map(jobSummary),
+        cursor: last === null ? null : cursorOf('jobs', [last.no]),
+      };
+    });
+  }
+
+  job(id: JobId): Promise<Dated<JobShape | null>> {
+    return this.#dated(async () => {
+      const view = await this.#store.job(this.#shard, id);
+      if (view === null) return this.#missing(id);
+      const reasons = await this.#reasons(view);
+      return jobShape(view, reasons, this.#resultCharsMax);
+    });
+  }
+
+  #missing(id: JobId): null {
+    const why = this.#whyMissing?.(id) ?? null;
+    if (why === null) return null;
+    const what = `There is no job ${id}.`;
+    throw new MillraceError({ code: 'not_found', what, why, todo: 'Submit it again.' });
+  }
+
+  deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>> {
+    const { limit, cursor } = query;
+    return this.#dated(async () => {
+      const [job, task] = cursor === undefined ? [] : readCursor('dead', 2, cursor);
+      const before =
+        job === undefined || task === undefined
+          ? {}
+          : { before: { jobNo: jobNo(job), taskNo: taskNo(task) } };
+      const rows = await this.#store.deadTasks(this.#shard, { ...before, limit: limit + 1 });
+      const { shown, last } = firstOf(rows, limit);
+      const next = last === null ? null : cursorOf('dead', [last.task.jobNo, last.task.taskNo]);
+      return { items: shown.map(deadTask), cursor: next };
+    });
+  }
+
+  nodes(): Promise<Dated<readonly NodeShape[]>> {
+    return this.#dated(async () => {
+      const nodes = await this.#store.nodes(this.#shard);
+      return nodes.map((node) =>
+        nodeShape({ ...node, seenAt: this.#seenAt?.(node.id) ?? node.seenAt }),
+      );
+    });
+  }
+
+  schedules(): Promise<Dated<readonly ScheduleShape[]>> {
+    return this.#dated(async () => (await this.#store.schedules(this.#shard)).map(scheduleShape));
+  }
+
+  async head(): Promise<AsOf> {
+    const { seq, at, term } = await this.#store.lastSeq(this.#shard);
+    return { seq, at: textOf(at), ...(term === null ? {} : { history: term }) };
+  }
+
+  follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {
+    return this.#feed.follow(query, signal);
+  }
+
+  /** The log's head is read first: what is read after it shows at least as much. */
+  async #dated<T>(read: () => Promise<T>): Promise<Dated<T>> {
+    const asOf = await this.head();
+    return { asOf, value: await read() };
+  }
+
+  async #reasons(view: JobView): Promise<ReadonlyMap<TaskId, string>> {
+    const waiting = view.tasks.filter(({ task }) => WAITING.has(task.state));
+    if (this.#explain === undefined || waiting.length === 0) return new Map();
+    const ids = waiting.slice(0, EXPLAINED_MAX).map(({ spec }) => spec.id);
+    return this.#explain(view.job.id, ids).catch(asUnknown);
+  }
+}
+
+/** A reign that ends while somebody looks at a job takes the reasons away, not the job. */
+function asUnknown(error: unknown): ReadonlyMap<TaskId, string> {
+  if (isMillraceError(error)) return new Map();
+  throw error;
+}
+
+/** One row more than asked for tells whether there is another page; `last` is where it starts. */
+function firstOf<T>(rows: readonly T[], limit: number): { shown: readonly T[]; last: T | null } {
+  const shown = rows.slice(0, limit);
+  return { shown, last: rows.length > limit ? (shown.at(-1) ?? null) : null };
+}

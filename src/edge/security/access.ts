@@ -1,0 +1,107 @@
+/** Who may do what. Every request of HTTP and gRPC passes here before anything else looks at it. */
+import { timingSafeEqual } from 'node:crypto';
+import { MillraceError } from '../../scheduler/core/index.ts';
+import { grants, type Role } from './roles.ts';
+import type { Peer } from './peer-owner.ts';
+import { digestOf, TokenBook, type TokenBookOptions } from './token-book.ts';
+
+export interface Credentials {
+  /** The header of HTTP, or the metadata of gRPC by the same name. */
+  readonly authorization?: string | undefined;
+  /** Whose connection it is; absent where nobody can tell. */
+  readonly peer?: Peer | undefined;
+}
+
+export interface Caller {
+  /** For logs. */
+  readonly name: string;
+  readonly role: Role;
+  /** The same for the same credential, and no secret: what a session is bound to. */
+  readonly credential: string;
+}
+
+export interface Access {
+  /** Who is let in: whoever shows a token, only those who act for the user who started the server, or anybody. */
+  readonly scope: 'tokens' | 'own user' | 'anybody';
+  /** The caller if it may do what `needed` stands for; throws `unauthenticated` or `forbidden`. */
+  allow(credentials: Credentials, needed: Role): Promise<Caller>;
+}
+
+/** For those who said `--insecure`. */
+export const openAccess: Access = {
+  scope: 'anybody',
+  allow: () => Promise.resolve({ name: 'anybody', role: 'admin', credential: 'anybody' }),
+};
+
+/** The tokens of a file decide. */
+export function tokenAccess(options: TokenBookOptions): Access {
+  const book = new TokenBook(options);
+  return {
+    scope: 'tokens',
+    allow: async (credentials, needed) => admitted(credentials, needed, book),
+  };
+}
+
+/** For a node that serves one program: whoever has its token may do everything, as the user of that program. */
+export function accessWith(token: string): Access {
+  const book = { find: holderWith(token, 'its program') };
+  return {
+    scope: 'own user',
+    allow: async (credentials, needed) => admitted(credentials, needed, book),
+  };
+}
+
+/** The holder of one token, which may do everything. */
+function holderWith(token: string, name: string): (shown: string) => Caller | undefined {
+  const digest = digestOf(token);
+  return (shown) =>
+    timingSafeEqual(digest, digestOf(shown))
+      ? { name, role: 'admin', credential: 'its token' }
+      : undefined;
+}
+
+/** A certificate adds nothing: a private authority signs for many purposes, a token is for this one. */
+function admitted(credentials: Credentials, needed: Role, book: Pick<TokenBook, 'find'>): Caller {
+  const holder = holderOf(credentials.authorization, book);
+  if (holder === undefined) throw unauthenticated('This needs a token, and none was shown.');
+  if (grants(holder.role, needed)) return holder;
+  throw new MillraceError({
+    code: 'forbidden',
+    what: `The token of ${holder.name} has the role ${holder.role}, and this needs ${needed}.`,
+    todo: 'Use a token with that role.',
+  });
+}
+
+/** The check that a gRPC server makes: it answers what the caller's sessions are bound to. */
+export function rpcAccess(
+  access: Access,
+): (
+  caller: { readonly authorization: string | null; readonly peer: Peer },
+  needed: Role,
+) => Promise<string> {
+  return async ({ authorization, peer }, needed) => {
+    const shown = { peer, ...(authorization === null ? {} : { authorization }) };
+    return (await access.allow(shown, needed)).credential;
+  };
+}
+
+/** A token that is shown must be right, whatever else may speak for the caller. */
+function holderOf(
+  authorization: string | undefined,
+  book: Pick<TokenBook, 'find'>,
+): Caller | undefined {
+  if (authorization === undefined || authorization === '') return undefined;
+  const [, token] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
+  if (token === undefined) throw unauthenticated('The authorization is not a bearer token.');
+  const found = book.find(token);
+  if (found === undefined) throw unauthenticated('The token is not known here.');
+  return found;
+}
+
+function unauthenticated(what: string): MillraceError {
+  return new MillraceError({
+    code: 'unauthenticated',
+    what,
+    todo: 'Send `Authorization: Bearer TOKEN`; commands take it from MILLRACE_TOKEN or --token-file.',
+  });
+}

@@ -1,0 +1,84 @@
+/** Where a server may listen: on this machine for nothing, elsewhere with TLS and tokens. */
+import { BlockList, isIP } from 'node:net';
+import { MillraceError } from '../../scheduler/core/index.ts';
+
+export interface Binding {
+  readonly host: string;
+  readonly tokenFile: string | undefined;
+  /** Whether the listener speaks TLS. */
+  readonly tls: boolean;
+  readonly insecure: boolean;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** A name other than `localhost` may lead anywhere, so it is not one of this machine. */
+export function isLoopback(host: string): boolean {
+  const plain = host.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
+  if (/^localhost\.?$/i.test(plain)) return true;
+  const family = isIP(plain);
+  return family !== 0 && loopback.check(plain, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** Throws `bad_setting` rather than listen where strangers could come in; says how it is safe if it is. */
+export function checkBinding(binding: Binding): 'loopback' | 'secured' | 'insecure' {
+  const { host, tokenFile, tls, insecure } = binding;
+  if (isLoopback(host)) return 'loopback';
+  if (tls && tokenFile !== undefined) return 'secured';
+  if (insecure) return 'insecure';
+  const missing = [
+    ...(tls ? [] : ['TLS (--tls-cert and --tls-key)']),
+    ...(tokenFile === undefined ? ['tokens (--token-file)'] : []),
+  ];
+  throw new MillraceError({
+    code: 'bad_setting',
+    what: `Others could reach ${host}, and ${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing.`,
+    todo: 'Give them, listen on 127.0.0.1, or say --insecure if the network itself is trusted.',
+  });
+}
+
+/** The headers by which a browser says where a request comes from. */
+export interface PageHeaders {
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+  readonly 'sec-fetch-site'?: string | string[] | undefined;
+  readonly 'sec-fetch-mode'?: string | string[] | undefined;
+}
+
+/**
+ * A server without tokens trusts a connection, and a browser opens connections for pages from everywhere. So a
+ * request that a page sent must come from a page of this very server; and with `isLocal` it must be for this
+ * machine by name, else a page could point a name of its own here. Following a link to here is allowed: a
+ * page cannot read what the link leads to.
+ */
+export function checkPage(
+  headers: PageHeaders,
+  { method, isLocal }: { readonly method: string; readonly isLocal: boolean },
+): void {
+  const { host, origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
+  const here = host === undefined ? null : urlOf(`http://${host}`);
+  if (isLocal && host !== undefined && (here === null || !isLoopback(here.hostname))) {
+    throw foreign('The Host header names another machine');
+  }
+  if (origin !== undefined && (here === null || urlOf(origin)?.host !== here.host)) {
+    throw foreign('The Origin header names another server');
+  }
+  const isLink = mode === 'navigate' && (method === 'GET' || method === 'HEAD');
+  if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isLink) {
+    throw foreign('A page of another server sends this request');
+  }
+}
+
+function urlOf(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null;
+}
+
+function foreign(what: string): MillraceError {
+  return new MillraceError({
+    code: 'forbidden',
+    what: `${what}, and a server without tokens answers no pages but its own.`,
+    todo: 'Use http://127.0.0.1, or start the server with --token-file.',
+  });
+}

@@ -1,0 +1,57 @@
+/**
+ * Access to a server on loopback that has no token file: the user who started it, root, and whoever shows the
+ * token that the server has put where only that user can read it.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { Access, Caller, Credentials } from './access.ts';
+import { peerOwners, type OwnerOf } from './peer-owner.ts';
+import { digestOf } from './token-book.ts';
+
+export interface OwnUserOptions {
+  /** What the server's own user may show instead; its file is named to those who need it. */
+  readonly token: string;
+  readonly tokenPath: () => string | null;
+  readonly ownerOf?: OwnerOf;
+  /** The user of this process; null on systems without user ids. */
+  readonly userId?: number | null;
+}
+
+const ROOT = 0;
+
+export function ownUserAccess(options: OwnUserOptions): Access {
+  const { ownerOf = peerOwners(), userId = process.geteuid?.() ?? null } = options;
+  const digest = digestOf(options.token);
+  return {
+    scope: 'own user',
+    async allow(credentials) {
+      if (showsToken(credentials, digest)) return OWN_USER;
+      const owner = credentials.peer === undefined ? null : await ownerOf(credentials.peer);
+      // A wrong token is no reason to refuse him: it may be meant for another server.
+      if (owner !== null && (owner === userId || owner === ROOT)) return OWN_USER;
+      throw refusal(owner, userId, options.tokenPath());
+    },
+  };
+}
+
+const OWN_USER: Caller = { name: 'the user of this server', role: 'admin', credential: 'own user' };
+
+function showsToken({ authorization }: Credentials, digest: Buffer): boolean {
+  const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  return token !== undefined && timingSafeEqual(digest, digestOf(token));
+}
+
+function refusal(owner: number | null, userId: number | null, path: string | null): MillraceError {
+  const isOther = owner !== null;
+  const file = path === null ? '' : `send \`Authorization: Bearer $(cat ${path})\`, or `;
+  return new MillraceError({
+    code: 'unauthenticated',
+    what: 'This server has no tokens and serves only the user who started it.',
+    why: isOther
+      ? `The connection is of user ${owner}, and the server runs as user ${userId ?? 'unknown'}.`
+      : 'This system does not tell which user a connection belongs to.',
+    todo: isOther
+      ? 'Run the command as that user, or start the server with --token-file and show a token.'
+      : `As that user ${file}start the server with --token-file and show a token.`,
+  });
+}

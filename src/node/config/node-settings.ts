@@ -1,0 +1,72 @@
+import type { Capabilities } from '../../scheduler/core/index.ts';
+
+export type NodeRole = 'auto' | 'leader' | 'worker' | 'observer';
+
+/** The knobs of a node and of a client; those of the scheduler are the core's `Settings`. */
+export interface NodeSettings {
+  readonly host: string;
+  /** 0 takes any free port, here and for gRPC. */
+  readonly port: number;
+  readonly grpcPort: number;
+  /** The host under which others reach this node; without it `host`. */
+  readonly advertise: string | undefined;
+  /** Without it the node makes one up at its start. */
+  readonly nodeId: string | undefined;
+  readonly role: NodeRole;
+  /** Tasks that run at once; 0 executes nothing. Without it `slotsPerNode`. */
+  readonly slots: number;
+  /** Tasks that a worker holds ready beyond its slots; without it as many as `slots`. */
+  readonly prefetch: number | undefined;
+  readonly data: string;
+  readonly database: string | undefined;
+  /** Where client commands send their requests. */
+  readonly server: string;
+  /** gRPC addresses of possible leaders, for workers and for observers without a database. */
+  readonly servers: readonly string[];
+  /** Where a worker listens; without it it does not. */
+  readonly listen: string | undefined;
+  readonly memoryBytes: number | undefined;
+  /** What queries may spill to disk; without it a part of what is free. */
+  readonly threads: number | undefined;
+  readonly spillBytesMax: number | undefined;
+  /** What planning a query may take on a leader; without it a part of the machine. */
+  readonly planMemoryBytes: number | undefined;
+  readonly planTimeoutMs: number;
+  /** Outputs of other workers are fetched even where their folder is visible here. */
+  readonly shuffleByNetwork: boolean;
+  /** On shutdown nobody waits for readers of outputs: who leads goes as well. */
+  readonly abandonOutputs: boolean;
+  readonly roots: readonly string[];
+  readonly modules: readonly string[];
+  readonly capabilities: Capabilities;
+  /** Executors that the modules must have registered before the first poll. */
+  readonly expect: readonly string[];
+  /** The `http` executor may call hosts that are not public. */
+  readonly allowPrivateHttp: boolean;
+  /** What the `command` executor may run: names and absolute paths. Without any it is not offered. */
+  readonly allowCommand: readonly string[];
+  /** Variables that a task may set for `command`: names, or beginnings with `*`. */
+  readonly allowEnv: readonly string[];
+  /** The command line of the `container` executor; without it it is not offered. */
+  readonly allowContainer: string | undefined;
+  readonly catalog: string | undefined;
+  readonly tokenFile: string | undefined;
+  /** What a client shows; never a flag, because everybody on the machine can read those. */
+  readonly token: string | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  readonly tlsCa: string | undefined;
+  readonly insecure: boolean;
+  readonly drainMs: number;
+  readonly abortGraceMs: number;
+  /** How long a poll for work is parked at the leader. */
+  readonly pollMs: number;
+  readonly requestBytesMax: number;
+  readonly grpcMessageBytesMax: number;
+  readonly observerJobsMax: number;
+  readonly sseClientsMax: number;
+  readonly sseSlowClientMs: number;
+  readonly sseKeepAliveMs: number;
+  /** Added to this node's clock. It exists to show that clocks decide nothing. */
+  readonly clockOffsetMs: number;
+}

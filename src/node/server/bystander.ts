@@ -1,0 +1,85 @@
+/** Nodes that never lead: one that only executes, and one that only watches. */
+import type { LeaderAddress, Settings } from '../../scheduler/core/index.ts';
+import type { Office } from '../../scheduler/coordinator/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import { Replica } from '../../edge/read/index.ts';
+import type { ReplicaOptions } from '../../edge/read/index.ts';
+import type { Reader } from '../../scheduler/contract/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
+import { EventFeed, StoreReader } from '../../edge/read/index.ts';
+import { LeaderFinder } from './leader-finder.ts';
+import type { Part } from './role.ts';
+
+interface BystanderOptions {
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly office: Office;
+}
+
+/** Reads the database, and refers all else to whoever leads. */
+export class Follower implements Part {
+  readonly reader: Reader;
+  readonly #office: Office;
+  readonly #finder: LeaderFinder;
+
+  constructor(options: BystanderOptions & { readonly store: Store }) {
+    const { store, clock } = options;
+    this.reader = new StoreReader({ store, feed: new EventFeed({ store, clock }) });
+    this.#office = options.office;
+    this.#finder = new LeaderFinder({ ...options, ask: () => store.leader(0) });
+  }
+
+  get ready(): Promise<void> {
+    return this.#finder.found;
+  }
+
+  whoLeads(): LeaderAddress | null {
+    return this.#office.whoLeads();
+  }
+
+  start(): Promise<void> {
+    this.#finder.start();
+    return Promise.resolve();
+  }
+
+  stop(): Promise<void> {
+    this.#finder.stop();
+    return Promise.resolve();
+  }
+}
+
+/** Answers from its own copy, also while leader and database are away. */
+export class Observer implements Part {
+  readonly reader: Replica;
+  readonly #office: Office;
+  readonly #finder: LeaderFinder;
+
+  constructor(options: BystanderOptions & Omit<ReplicaOptions, 'clock'>) {
+    this.reader = new Replica(options);
+    this.#office = options.office;
+    this.#finder = new LeaderFinder({ ...options, ask: () => this.reader.leader() });
+  }
+
+  get ready(): Promise<void> {
+    return this.reader.ready;
+  }
+
+  whoLeads(): LeaderAddress | null {
+    return this.#office.whoLeads();
+  }
+
+  async start(): Promise<void> {
+    await this.reader.start();
+    // Before there is a first state it knows of no leader either.
+    this.reader.ready.then(
+      () => this.#finder.start(),
+      // Whoever waits for it to be ready hears of it.
+      () => {},
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#finder.stop();
+    await this.reader.stop();
+  }
+}

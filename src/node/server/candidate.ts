@@ -1,0 +1,219 @@
+/** A node that leads when it can: `auto` for ever, `leader` or not at all. */
+import { uuidv7 } from 'uuidv7';
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { JobId, LeaderAddress, Settings, TaskId, TermId } from '../../scheduler/core/index.ts';
+import { Elector, WorkerWatch, cronCalendar, lossText } from '../../scheduler/coordinator/index.ts';
+import type { Leader, Loss, Office, QueryPlanner } from '../../scheduler/coordinator/index.ts';
+import { deferred, isProcessGone } from '../../kit/index.ts';
+import type { Clock, Deferred } from '../../kit/index.ts';
+import type { Handshake, Reader, Session } from '../../scheduler/contract/index.ts';
+import type { LeaderInfo, Store } from '../../scheduler/store/index.ts';
+import { EventFeed, StoreReader } from '../../edge/read/index.ts';
+import { LostJobs } from './lost-jobs.ts';
+import type { Addresses, Part } from './role.ts';
+import { TwinWatch } from './twin-watch.ts';
+
+export interface CandidateOptions {
+  readonly nodeId: string;
+  /** `leader` gives up when it does not lead within two TTLs. */
+  readonly role: 'auto' | 'leader';
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly office: Office;
+  readonly handshake: Handshake;
+  readonly say: (line: string) => void;
+  readonly planner: QueryPlanner;
+  /** After every commit. */
+  readonly onCommitted: () => void;
+  readonly onLead: () => void;
+}
+
+export class Candidate implements Part {
+  readonly reader: Reader;
+  readonly #options: CandidateOptions;
+  readonly #feed: EventFeed;
+  readonly #watch: WorkerWatch;
+  readonly #lostJobs: LostJobs = new LostJobs();
+  readonly #ready: Deferred<void> = deferred();
+  #elector: Elector | null = null;
+  #cancelPatience: () => void = () => {};
+  /** Why this node does not lead, as far as it is a fault. */
+  #lastFault: MillraceError | null = null;
+  readonly #twins: TwinWatch;
+  /** Since when another process leads under this node's id. */
+  #twinSinceMs: number | null = null;
+
+  constructor(options: CandidateOptions) {
+    this.#options = options;
+    this.#twins = new TwinWatch(options.nodeId);
+    const { store, clock, office } = options;
+    this.#feed = new EventFeed({ store, clock });
+    this.reader = new StoreReader({
+      store,
+      feed: this.#feed,
+      explain: (job, tasks) => this.#explain(job, tasks),
+      whyMissing: (id) => this.#lostJobs.why(id),
+      seenAt: (node) => (office.isOpen ? office.leader().workers.seenAt(node) : null),
+    });
+    this.#watch = new WorkerWatch({
+      clock,
+      overdueMs: options.settings.heartbeatMs * 2,
+      isProcessGone,
+      processOf: (session) => (office.isOpen ? office.leader().workers.processOf(session) : null),
+      onGone: (session) => this.#gone(session),
+    });
+    this.#ready.promise.catch(() => {});
+  }
+
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  whoLeads(): LeaderAddress | null {
+    return this.#options.office.whoLeads();
+  }
+
+  start(addresses: Addresses): Promise<void> {
+    const { store, clock, settings, nodeId, handshake, role } = this.#options;
+    const { planner, onCommitted } = this.#options;
+    this.#elector = new Elector({
+      store,
+      clock,
+      settings,
+      calendar: cronCalendar,
+      shard: 0,
+      nodeId,
+      handshake,
+      ...addresses,
+      newTermId: () => this.#newTerm(),
+      random: Math.random,
+      planner,
+      onCommitted: () => {
+        onCommitted();
+        this.#feed.wake();
+      },
+      onFault: (fault) => this.#options.say(faultLine(fault)),
+      onPruneFailed: ({ message }) =>
+        this.#options.say(`What is past its retention could not be removed: ${message}`),
+      onLead: (leader) => this.#leads(leader, addresses),
+      onLoss: (loss) => this.#lost(loss),
+      onFollow: (info, why) => this.#follows(info, why),
+    });
+    this.#elector.start();
+    if (role === 'leader') {
+      const patienceMs = settings.leaderTtlMs * 2;
+      this.#cancelPatience = clock.after(patienceMs, () => this.#giveUp(patienceMs));
+    }
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    this.#cancelPatience();
+    this.#watch.rest();
+    await this.#elector?.stop();
+  }
+
+  /** A worker has spoken to this leader. */
+  heard(session: Session): void {
+    this.#watch.heard(session);
+  }
+
+  /** A worker has renewed its session. */
+  renewed(session: Session): void {
+    this.#watch.renewed(session);
+  }
+
+  /** A worker's connection has dropped. */
+  lost(session: Session): void {
+    if (this.#options.office.isOpen) this.#watch.lost(session);
+  }
+
+  #leads(leader: Leader, addresses: Addresses): void {
+    const { office, nodeId, say } = this.#options;
+    this.#cancelPatience();
+    office.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
+    say(`This node leads, epoch ${leader.term.epoch}.`);
+    // Those that went down with the last leader are missed by nobody else.
+    for (const session of leader.workers.sessions()) this.#watch.lost(session);
+    this.#options.onLead();
+    this.#ready.resolve();
+  }
+
+  #lost(loss: Loss): void {
+    this.#lostJobs.add(loss.jobIds, new Date());
+    this.#options.say(lossText(loss));
+  }
+
+  #newTerm(): TermId {
+    const term = uuidv7() as TermId;
+    this.#twins.made(term);
+    return term;
+  }
+
+  /** Said at once. It may be a process that is just ending, so this one gives up only when it stays. */
+  #seesTwin({ url }: LeaderInfo): void {
+    const { nodeId, clock, settings, say } = this.#options;
+    const fault = new MillraceError({
+      code: 'conflict',
+      what: `Another server runs under the node id ${nodeId}${url === null ? '' : `, at ${url}`}, and leads.`,
+      todo: 'Give each server a --node-id of its own.',
+    });
+    if (this.#twinSinceMs === null) say(fault.message);
+    this.#twinSinceMs ??= clock.monotonicMs();
+    if (clock.monotonicMs() - this.#twinSinceMs > settings.leaderTtlMs * 2)
+      this.#ready.reject(fault);
+  }
+
+  #follows(info: LeaderInfo | null, why: MillraceError | null): void {
+    const { office, role, nodeId, say } = this.#options;
+    const wasOpen = office.isOpen;
+    this.#watch.rest();
+    office.refer(info === null ? office.whoLeads() : addressOf(info));
+    if (info !== null && this.#twins.isTwin(info)) this.#seesTwin(info);
+    else if (info !== null && info.nodeId !== nodeId) this.#twinSinceMs = null;
+    this.#lastFault = why;
+    if (wasOpen && why !== null) say(`This node leads no more: ${why.message}`);
+    if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();
+  }
+
+  #giveUp(patienceMs: number): void {
+    const leader = this.whoLeads();
+    this.#ready.reject(
+      new MillraceError({
+        code: 'not_leader',
+        what: `This node could not lead within ${patienceMs} ms.`,
+        ...this.#whyNot(leader),
+        ...(leader === null ? {} : { leader }),
+      }),
+    );
+  }
+
+  #whyNot(leader: LeaderAddress | null): { readonly why: string; readonly todo?: string } {
+    const fault = this.#lastFault;
+    if (fault !== null) return { why: fault.message };
+    const todo = 'Stop that one first, or use --role auto to take over when it ends.';
+    return leader === null ? { why: 'Nobody leads.' } : { why: `${leader.nodeId} leads.`, todo };
+  }
+
+  #gone(session: Session): void {
+    const { office, say } = this.#options;
+    if (!office.isOpen) return;
+    say(`Worker ${session.nodeId} is gone: its process has ended.`);
+    office.leader().workers.gone(session);
+  }
+
+  async #explain(job: JobId, tasks: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {
+    const { office } = this.#options;
+    return office.isOpen ? office.leader().jobs.explainAll(job, tasks) : new Map();
+  }
+}
+
+/** Nothing that clients send may bring this about. */
+function faultLine(fault: MillraceError): string {
+  return `FAULT: the leader reads its state back because of a bug in Millrace, please report it: ${fault.message}`;
+}
+
+function addressOf({ nodeId, url, grpc, epoch }: LeaderInfo): LeaderAddress {
+  return { nodeId, url, grpc, epoch };
+}

@@ -1,0 +1,58 @@
+/** Who may come in at this node's doors, and what it shows at others'. */
+import type { NodeSettings } from '../config/index.ts';
+import type { ConnectionOptions } from '../../edge/grpc/index.ts';
+import {
+  checkBinding,
+  exactToken,
+  listenerAccess,
+  loadClientTls,
+  loadServerTls,
+  readToken,
+  shownToken,
+} from '../../edge/security/index.ts';
+import type { ListenerAccess, ServerTls } from '../../edge/security/index.ts';
+
+export interface NodeCredentials extends ListenerAccess {
+  readonly tls: ServerTls | undefined;
+  /** How this node calls the leader. */
+  readonly outgoing: Way;
+  /** How it fetches rows from the address that a worker gave. */
+  readonly fetching: Way;
+}
+
+type Way = Pick<ConnectionOptions, 'tls' | 'token'>;
+
+/** Throws before anything listens where strangers could come in. With `own` that token opens both doors,
+ * and no other does. */
+export function credentialsFor(
+  node: NodeSettings,
+  say: (line: string) => void,
+  own?: string,
+): NodeCredentials {
+  const { host, tokenFile, insecure } = node;
+  const tls = loadServerTls(node);
+  const kind = checkBinding({ host, tokenFile, tls: tls !== undefined, insecure });
+  if (kind === 'insecure') say(`Anybody who reaches ${host} may do everything (--insecure).`);
+  const isEncrypted = tls !== undefined;
+  const way = (token: string | undefined, mayBePlain: boolean): Way => ({
+    tls: isEncrypted ? clientTls(node) : null,
+    token: shownToken({ token: token ?? null, isEncrypted, insecure: mayBePlain }),
+  });
+  return {
+    ...listenerAccess({ host, tokenFile, token: own, insecure, warn: say }),
+    tls,
+    outgoing: way(readToken(node, node.role === 'observer' ? 'read' : 'worker'), insecure),
+    // Whoever registered may have given any address: it is shown nothing that is worth more than what
+    // he has, and nothing at all where others could listen.
+    fetching: way(own ?? exactToken(tokenFile, 'worker'), false),
+  };
+}
+
+function clientTls(node: NodeSettings): NonNullable<ConnectionOptions['tls']> {
+  const { ca, cert, key } = loadClientTls(node);
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
+}

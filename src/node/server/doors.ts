@@ -1,0 +1,180 @@
+/** Where a node is reached: gRPC for nodes, HTTP for people. */
+import { hostname } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
+import { uuidv7 } from 'uuidv7';
+import { startApi } from '../../edge/http/index.ts';
+import type { Api, QueryPort, Standing } from '../../edge/http/index.ts';
+import type { Config } from '../config/index.ts';
+import { cronCalendar } from '../../scheduler/coordinator/index.ts';
+import type { Office } from '../../scheduler/coordinator/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
+import { type ByteBudget, budgetFor } from '../../kit/index.ts';
+import { millraceVersion } from '../../scheduler/contract/index.ts';
+import {
+  controlPlaneService,
+  heartbeatService,
+  keepAliveFor,
+  shuffleService,
+  startRpcServer,
+} from '../../edge/grpc/index.ts';
+import type {
+  QueryService,
+  Reader,
+  Session,
+  ShuffleSource,
+} from '../../scheduler/contract/index.ts';
+import type { RpcServer } from '../../edge/grpc/index.ts';
+import { rpcAccess } from '../../edge/security/index.ts';
+import type { NodeCredentials } from './credentials.ts';
+import type { Addresses } from './role.ts';
+
+export interface DoorsOptions {
+  readonly config: Config;
+  readonly credentials: NodeCredentials;
+  readonly hasReflection: boolean;
+  readonly office: Office;
+  readonly reader: Reader;
+  /** Null where queries cannot be read. */
+  readonly queries: QueryDoors | null;
+  readonly standing: () => Standing;
+  readonly onFault: (error: unknown) => void;
+  readonly onWorkerHeard: (session: Session) => void;
+  readonly onWorkerRenewed: (session: Session) => void;
+  readonly onWorkerLost: (session: Session) => void;
+}
+
+export interface QueryDoors {
+  readonly port: QueryPort;
+  readonly service: QueryService;
+  readonly shuffle: ShuffleSource;
+}
+
+export class Doors {
+  readonly addresses: Addresses;
+  readonly #rpc: RpcServer;
+  readonly #api: Api;
+  readonly #withdrawn: () => void;
+
+  static async open(options: DoorsOptions): Promise<Doors> {
+    const { heap_size_limit: heapBytes } = getHeapStatistics();
+    const intake = budgetFor(heapBytes, options.config.node.requestBytesMax);
+    const rpc = await openRpc(options, intake);
+    try {
+      const api = await openApi(options, intake);
+      for (const { port } of [api, rpc]) options.credentials.published(port);
+      return new Doors(options, rpc, api);
+    } catch (error) {
+      await rpc.stop(0);
+      throw error;
+    }
+  }
+
+  private constructor({ config, credentials }: DoorsOptions, rpc: RpcServer, api: Api) {
+    const host = reachableHost(config.node.advertise ?? config.node.host);
+    const scheme = credentials.tls === undefined ? 'http' : 'https';
+    this.addresses = { url: `${scheme}://${host}:${api.port}`, grpc: `${host}:${rpc.port}` };
+    this.#rpc = rpc;
+    this.#api = api;
+    this.#withdrawn = () => credentials.withdrawn();
+  }
+
+  /** Health checks are told. */
+  setServing(isServing: boolean): void {
+    this.#rpc.setServing(isServing);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#api.stop(), this.#rpc.stop()]);
+    this.#withdrawn();
+  }
+}
+
+function openRpc(options: DoorsOptions, intake: ByteBudget): Promise<RpcServer> {
+  const { config, credentials, office, reader, queries } = options;
+  const { onWorkerHeard, onWorkerRenewed, onWorkerLost } = options;
+  const { host, grpcPort } = config.node;
+  const { tls, access } = credentials;
+  const workers = (): ReturnType<Office['workers']> => {
+    const desk = office.workers();
+    return {
+      register: (offer, handshake) => desk.register(offer, handshake),
+      heartbeat: async (beat) => {
+        const orders = await desk.heartbeat(beat);
+        const { nodeId, sessionId } = beat;
+        onWorkerRenewed({ nodeId, sessionId });
+        return orders;
+      },
+      poll: (request, signal) => {
+        onWorkerHeard(request);
+        return desk.poll(request, signal);
+      },
+      report: (session, items) => desk.report(session, items),
+      unneeded: (session, queries, kind) => desk.unneeded(session, queries, kind),
+      leave: (session) => desk.leave(session),
+    };
+  };
+  return startRpcServer({
+    host,
+    port: grpcPort,
+    services: [
+      controlPlaneService({
+        workers,
+        clients: office.clients,
+        reader,
+        ...(queries === null ? {} : { queries: queries.service }),
+        whoLeads: () => office.whoLeads(),
+        onPollCancelled: onWorkerLost,
+        intake,
+      }),
+      heartbeatService(workers),
+      shuffleService(() => queries?.shuffle ?? null),
+    ],
+    tls: tls === undefined ? null : pem(tls),
+    keepAlive: keepAliveFor(config.core.sessionTtlMs),
+    requestBytesMax: config.node.grpcMessageBytesMax,
+    hasReflection: options.hasReflection,
+    access: rpcAccess(access),
+  });
+}
+
+function openApi(options: DoorsOptions, intake: ByteBudget): Promise<Api> {
+  const { config, credentials, office, reader, queries, standing, onFault } = options;
+  const { host, port } = config.node;
+  const { tls, access } = credentials;
+  return startApi({
+    host,
+    port,
+    ...(tls === undefined ? {} : { tls }),
+    access,
+    reader,
+    ...(queries === null ? {} : { queries: queries.port }),
+    desk: () => office.leader(),
+    standing,
+    newJobId: () => uuidv7() as JobId,
+    version: millraceVersion(),
+    calendar: cronCalendar,
+    limits: {
+      bodyBytesMax: config.node.requestBytesMax,
+      sseClientsMax: config.node.sseClientsMax,
+      stallMs: config.node.sseSlowClientMs,
+      heartbeatMs: config.node.sseKeepAliveMs,
+    },
+    intake,
+    onFault,
+  });
+}
+
+function pem({ cert, key, ca }: NonNullable<NodeCredentials['tls']>): {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  readonly ca?: Buffer;
+} {
+  return ca === undefined ? { cert, key } : { cert, key, ca };
+}
+
+/** An address that means "every one of mine" means nothing to others. */
+function reachableHost(host: string): string {
+  const isAny = host === '0.0.0.0' || host === '::' || host === '';
+  const name = isAny ? hostname() : host;
+  return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
+}

@@ -1,0 +1,296 @@
+/** One node, put together and taken apart in the right order. */
+import { hostname } from 'node:os';
+import { uuidv7 } from 'uuidv7';
+import type { LeaderFigures, Standing } from '../../edge/http/index.ts';
+import type { Config } from '../config/index.ts';
+import { Office } from '../../scheduler/coordinator/index.ts';
+import type { Leader } from '../../scheduler/coordinator/index.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
+import { systemClock } from '../../kit/index.ts';
+import { ownHandshake } from '../../scheduler/contract/index.ts';
+import { LeaderChannel, remoteReader } from '../../edge/grpc/index.ts';
+import type { Session } from '../../scheduler/contract/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
+import { EventFeed, StoreReader } from '../../edge/read/index.ts';
+import { Follower, Observer } from './bystander.ts';
+import { Candidate } from './candidate.ts';
+import { credentialsFor } from './credentials.ts';
+import type { NodeCredentials } from './credentials.ts';
+import { Doors } from './doors.ts';
+import { QuerySide } from './query-side.ts';
+import type { QuerySideOptions } from './query-side.ts';
+import type { Addresses, Part } from './role.ts';
+import { StoreWatch } from './store-watch.ts';
+import { workerFlags } from './worker-flags.ts';
+import { WorkerSeat } from './worker-seat.ts';
+
+export interface NodeOptions {
+  readonly config: Config;
+  /** Null for an observer without a database. Closed when the node stops. */
+  readonly store: Store | null;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Lines for people. */
+  readonly say: (line: string) => void;
+  /** What the node's own worker and its handlers print; without it they share this process's stderr. */
+  readonly print?: (line: string) => void;
+  /** For a node that serves one program: what everybody must show. The settings decide without it. */
+  readonly token?: string | undefined;
+  /** Whether its gRPC server can say what it speaks, as it does if not told. To prepare that is a quarter
+   * of the time that a start takes. */
+  readonly hasReflection?: boolean;
+}
+
+/** Events that an observer keeps for those who follow the log there. */
+const OBSERVED_EVENTS = 10_000;
+
+export class ServerNode {
+  readonly nodeId: string;
+  readonly #options: NodeOptions;
+  readonly #office: Office;
+  readonly #part: Part;
+  readonly #doors: Doors;
+  readonly #channel: LeaderChannel | null;
+  readonly #queries: QuerySide | null;
+  #worker: WorkerSeat | null = null;
+  #isReady = false;
+  readonly #storeWatch: StoreWatch | null;
+  #isStopping = false;
+
+  /** Listens, and begins to play its part; `ready` tells when it accepts work. */
+  static async start(options: NodeOptions): Promise<ServerNode> {
+    const { config, say, token, hasReflection = true } = options;
+    const nodeId = config.node.nodeId ?? madeUpId();
+    const credentials = credentialsFor(config.node, say, token);
+    const office = new Office(nodeId);
+    const channel = channelFor(options, credentials);
+    const onFault = (error: unknown): void =>
+      say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`);
+    const queries = await querySide(options, { office, credentials, onFault });
+    const part = partFor(options, { nodeId, office, credentials, channel, queries });
+    let node: ServerNode | null = null;
+    const doors = await Doors.open({
+      config,
+      credentials,
+      hasReflection,
+      office,
+      reader: part.reader,
+      queries,
+      onFault,
+      standing: () => node?.standing ?? { ...NO_STANDING, nodeId },
+      onWorkerHeard: (session) => watcher(part)?.heard(session),
+      onWorkerRenewed: (session) => watcher(part)?.renewed(session),
+      onWorkerLost: (session) => watcher(part)?.lost(session),
+    });
+    node = new ServerNode(options, { nodeId, office, part, doors, channel, queries });
+    await part.start(doors.addresses);
+    node.#storeWatch?.start();
+    return node;
+  }
+
+  private constructor(
+    options: NodeOptions,
+    made: Pick<ServerNode, 'nodeId'> & {
+      readonly office: Office;
+      readonly part: Part;
+      readonly doors: Doors;
+      readonly channel: LeaderChannel | null;
+      readonly queries: QuerySide | null;
+    },
+  ) {
+    this.#options = options;
+    this.nodeId = made.nodeId;
+    this.#office = made.office;
+    this.#part = made.part;
+    this.#doors = made.doors;
+    this.#channel = made.channel;
+    this.#queries = made.queries;
+    this.#storeWatch = this.#watchFor(options);
+  }
+
+  get addresses(): Addresses {
+    return this.#doors.addresses;
+  }
+
+  get standing(): Standing {
+    const leads = this.#office.isOpen;
+    return {
+      nodeId: this.nodeId,
+      leads,
+      epoch: this.#office.whoLeads()?.epoch ?? null,
+      isReady: this.#isReady,
+      storeAnswers: this.#trouble === null,
+      figures: leads ? figuresOf(this.#office.leader()) : null,
+    };
+  }
+
+  /** Settles when the node accepts work, its own worker included; rejects when it never will. */
+  async ready(): Promise<void> {
+    await this.#part.ready;
+    if (this.#isStopping) return;
+    const { config, environment, say, print } = this.#options;
+    if (config.node.role !== 'observer' && config.node.slots > 0) {
+      this.#worker = new WorkerSeat({
+        clock: systemClock,
+        nodeId: this.nodeId,
+        flagsFor: (nodeId) => workerFlags(config.node, nodeId, this.#localGrpc),
+        environment,
+        drainMs: config.node.drainMs,
+        say,
+        print,
+      });
+      await this.#worker.start();
+    }
+    if (this.#isStopping) return;
+    this.#isReady = true;
+    this.#doors.setServing(this.#trouble === null);
+  }
+
+  get #trouble(): MillraceError | null {
+    return this.#storeWatch?.trouble ?? null;
+  }
+
+  /** A database elsewhere may go away. An observer answers from its own copy meanwhile. */
+  #watchFor({ store, config, say }: NodeOptions): StoreWatch | null {
+    if (store?.clustered !== true || config.node.role === 'observer') return null;
+    return new StoreWatch({
+      clock: systemClock,
+      ask: () => store.leader(0),
+      onChange: (trouble) => {
+        this.#office.troubled(trouble);
+        this.#doors.setServing(this.#isReady && trouble === null);
+        say(trouble === null ? 'The database answers again.' : `Waiting: ${trouble.what}`);
+      },
+    });
+  }
+
+  /** Another worker process takes over, with the modules as they are now. Rejects when it cannot run
+   * with them; the old one stays then. */
+  async replaceWorker(): Promise<void> {
+    if (!this.#isStopping) await this.#worker?.replace();
+  }
+
+  /** Work first, while there is still somebody to report to; the store last. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#isReady = false;
+    this.#storeWatch?.stop();
+    this.#doors.setServing(false);
+    try {
+      await this.#worker?.stop();
+      await this.#part.stop();
+      await this.#doors.close();
+    } finally {
+      await this.#queries?.close();
+      this.#channel?.close();
+      await this.#options.store?.close();
+    }
+  }
+
+  /** The worker knocks at its own node first, which tells it who leads. */
+  get #localGrpc(): string {
+    return this.#doors.addresses.grpc;
+  }
+}
+
+function figuresOf(leader: Leader): LeaderFigures {
+  const { backlog, reloads, readyTasks, runningTasks, unfitMs, ...figures } = leader.figures();
+  const queries = { running: figures.runningQueries, waiting: figures.waitingQueries };
+  const tasks = { ready: readyTasks, running: runningTasks };
+  return { backlog, reloads, tasks, queries, unfitMs };
+}
+
+const NO_STANDING = {
+  leads: false,
+  epoch: null,
+  isReady: false,
+  storeAnswers: true,
+  figures: null,
+} as const;
+
+interface Surroundings {
+  readonly nodeId: string;
+  readonly office: Office;
+  readonly credentials: NodeCredentials;
+  readonly channel: LeaderChannel | null;
+  readonly queries: QuerySide | null;
+}
+
+function partFor(options: NodeOptions, around: Surroundings): Part {
+  const { config, store, say } = options;
+  const { nodeId, office, channel, queries } = around;
+  const { role, observerJobsMax } = config.node;
+  const base = { clock: systemClock, settings: config.core, office };
+  if (role === 'observer') {
+    const source = store === null ? remote(channel) : storeReader(store);
+    const limits = { jobsMax: observerJobsMax, eventsMax: OBSERVED_EVENTS, random: Math.random };
+    const onTrouble = (error: Error): void => say(`The cluster cannot be read: ${error.message}`);
+    return new Observer({ ...base, ...limits, source, onTrouble });
+  }
+  if (store === null || queries === null) throw needsDatabase(role);
+  if (role === 'worker') return new Follower({ ...base, store });
+  return new Candidate({
+    ...base,
+    nodeId,
+    role,
+    store,
+    handshake: ownHandshake(),
+    say,
+    planner: queries.planner,
+    onCommitted: queries.wake,
+    onLead: () => queries.warm(),
+  });
+}
+
+/** Null without a database. */
+async function querySide(
+  { config, store, say }: NodeOptions,
+  around: Pick<Surroundings, 'office' | 'credentials'> & Pick<QuerySideOptions, 'onFault'>,
+): Promise<QuerySide | null> {
+  if (store === null) return null;
+  return QuerySide.open({ config, store, say, clock: systemClock, ...around });
+}
+
+function channelFor(options: NodeOptions, credentials: NodeCredentials): LeaderChannel | null {
+  const { servers, role } = options.config.node;
+  if (options.store !== null || role !== 'observer') return null;
+  if (servers.length === 0) throw needsDatabase(role);
+  return new LeaderChannel({ ...credentials.outgoing, addresses: servers });
+}
+
+function remote(channel: LeaderChannel | null): ReturnType<typeof remoteReader> {
+  if (channel === null) throw needsDatabase('observer');
+  return remoteReader(channel);
+}
+
+function storeReader(store: Store): StoreReader {
+  return new StoreReader({ store, feed: new EventFeed({ store, clock: systemClock }) });
+}
+
+interface Watcher {
+  heard(session: Session): void;
+  renewed(session: Session): void;
+  lost(session: Session): void;
+}
+
+/** Only a node that may lead looks after workers. */
+function watcher(part: Part): Watcher | null {
+  return part instanceof Candidate ? part : null;
+}
+
+/** Unlike any other node's, and still telling people which machine it is. */
+function madeUpId(): string {
+  const machine = hostname()
+    .replaceAll(/[^A-Za-z0-9_.-]/g, '-')
+    .replace(/^[.-]+/, '')
+    .slice(0, 60);
+  return `${machine === '' ? 'node' : machine}-${uuidv7().slice(-8)}`;
+}
+
+function needsDatabase(role: string): MillraceError {
+  const alsoServers = role === 'observer' ? ', or the leader with --server HOST:GRPC' : '';
+  return new MillraceError({
+    code: 'bad_setting',
+    what: `A node with the role ${role} needs to know its cluster.`,
+    todo: `Name the database with --database postgres://...${alsoServers}.`,
+  });
+}

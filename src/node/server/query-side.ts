@@ -1,0 +1,257 @@
+/**
+ * SQL on a server node: planning where it leads, looking and reading rows wherever there is a database. DuckDB
+ * runs in child processes, which are started when they are needed and end with the node.
+ */
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { QueryPort } from '../../edge/http/index.ts';
+import { Catalog, CatalogFile, allowedPaths } from '../../sql/catalog/index.ts';
+import type { WithoutRoots } from '../../sql/catalog/index.ts';
+import type { Config } from '../config/index.ts';
+import type { Office, QueryPlanner } from '../../scheduler/coordinator/index.ts';
+import { taskNo } from '../../scheduler/core/index.ts';
+import type { Explanation, JobId, TaskId } from '../../scheduler/core/index.ts';
+import { startPlanningEngine, startRowEngine } from '../../sql/engine/index.ts';
+import type { EngineLimits, PlanningEngine, RowEngine } from '../../sql/engine/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import { ShuffleChannel } from '../../edge/grpc/index.ts';
+import type {
+  NodeShape,
+  QueryService,
+  QueryShape,
+  ShuffleSource,
+} from '../../scheduler/contract/index.ts';
+import { QueryResults, SqlPlanner } from '../../sql/planner/index.ts';
+import { FRAGMENT_EXECUTOR, explainAnalyze } from '../../sql/plan/index.ts';
+import { isLoopback } from '../../edge/security/index.ts';
+import type { Access } from '../../edge/security/index.ts';
+import { PartReader } from '../../sql/shuffle/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
+import { EventFeed, JobWaits, QueryViews, StoreReader } from '../../edge/read/index.ts';
+import type { NodeCredentials } from './credentials.ts';
+import { mapRegistry } from './map-registry.ts';
+import { QueryFolder } from './query-folder.ts';
+
+export interface QuerySideOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly office: Office;
+  readonly credentials: NodeCredentials;
+  readonly clock: Clock;
+  readonly say: (line: string) => void;
+  readonly onFault: (error: unknown) => void;
+}
+
+const GIB = 2 ** 30;
+const WARM_MS = 2_000;
+/** How long the number of slots is believed. */
+const SLOTS_MS = 1_000;
+
+interface Parts {
+  readonly folder: QueryFolder;
+  readonly planning: PlanningEngine;
+  readonly rows: RowEngine;
+  readonly channel: ShuffleChannel;
+  readonly planner: SqlPlanner;
+  readonly views: QueryViews;
+  readonly waits: JobWaits;
+  readonly results: QueryResults;
+}
+
+export class QuerySide {
+  readonly #parts: Parts;
+  readonly #clock: Clock;
+  #cancelWarm: () => void = () => {};
+  readonly port: QueryPort;
+  readonly service: QueryService;
+  /** Where workers register what they have made. */
+  readonly shuffle: ShuffleSource;
+
+  /** Throws when the catalog or a root cannot be used. */
+  static async open(options: QuerySideOptions): Promise<QuerySide> {
+    const { config, say } = options;
+    const { roots, catalog, host, data } = config.node;
+    const without = withoutRoots(options.credentials.access, host);
+    const allowed = await allowedPaths(roots, without);
+    const isDefault = typeof allowed === 'object' && allowed.isDefault;
+    const file = catalog === undefined ? null : await CatalogFile.open(catalog, say);
+    const folder = new QueryFolder(data);
+    await folder.sweep();
+    const planning = startPlanningEngine(planningLimits(folder.path, config.node.planMemoryBytes));
+    const tables = new Catalog({
+      allowed,
+      // Whoever wrote it may start the server with any root.
+      allowedByFile: isDefault ? 'named' : allowed,
+      file,
+      folder: process.cwd(),
+      describe: (source, signal) => planning.describe(source, signal),
+    });
+    return new QuerySide(options, partsOf(options, folder, planning, tables));
+  }
+
+  private constructor(options: QuerySideOptions, parts: Parts) {
+    this.#parts = parts;
+    this.#clock = options.clock;
+    const { views: reader, results, waits, planner } = parts;
+    const { office } = options;
+    this.port = {
+      reader,
+      ended: (id, ms, signal) => waits.ended(id, ms, signal),
+      explain: (request, signal, caller) => planner.explain(request, signal, caller),
+      analysis: async (id) => {
+        const [{ value }, record] = await Promise.all([reader.query(id), reader.record(id)]);
+        return value === null || record === null ? null : explainAnalyze(record.plan, value.stages);
+      },
+      results: (id, format, signal) => results.open(id, format, signal),
+      figures: () => ({ ...planner.figures(), ...results.figures() }),
+    };
+    this.service = {
+      reader,
+      submit: (request, { jobId, caller }, signal) => {
+        const options = { jobId, ...(caller === undefined ? {} : { caller }) };
+        return office.leader().jobs.submitQuery(request, options, signal);
+      },
+      results: (id, format, signal) => results.open(id, format, signal),
+    };
+    this.shuffle = mapRegistry({ isLive: (query) => office.leader().isLive(query) });
+  }
+
+  get planner(): QueryPlanner {
+    const { planner, views } = this.#parts;
+    return {
+      plan: (request, signal, caller) => planner.plan(request, signal, caller),
+      submitted: (id, seeds) => {
+        const plan = seeds.get(taskNo(0))?.result ?? null;
+        if (plan !== null) views.tell(id, plan);
+      },
+    };
+  }
+
+  /** Something was committed. */
+  readonly wake = (): void => this.#parts.waits.wake();
+
+  /** This node leads: the first query should not wait for a process to start. One that leads for a moment
+   * only, for one program, is spared it. */
+  warm(): void {
+    const { planning } = this.#parts;
+    this.#cancelWarm();
+    // Whoever needs it next is told what is wrong with it.
+    this.#cancelWarm = this.#clock.after(WARM_MS, () => void planning.warm().catch(() => {}));
+  }
+
+  async close(): Promise<void> {
+    this.#cancelWarm();
+    const { planning, rows, channel, folder } = this.#parts;
+    channel.close();
+    await Promise.all([planning.close(), rows.close()]);
+    await folder.remove();
+  }
+}
+
+function partsOf(
+  options: QuerySideOptions,
+  folder: QueryFolder,
+  planning: PlanningEngine,
+  catalog: Catalog,
+): Parts {
+  const { config, store, office, clock, credentials, onFault } = options;
+  const { core, node } = config;
+  const rowFolder = join(folder.path, 'rows');
+  const rows = startRowEngine(rowLimits(folder.path));
+  const channel = new ShuffleChannel(credentials.fetching);
+  const views = new QueryViews({
+    store,
+    clock,
+    resultTtlMs: core.resultTtlMs,
+    waiting: (id, task) => waitingOf(office, id, task),
+    isOver: (id) => office.isOpen && !office.leader().isLive(id),
+  });
+  const planner = new SqlPlanner({
+    catalog,
+    engine: planning,
+    settings: core,
+    clock,
+    planMs: node.planTimeoutMs,
+    onFault,
+    slots: slotsOf(store, clock),
+  });
+  const waits = new JobWaits({
+    store,
+    clock,
+    leader: () => (office.isOpen ? office.leader() : null),
+  });
+  const results = new QueryResults({
+    record: (id) => views.record(id),
+    parts: new PartReader({ own: null, mayReadInPlace: !node.shuffleByNetwork, channel, clock }),
+    rows,
+    folder: rowFolder,
+  });
+  return { folder, planning, rows, channel, planner, views, waits, results };
+}
+
+/** Whoever is let in as the server's own user could read the file himself. */
+function withoutRoots({ scope }: Access, host: string): WithoutRoots {
+  if (scope === 'own user') return 'named';
+  return isLoopback(host) ? { folder: process.cwd() } : 'nothing';
+}
+
+function planningLimits(folder: string, memoryBytes: number | undefined): EngineLimits {
+  return {
+    memoryBytes: memoryBytes ?? Math.min(GIB, Math.floor(totalmem() / 8)),
+    threads: Math.min(4, availableParallelism()),
+    spillFolder: join(folder, 'planning'),
+    spillBytesMax: GIB,
+  };
+}
+
+function rowLimits(folder: string): EngineLimits {
+  return {
+    memoryBytes: Math.min(GIB, Math.floor(totalmem() / 8)),
+    threads: Math.min(2, availableParallelism()),
+    spillFolder: join(folder, 'reading'),
+    spillBytesMax: 64 * GIB,
+  };
+}
+
+/** Fragments that the living workers can run at once, each on a processor of its own. */
+function slotsOf(store: Store, clock: Clock): () => Promise<number> {
+  const reader = new StoreReader({ store, feed: new EventFeed({ store, clock }) });
+  let known = 1;
+  let untilMs = -Infinity;
+  return async () => {
+    if (clock.monotonicMs() >= untilMs) {
+      const { value } = await reader.nodes();
+      known = value.reduce((sum, node) => sum + slotsIn(node), 0);
+      untilMs = clock.monotonicMs() + SLOTS_MS;
+    }
+    return known;
+  };
+}
+
+function slotsIn({ status, draining, executors, slots, capabilities }: NodeShape): number {
+  if (status !== 'healthy' || draining || !executors.includes(FRAGMENT_EXECUTOR)) return 0;
+  const cores = capabilities['cpu_cores'];
+  return typeof cores === 'number' ? Math.min(slots, cores) : slots;
+}
+
+/** Only the leader knows. A reign that ends meanwhile takes the reason away, not the query. */
+async function waitingOf(office: Office, id: JobId, task: TaskId): Promise<QueryShape['waiting']> {
+  if (!office.isOpen) return null;
+  const found = await office
+    .leader()
+    .jobs.explain(id, task)
+    .catch(() => null);
+  if (found === null) return null;
+  if (found.code === 'admission') return { position: found.position ?? 0, why: found.why };
+  return FOR_A_WORKER.has(found.code)
+    ? { position: 0, why: `waits for a worker: ${found.why}` }
+    : null;
+}
+
+/** All else passes by itself, or is told elsewhere. */
+const FOR_A_WORKER: ReadonlySet<Explanation['code']> = new Set([
+  'no_node_fits',
+  'no_node_free',
+  'nodes_unavailable',
+  'alone',
+]);

@@ -1,0 +1,69 @@
+/** Whether the database answers: asked every second, so that readiness, health checks and people know. */
+import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import type { Clock } from '../../kit/index.ts';
+
+export interface StoreWatchOptions {
+  readonly clock: Clock;
+  /** A cheap question that only a working database answers. */
+  readonly ask: () => Promise<unknown>;
+  /** Told of each change: what is wrong, or null when it answers again. */
+  readonly onChange: (trouble: MillraceError | null) => void;
+}
+
+const EVERY_MS = 1_000;
+/** A database that takes longer for so little is of no use to anybody. */
+const LIMIT_MS = 3_000;
+
+export class StoreWatch {
+  readonly #options: StoreWatchOptions;
+  #trouble: MillraceError | null = null;
+  #cancel: () => void = () => {};
+  #isStopped = false;
+
+  constructor(options: StoreWatchOptions) {
+    this.#options = options;
+  }
+
+  /** What was wrong at the last look; null when it answered. */
+  get trouble(): MillraceError | null {
+    return this.#trouble;
+  }
+
+  start(): void {
+    void this.#look().then((trouble) => {
+      if (this.#isStopped) return;
+      const hasChanged = (trouble === null) !== (this.#trouble === null);
+      this.#trouble = trouble;
+      if (hasChanged) this.#options.onChange(trouble);
+      this.#cancel = this.#options.clock.after(EVERY_MS, () => this.start());
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  #look(): Promise<MillraceError | null> {
+    const { clock, ask } = this.#options;
+    return new Promise((resolve) => {
+      const cancel = clock.after(LIMIT_MS, () => resolve(silent()));
+      const answered = (trouble: MillraceError | null): void => {
+        cancel();
+        resolve(trouble);
+      };
+      ask().then(
+        () => answered(null),
+        (error: unknown) => answered(isMillraceError(error) ? error : silent(error)),
+      );
+    });
+  }
+}
+
+function silent(cause?: unknown): MillraceError {
+  return new MillraceError({
+    code: 'store_unavailable',
+    what: `The database does not answer within ${LIMIT_MS} ms.`,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

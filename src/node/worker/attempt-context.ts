@@ -1,0 +1,205 @@
+/** What a handler sees of its attempt. Every part is made when it is asked for: most are not. */
+import type { JobId, LeaseName, TaskId } from '../../scheduler/core/index.ts';
+import { HandlerCalls, describeCall, fittingSignal } from '../../tasks/executors/index.ts';
+import type {
+  Lifeline,
+  MisuseError,
+  TaskContext,
+  TaskLog,
+  WaitFor,
+  WaitOptions,
+  WithLifeline,
+  OneSignal,
+} from '../../tasks/executors/index.ts';
+import { deferred } from '../../kit/index.ts';
+import { idempotencyKeyOf } from '../../scheduler/contract/index.ts';
+import type { ReadyAssignment, WorkerReport } from '../../scheduler/contract/index.ts';
+import { Children } from './children.ts';
+import { Completion } from './completion.ts';
+import type { ItemVerdict } from './outbox.ts';
+import { Steps } from './steps.ts';
+import { Suspension } from './suspension.ts';
+import type { SuspensionOwner } from './suspension.ts';
+import { Waits } from './waits.ts';
+
+/** The attempt as its context knows it. */
+export interface ContextOwner extends SuspensionOwner {
+  readonly assignment: ReadyAssignment;
+  readonly lease: LeaseName;
+  /** By the database's clock, or a little before it. */
+  readonly nowMs: number;
+  readonly log: TaskLog;
+  progress(fraction: number, note: string | null): void;
+  /** The handler calls or maps over this: it needs these executors. */
+  called(what: unknown, executors: readonly string[]): void;
+  tell(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void): void;
+}
+
+export class AttemptContext implements TaskContext, WithLifeline {
+  readonly #owner: ContextOwner;
+  readonly #calls: HandlerCalls;
+  #suspension: Suspension | null = null;
+  #steps: Steps | null = null;
+  #waits: Waits | null = null;
+  #children: Children | null = null;
+  #completion: Completion | null = null;
+
+  constructor(owner: ContextOwner) {
+    this.#owner = owner;
+    this.#calls = new HandlerCalls((call) => {
+      this.log.warn(
+        `${describeCall(call)} was called after the handler had ended, and is not done`,
+      );
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#owner.signal;
+  }
+
+  get jobId(): JobId {
+    return this.#owner.assignment.jobId;
+  }
+
+  get taskId(): TaskId {
+    return this.#owner.assignment.taskId;
+  }
+
+  get attempt(): number {
+    return this.#owner.assignment.attempt;
+  }
+
+  get run(): number {
+    return this.#owner.assignment.run;
+  }
+
+  get fence(): number {
+    return this.#owner.lease.fence;
+  }
+
+  get idempotencyKey(): string {
+    return idempotencyKeyOf(this.#owner.assignment);
+  }
+
+  get scheduledAt(): Date | null {
+    const { scheduledAt } = this.#owner.assignment;
+    return scheduledAt === null ? null : new Date(scheduledAt);
+  }
+
+  get log(): TaskLog {
+    return this.#owner.log;
+  }
+
+  // Functions, not methods: handlers take them out of the context by name.
+
+  get progress(): TaskContext['progress'] {
+    return (fraction, note) => this.#owner.progress(fraction, note ?? null);
+  }
+
+  get step(): TaskContext['step'] {
+    return (name, fn) =>
+      this.#calls.begin({ kind: 'step', name }, () =>
+        this.#allSteps.run(
+          name,
+          typeof fn === 'function' ? () => this.#calls.within(name, fn) : fn,
+        ),
+      );
+  }
+
+  get sleep(): TaskContext['sleep'] {
+    return (name, duration) =>
+      this.#calls.begin({ kind: 'sleep', name }, () => this.#allWaits.sleep(name, duration));
+  }
+
+  get waitFor(): WaitFor {
+    return (name: string, given?: WaitOptions & OneSignal) => {
+      const options = given ?? {};
+      const { as = name, nth = 1 } = options;
+      const next = (each: OneSignal): Promise<unknown> => this.#allWaits.waitFor(name, each);
+      const leftAside = (why: string, at: number): Promise<void> => {
+        this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
+        return this.#allWaits.unfit(name, `${as}#${at}`, why);
+      };
+      // A thread looks at each signal itself, and asks again when one does not fit.
+      return this.#calls.begin({ kind: 'wait', name: nth === 1 ? as : `${as}#${nth}` }, () =>
+        fittingSignal(next, options, leftAside),
+      ) as Promise<never>;
+    };
+  }
+
+  get call(): TaskContext['call'] {
+    return (name, what, input) =>
+      this.#calls.begin({ kind: 'call', name }, () => this.#allWaits.call(name, what, input));
+  }
+
+  get map(): TaskContext['map'] {
+    return (name, what, items, options = {}) =>
+      this.#calls.begin({ kind: 'map', name }, () => {
+        this.#children ??= new Children(this.#owner, this.#suspending);
+        return this.#children.map(name, what, items, options);
+      });
+  }
+
+  get completeWith(): TaskContext['completeWith'] {
+    return (transaction, result) =>
+      this.#calls.begin({ kind: 'completeWith', name: null }, () => {
+        const { assignment, signal } = this.#owner;
+        this.#completion ??= new Completion(assignment, signal);
+        return this.#completion.write(transaction, result);
+      });
+  }
+
+  /** For an executor that runs the handler on a thread. */
+  get lifeline(): Lifeline {
+    const suspending = this.#suspending;
+    return {
+      hold() {
+        const held = deferred();
+        void suspending.during(() => held.promise);
+        return () => held.resolve();
+      },
+      onSuspended: (fn) => suspending.onPutAside(fn),
+      unfit: (name, step, why) => this.#allWaits.unfit(name, step, why),
+      hasStep: (name) => this.#owner.assignment.steps.some((step) => step.name === name),
+    };
+  }
+
+  /** For the attempt, not for handlers. */
+  get completion(): Completion | null {
+    return this.#completion;
+  }
+
+  /** For the attempt: how the handler has misused its context; null if it has not. */
+  get fault(): MisuseError | null {
+    return this.#calls.fault;
+  }
+
+  /** The handler came to its end; resolves when its steps have, or when they are told to stop. */
+  ended(how: 'returned' | 'thrown'): Promise<void> {
+    return this.#calls.ended(how, () => this.signal);
+  }
+
+  /** The attempt has ended: whatever the handler still waits for, it is not put aside for it. */
+  close(): void {
+    this.#calls.close();
+    this.#suspension?.close();
+  }
+
+  get #suspending(): Suspension {
+    this.#suspension ??= new Suspension(this.#owner);
+    return this.#suspension;
+  }
+
+  get #allSteps(): Steps {
+    const { assignment, signal } = this.#owner;
+    this.#steps ??= new Steps(assignment, signal, this.#suspending, (item, onVerdict) => {
+      this.#owner.tell(item, onVerdict);
+    });
+    return this.#steps;
+  }
+
+  get #allWaits(): Waits {
+    this.#waits ??= new Waits(this.#owner, this.#allSteps, this.#suspending);
+    return this.#waits;
+  }
+}

@@ -1,0 +1,209 @@
+/** One assignment on this worker, from its arrival to what is said of its end. */
+import type { Json, LeaseName, MillraceError } from '../../scheduler/core/index.ts';
+import { classifyFailure, jsonText } from '../../tasks/executors/index.ts';
+import type { Executor, TaskLog } from '../../tasks/executors/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import type {
+  ReadyAssignment,
+  WorkerReport,
+  WorkerSuspension,
+} from '../../scheduler/contract/index.ts';
+import { AttemptContext } from './attempt-context.ts';
+import { leaseKey } from './lease-key.ts';
+import type { ItemVerdict } from './outbox.ts';
+import { tooLarge } from './payload-limit.ts';
+
+/** What is said of a handler that stopped because it was told to; `null`: nothing, nobody listens. */
+export type StopWord = 'aborted' | 'released' | null;
+
+export interface AttemptHost {
+  readonly clock: Clock;
+  readonly executor: (name: string) => Executor | undefined;
+  readonly put: (item: WorkerReport, onVerdict?: (verdict: ItemVerdict) => void) => void;
+  readonly log: (attempt: Attempt) => TaskLog;
+  /** A handler calls or maps over this: it needs these executors. */
+  readonly onCall: (attempt: Attempt, what: unknown, executors: readonly string[]) => void;
+  /** The lease is not ours: the leader said so to something this attempt reported. */
+  readonly onLost: (attempt: Attempt) => void;
+}
+
+export class Attempt {
+  readonly assignment: ReadyAssignment;
+  readonly key: string;
+  /** Its number on this worker, as the heartbeat thread knows it. */
+  readonly id: number;
+  state: 'waiting' | 'running' | 'ended' = 'waiting';
+  readonly #host: AttemptHost;
+  #reason: MillraceError | null = null;
+  #cancelStart: () => void = () => {};
+  #stopWord: StopWord = null;
+  #control: AbortController | null = null;
+  /** By the monotonic clock. */
+  readonly #receivedAtMs: number;
+  #context: AttemptContext | null = null;
+  #resolve: (item: WorkerReport | null) => void = () => {};
+
+  constructor(id: number, assignment: ReadyAssignment, host: AttemptHost, receivedAtMs: number) {
+    this.id = id;
+    this.assignment = assignment;
+    this.key = leaseKey(assignment.lease);
+    this.#host = host;
+    this.#receivedAtMs = receivedAtMs;
+  }
+
+  get lease(): LeaseName {
+    return this.assignment.lease;
+  }
+
+  get isStopping(): boolean {
+    return this.#reason !== null;
+  }
+
+  /** Made when somebody looks: short tasks do not, and it costs more than they do. */
+  get signal(): AbortSignal {
+    if (this.#control === null) {
+      this.#control = new AbortController();
+      if (this.#reason !== null) this.#control.abort(this.#reason);
+    }
+    return this.#control.signal;
+  }
+
+  /** By the database's clock; behind it by as long as the assignment was on its way. */
+  get nowMs(): number {
+    return this.assignment.assignedAt + this.#host.clock.monotonicMs() - this.#receivedAtMs;
+  }
+
+  progress(fraction: number, note: string | null): void {
+    if (this.state !== 'running' || this.isStopping) return;
+    this.#tell({ kind: 'progress', lease: this.lease, fraction: within(fraction), note });
+  }
+
+  get log(): TaskLog {
+    return this.#host.log(this);
+  }
+
+  called(what: unknown, executors: readonly string[]): void {
+    this.#host.onCall(this, what, executors);
+  }
+
+  /** What is said of the lease; when it turns out to be lost, that is known here first. */
+  tell(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void): void {
+    this.#host.put(item, (verdict) => {
+      if (verdict === 'lost') this.#host.onLost(this);
+      onVerdict(verdict);
+    });
+  }
+
+  /** Runs the handler until it ends or is put aside. Answers what there is to say of it, null for
+   * nothing. */
+  run(): Promise<WorkerReport | null> {
+    this.state = 'running';
+    this.#tellStart();
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#outcome().then((item) => this.#end(item), reject);
+    });
+  }
+
+  #tellStart(): void {
+    const quietMs = this.#host.executor(this.assignment.executor)?.quietMs ?? 0;
+    const tell = (): void => this.#tell({ kind: 'started', lease: this.lease });
+    if (quietMs === 0) tell();
+    else this.#cancelStart = this.#host.clock.after(quietMs, tell);
+  }
+
+  /** The handler waits for something: the slot is free for others, and nobody waits for the handler. */
+  suspend(until: WorkerSuspension): void {
+    const fault = this.#context?.fault ?? null;
+    if (fault !== null) return this.#end(this.#failed(fault));
+    this.#end({ kind: 'suspended', lease: this.lease, until });
+  }
+
+  /** It was told to stop and does not: whatever it still does is done for nobody. */
+  abandon(): void {
+    this.#end(this.#stopWord === null ? null : { kind: this.#stopWord, lease: this.lease });
+  }
+
+  /** The first word counts, except that nobody listens any more. */
+  stop(reason: MillraceError, word: StopWord): void {
+    if (!this.isStopping || word === null) this.#stopWord = word;
+    this.#reason ??= reason;
+    this.#control?.abort(this.#reason);
+  }
+
+  #end(item: WorkerReport | null): void {
+    if (this.state === 'ended') return;
+    this.state = 'ended';
+    this.#cancelStart();
+    this.#context?.close();
+    this.#resolve(item);
+  }
+
+  async #outcome(): Promise<WorkerReport | null> {
+    const { lease, executor: name, input } = this.assignment;
+    const executor = this.#host.executor(name);
+    if (executor === undefined) return missing(lease, name);
+    const context = new AttemptContext(this);
+    this.#context = context;
+    try {
+      const value = await executor.run(JSON.parse(input) as Json, context);
+      await context.ended('returned');
+      // It came to its end although it was told to stop: the leader decides what that is worth.
+      if (this.isStopping && this.#stopWord === null) return null;
+      const completed = context.completion?.result ?? null;
+      if (completed === null) {
+        return context.fault === null ? this.#returned(value) : this.#failed(context.fault);
+      }
+      // What was committed stands, whatever else the handler did.
+      if (context.fault !== null) this.log.error(context.fault.message);
+      return { kind: 'completed', lease, result: completed };
+    } catch (thrown) {
+      await context.ended('thrown');
+      if (this.isStopping) {
+        return this.#stopWord === null ? null : { kind: this.#stopWord, lease };
+      }
+      const committed = context.completion?.committed ?? null;
+      if (committed !== null) return { kind: 'completed', lease, result: committed };
+      return this.#failed(context.fault ?? thrown);
+    }
+  }
+
+  #failed(thrown: unknown): WorkerReport {
+    const { lost, ...failed } = classifyFailure(thrown);
+    const { lease } = this;
+    if (lost !== undefined) return { kind: 'inputLost', lease, lost, error: failed.error };
+    return { kind: 'failed', lease, ...failed };
+  }
+
+  #returned(value: unknown): WorkerReport {
+    const { lease, executor } = this.assignment;
+    const result = jsonText(value);
+    if (!result.isJson) {
+      const error = { code: 'bad_result', message: `the result of ${executor} ${result.fault}` };
+      return { kind: 'failed', lease, error, failure: 'fatal' };
+    }
+    const excess = tooLarge(`The result of ${executor}`, result.text);
+    if (excess === null) return { kind: 'completed', lease, result: result.text };
+    return { kind: 'failed', lease, ...classifyFailure(excess) };
+  }
+
+  #tell(item: WorkerReport): void {
+    this.#host.put(item, (verdict) => {
+      if (verdict === 'lost') this.#host.onLost(this);
+    });
+  }
+}
+
+function missing(lease: LeaseName, name: string): WorkerReport {
+  const message = `executor '${name}' is not registered on worker`;
+  return {
+    kind: 'failed',
+    lease,
+    error: { code: 'missing_executor', message },
+    failure: 'missing',
+  };
+}
+
+function within(fraction: number): number {
+  return Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : 0;
+}

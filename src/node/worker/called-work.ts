@@ -1,0 +1,45 @@
+/**
+ * What handlers call. Whoever calls a flow has its code, so the worker that runs the caller offers the tasks of that
+ * flow from then on. What it cannot run itself waits for somebody else, and the log says so.
+ */
+import { definitionsOf } from '../../tasks/executors/index.ts';
+import type { Executor, ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
+
+export interface CalledWorkOptions {
+  readonly executors: Pick<ExecutorRegistry, 'get' | 'add'>;
+  /** Instead of being added as it is. */
+  readonly learn?: ((executor: Executor) => void) | undefined;
+  /** Tells the leader of what was added. */
+  readonly announce: () => void;
+  readonly log: TaskLog;
+}
+
+export class CalledWork {
+  readonly #options: CalledWorkOptions;
+  /** Executors that the log has named already. */
+  readonly #missed: Set<string> = new Set();
+
+  constructor(options: CalledWorkOptions) {
+    this.#options = options;
+  }
+
+  /** `caller`, JOB/TASK, calls or maps over `what`, which needs these executors. */
+  called(caller: string, what: unknown, names: readonly string[]): void {
+    const { executors, learn, announce, log } = this.#options;
+    // A name that is known stays: the caller may hold another copy of its definition.
+    const fresh = definitionsOf(what).filter(({ name }) => executors.get(name) === undefined);
+    for (const each of fresh) {
+      if (learn === undefined) executors.add(each, `what ${caller} has called`);
+      else learn(each);
+    }
+    if (fresh.length > 0) announce();
+    for (const name of names) {
+      if (executors.get(name) !== undefined || this.#missed.has(name)) continue;
+      this.#missed.add(name);
+      log.warn(
+        `${caller} calls work for the executor '${name}', which this worker does not have: it waits ` +
+          'until a worker offers it. `millrace explain` says whether one does.',
+      );
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/** What a worker says of its machine without being asked. */
+import { randomBytes } from 'node:crypto';
+import { availableParallelism, totalmem } from 'node:os';
+import type { Capabilities } from '../../scheduler/core/index.ts';
+import { ownProcess } from '../../kit/index.ts';
+import { millraceVersion } from '../../scheduler/contract/index.ts';
+
+export function machineFacts(): Capabilities {
+  return {
+    cpu_cores: availableParallelism(),
+    memory_bytes: totalmem(),
+    os: process.platform,
+    arch: process.arch,
+    node_version: process.versions.node,
+    millrace_version: millraceVersion(),
+  };
+}
+
+/** Which worker of which process this is, where the system can tell: a leader on the same machine then sees at
+ * once when it is gone, and nobody takes two workers of one process for the same. */
+export function processFact(): Capabilities {
+  const process = ownProcess();
+  return process === null ? {} : { process: `${process}:${randomBytes(4).toString('hex')}` };
+}

@@ -1,0 +1,195 @@
+import { beforeEach, expect, test } from 'vitest';
+import { calm } from '../../../test/rig/worker-rig.ts';
+import { FakeLeader, lease } from '../../../test/rig/fake-leader.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
+import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
+import { HeartbeatLoop } from './heartbeat-loop.ts';
+import { marginMs } from './heartbeat.ts';
+import type { HeartbeatNews, HeartbeatStart } from './heartbeat.ts';
+import { RunningTable } from './running-table.ts';
+
+let clock: VirtualClock;
+let leader: FakeLeader;
+let news: HeartbeatNews[];
+let stuck: string[];
+let table: RunningTable;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  leader = new FakeLeader();
+  news = [];
+  stuck = [];
+  table = new RunningTable(2);
+});
+
+/** TTL 10 s, heartbeat 2 s, so the margin is 1 s; grace 5 s. */
+function loop(stuckHandlers: HeartbeatStart['stuck'] = 'end'): HeartbeatLoop {
+  return new HeartbeatLoop({
+    leader,
+    clock,
+    random: () => 0.5,
+    start: {
+      session: { nodeId: 'w' as NodeId, sessionId: 's' as SessionId },
+      sessionTtlMs: 10_000,
+      heartbeatMs: 2_000,
+      executors: ['echo'],
+      renewedAtMs: 0,
+      abortGraceMs: 5_000,
+      stuck: stuckHandlers,
+      running: table.buffer,
+    },
+    tell: (each) => news.push(each),
+    onStuck: (why) => stuck.push(why),
+  });
+}
+
+const types = (): string[] => news.map(({ type }) => type);
+
+function refuse(code: 'unreachable' | 'unknown_session'): void {
+  leader.onHeartbeat = () => Promise.reject(new MillraceError({ code, what: `${code}.` }));
+}
+
+test('the margin is a tenth of the TTL, or half a heartbeat where that is more', () => {
+  expect(marginMs(20_000, 3_000)).toBe(2_000);
+  expect(marginMs(2_000, 600)).toBe(300);
+});
+
+test('it says what is held, and which poll it knows of', async () => {
+  const beat = loop();
+  beat.change({ added: [1, 2].map((id) => ({ id, lease: lease(id) })), removed: [], seenPoll: 4 });
+  await clock.advance(2_000);
+  beat.change({ added: [], removed: [1], seenPoll: 5 });
+  await clock.advance(2_000);
+  expect(leader.beats).toEqual([
+    {
+      nodeId: 'w',
+      sessionId: 's',
+      executors: ['echo'],
+      held: [lease(1), lease(2)],
+      seenPoll: 4,
+    },
+    { nodeId: 'w', sessionId: 's', executors: ['echo'], held: [lease(2)], seenPoll: 5 },
+  ]);
+  beat.stop();
+  await clock.advance(20_000);
+  expect(leader.beats).toHaveLength(2);
+});
+
+test('a failed beat is repeated soon, and time runs from the last one that was accepted', async () => {
+  loop();
+  await clock.advance(2_000);
+  refuse('unreachable');
+  await clock.advance(4_000);
+  expect(leader.beats.length).toBeGreaterThan(3);
+  expect(types()).toEqual(['answered']);
+  // Sent at 2 s, TTL 10 s, margin 1 s.
+  await clock.advance(4_999);
+  expect(types()).toEqual(['answered']);
+  await clock.advance(1);
+  expect(types()).toEqual(['answered', 'expired']);
+  const beats = leader.beats.length;
+  await clock.advance(20_000);
+  expect(leader.beats).toHaveLength(beats);
+});
+
+test('an answer that takes long counts from when it was asked', async () => {
+  let answer: () => void = () => {};
+  leader.onHeartbeat = () =>
+    new Promise((resolve) => {
+      answer = () => resolve(leader.orders);
+    });
+  loop();
+  await clock.advance(2_000);
+  const first = answer;
+  await clock.advance(6_000);
+  first();
+  await clock.advance(2_999);
+  expect(types()).toEqual(['answered']);
+  await clock.advance(1);
+  expect(types()).toEqual(['answered', 'expired']);
+});
+
+test('a leader that never answers is not flooded', async () => {
+  leader.onHeartbeat = () => new Promise(() => {});
+  loop();
+  await clock.advance(9_000);
+  expect(leader.beats).toHaveLength(4);
+  expect(types()).toEqual(['expired']);
+});
+
+test('a session that is over is told, once', async () => {
+  refuse('unknown_session');
+  loop();
+  await clock.advance(20_000);
+  expect(news).toEqual([
+    { no: 1, type: 'over', code: 'unknown_session', what: 'unknown_session.' },
+  ]);
+});
+
+test('when nobody hears that a running task must stop, the process is ended after the grace', async () => {
+  const beat = loop();
+  beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
+  table.occupy(1);
+  leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
+  await clock.advance(6_999);
+  expect(stuck).toEqual([]);
+  await clock.advance(1);
+  expect(stuck).toEqual([
+    'the leader ordered a task to stop, and a handler has blocked this process for 5000 ms since',
+  ]);
+});
+
+test('an order that was heard, or that is about a task that has ended, ends nothing', async () => {
+  const beat = loop();
+  beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
+  leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
+  await clock.advance(8_000);
+  table.occupy(1);
+  await clock.advance(2_000);
+  beat.heard(news.at(-1)!.no);
+  leader.orders = { abort: [], drain: false, slowDownMs: 0 };
+  await clock.advance(20_000);
+  expect(stuck).toEqual([]);
+});
+
+test('an expired session that nobody hears of ends the process while a handler is at work', async () => {
+  refuse('unreachable');
+  table.occupy(1);
+  loop();
+  await clock.advance(9_000 + 4_999);
+  expect(stuck).toEqual([]);
+  await clock.advance(1);
+  expect(stuck).toHaveLength(1);
+  expect(stuck[0]).toContain('the leader was silent for too long');
+});
+
+test('a process that is not ours is never ended, however long a handler blocks it', async () => {
+  refuse('unreachable');
+  table.occupy(1);
+  loop('abandon');
+  await clock.advance(1_000_000);
+  expect(types()).toEqual(['expired']);
+  expect(stuck).toEqual([]);
+});
+
+test('from the moment on in which the leader knows of more executors it names them all', async () => {
+  const beat = loop();
+  await clock.advance(2_000);
+  beat.offer(['echo', 'sleep']);
+  await clock.advance(2_000);
+  expect(leader.beats.map(({ executors }) => executors)).toEqual([['echo'], ['echo', 'sleep']]);
+});
+
+test('for a thread that is blocked it says which tasks have started', async () => {
+  const beat = loop();
+  beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
+  table.occupy(1);
+  await clock.advance(2_000);
+  beat.heard(1);
+  await clock.advance(4_000);
+  expect(leader.reports).toEqual([]);
+  await clock.advance(2_000);
+  await calm();
+  expect(leader.reports).toEqual([[{ kind: 'started', lease: lease(1) }]]);
+});

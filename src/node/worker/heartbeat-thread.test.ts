@@ -1,0 +1,101 @@
+import { BroadcastChannel } from 'node:worker_threads';
+import { afterEach, expect, test } from 'vitest';
+import { lease } from '../../../test/rig/fake-leader.ts';
+import type { ThreadCall } from '../../../test/rig/thread-connector.ts';
+import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
+import { deferred } from '../../kit/index.ts';
+import { HeartbeatThread } from './heartbeat-thread.ts';
+import type { HeartbeatNews, HeartbeatStart } from './heartbeat.ts';
+import { processClock } from './process-clock.ts';
+import { RunningTable } from './running-table.ts';
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0)) await each.close();
+});
+
+/** A real thread whose leader is this test. */
+function thread(name: string): { heartbeats: HeartbeatThread; calls: AsyncIterator<ThreadCall> } {
+  const module = new URL('../../../test/rig/thread-connector.ts', import.meta.url).href;
+  const broken = (error: Error): never => {
+    throw error;
+  };
+  const heartbeats = new HeartbeatThread(
+    { module, options: { channel: name, abort: false } },
+    broken,
+  );
+  const line = new BroadcastChannel(name);
+  open.push(heartbeats, line);
+  return { heartbeats, calls: callsOn(line) };
+}
+
+async function* callsOn(line: BroadcastChannel): AsyncGenerator<ThreadCall> {
+  let next = deferred<ThreadCall>();
+  line.addEventListener('message', (message: unknown) => {
+    next.resolve((message as { readonly data: ThreadCall }).data);
+  });
+  for (;;) {
+    const call = await next.promise;
+    next = deferred();
+    yield call;
+  }
+}
+
+const start = (table: RunningTable): HeartbeatStart => ({
+  session: { nodeId: 'w' as NodeId, sessionId: 's' as SessionId },
+  sessionTtlMs: 60_000,
+  heartbeatMs: 50,
+  executors: ['echo'],
+  renewedAtMs: processClock.monotonicMs(),
+  abortGraceMs: 60_000,
+  stuck: 'end',
+  running: table.buffer,
+});
+
+async function nextCall(calls: AsyncIterator<ThreadCall>): Promise<ThreadCall> {
+  const { value } = (await calls.next()) as { readonly value: ThreadCall };
+  return value;
+}
+
+test('the thread beats with what it was told, and its clock is that of the main thread', async () => {
+  const { heartbeats, calls } = thread('millrace-test-beat');
+  const news = deferred<HeartbeatNews>();
+  const began = processClock.monotonicMs();
+  const first = nextCall(calls);
+  const beating = heartbeats.startHeartbeat(start(new RunningTable(1)), news.resolve);
+  beating.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 3 });
+  expect((await first).beat).toMatchObject({ sessionId: 's', held: [lease(1)], seenPoll: 3 });
+  const heard = await news.promise;
+  expect(heard).toMatchObject({ type: 'answered', no: 1 });
+  const sentAtMs = heard.type === 'answered' ? heard.sentAtMs : 0;
+  expect(sentAtMs).toBeGreaterThanOrEqual(began + 49);
+  expect(sentAtMs).toBeLessThanOrEqual(processClock.monotonicMs());
+  beating.stop();
+});
+
+test('the thread names the executors that were added last', async () => {
+  const { heartbeats, calls } = thread('millrace-test-offer');
+  const beating = heartbeats.startHeartbeat(start(new RunningTable(1)), () => {});
+  beating.offer(['echo', 'more']);
+  expect((await nextCall(calls)).beat).toMatchObject({ executors: ['echo', 'more'] });
+  beating.stop();
+});
+
+test('while the main thread is blocked the thread beats on and says what has started', async () => {
+  const { heartbeats, calls } = thread('millrace-test-blocked');
+  const table = new RunningTable(1);
+  const first = nextCall(calls);
+  const beating = heartbeats.startHeartbeat(start(table), () => {});
+  beating.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
+  await first;
+  table.occupy(1);
+  // Four beats long, in which this thread answers nothing.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  for (;;) {
+    const { items } = await nextCall(calls);
+    if (items === undefined) continue;
+    expect(items).toEqual([{ kind: 'started', lease: lease(1) }]);
+    break;
+  }
+  beating.stop();
+});

@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { FakeLeader } from '../../../test/rig/fake-leader.ts';
+import { VirtualClock, settled } from '../../kit/index.ts';
+import type { JobId, NodeId, SessionId } from '../../scheduler/core/index.ts';
+import { KeptOutputs } from './kept-outputs.ts';
+import type { Outputs } from './kept-outputs.ts';
+
+const SESSION = { nodeId: 'w' as NodeId, sessionId: 's' as SessionId };
+
+/** Queries with what each has here. */
+class Shelf implements Outputs {
+  readonly kept: Map<string, Set<'inner' | 'result'>>;
+
+  constructor(kept: Readonly<Record<string, readonly ('inner' | 'result')[]>>) {
+    this.kept = new Map(Object.entries(kept).map(([query, kinds]) => [query, new Set(kinds)]));
+  }
+
+  queries(kind?: 'inner' | 'result'): readonly JobId[] {
+    return [...this.kept]
+      .filter(([, kinds]) => kind === undefined || kinds.has(kind))
+      .map(([query]) => query as JobId);
+  }
+
+  drop(query: JobId, kind?: 'inner' | 'result'): Promise<void> {
+    const kinds = this.kept.get(query);
+    if (kind !== undefined) kinds?.delete(kind);
+    if (kind === undefined || kinds?.size === 0) this.kept.delete(query);
+    return Promise.resolve();
+  }
+}
+
+function scene(shelf: Shelf) {
+  const leader = new FakeLeader();
+  const clock = new VirtualClock();
+  const lines: string[] = [];
+  const say = (line: string): void => void lines.push(line);
+  const kept = new KeptOutputs({ outputs: shelf, leader, clock, say });
+  /** Ten seconds later, and what comes of it. */
+  const later = async (ms = 10_000): Promise<void> => {
+    await clock.advance(ms);
+    await settled();
+  };
+  return { leader, clock, kept, lines, later };
+}
+
+test('what nobody needs goes, and what is only a result stays longer', async () => {
+  const shelf = new Shelf({
+    gone: ['inner', 'result'],
+    done: ['inner', 'result'],
+    live: ['inner'],
+  });
+  const { leader, kept, later } = scene(shelf);
+  leader.onUnneeded = (queries, kind) =>
+    Promise.resolve(
+      queries.filter((query) => query === 'gone' || (kind === 'inner' && query === 'done')),
+    );
+  kept.showSession(SESSION);
+  await later(9_000);
+  expect([...shelf.kept.keys()]).toEqual(['gone', 'done', 'live']);
+  await later(1_000);
+  expect([...shelf.kept].map(([query, kinds]) => [query, ...kinds])).toEqual([
+    ['done', 'result'],
+    ['live', 'inner'],
+  ]);
+});
+
+test('a worker that keeps nothing asks nobody, and without a session neither', async () => {
+  const shelf = new Shelf({});
+  const { leader, kept, later } = scene(shelf);
+  let asked = 0;
+  leader.onUnneeded = () => {
+    asked += 1;
+    return Promise.resolve([]);
+  };
+  kept.showSession(SESSION);
+  await later();
+  expect(asked).toBe(0);
+  shelf.kept.set('q', new Set(['inner']));
+  await later();
+  expect(asked).toBe(2);
+  kept.showSession(null);
+  await later(60_000);
+  expect(asked).toBe(2);
+});
+
+test('a leader that does not answer is asked again', async () => {
+  const shelf = new Shelf({ q: ['inner'] });
+  const { leader, kept, later, lines } = scene(shelf);
+  leader.onUnneeded = () => Promise.reject(new Error('nobody leads'));
+  kept.showSession(SESSION);
+  await later();
+  expect(lines).toEqual(['Outputs of queries stay for now: nobody leads']);
+  leader.onUnneeded = (queries) => Promise.resolve(queries);
+  await later();
+  expect(shelf.kept.size).toBe(0);
+});
+
+test('before it leaves it waits for those who still read, and no longer than it may', async () => {
+  const { leader, kept, later } = scene(new Shelf({ q: ['inner', 'result'] }));
+  let isOver = false;
+  leader.onUnneeded = (queries, kind) => Promise.resolve(isOver && kind === 'inner' ? queries : []);
+  let released = 0;
+  const wait = async (signal: AbortSignal): Promise<void> => {
+    await kept.released(SESSION, signal);
+    released += 1;
+  };
+  const limit = new AbortController();
+  void wait(limit.signal);
+  void wait(new AbortController().signal);
+  await later(1_000);
+  expect(released).toBe(0);
+  limit.abort();
+  await settled();
+  expect(released).toBe(1);
+  isOver = true;
+  await later(1_000);
+  expect(released).toBe(2);
+});
+
+test('a leader that never answers does not keep it longer than it may stay', async () => {
+  const { leader, kept } = scene(new Shelf({ q: ['inner'] }));
+  leader.onUnneeded = () => new Promise(() => {});
+  const limit = new AbortController();
+  const released = kept.released(SESSION, limit.signal);
+  await settled();
+  limit.abort();
+  await expect(released).resolves.toBeUndefined();
+});

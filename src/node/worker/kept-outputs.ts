@@ -1,0 +1,113 @@
+/**
+ * The outputs of queries that lie here for others to read. The leader is asked from time to time which of
+ * them nobody needs any more, and before the worker leaves it waits for those that somebody still does.
+ */
+import type { JobId } from '../../scheduler/core/index.ts';
+import { deferred } from '../../kit/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import type { LeaderForWorkers, Session } from '../../scheduler/contract/index.ts';
+import { pause } from './pause.ts';
+
+/** What keeps them. */
+export interface Outputs {
+  /** Queries of which there is something here. */
+  queries(kind?: 'inner' | 'result'): readonly JobId[];
+  drop(query: JobId, kind?: 'inner' | 'result'): Promise<void>;
+}
+
+export interface KeptOutputsOptions {
+  readonly outputs: Outputs;
+  readonly leader: Pick<LeaderForWorkers, 'unneeded'>;
+  readonly clock: Clock;
+  readonly say: (line: string) => void;
+}
+
+const ASK_MS = 10_000;
+/** A worker that wants to leave asks more often. */
+const LEAVE_ASK_MS = 250;
+
+export class KeptOutputs {
+  readonly #options: KeptOutputsOptions;
+  #session: Session | null = null;
+  #cancel: () => void = () => {};
+  #asking: Promise<void> = Promise.resolve();
+
+  constructor(options: KeptOutputsOptions) {
+    this.#options = options;
+  }
+
+  /** The session that lives now; null while there is none. */
+  showSession(session: Session | null): void {
+    this.#session = session;
+    this.#cancel();
+    if (session !== null) this.#askLater();
+  }
+
+  /** Resolves when nobody needs anything here, or the signal aborts. What is kept for readers of results is
+   * not waited for: that would take hours. */
+  async released(session: Session, signal: AbortSignal): Promise<void> {
+    const { outputs, leader, clock } = this.#options;
+    for (;;) {
+      const queries = outputs.queries();
+      if (queries.length === 0 || signal.aborted) return;
+      try {
+        const over = new Set(
+          await unlessAborted(leader.unneeded(session, queries, 'inner'), signal),
+        );
+        if (queries.every((query) => over.has(query))) return;
+      } catch {
+        // Nobody leads just now, or it is time: the next look tells.
+      }
+      await pause(clock, LEAVE_ASK_MS, signal);
+    }
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async close(): Promise<void> {
+    this.showSession(null);
+    await this.#asking;
+  }
+
+  #askLater(): void {
+    this.#cancel = this.#options.clock.after(ASK_MS, () => {
+      const session = this.#session;
+      if (session === null) return;
+      this.#asking = this.#ask(session).finally(() => {
+        if (this.#session === session) this.#askLater();
+      });
+    });
+  }
+
+  async #ask(session: Session): Promise<void> {
+    const { outputs, say } = this.#options;
+    try {
+      await this.#dropUnneeded(session, outputs.queries());
+      await this.#dropUnneeded(session, outputs.queries('inner'), 'inner');
+    } catch (error) {
+      // It is asked again.
+      const text = error instanceof Error ? error.message : String(error);
+      say(`Outputs of queries stay for now: ${text}`);
+    }
+  }
+
+  async #dropUnneeded(session: Session, queries: readonly JobId[], kind?: 'inner'): Promise<void> {
+    if (queries.length === 0) return;
+    const { outputs, leader } = this.#options;
+    for (const query of await leader.unneeded(session, queries, kind)) {
+      await outputs.drop(query, kind);
+    }
+  }
+}
+
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = deferred<never>();
+  const abort = (): void => aborted.reject(new Error('aborted'));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    if (signal.aborted) abort();
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    aborted.promise.catch(() => {});
+  }
+}

@@ -1,0 +1,169 @@
+/** A worker with what it needs around it: a connection, a heartbeat thread and, if wanted, a listener. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Capabilities, MillraceError, NodeId, SessionId } from '../../scheduler/core/index.ts';
+import type { ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
+import { ownHandshake } from '../../scheduler/contract/index.ts';
+import type { ShuffleSource } from '../../scheduler/contract/index.ts';
+import { channelOptions, openLine } from './channel.ts';
+import type { ChannelSettings } from './channel.ts';
+import { machineFacts, processFact } from './facts.ts';
+import { heartbeatConnector } from './heartbeat-channel.ts';
+import { HeartbeatThread } from './heartbeat-thread.ts';
+import { Listener } from './listener.ts';
+import type { ListenerOptions } from './listener.ts';
+import { processClock } from './process-clock.ts';
+import { openQueryWork } from './query-work.ts';
+import type { QuerySettings } from './query-work.ts';
+import { Worker } from './worker.ts';
+import type { WorkerOptions } from './worker.ts';
+
+export interface OpenWorkerOptions
+  extends
+    ChannelSettings,
+    QuerySettings,
+    Pick<WorkerOptions, 'executors' | 'log' | 'onStuck' | 'stuck'> {
+  readonly nodeId: string | undefined;
+  readonly slots: number;
+  readonly prefetch: number | undefined;
+  readonly executors: ExecutorRegistry;
+  readonly log: TaskLog;
+  /** HOST:PORT, any free port of this machine when undefined; null for a worker in the leader's own
+   * process, which nobody has to look for. */
+  readonly listen: string | undefined | null;
+  readonly advertise: string | undefined;
+  readonly capabilities: Capabilities;
+  /** Executors that must be there before the worker registers. */
+  readonly expect: readonly string[];
+  readonly drainMs: number;
+  readonly abortGraceMs: number;
+  readonly onStuck: (error: MillraceError) => void;
+  /** Without its thread no lease can be kept. */
+  readonly onBroken: (error: Error) => void;
+}
+
+export interface OpenWorker {
+  readonly nodeId: NodeId;
+  readonly worker: Worker;
+  /** Where it listens on this machine; null when it does not. */
+  readonly port: number | null;
+  /** Once the worker has stopped, or never started. */
+  readonly close: () => Promise<void>;
+}
+
+const LISTEN = '127.0.0.1:0';
+
+/** Not started: nothing has been said to the leader yet. */
+export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker> {
+  const { slots, prefetch, stuck, drainMs, abortGraceMs, log, executors } = options;
+  const channel = channelOptions(options);
+  const nodeId = (options.nodeId ?? inventedName()) as NodeId;
+  const line = openLine(channel);
+  const doors = new Doors({ ...options, nodeId, token: channel.token });
+  let worker: Worker | null = null;
+  const { listener, queries } = await opened(async () => {
+    const listener = options.listen === null ? null : await doors.open();
+    const address = doors.address;
+    const say = (text: string): void => log.warn(text);
+    const { leader } = line;
+    const canBeReached = listener === null || listener.address !== null;
+    const offers = (name: string): boolean => executors.get(name) !== undefined;
+    const places = { nodeId, channel, leader, address, canBeReached, say, offers };
+    const onPressure = (): void => {
+      worker
+        ?.reoffer()
+        .catch((error: unknown) => say(`What it is short of was not told: ${String(error)}`));
+    };
+    const queries = await openQueryWork({ ...options, ...places, onPressure });
+    for (const executor of queries?.node.executors ?? []) executors.add(executor, 'Millrace');
+    executors.expect(options.expect);
+    return { listener, queries };
+  }, [line.close, doors.close]);
+  doors.shuffle = queries?.node.source ?? null;
+  const heartbeats = new HeartbeatThread(heartbeatConnector(channel), options.onBroken);
+  const made = new Worker({
+    nodeId,
+    slots,
+    ...(prefetch === undefined ? {} : { prefetch }),
+    executors,
+    capabilities: {
+      ...machineFacts(),
+      ...queries?.node.capabilities,
+      ...options.capabilities,
+      ...processFact(),
+    },
+    ...(queries === null ? {} : { passing: () => queries.node.pressure() }),
+    address: listener?.address ?? null,
+    handshake: ownHandshake(queries?.node.duckdb ?? null),
+    leader: line.leader,
+    startHeartbeat: heartbeats.startHeartbeat,
+    clock: processClock,
+    random: Math.random,
+    newSessionId: () => randomUUID() as SessionId,
+    log,
+    onStuck: options.onStuck,
+    ...(stuck === undefined ? {} : { stuck }),
+    onSession: (session) => {
+      listener?.showSession(session);
+      queries?.kept.showSession(session);
+    },
+    ...(queries === null || options.abandonOutputs
+      ? {}
+      : { beforeLeave: (session, signal) => queries.kept.released(session, signal) }),
+    settings: { drainMs, abortGraceMs },
+  });
+  worker = made;
+  const close = async (): Promise<void> => {
+    await queries?.close();
+    line.close();
+    await heartbeats.close();
+    await doors.close();
+  };
+  return { nodeId, worker: made, port: listener?.port ?? null, close };
+}
+
+/** What was opened before something failed is closed again. */
+async function opened<T>(
+  open: () => Promise<T>,
+  close: readonly (() => void | Promise<void>)[],
+): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    for (const each of close) await each();
+    throw error;
+  }
+}
+
+type DoorsOptions = Omit<ListenerOptions, 'listen' | 'shuffle'> & Pick<OpenWorkerOptions, 'listen'>;
+
+/** The listener, which a worker in the leader's own process opens only when it has something for others. */
+class Doors {
+  shuffle: ShuffleSource | null = null;
+  readonly #options: DoorsOptions;
+  #listener: Promise<Listener> | null = null;
+
+  constructor(options: DoorsOptions) {
+    this.#options = options;
+  }
+
+  open(): Promise<Listener> {
+    const listen = this.#options.listen ?? LISTEN;
+    this.#listener ??= Listener.open({ ...this.#options, listen, shuffle: () => this.shuffle });
+    return this.#listener;
+  }
+
+  readonly address = async (): Promise<string | null> => (await this.open()).address;
+
+  readonly close = async (): Promise<void> => {
+    await (await this.#listener?.catch(() => null))?.close();
+  };
+}
+
+/** Stable enough to recognise, and never the same for two workers of one machine. */
+function inventedName(): string {
+  const host = hostname()
+    .replaceAll(/[^A-Za-z0-9_.-]/g, '-')
+    .replace(/^[.-]+/, '');
+  return `${(host === '' ? 'worker' : host).slice(0, 100)}-${randomBytes(4).toString('hex')}`;
+}

@@ -1,0 +1,165 @@
+import { beforeEach, expect, test } from 'vitest';
+import { calm } from '../../../test/rig/worker-rig.ts';
+import { lease } from '../../../test/rig/fake-leader.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { ReportReply, WorkerReport } from '../../scheduler/contract/index.ts';
+import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
+import { Outbox } from './outbox.ts';
+import { defaultWorkerSettings } from './settings.ts';
+
+let clock: VirtualClock;
+let sent: (readonly WorkerReport[])[];
+let answer: (items: readonly WorkerReport[]) => Promise<ReportReply>;
+let over: Error[];
+
+const fine = (items: readonly WorkerReport[]): Promise<ReportReply> =>
+  Promise.resolve({
+    verdicts: items.map(() => 'ok' as const),
+    orders: { abort: [], drain: false, slowDownMs: 0 },
+  });
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  sent = [];
+  over = [];
+  answer = fine;
+});
+
+function outbox(settings: Partial<typeof defaultWorkerSettings> = {}): Outbox {
+  return new Outbox({
+    send: (items) => {
+      sent.push(items);
+      return answer(items);
+    },
+    clock,
+    random: () => 0.5,
+    settings: { ...defaultWorkerSettings, ...settings },
+    quietMs: () => 0,
+    onAnswer: () => {},
+    onOver: (error) => over.push(error),
+    say: () => {},
+  });
+}
+
+const done = (no: number, result = '1'): WorkerReport => ({
+  kind: 'completed',
+  lease: lease(no),
+  result,
+});
+
+function refused(code: 'too_large' | 'unreachable' | 'superseded'): Promise<never> {
+  return Promise.reject(new MillraceError({ code, what: `${code}.` }));
+}
+
+test('what happens while a report is in flight travels in the next one, in its order', async () => {
+  const box = outbox();
+  box.put(done(1));
+  box.put(done(2));
+  await calm();
+  let release: () => void = () => {};
+  answer = (items) =>
+    new Promise((resolve) => {
+      release = () => resolve(fine(items));
+    });
+  box.put(done(3));
+  await calm();
+  box.put(done(4));
+  box.put(done(5));
+  await calm();
+  expect(sent.map((items) => items.map((item) => item.lease.taskNo))).toEqual([[1, 2], [3]]);
+  answer = fine;
+  release();
+  await calm();
+  expect(sent.at(-1)?.map((item) => item.lease.taskNo)).toEqual([4, 5]);
+  expect(box.isEmpty).toBe(true);
+});
+
+test('a report is bounded in items and in bytes, and a large result still goes', async () => {
+  const box = outbox({ reportItemsMax: 3, reportBytesMax: 10 });
+  for (const no of [1, 2, 3, 4]) box.put({ kind: 'released', lease: lease(no) });
+  box.put(done(5, 'x'.repeat(50)));
+  box.put(done(6, 'x'.repeat(6)));
+  box.put(done(7, 'x'.repeat(6)));
+  await calm();
+  expect(sent.map((items) => items.map((item) => item.lease.taskNo))).toEqual([
+    [1, 2, 3],
+    [4, 5],
+    [6],
+    [7],
+  ]);
+});
+
+test('an answer with too few verdicts is no answer', async () => {
+  const box = outbox();
+  const verdicts: string[] = [];
+  answer = () => fine([]);
+  box.put(done(1), (verdict) => verdicts.push(verdict));
+  await calm();
+  expect(verdicts).toEqual([]);
+  answer = fine;
+  await clock.advance(1_000);
+  expect(sent).toEqual([[done(1)], [done(1)]]);
+  expect(verdicts).toEqual(['ok']);
+});
+
+test('what the leader will never take fails its task, and only that one', async () => {
+  const box = outbox();
+  const verdicts: string[] = [];
+  answer = (items) =>
+    items.some((item) => item.kind === 'completed' && item.result === 'huge')
+      ? refused('too_large')
+      : fine(items);
+  for (const item of [done(1), done(2, 'huge'), done(3)]) {
+    box.put(item, (verdict) => verdicts.push(`${item.lease.taskNo} ${verdict}`));
+  }
+  await calm();
+  expect(verdicts).toEqual(['1 ok', '2 ok', '3 ok']);
+  expect(sent.slice(1).flat()).toEqual([
+    done(1),
+    done(2, 'huge'),
+    {
+      kind: 'failed',
+      lease: lease(2),
+      failure: 'fatal',
+      error: { code: 'too_large', message: 'the leader refused what it completed: too_large.' },
+    },
+    done(3),
+  ]);
+});
+
+test('when even the word of a failure is refused, the lease is given up', async () => {
+  const box = outbox();
+  const verdicts: string[] = [];
+  answer = () => refused('too_large');
+  box.put(done(1), (verdict) => verdicts.push(verdict));
+  await calm();
+  expect(verdicts).toEqual(['lost']);
+  expect(box.isEmpty).toBe(true);
+});
+
+test('the end of the session ends everything that waits', async () => {
+  const box = outbox();
+  answer = () => refused('superseded');
+  box.put(done(1));
+  await calm();
+  expect(over).toMatchObject([{ code: 'superseded' }]);
+  box.stop();
+  box.put(done(2));
+  await clock.advance(10_000);
+  expect(sent).toHaveLength(1);
+  expect(box.isEmpty).toBe(true);
+});
+
+test('it is full by number and by bytes until there are verdicts', async () => {
+  const box = outbox({ unreportedItemsMax: 2, unreportedBytesMax: 100 });
+  box.put(done(1));
+  expect(box.isFull).toBe(false);
+  box.put(done(2));
+  expect(box.isFull).toBe(true);
+  await calm();
+  expect(box.isFull).toBe(false);
+  box.put(done(3, 'x'.repeat(100)));
+  expect(box.isFull).toBe(true);
+  await calm();
+  expect(box.isFull).toBe(false);
+});

@@ -1,0 +1,225 @@
+/**
+ * What the leader has to hear. Nothing is dropped before there is a verdict: a report that was not
+ * answered is sent again as it was, which the leader recognises. One report is in flight, the next one
+ * gathers meanwhile, so a busy worker sends few large ones and an idle one sends at once.
+ */
+import type { LeaseName, MillraceError } from '../../scheduler/core/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import type {
+  ReportReply,
+  WorkerOrders,
+  WorkerReport,
+  WorkerSuspension,
+} from '../../scheduler/contract/index.ts';
+import { BackOff, pause } from './pause.ts';
+import { endsSession, isFinal } from './session-error.ts';
+import type { WorkerSettings } from './settings.ts';
+
+export type ItemVerdict = ReportReply['verdicts'][number];
+
+interface Entry {
+  item: WorkerReport;
+  bytes: number;
+  readonly onVerdict: (verdict: ItemVerdict) => void;
+}
+
+export interface OutboxOptions {
+  readonly send: (items: readonly WorkerReport[]) => Promise<ReportReply>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly settings: WorkerSettings;
+  /** How long the leader wants to be left alone. */
+  readonly quietMs: () => number;
+  /** Once for each answered report, after its verdicts were given out. */
+  readonly onAnswer: (orders: WorkerOrders) => void;
+  readonly onOver: (error: Error) => void;
+  readonly say: (line: string) => void;
+}
+
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #life = new AbortController();
+  readonly #backOff: BackOff;
+  #queue: Entry[] = [];
+  /** Progress that nobody was told yet: a newer word replaces it. */
+  readonly #progress: Map<LeaseName, Entry> = new Map();
+  #items = 0;
+  #bytes = 0;
+  #isSending = false;
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    const { retryMs, retryMaxMs } = options.settings;
+    this.#backOff = new BackOff(retryMs, retryMaxMs, options.random);
+  }
+
+  get isEmpty(): boolean {
+    return this.#items === 0;
+  }
+
+  /** Too much waits for a verdict: results are kept in memory, so no more may be made. */
+  get isFull(): boolean {
+    const { unreportedItemsMax, unreportedBytesMax } = this.#options.settings;
+    return this.#items >= unreportedItemsMax || this.#bytes >= unreportedBytesMax;
+  }
+
+  put(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void = () => {}): void {
+    if (this.#life.signal.aborted) return;
+    const bytes = bytesOf(item);
+    const waiting = item.kind === 'progress' ? this.#progress.get(item.lease) : undefined;
+    if (waiting !== undefined) {
+      this.#bytes += bytes - waiting.bytes;
+      waiting.item = item;
+      waiting.bytes = bytes;
+      return;
+    }
+    const entry: Entry = { item, bytes, onVerdict };
+    if (item.kind === 'progress') this.#progress.set(item.lease, entry);
+    this.#queue.push(entry);
+    this.#items += 1;
+    this.#bytes += bytes;
+    if (this.#isSending) return;
+    this.#isSending = true;
+    // What happens in the same turn of the loop travels together.
+    setImmediate(() => {
+      this.#sendAll().catch((error: unknown) => this.#options.onOver(asError(error)));
+    });
+  }
+
+  /** Nothing is sent any more and nobody waits for a verdict. */
+  stop(): void {
+    this.#life.abort();
+    this.#queue = [];
+    this.#progress.clear();
+    this.#items = 0;
+    this.#bytes = 0;
+  }
+
+  async #sendAll(): Promise<void> {
+    const { signal } = this.#life;
+    while (this.#queue.length > 0 && !signal.aborted) {
+      await pause(this.#options.clock, this.#options.quietMs(), signal);
+      await this.#untilAnswered(this.#nextBatch());
+    }
+    this.#isSending = false;
+  }
+
+  #nextBatch(): Entry[] {
+    const { reportItemsMax, reportBytesMax } = this.#options.settings;
+    const taken: Entry[] = [];
+    const completed = new Set<LeaseName>();
+    let bytes = 0;
+    for (const entry of this.#queue) {
+      if (taken.length === reportItemsMax || (bytes > 0 && bytes + entry.bytes > reportBytesMax)) {
+        break;
+      }
+      taken.push(entry);
+      bytes += entry.bytes;
+      if (entry.item.kind === 'completed') completed.add(entry.item.lease);
+      if (entry.item.kind === 'progress') this.#progress.delete(entry.item.lease);
+    }
+    this.#queue = this.#queue.slice(taken.length);
+    // A completion says that it started, too.
+    return taken.filter((entry) => {
+      const isSaid = entry.item.kind === 'started' && completed.has(entry.item.lease);
+      if (isSaid) this.#release(entry);
+      return !isSaid;
+    });
+  }
+
+  async #untilAnswered(batch: readonly Entry[]): Promise<void> {
+    const { send, clock, onAnswer, onOver, say } = this.#options;
+    const { signal } = this.#life;
+    while (!signal.aborted) {
+      try {
+        const { verdicts, orders } = await send(batch.map(({ item }) => item));
+        if (signal.aborted) return;
+        if (verdicts.length !== batch.length) {
+          throw new Error(`${verdicts.length} verdicts for ${batch.length} items`);
+        }
+        this.#backOff.reset();
+        for (const [at, entry] of batch.entries()) {
+          this.#release(entry);
+          entry.onVerdict(verdicts[at] ?? 'lost');
+        }
+        return onAnswer(orders);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (endsSession(error)) return onOver(error);
+        if (isFinal(error)) return this.#withoutOffender(batch, error);
+        say(`A report was not answered and is repeated: ${asError(error).message}`);
+        await pause(clock, this.#backOff.nextMs(), signal);
+      }
+    }
+  }
+
+  /** The leader will never take this report as it is: each item alone, and what it refuses fails. */
+  async #withoutOffender(batch: readonly Entry[], error: MillraceError): Promise<void> {
+    if (batch.length > 1) {
+      for (const entry of batch) await this.#untilAnswered([entry]);
+      return;
+    }
+    const [entry] = batch;
+    if (entry === undefined) return;
+    const { item } = entry;
+    if (item.kind === 'failed' || item.kind === 'released' || item.kind === 'aborted') {
+      this.#options.say(`A report was refused: ${error.message}`);
+      this.#release(entry);
+      return entry.onVerdict('lost');
+    }
+    entry.item = asRefused(item, error);
+    await this.#untilAnswered([entry]);
+  }
+
+  #release(entry: Entry): void {
+    this.#items -= 1;
+    this.#bytes -= entry.bytes;
+  }
+}
+
+const WORDS: { readonly [Kind in WorkerReport['kind']]?: string } = {
+  suspended: 'what it waits for',
+  inputLost: 'what it could not read',
+};
+
+/** The task fails for good: no other attempt would say anything else. */
+function asRefused({ kind, lease }: WorkerReport, error: MillraceError): WorkerReport {
+  const what = WORDS[kind] ?? `what it ${kind}`;
+  const message = `the leader refused ${what}: ${error.message}`;
+  const usual = kind === 'completed' ? 'bad_result' : 'bad_report';
+  const code = error.code === 'too_large' ? error.code : usual;
+  return { kind: 'failed', lease, error: { code, message }, failure: 'fatal' };
+}
+
+/** About, and never too little: texts are kept as two bytes a character at most. */
+function bytesOf(item: WorkerReport): number {
+  switch (item.kind) {
+    case 'completed':
+      return item.result?.length ?? 0;
+    case 'step':
+      return item.body.length;
+    case 'failed':
+      return item.error.message.length;
+    case 'inputLost':
+      return (
+        item.error.message.length + item.lost.reduce((sum, { taskId }) => sum + taskId.length, 0)
+      );
+    case 'progress':
+      return item.note?.length ?? 0;
+    case 'suspended':
+      return documentsOf(item.until);
+    case 'started':
+    case 'aborted':
+    case 'released':
+      return 0;
+  }
+}
+
+function documentsOf(until: WorkerSuspension): number {
+  const documents = until.type === 'children' ? until.tasks : until.jobs;
+  return documents.length === 0 ? 0 : JSON.stringify(documents).length;
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

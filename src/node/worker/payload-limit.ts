@@ -1,0 +1,17 @@
+/** What cannot reach the leader at all is refused here, at once and for good. */
+import { MillraceError, utf8Bytes } from '../../scheduler/core/index.ts';
+import { PAYLOAD_BYTES_MAX } from '../../edge/grpc/index.ts';
+
+/** No character takes more bytes than this. */
+const BYTES_A_CHARACTER = 3;
+
+export function tooLarge(what: string, text: string): MillraceError | null {
+  if (text.length * BYTES_A_CHARACTER <= PAYLOAD_BYTES_MAX) return null;
+  const bytes = utf8Bytes(text);
+  if (bytes <= PAYLOAD_BYTES_MAX) return null;
+  return new MillraceError({
+    code: 'too_large',
+    what: `${what} is ${bytes} bytes long, and no more than ${PAYLOAD_BYTES_MAX} can be sent at all.`,
+    todo: 'Keep large things in a file or an object store, and return where they are.',
+  });
+}

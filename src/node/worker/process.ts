@@ -1,0 +1,152 @@
+/** A worker as a process of its own: its modules, and the signals that end it. */
+import { isMillraceError } from '../../scheduler/core/index.ts';
+import type { Capabilities, NodeId } from '../../scheduler/core/index.ts';
+import {
+  ExecutorRegistry,
+  builtIns,
+  graceWithin,
+  loadModule,
+} from '../../tasks/executors/index.ts';
+import type { TaskLog } from '../../tasks/executors/index.ts';
+import type { ChannelSettings } from './channel.ts';
+import { openWorker } from './open-worker.ts';
+import { processClock } from './process-clock.ts';
+import type { QuerySettings } from './query-work.ts';
+import { StrayEnds } from './stray-ends.ts';
+import { wallTime } from './wall-time.ts';
+import type { Worker } from './worker.ts';
+
+export interface WorkerProcessSettings extends ChannelSettings, QuerySettings {
+  readonly nodeId: string | undefined;
+  readonly slots: number;
+  readonly prefetch: number | undefined;
+  readonly listen: string | undefined;
+  readonly advertise: string | undefined;
+  readonly modules: readonly string[];
+  /** Executors that must be there before the worker registers. */
+  readonly expect: readonly string[];
+  readonly capabilities: Capabilities;
+  readonly allowPrivateHttp: boolean;
+  readonly allowCommand: readonly string[];
+  readonly allowEnv: readonly string[];
+  readonly allowContainer: string | undefined;
+  readonly drainMs: number;
+  readonly abortGraceMs: number;
+  readonly clockOffsetMs: number;
+}
+
+export interface WorkerWorld {
+  /** Aborts when the worker shall drain and end. */
+  readonly drain: AbortSignal;
+  /** Aborts when nobody needs it any more: what runs is given back. */
+  readonly orphaned?: AbortSignal;
+  /** Once, when it is registered and takes work. */
+  readonly onReady: (nodeId: NodeId, listener: string) => void;
+  /** Once, when it was told to drain and starts nothing more. */
+  readonly onLeaving?: () => void;
+  /** A line for people. */
+  readonly say: (line: string) => void;
+  /** A handler cannot be stopped: say it and end the process. */
+  readonly die: (error: Error) => void;
+}
+
+/** An orphan says goodbye if somebody listens, and does not stay for more. */
+const ORPHAN_MS = 5_000;
+
+/** Runs until it has drained. Rejects when it cannot run as it is. */
+export async function runWorkerProcess(
+  settings: WorkerProcessSettings,
+  world: WorkerWorld,
+): Promise<void> {
+  let worker: Worker | null = null;
+  const die = (error: Error): void => {
+    stray.close();
+    world.die(error);
+  };
+  const stray = new StrayEnds({
+    atWork: () => worker?.atWork ?? [],
+    isLeaving: () => world.drain.aborted || world.orphaned?.aborted === true,
+    die,
+  });
+  try {
+    const executors = await registryOf(settings);
+    stray.loaded();
+    const opened = await openWorker({
+      ...settings,
+      executors,
+      log: logWith(settings.clockOffsetMs, world.say),
+      onStuck: die,
+      onBroken: (error) => die(new Error(`The heartbeat thread is gone: ${error.message}`)),
+    });
+    worker = opened.worker;
+    try {
+      await runUntilDrained(worker, { ...world, die }, () => {
+        world.onReady(opened.nodeId, `127.0.0.1:${opened.port}`);
+      });
+    } finally {
+      await opened.close();
+      executors.close();
+    }
+  } finally {
+    stray.close();
+  }
+}
+
+/** What a worker with these settings can run, without the executors of queries: `openWorker` adds those. */
+export async function registryOf(
+  settings: Omit<WorkerProcessSettings, keyof ChannelSettings | 'resultBytesMax' | 'expect'>,
+): Promise<ExecutorRegistry> {
+  const graceMs = graceWithin(settings.abortGraceMs);
+  const registry = new ExecutorRegistry({ max: Math.max(1, settings.slots), graceMs });
+  for (const executor of builtIns(processClock, settings)) registry.add(executor, 'Millrace');
+  for (const file of settings.modules) await loadModule(file, registry);
+  return registry;
+}
+
+async function runUntilDrained(
+  worker: Worker,
+  { drain, orphaned, die, onLeaving }: WorkerWorld,
+  onReady: () => void,
+): Promise<void> {
+  const stop = (): void => {
+    // Whatever goes wrong with it is told by `ended` as well.
+    void worker.stop().catch(() => {});
+    onLeaving?.();
+  };
+  const stopNow = (): void => {
+    worker.stopNow().catch(() => {});
+    cancelEnd = processClock.after(ORPHAN_MS, () => {
+      die(new Error('Whoever started this worker is gone, and it could not give back its work.'));
+    });
+  };
+  let cancelEnd = (): void => {};
+  drain.addEventListener('abort', stop, { once: true });
+  orphaned?.addEventListener('abort', stopNow, { once: true });
+  if (drain.aborted || orphaned?.aborted === true) return;
+  try {
+    await worker.start();
+    onReady();
+    await worker.ended;
+  } catch (error) {
+    // Stopped while it looked for a leader: as good as drained.
+    if (!isMillraceError(error, 'shutting_down')) throw error;
+  } finally {
+    drain.removeEventListener('abort', stop);
+    orphaned?.removeEventListener('abort', stopNow);
+    cancelEnd();
+  }
+  await worker.stop();
+}
+
+function logWith(clockOffsetMs: number, say: (line: string) => void): TaskLog {
+  const line =
+    (level: keyof TaskLog) =>
+    (message: string): void =>
+      say(`${wallTime(clockOffsetMs)} ${level} ${message}`);
+  return {
+    debug: line('debug'),
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
+  };
+}

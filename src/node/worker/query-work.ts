@@ -1,0 +1,69 @@
+/** A worker's part in queries: its fragments, the outputs that it keeps, and where others fetch them. */
+import { openQueryNode } from '../../sql/worker/index.ts';
+import type { QueryNode } from '../../sql/worker/index.ts';
+import { ShuffleChannel } from '../../edge/grpc/index.ts';
+import type { LeaderForWorkers } from '../../scheduler/contract/index.ts';
+import { tokenToShow } from './channel.ts';
+import type { ChannelOptions } from './channel.ts';
+import { KeptOutputs } from './kept-outputs.ts';
+import { processClock } from './process-clock.ts';
+
+export interface QuerySettings {
+  /** Where outputs lie; a temporary folder if not given. */
+  readonly data: string | undefined;
+  readonly memoryBytes: number | undefined;
+  readonly threads: number | undefined;
+  readonly spillBytesMax: number | undefined;
+  readonly roots: readonly string[];
+  readonly shuffleByNetwork: boolean;
+  readonly abandonOutputs: boolean;
+  /** The largest result of a task. */
+  readonly resultBytesMax: number;
+}
+
+export interface QueryWorkOptions extends QuerySettings {
+  readonly nodeId: string;
+  readonly slots: number;
+  readonly channel: ChannelOptions;
+  readonly leader: LeaderForWorkers;
+  readonly address: () => Promise<string | null>;
+  /** Whether other workers find it there. */
+  readonly canBeReached: boolean;
+  readonly say: (line: string) => void;
+  readonly offers: (name: string) => boolean;
+  /** What the node is short of has changed. */
+  readonly onPressure: () => void;
+}
+
+export interface QueryWork {
+  readonly node: QueryNode;
+  readonly kept: KeptOutputs;
+  close(): Promise<void>;
+}
+
+/** Null where no queries can run. */
+export async function openQueryWork(options: QueryWorkOptions): Promise<QueryWork | null> {
+  const { channel, leader, say } = options;
+  const opened = await openQueryNode({
+    ...options,
+    shuffleInPlace: !options.shuffleByNetwork,
+    remoteShuffle: () => new ShuffleChannel({ tls: channel.tls, token: tokenToShow(channel) }),
+  });
+  if (opened === null) return null;
+  const node = options.canBeReached ? opened : withoutFragments(opened, say);
+  const kept = new KeptOutputs({ outputs: node, leader, clock: processClock, say });
+  const close = async (): Promise<void> => {
+    await kept.close();
+    await node.close();
+  };
+  return { node, kept, close };
+}
+
+/** What it made would be lost to all who are to read it. */
+function withoutFragments(node: QueryNode, say: (line: string) => void): QueryNode {
+  say(
+    'Queries run on other workers only: nobody could fetch what this one makes, because no address is ' +
+      'known under which others reach it. Give it --listen HOST:PORT, or --advertise HOST.',
+  );
+  return { ...node, executors: node.executors.filter(({ name }) => name === 'sql') };
+}

@@ -1,0 +1,400 @@
+/**
+ * One session of a worker, from its registration to its end: it polls, runs, reports and renews until it
+ * has drained and left, or until it is over. Over means that the leases may belong to others: all work
+ * stops, nothing more is said, and the worker registers anew.
+ */
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { LeaseName } from '../../scheduler/core/index.ts';
+import type { ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
+import { deferred } from '../../kit/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import type {
+  LeaderForWorkers,
+  PollReply,
+  ReadyAssignment,
+  Registered,
+  Session,
+  WorkerOrders,
+  WorkerReport,
+} from '../../scheduler/contract/index.ts';
+import { Attempt } from './attempt.ts';
+import type { AttemptHost, StopWord } from './attempt.ts';
+import { marginMs } from './heartbeat.ts';
+import type { Heartbeat, HeartbeatNews, StartHeartbeat } from './heartbeat.ts';
+import { Outbox } from './outbox.ts';
+import { BackOff, pause } from './pause.ts';
+import { Poller } from './poller.ts';
+import type { Prefetch } from './prefetch.ts';
+import { RunningTable } from './running-table.ts';
+import {
+  deadlinePassed,
+  drainOver,
+  endsSession,
+  handlerStuck,
+  leaseLost,
+  stopOrdered,
+} from './session-error.ts';
+import type { WorkerSettings } from './settings.ts';
+import { Slots } from './slots.ts';
+
+export interface SessionParts {
+  readonly session: Session;
+  readonly registered: Registered;
+  /** When the accepted registration was sent, by the monotonic clock. */
+  readonly registeredAtMs: number;
+  /** The executors of that registration. */
+  readonly offered: readonly string[];
+  readonly leader: LeaderForWorkers;
+  readonly startHeartbeat: StartHeartbeat;
+  readonly executors: ExecutorRegistry;
+  readonly slots: number;
+  readonly prefetch: Prefetch;
+  readonly settings: WorkerSettings;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: TaskLog;
+  /** A handler calls or maps over this. */
+  readonly onCall: AttemptHost['onCall'];
+  /** The leader wants this node to drain. */
+  readonly onDrain: () => void;
+  /** What becomes of a handler that ignores its abort. */
+  readonly stuck: 'end' | 'abandon';
+  /** With `end`: the process cannot go on. */
+  readonly onStuck: (error: MillraceError) => void;
+  /** Waited for before the goodbye, until the time for draining is over. */
+  readonly beforeLeave: (signal: AbortSignal) => Promise<void>;
+}
+
+export type SessionEnd =
+  | { readonly kind: 'left' }
+  | { readonly kind: 'over'; readonly error: Error };
+
+/** Local numbers of leases stay below the sign bit of the shared table. */
+const ID_MAX = 2 ** 31 - 1;
+
+export class WorkerSession {
+  readonly #parts: SessionParts;
+  readonly #slots: Slots;
+  readonly #outbox: Outbox;
+  readonly #poller: Poller;
+  readonly #table: RunningTable;
+  readonly #heartbeat: Heartbeat;
+  readonly #host: AttemptHost;
+  readonly #ended = deferred<SessionEnd>();
+  readonly #life = new AbortController();
+  readonly #drainOver = new AbortController();
+  /** Handlers at work, also after the session is over. */
+  readonly #atWork: Set<Promise<void>> = new Set();
+  readonly #graces: Map<Attempt, () => void> = new Map();
+  #added: { id: number; lease: LeaseName }[] = [];
+  #removed: number[] = [];
+  #seenPoll = 0;
+  #lastId = 0;
+  #deadlineMs: number;
+  #quietUntilMs = 0;
+  #isDraining = false;
+  #isLeaving = false;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    const { session, leader, clock, random, settings, slots, log, prefetch } = parts;
+    const tools = {
+      clock,
+      random,
+      settings,
+      quietMs: (): number => this.#quietUntilMs - clock.monotonicMs(),
+      onOver: (error: Error): void => this.#over(error),
+      say: (line: string): void => log.warn(line),
+    };
+    this.#table = new RunningTable(slots);
+    this.#slots = new Slots({
+      slots,
+      prefetch: () => prefetch.size,
+      mayStart: () => this.#mayStart,
+      start: (attempt, done) => this.#start(attempt, done),
+    });
+    this.#outbox = new Outbox({
+      ...tools,
+      send: (items) => leader.report(session, items),
+      onAnswer: (orders) => this.#reported(orders),
+    });
+    this.#poller = new Poller({
+      ...tools,
+      poll: (asked, signal) =>
+        leader.poll({ ...session, ...asked, held: this.#slots.leases }, signal),
+      capacity: () => (this.#mayStart && !this.#outbox.isFull ? this.#slots.free : null),
+      onReply: (pollNo, reply) => this.#polled(pollNo, reply),
+    });
+    this.#host = {
+      clock,
+      executor: (name) => parts.executors.get(name),
+      put: (item, onVerdict) => this.#outbox.put(item, onVerdict),
+      log: (attempt) => taskLog(log, attempt),
+      onCall: parts.onCall,
+      onLost: (attempt) => this.#stop(attempt, leaseLost(attempt.assignment.taskId), null),
+    };
+    this.#deadlineMs = this.#deadlineAfter(parts.registeredAtMs);
+    this.#heartbeat = parts.startHeartbeat(
+      {
+        session,
+        ...parts.registered,
+        executors: parts.offered,
+        renewedAtMs: parts.registeredAtMs,
+        abortGraceMs: settings.abortGraceMs,
+        stuck: parts.stuck,
+        running: this.#table.buffer,
+      },
+      (news) => this.#hear(news),
+    );
+  }
+
+  /** Resolves when it is over and no handler of it is at work any more. */
+  async run(): Promise<SessionEnd> {
+    this.#poller.run().catch((error: unknown) => {
+      this.#over(error instanceof Error ? error : new Error(String(error)));
+    });
+    const end = await this.#ended.promise;
+    while (this.#atWork.size > 0) await Promise.all(this.#atWork);
+    this.#heartbeat.stop();
+    return end;
+  }
+
+  /** Tasks whose handlers run, as JOB/TASK. */
+  get atWork(): readonly string[] {
+    return this.#slots.running.map(({ assignment }) => `${assignment.jobId}/${assignment.taskId}`);
+  }
+
+  /** The leader knows of these executors from now on. */
+  offer(executors: readonly string[]): void {
+    this.#heartbeat.offer(executors);
+  }
+
+  /** Takes no more work, gives back what has not started, ends what runs within `withinMs`, leaves. */
+  drain(withinMs: number): void {
+    if (this.#life.signal.aborted) return;
+    const cancel = this.#parts.clock.after(withinMs, () => {
+      this.#drainOver.abort();
+      for (const attempt of this.#slots.running) {
+        this.#stop(attempt, drainOver(attempt.assignment.taskId), 'released');
+      }
+    });
+    this.#life.signal.addEventListener('abort', cancel, { once: true });
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    this.#poller.drain();
+    for (const attempt of this.#slots.withdrawAll()) this.#giveBack(attempt, 'released');
+    this.#leaveIfIdle();
+  }
+
+  get #mayStart(): boolean {
+    const isAlive = this.#parts.clock.monotonicMs() < this.#deadlineMs;
+    return isAlive && !this.#isDraining && !this.#life.signal.aborted;
+  }
+
+  #deadlineAfter(sentAtMs: number): number {
+    const { sessionTtlMs, heartbeatMs } = this.#parts.registered;
+    return sentAtMs + sessionTtlMs - marginMs(sessionTtlMs, heartbeatMs);
+  }
+
+  #polled(pollNo: number, { assignments, orders }: PollReply): void {
+    if (this.#life.signal.aborted) return;
+    this.#seenPoll = pollNo;
+    const receivedAtMs = this.#parts.clock.monotonicMs();
+    const fresh = assignments
+      .map((assignment) => this.#attempt(assignment, receivedAtMs))
+      .filter((attempt) => this.#slots.hold(attempt));
+    for (const attempt of fresh) {
+      this.#added.push({ id: attempt.id, lease: attempt.lease });
+      if (this.#isDraining) this.#giveBack(attempt, 'released');
+      else this.#slots.queue(attempt);
+    }
+    // Before anything starts: a handler may block this thread, and the other one must know of it.
+    this.#tellHeld();
+    this.#obey(orders);
+    this.#slots.fill();
+  }
+
+  #attempt(assignment: ReadyAssignment, receivedAtMs: number): Attempt {
+    this.#lastId = this.#lastId === ID_MAX ? 1 : this.#lastId + 1;
+    return new Attempt(this.#lastId, assignment, this.#host, receivedAtMs);
+  }
+
+  #start(attempt: Attempt, done: () => void): void {
+    const place = this.#table.occupy(attempt.id);
+    const { clock, prefetch } = this.#parts;
+    const { isBulk = false } = this.#host.executor(attempt.assignment.executor) ?? {};
+    const ended = prefetch.began(clock, isBulk);
+    const work = attempt
+      .run()
+      .then((item) => this.#finished(attempt, item))
+      .finally(() => {
+        ended();
+        if (place !== null) this.#table.leave(place);
+        this.#graces.get(attempt)?.();
+        this.#graces.delete(attempt);
+        this.#atWork.delete(work);
+        if (!this.#life.signal.aborted) done();
+      });
+    this.#atWork.add(work);
+  }
+
+  #finished(attempt: Attempt, item: WorkerReport | null): void {
+    if (this.#life.signal.aborted) return;
+    if (item === null) this.#forget(attempt);
+    else this.#outbox.put(item, (verdict) => this.#told(attempt, verdict));
+    if (item === null) this.#roomChanged();
+  }
+
+  #giveBack(attempt: Attempt, kind: 'aborted' | 'released'): void {
+    const { lease } = attempt;
+    this.#outbox.put({ kind, lease }, (verdict) => this.#told(attempt, verdict));
+  }
+
+  /** What the leader has taken in has made room at its side too. */
+  #told(attempt: Attempt, verdict: 'ok' | 'lost'): void {
+    if (verdict === 'ok') this.#poller.ended();
+    this.#forget(attempt);
+  }
+
+  #forget(attempt: Attempt): void {
+    this.#slots.forget(attempt);
+    this.#removed.push(attempt.id);
+  }
+
+  #reported(orders: WorkerOrders): void {
+    this.#tellHeld();
+    this.#obey(orders);
+    this.#roomChanged();
+  }
+
+  #roomChanged(): void {
+    this.#poller.roomChanged();
+    if (this.#isDraining) this.#leaveIfIdle();
+  }
+
+  #tellHeld(): void {
+    if (this.#added.length === 0 && this.#removed.length === 0) return;
+    this.#heartbeat.change({
+      added: this.#added,
+      removed: this.#removed,
+      seenPoll: this.#seenPoll,
+    });
+    this.#added = [];
+    this.#removed = [];
+  }
+
+  #hear(news: HeartbeatNews): void {
+    // The first call may come while the constructor still runs.
+    queueMicrotask(() => this.#heartbeat.heard(news.no));
+    if (this.#life.signal.aborted) return;
+    switch (news.type) {
+      case 'answered':
+        this.#deadlineMs = Math.max(this.#deadlineMs, this.#deadlineAfter(news.sentAtMs));
+        this.#obey(news.orders);
+        this.#slots.fill();
+        return this.#roomChanged();
+      case 'over':
+        return this.#over(new MillraceError({ code: news.code, what: news.what }));
+      case 'expired':
+        return this.#over(deadlinePassed());
+    }
+  }
+
+  #obey({ abort, drain, slowDownMs }: WorkerOrders): void {
+    for (const lease of abort) {
+      const attempt = this.#slots.get(lease);
+      if (attempt === undefined || attempt.state === 'ended') continue;
+      if (this.#slots.withdraw(attempt)) this.#giveBack(attempt, 'aborted');
+      else if (attempt.state === 'running') {
+        this.#stop(attempt, stopOrdered(attempt.assignment.taskId), 'aborted');
+      }
+    }
+    if (slowDownMs > 0) {
+      const { clock, registered } = this.#parts;
+      const quietMs = Math.min(slowDownMs, registered.heartbeatMs);
+      this.#quietUntilMs = clock.monotonicMs() + quietMs;
+    }
+    if (drain && !this.#isDraining) this.#parts.onDrain();
+  }
+
+  #stop(attempt: Attempt, reason: MillraceError, word: StopWord): void {
+    if (attempt.state !== 'running') return;
+    if (!attempt.isStopping) this.#armGrace(attempt);
+    attempt.stop(reason, word);
+  }
+
+  /** A slot that ignores its abort is lost, and in a process of its own only with all the others. */
+  #armGrace(attempt: Attempt): void {
+    const { clock, settings, onStuck, stuck, log } = this.#parts;
+    const { abortGraceMs } = settings;
+    const cancel = clock.after(abortGraceMs, () => {
+      const error = handlerStuck(attempt.assignment, abortGraceMs, stuck);
+      if (stuck === 'end') return onStuck(error);
+      log.error(error.message);
+      attempt.abandon();
+    });
+    this.#graces.set(attempt, cancel);
+  }
+
+  #over(error: Error): void {
+    if (this.#life.signal.aborted) return;
+    const reason =
+      error instanceof MillraceError
+        ? error
+        : new MillraceError({ code: 'invariant', what: error.message, cause: error });
+    for (const attempt of this.#slots.running) this.#stop(attempt, reason, null);
+    this.#finish({ kind: 'over', error });
+  }
+
+  #finish(end: SessionEnd): void {
+    if (this.#life.signal.aborted) return;
+    this.#life.abort();
+    this.#poller.stop();
+    this.#outbox.stop();
+    this.#slots.withdrawAll();
+    this.#ended.resolve(end);
+  }
+
+  #leaveIfIdle(): void {
+    if (this.#isLeaving || !this.#slots.isEmpty || !this.#outbox.isEmpty) return;
+    this.#isLeaving = true;
+    this.#leave().catch((error: unknown) => {
+      this.#over(error instanceof Error ? error : new Error(String(error)));
+    });
+  }
+
+  /** Without a goodbye the leader waits for the TTL; so it is tried, but not for ever. */
+  async #leave(): Promise<void> {
+    const { leader, session, clock, settings, random, log, beforeLeave } = this.#parts;
+    await beforeLeave(AbortSignal.any([this.#drainOver.signal, this.#life.signal]));
+    // The goodbye gives everything back.
+    this.#poller.stop();
+    const untilMs = clock.monotonicMs() + settings.leaveMs;
+    const backOff = new BackOff(settings.retryMs, settings.retryMaxMs, random);
+    const cancel = clock.after(settings.leaveMs, () => this.#finish({ kind: 'left' }));
+    this.#life.signal.addEventListener('abort', cancel, { once: true });
+    while (!this.#life.signal.aborted && clock.monotonicMs() < untilMs) {
+      try {
+        await leader.leave(session);
+        return this.#finish({ kind: 'left' });
+      } catch (error) {
+        if (endsSession(error)) return this.#finish({ kind: 'left' });
+        log.warn(`The goodbye was not answered: ${error instanceof Error ? error.message : ''}`);
+        await pause(clock, backOff.nextMs(), this.#life.signal);
+      }
+    }
+  }
+}
+
+function taskLog(log: TaskLog, { assignment: { jobId, taskId } }: Attempt): TaskLog {
+  const named =
+    (level: keyof TaskLog) =>
+    (message: string): void =>
+      log[level](`${jobId}/${taskId}: ${message}`);
+  return {
+    debug: named('debug'),
+    info: named('info'),
+    warn: named('warn'),
+    error: named('error'),
+  };
+}

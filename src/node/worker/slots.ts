@@ -1,0 +1,87 @@
+/** What a worker holds: at most `slots` handlers at work, and behind them a queue of prefetched tasks. */
+import type { LeaseName } from '../../scheduler/core/index.ts';
+import type { Attempt } from './attempt.ts';
+import { leaseKey } from './lease-key.ts';
+
+export interface SlotsOptions {
+  readonly slots: number;
+  /** Held ready beyond that, so that a slot never waits for a round trip between short tasks. */
+  readonly prefetch: () => number;
+  /** False while nothing new may be started. */
+  readonly mayStart: () => boolean;
+  /** Calls `done` when the handler has returned; the lease is held until `forget`. */
+  readonly start: (attempt: Attempt, done: () => void) => void;
+}
+
+export class Slots {
+  readonly #options: SlotsOptions;
+  readonly #held: Map<string, Attempt> = new Map();
+  readonly #waiting: Set<Attempt> = new Set();
+  readonly #running: Set<Attempt> = new Set();
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+  }
+
+  /** How many more tasks it could hold; ended ones count until the leader has heard of their end. */
+  get free(): number {
+    const { slots, prefetch } = this.#options;
+    return slots + prefetch() - this.#held.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.#held.size === 0;
+  }
+
+  get running(): readonly Attempt[] {
+    return [...this.#running];
+  }
+
+  get leases(): readonly LeaseName[] {
+    return Array.from(this.#held.values(), ({ lease }) => lease);
+  }
+
+  get(lease: LeaseName): Attempt | undefined {
+    return this.#held.get(leaseKey(lease));
+  }
+
+  /** False for what it has already: a lost answer was sent again. */
+  hold(attempt: Attempt): boolean {
+    if (this.#held.has(attempt.key)) return false;
+    this.#held.set(attempt.key, attempt);
+    return true;
+  }
+
+  queue(attempt: Attempt): void {
+    this.#waiting.add(attempt);
+  }
+
+  /** Fills free slots from the queue, oldest first. */
+  fill(): void {
+    for (const attempt of this.#waiting) {
+      if (this.#running.size >= this.#options.slots || !this.#options.mayStart()) return;
+      this.#waiting.delete(attempt);
+      this.#running.add(attempt);
+      this.#options.start(attempt, () => {
+        this.#running.delete(attempt);
+        this.fill();
+      });
+    }
+  }
+
+  /** It will not be started; true if it was waiting. */
+  withdraw(attempt: Attempt): boolean {
+    return this.#waiting.delete(attempt);
+  }
+
+  /** Takes everything that was not started out of the queue. */
+  withdrawAll(): readonly Attempt[] {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    return waiting;
+  }
+
+  forget(attempt: Attempt): void {
+    this.#held.delete(attempt.key);
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Ends that the code of users brings upon a worker's process: errors that nobody caught, and calls of
+ * `process.exit`. Nobody can tell which of its tasks it was, and in what state the others are now, so the
+ * process ends, says so, and all that it held is run again.
+ */
+import { writeSync } from 'node:fs';
+import { classifyFailure } from '../../tasks/executors/index.ts';
+
+export interface StrayOptions {
+  /** Tasks whose handlers run at this moment. */
+  readonly atWork: () => readonly string[];
+  /** It may end as it likes: it was asked to. */
+  readonly isLeaving: () => boolean;
+  /** Says it and ends the process. */
+  readonly die: (error: Error) => void;
+}
+
+/** Mistakes in modules: they would only be made again. */
+const WRONG_USE = 2;
+const WORK_FAILED = 1;
+
+export class StrayEnds {
+  readonly #options: StrayOptions;
+  #isLoading = true;
+
+  constructor(options: StrayOptions) {
+    this.#options = options;
+    process.on('uncaughtException', this.#uncaught);
+    process.on('unhandledRejection', this.#unhandled);
+    process.on('exit', this.#exited);
+  }
+
+  /** The modules are there: from now on it is the handlers that run. */
+  loaded(): void {
+    this.#isLoading = false;
+  }
+
+  close(): void {
+    process.off('uncaughtException', this.#uncaught);
+    process.off('unhandledRejection', this.#unhandled);
+    process.off('exit', this.#exited);
+  }
+
+  readonly #uncaught = (thrown: unknown): void => this.#die('An error', thrown);
+  readonly #unhandled = (thrown: unknown): void => this.#die('A rejected promise', thrown);
+
+  #die(what: string, thrown: unknown): void {
+    const { message } = classifyFailure(thrown).error;
+    this.#options.die(
+      new Error(
+        `${what} that nobody caught ends this worker: ${message}${placeOf(thrown)}. ${this.#lost()} ` +
+          'Await every promise of a handler, and catch what its callbacks throw.',
+      ),
+    );
+  }
+
+  /** Written at once: this is the last moment. An end in order looks different to whoever started it. */
+  readonly #exited = (code: number): void => {
+    if (this.#options.isLeaving()) return;
+    const call = `process.exit(${code})`;
+    if (this.#isLoading) {
+      process.exitCode = WRONG_USE;
+      writeSync(2, `millrace: A module has called ${call} while it was loaded.\n`);
+      return;
+    }
+    process.exitCode = WORK_FAILED;
+    writeSync(2, `millrace: A handler has called ${call}: this worker ends. ${this.#lost()}\n`);
+  };
+
+  #lost(): string {
+    const tasks = this.#options.atWork();
+    if (tasks.length === 0) return 'No task was at work.';
+    const more = tasks.length > SHOWN_MAX ? ` and ${tasks.length - SHOWN_MAX} more` : '';
+    return `At work: ${tasks.slice(0, SHOWN_MAX).join(', ')}${more}; they are run again.`;
+  }
+}
+
+const SHOWN_MAX = 20;
+
+/** Where it was thrown, as the first line of the stack has it. */
+function placeOf(thrown: unknown): string {
+  const stack = thrown instanceof Error ? String(thrown.stack) : '';
+  const place = /^ +at (?:.*\()?((?:file:|\/|[A-Za-z]:\\).*:\d+:\d+)\)?$/m.exec(stack)?.[1];
+  return place === undefined ? '' : `, thrown at ${place}`;
+}

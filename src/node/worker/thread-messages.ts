@@ -1,0 +1,36 @@
+/** What goes between the main thread and the heartbeat thread. Sessions are numbered: a word for an old
+ * one that comes late is for nobody. */
+import type { LeaderForWorkers } from '../../scheduler/contract/index.ts';
+import type { HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
+
+export type ToThread = { readonly session: number } & (
+  | { readonly type: 'begin'; readonly start: HeartbeatStart }
+  | { readonly type: 'change'; readonly change: HeldChange }
+  | { readonly type: 'offer'; readonly executors: readonly string[] }
+  | { readonly type: 'heard'; readonly no: number }
+  | { readonly type: 'stop' }
+);
+
+export interface FromThread {
+  readonly session: number;
+  readonly news: HeartbeatNews;
+}
+
+/** How the thread finds the leader: a module to import there and what to call its `connect` with. */
+export interface Connector {
+  /** A file URL. */
+  readonly module: string;
+  /** Anything that can be sent to a thread. */
+  readonly options: unknown;
+}
+
+/** The thread's own connection, for one session. */
+export interface HeartbeatChannel {
+  readonly leader: Pick<LeaderForWorkers, 'heartbeat' | 'report'>;
+  readonly close: () => void;
+}
+
+/** What the module of a connector exports. */
+export interface ConnectorModule {
+  connect(options: unknown, start: HeartbeatStart): HeartbeatChannel;
+}

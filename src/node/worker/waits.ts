@@ -1,0 +1,193 @@
+/** Sleeping, waiting for a signal, calling a job. Each leaves a step, which answers later attempts. */
+import {
+  ID_LENGTH_MAX,
+  MillraceError,
+  UNFIT_STEP,
+  isId,
+  nthSignalStep,
+  takenAtStep,
+} from '../../scheduler/core/index.ts';
+import type { JobId, Json, TaskError } from '../../scheduler/core/index.ts';
+import { ChildJobError, jsonText } from '../../tasks/executors/index.ts';
+import type { Callable, OneSignal } from '../../tasks/executors/index.ts';
+import { durationMs } from '../../kit/index.ts';
+import type { Duration } from '../../kit/index.ts';
+import type { ReadyAssignment } from '../../scheduler/contract/index.ts';
+import { tooLarge } from './payload-limit.ts';
+import { checkName } from './steps.ts';
+import type { Steps } from './steps.ts';
+import { FIRST_OF_ALL } from './suspension.ts';
+import type { Suspension } from './suspension.ts';
+import { childJobId, jobStep, signalStep, sleepStep, untilStep } from './wait-names.ts';
+
+export interface WaitsOwner {
+  readonly assignment: ReadyAssignment;
+  /** By the database's clock, or a little before it: nothing ends too early. */
+  readonly nowMs: number;
+  called(what: unknown, executors: readonly string[]): void;
+}
+
+/** Ten years, as for every duration. What is longer is a mistake in the unit. */
+const WHY_LENGTH_MAX = 500;
+const WAIT_MS_MAX = 3_650 * 24 * 3_600_000;
+
+export class Waits {
+  readonly #owner: WaitsOwner;
+  readonly #steps: Steps;
+  readonly #suspension: Suspension;
+
+  constructor(owner: WaitsOwner, steps: Steps, suspension: Suspension) {
+    this.#owner = owner;
+    this.#steps = steps;
+    this.#suspension = suspension;
+  }
+
+  async sleep(name: string, duration: Duration): Promise<void> {
+    checkName('sleep', name);
+    const step = sleepStep(name);
+    const restMs = this.#restMs(step, checkedMs(`The sleep ${name}`, duration));
+    if (restMs === 0) return this.#suspension.over(this.#timeIn(step), 'time');
+    return this.#suspension.sleep(step, restMs);
+  }
+
+  /** The next one of that name, whatever it holds. */
+  async waitFor(name: string, options: OneSignal): Promise<unknown> {
+    if (typeof name !== 'string' || !isId(name)) throw badSignal(name);
+    const { timeout, as = name, nth = 1, shape } = options;
+    checkName('wait', as);
+    const forMs =
+      timeout === undefined ? null : checkedMs(`The timeout of the wait for ${name}`, timeout);
+    const step = nthSignalStep(signalStep(as), nth);
+    const known = this.#steps.recorded(step);
+    if (known !== undefined) {
+      const { timeout: isInVain, value } = JSON.parse(known) as SignalBody;
+      if (isInVain === true) await this.#suspension.over(this.#timeIn(untilStep(as)), 'time');
+      else await this.#suspension.over(this.#timeIn(takenAtStep(step)), 'event');
+      return value;
+    }
+    if (forMs === null) return this.#suspension.signal(step, name, shape);
+    const end = untilStep(as);
+    if (this.#steps.recorded(end) !== undefined && this.#restMs(end, forMs) === 0) {
+      // Written down before it is believed: a signal that comes now must not change what was seen.
+      const keep = (): Promise<void> => this.#steps.keep(step, { timeout: true });
+      await this.#suspension.over(this.#timeIn(end), 'time', keep);
+      return undefined;
+    }
+    void this.#suspension.sleep(end, this.#restMs(end, forMs)).catch(() => {});
+    return this.#suspension.signal(step, name, shape);
+  }
+
+  /** A signal was left aside: whoever sent it should be able to see that. Said once a run. */
+  async unfit(name: string, step: string, why: string): Promise<void> {
+    const left = `${UNFIT_STEP}${step}`;
+    if (this.#steps.recorded(left) !== undefined) return;
+    await this.#steps.keep(left, { name, why: why.slice(0, WHY_LENGTH_MAX) });
+  }
+
+  async call<I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> {
+    checkName('call', name);
+    if (typeof what?.toDocument !== 'function') throw notCallable(name);
+    const step = jobStep(name);
+    const known = this.#steps.recorded(step);
+    if (known !== undefined) {
+      const { jobId, state, result, error } = JSON.parse(known) as EndedJob;
+      await this.#suspension.over(this.#timeIn(step), 'event');
+      if (state !== 'succeeded') throw new ChildJobError(jobId, what.name, state, error ?? null);
+      return this.#suspension.during(() => what.readResult(result ?? null, jobId));
+    }
+    const jobId = childJobId(this.#owner.assignment, name);
+    if (!isId(jobId)) throw tooDeep(name, jobId);
+    const document = await this.#suspension.during(() => what.toDocument(input));
+    const text = jsonText(document);
+    if (!text.isJson) throw badDocument(name, text.fault);
+    const excess = tooLarge(`The document of the call ${name}`, text.text);
+    if (excess !== null) throw excess;
+    this.#owner.called(what, executorsIn(document));
+    return this.#suspension.job({ step, jobId, document }, text.text.length);
+  }
+
+  /** When that was over which left the step. */
+  #timeIn(step: string): number {
+    const known = this.#steps.recorded(step);
+    if (known === undefined) return FIRST_OF_ALL;
+    const { until, at } = JSON.parse(known) as { readonly until?: number; readonly at?: number };
+    return until ?? at ?? FIRST_OF_ALL;
+  }
+
+  /** Of a sleep that has begun its end is known; of another it is all of it. */
+  #restMs(step: string, fullMs: number): number {
+    const known = this.#steps.recorded(step);
+    if (known === undefined) return fullMs;
+    const { until } = JSON.parse(known) as { readonly until: number };
+    return Math.max(0, Math.ceil(until - this.#owner.nowMs));
+  }
+}
+
+/** Whatever is wrong with a document, the leader says it. */
+function executorsIn(document: unknown): readonly string[] {
+  const { tasks } = document as { readonly tasks?: unknown };
+  if (!Array.isArray(tasks)) return [];
+  const names = tasks.map((task: unknown) => (task as { executor?: unknown } | null)?.executor);
+  return [...new Set(names)].filter((name) => typeof name === 'string');
+}
+
+interface SignalBody {
+  readonly value?: Json;
+  readonly timeout?: true;
+}
+
+interface EndedJob {
+  readonly jobId: JobId;
+  readonly state: string;
+  readonly result?: Json;
+  readonly error?: TaskError | null;
+}
+
+function checkedMs(what: string, duration: Duration): number {
+  const isGiven = typeof duration === 'number' || typeof duration === 'string';
+  const ms = isGiven ? durationMs(duration) : null;
+  if (ms !== null && ms <= WAIT_MS_MAX) return ms;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `${what} cannot last ${ms === null ? shown(duration) : `${ms} ms`}.`,
+    todo: 'Give milliseconds or text such as 90s, 2h30m or 3d, up to ten years.',
+  });
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || typeof value === 'number') return String(value);
+  const text = jsonText(value);
+  return text.isJson ? text.text : typeof value;
+}
+
+function badSignal(name: unknown): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `${shown(name)} cannot be the name of a signal.`,
+    todo: `Use 1 to ${ID_LENGTH_MAX} letters, digits and . _ : @ + = - that start with a letter, a digit or _.`,
+  });
+}
+
+function notCallable(name: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `The call ${name} does not say what to run.`,
+    todo: 'Give a flow or a task as the second argument.',
+  });
+}
+
+function badDocument(name: string, fault: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `The document of the call ${name} ${fault}.`,
+  });
+}
+
+function tooDeep(name: string, jobId: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `The call ${name} would make a job with an id of ${jobId.length} characters, ${ID_LENGTH_MAX} are allowed.`,
+    why: 'The id grows with every job that calls another.',
+    todo: 'Nest fewer calls, or submit the outermost job under a shorter id.',
+  });
+}

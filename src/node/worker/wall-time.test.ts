@@ -1,0 +1,26 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { wallTime } from './wall-time.ts';
+
+test('a wall-clock time is what people read, shifted by the offset', () => {
+  vi.useFakeTimers({ now: 0 });
+  try {
+    expect(wallTime(0)).toBe('1970-01-01T00:00:00.000Z');
+    expect(wallTime(600_000)).toBe('1970-01-01T00:10:00.000Z');
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('nothing else in a worker or an executor looks at the wall clock', () => {
+  const rooms = [import.meta.dirname, join(import.meta.dirname, '../../tasks/executors')];
+  const looking = rooms.flatMap((room) =>
+    readdirSync(room)
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .filter((name) =>
+        /\bDate(\.now)?\(\)|timeOrigin/.test(readFileSync(join(room, name), 'utf8')),
+      ),
+  );
+  expect(looking).toEqual(['wall-time.ts']);
+});

@@ -1,0 +1,31 @@
+/** What a dispatcher is made of, and whom it tells. */
+import type { Batch, Effects, MillraceError, SchedulerState } from '../core/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import type { Store } from '../store/index.ts';
+import type { Reign } from './reign.ts';
+
+export interface DispatcherOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly reign: Reign;
+  readonly memory: Memory;
+  /** Reads back what is needed to serve, to start over after a bad event. */
+  readonly reload: () => Promise<Memory>;
+  /** It serves again from a fresh memory, which still lacks the jobs that are not running. */
+  readonly onReloaded: () => void;
+  /** The store has refused a batch for its data, or the core has failed. Both are faults of ours: what clients send
+   * is checked before. */
+  readonly onFault?: (fault: MillraceError) => void;
+  /** The reign is over; called once. */
+  readonly onEnd: (why: MillraceError) => void;
+  /** Told of every batch that was committed, before its answers go out. */
+  readonly onCommitted?: (rows: Batch) => void;
+  /** Events that may wait before callers are told that the leader is overloaded. */
+  readonly backlogMax?: number;
+}
+
+/** A state fresh from the store, and what reading it back found to be done. */
+export interface Memory {
+  readonly state: SchedulerState;
+  readonly effects: Effects;
+}

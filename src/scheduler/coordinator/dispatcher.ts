@@ -1,0 +1,391 @@
+/**
+ * Group commit. Events are fed to the core as they come; their effects gather in the open batch.
+ * When no commit is in flight the batch is closed and written at once, otherwise by the next
+ * commit: an idle leader answers after one commit, a busy one pays one commit for hundreds of
+ * events. No answer leaves before the batch it was computed from is committed.
+ *
+ * On any doubt the memory is dropped. A batch that the store refuses because of its data is fed
+ * again one event at a time, so that only the offender is refused; everything else ends the reign.
+ */
+import type {
+  Ask,
+  Instant,
+  JobImage,
+  MillraceError,
+  ReplyBody,
+  SchedulerEvent,
+  SchedulerState,
+} from '../core/index.ts';
+import { unstorableIn } from '../core/index.ts';
+import { deferred } from '../../kit/index.ts';
+import type { Deferred } from '../../kit/index.ts';
+import { Asks } from './asks.ts';
+import { Backlog, defaultBacklogLimits } from './backlog.ts';
+import { Batching, type Input } from './batching.ts';
+import { feed, finish } from './feeding.ts';
+import { asFault, notStorable, refusal, reloading, steppedDown } from './faults.ts';
+import { Pace } from './pace.ts';
+import { weightOf } from './weight.ts';
+import type { DispatcherOptions } from './dispatcher-options.ts';
+
+type Phase = 'idle' | 'writing' | 'isolating' | 'ended';
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #asks: Asks = new Asks();
+  readonly #pace: Pace;
+  #state: SchedulerState;
+  /** Counts the memories: rows read back for an earlier one are not taken in. */
+  #generation = 1;
+  #readers = 0;
+  #reloads = 0;
+  #phase: Phase = 'idle';
+  #endedBy: MillraceError | null = null;
+  readonly #backlog: Backlog;
+  #open: Batching;
+  /** In the transaction that is under way. */
+  #writing: Batching | null = null;
+  /** What the core threw while it was fed the open batch: its state is half-changed. */
+  #poison: MillraceError | null = null;
+  #isPumpScheduled = false;
+  #settled: Deferred<void> | null = null;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    const { backlogMax: eventsMax = defaultBacklogLimits.eventsMax } = options;
+    this.#backlog = new Backlog({ ...defaultBacklogLimits, eventsMax });
+    this.#state = options.memory.state;
+    this.#open = new Batching(options.memory.effects);
+    const { clock, reign } = options;
+    this.#pace = new Pace(clock, reign.time, () => this.#schedulePump());
+    this.#schedulePump();
+  }
+
+  /** Events in the backlog and in the open batch. Reads do not count: they cost the store nothing. */
+  get backlog(): number {
+    return this.#backlog.events + this.#open.events;
+  }
+
+  /** How often the memory was dropped and read back in this term. */
+  get reloads(): number {
+    return this.#reloads;
+  }
+
+  /** How full the backlog is: 1 is when callers are refused. */
+  get pressure(): number {
+    return this.#backlog.pressure(this.#open);
+  }
+
+  /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
+  ask(
+    make: (ask: Ask) => SchedulerEvent,
+    generation?: number,
+    images: readonly JobImage[] = [],
+  ): Promise<ReplyBody> {
+    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
+    const ask = this.#asks.next();
+    const event = make(ask);
+    const unstorable = unstorableIn(event);
+    if (unstorable !== null) return Promise.reject(notStorable(unstorable));
+    const full = this.#backlog.refusal(event, this.#open, this.#writing);
+    if (full !== null) return Promise.reject(full);
+    const answer = this.#asks.wait(ask);
+    const made = generation === undefined ? {} : { generation };
+    this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), ...made });
+    return answer;
+  }
+
+  /**
+   * Feeds an event that rests on what `look` finds in the store; what the memory learns while it looks
+   * is not forgotten. Jobs that it finds are fed together with the event: nobody sees the one without
+   * the other, and a job that was brought in for nothing leaves at once.
+   */
+  askAfter<T>(
+    look: () => Promise<T>,
+    make: (found: T, ask: Ask) => SchedulerEvent,
+    imagesIn: (found: T) => readonly JobImage[] = () => [],
+  ): Promise<ReplyBody> {
+    return this.#whileReading(async (generation) => {
+      const found = await look();
+      return this.ask((ask) => make(found, ask), generation, imagesIn(found));
+    });
+  }
+
+  /** Feeds an event that nobody waits for. */
+  tell(event: SchedulerEvent): void {
+    if (this.#endedBy !== null || unstorableIn(event) !== null) return;
+    this.#enqueue({ kind: 'event', event, ask: null, images: [], bytes: weightOf(event) });
+  }
+
+  /** Looks at facts that no commit can undo, such as a task's name, and at figures. */
+  peek<T>(look: (state: SchedulerState, now: Instant) => T): T {
+    return look(this.#state, this.#options.reign.time.now());
+  }
+
+  /** Reads the state; settles when everything that the answer rests on is committed. */
+  read<T>(look: (state: SchedulerState, now: Instant) => T): Promise<T> {
+    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
+    const answer = deferred<T>();
+    this.#enqueue({
+      kind: 'read',
+      look: (state, now) => {
+        const value = look(state, now);
+        return () => answer.resolve(value);
+      },
+      refuse: answer.reject,
+    });
+    return answer.promise;
+  }
+
+  /**
+   * Reads jobs back from the store into the memory. Jobs that end while `read` is under way stay
+   * ended, and what was read for a memory that was dropped meanwhile is read again.
+   */
+  async load(read: () => Promise<readonly JobImage[]>): Promise<readonly JobImage[]> {
+    for (;;) {
+      const taken = await this.#whileReading(async (generation) => {
+        const images = await read();
+        return (await this.#restore(images, generation)) ? images : null;
+      });
+      if (taken !== null) return taken;
+    }
+  }
+
+  /** The memory notes what ends meanwhile: what `act` reads may be older than that. */
+  async #whileReading<T>(act: (generation: number) => Promise<T>): Promise<T> {
+    this.#readers += 1;
+    try {
+      const generation = await this.read((state) => {
+        state.takeNotes();
+        return this.#generation;
+      });
+      return await act(generation);
+    } finally {
+      this.#readers -= 1;
+      if (this.#readers === 0) this.#state.dropNotes();
+    }
+  }
+
+  #restore(images: readonly JobImage[], generation: number): Promise<boolean> {
+    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
+    const answer = deferred<boolean>();
+    const { resolve: done, reject: refuse } = answer;
+    this.#enqueue({ kind: 'restore', images, generation, done, refuse });
+    return answer.promise;
+  }
+
+  /** Ends the reign from this side; waits for a commit in flight, so that it can be resigned. */
+  async end(why: MillraceError): Promise<void> {
+    const isBusy = this.#phase === 'writing' || this.#phase === 'isolating';
+    const settled = isBusy ? (this.#settled ??= deferred()) : null;
+    this.#end(why);
+    await settled?.promise;
+  }
+
+  #enqueue(input: Input): void {
+    this.#backlog.push(input);
+    this.#schedulePump();
+  }
+
+  /** A microtask: what arrives in the same turn of the event loop shares a batch. */
+  #schedulePump(): void {
+    if (this.#isPumpScheduled) return;
+    this.#isPumpScheduled = true;
+    queueMicrotask(() => {
+      this.#isPumpScheduled = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    if (this.#phase === 'ended' || this.#phase === 'isolating' || this.#endedBy !== null) return;
+    this.#pace.beat(this.#state);
+    if (this.#poison === null) this.#feedBacklog();
+    if (this.#phase !== 'idle') return;
+    if (this.#poison !== null) this.#isolate(this.#open.inputs, this.#poison);
+    else this.#close();
+  }
+
+  #feedBacklog(): void {
+    for (;;) {
+      const input = this.#backlog.take(this.#open);
+      if (input === null) return;
+      this.#open.add(input);
+      this.#poison = this.#feed(input, this.#open);
+      if (this.#poison !== null) return;
+    }
+  }
+
+  #feed(input: Input, batch: Batching): MillraceError | null {
+    const memory = { state: this.#state, generation: this.#generation };
+    return feed(input, memory, this.#options.reign.time.now(), batch, this.#asks);
+  }
+
+  #finish(batch: Batching, mayTick: boolean): MillraceError | null {
+    return finish(this.#state, this.#options.reign.time.now(), batch, mayTick);
+  }
+
+  #close(): void {
+    const batch = this.#open;
+    const fault = this.#finish(batch, this.#pace.mayTick);
+    if (fault !== null) {
+      // Without inputs it is nobody's event but our own mistake: start over as a new leader.
+      return batch.inputs.length === 0 ? this.#end(fault) : this.#isolate(batch.inputs, fault);
+    }
+    this.#pace.arm(this.#state);
+    this.#open = new Batching();
+    this.#backlog.closed(batch);
+    if (batch.isIdle && !this.#options.reign.isRenewalDue) {
+      if (!this.#backlog.isEmpty) this.#schedulePump();
+      return;
+    }
+    this.#phase = 'writing';
+    this.#writing = batch;
+    const sentAtMs = this.#options.clock.monotonicMs();
+    this.#write(batch).then(
+      () => {
+        this.#writing = null;
+        this.#pace.answered(sentAtMs, this.#state);
+        this.#written(batch);
+      },
+      (error: unknown) => this.#refused(batch, asFault(error)),
+    );
+  }
+
+  /** Answers without changes need no commit, but they do need a leader that is one. */
+  async #write(batch: Batching): Promise<void> {
+    const { store, reign } = this.#options;
+    if (!batch.effects.isEmpty) {
+      const state = this.#state;
+      const rows = batch.effects.batch(state);
+      await reign.renewedBy(() => store.commit(reign.term, reign.ttlMs, rows));
+      state.commitNo = rows.commitNo;
+      reign.acknowledged = rows;
+      return this.#options.onCommitted?.(rows);
+    }
+    if (reign.isRenewalDue) return reign.renew();
+  }
+
+  /** Committed is committed: the answers go out even if the reign has ended meanwhile. */
+  #written(batch: Batching): void {
+    this.#deliver(batch);
+    if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
+    this.#phase = 'idle';
+    this.#schedulePump();
+  }
+
+  #deliver(batch: Batching): void {
+    batch.committed();
+    for (const reply of batch.effects.takeReplies()) this.#asks.answer(reply);
+  }
+
+  #refused(batch: Batching, fault: MillraceError): void {
+    this.#writing = null;
+    if (fault.code === 'bad_row' && batch.inputs.length > 0 && this.#endedBy === null) {
+      return this.#isolate([...batch.inputs, ...this.#open.inputs], fault);
+    }
+    // Without inputs it is our own fault, and a reign that is over looks for no offender.
+    batch.refuse(steppedDown(fault), this.#asks);
+    this.#phase = 'idle';
+    this.#end(fault);
+    this.#closeDoors(this.#endedBy ?? fault);
+  }
+
+  /**
+   * Feeds the inputs again, each in a transaction of its own, from what the store has. The memory is changed in place
+   * and has no undo, so it is read back: only what is needed to serve, the jobs that wait come in behind.
+   */
+  #isolate(inputs: readonly Input[], fault: MillraceError): void {
+    this.#phase = 'isolating';
+    this.#poison = null;
+    this.#options.onFault?.(fault);
+    this.#open = new Batching();
+    this.#releaseParked(inputs);
+    this.#feedOneByOne(inputs).then(
+      () => {
+        if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
+        this.#phase = 'idle';
+        this.#options.onReloaded();
+        this.#schedulePump();
+      },
+      (error: unknown) => {
+        this.#phase = 'idle';
+        this.#end(asFault(error));
+        const why = this.#endedBy ?? asFault(error);
+        for (const input of inputs) Batching.of(input).refuse(why, this.#asks);
+        this.#closeDoors(why);
+      },
+    );
+  }
+
+  /** Parked polls go with the memory: their callers poll again. */
+  #releaseParked(inputs: readonly Input[]): void {
+    const kept = [...inputs, ...this.#backlog.all()].flatMap((input) =>
+      input.kind === 'event' && input.ask !== null ? [input.ask] : [],
+    );
+    this.#asks.refuseAllBut(new Set(kept), reloading());
+  }
+
+  async #feedOneByOne(inputs: readonly Input[]): Promise<void> {
+    let isClean = false;
+    for (const input of inputs) {
+      if (this.#endedBy !== null) Batching.of(input).refuse(this.#endedBy, this.#asks);
+      else {
+        if (!isClean) await this.#startOver();
+        isClean = await this.#feedAlone(input);
+      }
+    }
+    if (!isClean && this.#endedBy === null) await this.#startOver();
+  }
+
+  async #startOver(): Promise<void> {
+    const { state, effects } = await this.#options.reload();
+    this.#state = state;
+    this.#generation += 1;
+    this.#reloads += 1;
+    await this.#write(new Batching(effects));
+    if (this.#readers > 0) this.#state.takeNotes();
+  }
+
+  /** Without a tick, so that no timer's fault is laid on the caller. False when this input was the
+   * bad one; throws when the reign cannot go on. */
+  async #feedAlone(input: Input): Promise<boolean> {
+    const batch = Batching.of(input);
+    const fault =
+      this.#feed(input, batch) ?? this.#finish(batch, false) ?? (await this.#tryWrite(batch));
+    if (fault === null) {
+      this.#deliver(batch);
+      return true;
+    }
+    batch.refuse(refusal(fault), this.#asks);
+    if (fault.code !== 'bad_row' && fault.code !== 'invariant') throw fault;
+    return false;
+  }
+
+  async #tryWrite(batch: Batching): Promise<MillraceError | null> {
+    try {
+      await this.#write(batch);
+      return null;
+    } catch (error) {
+      return asFault(error);
+    }
+  }
+
+  #end(why: MillraceError): void {
+    if (this.#endedBy !== null) return;
+    this.#endedBy = steppedDown(why);
+    this.#pace.stop();
+    if (this.#phase === 'idle') this.#closeDoors(this.#endedBy);
+    this.#options.onEnd(why);
+  }
+
+  /** Nothing is in flight any more: everybody who still waits is told. */
+  #closeDoors(why: MillraceError): void {
+    this.#phase = 'ended';
+    this.#open.refuse(why, this.#asks);
+    for (const input of this.#backlog.all()) if (input.kind !== 'event') input.refuse(why);
+    this.#backlog.clear();
+    this.#asks.refuseAllBut(new Set(), why);
+    this.#settled?.resolve();
+  }
+}

@@ -1,0 +1,70 @@
+import type { MillraceError, Settings } from '../core/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import type { Store, Term } from '../store/index.ts';
+import { asFault } from './faults.ts';
+
+/** Jobs removed in one call, so that pruning never holds up the commits for long. */
+const PORTION = 1_000;
+
+export interface HousekeepingOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly term: Term;
+}
+
+/**
+ * Removes what is past its retention, a portion at a time, for as long as the reign lasts. A table
+ * that only grows is a bug; so is a prune that stops the leader.
+ */
+export class Housekeeping {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #settings: Settings;
+  readonly #term: Term;
+  readonly #onFailure: (why: MillraceError) => void;
+  #cancel: () => void = () => {};
+  #isStopped = false;
+
+  constructor(
+    { store, clock, settings, term }: HousekeepingOptions,
+    onFailure: (why: MillraceError) => void,
+  ) {
+    this.#onFailure = onFailure;
+    this.#store = store;
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#term = term;
+    this.#arm(settings.pruneEveryMs);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+  }
+
+  #arm(ms: number): void {
+    if (this.#isStopped) return;
+    this.#cancel = this.#clock.after(ms, () => {
+      this.#prune().then(
+        (isMore) => this.#arm(isMore ? 1 : this.#settings.pruneEveryMs),
+        // It is tried again. A table that only grows fills the disk in the end, so somebody has to hear of it.
+        (error: unknown) => {
+          if (!this.#isStopped) this.#onFailure(asFault(error));
+          this.#arm(this.#settings.pruneEveryMs);
+        },
+      );
+    });
+  }
+
+  async #prune(): Promise<boolean> {
+    const { jobRetentionMs, eventRetentionMs, keyRetentionMs } = this.#settings;
+    const { more } = await this.#store.prune(this.#term, {
+      jobsMs: jobRetentionMs,
+      eventsMs: eventRetentionMs,
+      keysMs: keyRetentionMs,
+      jobsMax: PORTION,
+    });
+    return more;
+  }
+}

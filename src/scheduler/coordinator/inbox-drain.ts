@@ -1,0 +1,99 @@
+import type { Clock } from '../../kit/index.ts';
+import type { Store } from '../store/index.ts';
+
+/** For notifications that went astray, and for stores behind a pooler, which has none to give. */
+const LOOK_EVERY_MS = 5_000;
+const RETRY_MS = 100;
+
+/**
+ * Takes in what users put into the inbox, for as long as the reign lasts: at its start, when the
+ * store says that something came, and from time to time. One drain at a time; a word that comes
+ * while it runs is heard afterwards, because the drain may have looked before it was true.
+ */
+export class InboxDrain {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  #drain: () => Promise<number> = () => Promise.resolve(0);
+  #cancel: () => void = () => {};
+  #stopListening: (() => Promise<void>) | null = null;
+  #isRunning = false;
+  #isWanted = false;
+  #isStopped = false;
+  #failures = 0;
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  start(drain: () => Promise<number>): void {
+    if (this.#isStopped) return;
+    this.#drain = drain;
+    this.#want();
+    this.#listen();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel();
+    this.#hangUp();
+  }
+
+  #listen(): void {
+    this.#store
+      .onInbox?.(() => this.#want())
+      .then(
+        (stop) => {
+          this.#stopListening = stop;
+          if (this.#isStopped) this.#hangUp();
+        },
+        // The database was away just now. Until the reign ends, looking every so often has to do.
+        () => {},
+      );
+  }
+
+  #hangUp(): void {
+    const stop = this.#stopListening;
+    this.#stopListening = null;
+    // What fails here is the end of a connection that is of no more use.
+    stop?.().catch(() => {});
+  }
+
+  #want(): void {
+    this.#isWanted = true;
+    if (this.#isRunning || this.#isStopped) return;
+    this.#isRunning = true;
+    this.#cancel();
+    this.#run().then(
+      (isDone) => {
+        this.#isRunning = false;
+        this.#arm(isDone);
+      },
+      () => {},
+    );
+  }
+
+  async #run(): Promise<boolean> {
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      try {
+        await this.#drain();
+        this.#failures = 0;
+      } catch {
+        // Whatever is wrong with the store or the term, the next commit finds it out and acts.
+        this.#failures += 1;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #arm(isDone: boolean): void {
+    if (this.#isStopped) return;
+    // Where nobody can say that something came, nothing comes.
+    if (isDone && this.#store.onInbox === undefined) return;
+    const backOffMs = RETRY_MS * 2 ** Math.min(this.#failures, 10);
+    const waitMs = isDone ? LOOK_EVERY_MS : Math.min(backOffMs, LOOK_EVERY_MS);
+    this.#cancel = this.#clock.after(waitMs, () => this.#want());
+  }
+}

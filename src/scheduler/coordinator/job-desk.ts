@@ -1,0 +1,385 @@
+/**
+ * What clients ask of a leader about jobs. The memory answers for live jobs, the store for all
+ * others; every call may be repeated without harm.
+ */
+import {
+  MillraceError,
+  checkStorable,
+  explain,
+  forkDocument,
+  isFinished,
+  isMillraceError,
+  parseJobDocument,
+} from '../core/index.ts';
+import type {
+  Ask,
+  Explanation,
+  JobDocument,
+  JobId,
+  JobImage,
+  JobRow,
+  ReplyBody,
+  Rerun,
+  SchedulerEvent,
+  Seed,
+  Settings,
+  Submit,
+  TaskId,
+  TaskNo,
+} from '../core/index.ts';
+import { KeyedLock } from '../../kit/index.ts';
+import type { Handshake } from '../contract/index.ts';
+import type { InboxRow, Store } from '../store/index.ts';
+import { givenResults } from './given-results.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { keyScopes, knownKeys } from './known-keys.ts';
+import type { KnownKeys } from './known-keys.ts';
+import type { Payloads } from './payloads.ts';
+import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
+import { noQueries } from './query-planner.ts';
+import type { QueryPlanner } from './query-planner.ts';
+import { cleanText } from './text.ts';
+
+export type JobReply = Extract<ReplyBody, { type: 'job' }>;
+
+export interface DeskOptions {
+  readonly store: Store;
+  readonly shard: number;
+  readonly settings: Settings;
+  readonly dispatcher: Dispatcher;
+  readonly payloads: Payloads;
+  /** What this leader is, for those who want to join. */
+  readonly handshake: Handshake;
+  /** Null where no SQL is understood. */
+  readonly planner: QueryPlanner | null;
+  /** True is proof that the process of this name has ended. */
+  readonly isProcessGone: (process: string) => boolean;
+}
+
+export interface SubmitOptions {
+  readonly jobId: JobId;
+  /** The id was made for this very call, so no job can have it yet. What a client chooses is always looked
+   * up: two jobs of one id would be found out by the store alone. */
+  readonly isFresh?: boolean;
+  readonly seeds?: ReadonlyMap<TaskNo, Seed>;
+  readonly inboxNo?: number;
+  /** Who asks: callers take turns where queries are planned. */
+  readonly caller?: string;
+}
+
+/** Inbox rows taken in at once. */
+const INBOX_PORTION = 100;
+
+/** An event about a job; with what was given with the job, if that was read. */
+type MakeEvent = (ask: Ask, given: Pick<Rerun, 'seeds'>) => SchedulerEvent;
+
+interface BroughtBack {
+  readonly image: JobImage | null;
+  readonly given: Pick<Rerun, 'seeds'>;
+}
+
+export class JobDesk {
+  readonly #options: DeskOptions;
+  /** Submissions that name the same key wait for each other: the store is asked only once. */
+  readonly #keys: KeyedLock = new KeyedLock();
+  #draining: Promise<number> | null = null;
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  /** Takes an unchecked document. */
+  async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
+    checkNewJobId(options.jobId);
+    return this.submitParsed(parseJobDocument(document, this.#options.settings), options);
+  }
+
+  submitParsed(document: JobDocument, options: SubmitOptions): Promise<JobReply> {
+    const scopes = keyScopes(document.tasks);
+    const key = document.idempotencyKey;
+    // Most jobs name no key and come for the first time: nothing has to be looked up for them.
+    if (scopes.length === 0 && key === null && options.isFresh === true) {
+      return this.#submit(document, options, scopes);
+    }
+    const names = [
+      ...scopes,
+      ...(key === null ? [] : [`job/${key}`]),
+      ...(options.isFresh === true ? [] : [`id/${options.jobId}`]),
+    ];
+    return this.#keys.run(names, async () => {
+      const existing = await this.#findExisting(document, options);
+      return existing ?? this.#submit(document, options, scopes);
+    });
+  }
+
+  /** Plans a query, unchecked as it comes, and submits the job that it makes. */
+  async submitQuery(
+    request: unknown,
+    options: SubmitOptions,
+    signal: AbortSignal,
+  ): Promise<JobReply> {
+    const { planner } = this.#options;
+    checkNewJobId(options.jobId);
+    if (planner === null) throw noQueries();
+    const key = keyOf(request);
+    // To plan is dear: not for one that is there already.
+    const existing = await this.#findExisting({ idempotencyKey: key }, options);
+    if (existing !== null) return existing;
+    const { document, seeds } = await planner.plan(request, signal, options.caller);
+    const idempotencyKey = document.idempotencyKey ?? key;
+    const reply = await this.submitParsed({ ...document, idempotencyKey }, { ...options, seeds });
+    if (reply.changed) planner.submitted?.(reply.jobId, seeds);
+    return reply;
+  }
+
+  #submit(
+    document: JobDocument,
+    { jobId, seeds, inboxNo }: SubmitOptions,
+    scopes: readonly string[],
+  ): Promise<JobReply> {
+    const event = (keys: KnownKeys, ask: Ask): Submit => ({
+      type: 'submit',
+      ask,
+      jobId,
+      document,
+      ...keys,
+      ...(seeds === undefined ? {} : { seeds }),
+      ...(inboxNo === undefined ? {} : { inboxNo }),
+    });
+    const { dispatcher } = this.#options;
+    const reply =
+      scopes.length === 0
+        ? dispatcher.ask((ask) => event({}, ask))
+        : dispatcher.askAfter(() => knownKeys(this.#options, scopes), event);
+    return reply.then(asJob);
+  }
+
+  /** A job that this very call, or one with the same key, has made before. */
+  async #findExisting(
+    { idempotencyKey: key }: Pick<JobDocument, 'idempotencyKey'>,
+    options: SubmitOptions,
+  ): Promise<JobReply | null> {
+    const { store } = this.#options;
+    const byKey = key === null ? null : await store.jobIdForKey(this.#shard, key);
+    if (byKey !== null) return this.#unchanged(byKey);
+    return options.isFresh === true ? null : this.#unchanged(options.jobId);
+  }
+
+  /** The job as it is, if there is one. */
+  async #unchanged(jobId: JobId): Promise<JobReply | null> {
+    const { dispatcher, store } = this.#options;
+    const live = await dispatcher.read((state) => {
+      const job = state.jobsById.get(jobId);
+      return job === undefined ? null : { state: job.state, run: job.run };
+    });
+    if (live !== null) return { type: 'job', jobId, ...live, changed: false };
+    const row = await store.jobRow(this.#shard, jobId);
+    return row === null ? null : unchangedRow(row);
+  }
+
+  async cancel(jobId: JobId, reason: string): Promise<JobReply> {
+    const event = (ask: Ask): SchedulerEvent => ({
+      type: 'cancel',
+      ask,
+      jobId,
+      reason: cleanText(reason),
+    });
+    return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
+  }
+
+  /** From the tasks that did not succeed. With `expectedRun`, only once. */
+  async rerun(jobId: JobId, expectedRun?: number): Promise<JobReply> {
+    const expected = expectedRun === undefined ? {} : { expectedRun };
+    return this.#askAbout(
+      jobId,
+      () => true,
+      (ask, seeds) => ({ type: 'rerun', ask, jobId, ...expected, ...seeds }),
+    );
+  }
+
+  /** One dead task again, and what was skipped because of it. */
+  async redrive(jobId: JobId, taskId: TaskId): Promise<JobReply> {
+    return this.#askAbout(
+      jobId,
+      () => true,
+      (ask, seeds) => ({ type: 'rerun', ask, jobId, taskId, ...seeds }),
+    );
+  }
+
+  /**
+   * Tells a live job something; `body` is JSON text. A repeated id changes nothing, also when the job
+   * has ended since: the caller may not have got the answer.
+   */
+  async signal(jobId: JobId, name: string, body: string, signalId: string): Promise<JobReply> {
+    const { dispatcher, store } = this.#options;
+    checkId(jobId, 'job');
+    const wrapped = wrappedSignal(name, body, signalId, this.#options.settings);
+    const event = (ask: Ask): SchedulerEvent => {
+      return { type: 'signal', ask, jobId, id: signalId, name, body: wrapped };
+    };
+    if (await dispatcher.read((state) => state.jobsById.has(jobId))) {
+      try {
+        return asJob(await dispatcher.ask(event));
+      } catch (error) {
+        // It may have ended, and left the memory, between the two: then the store knows.
+        if (!isMillraceError(error, 'not_found')) throw error;
+      }
+    }
+    const row = await store.jobRow(this.#shard, jobId);
+    if (row === null) throw unknownJob(jobId);
+    if (!isFinished(row.state)) return this.#askWithImage(jobId, event);
+    const image = await store.loadJob(this.#shard, jobId);
+    if (image?.signals.some(({ id }) => id === signalId) === true) return unchangedRow(row);
+    throw hasEnded(row);
+  }
+
+  /** A new job from the same document: what is not below `from` and succeeded is taken over. */
+  async fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply> {
+    const { store, settings } = this.#options;
+    checkId(jobId, 'job');
+    checkNewJobId(forkId);
+    const view = await store.job(this.#shard, jobId);
+    if (view === null) throw unknownJob(jobId);
+    const specs = view.tasks.map(({ spec }) => spec);
+    const hasSucceeded = (no: TaskNo): boolean => view.tasks[no]?.task.state === 'succeeded';
+    const fork = forkDocument(view.job, specs, settings, from, hasSucceeded);
+    if (fork === null) throw unknownJob(`${jobId}/${from}`);
+    const { document, taken } = fork;
+    const seeds = new Map<TaskNo, Seed>();
+    for (const { no, of } of taken) {
+      // What was given with the job is there whatever became of its task.
+      const isGiven = document.tasks[no]?.options.admission !== undefined;
+      if (!isGiven && !hasSucceeded(of)) continue;
+      seeds.set(no, { state: 'succeeded', result: view.tasks[of]?.result ?? null });
+    }
+    return this.submitParsed(document, { jobId: forkId, seeds });
+  }
+
+  /** Null when the task is not live. */
+  explain(jobId: JobId, taskId: TaskId): Promise<Explanation | null> {
+    return this.#options.dispatcher.read((state, now) => explain(state, jobId, taskId, now));
+  }
+
+  /** Sentences for several tasks, by one look; tasks that are not live have none. */
+  explainAll(jobId: JobId, taskIds: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {
+    return this.#options.dispatcher.read((state, now) => {
+      const sentences = new Map<TaskId, string>();
+      for (const taskId of taskIds) {
+        const found = explain(state, jobId, taskId, now);
+        if (found !== null) sentences.set(taskId, found.why);
+      }
+      return sentences;
+    });
+  }
+
+  /** Jobs that were put into the user's own transactions. Answers how many rows were taken out. */
+  drainInbox(): Promise<number> {
+    // One at a time: two that read the same row would both make a job of it.
+    this.#draining ??= this.#drain().finally(() => {
+      this.#draining = null;
+    });
+    return this.#draining;
+  }
+
+  async #drain(): Promise<number> {
+    let taken = 0;
+    for (;;) {
+      const rows = await this.#options.store.inbox(this.#shard, INBOX_PORTION);
+      if (rows.length === 0) return taken;
+      await Promise.all(rows.map((row) => this.#takeIn(row)));
+      taken += rows.length;
+    }
+  }
+
+  /** Whatever becomes of it, the row is gone afterwards: one that stays would be taken in for ever. */
+  async #takeIn({ no, jobId, document }: InboxRow): Promise<void> {
+    const { dispatcher, settings } = this.#options;
+    try {
+      const parsed = parseJobDocument(parseJson(document), settings);
+      const reply = await this.submitParsed(parsed, { jobId, inboxNo: no });
+      // It was there before, or another one with its key: then no event has taken the row out.
+      if (!reply.changed) await dispatcher.ask((ask) => ({ type: 'dropInbox', ask, inboxNo: no }));
+    } catch (error) {
+      if (!isMillraceError(error, 'bad_input') && !isMillraceError(error, 'too_large')) throw error;
+      // The user's transaction is long over: a failed job is the only way to tell him.
+      const reason = { code: error.code, message: cleanText(error.message) };
+      const about = { jobId, name: 'inbox', error: reason, inboxNo: no };
+      await dispatcher.ask((ask) => ({ type: 'reject', ask, ...about }));
+    }
+  }
+
+  /** Asks the memory, or brings the job in with the question if the store has it as `wanted`. */
+  async #askAbout(
+    jobId: JobId,
+    wanted: (row: JobRow) => boolean,
+    make: MakeEvent,
+  ): Promise<JobReply> {
+    const { dispatcher, store } = this.#options;
+    checkId(jobId, 'job');
+    if (await dispatcher.read((state) => state.jobsById.has(jobId))) {
+      try {
+        return asJob(await dispatcher.ask((ask) => make(ask, {})));
+      } catch (error) {
+        // It may have ended, and left the memory, between the two: then the store knows.
+        if (!isMillraceError(error, 'not_found')) throw error;
+      }
+    }
+    const row = await store.jobRow(this.#shard, jobId);
+    if (row === null) throw unknownJob(jobId);
+    if (!wanted(row)) return unchangedRow(row);
+    return this.#askWithImage(jobId, make);
+  }
+
+  async #askWithImage(jobId: JobId, make: MakeEvent): Promise<JobReply> {
+    const { dispatcher, store } = this.#options;
+    const read = async (): Promise<BroughtBack> => {
+      const image = await store.loadJob(this.#shard, jobId);
+      return { image, given: image === null ? {} : await givenResults(this.#options, image) };
+    };
+    const found = ({ image }: BroughtBack): JobImage[] => (image === null ? [] : [image]);
+    const reply = dispatcher.askAfter(read, ({ given }, ask) => make(ask, given), found);
+    return asJob(await reply);
+  }
+
+  get #shard(): number {
+    return this.#options.shard;
+  }
+}
+
+function hasEnded({ id, state }: JobRow): MillraceError {
+  return new MillraceError({
+    code: 'conflict',
+    what: `The job ${id} is over (${state}): nobody can take the signal.`,
+    todo: 'Send signals while the job runs; run it again with `millrace rerun` if it has to.',
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new MillraceError({ code: 'bad_input', what: 'The document is not JSON.', cause });
+  }
+}
+
+function unchangedRow({ id: jobId, state, run }: JobRow): JobReply {
+  return { type: 'job', jobId, state, run, changed: false };
+}
+
+function asJob(reply: ReplyBody): JobReply {
+  if (reply.type === 'job') return reply;
+  throw new MillraceError({ code: 'invariant', what: `a job was asked, ${reply.type} answered` });
+}
+
+function unknownJob(id: string): MillraceError {
+  return new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
+}
+
+function keyOf(request: unknown): string | null {
+  const isObject = typeof request === 'object' && request !== null;
+  const key = isObject && 'idempotencyKey' in request ? request.idempotencyKey : null;
+  if (typeof key !== 'string') return null;
+  // Before the planner reads the request: the store is asked for it.
+  checkStorable(key, '/idempotencyKey');
+  return key;
+}

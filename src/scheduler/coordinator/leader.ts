@@ -1,0 +1,221 @@
+/**
+ * A leader from its election to its end: memory read back, events dispatched, callers served at
+ * its desks. Everything the network rooms need of a leader goes through here.
+ */
+import { announceLoss, announceReign, figures, isFinished, step } from '../core/index.ts';
+import type {
+  Batch,
+  Calendar,
+  Instant,
+  JobId,
+  LossDetail,
+  MillraceError,
+  NodeId,
+  SchedulerFigures,
+  Settings,
+} from '../core/index.ts';
+import { isProcessGone as isGoneHere } from '../../kit/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import { ownHandshake } from '../contract/index.ts';
+import type { Handshake } from '../contract/index.ts';
+import type { Predecessor, Store, Term } from '../store/index.ts';
+import { Dispatcher } from './dispatcher.ts';
+import type { Memory } from './dispatcher-options.ts';
+import { CalledQueries } from './called-queries.ts';
+import { asFault } from './faults.ts';
+import type { Loss, TermRecord } from './history.ts';
+import { Housekeeping } from './housekeeping.ts';
+import { InboxDrain } from './inbox-drain.ts';
+import { JobDesk } from './job-desk.ts';
+import type { DeskOptions } from './job-desk.ts';
+import { loadFirst, loadRest, renewing } from './loading.ts';
+import { Payloads } from './payloads.ts';
+import type { QueryPlanner } from './query-planner.ts';
+import { Reign } from './reign.ts';
+import { ScheduleDesk } from './schedule-desk.ts';
+import { WorkerDesk } from './worker-desk.ts';
+
+export interface LeaderOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly calendar: Calendar;
+  readonly elected: Elected;
+  /** What this side is, for workers that want to join. */
+  readonly handshake?: Handshake;
+  /** Makes jobs of queries; without one they are refused. */
+  readonly planner?: QueryPlanner;
+  /** True is proof that the process of this name has ended; without it this machine's processes are looked at. */
+  readonly isProcessGone?: (process: string) => boolean;
+  /** Called after every commit. */
+  readonly onCommitted?: (rows: Batch) => void;
+  /** A fault of this program that cost a reading back; callers have been told what concerns them. */
+  readonly onFault?: (fault: MillraceError) => void;
+  /** What is past its retention could not be removed; it is tried again. */
+  readonly onPruneFailed?: (why: MillraceError) => void;
+  /** The reign is over, for this reason; called once. */
+  readonly onEnd: (why: MillraceError) => void;
+  /** Events that may wait for the store before callers are told that it is too much. */
+  readonly backlogMax?: number;
+}
+
+export interface Elected {
+  readonly term: Term;
+  readonly nodeId: string;
+  readonly now: Instant;
+  /** Monotonic time before the vote was sent: trust counts from here. */
+  readonly askedAtMs: number;
+  /** Whom this leader has deposed. */
+  readonly previous?: Predecessor | null;
+  /** What the store has lost of this process's last term. */
+  readonly loss?: Loss | null;
+}
+
+export class Leader {
+  readonly term: Term;
+  readonly jobs: JobDesk;
+  readonly workers: WorkerDesk;
+  readonly schedules: ScheduleDesk;
+  /** Settles when every live job is in memory, or the reign has ended. */
+  readonly loaded: Promise<void>;
+  readonly #dispatcher: Dispatcher;
+  readonly #reign: Reign;
+
+  /** Reads back what is needed to serve, then serves; the rest streams in behind. */
+  static async start(options: LeaderOptions): Promise<Leader> {
+    const { store, clock, settings, calendar, elected } = options;
+    const reign = new Reign(store, clock, settings, elected);
+    const load = { store, reign, scheduler: { settings, calendar } };
+    const memory = await renewing(load, clock, () => loadFirst(load));
+    const { nodeId, term } = elected;
+    const announced = { epoch: term.epoch, nodeId };
+    announceReign(memory.state, announced, reign.time.now(), memory.effects);
+    const { loss = null } = elected;
+    if (loss !== null)
+      announceLoss(memory.state, lossDetail(loss), reign.time.now(), memory.effects);
+    const { isProcessGone = isGoneHere } = options;
+    endSessionOf(elected.previous ?? null, memory, reign.time.now(), isProcessGone);
+    const housekeeping = new Housekeeping({ store, clock, settings, term }, (why) =>
+      options.onPruneFailed?.(why),
+    );
+    const inbox = new InboxDrain(store, clock);
+    const payloads = new Payloads(store, term.shard);
+    let queries: CalledQueries | null = null;
+    let memories = 0;
+    const dispatcher = new Dispatcher({
+      store,
+      clock,
+      reign,
+      memory,
+      onCommitted: (rows) => {
+        payloads.learn(rows);
+        options.onCommitted?.(rows);
+      },
+      reload: () => {
+        memories += 1;
+        return renewing(load, clock, () => loadFirst(load));
+      },
+      onReloaded: () => void streamIn(),
+      ...(options.onFault === undefined ? {} : { onFault: options.onFault }),
+      onEnd: (why) => {
+        housekeeping.stop();
+        inbox.stop();
+        queries?.stop();
+        options.onEnd(why);
+      },
+      ...(options.backlogMax === undefined ? {} : { backlogMax: options.backlogMax }),
+    });
+    // A leader that knows only some of the jobs would leave the others waiting for ever.
+    const streamIn = (): Promise<void> => {
+      const memory = memories;
+      return loadRest(load, dispatcher, () => memory === memories).catch((error: unknown) =>
+        dispatcher.end(asFault(error)),
+      );
+    };
+    const loaded = streamIn();
+    queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
+    const leader = new Leader(options, { dispatcher, payloads, queries }, loaded, reign);
+    inbox.start(() => leader.jobs.drainInbox());
+    return leader;
+  }
+
+  private constructor(
+    options: LeaderOptions,
+    parts: Pick<DeskOptions, 'dispatcher' | 'payloads'> & { readonly queries: CalledQueries },
+    loaded: Promise<void>,
+    reign: Reign,
+  ) {
+    const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
+    const { planner = null, isProcessGone = isGoneHere } = options;
+    const own = { settings, handshake, planner, isProcessGone };
+    const desk = { store, shard: elected.term.shard, ...own, ...parts };
+    this.term = elected.term;
+    this.jobs = new JobDesk(desk);
+    this.workers = new WorkerDesk(desk, parts.queries);
+    this.schedules = new ScheduleDesk(desk, calendar);
+    this.loaded = loaded;
+    this.#dispatcher = parts.dispatcher;
+    this.#reign = reign;
+  }
+
+  /** What it has added to the history, as far as the store has acknowledged it. */
+  get record(): TermRecord | null {
+    const { term, began, acknowledged } = this.#reign;
+    return began === null || acknowledged === null ? null : { term, began, acknowledged };
+  }
+
+  /** Events that wait for the store. */
+  get backlog(): number {
+    return this.#dispatcher.backlog;
+  }
+
+  /** Whether the job is in memory and not over. It may be over before that is committed. */
+  isLive(jobId: JobId): boolean {
+    return this.#dispatcher.peek((state) => {
+      const job = state.jobsById.get(jobId);
+      return job !== undefined && !isFinished(job.state);
+    });
+  }
+
+  /** Whether the job is over, or unknown; settles when that is committed. */
+  hasEnded(jobId: JobId): Promise<boolean> {
+    return this.#dispatcher.read((state) => {
+      const job = state.jobsById.get(jobId);
+      return job === undefined || isFinished(job.state);
+    });
+  }
+
+  /** What monitoring wants to know; costs nothing. */
+  figures(): SchedulerFigures & { readonly backlog: number; readonly reloads: number } {
+    const { backlog, reloads } = this.#dispatcher;
+    return { ...this.#dispatcher.peek(figures), backlog, reloads };
+  }
+
+  /** Serves no more. Settles when nothing is in flight, so that the term can be resigned. */
+  end(why: MillraceError): Promise<void> {
+    return this.#dispatcher.end(why);
+  }
+}
+
+function lossDetail({ end, commits, events, jobs }: Loss): LossDetail {
+  return { afterSeq: end.lastSeq, commits, events, jobs };
+}
+
+/**
+ * The dead leader's own worker went with it, so its session ends at once if its process is gone as well. All
+ * others get a full TTL, and so does this one otherwise: the database has only seen a connection end, and both may be
+ * alive and cut off.
+ */
+function endSessionOf(
+  previous: Predecessor | null,
+  memory: Memory,
+  now: Instant,
+  isProcessGone: (process: string) => boolean,
+): void {
+  if (previous === null || !previous.isGone) return;
+  const node = memory.state.nodes.get(previous.nodeId as NodeId);
+  const process = node?.offer.capabilities['process'];
+  if (node === undefined || typeof process !== 'string' || !isProcessGone(process)) return;
+  const { id: nodeId, sessionId } = node;
+  step(memory.state, { type: 'sessionGone', nodeId, sessionId }, now, memory.effects);
+}

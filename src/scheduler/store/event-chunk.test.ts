@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { instant, jobNo } from '../core/index.ts';
+import * as any from '../../../test/rig/conformance/arbitraries.ts';
+import { anEvent } from '../../../test/rig/conformance/rows.ts';
+import { CHUNK_EVENTS, chunksOf, eventsIn } from './event-chunk.ts';
+
+test('events come out of a chunk as they went in', () => {
+  fc.assert(
+    fc.property(any.events(), fc.nat(), (rows, before) => {
+      const events = rows.map((row, at) => ({ ...row, seq: before + at + 1 }));
+      expect(chunksOf(events).flatMap(eventsIn)).toEqual(events);
+    }),
+  );
+});
+
+test('a large commit is cut into chunks that follow on each other', () => {
+  const events = Array.from({ length: 2 * CHUNK_EVENTS + 1 }, (_, at) => anEvent(at + 8));
+  const chunks = chunksOf(events);
+  expect(chunks.map(({ firstSeq, lastSeq }) => [firstSeq, lastSeq])).toEqual([
+    [8, 507],
+    [508, 1_007],
+    [1_008, 1_008],
+  ]);
+  expect(chunks.flatMap(eventsIn)).toEqual(events);
+  expect(chunksOf([])).toEqual([]);
+});
+
+test('a chunk tells its newest time and its job numbers, or that it has none', () => {
+  const [at, later] = [instant(1_000), instant(2_000)];
+  const [chunk] = chunksOf([
+    anEvent(1, { at, jobNo: jobNo(9) }),
+    anEvent(2, { at: later }),
+    anEvent(3, { at, jobNo: jobNo(7) }),
+  ]);
+  expect(chunk).toMatchObject({ at: 2_000, jobMin: 7, jobMax: 9 });
+  expect(chunksOf([anEvent(1)])[0]).toMatchObject({ jobMin: null, jobMax: null });
+});
+
+test('what is the same for all events is stored once', () => {
+  const events = Array.from({ length: CHUNK_EVENTS }, (_, at) => anEvent(at + 1));
+  expect(chunksOf(events)[0]?.body.length).toBeLessThan(100);
+});
+
+test('a gap in the numbers is refused', () => {
+  expect(() => chunksOf([anEvent(1), anEvent(3)])).toThrow(/the next event number is 2/);
+});

@@ -1,0 +1,65 @@
+/**
+ * Jobs by id, many at a time. Each id that a client chooses is looked up, and a list has a thousand of them: those that
+ * are asked for while a statement is under way share the next one, so that nobody waits behind thousands of statements.
+ */
+import type { JobId, JobRow } from '../../core/index.ts';
+import { type Deferred, deferred } from '../../../kit/index.ts';
+import type { Run } from './connection.ts';
+import * as rows from './rows.ts';
+
+interface Asked {
+  readonly shard: number;
+  readonly id: JobId;
+  readonly answer: Deferred<JobRow | null>;
+}
+
+/** Ids in one statement. */
+const IDS_MAX = 1_000;
+/** Statements at the same time: one that is slow should not hold up the others. */
+const STATEMENTS_MAX = 2;
+
+const JOBS = `select ${rows.jobs.read('j')} from millrace.job j
+  where j.shard = $1 and j.id = any ($2::text[])`;
+
+export class JobRows {
+  readonly #run: Run;
+  #waiting: Asked[] = [];
+  #underWay = 0;
+
+  constructor(run: Run) {
+    this.#run = run;
+  }
+
+  find(shard: number, id: JobId): Promise<JobRow | null> {
+    const answer = deferred<JobRow | null>();
+    this.#waiting.push({ shard, id, answer });
+    // What is asked for in the same turn of the event loop shares a statement.
+    queueMicrotask(() => this.#next());
+    return answer.promise;
+  }
+
+  #next(): void {
+    const [first] = this.#waiting;
+    if (first === undefined || this.#underWay >= STATEMENTS_MAX) return;
+    const { shard } = first;
+    const asked = this.#waiting.filter((each) => each.shard === shard).slice(0, IDS_MAX);
+    const taken = new Set(asked);
+    this.#waiting = this.#waiting.filter((each) => !taken.has(each));
+    this.#underWay += 1;
+    void this.#ask(shard, asked).finally(() => {
+      this.#underWay -= 1;
+      this.#next();
+    });
+  }
+
+  async #ask(shard: number, asked: readonly Asked[]): Promise<void> {
+    try {
+      const ids = [...new Set(asked.map(({ id }) => id))];
+      const found = await this.#run(JOBS, [shard, ...rows.ids.encode(ids)]);
+      const byId = new Map(found.map((row) => [row['id'] as JobId, rows.jobs.decode(row)]));
+      for (const { id, answer } of asked) answer.resolve(byId.get(id) ?? null);
+    } catch (error) {
+      for (const { answer } of asked) answer.reject(error);
+    }
+  }
+}

@@ -1,0 +1,263 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import postgres from 'postgres';
+import { expect, onTestFinished, test } from 'vitest';
+import { millraceDatabase } from '../../../../test/rig/millrace-database.ts';
+import { freshDatabase } from '../../../../test/rig/postgres.ts';
+import { TestLeader } from '../../../../test/rig/conformance/leader.ts';
+import { AT, aJob, aSignal, aSpec, aTask, jobId } from '../../../../test/rig/conformance/rows.ts';
+import { migratePostgres, openPostgresStore } from './open.ts';
+
+async function emptyDatabase(): Promise<string> {
+  const database = await freshDatabase();
+  onTestFinished(() => database.drop());
+  return database.url;
+}
+
+function connect(url: string): postgres.Sql {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  onTestFinished(() => sql.end());
+  return sql;
+}
+
+/** Everything that a migration may leave in a database. */
+async function contentOf(url: string): Promise<string[]> {
+  const rows = await connect(url)`
+    select 'table ' || c.oid::regclass as name from pg_class c where relnamespace::regnamespace::text = 'millrace'
+    union select 'function ' || oid::regprocedure from pg_proc where pronamespace::regnamespace::text = 'millrace'
+    union select 'schema ' || nspname from pg_namespace where nspname = 'millrace'`;
+  return rows.map((row) => row['name'] as string).toSorted();
+}
+
+const up = (url: string, to?: number) => migratePostgres({ url }, (all) => all.up(to));
+const down = (url: string, to?: number) => migratePostgres({ url }, (all) => all.down(to));
+const status = (url: string) => migratePostgres({ url }, (all) => all.status());
+
+test('ten processes that start at once on an empty database migrate it once', async () => {
+  const url = await emptyDatabase();
+  const open = new URL('open.ts', import.meta.url).href;
+  const script = `
+    import { openPostgresStore } from ${JSON.stringify(open)};
+    const store = await openPostgresStore({ url: ${JSON.stringify(url)}, migrate: true });
+    console.log((await store.loadCluster(0)).nextJobNo);
+    await store.close();`;
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
+  const runs = Array.from({ length: 10 }, () => promisify(execFile)(process.execPath, args));
+  const answers = await Promise.all(runs);
+  expect(answers.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 10 }, () => '1\n'));
+  const { latest } = await status(url);
+  const ledger = await connect(url)`select version from millrace.migration order by version`;
+  expect(ledger.map((row) => row['version'] as number)).toEqual(
+    Array.from({ length: latest }, (_, at) => at + 1),
+  );
+}, 60_000);
+
+test('up and down, step by step, leave nothing behind in an empty database', async () => {
+  const url = await emptyDatabase();
+  expect(await status(url)).toMatchObject({ current: 0 });
+  const { latest } = await up(url);
+  const full = await contentOf(url);
+  for (let version = latest - 1; version >= 0; version -= 1) {
+    expect(await down(url)).toMatchObject({ current: version });
+  }
+  expect(await contentOf(url)).toEqual([]);
+  expect(await down(url)).toMatchObject({ current: 0 });
+  for (let version = 1; version <= latest; version += 1) {
+    expect(await up(url, version)).toMatchObject({ current: version });
+  }
+  expect(await contentOf(url)).toEqual(full);
+});
+
+test('a filled database goes down to nothing and up again', async () => {
+  const url = await emptyDatabase();
+  const store = await openPostgresStore({ url, migrate: true });
+  const leader = await TestLeader.of(store, 0);
+  await leader.submit(aJob(1), [aSpec(1, 0)], [aTask(1, 0)]);
+  await leader.commit({ events: [{}, {}] });
+  await store.resign(leader.term);
+  await store.close();
+  await down(url, 0);
+  expect(await contentOf(url)).toEqual([]);
+  const again = await openPostgresStore({ url, migrate: true });
+  onTestFinished(() => again.close());
+  expect(await again.jobs(0, { limit: 9 })).toEqual([]);
+});
+
+test('a migration leaves the rows of an older version where they are', async () => {
+  const url = await emptyDatabase();
+  await up(url, 1);
+  await connect(url)`insert into millrace.inbox (shard, job_id, document) values (0, 'j', '{}')`;
+  await up(url);
+  const store = await openPostgresStore({ url });
+  onTestFinished(() => store.close());
+  expect(await store.inbox(0, 9)).toEqual([{ no: 1, jobId: 'j', document: '{}' }]);
+});
+
+test('events become chunks and chunks events again, to the letter', async () => {
+  const url = await emptyDatabase();
+  await up(url, 5);
+  const sql = connect(url);
+  await sql`insert into millrace.leader (shard, epoch, term, node_id, expires_at, first_seq, last_seq)
+    values (0, 1, 't', 'n', now(), 1, 0), (3, 1, 't', 'n', now(), 700, 1201)`;
+  await sql`select millrace.make_events(3::smallint, 1, 2000)`;
+  await sql`insert into millrace.event (shard, seq, at, kind, job_no, task_no, node_id, run, attempt, fence, detail)
+    select 3, i + 1, timestamptz '275760-09-13 00:00:00+00' - i % 3 * interval '1 millisecond', i % 30,
+           case when i % 7 > 0 then 9007199254740990 - i % 5 end, case when i % 2 = 0 then i end,
+           case when i % 3 = 0 then 'w-' || i end, 1, case when i % 4 = 0 then i end, 2147483647,
+           case when i % 5 = 0 then '"\\u0000 ''ü"' end
+      from generate_series(600, 1200) i`;
+  const stored = () => sql`select * from millrace.event where seq >= 700 order by shard, seq`;
+  const before = [...(await stored())];
+  expect(before).toHaveLength(502);
+  await up(url);
+  const store = await openPostgresStore({ url });
+  await expect(store.events(3, 698, 9)).rejects.toMatchObject({ code: 'not_found' });
+  const events = await store.events(3, 699, 1_000);
+  expect(events.map((event) => event.seq)).toEqual(
+    Array.from({ length: 502 }, (_, at) => at + 700),
+  );
+  expect(events[1]).toMatchObject({ at: 8_639_999_999_999_999, detail: '"\\u0000 \'ü"' });
+  expect(events[2]).toMatchObject({ jobNo: 9_007_199_254_740_989, attempt: null, nodeId: null });
+  await store.close();
+  await down(url, 5);
+  expect([...(await stored())]).toEqual(before);
+});
+
+/** The tables of version 7 with a task of each state that matters here. */
+async function filledBefore(url: string): Promise<postgres.Sql> {
+  await up(url, 7);
+  const sql = connect(url);
+  await sql`insert into millrace.job (shard, priority, state, run, task_count, no, created_at, id, name, on_failure)
+    values (0, 2, 1, 1, 2, 1, now(), 'job-1', 'nightly', 'finish')`;
+  await sql`insert into millrace.job_live (shard, priority, no) values (0, 2, 1)`;
+  await sql`insert into millrace.task_spec (shard, priority, task_no, job_no, id, executor, depends_on)
+    select 0, 2, no, 1, 'task-' || no, 'echo', '{}' from generate_series(0, 3) no`;
+  await sql`insert into millrace.task
+      (shard, state, task_no, job_no, run, attempt, failures, losses, fence, progress, suspended, not_before)
+    values (0, 1, 0, 1, 2, 0, 0, 0, 0, 0, null, null), (0, 2, 1, 1, 1, 1, 0, 0, 1, 0, 'time', now()),
+           (0, 0, 2, 1, 1, 1, 0, 0, 1, 0, 'children', null), (0, 0, 3, 1, 1, 0, 0, 0, 0, 0, null, null)`;
+  await sql`insert into millrace.task_history
+    select t.* from millrace.task t where t.task_no = 3`;
+  return sql;
+}
+
+const rowsBefore = (sql: postgres.Sql) => sql`
+  select row_to_json(j)::text as row from millrace.job j
+  union all select row_to_json(t)::text from millrace.task t
+  union all select row_to_json(h)::text from millrace.task_history h order by row`;
+
+test('rows of before signals come through, down again and up again', async () => {
+  const url = await emptyDatabase();
+  const sql = await filledBefore(url);
+  const before = [...(await rowsBefore(sql))];
+  expect(before).toHaveLength(6);
+  await up(url);
+  await down(url, 7);
+  expect([...(await rowsBefore(sql))]).toEqual(before);
+  const store = await openPostgresStore({ url, migrate: true });
+  onTestFinished(() => store.close());
+  const image = await store.loadJob(0, jobId('job-1'));
+  expect(image).toMatchObject({ job: { output: null }, signals: [] });
+  expect(image?.tasks.map(({ suspended, waits }) => [suspended, waits])).toEqual([
+    [null, null],
+    ['time', null],
+    ['children', null],
+    [null, null],
+  ]);
+  // A row still fits the history, column by column.
+  const leader = await TestLeader.of(store, 0);
+  leader.nextJobNo = 2;
+  const waiting = aTask(1, 0, { run: 3, state: 'blocked', suspended: 'job', waits: '{}' });
+  await leader.commit({ archived: [waiting], taskUpdates: [waiting] });
+  await leader.commit({ archived: [waiting], taskUpdates: [aTask(1, 0, { run: 4 })] });
+  const view = await store.job(0, jobId('job-1'));
+  expect(view?.history.at(-1)).toEqual(waiting);
+});
+
+test('a task that waits for a signal or a job goes on in a version that knows neither', async () => {
+  const url = await emptyDatabase();
+  const store = await openPostgresStore({ url, migrate: true });
+  const leader = await TestLeader.of(store, 0);
+  await leader.submit(
+    aJob(1, { output: '1' }),
+    [aSpec(1, 0), aSpec(1, 1), aSpec(1, 2), aSpec(1, 3)],
+    [
+      aTask(1, 0, { state: 'blocked', suspended: 'signal', waits: '{}', queuedAt: null }),
+      aTask(1, 1, { state: 'delayed', suspended: 'job', waits: '{}', notBefore: AT }),
+      aTask(1, 2, { state: 'blocked', suspended: 'children' }),
+      aTask(1, 3, { state: 'blocked' }),
+    ],
+  );
+  await leader.commit({ signalInserts: [aSignal(1, 0)] });
+  await store.resign(leader.term);
+  await store.close();
+  await down(url, 7);
+  const tasks = await connect(url)`select state, suspended, queued_at is not null as queued
+    from millrace.task order by task_no`;
+  expect([...tasks]).toEqual([
+    { state: 1, suspended: 'time', queued: true },
+    { state: 2, suspended: 'time', queued: true },
+    { state: 0, suspended: 'children', queued: true },
+    { state: 0, suspended: null, queued: true },
+  ]);
+  const again = await openPostgresStore({ url, migrate: true });
+  onTestFinished(() => again.close());
+  expect(await again.loadJob(0, jobId('job-1'))).toMatchObject({
+    job: { output: null },
+    signals: [],
+  });
+});
+
+test('a script that fails leaves the version before it, whole', async () => {
+  const url = await emptyDatabase();
+  await up(url, 1);
+  const before = await contentOf(url);
+  await connect(url)`create function millrace.delete_inbox(smallint, bigint[]) returns smallint
+    language sql as 'select 1::smallint'`;
+  await expect(up(url)).rejects.toMatchObject({ code: 'store_version' });
+  expect(await status(url)).toMatchObject({ current: 1 });
+  await connect(url)`drop function millrace.delete_inbox(smallint, bigint[])`;
+  expect(await contentOf(url)).toEqual(before);
+  await up(url);
+});
+
+test('an older database is refused, with the command that helps', async () => {
+  const url = await emptyDatabase();
+  const refusal = {
+    code: 'store_version',
+    message: expect.stringContaining('millrace migrate up') as string,
+  };
+  await expect(openPostgresStore({ url })).rejects.toMatchObject(refusal);
+  await up(url, 1);
+  await expect(openPostgresStore({ url })).rejects.toMatchObject(refusal);
+});
+
+test('a database of a newer build is refused, also for migrating', async () => {
+  const database = await millraceDatabase();
+  onTestFinished(() => database.drop());
+  const { url } = database;
+  await connect(
+    url,
+  )`insert into millrace.migration (version, name) values (9000, '9000-from-the-future')`;
+  const refusal = { code: 'store_version', message: expect.stringContaining('newer') as string };
+  await expect(openPostgresStore({ url })).rejects.toMatchObject(refusal);
+  await expect(openPostgresStore({ url, migrate: true })).rejects.toMatchObject(refusal);
+  await expect(down(url)).rejects.toMatchObject(refusal);
+});
+
+test('nobody migrates under a leader that is at work', async () => {
+  const database = await millraceDatabase();
+  onTestFinished(() => database.drop());
+  const { url } = database;
+  const store = await openPostgresStore({ url });
+  onTestFinished(() => store.close());
+  const leader = await TestLeader.of(store, 0);
+  await expect(down(url)).rejects.toMatchObject({ code: 'conflict' });
+  await store.resign(leader.term);
+  await down(url);
+});
+
+test('a version that does not exist is no target', async () => {
+  const url = await emptyDatabase();
+  await expect(up(url, 99)).rejects.toMatchObject({ code: 'bad_input' });
+});

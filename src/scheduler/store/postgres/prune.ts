@@ -1,0 +1,176 @@
+/**
+ * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's line then removes
+ * it by key, under the fence, in portions that commits can wait for. What hung on a job that is gone is swept on a
+ * connection of its own, however much it is. Migrations 0004, 0006 and 0011 have the functions.
+ */
+import { systemClock } from '../../../kit/index.ts';
+import { eventsIn } from '../event-chunk.ts';
+import type { Pruned, Retention, Term } from '../store.ts';
+import { connectOnce, type ConnectionSettings, type Run } from './connection.ts';
+import { unavailable, writeFailure } from './failure.ts';
+import type { Line } from './line.ts';
+import * as rows from './rows.ts';
+
+/** What one call removes on the leader's line, where commits wait meanwhile: rows, and bytes in them. */
+const BYTES_MAX = 8 * 1024 * 1024;
+const KEYS_MAX = 1_000;
+const COMPLETIONS_MAX = 200;
+/** A chunk has some tens of kilobytes. */
+const CHUNKS_MAX = 500;
+
+/** What one statement sweeps, and for how long one call does. */
+const SWEEP = { jobs: 100, rows: 5_000, bytes: 8 * 1024 * 1024 };
+const SWEEP_MS = 5_000;
+
+interface Old<T> {
+  readonly items: readonly T[];
+  readonly more: boolean;
+}
+
+export interface PruneWays {
+  readonly read: Run;
+  /** The leader's line. */
+  readonly write: Line['run'];
+  readonly settings: ConnectionSettings;
+}
+
+export async function prune(
+  { read, write, settings }: PruneWays,
+  term: Term,
+  retention: Retention,
+): Promise<Pruned> {
+  const { shard, epoch, id } = term;
+  const [jobs, keys, events, completions] = await Promise.all([
+    oldJobs(read, shard, retention),
+    oldKeys(read, shard, retention),
+    oldEvents(read, shard, retention),
+    oldCompletions(read, retention),
+  ]);
+  const [row] = await write(
+    `select p.jobs, p.keys, p.events, millrace.forget_completions($8, $9, $10)
+       from millrace.prune($1, $2, $3, $4, now() - $5 * interval '1 millisecond', $6, $7) p`,
+    [
+      shard,
+      epoch,
+      id,
+      ...rows.numbers.encode(jobs.items),
+      retention.jobsMs,
+      ...rows.scopes.encode(keys.items),
+      events.firstSeq,
+      ...rows.completions.encode(completions.items),
+    ],
+    { patience: 1, term },
+  ).catch((cause: unknown) => {
+    throw writeFailure(cause, term);
+  });
+  const isSwept = await sweep(read, settings, shard);
+  return {
+    jobs: row?.['jobs'] as number,
+    events: row?.['events'] as number,
+    keys: row?.['keys'] as number,
+    more: jobs.more || keys.more || events.more || completions.more || !isSwept,
+  };
+}
+
+/** False when there was too much for one call. */
+async function sweep(read: Run, settings: ConnectionSettings, shard: number): Promise<boolean> {
+  const noted = 'select exists (select from millrace.pruned_job where shard = $1) as noted';
+  const [row] = await read(noted, [shard]);
+  if (row?.['noted'] !== true) return true;
+  const connection = connectOnce(settings, {});
+  const untilMs = systemClock.monotonicMs() + SWEEP_MS;
+  try {
+    while (systemClock.monotonicMs() < untilMs) {
+      const [swept] = await connection.run('select millrace.sweep($1, $2, $3, $4) as more', [
+        shard,
+        SWEEP.jobs,
+        SWEEP.rows,
+        SWEEP.bytes,
+      ]);
+      if (swept?.['more'] !== true) return true;
+    }
+    return false;
+  } catch (cause) {
+    throw unavailable(cause);
+  } finally {
+    await connection.end();
+  }
+}
+
+/** As many of them as are not too large together, and one at least. */
+function portion<T>(all: readonly T[], max: number, bytesOf: (item: T) => number): Old<T> {
+  const items: T[] = [];
+  let bytes = 0;
+  for (const item of all.slice(0, max)) {
+    bytes += bytesOf(item);
+    if (items.length > 0 && bytes > BYTES_MAX) break;
+    items.push(item);
+  }
+  return { items, more: items.length < all.length };
+}
+
+async function oldJobs(read: Run, shard: number, retention: Retention): Promise<Old<number>> {
+  const { jobsMs, jobsMax } = retention;
+  const found = await read(
+    `select no, bytes from millrace.old_jobs($1, now() - $2 * interval '1 millisecond', $3)`,
+    [shard, jobsMs, jobsMax + 1],
+  );
+  const { items, more } = portion(found, jobsMax, (row) => row['bytes'] as number);
+  return { items: items.map((row) => row['no'] as number), more };
+}
+
+async function oldKeys(read: Run, shard: number, { keysMs }: Retention): Promise<Old<string>> {
+  const found = await read(
+    `select k.scope, coalesce(octet_length(k.result), 0) as bytes from millrace.idempotency k
+      where k.shard = $1 and k.state = 'completed'
+        and k.updated_at < now() - $2 * interval '1 millisecond'
+        and not millrace.is_named(k.shard, k.scope) limit $3`,
+    [shard, keysMs, KEYS_MAX + 1],
+  );
+  const { items, more } = portion(found, KEYS_MAX, (row) => row['bytes'] as number);
+  return { items: items.map((row) => row['scope'] as string), more };
+}
+
+/** Whose jobs have ended. They belong to no shard: whoever leads one removes them. */
+async function oldCompletions(read: Run, { jobsMs }: Retention): Promise<Old<rows.CompletionRef>> {
+  const found = await read(
+    `select job, task, run
+       from millrace.old_completions(now() - $1 * interval '1 millisecond', $2)`,
+    [jobsMs, COMPLETIONS_MAX + 1],
+  );
+  const items = found.slice(0, COMPLETIONS_MAX).map((row) => rows.completions.decode(row));
+  return { items, more: items.length < found.length };
+}
+
+interface OldEvents {
+  /** The first event that stays; null when there are none at all. */
+  readonly firstSeq: number | null;
+  readonly more: boolean;
+}
+
+/**
+ * From the front, up to the first event that is not old. Plain deletion is cheap: a chunk is one row for
+ * hundreds of events, and the space in front is used again after a vacuum.
+ */
+async function oldEvents(read: Run, shard: number, { eventsMs }: Retention): Promise<OldEvents> {
+  const cutoff = `now() - $2 * interval '1 millisecond'`;
+  // The index alone shows what is old; one body is read, that of the chunk where it ends.
+  const [row] = await read(
+    `select ${rows.chunks.read('k')}, old.last_seq as old_seq, old.chunks, ${cutoff} as cutoff
+       from (
+         select max(c.last_seq) as last_seq, count(*) as chunks,
+                min(c.last_seq) filter (where c.at >= ${cutoff}) as kept
+           from (select last_seq, at from millrace.event_chunk where shard = $1
+                  order by last_seq limit ${CHUNKS_MAX}) c
+       ) old
+       left join millrace.event_chunk k on k.shard = $1 and k.last_seq = old.kept`,
+    [shard, eventsMs],
+  );
+  if (row === undefined || row['old_seq'] === null) return { firstSeq: null, more: false };
+  if (row['last_seq'] === null) {
+    return { firstSeq: (row['old_seq'] as number) + 1, more: row['chunks'] === CHUNKS_MAX };
+  }
+  const from = row['cutoff'] as number;
+  const kept = eventsIn(rows.chunks.decode(row)).find((event) => event.at >= from);
+  return { firstSeq: kept?.seq ?? null, more: false };
+}

@@ -1,0 +1,133 @@
+/** What files say of their columns. Asked once: for the same files it is remembered. */
+import { createHash } from 'node:crypto';
+import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core/index.ts';
+import type { PlanningEngine, TableDescription } from '../engine/index.ts';
+import type { PinnedTable } from '../plan/index.ts';
+import { hiveKeys } from './hive.ts';
+import type { Pin } from './pin.ts';
+import { pointerToken } from './spec.ts';
+import type { TableFormat, WrittenTable } from './spec.ts';
+
+export interface Undescribed {
+  readonly table: WrittenTable;
+  readonly format: TableFormat;
+  readonly pins: readonly Pin[];
+}
+
+type Described = Pick<PinnedTable, 'files' | 'columns' | 'options' | 'select' | 'clusters'>;
+
+/** Files, and row groups of clusters, over all descriptions that are remembered. */
+const PARTS_MAX = 200_000;
+
+export class Descriptions {
+  readonly #describe: PlanningEngine['describe'];
+  readonly #known: Map<string, TableDescription> = new Map();
+  #parts = 0;
+
+  constructor(describe: PlanningEngine['describe']) {
+    this.#describe = describe;
+  }
+
+  async of(asked: Undescribed, signal: AbortSignal): Promise<Described> {
+    const key = keyOf(asked);
+    const description = this.#known.get(key) ?? (await this.#ask(asked, signal));
+    this.#remember(key, description);
+    const files = asked.pins.map((pin, at) => {
+      const { rows = null, groups = [] } = description.files[at] ?? {};
+      return { ...pin, rows, groups };
+    });
+    const { columns, options, select, clusters } = description;
+    return { files, columns, options, select, ...(clusters.length === 0 ? {} : { clusters }) };
+  }
+
+  async #ask(asked: Undescribed, signal: AbortSignal): Promise<TableDescription> {
+    const { table, pins, format } = asked;
+    const files = pins.map(({ path }) => path);
+    checkHive(table, files);
+    const source = { format, files, options: optionsOf(table), types: table.schema };
+    return this.#describe(source, signal).catch((error: unknown) => {
+      throw asMismatch(error);
+    });
+  }
+
+  #remember(key: string, entry: TableDescription): void {
+    // The one that was used last is forgotten last. Another who asked meanwhile may have been told first.
+    const known = this.#known.get(key);
+    if (known !== undefined) this.#forget(key, known);
+    this.#known.set(key, entry);
+    this.#parts += partsOf(entry);
+    for (const [oldest, old] of this.#known) {
+      if (this.#parts <= PARTS_MAX || oldest === key) return;
+      this.#forget(oldest, old);
+    }
+  }
+
+  #forget(key: string, entry: TableDescription): void {
+    this.#known.delete(key);
+    this.#parts -= partsOf(entry);
+  }
+}
+
+function partsOf({ files, clusters }: TableDescription): number {
+  return clusters.reduce((sum, { groups }) => sum + groups.length, files.length);
+}
+
+function keyOf({ table, format, pins }: Undescribed): string {
+  const { schema, hive, unionByName } = table;
+  const hash = createHash('sha256').update(JSON.stringify({ format, schema, hive, unionByName }));
+  for (const { path, bytes, mtimeNs, footer } of pins) {
+    hash.update(`\0${path}\0${bytes}\0${mtimeNs}\0${footer}`);
+  }
+  return hash.digest('base64');
+}
+
+/** What the user has said; what the files suggest is added by whoever looks at them. */
+function optionsOf({ hive, unionByName }: WrittenTable): string {
+  const options: string[] = [];
+  if (hive !== null) options.push(`hive_partitioning = ${hive !== false}`);
+  if (typeof hive === 'object' && hive !== null && Object.keys(hive).length > 0) {
+    const types = Object.entries(hive).map(([key, type]) => `${quoted(key)}: ${type}`);
+    options.push(`hive_types = {${types.join(', ')}}`);
+  }
+  if (unionByName) options.push('union_by_name = true');
+  return options.join(', ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+function checkHive({ hive, at }: WrittenTable, paths: readonly string[]): void {
+  if (hive === null || hive === false) return;
+  const keys = hiveKeys(paths);
+  if (keys.length === 0) {
+    throw new MillraceError({
+      code: 'schema_mismatch',
+      path: `${at}/hive`,
+      what: 'The files do not all lie in folders with the same keys (KEY=VALUE).',
+      todo: 'Leave `hive` out, or name files that do.',
+    });
+  }
+  for (const key of hive === true ? [] : Object.keys(hive)) {
+    if (keys.includes(key)) continue;
+    throw new MillraceError({
+      code: 'schema_mismatch',
+      path: `${at}/hive/${pointerToken(key)}`,
+      what: `No folder has the key '${key}'.${didYouMean(key, keys)}`,
+      why: `The keys are ${keys.join(', ')}.`,
+    });
+  }
+}
+
+/** What the files are to blame for, not the request. */
+function asMismatch(error: unknown): unknown {
+  if (!isMillraceError(error, 'bad_input')) return error;
+  const { what, why, todo } = error;
+  return new MillraceError({
+    code: 'schema_mismatch',
+    what,
+    ...(why === undefined ? {} : { why }),
+    ...(todo === undefined ? {} : { todo }),
+    cause: error,
+  });
+}

@@ -1,0 +1,162 @@
+/** The child process: opens DuckDB, does what it is told, and ends when nobody is there to tell it anything. */
+import { rmSync, writeFileSync } from 'node:fs';
+import { version } from '@duckdb/node-api';
+import { type EngineCall, type FromChild, type ToChild, WINDOW_PIECES } from '../messages.ts';
+import type { InstanceSettings } from '../messages.ts';
+import { described } from './describe.ts';
+import { divide } from './divide.ts';
+import { faultOf } from './fault.ts';
+import { runFragment } from './fragment.ts';
+import { Instances } from './instances.ts';
+import { Planner } from './plan.ts';
+import { sendRows } from './rows.ts';
+import { emptyFolder } from './sandbox.ts';
+import { Failed, Work } from './work.ts';
+import { keepFilesPrivate } from '../../../kit/index.ts';
+
+interface Running {
+  readonly work: Work;
+  /** How many pieces may be sent; more are given as the reader takes them. */
+  room: number;
+  wake: () => void;
+}
+
+interface Opened {
+  readonly settings: InstanceSettings;
+  readonly instances: Instances;
+  readonly planner: Planner;
+}
+
+const REPORT_MS = 50;
+
+const running = new Map<number, Running>();
+let opened: Promise<Opened> | null = null;
+let folders: readonly string[] = [];
+
+function tell(message: FromChild): void {
+  // Who does not hear it is gone, and then so is this process in a moment.
+  if (process.connected) process.send?.(message, () => {});
+}
+
+async function open(settings: InstanceSettings): Promise<Opened> {
+  folders = [settings.spillFolder, settings.folder];
+  emptyFolder(settings.folder);
+  const instances = new Instances(settings);
+  await instances.spare();
+  tell({ kind: 'ready', duckdb: version() });
+  return { settings, instances, planner: new Planner(instances, version()) };
+}
+
+async function answer(id: number, call: EngineCall): Promise<void> {
+  const mine: Running = { work: new Work(), room: WINDOW_PIECES, wake: () => {} };
+  running.set(id, mine);
+  try {
+    if (opened === null) throw new Error('not open');
+    const value = await done(call, await opened, mine, id);
+    tell({ kind: 'done', id, value });
+  } catch (error) {
+    const fault = error instanceof Failed ? error.fault : faultOf(error, 'run');
+    tell({ kind: 'failed', id, fault });
+  } finally {
+    running.delete(id);
+    mine.work.end();
+  }
+}
+
+function done(
+  call: EngineCall,
+  { settings, instances, planner }: Opened,
+  mine: Running,
+  id: number,
+): Promise<unknown> {
+  switch (call.name) {
+    case 'fragment':
+      return runFragment(mine.work, instances, settings, call);
+    case 'describe':
+      return described(mine.work, instances, call);
+    case 'plan':
+      return planner.plan(mine.work, call);
+    case 'bind':
+      return planner.bind(mine.work, call);
+    case 'divide':
+      return divide(call);
+    case 'rows':
+      return sendRows(mine.work, instances, call, (bytes) => send(id, mine, bytes));
+  }
+}
+
+async function send(id: number, mine: Running, bytes: Uint8Array): Promise<void> {
+  while (mine.room === 0) {
+    mine.work.checkAborted();
+    await new Promise<void>((resolve) => {
+      mine.wake = resolve;
+    });
+  }
+  mine.work.checkAborted();
+  mine.room -= 1;
+  tell({ kind: 'piece', id, bytes });
+}
+
+function heard(message: ToChild): void {
+  switch (message.kind) {
+    case 'open':
+      opened = open(message.settings);
+      opened.catch((error: unknown) =>
+        tell({ kind: 'failed', id: null, fault: faultOf(error, 'run') }),
+      );
+      return;
+    case 'call':
+      void answer(message.id, message.call);
+      return;
+    case 'abort': {
+      const mine = running.get(message.id);
+      mine?.work.abort();
+      mine?.wake();
+      return;
+    }
+    case 'credit': {
+      const mine = running.get(message.id);
+      if (mine === undefined) return;
+      mine.room += message.pieces;
+      mine.wake();
+      return;
+    }
+    case 'close':
+      end();
+  }
+}
+
+/** Not by waiting: DuckDB may be in the middle of something that nobody wants any more. */
+function end(): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  // Ending in order would wait for DuckDB's threads, or pull the floor from under them.
+  if (running.size > 0) process.kill(process.pid, 'SIGKILL');
+  process.exit(0);
+}
+
+/** When memory runs short, the system is to end this process rather than the one that keeps the leases. */
+function preferToBeKilled(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '500');
+  } catch {
+    // Another system, or one that does not allow it.
+  }
+}
+
+/** On Linux the parent looks by itself. */
+function reportMemory(): void {
+  if (process.platform === 'linux') return;
+  const report = (): void => {
+    if (running.size > 0) tell({ kind: 'memory', residentBytes: process.memoryUsage.rss() });
+  };
+  setInterval(report, REPORT_MS).unref();
+}
+
+preferToBeKilled();
+reportMemory();
+// What it writes is read by the worker and by nobody else.
+keepFilesPrivate();
+process.on('message', heard);
+process.on('disconnect', end);
+// A signal for the whole group is for the parent to act on: it may want to finish what runs here.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

@@ -1,0 +1,176 @@
+/** One child process from its start to its end: messages out, messages in, and what was said last if it dies. */
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { setPriority } from 'node:os';
+import { PRIVATE_FOLDER, deferred, startProcess } from '../../../kit/index.ts';
+import type { Deferred } from '../../../kit/index.ts';
+import type { FromChild, InstanceSettings, ToChild } from '../messages.ts';
+import { dataBytesMax, residentBytes } from './memory-limit.ts';
+
+export interface ChildEvents {
+  /** The answer or a part of the answer to a call. */
+  readonly onMessage: (message: FromChild) => void;
+  /** Once, when it is gone and nothing more will come. */
+  readonly onGone: (how: string) => void;
+}
+
+/** All that the child needs of our own environment: it must not know our secrets. */
+const PASSED_ON = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'LANG',
+  'LC_ALL',
+  'LD_LIBRARY_PATH',
+  'SystemRoot',
+  'TEMP',
+];
+/** Written by tests, which count what their processes run. */
+const COVERAGE = 'NODE_V8_COVERAGE';
+/** Readers of results that wait for the disk do not keep each other waiting. */
+const POOL_THREADS = '16';
+const STDERR_CHARACTERS = 2_000;
+const CLOSE_MS = 2_000;
+
+export class EngineChild {
+  readonly #process: ChildProcess;
+  readonly #settings: InstanceSettings;
+  readonly #ready: Deferred<string> = deferred();
+  readonly #gone: Deferred<void> = deferred();
+  readonly #events: ChildEvents;
+  #stderr = '';
+  #isGone = false;
+  #killedFor: number | null = null;
+  #reportedBytes = 0;
+  #exceeded = false;
+
+  constructor(settings: InstanceSettings, events: ChildEvents, niceness = 0) {
+    this.#settings = settings;
+    this.#events = events;
+    for (const folder of [settings.spillFolder, settings.folder]) {
+      mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    }
+    this.#process = startProcess(import.meta.url, '../child/entry', {
+      env: environment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+      dataBytesMax: dataBytesMax(settings.memoryBytes),
+    });
+    this.#ready.promise.catch(() => {});
+    if (niceness > 0) yieldTo(this.#process.pid, niceness);
+    this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr = (this.#stderr + text).slice(-STDERR_CHARACTERS);
+    });
+    this.#process.on('message', (message: FromChild) => this.#heard(message));
+    this.#process.on('error', (error) => this.#ended(error.message));
+    // `close` and not `exit`: what it wrote before has then been read.
+    this.#process.on('close', (code, signal) => {
+      this.#ended(signal === null ? `It ended with code ${code}.` : `It ended by ${signal}.`);
+    });
+    this.send({ kind: 'open', settings });
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** The version of DuckDB, once it is open. Fails when the child ends first. */
+  get ready(): Promise<string> {
+    return this.#ready.promise;
+  }
+
+  send(message: ToChild): void {
+    // Who is not there any more has told so by `close`, or is about to.
+    if (this.#process.connected) this.#process.send(message, () => {});
+  }
+
+  /** Whether this process must stay alive for it: not while nobody waits for an answer. */
+  hold(isHeld: boolean): void {
+    const { channel } = this.#process;
+    if (isHeld) {
+      this.#process.ref();
+      channel?.ref();
+    } else {
+      this.#process.unref();
+      channel?.unref();
+    }
+    const stderr = this.#process.stderr as { ref?(): void; unref?(): void } | null;
+    if (isHeld) stderr?.ref?.();
+    else stderr?.unref?.();
+  }
+
+  /** For the sake of which call it was killed, so that others are not blamed. */
+  get killedFor(): number | null {
+    return this.#killedFor;
+  }
+
+  kill(forCall?: number): void {
+    this.#killedFor ??= forCall ?? null;
+    this.#process.kill('SIGKILL');
+  }
+
+  /** What it has in memory now: as the system knows it, or as it said itself last. */
+  residentBytes(): number {
+    const { pid } = this.#process;
+    return (pid === undefined ? null : residentBytes(pid)) ?? this.#reportedBytes;
+  }
+
+  /** Whether it was killed for the memory that it had. */
+  get hasExceeded(): boolean {
+    return this.#exceeded;
+  }
+
+  killForMemory(): void {
+    this.#exceeded = true;
+    this.kill();
+  }
+
+  /** Settles when it is gone and its spill folder too. */
+  async close(): Promise<void> {
+    this.hold(true);
+    this.send({ kind: 'close' });
+    const timer = setTimeout(() => this.kill(), CLOSE_MS);
+    await this.#gone.promise;
+    clearTimeout(timer);
+  }
+
+  #heard(message: FromChild): void {
+    if (message.kind === 'ready') this.#ready.resolve(message.duckdb);
+    else if (message.kind === 'memory') this.#reportedBytes = message.residentBytes;
+    else if (message.kind === 'failed' && message.id === null)
+      this.#ended(`DuckDB could not be opened: ${message.fault.what}`);
+    else this.#events.onMessage(message);
+  }
+
+  #ended(how: string): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.kill();
+    const said = this.#stderr.trim();
+    const words = said === '' ? how : `${how} It had said: ${said}`;
+    this.#ready.reject(new Error(words));
+    this.#events.onGone(words);
+    void rm(this.#settings.spillFolder, { recursive: true, force: true })
+      .catch(() => {})
+      .then(this.#gone.resolve);
+  }
+}
+
+/** Others come first where processors are scarce. Not every system lets us; then it competes like any other. */
+function yieldTo(pid: number | undefined, niceness: number): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, niceness);
+  } catch {
+    // It works all the same.
+  }
+}
+
+function environment(): Record<string, string> {
+  const env: Record<string, string> = { UV_THREADPOOL_SIZE: POOL_THREADS };
+  for (const name of [...PASSED_ON, COVERAGE]) {
+    const value = process.env[name];
+    if (value !== undefined) env[name] = value;
+  }
+  return env;
+}

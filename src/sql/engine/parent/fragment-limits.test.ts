@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fragment, FragmentScene, never, ROWS, SCAN } from '../../../../test/rig/fragment-scene.ts';
+import type { Fragment } from '../../plan/index.ts';
+import { startFragmentEngine } from './fragment-engine.ts';
+
+const WHOLE_FILE = { bytes: 0, mtimeNs: '0', footer: '', rows: null, from: null, to: null };
+
+let scene: FragmentScene;
+
+beforeAll(async () => {
+  scene = await FragmentScene.open();
+});
+
+afterAll(() => scene.close());
+
+describe('limits', () => {
+  const heavy = (count: number): Fragment =>
+    fragment(
+      `SELECT max(x) FROM (SELECT md5(i::VARCHAR) AS x, row_number() OVER (ORDER BY md5((i * 7)::VARCHAR)) FROM range(${count}) t(i))`,
+      ['VARCHAR'],
+    );
+
+  test('what does not fit in memory is spilled, and the spill folder is gone afterwards', async () => {
+    const spillFolder = scene.file('spill-1');
+    const small = startFragmentEngine(scene.limits({ memoryBytes: 32 * 2 ** 20, spillFolder }));
+    try {
+      const asked = scene.order(heavy(700_000), { kind: 'result' });
+      const done = await small.run(asked, never);
+      expect(done.spilledBytes).toBeGreaterThan(2 ** 20);
+    } finally {
+      await small.close();
+    }
+    expect(existsSync(spillFolder)).toBe(false);
+  });
+
+  test('more than may be spilled, or may be held, is told apart, and the engine goes on', async () => {
+    const tight = startFragmentEngine(
+      scene.limits({ memoryBytes: 32 * 2 ** 20, spillBytesMax: 2 ** 20 }),
+    );
+    try {
+      const full = tight.run(scene.order(heavy(700_000), { kind: 'result' }), never);
+      await expect(full).rejects.toMatchObject({ code: 'disk_full' });
+      const text = fragment(`SELECT string_agg(md5(i::VARCHAR), ',') FROM range(3_000_000) t(i)`, [
+        'VARCHAR',
+      ]);
+      const large = tight.run(scene.order(text, { kind: 'result' }), never);
+      await expect(large).rejects.toMatchObject({ code: 'out_of_memory' });
+      const after = await tight.run(
+        scene.order(fragment('SELECT 1', ['INTEGER']), { kind: 'result' }),
+        never,
+      );
+      expect(after.rowsOut).toBe(1);
+    } finally {
+      await tight.close();
+    }
+  });
+
+  test('errors of the data are final and say what DuckDB says', async () => {
+    const failing = async (sql: string): Promise<unknown> => {
+      const asked = scene.result(fragment(sql, ['VARCHAR']));
+      return asked.then(
+        () => null,
+        (error: unknown) => error,
+      );
+    };
+    expect(await failing(`SELECT 'x'::INTEGER::VARCHAR`)).toMatchObject({
+      code: 'query_failed',
+      what: `Could not convert string 'x' to INT32`,
+    });
+    expect(await failing(`SELECT error('so not')`)).toMatchObject({
+      code: 'query_failed',
+      what: 'so not',
+    });
+    expect(await failing('SELECT (SELECT i FROM range(2) t(i))::VARCHAR')).toMatchObject({
+      code: 'query_failed',
+    });
+  });
+
+  test('a fragment opens its own files and no others, whatever the one before it could open', async () => {
+    const [t, u] = [scene.file('t.parquet'), scene.file('x=1/u.parquet')];
+    const scanning = (path: string): Parameters<FragmentScene['result']>[1] => ({
+      ranges: { r1: [{ ...WHOLE_FILE, path }] },
+    });
+    const count = fragment('SELECT count(*) FROM r1', ['BIGINT'], { scans: [SCAN] });
+    expect(await scene.result(count, scanning(t))).toEqual([[String(ROWS)]]);
+    expect(await scene.result(count, scanning(u))).toEqual([['10']]);
+    const reading = (path: string): Fragment =>
+      fragment(`SELECT count(*) FROM '${path}', r1`, ['BIGINT'], { scans: [SCAN] });
+    const refused = { code: 'path_refused' };
+    for (const path of [
+      u,
+      '/etc/none.csv',
+      `${scene.root}/x=1/../x=1/u.parquet`,
+      `${scene.root}/*.csv`,
+    ])
+      await expect(scene.result(reading(path), scanning(t))).rejects.toMatchObject(refused);
+    await expect(scene.result(reading(t), scanning(u))).rejects.toMatchObject(refused);
+    for (const sql of [
+      `SELECT filename FROM read_text('/etc/hostname')`,
+      `SELECT file FROM glob('${scene.root}/**')`,
+      `SELECT value FROM duckdb_settings() WHERE name = 'allowed_directories'`,
+    ]) {
+      const found = await scene.result(fragment(sql, ['VARCHAR'])).catch((error: unknown) => error);
+      expect(JSON.stringify(found)).toMatch(/path_refused|calls-/);
+    }
+  });
+});

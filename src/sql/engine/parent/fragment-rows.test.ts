@@ -1,0 +1,158 @@
+/** Rows that come with the run that made them, and what one run leaves to the next. */
+import { readFileSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  filesOf,
+  fragment,
+  FragmentScene,
+  never,
+  SCAN,
+} from '../../../../test/rig/fragment-scene.ts';
+import type { Fragment, PinnedTable } from '../../plan/index.ts';
+import type { FragmentOrder, FragmentYield } from '../engine.ts';
+
+let scene: FragmentScene;
+
+beforeAll(async () => {
+  scene = await FragmentScene.open();
+});
+
+afterAll(() => scene.close());
+
+const rowsMax = { values: 1_000, bytes: 20_000 };
+
+async function result(
+  of: Fragment,
+  more: Partial<FragmentOrder> = {},
+): Promise<{ readonly made: FragmentYield; readonly read: unknown }> {
+  const asked = scene.order(of, { kind: 'result' }, { rowsMax, ...more });
+  const made = await scene.engine.run(asked, never);
+  const request = { files: filesOf(asked, made), columns: of.columns, format: 'json' } as const;
+  let text = '';
+  for await (const piece of scene.engine.rows(request, never))
+    text += Buffer.from(piece).toString();
+  return { made, read: (JSON.parse(text) as { readonly rows: unknown }).rows };
+}
+
+const BERLIN = { timeZone: 'Europe/Berlin', now: '2026-01-02 03:04:05+00' };
+
+describe('a result', () => {
+  test('of few rows answers them as whoever reads the file would have them', async () => {
+    const of = fragment(
+      `SELECT i::INTEGER, i, i::HUGEINT, 'a"\\' || i, CASE WHEN i = 1 THEN NULL ELSE i / 4 END,
+        '2026-07-01 12:00:00+00'::TIMESTAMPTZ, [i, NULL], {'x': i, 'y': 'ü'}, 'ab'::BLOB, '2024-02-29'::DATE
+       FROM range(3) t(i)`,
+      [
+        ...['INTEGER', 'BIGINT', 'HUGEINT', 'VARCHAR', 'DOUBLE', 'TIMESTAMP WITH TIME ZONE'],
+        ...['BIGINT[]', 'STRUCT(x BIGINT, y VARCHAR)', 'BLOB', 'DATE'],
+      ],
+    );
+    const { made, read } = await result(of, { session: BERLIN });
+    expect(made.rows).toEqual(read);
+    expect(made.rows?.[1]?.slice(0, 6)).toEqual([
+      ...[1, '1', '1', 'a"\\1', null, '2026-07-01 12:00:00+00'],
+    ]);
+  });
+
+  test('without rows answers an empty list', async () => {
+    const { made } = await result(fragment('SELECT 1 WHERE false', ['INTEGER']));
+    expect(made).toMatchObject({ rows: [], rowsOut: 0 });
+  });
+
+  test.each([
+    ['rows', 'SELECT 1 FROM range(1001)', 'INTEGER'],
+    ['bytes of Parquet', "SELECT repeat('x', 300) || hash(i) FROM range(100) t(i)", 'VARCHAR'],
+    ['characters, written once', "SELECT repeat('x', 300) FROM range(100) t(i)", 'VARCHAR'],
+    ['elements, written once', 'SELECT [7 FOR x IN range(300)] FROM range(100)', 'INTEGER[]'],
+  ])('of too many %s answers none, and the next run is none the worse', async (_, sql, type) => {
+    const { made, read } = await result(fragment(sql, [type]));
+    expect(made.rows).toBeNull();
+    expect(read).toHaveLength(made.rowsOut);
+    expect((await result(fragment('SELECT 5', ['INTEGER']))).made.rows).toEqual([[5]]);
+  });
+
+  test('that nobody asks for the rows of, and an output of another kind, has none', async () => {
+    const of = fragment('SELECT 1', ['INTEGER']);
+    const asked = scene.order(of, { kind: 'result' });
+    expect((await scene.engine.run(asked, never)).rows).toBeNull();
+    const whole = scene.order(of, { kind: 'whole' }, { rowsMax });
+    expect((await scene.engine.run(whole, never)).rows).toBeNull();
+  });
+});
+
+describe('one run after another', () => {
+  const ranges = (): Partial<FragmentOrder> => ({
+    ranges: { r1: [scene.range('x=1/u.parquet', 0, 1)] },
+  });
+  /** Written for a plan: its connection is used again. */
+  const noon = fragment(
+    `SELECT CAST('2026-07-01 12:00:00+00'::TIMESTAMPTZ AS VARCHAR) FROM r1`,
+    ['VARCHAR'],
+    { scans: [SCAN] },
+  );
+
+  test('has its own time zone', async () => {
+    for (const [timeZone, hour] of [
+      ['UTC', '12:00:00+00'],
+      ['Europe/Berlin', '14:00:00+02'],
+      ['Europe/Berlin', '14:00:00+02'],
+      ['Asia/Tokyo', '21:00:00+09'],
+      ['UTC', '12:00:00+00'],
+    ] as const) {
+      const { made } = await result(noon, { ...ranges(), session: { ...BERLIN, timeZone } });
+      expect(made.rows).toEqual([[`2026-07-01 ${hour}`]]);
+    }
+  });
+
+  test('sees no view, no time, no type and no seed of the one before', async () => {
+    const table: PinnedTable = {
+      ...{ name: 'left_here', format: 'parquet', files: [], columns: [], options: '' },
+      ...{ select: 'SELECT 1 AS a -- and no more', root: null },
+    };
+    const whole = fragment('SELECT a FROM left_here', ['INTEGER'], { tables: [table] });
+    const clock = fragment('SELECT year(now())', ['BIGINT']);
+    const pivot = fragment(
+      'SELECT * FROM (PIVOT (SELECT i % 2 AS a, i FROM range(4) t(i)) ON a USING sum(i))',
+      ['HUGEINT', 'HUGEINT'],
+    );
+    const seed = fragment('SELECT setseed(0.5)', ['INTEGER']);
+    const random = fragment('SELECT random() FROM r1', ['DOUBLE'], { scans: [SCAN] });
+    const types = fragment(
+      `SELECT count(*) FROM duckdb_types(), r1 WHERE type_name LIKE '%pivot%'`,
+      ['BIGINT'],
+      { scans: [SCAN] },
+    );
+    const seen = new Set<unknown>();
+    for (let round = 0; round < 3; round += 1) {
+      expect((await result(whole)).made.rows).toEqual([[1]]);
+      expect(
+        (await result(clock, { session: { ...BERLIN, now: '1999-01-02 00:00:00+00' } })).made.rows,
+      ).toEqual([['1999']]);
+      expect((await result(pivot)).made.rows).toEqual([['2', '4']]);
+      expect((await result(types, ranges())).made.rows).toEqual([['0']]);
+      await result(seed);
+      seen.add((await result(random, ranges())).made.rows?.[0]?.[0]);
+    }
+    expect(seen.size).toBe(3);
+  });
+});
+
+test('small files come with the sum that whoever reads them will find', async () => {
+  const of = fragment('SELECT i, hash(i) FROM range(20000) t(i)', ['BIGINT', 'UBIGINT']);
+  for (const [partitions, isSmall] of [
+    [16, true],
+    [1, false],
+  ] as const) {
+    const asked = scene.order(of, { kind: 'hash', by: ['c0'], partitions });
+    const made = await scene.engine.run(asked, never);
+    const sums = made.parts.flatMap(({ files }) =>
+      files.map((name) => {
+        const content = readFileSync(`${asked.folder}/${name}`);
+        return [name, { bytes: content.length, crc32: crc32(content) }];
+      }),
+    );
+    expect(sums).toHaveLength(partitions);
+    expect(made.sums).toEqual(isSmall ? Object.fromEntries(sums) : {});
+  }
+});

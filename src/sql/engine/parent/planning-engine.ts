@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import type { MillraceError } from '../../../scheduler/core/index.ts';
+import { FairGate } from '../../../kit/index.ts';
+import type { DivideInput, DividedPlan, PinnedTable, QueryPlan } from '../../plan/index.ts';
+import type {
+  BindRequest,
+  EngineLimits,
+  LogicalAnswer,
+  PlanningEngine,
+  PlanRequest,
+  TableDescription,
+  TableSource,
+} from '../engine.ts';
+import type { Fault, PlanCall, Position } from '../messages.ts';
+import { bindStatement } from '../sql/bind-script.ts';
+import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
+import { CallFailed } from './engine-process.ts';
+import { errorOf } from './errors.ts';
+import { EngineLanes } from './lanes.ts';
+
+/** Plans at once in the shared process, and as many descriptions of tables. */
+const AT_ONCE = 4;
+/** Nearly all plans take milliseconds. One that takes longer while others wait goes on alone. */
+const QUICK_MS = 2_000;
+/** DuckDB does not look up from some parts of planning: then the process is ended soon. */
+const GRACE_MS = 500;
+
+export function startPlanningEngine(limits: EngineLimits): PlanningEngine {
+  return new ChildPlanningEngine(limits);
+}
+
+/** The leader itself comes first, and so do tasks; but a plan is waited for by somebody. */
+const PLANNING_NICENESS = 5;
+
+class ChildPlanningEngine implements PlanningEngine {
+  readonly #process: EngineLanes;
+  readonly #plans = new FairGate({ max: AT_ONCE });
+  readonly #descriptions = new FairGate({ max: AT_ONCE });
+
+  constructor(limits: EngineLimits) {
+    this.#process = new EngineLanes({
+      limits,
+      isPlanning: true,
+      purpose: 'planning',
+      callsMax: 2 * AT_ONCE,
+      graceMs: GRACE_MS,
+      niceness: PLANNING_NICENESS,
+    });
+  }
+
+  async describe(source: TableSource, signal: AbortSignal): Promise<TableDescription> {
+    try {
+      return await this.#process.call({ name: 'describe', source }, signal, {
+        turns: this.#descriptions,
+      });
+    } catch (error) {
+      throw error instanceof CallFailed ? errorOf(error.fault) : error;
+    }
+  }
+
+  async plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer> {
+    const statement = statementOf(request);
+    const { tables, timeZone, caller = '' } = request;
+    try {
+      const answer = await this.#process.call(
+        {
+          name: 'plan',
+          sql: statement.sql,
+          timeZone,
+          ...placeOf(tables),
+        },
+        signal,
+        { caller, turns: this.#plans, quickMs: QUICK_MS },
+      );
+      return { sql: statement.sql, ...answer };
+    } catch (error) {
+      throw error instanceof CallFailed ? pointed(error.fault, request.sql, statement) : error;
+    }
+  }
+
+  async bind(
+    { stages, tables, timeZone, caller = '' }: BindRequest,
+    signal: AbortSignal,
+  ): ReturnType<PlanningEngine['bind']> {
+    const statement = bindStatement(stages);
+    try {
+      return await this.#process.call(
+        { name: 'bind', timeZone, statement, ...placeOf(tables) },
+        signal,
+        { caller, turns: this.#plans, quickMs: QUICK_MS },
+      );
+    } catch (error) {
+      throw error instanceof CallFailed ? errorOf(error.fault) : error;
+    }
+  }
+
+  async divide(input: DivideInput, signal: AbortSignal, caller = ''): Promise<DividedPlan> {
+    try {
+      const call = { name: 'divide', input } as const;
+      const options = { caller, turns: this.#plans, quickMs: QUICK_MS };
+      const { plan, faults } = await this.#process.call(call, signal, options);
+      return { plan: JSON.parse(plan) as QueryPlan, faults };
+    } catch (error) {
+      throw error instanceof CallFailed ? errorOf(error.fault) : error;
+    }
+  }
+
+  warm(): Promise<string> {
+    return this.#process.warm();
+  }
+
+  close(): Promise<void> {
+    return this.#process.close();
+  }
+}
+
+/** Which instance of the child plans over these tables. */
+function placeOf(tables: readonly PinnedTable[]): Pick<PlanCall, 'key' | 'tables' | 'files'> {
+  return {
+    key: keyOf(tables),
+    tables: tables.map(({ name, select }) => ({ name, select })),
+    files: tables.flatMap(({ files }) => files.map(({ path }) => path)),
+  };
+}
+
+function keyOf(tables: readonly PinnedTable[]): string {
+  const facts = tables.map(({ name, select, files }) => [
+    name,
+    select,
+    files.map(({ path, bytes, mtimeNs, footer }) => [path, bytes, mtimeNs, footer]),
+  ]);
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64');
+}
+
+/** DuckDB's words, and where in the text they are meant. */
+function pointed(fault: Fault, sql: string, { sql: text, placeOf }: Statement): MillraceError {
+  if (fault.position === undefined) return errorOf(fault);
+  const { where, shown } = pointedAt(sql, placeOf(unitsUpTo(text, fault.position)));
+  return errorOf({
+    ...fault,
+    what: `${where}: ${fault.what}`,
+    why: [`\n${shown}`, fault.why].filter((part) => part !== undefined).join('\n'),
+  });
+}
+
+/** In UTF-16 units, as strings are counted here. */
+function unitsUpTo(text: string, { at, unit }: Position): number {
+  if (unit === 'byte') return Buffer.from(text).subarray(0, at).toString().length;
+  let units = 0;
+  let characters = 0;
+  for (const character of text) {
+    if (characters === at) break;
+    characters += 1;
+    units += character.length;
+  }
+  return units;
+}

@@ -1,0 +1,103 @@
+/** The engines of a worker: as many as it has slots, kept warm, of the sizes that were asked for last. */
+import { MillraceError } from '../../../scheduler/core/index.ts';
+import type { EngineLimits, FragmentEngine } from '../engine.ts';
+import { startFragmentEngine } from './fragment-engine.ts';
+import { Gate } from './gate.ts';
+
+/** Limits of an instance are fixed when it is opened, so another size is another engine. */
+export interface EngineSize {
+  readonly memoryBytes: number;
+  readonly threads: number;
+}
+
+export interface EnginePoolOptions extends Omit<EngineLimits, keyof EngineSize> {
+  /** How many engines there are at most. */
+  readonly slots: number;
+  /** In place of a real one, for tests. */
+  readonly start?: (limits: EngineLimits) => FragmentEngine;
+}
+
+export interface LentEngine {
+  readonly engine: FragmentEngine;
+  /** Gives it back; a second time does nothing. */
+  readonly release: () => void;
+}
+
+interface Kept {
+  readonly size: EngineSize;
+  readonly engine: FragmentEngine;
+}
+
+export class EnginePool {
+  readonly #options: EnginePoolOptions;
+  readonly #gate: Gate;
+  /** The one that was given back last stands last. */
+  readonly #idle: Kept[] = [];
+  readonly #lent = new Set<Kept>();
+  readonly #ending = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(options: EnginePoolOptions) {
+    this.#options = options;
+    this.#gate = new Gate(options.slots);
+  }
+
+  /** Starts engines of this size ahead of time, as far as there is room. */
+  async warm(size: EngineSize): Promise<void> {
+    const missing = this.#options.slots - this.#idle.length - this.#lent.size;
+    const started = Array.from({ length: Math.max(0, missing) }, () => this.#start(size));
+    this.#idle.push(...started);
+    await Promise.all(started.map(({ engine }) => engine.warm()));
+  }
+
+  /** Waits for an engine. Fails with the signal's reason, or `shutting_down`. */
+  async lend(size: EngineSize, signal: AbortSignal): Promise<LentEngine> {
+    const leave = await this.#gate.enter(signal);
+    if (this.#isClosed) {
+      leave();
+      throw new MillraceError({ code: 'shutting_down', what: 'The engines are closed.' });
+    }
+    const kept = this.#taken(size);
+    this.#lent.add(kept);
+    let isLent = true;
+    return {
+      engine: kept.engine,
+      release: () => {
+        if (!isLent) return;
+        isLent = false;
+        this.#lent.delete(kept);
+        if (!this.#isClosed) this.#idle.push(kept);
+        leave();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const kept of [...this.#idle.splice(0), ...this.#lent]) this.#end(kept);
+    await Promise.all(this.#ending);
+  }
+
+  /** The one that was used last: what it knows of files is still there. */
+  #taken(size: EngineSize): Kept {
+    const at = this.#idle.findLastIndex(({ size: { memoryBytes, threads } }) => {
+      return memoryBytes === size.memoryBytes && threads === size.threads;
+    });
+    const [found] = at < 0 ? [] : this.#idle.splice(at, 1);
+    if (found !== undefined) return found;
+    const isFull = this.#idle.length + this.#lent.size >= this.#options.slots;
+    const oldest = isFull ? this.#idle.shift() : undefined;
+    if (oldest !== undefined) this.#end(oldest);
+    return this.#start(size);
+  }
+
+  #start(size: EngineSize): Kept {
+    const { start = startFragmentEngine, slots: _, ...limits } = this.#options;
+    return { size, engine: start({ ...limits, ...size }) };
+  }
+
+  #end({ engine }: Kept): void {
+    const ended = engine.close().finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
+  }
+}

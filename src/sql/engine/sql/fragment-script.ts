@@ -1,0 +1,166 @@
+/** A fragment as statements: what it reads, what it computes, what it writes. */
+import { join } from 'node:path';
+import { encoded, type SessionValues, type StageOutput } from '../../plan/index.ts';
+import type { FragmentOrder } from '../engine.ts';
+import { type FragmentCall, OUTPUT, type Sandbox } from '../messages.ts';
+import { linksIn } from './links.ts';
+import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
+import { rowsWish } from './rows-script.ts';
+import { asksTime } from './steady.ts';
+import { quotedName, quotedText } from './text.ts';
+
+/**
+ * Of files that are read once, soon, and mostly from memory: measured over compressions, dictionary sizes and
+ * row groups (decision 13). The newer encodings shrink more than a compression would, and cost nothing. Without Bloom
+ * filters: DuckDB's miss -0 when asked for 0, and BLOBs that need escapes (decision 22).
+ */
+const FORMAT =
+  'FORMAT parquet, PARQUET_VERSION v2, COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1000, WRITE_BLOOM_FILTER false';
+
+/** All files in one folder: making and removing one for each partition took longer than most fragments. */
+const PARTITIONED = 'PARTITION_BY (p), HIVE_FILE_PATTERN false, RETURN_STATS';
+
+const WHOLE_FILE = '0-0.parquet';
+
+/** `place` is the engine's own folder. */
+export function fragmentCall(order: FragmentOrder, place: string): FragmentCall {
+  const { folder, output, fragment, rowsMax } = order;
+  const { sandbox, inputs } = sandboxOf(order, place);
+  const query = outputQuery({ ...order, inputs });
+  const head = {
+    name: 'fragment',
+    sandbox,
+    timeZone: order.session.timeZone,
+    setup: setupOf(order),
+    isTraceless: isTraceless(order),
+  } as const;
+  if (output.kind === 'hash') {
+    return {
+      ...head,
+      copy: `COPY (\n${query}\n) TO ${quotedText(join(place, OUTPUT))} (${FORMAT}, ${PARTITIONED})`,
+      target: { kind: 'partitions', folder, count: output.partitions },
+      keepEmpty: false,
+      rows: null,
+    };
+  }
+  const path = join(place, OUTPUT, WHOLE_FILE);
+  const isResult = output.kind === 'result';
+  return {
+    ...head,
+    copy: `COPY (\n${query}\n) TO ${quotedText(path)} (${FORMAT})`,
+    target: { kind: 'file', folder, file: WHOLE_FILE },
+    keepEmpty: isResult,
+    rows: isResult && rowsMax !== undefined ? rowsWish(path, fragment.columns, rowsMax) : null,
+  };
+}
+
+interface Placed {
+  readonly sandbox: Sandbox;
+  /** Of the exchanges, as the fragment sees them. */
+  readonly inputs: FragmentOrder['inputs'];
+}
+
+/** Pinned files are opened where they are: their path may say something of their rows. All else is linked. */
+function sandboxOf({ fragment, ranges, inputs }: FragmentOrder, place: string): Placed {
+  const files = [
+    ...fragment.scans.flatMap(({ relation }) => ranges[relation] ?? []),
+    ...fragment.tables.flatMap((table) => table.files),
+  ].map(({ path }) => path);
+  const linked = Object.entries(inputs).map(
+    ([relation, paths]) => [relation, linksIn(place, paths)] as const,
+  );
+  return {
+    sandbox: { files: [...new Set(files)], links: linked.flatMap(([, links]) => links) },
+    inputs: Object.fromEntries(
+      linked.map(([relation, links]) => [relation, links.map(({ as }) => as)]),
+    ),
+  };
+}
+
+/** One text for all: each run of its own costs more than what it does. */
+function setupOf({ fragment, session }: FragmentOrder): string {
+  const views = fragment.tables.map(
+    ({ name, select }) => `CREATE TEMP VIEW ${quotedName(name)} AS ${select}`,
+  );
+  return [...views, ...clockMacros(fragment.sql, session)].map((each) => `${each}\n;\n`).join('');
+}
+
+/**
+ * SQL that was written for a plan leaves nothing behind. The user's own text may, also in a plan that was handed
+ * in: a view, a macro, a seed, the types of a PIVOT with values of the data in them.
+ */
+function isTraceless({ fragment, output }: FragmentOrder): boolean {
+  const { sql, scans, inputs, tables } = fragment;
+  const isPlanned = scans.length + inputs.length > 0 && tables.length === 0;
+  const keys = output.kind === 'hash' ? output.by : [];
+  return isPlanned && !asksTime(sql) && ![sql, ...keys].some((each) => LASTING.test(each));
+}
+
+const LASTING = /setseed|pivot/i;
+
+/** The relations are inlined, not views: a view would open its files once more. */
+function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentOrder): string {
+  const relations = [
+    ...fragment.scans.map((scan) => [
+      scan.relation,
+      scanQuery(scan, ranges[scan.relation] ?? [], spans?.[scan.relation]),
+    ]),
+    ...fragment.inputs.map((input) => [
+      input.relation,
+      exchangeQuery(input, inputs[input.relation] ?? []),
+    ]),
+  ] as const;
+  const names = fragment.columns.map((_, at) => `c${at}`);
+  const list = fragment.columns.map(({ type }, at) => `${encoded(type, `c${at}`)} AS c${at}`);
+  const alias = names.length === 0 ? 'f' : `f(${names.join(', ')})`;
+  const withRelations =
+    relations.length === 0
+      ? ''
+      : `WITH ${relations
+          .map(([name, query]) => `${quotedName(String(name))} AS NOT MATERIALIZED (\n${query}\n)`)
+          .join(',\n')}\n`;
+  const from = `(\n${fragment.sql}\n) AS ${alias}`;
+  const partition = partitionOf(output);
+  if (partition === null) return `${withRelations}SELECT ${rowOf(list)} FROM ${from}`;
+  // In a query of its own: `by` means the values as they are, not as they are written.
+  return `${withRelations}SELECT ${rowOf(list)}, p FROM (SELECT *, ${partition} AS p FROM ${from})`;
+}
+
+/** An expression over the columns of the fragment; null where there are no partitions. Each key stands on lines of its
+ * own, so that no comment in it reaches the next. */
+export function partitionOf(output: StageOutput): string | null {
+  if (output.kind !== 'hash') return null;
+  if (output.by.length === 0) return '0::INTEGER';
+  const keys = output.by.map((key) => `(\n${key}\n)`);
+  return `((hash(${keys.join(', ')}) >> 24) % ${output.partitions})::INTEGER`;
+}
+
+/**
+ * The user's own text asks DuckDB for the time: it is to be the same in every attempt. Other functions that tell
+ * it, such as `ago`, are macros over these.
+ */
+function clockMacros(sql: string, { now }: SessionValues): string[] {
+  if (!asksTime(sql)) return [];
+  const instant = `${quotedText(now)}::TIMESTAMPTZ`;
+  const macros: Readonly<Record<string, string>> = {
+    now: instant,
+    transaction_timestamp: instant,
+    get_current_timestamp: instant,
+    today: `${instant}::DATE`,
+    current_date: `${instant}::DATE`,
+    get_current_time: `${instant}::TIMETZ`,
+    current_localtime: `${instant}::TIMESTAMP::TIME`,
+    current_localtimestamp: `${instant}::TIMESTAMP`,
+  };
+  const all = Object.entries(macros).map(([name, value]) => `${name}() AS ${value}`);
+  return [...all, ageMacro(instant)].map((macro) => `CREATE TEMP MACRO ${macro}`);
+}
+
+/** With one argument, `age` measures from when the day began: here for a time with a zone, in UTC for others. */
+function ageMacro(instant: string): string {
+  const age = 'system.main.age';
+  const here = `${age}(${instant}::DATE::TIMESTAMPTZ, t::TIMESTAMPTZ)`;
+  const inUtc = `${age}((${instant} AT TIME ZONE 'UTC')::DATE::TIMESTAMP, t::TIMESTAMP)`;
+  const one = `CASE typeof(t) WHEN 'TIMESTAMP WITH TIME ZONE' THEN ${here} ELSE ${inUtc} END`;
+  return `age(t) AS ${one}, (t, u) AS ${age}(t, u)`;
+}

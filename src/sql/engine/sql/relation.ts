@@ -1,0 +1,82 @@
+/** The relations that a fragment reads, each as a query with the columns `c0`, `c1`, ... */
+import {
+  decoded,
+  nullOf,
+  parseType,
+  type ExchangeInput,
+  type FileRange,
+  type Scan,
+  type ValueSpan,
+} from '../../plan/index.ts';
+import { isOn, readOptions } from './options.ts';
+import { readerCall } from './reader.ts';
+import { quotedName } from './text.ts';
+
+/** Our own files have no keys in their path, whatever the folder above them is called. */
+const OWN_FILES = 'hive_partitioning = false';
+
+/** The rows of some files; with a span only those whose value lies in it. */
+export function scanQuery(scan: Scan, ranges: readonly FileRange[], span?: ValueSpan): string {
+  if (span === undefined) return rowsOf(scan, ranges);
+  const mixed = new Set(span.mixed);
+  const whole = ranges.filter(({ path }) => !mixed.has(path));
+  const others = ranges.filter(({ path }) => mixed.has(path));
+  if (others.length === 0) return rowsOf(scan, whole);
+  const within = `SELECT * FROM (${rowsOf(scan, others)}) WHERE ${boundsOf(span).join(' AND ')}`;
+  return whole.length === 0 ? within : `${rowsOf(scan, whole)}\nUNION ALL\n${within}`;
+}
+
+/** A file that has other values as well lies on one side of a cut and on the other. */
+function boundsOf({ column, from, to }: ValueSpan): readonly string[] {
+  const above = from === null ? [] : [`c${column} >= ${from}`];
+  return to === null ? above : [...above, `c${column} < ${to}`];
+}
+
+function rowsOf(scan: Scan, ranges: readonly FileRange[]): string {
+  const branches: string[] = [];
+  const whole = ranges.filter(({ from }) => from === null).map(({ path }) => path);
+  if (whole.length > 0) branches.push(scanFiles(scan, whole, scan.reader.options, ''));
+  for (const { path, from, to } of ranges) {
+    if (from === null) continue;
+    // As an option and not as the hidden column: where a file has such a column itself, this is refused.
+    const numbered = [scan.reader.options, 'file_row_number = true'].filter((each) => each !== '');
+    const rows = [`file_row_number >= ${from}`];
+    if (to !== null) rows.push(`file_row_number < ${to}`);
+    branches.push(scanFiles(scan, [path], numbered.join(', '), ` WHERE ${rows.join(' AND ')}`));
+  }
+  if (branches.length === 0) return emptyQuery(scan.columns.map(({ type }) => type));
+  return branches.join('\nUNION ALL\n');
+}
+
+function scanFiles(
+  { reader, columns }: Scan,
+  files: readonly string[],
+  options: string,
+  where: string,
+): string {
+  const read = readerCall(reader.format, files, options);
+  const list = columns.map(
+    ({ source, type }, at) => `CAST(${quotedName(source)} AS ${type}) AS c${at}`,
+  );
+  const from = isOn(readOptions(options), 'union_by_name')
+    ? `(SELECT ${columns.map(({ source, type }) => `${nullOf(parseType(type))} AS ${quotedName(source)}`).join(', ')} WHERE false
+        UNION ALL BY NAME SELECT * FROM ${read})`
+    : read;
+  return `SELECT ${rowOf(list)} FROM ${columns.length === 0 ? read : from}${where}`;
+}
+
+export function exchangeQuery({ columns }: ExchangeInput, files: readonly string[]): string {
+  if (files.length === 0) return emptyQuery(columns.map(({ type }) => type));
+  const list = columns.map(({ name, type }, at) => `${decoded(type, quotedName(name))} AS c${at}`);
+  return `SELECT ${rowOf(list)} FROM ${readerCall('parquet', files, OWN_FILES)}`;
+}
+
+/** Rows without names have a type that no cast can write. */
+function emptyQuery(types: readonly string[]): string {
+  return `SELECT ${rowOf(types.map((type, at) => `${nullOf(parseType(type))} AS c${at}`))} WHERE false`;
+}
+
+/** SQL knows no rows without columns; where only their number counts, they have one that says nothing. */
+export function rowOf(list: readonly string[]): string {
+  return list.length === 0 ? 'true AS c0' : list.join(', ');
+}

@@ -1,0 +1,185 @@
+/** Results as what a reader asks for. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { parseType } from '../../plan/index.ts';
+import type { FragmentColumn, ResultColumn, SqlType } from '../../plan/index.ts';
+import type { RowsMax, RowsRequest } from '../engine.ts';
+import type { RowsCall, RowsWish } from '../messages.ts';
+import { jsonText } from './json-text.ts';
+import { linksIn } from './links.ts';
+import { exchangeQuery } from './relation.ts';
+import { quotedName, quotedText } from './text.ts';
+
+/** In which times are written when nobody asks for another. */
+const UTC = 'UTC';
+
+/** `place` is the engine's own folder: the files are linked into it. */
+export function rowsCall(request: RowsRequest, place: string): RowsCall {
+  const links = linksIn(place, request.files);
+  const files = links.map(({ as }) => as);
+  return {
+    name: 'rows',
+    sandbox: { files: [], links },
+    timeZone: request.timeZone ?? UTC,
+    source: sourceOf({ ...request, files }, join(place, `${randomUUID()}.parquet`)),
+  };
+}
+
+/** The rows of a result as `format: 'json'` has them, for whoever has just written it. */
+export function rowsWish(file: string, columns: readonly FragmentColumn[], max: RowsMax): RowsWish {
+  const types = columns.map(({ type }) => parseType(type));
+  return {
+    ...max,
+    sql: jsonRows(types, resultQuery(columns, [file])),
+    timeZone: UTC,
+    columns: columns.length,
+    isFlat: types.every(({ children = [] }) => children.length === 0),
+  };
+}
+
+function sourceOf({ files, columns, format }: RowsRequest, file: string): RowsCall['source'] {
+  const rows = resultQuery(columns, files);
+  const from = `(${rows}) AS r`;
+  const types = columns.map(({ type }) => parseType(type));
+  switch (format) {
+    case 'json': {
+      const names = columns.map(({ name, type }) => ({ name, type }));
+      return {
+        kind: 'text',
+        sql: jsonRows(types, rows),
+        head: `{"columns":${JSON.stringify(names)},"rows":[`,
+        separator: ',\n',
+        tail: ']}\n',
+      };
+    }
+    case 'ndjson': {
+      const names = uniqueNames(columns).map((name) => JSON.stringify(name));
+      const parts = types.map((type, at): [string, string] => [
+        `${at === 0 ? '{' : ','}${names[at]}:`,
+        jsonText(type, `c${at}`),
+      ]);
+      return lines(`SELECT ${concat(parts, '}\n')} FROM ${from}`, '');
+    }
+    case 'csv': {
+      const parts = types.map((type, at): [string, string] => [
+        at === 0 ? '' : ',',
+        csvText(type, `c${at}`),
+      ]);
+      const head = columns.map(({ name }) => csvField(name)).join(',');
+      return lines(`SELECT ${concat(parts, '\n')} FROM ${from}`, `${head}\n`);
+    }
+    case 'parquet': {
+      const names = uniqueNames(columns);
+      const list = types.map(
+        (type, at) => `${exported(type, `c${at}`)} AS ${quotedName(names[at] ?? '')}`,
+      );
+      return { kind: 'file', query: `SELECT ${list.join(', ')} FROM ${from}`, file };
+    }
+  }
+}
+
+function jsonRows(types: readonly SqlType[], rows: string): string {
+  const parts = types.map((type, at): [string, string] => [
+    at === 0 ? '[' : ',',
+    jsonText(type, `c${at}`),
+  ]);
+  return `SELECT ${concat(parts, ']')} FROM (${rows}) AS r`;
+}
+
+function lines(sql: string, head: string): RowsCall['source'] {
+  return { kind: 'text', sql, head, separator: '', tail: '' };
+}
+
+function resultQuery(
+  columns: readonly Pick<ResultColumn, 'type'>[],
+  files: readonly string[],
+): string {
+  const named = columns.map(({ type }, at) => ({ name: `c${at}`, type }));
+  return exchangeQuery({ relation: '', stage: 0, mode: 'all', columns: named }, files);
+}
+
+/** One string out of many, without a copy for each step as `||` makes them. */
+function concat(
+  parts: readonly (readonly [before: string, value: string])[],
+  after: string,
+): string {
+  const all = parts.flatMap(([before, value]) =>
+    before === '' ? [value] : [quotedText(before), value],
+  );
+  return `concat(${[...all, quotedText(after)].join(', ')})`;
+}
+
+/** Types whose text never has a comma, a quote or a line break. */
+const BARE: ReadonlySet<string> = new Set([
+  'BOOLEAN',
+  'TINYINT',
+  'SMALLINT',
+  'INTEGER',
+  'BIGINT',
+  'HUGEINT',
+  'UTINYINT',
+  'USMALLINT',
+  'UINTEGER',
+  'UBIGINT',
+  'UHUGEINT',
+  'BIGNUM',
+  'FLOAT',
+  'DOUBLE',
+  'DECIMAL',
+  'DATE',
+  'TIME',
+  'TIMESTAMP',
+  'TIMESTAMP WITH TIME ZONE',
+  'UUID',
+]);
+
+/** NULL is nothing at all, an empty text is `""`. */
+function csvText({ id }: SqlType, value: string): string {
+  const said = `CAST(${value} AS VARCHAR)`;
+  if (BARE.has(id)) return `coalesce(${said}, '')`;
+  return `CASE WHEN ${value} IS NULL THEN '' WHEN ${said} = '' OR regexp_matches(${said}, '[",\\r\\n]')
+    THEN '"' || replace(${said}, '"', '""') || '"' ELSE ${said} END`;
+}
+
+function csvField(name: string): string {
+  return name === '' || /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
+}
+
+/** Names that differ in more than the case of their letters: `a`, `a_1`, ... */
+function uniqueNames(columns: readonly ResultColumn[]): string[] {
+  const taken = new Set<string>();
+  return columns.map(({ name }) => {
+    let unique = name;
+    for (let n = 1; taken.has(unique.toLowerCase()); n += 1) unique = `${name}_${n}`;
+    taken.add(unique.toLowerCase());
+    return unique;
+  });
+}
+
+/** DuckDB writes the widest integers to Parquet as floating-point numbers, and no infinity in seconds. */
+function exported(type: SqlType, value: string): string {
+  // As text, because infinities of these two have no cast between them.
+  if (type.id === 'TIMESTAMP_S') return `CAST(CAST(${value} AS VARCHAR) AS TIMESTAMP)`;
+  const wanted = exportedType(type);
+  return wanted === type.sql ? value : `CAST(${value} AS ${wanted})`;
+}
+
+function exportedType(type: SqlType): string {
+  const { id, sql, children = [], names = [] } = type;
+  const inner = children.map(exportedType);
+  if (id === 'HUGEINT') return 'DECIMAL(38,0)';
+  if (id === 'UHUGEINT' || id === 'BIGNUM') return 'VARCHAR';
+  if (inner.every((each, at) => each === children[at]?.sql)) return sql;
+  switch (id) {
+    case 'LIST':
+      return `${inner[0]}[]`;
+    case 'ARRAY':
+      return `${inner[0]}[${type.size}]`;
+    case 'MAP':
+      return `MAP(${inner.join(', ')})`;
+    case 'STRUCT':
+      return `STRUCT(${inner.map((each, at) => `${quotedName(names[at] ?? '')} ${each}`).join(', ')})`;
+    default:
+      return sql;
+  }
+}

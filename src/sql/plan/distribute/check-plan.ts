@@ -1,0 +1,94 @@
+/** What holds of every plan, whoever has made it: stages fit together. */
+import { invariant } from '../../../scheduler/core/index.ts';
+import type { ExchangeInput, QueryPlan, Scan, Stage } from '../physical/plan.ts';
+
+/** What is wrong, and where, as a path into the plan. */
+export interface PlanFault {
+  readonly path: string;
+  readonly what: string;
+}
+
+/** Throws `invariant` for a plan that was made here. */
+export function checkPlan(plan: QueryPlan): void {
+  const fault = planFault(plan);
+  if (fault !== null) invariant(false, `plan, ${fault.path}: ${fault.what}`);
+}
+
+/** The first thing that is wrong; null for a plan that fits together. */
+export function planFault(plan: QueryPlan): PlanFault | null {
+  const read = new Set<number>();
+  for (const [at, stage] of plan.stages.entries()) {
+    const fault = stageFault(plan, stage, at, read);
+    if (fault !== null) return { path: `/stages/${at}${fault.path}`, what: fault.what };
+  }
+  const idle = plan.stages.slice(0, -1).findIndex(({ id }) => !read.has(id));
+  if (idle >= 0) return { path: `/stages/${idle}`, what: 'nobody reads what it makes' };
+  return null;
+}
+
+function stageFault(
+  plan: QueryPlan,
+  stage: Stage,
+  at: number,
+  read: Set<number>,
+): PlanFault | null {
+  const isLast = at === plan.stages.length - 1;
+  if (stage.id !== at) return { path: '/id', what: `must be its place, ${at}` };
+  if (stage.tasks !== 1 && stage.tasks !== plan.partitions)
+    return { path: '/tasks', what: `must be 1 or the number of partitions, ${plan.partitions}` };
+  if (isLast && plan.ordered && stage.tasks !== 1)
+    return { path: '/tasks', what: 'must be 1: the result has an order' };
+  const { output, fragment } = stage;
+  if ((output.kind === 'result') !== isLast)
+    return { path: '/output/kind', what: "must be 'result' for the last stage and no other" };
+  if (output.kind === 'hash' && output.partitions !== plan.partitions)
+    return { path: '/output/partitions', what: `must be ${plan.partitions}, as of the plan` };
+  const names = new Set<string>();
+  const relations = [...fragment.scans, ...fragment.inputs].map(({ relation }) => relation);
+  for (const name of relations) {
+    if (names.has(name)) return { path: '/fragment', what: `has two relations called '${name}'` };
+    names.add(name);
+  }
+  for (const [place, scan] of fragment.scans.entries()) {
+    const what = splitFault(stage, scan);
+    if (what !== null) return { path: `/fragment/scans/${place}/split`, what };
+  }
+  for (const [place, input] of fragment.inputs.entries()) {
+    const what = inputFault(plan, stage, input);
+    if (what !== null) return { path: `/fragment/inputs/${place}`, what };
+    read.add(input.stage);
+  }
+  return null;
+}
+
+/** Every value belongs to one task, and there is a task for each span. */
+function splitFault({ tasks }: Stage, { rows, split, columns }: Scan): string | null {
+  if (split === undefined) return null;
+  const { column, cuts } = split;
+  if (rows !== 'own') return "is for 'own' rows only";
+  if (columns[column] === undefined) return `has no column ${column} to go by`;
+  if (cuts.length !== tasks - 1) return `must have one cut fewer than there are tasks, ${tasks}`;
+  const isGrowing = cuts.every((cut, at) => at === 0 || cut >= (cuts[at - 1] as number));
+  return isGrowing ? null : 'has a cut below the one before it';
+}
+
+function inputFault(plan: QueryPlan, stage: Stage, input: ExchangeInput): string | null {
+  const made = plan.stages[input.stage];
+  if (made === undefined || input.stage >= stage.id) return 'must read a stage that comes before';
+  const types = (columns: readonly { readonly type: string }[]): string =>
+    columns.map(({ type }) => type).join();
+  if (types(made.fragment.columns) !== types(input.columns))
+    return `must have the columns that stage ${made.id} makes`;
+  switch (input.mode) {
+    case 'partition':
+      if (made.output.kind !== 'hash') return `stage ${made.id} makes no partitions`;
+      return stage.tasks === plan.partitions ? null : 'one task would read one of all partitions';
+    case 'all':
+      return made.output.kind === 'whole' ? null : `stage ${made.id} makes partitions`;
+    case 'forward':
+      if (made.output.kind !== 'whole') return `stage ${made.id} makes partitions`;
+      return made.tasks === stage.tasks ? null : 'both stages must have as many tasks';
+    default:
+      return input.mode satisfies never;
+  }
+}

@@ -1,0 +1,195 @@
+/** A plan while it is made: the stages so far, and what the names in their fragments stand for. */
+import { invariant } from '../../../scheduler/core/index.ts';
+import type { Expression } from '../logical/expression.ts';
+import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
+import type { PinnedTable } from '../physical/table.ts';
+import type { Estimate, ExchangeInput } from '../physical/plan.ts';
+import type { Division } from './division.ts';
+import { column, columnsOf } from './expressions.ts';
+import type { Part } from './part.ts';
+import { bytesOf } from './part.ts';
+import {
+  RANDOM,
+  REPLICATED,
+  SINGLE,
+  dividedBy,
+  hashedBy,
+  isDivided,
+  type Spread,
+} from './spread.ts';
+import { isHashable } from './types.ts';
+
+export interface DraftStage {
+  readonly id: number;
+  readonly relation: Relation;
+  readonly tasks: number;
+  readonly output: DraftOutput;
+  readonly estimate: Estimate;
+  readonly unstable: string | null;
+}
+
+export type DraftOutput =
+  | { readonly kind: 'hash'; readonly by: readonly Expression[] }
+  | { readonly kind: 'whole' }
+  | { readonly kind: 'result' };
+
+/** What a leaf of a fragment reads. */
+export type Leaf = ScanLeaf | StageLeaf;
+
+export interface ScanLeaf {
+  readonly kind: 'scan';
+  readonly scan: ScanRelation;
+  readonly table: PinnedTable;
+  /** Each task reads its own rows; otherwise every task reads all. */
+  readonly isDivided: boolean;
+  /** By which values, where it is by values. */
+  readonly split: LeafSplit | null;
+}
+
+export interface LeafSplit {
+  /** The place of the column in the scan. */
+  readonly column: number;
+  readonly division: Division;
+}
+
+/** How the rows of a scan are divided, before anything is done with them. */
+export function scanSpread({ scan, isDivided: isSplit, split }: ScanLeaf): Spread {
+  if (!isSplit) return REPLICATED;
+  if (split === null) return RANDOM;
+  const type = scan.types[scan.columns[split.column] ?? 0] as Expression['type'];
+  return dividedBy(column(split.column, type), split.division);
+}
+
+export interface StageLeaf {
+  readonly kind: 'stage';
+  readonly stage: number;
+  readonly mode: ExchangeInput['mode'];
+}
+
+export class Draft {
+  readonly partitions: number;
+  readonly stages: DraftStage[] = [];
+  readonly leaves: Map<string, Leaf> = new Map();
+  /** Operators that do a part of their work before rows come together, and those that do the rest after it. */
+  readonly halves: Map<Relation, Relation> = new Map();
+  #scans = 0;
+
+  constructor(partitions: number) {
+    this.partitions = partitions;
+  }
+
+  /** The name that a fragment knows a scan by. */
+  addScan(leaf: ScanLeaf): string {
+    const name = `scan${this.#scans}`;
+    this.#scans += 1;
+    this.leaves.set(name, leaf);
+    return name;
+  }
+
+  /** The name that a fragment knows the rows of a stage by. */
+  addReading(stage: number, mode: StageLeaf['mode']): string {
+    const name = leafName(stage, mode);
+    this.leaves.set(name, { kind: 'stage', stage, mode });
+    return name;
+  }
+
+  /** `before` runs in each task by itself, on whatever rows it has; `after` makes up for it. */
+  pair(before: Relation, after: Relation): void {
+    this.halves.set(before, after);
+  }
+
+  /** One task has all rows. */
+  gathered(part: Part): Part {
+    if (!isDivided(part.spread)) return part;
+    return this.#read(part, this.#whole(part), 'all', SINGLE);
+  }
+
+  /** Every task has all rows. */
+  shared(part: Part): Part {
+    if (part.spread.kind === 'replicated') return part;
+    return this.#read(part, this.#whole(part), 'all', REPLICATED);
+  }
+
+  /** Each row is in the task that the hash of these expressions names. */
+  hashed(part: Part, by: readonly Expression[]): Part {
+    // What every task could read in full is still read in parts where it is only sent on.
+    const source = part.scan === null ? part : this.divided(part);
+    const stage = this.#close(source, { kind: 'hash', by });
+    return this.#read(part, stage, 'partition', hashedBy(by));
+  }
+
+  /** Each row is in one of N tasks, whichever. */
+  divided(part: Part): Part {
+    if (isDivided(part.spread)) return part;
+    const leaf = part.scan === null ? undefined : this.leaves.get(part.scan);
+    if (part.scan !== null && leaf?.kind === 'scan') {
+      this.leaves.set(part.scan, { ...leaf, isDivided: true, split: null });
+      return { ...part, spread: RANDOM, scan: null };
+    }
+    const by = columnsOf(part.relation.output).filter(({ type }) => isHashable(type));
+    return this.hashed(part, by.length > 0 ? by : [ANY_ONE]);
+  }
+
+  /** Computed once, for several readers. */
+  kept(part: Part): Part {
+    const stage = this.#close(part, { kind: 'whole' });
+    if (!isDivided(part.spread)) {
+      const spread = part.spread.kind === 'replicated' ? REPLICATED : SINGLE;
+      return this.#read(part, stage, 'all', spread);
+    }
+    return this.#read(part, stage, 'forward', part.spread);
+  }
+
+  finish(part: Part): void {
+    this.#close(part, { kind: 'result' });
+  }
+
+  #whole(part: Part): number {
+    return part.stage ?? this.#close(part, { kind: 'whole' });
+  }
+
+  #close(part: Part, output: DraftOutput): number {
+    const id = this.stages.length;
+    this.stages.push({
+      id,
+      relation: part.relation,
+      tasks: isDivided(part.spread) ? this.partitions : 1,
+      output,
+      estimate: { rows: Math.round(part.rows), bytes: Math.round(bytesOf(part)) },
+      unstable: part.unstable,
+    });
+    return id;
+  }
+
+  #read(part: Part, stage: number, mode: StageLeaf['mode'], spread: Spread): Part {
+    const made = this.stages[stage];
+    invariant(made !== undefined, `stage ${stage} is read before it is made`);
+    const name = this.addReading(stage, mode);
+    const { output } = made.relation;
+    const relation: InputRelation = { kind: 'input', relation: name, output, rows: part.rows };
+    const isWhole = made.output.kind === 'whole';
+    const { rows, columns, isOneRow } = part;
+    const stays = { rows, columns, isOneRow, unstable: null, scan: null };
+    return { ...stays, relation, spread, stage: isWhole ? stage : null };
+  }
+}
+
+function leafName(stage: number, mode: StageLeaf['mode']): string {
+  switch (mode) {
+    case 'partition':
+      return `stage${stage}`;
+    case 'all':
+      return `stage${stage}_all`;
+    case 'forward':
+      return `stage${stage}_own`;
+    default:
+      return mode satisfies never;
+  }
+}
+
+/** Without a column to divide by, all rows go to the same task. */
+const ANY_ONE: Expression = {
+  kind: 'constant',
+  sql: '0',
+  type: { sql: 'INTEGER', id: 'INTEGER' },
+};

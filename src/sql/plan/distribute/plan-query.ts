@@ -1,0 +1,222 @@
+/** From a query's logical plan to the plan that runs. */
+import { invariant } from '../../../scheduler/core/index.ts';
+import type { Expression } from '../logical/expression.ts';
+import type { Relation } from '../logical/relation.ts';
+import { bytesText } from '../explain/figures.ts';
+import { isNameless } from '../logical/type.ts';
+import { Undistributable } from '../logical/undistributable.ts';
+import {
+  PLAN_VERSION,
+  type ExchangeInput,
+  type Fragment,
+  type FragmentColumn,
+  type QueryPlan,
+  type ResultColumn,
+  type Scan,
+  type SessionValues,
+  type Stage,
+  type StageOutput,
+} from '../physical/plan.ts';
+import type { PinnedTable } from '../physical/table.ts';
+import { printExpression } from '../sql/expression.ts';
+import { printRelation } from '../sql/relation.ts';
+import { checkDraft } from './check.ts';
+import { checkPlan } from './check-plan.ts';
+import { Draft, type DraftOutput, type DraftStage, type ScanLeaf } from './draft.ts';
+import { fused } from './fuse.ts';
+import { Labels, operatorLines, stageTitle } from './operators.ts';
+import { Placing } from './place.ts';
+import { pathsOf, scanBytes } from './place-scan.ts';
+import { pruned } from './prune.ts';
+import { eachRelation } from './relations.ts';
+import { distributeSettings, type DistributeSettings, type PlanSettings } from './settings.ts';
+
+export interface PlanInput {
+  /** With the parameters in it. */
+  readonly sql: string;
+  readonly columns: readonly ResultColumn[];
+  /** Null when it could not be read, with why. */
+  readonly logical: Relation | null;
+  readonly whyNot: string | null;
+  readonly tables: readonly PinnedTable[];
+  readonly session: SessionValues;
+  readonly duckdb: string;
+  readonly settings: PlanSettings;
+}
+
+/** Always gives a plan: what cannot be divided runs whole. */
+export function planQuery(input: PlanInput): QueryPlan {
+  const plan = divided(input);
+  checkPlan(plan);
+  return plan;
+}
+
+function divided(input: PlanInput): QueryPlan {
+  const { logical, settings } = input;
+  if (logical === null)
+    return wholePlan(input, input.whyNot ?? 'DuckDB gives no plan for it', null);
+  try {
+    const relation = pruned(logical);
+    const why = whyWhole(relation, input);
+    if (why !== null) return wholePlan(input, why, relation);
+    const draft = fused(drafted(relation, input, distributeSettings(settings)));
+    checkDraft(draft);
+    return distributedPlan(input, draft, relation);
+  } catch (error) {
+    if (!(error instanceof Undistributable)) throw error;
+    return wholePlan(input, error.reason, logical);
+  }
+}
+
+function drafted(relation: Relation, input: PlanInput, settings: DistributeSettings): Draft {
+  const draft = new Draft(settings.partitions);
+  draft.finish(new Placing(draft, settings, input.tables).place(relation));
+  // Tables that every task reads are for joins with what is divided. If nothing is left to divide, and
+  // the user wants it divided, they are.
+  const isWhole = draft.stages.every(({ tasks }) => tasks === 1);
+  if (!isWhole || settings.singleFragmentBytes > 0 || settings.replicateBytes === 0) return draft;
+  return drafted(relation, input, { ...settings, replicateBytes: 0 });
+}
+
+/** Null when it pays to divide it. */
+function whyWhole(relation: Relation, { tables, settings }: PlanInput): string | null {
+  const scans = [...eachRelation(relation)].filter((each) => each.kind === 'scan');
+  if (settings.partitions === 1) return 'it is divided into one part only';
+  if (scans.length === 0) return 'it reads no table';
+  const bytes = scans.reduce((sum, scan) => sum + scanBytes(scan, tables), 0);
+  if (settings.singleFragmentBytes === 0 || bytes > settings.singleFragmentBytes) return null;
+  return `it reads only ${bytesText(Math.ceil(bytes))}, and up to ${bytesText(settings.singleFragmentBytes)} are not worth dividing`;
+}
+
+function distributedPlan(input: PlanInput, draft: Draft, relation: Relation): QueryPlan {
+  const labels = new Labels(draft);
+  return planOf(input, {
+    ordered: isOrdered(relation),
+    partitions: draft.partitions,
+    single: null,
+    stages: draft.stages.map((stage) => toStage(stage, draft, labels)),
+  });
+}
+
+/** The fields in the order in which the format's page has them. */
+function planOf(
+  { duckdb, sql, columns, session, tables }: PlanInput,
+  own: Pick<QueryPlan, 'ordered' | 'partitions' | 'single' | 'stages'>,
+): QueryPlan {
+  const roots = new Set(tables.map(({ root }) => root).filter((root) => root !== null));
+  const { ordered, partitions, single, stages } = own;
+  return {
+    ...{ version: PLAN_VERSION, duckdb, sql, columns, ordered, partitions, single, stages },
+    session,
+    roots: [...roots].toSorted(),
+  };
+}
+
+function toStage(stage: DraftStage, draft: Draft, labels: Labels): Stage {
+  return {
+    id: stage.id,
+    title: stageTitle(stage, draft),
+    tasks: stage.tasks,
+    fragment: toFragment(stage, draft),
+    output: toOutput(stage.output, draft),
+    estimate: stage.estimate,
+    operators: operatorLines(stage, draft, labels),
+    unstable: stage.unstable,
+    requires: [],
+  };
+}
+
+function toFragment({ relation }: DraftStage, draft: Draft): Fragment {
+  const scans = new Map<string, Scan>();
+  const inputs = new Map<string, ExchangeInput>();
+  for (const each of eachRelation(relation)) {
+    const leaf = each.kind === 'input' ? draft.leaves.get(each.relation) : undefined;
+    if (each.kind !== 'input' || leaf === undefined) continue;
+    const name = each.relation;
+    if (leaf.kind === 'scan') scans.set(name, toScan(name, leaf));
+    else {
+      const { stage, mode } = leaf;
+      inputs.set(name, { relation: name, stage, mode, columns: fragmentColumns(each.output) });
+    }
+  }
+  return {
+    sql: printRelation(relation, () => {
+      invariant(false, 'a table is not cut out of its stage');
+    }),
+    columns: fragmentColumns(relation.output),
+    scans: [...scans.values()],
+    inputs: [...inputs.values()],
+    tables: [],
+  };
+}
+
+function toScan(relation: string, { scan, table, isDivided, split }: ScanLeaf): Scan {
+  const paths = pathsOf(scan, table);
+  return {
+    relation,
+    table: table.name,
+    files: paths.length === table.files.length ? null : paths,
+    rows: isDivided ? 'own' : 'all',
+    ...(split === null ? {} : { split: { column: split.column, cuts: split.division.cuts } }),
+    reader: { format: table.format, options: table.options },
+    columns: scan.columns.map((place) => ({
+      source: scan.names[place ?? 0] as string,
+      type: (scan.types[place ?? 0] as Expression['type']).sql,
+    })),
+  };
+}
+
+function fragmentColumns(output: Relation['output']): readonly FragmentColumn[] {
+  return output.map((type, at) => {
+    if (isNameless(type)) throw new Undistributable('it uses a row without field names');
+    return { name: `c${at}`, type: type.sql };
+  });
+}
+
+function toOutput(output: DraftOutput, draft: Draft): StageOutput {
+  if (output.kind !== 'hash') return output;
+  const by = output.by.map((key) => printExpression(key, (index) => `c${index}`));
+  return { kind: 'hash', by, partitions: draft.partitions };
+}
+
+/** The user's own text, on one node. */
+function wholePlan(input: PlanInput, single: string, relation: Relation | null): QueryPlan {
+  const columns = input.columns.map(({ type }, at) => ({ name: `c${at}`, type }));
+  const tables = input.tables.map((table) => undivided(table));
+  const stage: Stage = {
+    id: 0,
+    title: 'the whole query',
+    tasks: 1,
+    fragment: { sql: input.sql, columns, scans: [], inputs: [], tables },
+    output: { kind: 'result' },
+    estimate: { rows: relation?.rows ?? null, bytes: null },
+    operators: ['the whole query'],
+    unstable: null,
+    requires: [],
+  };
+  // One task has all rows, in whatever order they come.
+  const ordered = relation === null ? true : isOrdered(relation);
+  return planOf(input, { ordered, partitions: 1, single, stages: [stage] });
+}
+
+/** Without clusters: they are for dividing it, and may be long. */
+function undivided({
+  name,
+  format,
+  files,
+  columns,
+  options,
+  select,
+  root,
+}: PinnedTable): PinnedTable {
+  return { name, format, files, columns, options, select, root };
+}
+
+/** Whether the rows come in an order that the user has asked for. */
+function isOrdered(relation: Relation): boolean {
+  if (relation.kind === 'sort' || relation.kind === 'topN') return true;
+  if (relation.kind === 'with') return isOrdered(relation.body);
+  const keepsOrder =
+    relation.kind === 'project' || relation.kind === 'filter' || relation.kind === 'limit';
+  return keepsOrder && isOrdered(relation.input);
+}

@@ -1,0 +1,316 @@
+/**
+ * A query as a job. Its first task, `plan`, never runs: it is born succeeded with the plan as its result, and every
+ * other task takes its fragment out of it. What a task reads of an earlier stage it takes out of the producers'
+ * results in the same way, so it only ever reads outputs whose completion was committed.
+ */
+import {
+  MillraceError,
+  invariant,
+  taskNo,
+  utf8Bytes,
+  type Dependency,
+  type Json,
+  type JobDocument,
+  type JsonObject,
+  type Placement,
+  type Priority,
+  type RetryPolicy,
+  type Seed,
+  type Settings,
+  type TaskDocument,
+  type TaskId,
+  type TaskNo,
+  type TaskOptions,
+  type Timeouts,
+} from '../../../scheduler/core/index.ts';
+import { filesOf, rowRanges, valueSpans, wholeFiles } from '../distribute/ranges.ts';
+import type { ExchangeInput, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
+import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
+import { FRAGMENT_EXECUTOR, PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
+
+export interface QueryJobOptions {
+  /** Null: a part of the SQL text. */
+  readonly name: string | null;
+  readonly priority: Priority;
+  readonly idempotencyKey: string | null;
+  /** In all, the first attempt included; null for the default. */
+  readonly maxAttempts: number | null;
+  readonly timeoutMs: number | null;
+  /** For DuckDB in each task; null for the node's share of a slot. */
+  readonly memoryBytes: number | null;
+  /** What the query takes of the cluster's memory; null to go by `memoryBytes`. */
+  readonly admissionBytes: number | null;
+  readonly maxParallel: number;
+}
+
+export const QUERY_JOB_DEFAULTS: QueryJobOptions = {
+  name: null,
+  priority: 2,
+  idempotencyKey: null,
+  maxAttempts: null,
+  timeoutMs: null,
+  memoryBytes: null,
+  admissionBytes: null,
+  maxParallel: 32,
+};
+
+export interface QueryJob {
+  readonly document: JobDocument;
+  readonly seeds: ReadonlyMap<TaskNo, Seed>;
+}
+
+const NAME_MAX = 80;
+
+/** `tables` are those that the plan's scans name. Throws `bad_input` when one is missing, `too_large` when a limit of
+ * the scheduler is passed. */
+export function queryJob(
+  plan: QueryPlan,
+  tables: readonly PinnedTable[],
+  settings: Settings,
+  options: QueryJobOptions = QUERY_JOB_DEFAULTS,
+): QueryJob {
+  const planText = JSON.stringify(plan);
+  checkSize('plan', planText, settings.resultBytesMax);
+  const writer = new TaskWriter(plan, tables, settings, options);
+  const tasks = [writer.planTask(), ...plan.stages.flatMap((stage) => writer.stageTasks(stage))];
+  if (tasks.length > settings.tasksPerJobMax)
+    tooLarge(`It has ${tasks.length} tasks, ${settings.tasksPerJobMax} are allowed.`);
+  const document: JobDocument = {
+    name: options.name ?? shortName(plan.sql),
+    priority: options.priority,
+    idempotencyKey: options.idempotencyKey,
+    maxParallel: options.maxParallel,
+    onFailure: 'cancel',
+    totalMs: options.timeoutMs,
+    output: JSON.stringify(resultTemplate(plan)),
+    tasks,
+  };
+  return { document, seeds: new Map([[taskNo(0), { state: 'succeeded', result: planText }]]) };
+}
+
+/** The task of a stage, as people and templates name it. */
+export function fragmentTaskId(stage: number, task: number): TaskId {
+  return `s${stage}.${task}` as TaskId;
+}
+
+function shortName(sql: string): string {
+  const line = sql.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+  const text =
+    line.length <= NAME_MAX
+      ? line
+      : `${Array.from(line)
+          .slice(0, NAME_MAX - 3)
+          .join('')}...`;
+  return `sql: ${text}`;
+}
+
+function resultTemplate({ stages }: QueryPlan): Json {
+  const last = stages.at(-1);
+  invariant(last !== undefined, 'a plan without stages');
+  return {
+    columns: fromPlan('/columns'),
+    parts: Array.from({ length: last.tasks }, (_, task) => ({
+      $from: fragmentTaskId(last.id, task),
+    })),
+  };
+}
+
+function fromPlan(path: string): JsonObject {
+  return { $from: PLAN_TASK, path };
+}
+
+/** What one task reads of one table. */
+interface TaskScan {
+  readonly ranges: readonly FileRange[];
+  readonly span?: ValueSpan;
+}
+
+const NONE: readonly never[] = [];
+const NEVER: Timeouts = { queueMs: null, runMs: null, totalMs: null };
+
+class TaskWriter {
+  readonly #plan: QueryPlan;
+  readonly #tables: ReadonlyMap<string, PinnedTable>;
+  readonly #settings: Settings;
+  readonly #options: QueryJobOptions;
+  /** The number of each stage's first task. */
+  readonly #firsts: readonly number[];
+
+  constructor(
+    plan: QueryPlan,
+    tables: readonly PinnedTable[],
+    settings: Settings,
+    options: QueryJobOptions,
+  ) {
+    this.#plan = plan;
+    this.#tables = new Map(tables.map((table) => [table.name, table]));
+    this.#settings = settings;
+    this.#options = options;
+    let next = 1;
+    this.#firsts = plan.stages.map(({ tasks }) => {
+      next += tasks;
+      return next - tasks;
+    });
+  }
+
+  planTask(): TaskDocument {
+    const { memoryBytes, admissionBytes, maxParallel } = this.#options;
+    const widest = Math.max(...this.#plan.stages.map(({ tasks }) => tasks));
+    const asked = admissionBytes ?? (memoryBytes ?? 0) * Math.min(widest, maxParallel);
+    return {
+      id: PLAN_TASK as TaskId,
+      executor: PLAN_EXECUTOR,
+      priority: this.#options.priority,
+      parent: null,
+      dependsOn: NONE,
+      idempotencyKey: null,
+      options: { ...this.#optionsFor(false, NONE), admission: { memoryBytes: asked } },
+      input: null,
+    };
+  }
+
+  stageTasks(stage: Stage): readonly TaskDocument[] {
+    const reads = stage.fragment.scans.length > 0 || stage.fragment.tables.length > 0;
+    const options: TaskOptions = {
+      ...this.#optionsFor(reads, stage.requires),
+      output: stage.unstable === null ? 'stable' : 'unstable',
+    };
+    const scans = stage.fragment.scans.map((scan) => this.#scanned(scan, stage.tasks));
+    return Array.from({ length: stage.tasks }, (_, task) => {
+      const input = JSON.stringify(this.#input(stage, task, scans));
+      checkSize(`input of task s${stage.id}.${task}`, input, this.#settings.inputBytesMax);
+      return {
+        id: fragmentTaskId(stage.id, task),
+        executor: FRAGMENT_EXECUTOR,
+        priority: this.#options.priority,
+        parent: null,
+        dependsOn: this.#dependencies(stage, task),
+        idempotencyKey: null,
+        options,
+        input,
+      };
+    });
+  }
+
+  #optionsFor(readsTables: boolean, executors: readonly string[]): TaskOptions {
+    const { maxAttempts, backoffMs, maxBackoffMs, maxLosses } = this.#settings;
+    const retry: RetryPolicy = {
+      maxAttempts: this.#options.maxAttempts ?? maxAttempts,
+      backoffMs,
+      maxBackoffMs,
+      maxLosses,
+    };
+    const { duckdb, roots } = this.#plan;
+    const needsRoots = readsTables && roots.length > 0;
+    const placement: Placement = {
+      executors,
+      executorsAny: NONE,
+      capabilities: needsRoots ? { duckdb, roots } : { duckdb },
+      allowedNodes: null,
+      forbiddenNodes: NONE,
+      maxParallelPerNode: null,
+    };
+    return { retry, timeouts: NEVER, placement, concurrency: null };
+  }
+
+  /** What each task reads of a table. */
+  #scanned(scan: Scan, tasks: number): readonly TaskScan[] {
+    const table = this.#tables.get(scan.table);
+    if (table === undefined) badPlan(`There is no table '${scan.table}'.`);
+    const files = scan.files === null ? table.files : filesOf(table, scan.files);
+    if (scan.files !== null && files.length !== new Set(scan.files).size)
+      badPlan(`Table '${scan.table}' has not all the files that the plan names.`);
+    if (scan.rows === 'own' && files.some(({ rows }) => rows === null))
+      badPlan(`Table '${scan.table}' cannot be read in parts: its files do not count their rows.`);
+    if (scan.split !== undefined) return this.#split(table, files, scan, scan.split);
+    if (scan.rows === 'own') return rowRanges(files, tasks).map((ranges) => ({ ranges }));
+    const all = { ranges: wholeFiles(files) };
+    return Array.from({ length: tasks }, () => all);
+  }
+
+  #split(
+    table: PinnedTable,
+    files: readonly PinnedFile[],
+    { columns }: Scan,
+    split: ScanSplit,
+  ): readonly TaskScan[] {
+    const { source: name = '', type } = columns[split.column] ?? {};
+    const refuse = (why: string): never =>
+      badPlan(`Table '${table.name}' cannot be split by '${name}': ${why}.`, 'Leave out `split`.');
+    const cluster = table.clusters?.find(({ column }) => column === name);
+    if (cluster === undefined) return refuse('its files are not in that order');
+    // A cast could make other values of it, which lie in other files than the cuts say.
+    const stored = table.columns.find((column) => column.name === name)?.type;
+    if (type !== stored) return refuse(`it is ${stored}, not ${type}`);
+    return valueSpans(table, files, cluster, split);
+  }
+
+  #input({ id, fragment }: Stage, task: number, scans: readonly (readonly TaskScan[])[]): Json {
+    const own = fragment.scans.map(({ relation }, at) => ({ relation, ...scans[at]?.[task] }));
+    const spans = own.filter(({ span }) => span !== undefined);
+    const reads = fragment.inputs.map((input) => [input.relation, this.#reads(input, task)]);
+    const byRelation = <T>(entries: readonly (readonly [string, T])[]): Json =>
+      Object.fromEntries(entries) as Json;
+    return {
+      stage: id,
+      task,
+      fragment: fromPlan(`/stages/${id}/fragment`),
+      output: fromPlan(`/stages/${id}/output`),
+      session: fromPlan('/session'),
+      ranges: byRelation(own.map(({ relation, ranges = [] }) => [relation, ranges])),
+      ...(spans.length === 0
+        ? {}
+        : { spans: byRelation(spans.map(({ relation, span }) => [relation, span])) }),
+      reads: Object.fromEntries(reads) as Json,
+      requires: fromPlan(`/stages/${id}/requires`),
+      memoryBytes: this.#options.memoryBytes,
+    };
+  }
+
+  #reads(input: ExchangeInput, task: number): Json {
+    const partition = input.mode === 'partition' ? task : 0;
+    return this.#producers(input, task).map((producer) => {
+      const $from = fragmentTaskId(input.stage, producer);
+      return {
+        at: { $from, path: '/at' },
+        partition,
+        part: { $from, path: `/parts/${partition}` },
+      };
+    });
+  }
+
+  /** The tasks of the stage that one reads. */
+  #producers({ stage, mode }: ExchangeInput, task: number): readonly number[] {
+    const made = this.#plan.stages[stage];
+    invariant(made !== undefined, `stage ${stage} is not in the plan`);
+    return mode === 'forward' ? [task] : Array.from({ length: made.tasks }, (_, at) => at);
+  }
+
+  #dependencies({ fragment }: Stage, task: number): readonly Dependency[] {
+    const numbers = new Set([0]);
+    for (const input of fragment.inputs)
+      for (const producer of this.#producers(input, task))
+        numbers.add((this.#firsts[input.stage] as number) + producer);
+    return [...numbers].toSorted((a, b) => a - b).map((no) => ({ no: taskNo(no), required: true }));
+  }
+}
+
+function checkSize(what: string, text: string, bytesMax: number): void {
+  const bytes = utf8Bytes(text);
+  if (bytes > bytesMax) tooLarge(`The ${what} is ${bytes} bytes, ${bytesMax} are allowed.`);
+}
+
+function tooLarge(why: string): never {
+  throw new MillraceError({
+    code: 'too_large',
+    what: 'The query is too large to be scheduled.',
+    why,
+    todo: 'Read fewer files, or lower shufflePartitions.',
+  });
+}
+
+const NAME_TABLES = 'Name the tables of the plan in `tables`, or in the catalog.';
+
+function badPlan(what: string, todo: string = NAME_TABLES): never {
+  throw new MillraceError({ code: 'bad_input', what, todo });
+}

@@ -1,0 +1,223 @@
+/** A plan that a client hands in: nothing of it is believed before it was looked at. */
+import { MillraceError, isId } from '../../../scheduler/core/index.ts';
+import { type PlanFault, planFault } from '../distribute/check-plan.ts';
+import { PARTITIONS_MAX } from '../distribute/settings.ts';
+import {
+  PLAN_VERSION,
+  type Estimate,
+  type ExchangeInput,
+  type Fragment,
+  type FragmentColumn,
+  type QueryPlan,
+  type Scan,
+  type Stage,
+  type StageOutput,
+} from '../physical/plan.ts';
+import { parseType } from '../sql/parse-type.ts';
+import { PlanReader } from './plan-reader.ts';
+
+/** Stages of one plan: more than anybody writes, fewer than would hurt. */
+const STAGES_MAX = 1_000;
+const COLUMNS_MAX = 10_000;
+const FILES_MAX = 100_000;
+const REQUIRED_MAX = 100;
+
+/** Throws `bad_input` with the path of what is wrong. */
+export function readPlan(json: unknown): QueryPlan {
+  const plan = readFields(PlanReader.of(json));
+  const fault = planFault(plan) ?? resultFault(plan);
+  if (fault !== null) {
+    throw new MillraceError({
+      code: 'bad_input',
+      path: fault.path,
+      what: `The plan does not fit together: ${fault.what}.`,
+      todo: 'docs/plan-format.md says how stages fit together.',
+    });
+  }
+  return plan;
+}
+
+/** Whoever reads the result goes by the columns of the plan. */
+function resultFault({ columns, stages }: QueryPlan): PlanFault | null {
+  const made = stages.at(-1)?.fragment.columns ?? [];
+  const isSame =
+    made.length === columns.length && made.every(({ type }, at) => type === columns[at]?.type);
+  return isSame
+    ? null
+    : { path: '/columns', what: 'must have the types that the last stage makes' };
+}
+
+const FIELDS = [
+  ...['version', 'duckdb', 'sql', 'columns', 'ordered', 'partitions', 'single', 'stages'],
+  ...['session', 'roots'],
+];
+
+function readFields(reader: PlanReader): QueryPlan {
+  const version = reader.at('version');
+  if (version.value !== PLAN_VERSION)
+    version.refuse(`Only version ${PLAN_VERSION} of the plan format is known here.`);
+  reader.known(FIELDS);
+  const session = reader.at('session').known(['timeZone', 'now']);
+  return {
+    version: PLAN_VERSION,
+    duckdb: reader.at('duckdb').text(),
+    sql: reader.at('sql').text(),
+    columns: reader.at('columns').list(COLUMNS_MAX, (column) => {
+      column.known(['name', 'type']);
+      return { name: column.at('name').text(), type: readType(column.at('type')) };
+    }),
+    ordered: reader.at('ordered').flag(),
+    partitions: reader.at('partitions').whole(1, PARTITIONS_MAX),
+    single: reader.at('single').orNull((each) => each.text()),
+    stages: readStages(reader.at('stages')),
+    session: { timeZone: session.at('timeZone').text(), now: session.at('now').text() },
+    roots: reader.at('roots').list(COLUMNS_MAX, (root) => root.text()),
+  };
+}
+
+function readStages(reader: PlanReader): readonly Stage[] {
+  const stages = reader.list(STAGES_MAX, readStage);
+  if (stages.length === 0) reader.refuse('A plan has at least one stage.');
+  return stages;
+}
+
+const STAGE_FIELDS = [
+  ...['id', 'title', 'tasks', 'fragment', 'output', 'estimate', 'operators', 'unstable'],
+  ...['requires'],
+];
+
+function readStage(reader: PlanReader): Stage {
+  reader.known(STAGE_FIELDS);
+  return {
+    id: reader.at('id').whole(0, STAGES_MAX),
+    title: reader.at('title').text(),
+    tasks: reader.at('tasks').whole(1, PARTITIONS_MAX),
+    fragment: readFragment(reader.at('fragment')),
+    output: readOutput(reader.at('output')),
+    estimate: readEstimate(reader.at('estimate')),
+    operators: reader.at('operators').list(COLUMNS_MAX, (line) => line.text()),
+    unstable: reader.at('unstable').orNull((each) => each.text()),
+    requires: readRequired(reader.at('requires')),
+  };
+}
+
+/** Most stages need none, so it may be left out. */
+function readRequired(reader: PlanReader): readonly string[] {
+  if (reader.value === undefined) return [];
+  const names = reader.list(REQUIRED_MAX, (name) => {
+    const text = name.text();
+    return isId(text) ? text : name.refuse(`${JSON.stringify(text)} is no name of an operator.`);
+  });
+  return [...new Set(names)];
+}
+
+function readEstimate(reader: PlanReader): Estimate {
+  reader.known(['rows', 'bytes']);
+  const number = (each: PlanReader): number => each.whole(0, Number.MAX_SAFE_INTEGER);
+  return { rows: reader.at('rows').orNull(number), bytes: reader.at('bytes').orNull(number) };
+}
+
+function readFragment(reader: PlanReader): Fragment {
+  reader.known(['sql', 'columns', 'scans', 'inputs', 'tables']);
+  const tables = reader.at('tables');
+  // They would be files that nobody has pinned, read with text that nobody has checked.
+  if (tables.list(COLUMNS_MAX, (table) => table.value).length > 0)
+    tables.refuse('A fragment of a handed-in plan has no tables of its own.', 'Use scans.');
+  return {
+    sql: reader.at('sql').text(),
+    columns: readColumns(reader.at('columns')),
+    scans: reader.at('scans').list(STAGES_MAX, readScan),
+    inputs: reader.at('inputs').list(STAGES_MAX, readInput),
+    tables: [],
+  };
+}
+
+function readColumns(reader: PlanReader): readonly FragmentColumn[] {
+  const columns = reader.list(COLUMNS_MAX, (column, at) => {
+    column.known(['name', 'type']);
+    const name = column.at('name');
+    if (name.text() !== `c${at}`) name.refuse(`Columns are called c0, c1, ...; this one c${at}.`);
+    return { name: `c${at}`, type: readType(column.at('type')) };
+  });
+  if (columns.length === 0) reader.refuse('A fragment has at least one column.');
+  return columns;
+}
+
+/** It goes into SQL as it is, so it must be a type and nothing besides. */
+function readType(reader: PlanReader): string {
+  const text = reader.text();
+  try {
+    parseType(text);
+  } catch {
+    reader.refuse(
+      `${JSON.stringify(text.slice(0, SHOWN_MAX))} is not a type that a plan can have.`,
+    );
+  }
+  return text;
+}
+
+const SHOWN_MAX = 100;
+
+const RELATION = /^[a-z_][a-z0-9_]{0,62}$/;
+
+function readRelation(reader: PlanReader): string {
+  const name = reader.text();
+  if (!RELATION.test(name))
+    reader.refuse(
+      'A relation is called by small letters, digits and _, and by at most 63 of them.',
+    );
+  return name;
+}
+
+function readScan(reader: PlanReader): Scan {
+  reader.known(['relation', 'table', 'files', 'rows', 'split', 'reader', 'columns']);
+  const how = reader.at('reader').known(['format', 'options']);
+  const format = how.at('format').choice(['parquet', 'csv', 'json'] as const);
+  const rows = reader.at('rows').choice(['own', 'all'] as const);
+  if (rows === 'own' && format !== 'parquet')
+    reader.at('rows').refuse(`Only Parquet files are read in parts: ${format} needs 'all'.`);
+  return {
+    relation: readRelation(reader.at('relation')),
+    table: reader.at('table').text(),
+    files: reader.at('files').orNull((each) => each.list(FILES_MAX, (file) => file.text())),
+    rows,
+    ...readSplit(reader.at('split')),
+    reader: { format, options: how.at('options').textOrEmpty() },
+    columns: reader.at('columns').list(COLUMNS_MAX, (column) => {
+      column.known(['source', 'type']);
+      return { source: column.at('source').text(), type: column.at('type').text() };
+    }),
+  };
+}
+
+/** Most scans have none. */
+function readSplit(reader: PlanReader): Pick<Scan, 'split'> {
+  if (reader.value === undefined) return {};
+  reader.known(['column', 'cuts']);
+  const { MIN_SAFE_INTEGER: min, MAX_SAFE_INTEGER: max } = Number;
+  const column = reader.at('column').whole(0, COLUMNS_MAX);
+  const cuts = reader.at('cuts').list(PARTITIONS_MAX, (cut) => cut.whole(min, max));
+  return { split: { column, cuts } };
+}
+
+function readInput(reader: PlanReader): ExchangeInput {
+  reader.known(['relation', 'stage', 'mode', 'columns']);
+  return {
+    relation: readRelation(reader.at('relation')),
+    stage: reader.at('stage').whole(0, STAGES_MAX),
+    mode: reader.at('mode').choice(['partition', 'all', 'forward'] as const),
+    columns: readColumns(reader.at('columns')),
+  };
+}
+
+function readOutput(reader: PlanReader): StageOutput {
+  const kind = reader.at('kind').choice(['hash', 'whole', 'result'] as const);
+  if (kind !== 'hash') {
+    reader.known(['kind']);
+    return { kind };
+  }
+  reader.known(['kind', 'by', 'partitions']);
+  const by = reader.at('by').list(COLUMNS_MAX, (key) => key.text());
+  if (by.length === 0) reader.at('by').refuse('Rows are divided by at least one expression.');
+  return { kind, by, partitions: reader.at('partitions').whole(1, PARTITIONS_MAX) };
+}

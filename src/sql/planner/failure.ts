@@ -1,0 +1,23 @@
+/** The error of a query that failed, for whoever asks for its rows. */
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { ErrorCode, JobId, TaskError } from '../../scheduler/core/index.ts';
+
+/** What tells a user what to do. Any other is told by its words. */
+const TOLD: ReadonlySet<string> = new Set<ErrorCode>([
+  'query_failed',
+  'table_changed',
+  'table_missing',
+  'schema_mismatch',
+  'path_refused',
+  'out_of_memory',
+  'disk_full',
+]);
+
+export function failureOf(id: JobId, error: TaskError | null): MillraceError {
+  const { code = 'unknown', message = 'It left no reason.' } = error ?? {};
+  if (TOLD.has(code)) return new MillraceError({ code: code as ErrorCode, what: message });
+  return new MillraceError({
+    code: 'query_failed',
+    what: `The query ${id} failed (${code}): ${message}`,
+  });
+}

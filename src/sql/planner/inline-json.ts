@@ -1,0 +1,34 @@
+/** Small results lie in the store as JSON already: nothing has to be decoded for them. */
+import type { FragmentResult, ResultColumn } from '../plan/index.ts';
+
+const PIECE_CHARS = 256 * 1024;
+
+/** Null when a part is not there as JSON. */
+export function inlineJson(
+  columns: readonly ResultColumn[],
+  parts: readonly FragmentResult[],
+): Iterable<Uint8Array> | null {
+  const rows: (readonly unknown[])[] = [];
+  for (const { inline, parts: own } of parts) {
+    const isEmpty = own.every((part) => part.rows === 0);
+    const known = inline?.rows ?? null;
+    if (known === null && !isEmpty) return null;
+    for (const row of known ?? []) rows.push(row);
+  }
+  return pieces(columns, rows);
+}
+
+function* pieces(
+  columns: readonly ResultColumn[],
+  rows: readonly (readonly unknown[])[],
+): Generator<Uint8Array, void> {
+  const shown = columns.map(({ name, type }) => ({ name, type }));
+  let text = `{"columns":${JSON.stringify(shown)},"rows":[`;
+  for (const [at, row] of rows.entries()) {
+    text += `${at === 0 ? '' : ','}${JSON.stringify(row)}`;
+    if (text.length < PIECE_CHARS) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  yield Buffer.from(`${text}]}\n`);
+}

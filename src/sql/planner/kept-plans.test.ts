@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { samplePlan } from '../../../test/rig/query-job.ts';
+import { checkedSettings } from '../../scheduler/core/index.ts';
+import { startPlanningEngine } from '../engine/index.ts';
+import type { LogicalAnswer, PlanRequest, PlanningEngine } from '../engine/index.ts';
+import type { PinnedTable, QueryPlan } from '../plan/index.ts';
+import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
+import { KeptPlans } from './kept-plans.ts';
+import { SqlPlanner } from './planner.ts';
+
+describe('plans that are kept', () => {
+  const chars = JSON.stringify(samplePlan).length;
+  const named = (sql: string): QueryPlan => ({ ...samplePlan, sql });
+
+  test('are found by their key until they are old', async () => {
+    const clock = new VirtualClock();
+    const kept = new KeptPlans({ clock });
+    kept.keep('a', samplePlan);
+    expect(kept.find('a')).toBe(samplePlan);
+    expect(kept.find('b')).toBeNull();
+    await clock.advance(299_999);
+    expect(kept.find('a')).toBe(samplePlan);
+    await clock.advance(1);
+    expect(kept.find('a')).toBeNull();
+  });
+
+  test('are so many and no more: the one that was used last is forgotten last', () => {
+    const kept = new KeptPlans({ clock: new VirtualClock(), plansMax: 2 });
+    kept.keep('a', named('a'));
+    kept.keep('b', named('b'));
+    kept.find('a');
+    kept.keep('c', named('c'));
+    expect(['a', 'b', 'c'].map((key) => kept.find(key)?.sql)).toEqual(['a', undefined, 'c']);
+  });
+
+  test('take so much room and no more', () => {
+    const kept = new KeptPlans({ clock: new VirtualClock(), charsMax: 10.5 * chars });
+    for (let at = 0; at < 30; at += 1) {
+      kept.keep(`k${at}`, samplePlan);
+      kept.keep(`k${at}`, samplePlan);
+    }
+    const found = Array.from({ length: 30 }, (_, at) => kept.find(`k${at}`) !== null);
+    expect(found.lastIndexOf(false)).toBe(19);
+    kept.keep('huge', named('x'.repeat(2 * chars)));
+    expect(kept.find('huge')).toBeNull();
+    expect(kept.find('k29')).not.toBeNull();
+  });
+});
+
+describe('a statement that was planned before', () => {
+  const never = new AbortController().signal;
+  let folder = '';
+  let engine: PlanningEngine;
+  let table: PinnedTable;
+  /** What DuckDB was asked. */
+  let asked: PlanRequest[];
+  let answers: LogicalAnswer[];
+  let slots: number;
+  let planner: SqlPlanner;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'millrace-kept-plans-'));
+    const path = join(folder, 't.parquet');
+    const instance = await DuckDBInstance.create(':memory:');
+    const connection = await instance.connect();
+    await connection.run(
+      `COPY (SELECT i AS a, i % 7 AS b, TIMESTAMPTZ '2024-01-01' AS ts FROM range(5000) t(i)) TO '${path}'`,
+    );
+    connection.closeSync();
+    instance.closeSync();
+    engine = startPlanningEngine({
+      memoryBytes: 256 * 2 ** 20,
+      threads: 1,
+      spillFolder: join(folder, 'spill'),
+      spillBytesMax: 2 ** 30,
+    });
+    const source = { format: 'parquet', files: [path], options: '', types: {} } as const;
+    const { columns, files, options, select } = await engine.describe(source, never);
+    const [{ rows, groups }] = files as [(typeof files)[0]];
+    const pin = { path, bytes: 1, mtimeNs: '1', footer: 'f', rows, groups };
+    table = { name: 't', format: 'parquet', files: [pin], columns, options, select, root: null };
+  });
+
+  afterAll(async () => {
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  beforeEach(() => {
+    asked = [];
+    answers = [];
+    slots = 3;
+    planner = plannerOver(() => [table]);
+  });
+
+  function plannerOver(tables: () => readonly PinnedTable[]): SqlPlanner {
+    return new SqlPlanner({
+      planMs: 60_000,
+      catalog: { resolve: () => Promise.resolve(tables()) },
+      engine: {
+        plan: async (request, signal) => {
+          asked.push(request);
+          const answer = await engine.plan(request, signal);
+          answers.push(answer);
+          return answer;
+        },
+        bind: (request, signal) => engine.bind(request, signal),
+        divide: (input, signal) => engine.divide(input, signal),
+      },
+      settings: checkedSettings(),
+      slots: () => Promise.resolve(slots),
+      clock: new VirtualClock(),
+      onFault: (error) => expect.fail(String(error)),
+    });
+  }
+
+  const SQL = 'SELECT b, sum(a) FROM t WHERE a > $1 GROUP BY b';
+  const divided = { settings: { singleFragmentBytes: 0 } };
+  const explain = async (request: object): Promise<QueryPlan> =>
+    (await planner.explain({ sql: SQL, params: [1], ...divided, ...request }, never)).plan;
+
+  test('is planned by DuckDB once, for a query and for an explanation of it', async () => {
+    const first = await explain({});
+    expect(first.stages.length).toBeGreaterThan(1);
+    const { seeds } = await planner.plan({ sql: SQL, params: [1], ...divided }, never);
+    const [seed] = seeds.values();
+    const again = JSON.parse(seed?.result ?? '') as QueryPlan;
+    expect(asked).toHaveLength(1);
+    expect(planner.figures()).toMatchObject({ plans: 2, planHits: 1 });
+    expect(again).toEqual({ ...first, session: again.session });
+    expect(Object.keys(again)).toEqual(Object.keys(first));
+    expect(again.session.timeZone).toBe('UTC');
+    expect(again.session.now).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\+00$/);
+    const ms = ({ session }: QueryPlan): number =>
+      Date.parse(session.now.replace(' ', 'T').replace('+00', 'Z'));
+    expect(ms(again)).toBeGreaterThanOrEqual(ms(first));
+    expect(again.session.now).not.toBe(first.session.now);
+    await explain({ params: ['1'] });
+    await explain({ params: [1] });
+    await explain({ sql: SQL.replace('$1', '1'), params: [] });
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([
+    ['value of a parameter', { params: [2] }],
+    ['time zone', { timeZone: 'Europe/Paris' }],
+    ['number of parts', { settings: { singleFragmentBytes: 0, shufflePartitions: 2 } }],
+    [
+      'bound of what is sent to all',
+      { settings: { singleFragmentBytes: 0, broadcastThresholdBytes: 1 } },
+    ],
+    ['bound of what is not divided', { settings: { singleFragmentBytes: 10_000_000 } }],
+  ])('is planned again for another %s', async (_what, change) => {
+    const first = await explain({});
+    const other = await explain(change);
+    expect(asked).toHaveLength(2);
+    expect(await explain(change)).toMatchObject({ stages: other.stages });
+    expect(await explain({})).toMatchObject({ stages: first.stages });
+    expect(asked).toHaveLength(2);
+  });
+
+  test('is planned again for another number of slots', async () => {
+    expect((await explain({})).partitions).toBe(3);
+    slots = 5;
+    expect((await explain({})).partitions).toBe(5);
+    slots = 3;
+    expect((await explain({})).partitions).toBe(3);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('is planned again when a file of its tables is another one', async () => {
+    const [pin] = table.files as [PinnedTable['files'][0]];
+    const changes = [{ bytes: 2 }, { mtimeNs: '2' }, { footer: 'g' }];
+    for (const change of changes) {
+      let now = table;
+      planner = plannerOver(() => [now]);
+      asked = [];
+      await explain({});
+      now = { ...table, files: [{ ...pin, ...change }] };
+      await explain({});
+      await explain({});
+      expect([change, asked.length]).toEqual([change, 2]);
+    }
+  });
+
+  test.each([
+    'SELECT a FROM t WHERE ts < now()',
+    'SELECT a FROM t WHERE ts < current_timestamp',
+    'SELECT a FROM t WHERE ts < ago(INTERVAL 1 DAY)',
+    'SELECT a, random() FROM t',
+  ])('is planned each time when it is %s', async (sql) => {
+    const first = await explain({ sql, params: [] });
+    const again = await explain({ sql, params: [] });
+    expect(asked).toHaveLength(2);
+    expect([first.session, again.session]).toEqual(answers.map(({ session }) => session));
+    expect(planner.figures().planHits).toBe(0);
+  });
+
+  test('is planned each time when DuckDB could not write its plan, or refused it', async () => {
+    for (let times = 0; times < 2; times += 1) {
+      expect((await explain({ sql: `SELECT '101'::BIT, a FROM t`, params: [] })).single).toContain(
+        'cannot write',
+      );
+      await expect(explain({ sql: 'SELECT nope FROM t', params: [] })).rejects.toMatchObject({
+        code: 'bad_query',
+        path: '/sql',
+      });
+    }
+    expect(asked).toHaveLength(4);
+    expect(planner.figures()).toMatchObject({ planHits: 0, plansFailed: 2 });
+  });
+});

@@ -1,0 +1,212 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { TablesRequest } from '../catalog/index.ts';
+import { MillraceError, checkedSettings } from '../../scheduler/core/index.ts';
+import type { LogicalAnswer, PlanRequest } from '../engine/index.ts';
+import { deferred } from '../../kit/index.ts';
+import type { QueryPlan } from '../plan/index.ts';
+import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
+import { SqlPlanner } from './planner.ts';
+import type { QueryPlannerOptions } from './planner.ts';
+
+const never = new AbortController().signal;
+
+/** A plan that nobody can read: such queries run whole. */
+function answerTo({ sql, timeZone }: PlanRequest): LogicalAnswer {
+  return {
+    sql,
+    columns: [{ name: 'one', type: 'INTEGER' }],
+    plan: null,
+    whyNot: 'the test says so',
+    estimates: null,
+    session: { timeZone, now: '2026-11-15 00:00:00+00' },
+    duckdb: 'v1.5.6',
+  };
+}
+
+/** Queries that run whole have no fragment to bind. */
+const nothingBound = (): Promise<never> => Promise.reject(new Error('nothing is bound here'));
+
+let clock: VirtualClock;
+let asked: { readonly tables: TablesRequest[]; readonly plans: PlanRequest[] };
+let faults: unknown[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  asked = { tables: [], plans: [] };
+  faults = [];
+});
+
+function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
+  return new SqlPlanner({
+    catalog: {
+      resolve: (request) => {
+        asked.tables.push(request);
+        return Promise.resolve([]);
+      },
+    },
+    engine: {
+      plan: (request) => {
+        asked.plans.push(request);
+        return Promise.resolve(answerTo(request));
+      },
+      bind: nothingBound,
+      divide: nothingBound,
+    },
+    settings: checkedSettings(),
+    slots: () => Promise.resolve(3),
+    clock,
+    planMs: 20_000,
+    onFault: (error) => faults.push(error),
+    ...more,
+  });
+}
+
+function planIn(seeds: ReadonlyMap<unknown, { readonly result: string | null }>): QueryPlan {
+  const [seed] = seeds.values();
+  return JSON.parse(seed?.result ?? 'null') as QueryPlan;
+}
+
+describe('a query becomes a job', () => {
+  test('whose first task has the plan, and whose words are those of the request', async () => {
+    const request = {
+      sql: 'select $1',
+      params: [7],
+      tables: { t: 'x' },
+      priority: 1,
+      idempotencyKey: 'k',
+      settings: { timeoutMs: 5_000, maxAttempts: 2 },
+    };
+    const { document, seeds } = await planner().plan(request, never);
+    expect(document).toMatchObject({
+      name: 'sql: select $1',
+      priority: 1,
+      idempotencyKey: 'k',
+      totalMs: 5_000,
+      tasks: [{ id: 'plan' }, { id: 's0.0', options: { retry: { maxAttempts: 2 } } }],
+    });
+    expect(planIn(seeds)).toMatchObject({ single: 'the test says so', sql: 'select $1' });
+    expect(asked.tables).toEqual([{ tables: { t: 'x' }, sql: 'select $1' }]);
+    expect(asked.plans).toMatchObject([{ params: [7], timeZone: 'UTC' }]);
+  });
+
+  test('and can be explained without one', async () => {
+    const { plan, text } = await planner().explain({ sql: 'select 1' }, never);
+    expect(plan.columns).toEqual([{ name: 'one', type: 'INTEGER' }]);
+    expect(text).toContain('the test says so');
+  });
+
+  test('a plan that cannot be read for an odd reason runs whole, and the reason is told', async () => {
+    const engine = {
+      bind: nothingBound,
+      divide: nothingBound,
+      plan: (request: PlanRequest): Promise<LogicalAnswer> =>
+        Promise.resolve({ ...answerTo(request), plan: '{"error": "novel"}', whyNot: null }),
+    };
+    const { seeds } = await planner({ engine }).plan({ sql: 'select 1' }, never);
+    expect(planIn(seeds).stages).toHaveLength(1);
+    expect(planIn(seeds).single).toBe('DuckDB plans it in a way that is not known here');
+    expect(faults.map(String)).toEqual([expect.stringContaining('no boolean at plan.error')]);
+  });
+
+  test('a query that is known not to be divided is no fault', async () => {
+    const engine = {
+      bind: nothingBound,
+      divide: nothingBound,
+      plan: (request: PlanRequest): Promise<LogicalAnswer> =>
+        Promise.resolve({ ...answerTo(request), plan: '{"error": false', whyNot: null }),
+    };
+    const { seeds } = await planner({ engine }).plan({ sql: 'select 1' }, never);
+    expect(planIn(seeds).single).toContain('a constant that DuckDB cannot write');
+    expect(faults).toEqual([]);
+  });
+});
+
+test('one caller with many slow queries does not keep another one waiting', async () => {
+  const begun: string[] = [];
+  const slow = deferred();
+  const engine = {
+    bind: nothingBound,
+    divide: nothingBound,
+    plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
+      begun.push(`${request.caller} ${request.sql}`);
+      if (request.sql === 'slow') await slow.promise;
+      return answerTo(request);
+    },
+  };
+  const fair = planner({ engine, atOnce: 3, perCallerMax: 2 });
+  const flood = Array.from({ length: 6 }, () => fair.plan({ sql: 'slow' }, never, 'greedy'));
+  await fair.plan({ sql: 'quick' }, never, 'other');
+  expect(begun).toEqual(['greedy slow', 'greedy slow', 'other quick']);
+  slow.resolve();
+  await Promise.all(flood);
+  expect(fair.figures()).toMatchObject({ plans: 7, planningNow: 0 });
+});
+
+describe('what goes wrong', () => {
+  test('with the statement is told with that field, and counted', async () => {
+    const wrong = new MillraceError({ code: 'bad_query', what: 'line 1:1: no such thing' });
+    const failing = planner({
+      engine: { plan: () => Promise.reject(wrong), bind: nothingBound, divide: nothingBound },
+    });
+    await expect(failing.plan({ sql: 'x' }, never)).rejects.toMatchObject({
+      code: 'bad_query',
+      path: '/sql',
+      what: 'line 1:1: no such thing',
+    });
+    expect(failing.figures()).toMatchObject({ plans: 0, plansFailed: 1, planningNow: 0 });
+  });
+
+  test('with the engine stays what it is', async () => {
+    const crash = new MillraceError({ code: 'engine_crashed', what: 'It died.' });
+    const failing = planner({
+      engine: { plan: () => Promise.reject(crash), bind: nothingBound, divide: nothingBound },
+    });
+    await expect(failing.plan({ sql: 'x' }, never)).rejects.toBe(crash);
+  });
+
+  test('a plan that takes too long is given up', async () => {
+    const engine = {
+      bind: nothingBound,
+      divide: nothingBound,
+      plan: (_request: PlanRequest, signal: AbortSignal): Promise<never> =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error));
+        }),
+    };
+    const slow = planner({ engine, planMs: 1_000 });
+    const planning = slow.plan({ sql: 'x' }, never);
+    planning.catch(() => {});
+    await clock.advance(1_000);
+    await expect(planning).rejects.toThrow('within 1000 ms');
+    expect(slow.figures()).toMatchObject({ plansFailed: 1, planningMs: 1_000 });
+  });
+
+  test('more than a few wait, and too many are refused', async () => {
+    const gates = [deferred(), deferred()];
+    let begun = 0;
+    const engine = {
+      bind: nothingBound,
+      divide: nothingBound,
+      plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
+        begun += 1;
+        await gates[begun - 1]?.promise;
+        return answerTo(request);
+      },
+    };
+    const narrow = planner({ engine, atOnce: 1, waitingMax: 1 });
+    const first = narrow.plan({ sql: 'one' }, never);
+    const gone = new AbortController();
+    const second = narrow.plan({ sql: 'two' }, gone.signal);
+    await expect(narrow.plan({ sql: 'three' }, never)).rejects.toMatchObject({
+      code: 'overloaded',
+    });
+    gone.abort(new Error('left'));
+    await expect(second).rejects.toThrow('left');
+    const fourth = narrow.plan({ sql: 'four' }, never);
+    gates[0]?.resolve();
+    await first;
+    gates[1]?.resolve();
+    await fourth;
+    expect(narrow.figures()).toMatchObject({ plans: 2, planningNow: 0 });
+  });
+});

@@ -1,0 +1,294 @@
+/**
+ * From what a user asks for to a job: tables are pinned, DuckDB plans, the plan is divided and cut into tasks. A
+ * few at a time, and none for ever.
+ */
+import type { CatalogPort } from '../catalog/index.ts';
+import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import type { Settings } from '../../scheduler/core/index.ts';
+import { isSteady, statementOf } from '../engine/index.ts';
+import type { PlanRequest, PlanningEngine } from '../engine/index.ts';
+import { FairGate } from '../../kit/index.ts';
+import type { Clock } from '../../kit/index.ts';
+import {
+  PARTITIONS_MAX,
+  QUERY_JOB_DEFAULTS,
+  bindFault,
+  divideQuery,
+  explainPlan,
+  planQuery,
+  queryJob,
+} from '../plan/index.ts';
+import type { DivideInput, PinnedTable, PlanInput, QueryJob, QueryPlan } from '../plan/index.ts';
+import { KeptPlans, planKey } from './kept-plans.ts';
+import { readRequest } from './request.ts';
+import type { QueryRequest } from './request.ts';
+import type { QuerySettings } from './settings.ts';
+import { checkedPlan } from './submitted-plan.ts';
+
+export interface QueryPlannerOptions {
+  readonly catalog: CatalogPort;
+  readonly engine: Pick<PlanningEngine, 'plan' | 'bind' | 'divide'>;
+  /** The scheduler's. */
+  readonly settings: Settings;
+  /** How many fragments the cluster can run at once. */
+  readonly slots: () => Promise<number>;
+  readonly clock: Clock;
+  /** A plan of DuckDB that could not be read for a reason that nobody had thought of: the query runs whole. */
+  readonly onFault: (error: unknown) => void;
+  /** The longest that finding the tables and planning may take. */
+  readonly planMs: number;
+  readonly atOnce?: number;
+  readonly perCallerMax?: number;
+  readonly waitingMax?: number;
+}
+
+export interface PlannerFigures {
+  readonly plans: number;
+  /** Of these, the ones that DuckDB had planned before. */
+  readonly planHits: number;
+  readonly plansFailed: number;
+  readonly planningMs: number;
+  readonly planningNow: number;
+}
+
+export interface QueryExplanation {
+  readonly plan: QueryPlan;
+  readonly text: string;
+}
+
+/** Most of these wait for the disk or for a turn of the engine, which has limits of its own. */
+const AT_ONCE = 12;
+/** One caller's plans that are all slow leave room for others. */
+const PER_CALLER_MAX = 6;
+const WAITING_MAX = 200;
+const ANYBODY = '';
+/** Of a plan and its estimates as JSON: such are split within some 20 ms. */
+const SMALL_CHARS = 64 * 1024;
+
+const UNBOUND = 'DuckDB reads a part of it otherwise than the whole; the leader has said which';
+
+interface Planned {
+  readonly request: QueryRequest;
+  readonly plan: QueryPlan;
+  readonly tables: readonly PinnedTable[];
+}
+
+interface Divided {
+  readonly plan: QueryPlan;
+  /** Nothing was met that nobody had thought of. */
+  readonly isSound: boolean;
+}
+
+export class SqlPlanner {
+  readonly #options: QueryPlannerOptions;
+  readonly #gate: FairGate;
+  readonly #kept: KeptPlans;
+  #plans = 0;
+  #hits = 0;
+  #failed = 0;
+  #ms = 0;
+
+  constructor(options: QueryPlannerOptions) {
+    this.#options = options;
+    const { atOnce = AT_ONCE, perCallerMax = PER_CALLER_MAX, waitingMax = WAITING_MAX } = options;
+    const full = (): Error => tooManyWait(waitingMax);
+    this.#gate = new FairGate({ max: atOnce, perCallerMax, waitingMax, full });
+    this.#kept = new KeptPlans({ clock: options.clock });
+  }
+
+  figures(): PlannerFigures {
+    return {
+      plans: this.#plans,
+      planHits: this.#hits,
+      plansFailed: this.#failed,
+      planningMs: Math.round(this.#ms),
+      planningNow: this.#gate.inside,
+    };
+  }
+
+  /** Takes what a client sends, unchecked. Callers take turns. */
+  async plan(request: unknown, signal: AbortSignal, caller: string = ANYBODY): Promise<QueryJob> {
+    return this.#measured(signal, caller, async (within) => {
+      const { plan, tables, request: asked } = await this.#planned(request, within, caller);
+      const { about, settings } = asked;
+      const { maxAttempts, timeoutMs, memoryBytes } = settings;
+      return queryJob(plan, tables, this.#options.settings, {
+        ...QUERY_JOB_DEFAULTS,
+        ...about,
+        maxAttempts,
+        timeoutMs,
+        memoryBytes,
+      });
+    });
+  }
+
+  /** What would be run. */
+  async explain(
+    request: unknown,
+    signal: AbortSignal,
+    caller: string = ANYBODY,
+  ): Promise<QueryExplanation> {
+    return this.#measured(signal, caller, async (within) => {
+      const { plan } = await this.#planned(request, within, caller);
+      return { plan, text: explainPlan(plan) };
+    });
+  }
+
+  async #planned(value: unknown, signal: AbortSignal, caller: string): Promise<Planned> {
+    const { catalog, engine } = this.#options;
+    const request = readRequest(value);
+    const { sql, params, timeZone } = request;
+    if (sql === null)
+      return { request, ...(await checkedPlan(request, { catalog, engine, caller }, signal)) };
+    const dividing = this.#planSettings(request.settings);
+    // Whoever waits for it below is told.
+    dividing.catch(() => {});
+    const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
+    const asked = { sql, params, tables, timeZone, caller };
+    const plan = await this.#planOf(asked, await dividing, signal);
+    return { request, tables, plan };
+  }
+
+  async #planOf(
+    asked: PlanRequest,
+    settings: PlanInput['settings'],
+    signal: AbortSignal,
+  ): Promise<QueryPlan> {
+    const text = textOf(asked);
+    const key = isSteady(text) ? planKey(text, asked, settings) : null;
+    const known = key === null ? null : this.#kept.find(key);
+    if (known !== null) {
+      this.#hits += 1;
+      return { ...known, session: { ...known.session, now: timeNow() } };
+    }
+    const answer = await this.#options.engine.plan(asked, signal).catch(atSql);
+    const { sql, columns, session, duckdb } = answer;
+    const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
+    const logical = { plan: answer.plan, whyNot: answer.whyNot, estimates: answer.estimates };
+    const divided = await this.#divided({ ...input, ...logical }, asked.caller, signal);
+    const { plan, isSound } = await this.#bound(divided, input, asked.caller, signal);
+    // Without a plan or estimates something may have gone wrong that does not the next time.
+    const isWhole = answer.plan !== null && answer.estimates !== null;
+    if (key !== null && isSound && isWhole) this.#kept.keep(key, plan);
+    return plan;
+  }
+
+  /** A small plan takes milliseconds. How long a large one takes is up to whoever wrote it, so the engine does it. */
+  async #divided(
+    input: DivideInput,
+    caller: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Divided> {
+    const { engine, onFault } = this.#options;
+    const chars = (input.plan?.length ?? 0) + (input.estimates?.length ?? 0);
+    const { plan, faults } =
+      chars <= SMALL_CHARS ? divideQuery(input) : await engine.divide(input, signal, caller);
+    for (const fault of faults) onFault(fault);
+    return { plan, isSound: faults.length === 0 };
+  }
+
+  /**
+   * DuckDB has the last word on what a fragment is. One that it would refuse, or give other types than planned, would
+   * fail the query on a worker or answer otherwise: such a query runs whole.
+   */
+  async #bound(
+    divided: Divided,
+    input: Omit<PlanInput, 'logical' | 'whyNot'>,
+    caller: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Divided> {
+    const { plan } = divided;
+    if (plan.single !== null) return divided;
+    const { tables, session } = input;
+    try {
+      const { stages } = plan;
+      const turn = caller === undefined ? {} : { caller };
+      const request = { stages, tables, timeZone: session.timeZone, ...turn };
+      const fault = bindFault(plan, await this.#options.engine.bind(request, signal));
+      if (fault === null) return divided;
+      this.#options.onFault(new Error(`DuckDB binds a fragment otherwise than planned: ${fault}`));
+      return { plan: planQuery({ ...input, logical: null, whyNot: UNBOUND }), isSound: true };
+    } catch (error) {
+      if (signal.aborted) throw error;
+      this.#options.onFault(error);
+      return { plan: planQuery({ ...input, logical: null, whyNot: UNBOUND }), isSound: false };
+    }
+  }
+
+  async #planSettings(settings: QuerySettings): Promise<PlanInput['settings']> {
+    const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes } = settings;
+    const partitions =
+      shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, await this.#options.slots()));
+    return { partitions, broadcastThresholdBytes, singleFragmentBytes };
+  }
+
+  async #measured<T>(
+    signal: AbortSignal,
+    caller: string,
+    work: (within: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const { clock, planMs } = this.#options;
+    const leave = await this.#gate.enter(caller, signal);
+    const startedMs = clock.monotonicMs();
+    const late = new AbortController();
+    const cancel = clock.after(planMs, () => late.abort(tookTooLong(planMs)));
+    try {
+      const made = await work(AbortSignal.any([signal, late.signal]));
+      this.#plans += 1;
+      return made;
+    } catch (error) {
+      this.#failed += 1;
+      throw error;
+    } finally {
+      cancel();
+      this.#ms += clock.monotonicMs() - startedMs;
+      leave();
+    }
+  }
+}
+
+/** The statement with its parameters in it. */
+function textOf(asked: PlanRequest): string {
+  try {
+    return statementOf(asked).sql;
+  } catch (error) {
+    return atSql(error);
+  }
+}
+
+/** As DuckDB writes it. */
+function timeNow(): string {
+  return new Date().toISOString().replace('T', ' ').replace('Z', '+00');
+}
+
+const OF_SQL: ReadonlySet<string> = new Set(['bad_query', 'table_missing', 'path_refused']);
+
+/** What is wrong with the statement is wrong with that field. */
+function atSql(error: unknown): never {
+  if (!isMillraceError(error) || error.path !== undefined || !OF_SQL.has(error.code)) throw error;
+  const { code, what, why, todo } = error;
+  throw new MillraceError({
+    code,
+    path: '/sql',
+    what,
+    ...(why === undefined ? {} : { why }),
+    ...(todo === undefined ? {} : { todo }),
+    cause: error,
+  });
+}
+
+function tookTooLong(planMs: number): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `The query could not be planned within ${planMs} ms.`,
+    todo: 'Make the query or its tables smaller, or raise planTimeoutMs; if the server is busy, submit it again.',
+  });
+}
+
+function tooManyWait(waitingMax: number): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `${waitingMax} queries wait to be planned already, which is the limit.`,
+    todo: 'Submit it again later.',
+  });
+}

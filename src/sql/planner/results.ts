@@ -1,0 +1,201 @@
+/**
+ * The rows of a finished query, read from where they lie: small ones from the store, others from the worker that
+ * made them. Nothing is read ahead of whoever takes them.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import type { Instant, JobId, JobState, TaskError } from '../../scheduler/core/index.ts';
+import type { RowEngine } from '../engine/index.ts';
+import type { ResultFormat, ResultStream } from '../../scheduler/contract/index.ts';
+import type { FragmentResult, QueryPlan } from '../plan/index.ts';
+import { PartLostError } from '../shuffle/index.ts';
+import type { PartReader } from '../shuffle/index.ts';
+import { failureOf } from './failure.ts';
+import { inlineJson } from './inline-json.ts';
+import { PRIVATE_FOLDER } from '../../kit/index.ts';
+
+/** What is known of a query whose rows are asked for. */
+export interface QueryRecord {
+  readonly id: JobId;
+  readonly state: JobState;
+  readonly error: TaskError | null;
+  readonly plan: QueryPlan;
+  readonly expiresAt: Instant | null;
+  readonly now: Instant;
+  readonly parts: readonly FragmentResult[];
+}
+
+export interface QueryResultsOptions {
+  readonly record: (id: JobId) => Promise<QueryRecord | null>;
+  readonly parts: Pick<PartReader, 'bring'>;
+  readonly rows: Pick<RowEngine, 'rows'>;
+  /** For what is fetched, until it is read. */
+  readonly folder: string;
+  /** Results that are read through the engine at once. */
+  readonly openMax?: number;
+}
+
+export interface ResultFigures {
+  readonly results: number;
+  readonly resultsFailed: number;
+  readonly resultsOpen: number;
+  readonly resultBytes: number;
+  readonly fetchedBytes: number;
+}
+
+const OPEN_MAX = 32;
+
+export class QueryResults {
+  readonly #options: QueryResultsOptions;
+  #results = 0;
+  #failed = 0;
+  #open = 0;
+  #bytes = 0;
+  #fetchedBytes = 0;
+
+  constructor(options: QueryResultsOptions) {
+    this.#options = options;
+  }
+
+  figures(): ResultFigures {
+    return {
+      results: this.#results,
+      resultsFailed: this.#failed,
+      resultsOpen: this.#open,
+      resultBytes: this.#bytes,
+      fetchedBytes: this.#fetchedBytes,
+    };
+  }
+
+  /** Throws `not_found`, `conflict` while it runs, its own error when it failed, `expired`, `result_lost`. */
+  async open(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream> {
+    const record = await this.#options.record(id);
+    if (record === null) {
+      throw new MillraceError({ code: 'not_found', what: `There is no query ${id}.` });
+    }
+    checkReadable(record);
+    const inline = format === 'json' ? inlineJson(record.plan.columns, record.parts) : null;
+    const pieces = inline ?? this.#throughEngine(record, format, signal);
+    return { format, pieces: this.#counted(pieces) };
+  }
+
+  async *#counted(
+    pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  ): AsyncGenerator<Uint8Array, void> {
+    this.#open += 1;
+    let isWhole = false;
+    try {
+      for await (const piece of pieces) {
+        this.#bytes += piece.byteLength;
+        yield piece;
+      }
+      isWhole = true;
+    } finally {
+      this.#open -= 1;
+      if (isWhole) this.#results += 1;
+      else this.#failed += 1;
+    }
+  }
+
+  async *#throughEngine(
+    record: QueryRecord,
+    format: ResultFormat,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void> {
+    const { openMax = OPEN_MAX, rows } = this.#options;
+    if (this.#open > openMax) throw tooMany(openMax);
+    const folder = join(this.#options.folder, randomUUID());
+    await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    try {
+      const files = await this.#files(record, folder, signal);
+      const { columns } = record.plan;
+      yield* rows.rows({ files, columns, format }, signal);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  /** In the order of the parts. */
+  async #files(
+    { id, parts }: QueryRecord,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const reads = parts.flatMap(({ at, parts: [part], inline }) =>
+      part === undefined || inline !== null ? [] : [{ at, partition: 0, part }],
+    );
+    const brought = await this.#options.parts
+      .bring(id, reads, folder, signal)
+      .catch((error: unknown) => {
+        throw error instanceof PartLostError ? lost(id, error) : error;
+      });
+    for (const { fetchedBytes } of brought) this.#fetchedBytes += fetchedBytes;
+    let next = 0;
+    const files: string[] = [];
+    for (const [at, { inline, parts: own }] of parts.entries()) {
+      if (inline !== null) {
+        const file = join(folder, `inline-${at}.parquet`);
+        await writeFile(file, Buffer.from(inline.parquet, 'base64'));
+        files.push(file);
+      } else if (own[0] !== undefined) {
+        files.push(...(brought[next]?.files ?? []));
+        next += 1;
+      }
+    }
+    return files;
+  }
+}
+
+function checkReadable({ id, state, error, plan, expiresAt, now, parts }: QueryRecord): void {
+  switch (state) {
+    case 'queued':
+    case 'running':
+      throw new MillraceError({
+        code: 'conflict',
+        what: `The query ${id} is ${state}: it has no rows yet.`,
+        todo: `Wait for it: GET /api/v1/queries/${id}?wait=20000.`,
+      });
+    case 'cancelled':
+      throw new MillraceError({
+        code: 'conflict',
+        what: `The query ${id} was cancelled${error === null ? '' : `: ${error.message}`}.`,
+      });
+    case 'failed':
+      throw failureOf(id, error);
+    case 'succeeded':
+  }
+  if (expiresAt !== null && now >= expiresAt) {
+    throw new MillraceError({
+      code: 'expired',
+      what: `The rows of the query ${id} were kept until ${new Date(expiresAt).toISOString()}.`,
+      todo: 'Submit it again; the setting resultTtlMs says how long rows are kept.',
+    });
+  }
+  const expected = plan.stages.at(-1)?.tasks ?? 0;
+  if (parts.length === expected) return;
+  throw new MillraceError({
+    code: 'result_lost',
+    what: `Of ${expected} parts of the result of query ${id}, ${parts.length} are there.`,
+    todo: 'Submit the query again.',
+  });
+}
+
+function lost(id: JobId, cause: PartLostError): MillraceError {
+  return new MillraceError({
+    code: 'result_lost',
+    what: `The rows of query ${id} are gone with the node that had them.`,
+    why: isMillraceError(cause) ? `${cause.what} ${cause.why ?? ''}`.trim() : '',
+    todo: 'Submit the query again.',
+    cause,
+  });
+}
+
+function tooMany(openMax: number): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `${openMax} results are being read here already, which is the limit.`,
+    todo: 'Come back later, or read it from another node.',
+  });
+}

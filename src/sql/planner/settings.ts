@@ -1,0 +1,89 @@
+/** The settings of one query, by the names that users know. */
+import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
+import { PARTITIONS_MAX } from '../plan/index.ts';
+
+export interface QuerySettings {
+  /** Null: by what the cluster can run at once. */
+  readonly shufflePartitions: number | null;
+  readonly broadcastThresholdBytes: number;
+  readonly singleFragmentBytes: number;
+  /** Of each task; null: what a slot has. */
+  readonly memoryBytes: number | null;
+  readonly timeoutMs: number | null;
+  /** Null: what the cluster's settings say. */
+  readonly maxAttempts: number | null;
+}
+
+const MIB = 2 ** 20;
+
+export const defaultQuerySettings: QuerySettings = {
+  shufflePartitions: null,
+  broadcastThresholdBytes: 32 * MIB,
+  singleFragmentBytes: 16 * MIB,
+  memoryBytes: null,
+  timeoutMs: null,
+  maxAttempts: null,
+};
+
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** DuckDB cannot work with less, and fails in odd ways. */
+const MEMORY_BYTES_MIN = 16 * MIB;
+const YEAR_MS = 366 * 86_400_000;
+const ATTEMPTS_MAX = 100;
+
+function boundsOf(name: keyof QuerySettings): Bounds {
+  switch (name) {
+    case 'shufflePartitions':
+      return { min: 1, max: PARTITIONS_MAX };
+    case 'broadcastThresholdBytes':
+    case 'singleFragmentBytes':
+      return { min: 0, max: Number.MAX_SAFE_INTEGER };
+    case 'memoryBytes':
+      return { min: MEMORY_BYTES_MIN, max: Number.MAX_SAFE_INTEGER };
+    case 'timeoutMs':
+      return { min: 1, max: YEAR_MS };
+    case 'maxAttempts':
+      return { min: 1, max: ATTEMPTS_MAX };
+  }
+}
+
+const NAMES = Object.keys(defaultQuerySettings) as readonly (keyof QuerySettings)[];
+
+/** Throws `bad_input` with the path of the field. */
+export function readSettings(value: unknown): QuerySettings {
+  if (value === undefined || value === null) return defaultQuerySettings;
+  if (typeof value !== 'object' || Array.isArray(value)) refuse('', 'It must be an object.');
+  const settings: Partial<Record<keyof QuerySettings, number>> = {};
+  for (const [given, number] of Object.entries(value)) {
+    const name = NAMES.find((known) => known === given);
+    if (name === undefined) {
+      const hint = didYouMean(given, NAMES);
+      return refuse(`/${given.slice(0, 80)}`, `There is no such setting.${hint}`, NAMES.join(', '));
+    }
+    const { min, max } = boundsOf(name);
+    if (
+      typeof number !== 'number' ||
+      !Number.isSafeInteger(number) ||
+      number < min ||
+      number > max
+    ) {
+      const range = max === Number.MAX_SAFE_INTEGER ? `${min} or more` : `from ${min} to ${max}`;
+      return refuse(`/${name}`, `It must be a whole number, ${range}.`);
+    }
+    settings[name] = number;
+  }
+  return { ...defaultQuerySettings, ...settings };
+}
+
+function refuse(at: string, what: string, known?: string): never {
+  throw new MillraceError({
+    code: 'bad_input',
+    path: `/settings${at}`,
+    what,
+    ...(known === undefined ? {} : { todo: `Known settings are ${known}.` }),
+  });
+}

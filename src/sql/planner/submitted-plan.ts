@@ -1,0 +1,161 @@
+/**
+ * Plans that clients hand in. Their SQL is looked at and bound like any other, in an instance that sees nothing but the
+ * relations that a fragment declares: so it is known to be one SELECT that calls nothing that it may not, and opens
+ * no files of its own. Which files a scan reads, and how, is never taken from the plan.
+ */
+import type { CatalogPort } from '../catalog/index.ts';
+import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import { partitionOf } from '../engine/index.ts';
+import type { PlanningEngine } from '../engine/index.ts';
+import { readPlan } from '../plan/index.ts';
+import type { Fragment, PinnedTable, QueryPlan, Scan, Stage } from '../plan/index.ts';
+import { bad } from './request.ts';
+import type { QueryRequest } from './request.ts';
+
+export interface PlanChecks {
+  readonly catalog: CatalogPort;
+  readonly engine: Pick<PlanningEngine, 'plan'>;
+  readonly caller: string;
+}
+
+export interface CheckedPlan {
+  readonly plan: QueryPlan;
+  readonly tables: readonly PinnedTable[];
+}
+
+export async function checkedPlan(
+  request: QueryRequest,
+  { catalog, engine, caller }: PlanChecks,
+  signal: AbortSignal,
+): Promise<CheckedPlan> {
+  const given = within(() => readPlan(request.plan));
+  const names = namesIn(given);
+  // In quotes each is a name, whatever it looks like.
+  const sql = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(' ');
+  const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
+  const byName = new Map(tables.map((table) => [table.name, table]));
+  const own = given.stages.map((stage, at) => ownStage(stage, `/plan/stages/${at}`, byName));
+  const stages: Stage[] = [];
+  for (const [at, stage] of own.entries()) {
+    stages.push(
+      await bound({ engine, caller }, given, stage, `/plan/stages/${at}/fragment`, signal),
+    );
+  }
+  const roots = new Set(tables.flatMap(({ root }) => root ?? []));
+  return { plan: { ...given, stages, roots: [...roots].toSorted() }, tables };
+}
+
+function namesIn({ stages }: QueryPlan): readonly string[] {
+  const names = stages.flatMap(({ fragment }) => [
+    ...fragment.scans.map(({ table }) => table),
+    ...fragment.tables.map(({ name }) => name),
+  ]);
+  return [...new Set(names)];
+}
+
+/** The stage with files, formats and types as they are here. */
+function ownStage(stage: Stage, at: string, tables: ReadonlyMap<string, PinnedTable>): Stage {
+  const find = (name: string, path: string): PinnedTable =>
+    tables.get(name) ?? refuseTable(name, path);
+  const { fragment } = stage;
+  const scans = fragment.scans.map((scan, no) => {
+    const path = `${at}/fragment/scans/${no}`;
+    return ownScan(scan, find(scan.table, `${path}/table`), path);
+  });
+  const whole = fragment.tables.map(({ name }, no) => find(name, `${at}/fragment/tables/${no}`));
+  return { ...stage, fragment: { ...fragment, scans, tables: whole } };
+}
+
+function ownScan(scan: Scan, { format, options, columns }: PinnedTable, path: string): Scan {
+  return {
+    ...scan,
+    reader: { format, options },
+    columns: scan.columns.map(({ source }, at) => {
+      const known = columns.find(({ name }) => name.toLowerCase() === source.toLowerCase());
+      if (known === undefined) {
+        throw bad(`${path}/columns/${at}/source`, `The table has no column '${source}'.`);
+      }
+      return { source: known.name, type: known.type };
+    }),
+  };
+}
+
+/** The stage with its SQL as it was found right: what runs is what was looked at. */
+async function bound(
+  { engine, caller }: Pick<PlanChecks, 'engine' | 'caller'>,
+  { duckdb, session }: QueryPlan,
+  stage: Stage,
+  path: string,
+  signal: AbortSignal,
+): Promise<Stage> {
+  const { fragment, output } = stage;
+  const tables = fragment.tables.length > 0 ? fragment.tables : relationsOf(fragment);
+  const ask = async (sql: string, columns: number, field: string): Promise<string> => {
+    const request = { sql, params: [], tables, timeZone: session.timeZone, caller };
+    const answer = await engine.plan(request, signal).catch((error: unknown) => {
+      throw isMillraceError(error) ? bad(field, error.message) : error;
+    });
+    if (answer.duckdb !== duckdb) {
+      const what = `The plan is made for DuckDB ${duckdb}, here is ${answer.duckdb}.`;
+      throw bad('/plan/duckdb', what);
+    }
+    if (answer.columns.length !== columns) {
+      throw bad(field, `It makes ${answer.columns.length} columns, and ${columns} are declared.`);
+    }
+    return answer.sql;
+  };
+  const { length } = fragment.columns;
+  const sql = await ask(fragment.sql, length, `${path}/sql`);
+  const partition = partitionOf(output);
+  if (partition !== null) {
+    // In the same words as it will run, so that the keys cannot be something else there.
+    const names = fragment.columns.map(({ name }) => name).join(', ');
+    const whole = `SELECT *, ${partition} AS p FROM (\n${sql}\n) AS f(${names})`;
+    await ask(whole, length + 1, path.replace(/fragment$/, 'output/by'));
+  }
+  return { ...stage, fragment: { ...fragment, sql } };
+}
+
+/** What a fragment may read, without a row in it. */
+function relationsOf({ scans, inputs }: Fragment): readonly PinnedTable[] {
+  return [...scans, ...inputs].map(({ relation, columns }) => {
+    const list = columns.map(({ type }, at) => `CAST(NULL AS ${type}) AS c${at}`);
+    const select = `SELECT ${list.length === 0 ? '1 AS c0' : list.join(', ')} WHERE false`;
+    return {
+      name: relation,
+      format: 'parquet',
+      files: [],
+      columns: [],
+      options: '',
+      select,
+      root: null,
+    };
+  });
+}
+
+function refuseTable(name: string, path: string): never {
+  throw new MillraceError({
+    code: 'table_missing',
+    path,
+    what: `There is no table '${name}'.`,
+    todo: 'Name the tables of the plan in `tables`, or in the catalog.',
+  });
+}
+
+/** The plan is a field of the request. */
+function within<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!isMillraceError(error, 'bad_input')) throw error;
+    const { what, why, todo } = error;
+    throw new MillraceError({
+      code: 'bad_input',
+      path: `/plan${error.path ?? ''}`,
+      what,
+      ...(why === undefined ? {} : { why }),
+      ...(todo === undefined ? {} : { todo }),
+      cause: error,
+    });
+  }
+}

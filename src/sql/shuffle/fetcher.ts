@@ -1,0 +1,174 @@
+/**
+ * Fetches partitions from other workers into files. What is under way from one node is bounded, however many
+ * tasks fetch from it; a connection that breaks is tried again from the byte that came last.
+ */
+import { isMillraceError } from '../../scheduler/core/index.ts';
+import type { ErrorCode, JobId } from '../../scheduler/core/index.ts';
+import { type Clock, systemClock } from '../../kit/index.ts';
+import type {
+  PartitionChunk,
+  PartitionRange,
+  RemoteShuffle,
+} from '../../scheduler/contract/index.ts';
+import type { PartRead } from '../plan/index.ts';
+import { ByteWindow } from './byte-window.ts';
+import { keyOf } from './names.ts';
+import { PartLostError } from './part-lost.ts';
+import { SegmentWriter } from './segment-writer.ts';
+
+export interface FetcherOptions {
+  readonly channel: Pick<RemoteShuffle, 'fetch'>;
+  readonly clock?: Clock;
+}
+
+/** From one node, over all who fetch from it. */
+const WINDOW_BYTES: number = 48 * 2 ** 20;
+/** One call brings at most so much: then others have their turn. */
+const RANGE_BYTES: number = 16 * 2 ** 20;
+/**
+ * What a call counts at least, which bounds how many there are at a time. Measured on one machine: three streams
+ * carry twice as much as eight, and who came first can already work while others are still fetching. Small
+ * ones bring little and wait for their round trip only.
+ */
+const LARGE_COST_BYTES: number = 16 * 2 ** 20;
+const SMALL_COST_BYTES: number = 2 * 2 ** 20;
+const SMALL_BYTES: number = 256 * 1_024;
+/** Waits after calls that failed and brought nothing. After the last the output counts as lost. */
+const RETRY_MS: readonly number[] = [50, 200, 800];
+/**
+ * Nor is it tried again once calls that brought nothing took so long together. A node that has stopped takes calls
+ * and answers none, each of them for as long as a stream may be silent; meanwhile the leader has given it up.
+ */
+const PATIENCE_MS = 15_000;
+/** The other side, or the way to it, may be well again in a moment. */
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['unreachable', 'overloaded', 'shutting_down']);
+/** These say nothing of the data: whoever runs the cluster has to know. */
+const NOT_LOST: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
+
+export class Fetcher {
+  readonly #channel: Pick<RemoteShuffle, 'fetch'>;
+  readonly #clock: Clock;
+  readonly #windows: Map<string, ByteWindow> = new Map();
+
+  constructor({ channel, clock = systemClock }: FetcherOptions) {
+    this.#channel = channel;
+    this.#clock = clock;
+  }
+
+  /** The files of the partition, in order. Throws `PartLostError` when it cannot be had whole. */
+  async fetch(
+    query: JobId,
+    read: PartRead,
+    pathOf: (segment: number) => string,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
+    const { at, part } = read;
+    const { address } = at;
+    if (address === null) throw new PartLostError(at, 'Its node cannot be reached by others.');
+    const writer = new SegmentWriter(part, pathOf);
+    const lost = (why: string, cause?: unknown): never => {
+      throw new PartLostError(at, why, cause);
+    };
+    let failures = 0;
+    const vain = { ms: 0 };
+    try {
+      while (writer.offset < part.bytes) {
+        const before = writer.offset;
+        try {
+          await this.#range(query, read, address, writer, vain, signal);
+          if (writer.offset === before) lost('It is shorter than it should be.');
+        } catch (error) {
+          signal.throwIfAborted();
+          if (!isMillraceError(error) || NOT_LOST.has(error.code)) throw error;
+          if (!TRANSIENT.has(error.code)) throw asLost(read, error);
+          if (writer.offset > before) failures = 0;
+          if (vain.ms >= PATIENCE_MS) lost(error.what, error);
+          const waitMs = RETRY_MS[failures] ?? lost(error.what, error);
+          failures += 1;
+          await this.#pause(waitMs, signal);
+        }
+      }
+    } finally {
+      await writer.close();
+    }
+    return writer.files;
+  }
+
+  async #range(
+    query: JobId,
+    { at, partition, part }: PartRead,
+    address: string,
+    writer: SegmentWriter,
+    vain: { ms: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const maxBytes = Math.min(RANGE_BYTES, part.bytes - writer.offset);
+    const leave = await this.#enter(address, costOf(maxBytes), signal);
+    const [before, startedAtMs] = [writer.offset, this.#clock.monotonicMs()];
+    try {
+      const range: PartitionRange = {
+        ...keyOf({ query, task: at.task, fence: at.fence }),
+        partition,
+        startOffset: writer.offset,
+        maxBytes,
+        layoutVersion: at.layout,
+        minEpoch: at.epoch,
+      };
+      for await (const chunk of this.#channel.fetch(address, range, signal)) {
+        const fault =
+          faultOf(chunk, writer.offset, at.epoch, part.bytes) ?? (await writer.take(chunk.payload));
+        if (fault !== null) throw new PartLostError(at, fault);
+      }
+    } finally {
+      vain.ms = writer.offset > before ? 0 : vain.ms + this.#clock.monotonicMs() - startedAtMs;
+      leave();
+    }
+  }
+
+  async #enter(address: string, bytes: number, signal: AbortSignal): Promise<() => void> {
+    let window = this.#windows.get(address);
+    if (window === undefined) this.#windows.set(address, (window = new ByteWindow(WINDOW_BYTES)));
+    const leave = await window.enter(bytes, signal);
+    return () => {
+      leave();
+      if (window.isIdle && this.#windows.get(address) === window) this.#windows.delete(address);
+    };
+  }
+
+  async #pause(waitMs: number, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(waitMs, resolve);
+      const wake = (): void => {
+        cancel();
+        resolve();
+      };
+      if (signal.aborted) wake();
+      else signal.addEventListener('abort', wake, { once: true });
+    });
+    signal.throwIfAborted();
+  }
+}
+
+function costOf(bytes: number): number {
+  return bytes <= SMALL_BYTES ? SMALL_COST_BYTES : Math.max(LARGE_COST_BYTES, bytes);
+}
+
+/** A committed output never changes: what does not fit is another one. */
+function faultOf(
+  chunk: PartitionChunk,
+  offset: number,
+  epoch: number,
+  bytes: number,
+): string | null {
+  if (chunk.epoch !== epoch) return `It is of epoch ${chunk.epoch}, not ${epoch}.`;
+  if (!chunk.isFinalized || chunk.watermarkOffset !== bytes) {
+    return `It has ${chunk.watermarkOffset} bytes there, not ${bytes}.`;
+  }
+  const isNext = chunk.startOffset === offset;
+  if (isNext && chunk.endOffset === offset + chunk.payload.length) return null;
+  return `Bytes from ${chunk.startOffset} came where those from ${offset} were asked for.`;
+}
+
+function asLost({ at }: PartRead, error: Error): Error {
+  return error instanceof PartLostError ? error : new PartLostError(at, error.message, error);
+}

@@ -1,0 +1,325 @@
+/**
+ * The outputs that this worker keeps. A task writes into a draft; committing it writes the index and renames
+ * the folder, so an output is there as a whole or not at all. Nothing survives the process: whoever needs an
+ * output of a process that is gone has it made again.
+ */
+import { mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
+import { type Clock, PRIVATE_FOLDER, eachOf, systemClock } from '../../kit/index.ts';
+import type { MapOutput } from '../../scheduler/contract/index.ts';
+import type { Part } from '../plan/index.ts';
+import { checksumOf } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
+import { MapOutputs } from './map-outputs.ts';
+import { checkedName, folderOf, keyOf, textOf } from './names.ts';
+import type { OutputName } from './names.ts';
+import { bytesOf, indexOf, isPlain, partOf, writeIndex } from './output-index.ts';
+import type { OutputIndex, Segment } from './output-index.ts';
+import { TOUCH_MS, makeOwnFolder, sweep, touchOwner } from './owner.ts';
+
+export interface OutputStoreOptions {
+  /** The worker's data folder. Nothing is made in it before there is something to keep. */
+  readonly folder: string;
+  /** The folder itself goes with the last who has something in it. */
+  readonly isTemporary?: boolean;
+  readonly clock?: Clock;
+}
+
+/** What a task has written: for each partition the files, in order. */
+export interface DraftPart {
+  readonly rows: number;
+  readonly files: readonly string[];
+}
+
+/** Of files that whoever has written them has read again, by name. */
+export type FileSums = Readonly<Record<string, Checksum>>;
+
+export interface OutputDraft {
+  /** An empty folder, for this one alone. */
+  readonly folder: string;
+  /** `result`: for those who asked, and kept longer than what stages hand to each other. */
+  commit(
+    parts: readonly DraftPart[],
+    kind: OutputKind,
+    signal?: AbortSignal,
+    sums?: FileSums,
+  ): Promise<KeptOutput>;
+  /** Removes it; does nothing once it is committed. */
+  discard(): Promise<void>;
+}
+
+export type OutputKind = 'inner' | 'result';
+
+export interface KeptOutput {
+  readonly folder: string;
+  readonly index: OutputIndex;
+  /** The hash of its index. */
+  readonly hash: string;
+  readonly kind: OutputKind;
+  readonly parts: readonly Part[];
+}
+
+const CHECKS_AT_ONCE = 4;
+
+export class OutputStore {
+  readonly outputs: MapOutputs = new MapOutputs();
+  readonly #root: string;
+  readonly #clock: Clock;
+  readonly #isTemporary: boolean;
+  readonly #kept: Map<JobId, Map<string, KeptOutput>> = new Map();
+  readonly #afterwards = new Set<Promise<void>>();
+  #own: Promise<string> | null = null;
+  #bytes = 0;
+  #cancelTouch: () => void = () => {};
+  #isClosed = false;
+
+  private constructor({ folder, isTemporary = false, clock = systemClock }: OutputStoreOptions) {
+    this.#root = join(resolve(folder), 'shuffle');
+    this.#clock = clock;
+    this.#isTemporary = isTemporary;
+  }
+
+  /** Removes what processes that are gone have left there. */
+  static async open(options: OutputStoreOptions): Promise<OutputStore> {
+    const store = new OutputStore(options);
+    await sweep(store.#root);
+    return store;
+  }
+
+  /** Everything that is kept here lies below it. */
+  get root(): string {
+    return this.#root;
+  }
+
+  /** On disk, without drafts. */
+  get usage(): { readonly outputs: number; readonly bytes: number } {
+    let outputs = 0;
+    for (const kept of this.#kept.values()) outputs += kept.size;
+    return { outputs, bytes: this.#bytes };
+  }
+
+  /** Queries of which there is something here. */
+  queries(kind?: OutputKind): readonly JobId[] {
+    return [...this.#kept].flatMap(([query, kept]) =>
+      kind === undefined || [...kept.values()].some((each) => each.kind === kind) ? [query] : [],
+    );
+  }
+
+  find(name: OutputName): KeptOutput | null {
+    return this.#kept.get(name.query)?.get(textOf(name)) ?? null;
+  }
+
+  async begin(given: OutputName): Promise<OutputDraft> {
+    const name = checkedName(given);
+    const folder = await this.scratch('draft-');
+    let isOver = false;
+    return {
+      folder,
+      commit: async (parts, kind, signal, sums = {}) => {
+        const index = await indexed(name, folder, parts, signal, sums);
+        const kept = await this.#commit(index, folder, kind, signal);
+        isOver = true;
+        return kept;
+      },
+      discard: async () => {
+        if (isOver) return;
+        isOver = true;
+        await remove(folder);
+      },
+    };
+  }
+
+  /** An empty folder on the same disk. Whoever asked for it removes it. */
+  async scratch(prefix: string, among: 'tmp' | 'shared' = 'tmp'): Promise<string> {
+    const own = await this.#ownFolder();
+    const folder = join(own, among);
+    try {
+      return await mkdtemp(join(folder, prefix));
+    } catch {
+      await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
+      return mkdtemp(join(folder, prefix));
+    }
+  }
+
+  /** A folder for what lasts as long as this store, and goes with it. */
+  async place(name: 'spill'): Promise<string> {
+    const folder = join(await this.#ownFolder(), name);
+    await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
+    return folder;
+  }
+
+  /** Somebody removes folders of his here, and nobody waits for that but the end of this store. */
+  afterwards(work: Promise<void>): void {
+    const over = work.catch(() => {}).finally(() => this.#afterwards.delete(over));
+    this.#afterwards.add(over);
+  }
+
+  /** Settles when what is removed now is gone. */
+  async tidied(): Promise<void> {
+    await Promise.all(this.#afterwards);
+  }
+
+  /** With `inner` only what stages hand to each other. */
+  async drop(query: JobId, kind?: OutputKind): Promise<void> {
+    const kept = this.#kept.get(query);
+    if (kept === undefined) return;
+    const going = [...kept].filter(([, each]) => kind === undefined || each.kind === kind);
+    for (const [text, output] of going) {
+      kept.delete(text);
+      this.#bytes -= bytesIn(output.index);
+      this.outputs.forgetOne(keyOf(output.index));
+    }
+    if (kept.size === 0) {
+      this.#kept.delete(query);
+      this.outputs.forget(query);
+    }
+    for (const [, { folder }] of going) await remove(folder);
+  }
+
+  /** Nothing of it is needed any more, or nobody can reach it. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#cancelTouch();
+    this.#kept.clear();
+    await this.tidied();
+    const own = await this.#own?.catch(() => null);
+    if (own !== undefined && own !== null) {
+      await remove(own);
+      await removeEmpty(this.#root);
+    }
+    if (this.#isTemporary) await removeEmpty(dirname(this.#root));
+  }
+
+  async #commit(
+    index: OutputIndex,
+    draft: string,
+    kind: OutputKind,
+    signal: AbortSignal | undefined,
+  ): Promise<KeptOutput> {
+    const hash = await writeIndex(draft, index);
+    signal?.throwIfAborted();
+    const folder = folderOf(join(await this.#ownFolder(), 'outputs'), index);
+    await putInPlace(draft, folder).catch((error: unknown) => {
+      throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? twice(index, error) : error;
+    });
+    const kept: KeptOutput = { folder, index, hash, kind, parts: index.parts.map(partOf) };
+    this.#keep(kept);
+    return kept;
+  }
+
+  #keep(output: KeptOutput): void {
+    const { index } = output;
+    const kept = this.#kept.get(index.query) ?? new Map<string, KeptOutput>();
+    this.#kept.set(index.query, kept);
+    kept.set(textOf(index), output);
+    this.#bytes += bytesIn(index);
+    this.outputs.seal(registrationOf(index));
+  }
+
+  #ownFolder(): Promise<string> {
+    if (this.#isClosed) {
+      const error = new MillraceError({ code: 'shutting_down', what: 'The outputs are closed.' });
+      return Promise.reject(error);
+    }
+    this.#own ??= makeOwnFolder(this.#root).then((folder) => {
+      this.#touchLater(folder);
+      return folder;
+    });
+    this.#own.catch(() => (this.#own = null));
+    return this.#own;
+  }
+
+  #touchLater(folder: string): void {
+    if (this.#isClosed) return;
+    this.#cancelTouch = this.#clock.after(TOUCH_MS, () => {
+      void touchOwner(folder).catch(() => {});
+      this.#touchLater(folder);
+    });
+  }
+}
+
+async function indexed(
+  name: OutputName,
+  draft: string,
+  parts: readonly DraftPart[],
+  signal: AbortSignal | undefined,
+  sums: FileSums,
+): Promise<OutputIndex> {
+  const files = parts.flatMap((part) => part.files.map((file) => fileIn(draft, file)));
+  const segments = await eachOf(files, CHECKS_AT_ONCE, signal, async (file): Promise<Segment> => {
+    const { bytes, crc32 } = sums[file] ?? (await checksumOf(join(draft, file), signal));
+    return { file, bytes, crc32 };
+  });
+  let next = 0;
+  return indexOf(
+    name,
+    parts.map(({ rows, files: own }) => {
+      next += own.length;
+      return { rows, segments: segments.slice(next - own.length, next) };
+    }),
+  );
+}
+
+function registrationOf(index: OutputIndex): MapOutput {
+  return {
+    ...keyOf(index),
+    layoutVersion: index.layout,
+    layoutFingerprint: BigInt(index.parts.length),
+    partitions: index.parts.map(({ rows, segments }, partition) => ({
+      partition,
+      rows,
+      bytes: bytesOf(segments),
+      batches: segments.length,
+      epoch: index.epoch,
+      committedOffset: bytesOf(segments),
+      isFinalized: true,
+    })),
+  };
+}
+
+function bytesIn(index: OutputIndex): number {
+  return index.parts.reduce((sum, { segments }) => sum + bytesOf(segments), 0);
+}
+
+/** Relative to the draft, and below it. */
+function fileIn(draft: string, file: string): string {
+  const path = relative(draft, resolve(draft, file));
+  if (isPlain(path)) return path;
+  throw new MillraceError({ code: 'invariant', what: `${file} does not lie in the draft.` });
+}
+
+async function remove(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 2 });
+}
+
+/** If there is nothing in it. */
+async function removeEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch(() => {});
+}
+
+function twice(name: OutputName, cause: unknown): MillraceError {
+  return new MillraceError({
+    code: 'conflict',
+    what: `The output ${textOf(name)} is there already.`,
+    why: 'An attempt is committed once.',
+    cause,
+  });
+}
+
+/** The folder above it is made for the first one. */
+async function putInPlace(draft: string, folder: string): Promise<void> {
+  try {
+    await rename(draft, folder);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    await mkdir(dirname(folder), { recursive: true, mode: PRIVATE_FOLDER });
+    await rename(draft, folder);
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,79 @@
+/** The executor of fragments, and what each run of one needs of its node. */
+import type { Pins } from '../catalog/index.ts';
+import type { EngineSize, LentEngine } from '../engine/index.ts';
+import { MissingOperatorError } from '../../tasks/executors/index.ts';
+import type { Executor } from '../../tasks/executors/index.ts';
+import { FRAGMENT_EXECUTOR } from '../plan/index.ts';
+import type { OutputStore, PartReader } from '../shuffle/index.ts';
+import { FragmentRun } from './fragment-run.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import type { SharedInputs } from './shared-inputs.ts';
+import { isDiskFull, taskFault } from './task-fault.ts';
+import { readFragmentTask } from './task-input.ts';
+
+export interface FragmentNode {
+  /** As readers of its outputs know it. */
+  readonly nodeId: string;
+  /** Where they fetch them, as HOST:PORT; null when nobody can. */
+  readonly address: () => Promise<string | null>;
+  readonly store: OutputStore;
+  readonly reader: PartReader;
+  readonly shared: SharedInputs;
+  readonly pins: Pins;
+  /** Real paths below which files may be read; null for no limit. */
+  readonly roots: readonly string[] | null;
+  readonly budget: MemoryBudget;
+  /** What a fragment gets if nobody says otherwise. */
+  readonly shareBytes: number;
+  /** Fragments that run at the same time, at most. */
+  readonly slots: number;
+  /** Processors of this node. */
+  readonly cores: number;
+  readonly engines: Engines;
+  /** Whether this worker offers an executor or operator of this name. */
+  readonly offers: (name: string) => boolean;
+  /** A fragment has met a full disk. */
+  readonly onDiskFull: () => void;
+}
+
+export interface Engines {
+  /** Engines with the same limits are used again. */
+  lend(size: EngineSize, signal: AbortSignal): Promise<LentEngine>;
+}
+
+export function fragmentExecutor(node: FragmentNode): Executor {
+  let atWork = 0;
+  return {
+    name: FRAGMENT_EXECUTOR,
+    async run(input, context) {
+      const task = readFragmentTask(input);
+      const missing = task.requires.find((name) => !node.offers(name));
+      // The leader sends it to others; that it came here at all is no fault of the query.
+      if (missing !== undefined) throw new MissingOperatorError(missing);
+      atWork += 1;
+      try {
+        return await new FragmentRun(node, task, context).run(() =>
+          threadsFor(node.cores, node.slots, atWork),
+        );
+      } catch (error) {
+        if (isDiskFull(error)) node.onDiskFull();
+        throw await taskFault(error, context);
+      } finally {
+        atWork -= 1;
+      }
+    },
+  };
+}
+
+/**
+ * A few fragments have all processors each, many have their share. Only these two: each number of threads is an
+ * engine of its own, and starting one costs a quarter of a second.
+ */
+export function threadsFor(cores: number, slots: number, atWork: number): number {
+  return atWork <= fewOf(slots) ? cores : Math.max(1, Math.floor(cores / slots));
+}
+
+/** How many are few; for them there are engines beyond those of the slots. */
+export function fewOf(slots: number): number {
+  return Math.max(1, Math.floor(slots / 4));
+}

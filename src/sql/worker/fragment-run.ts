@@ -1,0 +1,292 @@
+/**
+ * One run of a fragment: brings its inputs here, waits for memory, lets an engine run the SQL and keeps what
+ * it has written. However it ends, nothing half-made stays.
+ */
+import { rm } from 'node:fs/promises';
+import type { Pin } from '../catalog/index.ts';
+import type { FragmentYield } from '../engine/index.ts';
+import type { TaskContext } from '../../tasks/executors/index.ts';
+import type {
+  FragmentMetrics,
+  FragmentResult,
+  FragmentTask,
+  InlineResult,
+  OutputPlace,
+  Part,
+  PartRead,
+} from '../plan/index.ts';
+import { PartLostError, isUnchanged } from '../shuffle/index.ts';
+import type { BroughtPart, KeptOutput, OutputDraft, OutputName } from '../shuffle/index.ts';
+import type { FragmentNode } from './fragment-executor.ts';
+import { INLINE_ROWS, inlineResult } from './inline-result.ts';
+import { hasStep } from './task-fault.ts';
+
+/** How far a run is, for people: what is left of it cannot be known. */
+const INPUTS_HERE = 0.2;
+/** A fragment that is over sooner tells nothing before its end: each word is a commit that others wait for. */
+const QUIET_MS = 500;
+/** An output that is not on this node has no place: the same everywhere, so that nobody looks for it. */
+const NOWHERE = { address: null, folder: '', index: '', epoch: 0, layout: 0 } as const;
+
+interface Inputs {
+  readonly files: Readonly<Record<string, readonly string[]>>;
+  readonly brought: readonly { readonly at: OutputPlace; readonly part: BroughtPart }[];
+  readonly fetchedBytes: number;
+  readonly localBytes: number;
+  readonly fetchMs: number;
+}
+
+interface Made {
+  readonly made: FragmentYield;
+  readonly inline: InlineResult | null;
+}
+
+export class FragmentRun {
+  readonly #node: FragmentNode;
+  readonly #task: FragmentTask;
+  readonly #context: TaskContext;
+  readonly #name: OutputName;
+  /** Undone in the opposite order. */
+  readonly #undo: (() => Promise<void> | void)[] = [];
+
+  constructor(node: FragmentNode, task: FragmentTask, context: TaskContext) {
+    this.#node = node;
+    this.#task = task;
+    this.#context = context;
+    this.#name = { query: context.jobId, task: context.taskId, fence: context.fence };
+  }
+
+  async run(threads: () => number): Promise<FragmentResult> {
+    try {
+      const result = await this.#result(threads);
+      // Nobody who reads it needs to wait until the inputs are gone.
+      this.#node.store.afterwards(this.#undoAll());
+      return result;
+    } catch (error) {
+      await this.#undoAll();
+      throw error;
+    }
+  }
+
+  async #undoAll(): Promise<void> {
+    for (const undo of this.#undo.toReversed()) await this.#undone(undo);
+  }
+
+  /** What cannot be removed now is removed with the store. */
+  async #undone(undo: () => Promise<void> | void): Promise<void> {
+    try {
+      await undo();
+    } catch (error) {
+      this.#context.log.warn(`a temporary folder stays: ${String(error)}`);
+    }
+  }
+
+  async #result(threads: () => number): Promise<FragmentResult> {
+    const { progress } = this.#context;
+    const [inputs, draft] = await bothOf(
+      this.#checkPins().then(() => this.#inputs()),
+      this.#begin(),
+    );
+    const told = setTimeout(() => progress(INPUTS_HERE, 'inputs are here'), QUIET_MS);
+    this.#undo.push(() => clearTimeout(told));
+    const { made, inline } = await this.#execute(draft.folder, inputs, threads);
+    clearTimeout(told);
+    const startedAt = performance.now();
+    const kept = inline === null ? await this.#kept(draft, made) : null;
+    const parts = kept?.parts ?? [{ rows: made.rowsOut, bytes: 0, segments: [] }];
+    const bytesOut = inline === null ? bytesOf(parts) : base64Bytes(inline.parquet);
+    return {
+      at: await this.#place(kept),
+      parts,
+      inline,
+      metrics: this.#metrics(inputs, made, bytesOut, performance.now() - startedAt),
+    };
+  }
+
+  async #begin(): Promise<OutputDraft> {
+    const draft = await this.#node.store.begin(this.#name);
+    this.#undo.push(() => draft.discard());
+    return draft;
+  }
+
+  #kept(draft: OutputDraft, { parts, sums }: FragmentYield): Promise<KeptOutput> {
+    return draft.commit(parts, this.#kind, this.#context.signal, sums);
+  }
+
+  get #kind(): 'inner' | 'result' {
+    return this.#task.output.kind === 'result' ? 'result' : 'inner';
+  }
+
+  /** After the engine has read them, whatever became of it: one that was given other bytes is not to blame. */
+  async #checkRead({ brought }: Inputs): Promise<void> {
+    const [, states] = await bothOf(
+      this.#checkPins(),
+      Promise.all(brought.map(({ part }) => isUnchanged(part))),
+    );
+    const changed = brought[states.indexOf(false)];
+    if (changed !== undefined) throw new PartLostError(changed.at, 'It changed while it was read.');
+  }
+
+  /** Before and after: what is read in between is then what was planned for. */
+  async #checkPins(): Promise<void> {
+    const { ranges, fragment } = this.#task;
+    const files: readonly Pin[] = [
+      ...Object.values(ranges).flat(),
+      ...fragment.tables.flatMap((table) => table.files),
+    ];
+    const { pins, roots } = this.#node;
+    if (files.length > 0) await pins.check(files, { signal: this.#context.signal, roots });
+  }
+
+  async #inputs(): Promise<Inputs> {
+    const startedAt = performance.now();
+    const reads = this.#task.fragment.inputs.flatMap(({ relation, mode }) =>
+      (this.#task.reads[relation] ?? []).map((read) => ({
+        relation,
+        read,
+        isShared: mode === 'all',
+      })),
+    );
+    const shared = reads.filter(({ isShared }) => isShared);
+    const own = reads.filter(({ isShared }) => !isShared);
+    const [ofAll, ofOne] = await bothOf(
+      this.#shared(shared.map(({ read }) => read)),
+      this.#bring(own.map(({ read }) => read)),
+    );
+    const files: Record<string, string[]> = {};
+    for (const { relation } of this.#task.fragment.inputs) files[relation] = [];
+    const parts = [...ofAll, ...ofOne];
+    const brought: Inputs['brought'][number][] = [];
+    for (const [no, { relation, read }] of [...shared, ...own].entries()) {
+      const part = parts[no];
+      if (part === undefined) continue;
+      files[relation]?.push(...part.files);
+      brought.push({ at: read.at, part });
+    }
+    return {
+      files,
+      brought,
+      fetchedBytes: parts.reduce((sum, { fetchedBytes }) => sum + fetchedBytes, 0),
+      localBytes: parts.reduce((sum, { localBytes }) => sum + localBytes, 0),
+      fetchMs: performance.now() - startedAt,
+    };
+  }
+
+  #shared(reads: readonly PartRead[]): Promise<readonly BroughtPart[]> {
+    const { signal } = this.#context;
+    return Promise.all(reads.map((read) => this.#node.shared.take(this.#name.query, read, signal)));
+  }
+
+  async #bring(reads: readonly PartRead[]): Promise<readonly BroughtPart[]> {
+    if (reads.length === 0) return [];
+    const { reader, store } = this.#node;
+    const folder = async (): Promise<string> => {
+      const made = await store.scratch('in-');
+      this.#undo.push(() => rm(made, { recursive: true, force: true }));
+      return made;
+    };
+    return reader.bring(this.#name.query, reads, folder, this.#context.signal);
+  }
+
+  async #execute(folder: string, inputs: Inputs, threads: () => number): Promise<Made> {
+    const { engines, budget } = this.#node;
+    const { signal } = this.#context;
+    const reserved = await budget.reserve(this.#memoryBytes(), signal);
+    try {
+      const size = { memoryBytes: reserved.bytes, threads: threads() };
+      const { engine, release } = await engines.lend(size, signal);
+      try {
+        const { fragment, output, session, ranges, spans } = this.#task;
+        const order = {
+          ...{ fragment, output, session, ranges, inputs: inputs.files, folder },
+          ...(spans === undefined ? {} : { spans }),
+          ...(this.#kind === 'result' ? { rowsMax: INLINE_ROWS } : {}),
+        };
+        const made = await engine.run(order, signal).catch(async (error: unknown) => {
+          if (!signal.aborted) await this.#checkRead(inputs);
+          throw error;
+        });
+        const [, inline] = await bothOf(
+          this.#checkRead(inputs),
+          this.#kind === 'inner' ? Promise.resolve(null) : inlineResult(folder, made),
+        );
+        return { made, inline };
+      } finally {
+        release();
+      }
+    } finally {
+      reserved.release();
+    }
+  }
+
+  /** After it ran out of memory once it gets twice as much, as far as the node has it. */
+  #memoryBytes(): number {
+    const { shareBytes, budget } = this.#node;
+    const usual = Math.min(this.#task.memoryBytes ?? shareBytes, budget.totalBytes);
+    return hasStep(this.#context, 'out_of_memory') ? usual * 2 : usual;
+  }
+
+  async #place(kept: KeptOutput | null): Promise<OutputPlace> {
+    const { task, fence } = this.#name;
+    const { nodeId, address } = this.#node;
+    if (kept === null) return { task, fence, node: nodeId, ...NOWHERE };
+    const { folder, hash, index } = kept;
+    const { epoch, layout } = index;
+    return {
+      task,
+      fence,
+      node: nodeId,
+      address: await address(),
+      folder,
+      index: hash,
+      epoch,
+      layout,
+    };
+  }
+
+  #metrics(
+    { fetchedBytes, localBytes, fetchMs }: Inputs,
+    made: FragmentYield,
+    bytesOut: number,
+    writeMs: number,
+  ): FragmentMetrics {
+    const { rowsOut, runMs, spilledBytes, parts } = made;
+    const read = Object.values(this.#task.reads).flat();
+    return {
+      rowsIn: made.rowsIn + read.reduce((sum, { part }) => sum + part.rows, 0),
+      rowsOut,
+      bytesOut,
+      batches: parts.reduce((sum, { files }) => sum + files.length, 0),
+      fetchedBytes,
+      localBytes,
+      fetchMs: rounded(fetchMs),
+      runMs: rounded(runMs),
+      writeMs: rounded(writeMs),
+      spilledBytes,
+    };
+  }
+}
+
+/** Both to their end: nothing may still be made when what was made is removed. The first one's failure counts. */
+async function bothOf<One, Other>(
+  one: Promise<One>,
+  other: Promise<Other>,
+): Promise<readonly [One, Other]> {
+  const [first, second] = await Promise.allSettled([one, other]);
+  if (first.status === 'rejected') throw first.reason as Error;
+  if (second.status === 'rejected') throw second.reason as Error;
+  return [first.value, second.value];
+}
+
+function bytesOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function base64Bytes(text: string): number {
+  return Buffer.byteLength(text, 'base64');
+}
+
+/** Microseconds are enough for anybody. */
+function rounded(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
+}

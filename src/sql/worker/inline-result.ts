@@ -1,0 +1,28 @@
+/** Results that are small enough to travel with the answer of their task. */
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { FragmentYield, RowsMax } from '../engine/index.ts';
+import type { InlineResult } from '../plan/index.ts';
+
+const PARQUET_BYTES_MAX: number = 256 * 1_024;
+
+/** A few bytes of Parquet may be a million rows: making them costs half a microsecond a value and more. */
+export const INLINE_ROWS: RowsMax = { values: 8_000, bytes: 64 * 1_024 };
+
+/** Null when it is too large, or in several files. */
+export async function inlineResult(
+  folder: string,
+  { parts, rows }: FragmentYield,
+): Promise<InlineResult | null> {
+  const files = parts.flatMap((part) => part.files);
+  const [file] = files;
+  if (file === undefined || files.length > 1) return null;
+  const handle = await open(resolve(folder, file));
+  try {
+    const { size } = await handle.stat();
+    if (size > PARQUET_BYTES_MAX) return null;
+    return { parquet: (await handle.readFile()).toString('base64'), rows };
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,98 @@
+/** What runs the fragments of a worker: inputs, memory, engines, and the executors. */
+import { statfs } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { Pins } from '../catalog/index.ts';
+import type { RowsRequest } from '../engine/index.ts';
+import type { Executor } from '../../tasks/executors/index.ts';
+import { PartReader } from '../shuffle/index.ts';
+import type { OutputStore } from '../shuffle/index.ts';
+import { fewOf, fragmentExecutor, threadsFor } from './fragment-executor.ts';
+import type { FragmentNode } from './fragment-executor.ts';
+import { LentEngines } from './lent-engines.ts';
+import { machineMemoryBytes } from './machine-memory.ts';
+import { MemoryBudget } from './memory-budget.ts';
+import type { QueryNodeOptions } from './query-node.ts';
+import { SharedInputs } from './shared-inputs.ts';
+import { sqlExecutor } from './sql-executor.ts';
+
+export interface RunningNodeOptions extends Omit<QueryNodeOptions, 'onPressure'> {
+  /** A fragment has met a full disk. */
+  readonly onDiskFull: () => void;
+}
+
+export interface RunningNode {
+  readonly executors: Readonly<Record<'sql' | 'sql.fragment', Executor>>;
+  readonly shared: SharedInputs;
+  close(): Promise<void>;
+}
+
+/** The rest is for what is not a query. */
+const MEMORY_PART = 0.6;
+const SPILL_PART = 0.5;
+
+export function startNode(options: RunningNodeOptions, store: OutputStore): RunningNode {
+  const { nodeId, address, slots, spillBytesMax, resultBytesMax, shuffleInPlace } = options;
+  const channel = options.remoteShuffle();
+  const reader = new PartReader({ own: store, mayReadInPlace: shuffleInPlace, channel });
+  const shared = new SharedInputs(store, reader);
+  const totalBytes = options.memoryBytes ?? Math.floor(machineMemoryBytes() * MEMORY_PART);
+  const budget = new MemoryBudget(totalBytes);
+  const shareBytes = Math.floor(totalBytes / slots);
+  const roots = options.roots.length === 0 ? null : options.roots;
+  const engines = new LentEngines(async () => {
+    const spillFolder = await store.place('spill');
+    const bytes = spillBytesMax ?? (await freeBytes(spillFolder)) * SPILL_PART;
+    return {
+      slots: slots + fewOf(slots),
+      spillFolder,
+      spillBytesMax: Math.floor(bytes / slots),
+    };
+  });
+  const cores = options.threads ?? availableParallelism();
+  const node: FragmentNode = {
+    ...{ nodeId, address, store, reader, shared, pins: new Pins(), roots },
+    ...{ budget, shareBytes, slots, cores, engines },
+    ...{ offers: options.offers, onDiskFull: options.onDiskFull },
+  };
+  const sql = sqlExecutor({
+    parts: reader,
+    engine: { rows: (request, signal) => rowsOf(node, request, signal) },
+    folder: () => store.scratch('sql-'),
+    resultBytesMax,
+  });
+  return {
+    executors: { sql, 'sql.fragment': fragmentExecutor(node) },
+    shared,
+    close: async () => {
+      channel.close();
+      await engines.close();
+    },
+  };
+}
+
+/** Only as long as they are read does it need an engine. */
+async function* rowsOf(
+  { engines, budget, shareBytes, cores, slots }: FragmentNode,
+  request: RowsRequest,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const reserved = await budget.reserve(shareBytes, signal);
+  try {
+    const { engine, release } = await engines.lend(
+      { memoryBytes: shareBytes, threads: threadsFor(cores, slots, slots) },
+      signal,
+    );
+    try {
+      yield* engine.rows(request, signal);
+    } finally {
+      release();
+    }
+  } finally {
+    reserved.release();
+  }
+}
+
+async function freeBytes(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}

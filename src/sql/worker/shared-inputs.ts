@@ -1,0 +1,124 @@
+/**
+ * Outputs that every task of a stage reads in full: one copy on this node serves them all. It stays until
+ * nobody needs the query any more.
+ */
+import { rm } from 'node:fs/promises';
+import type { JobId } from '../../scheduler/core/index.ts';
+import type { PartRead } from '../plan/index.ts';
+import { isUnchanged } from '../shuffle/index.ts';
+import type { BroughtPart, OutputStore, PartReader } from '../shuffle/index.ts';
+
+const NOTHING: BroughtPart = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
+
+interface Copy {
+  /** What it has here; nothing for what is read where it lies. */
+  readonly remove: () => Promise<void>;
+  readonly part: Promise<BroughtPart>;
+  /** Ends the fetch when the last who waits for it is gone. */
+  readonly control: AbortController;
+  waiting: number;
+  isHere: boolean;
+}
+
+export class SharedInputs {
+  readonly #store: OutputStore;
+  readonly #reader: PartReader;
+  readonly #queries: Map<JobId, Map<string, Copy>> = new Map();
+
+  constructor(store: OutputStore, reader: PartReader) {
+    this.#store = store;
+    this.#reader = reader;
+  }
+
+  get queries(): readonly JobId[] {
+    return [...this.#queries.keys()];
+  }
+
+  /** Who comes first brings it. What was here already counts as neither fetched nor read from elsewhere. */
+  async take(query: JobId, read: PartRead, signal: AbortSignal): Promise<BroughtPart> {
+    signal.throwIfAborted();
+    if (read.part.segments.length === 0) return NOTHING;
+    const copies = this.#queries.get(query) ?? new Map<string, Copy>();
+    this.#queries.set(query, copies);
+    const key = `${read.at.task}/${read.at.fence}/${read.partition}`;
+    const known = copies.get(key);
+    if (known !== undefined) {
+      const part = await this.#reused(known, signal);
+      if (part !== null) {
+        return { ...part, fetchedBytes: 0, localBytes: part.fetchedBytes + part.localBytes };
+      }
+      // Whoever else has found that out may have another one under way.
+      if (copies.get(key) === known) copies.delete(key);
+      return this.take(query, read, signal);
+    }
+    const copy = this.#copy(query, read, () => {
+      if (copies.get(key) === copy) copies.delete(key);
+    });
+    copies.set(key, copy);
+    return this.#wait(copy, signal);
+  }
+
+  async drop(query: JobId): Promise<void> {
+    const copies = [...(this.#queries.get(query)?.values() ?? [])];
+    this.#queries.delete(query);
+    for (const { control, part, remove } of copies) {
+      control.abort(new Error('nobody needs it any more'));
+      await part.catch(() => {});
+      await remove();
+    }
+  }
+
+  #copy(query: JobId, read: PartRead, forget: () => void): Copy {
+    let folder: string | null = null;
+    const made = async (): Promise<string> => (folder = await this.#store.scratch('in-', 'shared'));
+    const remove = async (): Promise<void> => {
+      if (folder !== null) await rm(folder, { recursive: true, force: true });
+    };
+    const control = new AbortController();
+    // The next one who wants it tries anew, and does not wait for one that is given up.
+    control.signal.addEventListener('abort', forget, { once: true });
+    const part = this.#reader
+      .bring(query, [read], made, control.signal)
+      .then(([brought]) => {
+        copy.isHere = true;
+        return brought ?? NOTHING;
+      })
+      .catch(async (error: unknown) => {
+        forget();
+        await remove();
+        throw error;
+      });
+    const copy: Copy = { remove, part, control, waiting: 0, isHere: false };
+    part.catch(() => {});
+    return copy;
+  }
+
+  /** Null when it is of no use any more: given up, or changed by somebody. */
+  async #reused(copy: Copy, signal: AbortSignal): Promise<BroughtPart | null> {
+    if (copy.control.signal.aborted) return null;
+    const part = await this.#wait(copy, signal);
+    if (await isUnchanged(part)) return part;
+    await copy.remove();
+    return null;
+  }
+
+  async #wait(copy: Copy, signal: AbortSignal): Promise<BroughtPart> {
+    if (copy.isHere) return copy.part;
+    copy.waiting += 1;
+    let leave = (): void => {};
+    try {
+      return await new Promise<BroughtPart>((resolve, reject) => {
+        // Whoever aborts says why, as a MillraceError.
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors
+        leave = (): void => reject(signal.reason);
+        signal.addEventListener('abort', leave, { once: true });
+        if (signal.aborted) leave();
+        copy.part.then(resolve, reject);
+      });
+    } finally {
+      signal.removeEventListener('abort', leave);
+      copy.waiting -= 1;
+      if (copy.waiting === 0 && !copy.isHere) copy.control.abort(new Error('nobody waits for it'));
+    }
+  }
+}

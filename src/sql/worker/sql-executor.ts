@@ -1,0 +1,191 @@
+/**
+ * `sql` takes `{sql, tables?, params?, settings?}`, runs the query as a job of its own and answers `{queryId, columns,
+ * rows}`, with values as `format=json` has them. While the query runs the task holds no slot; when the task is
+ * cancelled the query is too. Rows beyond what a result may hold fail the task: such a query writes no JSON.
+ */
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import type { JobId, Json } from '../../scheduler/core/index.ts';
+import type { RowEngine } from '../engine/index.ts';
+import { ChildJobError, FatalError, Fields } from '../../tasks/executors/index.ts';
+import type { Callable, Executor, TaskContext } from '../../tasks/executors/index.ts';
+import type { FragmentResult, PartRead, ResultColumn } from '../plan/index.ts';
+import type { PartReader } from '../shuffle/index.ts';
+import { PRIVATE_FILE } from '../../kit/index.ts';
+
+export interface SqlExecutorOptions {
+  readonly parts: Pick<PartReader, 'bring'>;
+  readonly engine: Pick<RowEngine, 'rows'>;
+  /** An empty folder for rows that lie elsewhere, removed when they are read. */
+  readonly folder: () => Promise<string>;
+  /** The largest result of a task. */
+  readonly resultBytesMax: number;
+}
+
+interface SqlRequest {
+  readonly sql: string;
+  readonly tables?: Json;
+  readonly params?: Json;
+  readonly settings?: Json;
+}
+
+/** A query that has succeeded, as its job answers it. */
+interface Answered {
+  readonly queryId: JobId;
+  readonly columns: readonly ResultColumn[];
+  readonly parts: readonly FragmentResult[];
+}
+
+/** Rows may be gone with their node before they are read: then they are made again, so often. */
+const ROUNDS_MAX = 3;
+
+export function sqlExecutor(options: SqlExecutorOptions): Executor {
+  return {
+    name: 'sql',
+    async run(input, context) {
+      const request = requestIn(input);
+      for (let round = 1; ; round += 1) {
+        const answered = await queried(request, round, context);
+        try {
+          const { queryId, columns } = answered;
+          return { queryId, columns, rows: await rowsOf(answered, options, context.signal) };
+        } catch (error) {
+          if (!isMillraceError(error, 'input_lost')) throw error;
+          if (round === ROUNDS_MAX) throw lostRows(answered.queryId, error);
+          context.log.warn(`The rows of query ${answered.queryId} are lost: it runs once more.`);
+        }
+      }
+    },
+  };
+}
+
+function requestIn(input: Json): SqlRequest {
+  const fields = new Fields(input, ['sql', 'tables', 'params', 'settings']);
+  const sql = fields.required('sql');
+  const given = (['tables', 'params', 'settings'] as const).flatMap((name) => {
+    const value = fields.value(name);
+    if (value === undefined) return [];
+    if (typeof value !== 'object') fields.refuse(name, 'An object is wanted here.');
+    return [[name, value] as const];
+  });
+  return { sql, ...Object.fromEntries(given) };
+}
+
+/** Each round has a name of its own: what was recorded of the one before is not asked again. */
+async function queried(
+  request: SqlRequest,
+  round: number,
+  context: TaskContext,
+): Promise<Answered> {
+  const query: Callable<SqlRequest, Answered> = {
+    name: 'sql',
+    toDocument: (asked) => ({ query: asked }),
+    readResult: (result, jobId) => {
+      const { columns, parts } = result as unknown as Answered;
+      return { queryId: jobId as JobId, columns, parts };
+    },
+  };
+  try {
+    return await context.call(round === 1 ? 'query' : `query-${round}`, query, request);
+  } catch (error) {
+    if (!(error instanceof ChildJobError)) throw error;
+    throw failedQuery(error);
+  }
+}
+
+/** In the words of the query: that it was a job of its own is not what went wrong. */
+function failedQuery({ jobId, state, error }: ChildJobError): FatalError {
+  const message = error?.message ?? `The query ${jobId} was ${state}.`;
+  const code = error?.code ?? state;
+  if (code !== 'task_failed') return Object.assign(new FatalError(message), { code });
+  // Nobody but us knows its tasks.
+  const words = message.replace(/^task \S+ failed: /, '');
+  return Object.assign(new FatalError(words), { code: 'query_failed' });
+}
+
+async function rowsOf(
+  { queryId, columns, parts }: Answered,
+  options: SqlExecutorOptions,
+  signal: AbortSignal,
+): Promise<readonly Json[]> {
+  const inline = parts.map((part) => part.inline?.rows ?? null);
+  if (inline.every((rows) => rows !== null)) return inline.flat() as Json[];
+  const bytes = parts.reduce((sum, part) => sum + (part.parts[0]?.bytes ?? 0), 0);
+  // Compressed they are smaller than as JSON: there is no need to fetch what cannot fit.
+  if (bytes > options.resultBytesMax) throw tooLarge(queryId, options.resultBytesMax);
+  const folder = await options.folder();
+  try {
+    const files = await filesOf(queryId, parts, folder, options, signal);
+    const text = await jsonOf(queryId, { files, columns }, options, signal);
+    return (JSON.parse(text) as { readonly rows: readonly Json[] }).rows;
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** In the order of the parts, which is that of the rows. */
+async function filesOf(
+  queryId: JobId,
+  parts: readonly FragmentResult[],
+  folder: string,
+  { parts: reader }: SqlExecutorOptions,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const reads = parts.flatMap((result): PartRead[] => {
+    const [part] = result.parts;
+    return result.inline !== null || part === undefined
+      ? []
+      : [{ at: result.at, partition: 0, part }];
+  });
+  const brought = await reader.bring(queryId, reads, folder, signal);
+  const files: string[] = [];
+  let next = 0;
+  for (const [at, { inline }] of parts.entries()) {
+    if (inline === null) {
+      files.push(...(brought[next]?.files ?? []));
+      next += 1;
+      continue;
+    }
+    const file = join(folder, `inline-${at}.parquet`);
+    await writeFile(file, Buffer.from(inline.parquet, 'base64'), { signal, mode: PRIVATE_FILE });
+    files.push(file);
+  }
+  return files;
+}
+
+async function jsonOf(
+  queryId: JobId,
+  {
+    files,
+    columns,
+  }: { readonly files: readonly string[]; readonly columns: readonly ResultColumn[] },
+  { engine, resultBytesMax }: SqlExecutorOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of engine.rows({ files, columns, format: 'json' }, signal)) {
+    bytes += piece.length;
+    if (bytes > resultBytesMax) throw tooLarge(queryId, resultBytesMax);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function tooLarge(queryId: JobId, bytesMax: number): MillraceError {
+  return new MillraceError({
+    code: 'too_large',
+    what: `The rows of query ${queryId} are more than the ${bytesMax} bytes that the result of a task may have.`,
+    todo: 'Let the query aggregate or limit them, or read them by GET /api/v1/queries/ID/results.',
+  });
+}
+
+function lostRows(queryId: JobId, cause: Error): MillraceError {
+  return new MillraceError({
+    code: 'result_lost',
+    what: `The rows of query ${queryId} are lost again, after ${ROUNDS_MAX} rounds.`,
+    why: cause.message,
+    cause,
+  });
+}

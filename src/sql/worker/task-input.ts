@@ -1,0 +1,75 @@
+/** Reads the input of a fragment task. The leader made it: what is wrong with it no other attempt will mend. */
+import type { Json } from '../../scheduler/core/index.ts';
+import { TaskFailure } from '../../tasks/executors/index.ts';
+import type { FragmentTask } from '../plan/index.ts';
+
+export function readFragmentTask(input: Json): FragmentTask {
+  const task = fields(input, 'the input');
+  const fragment = fields(task['fragment'], 'fragment');
+  const output = fields(task['output'], 'output');
+  fields(task['session'], 'session');
+  const ranges = fields(task['ranges'], 'ranges');
+  const reads = fields(task['reads'], 'reads');
+  whole(task['stage'], 'stage');
+  whole(task['task'], 'task');
+  if (typeof fragment['sql'] !== 'string') refuse('fragment.sql is no text');
+  for (const name of ['columns', 'tables']) list(fragment[name], `fragment.${name}`);
+  for (const scan of list(fragment['scans'], 'fragment.scans')) {
+    const relation = String(fields(scan, 'a scan')['relation']);
+    list(ranges[relation], `ranges.${relation}`);
+  }
+  if (task['spans'] !== undefined) checkSpans(fields(task['spans'], 'spans'), ranges);
+  for (const each of list(fragment['inputs'], 'fragment.inputs')) {
+    const relation = String(fields(each, 'an input')['relation']);
+    for (const read of list(reads[relation], `reads.${relation}`)) checkRead(read);
+  }
+  if (output['kind'] === 'hash') whole(output['partitions'], 'output.partitions');
+  else if (output['kind'] !== 'whole' && output['kind'] !== 'result')
+    refuse('output.kind is strange');
+  for (const name of list(task['requires'], 'requires'))
+    if (typeof name !== 'string') refuse('requires has something that is no text');
+  const { memoryBytes } = task;
+  if (memoryBytes !== null && memoryBytes !== undefined) whole(memoryBytes, 'memoryBytes');
+  return { ...(input as unknown as FragmentTask), memoryBytes: (memoryBytes as number) ?? null };
+}
+
+function checkSpans(spans: Fields, ranges: Fields): void {
+  for (const [relation, span] of Object.entries(spans)) {
+    const { column, from, to, mixed } = fields(span, `spans.${relation}`);
+    list(mixed, `spans.${relation}.mixed`);
+    if (ranges[relation] === undefined) refuse(`spans.${relation} is no scan`);
+    whole(column, 'span.column');
+    for (const bound of [from, to])
+      if (bound !== null && !Number.isSafeInteger(bound)) refuse('a bound of a span is no number');
+  }
+}
+
+function checkRead(read: unknown): void {
+  const { at, part, partition } = fields(read, 'a read');
+  const place = fields(at, 'at');
+  for (const name of ['task', 'folder', 'index', 'node']) {
+    if (typeof place[name] !== 'string') refuse(`at.${name} is no text`);
+  }
+  whole(place['fence'], 'at.fence');
+  whole(partition, 'partition');
+  list(fields(part, 'part')['segments'], 'part.segments');
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fields(value: unknown, what: string): Fields {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  return refuse(`${what} is no object`);
+}
+
+function list(value: unknown, what: string): readonly unknown[] {
+  return Array.isArray(value) ? (value as readonly unknown[]) : refuse(`${what} is no list`);
+}
+
+function whole(value: unknown, what: string): void {
+  if (!Number.isSafeInteger(value) || Number(value) < 0) refuse(`${what} is no whole number`);
+}
+
+function refuse(what: string): never {
+  throw new TaskFailure('bad_input', 'fatal', `a fragment cannot be run as it is: ${what}`);
+}

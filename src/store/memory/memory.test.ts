@@ -1,8 +1,0 @@
-import { instant } from '../../core/index.ts';
-import { storeConformance } from '../../testing/conformance/store.ts';
-import { openMemoryStore } from './memory.ts';
-
-storeConformance('memory', async () => {
-  const store = openMemoryStore({ now: () => instant(Date.now()) });
-  return { store, reopen: async () => store, dispose: () => store.close() };
-});

@@ -1,0 +1,146 @@
+/** The port between a worker and what it runs. */
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { JobId, Json, TaskId } from '../../scheduler/core/index.ts';
+import type { Duration } from '../../kit/index.ts';
+import type { Recorded } from './jsonified.ts';
+
+/**
+ * Runs the tasks that name it. What `run` returns is the task's result and must be JSON; what it throws
+ * fails the attempt, which is tried again unless the error says that it is fatal.
+ */
+export interface Executor {
+  readonly name: string;
+  /** Its start is told only after so long: work that is over sooner says it with its end, in one word. */
+  readonly quietMs?: number;
+  /** Its tasks take seconds, in processes of their own: they say nothing of how soon a slot is free for others. */
+  readonly isBulk?: boolean;
+  run(input: Json, context: TaskContext): unknown;
+}
+
+/** What a module exports: `defineTask` makes such objects, and so may anybody by hand. */
+export interface TaskDefinition extends Executor {
+  readonly kind: 'millrace.task';
+  /** The module to load on a thread of its own and to run it there, as `import.meta.url` says it:
+   * for work that keeps a processor busy. */
+  readonly thread?: string;
+}
+
+/** A flow in a module: its tasks are registered with it. `defineFlow` makes such objects. */
+export interface FlowDefinition {
+  readonly kind: 'millrace.flow';
+  readonly name: string;
+  readonly tasks: readonly TaskDefinition[];
+  /** The job document for an input, or a promise of it. Throws a `MillraceError` for one that does not
+   * fit. */
+  toDocument(input: unknown): unknown;
+}
+
+/** What a task can call as a job of its own: a flow, or a task by itself. `I` and `O` are for the
+ * compiler only. */
+export interface Callable<I, O> {
+  readonly name: string;
+  /** The job document, or a promise of it: a schema may have to wait for something. */
+  toDocument(input: I): unknown;
+  /** Checks what the job answered and gives it its type. Whoever called it also says which job it was. */
+  readResult(result: Json, jobId?: JobId): O | Promise<O>;
+}
+
+/** What can run for each item of a list. */
+export interface Mappable<I, O> {
+  readonly name: string;
+  /** Everything of a task document but its id and dependencies. */
+  toTask(input: I): Readonly<Record<string, unknown>>;
+  readResult(result: Json): O | Promise<O>;
+}
+
+/** One attempt as its handler sees it. */
+export interface TaskContext {
+  /** Aborts when the work is not wanted any more; its reason is a `MillraceError`. */
+  readonly signal: AbortSignal;
+  readonly jobId: JobId;
+  readonly taskId: TaskId;
+  readonly attempt: number;
+  /** Grows when the job is run again. */
+  readonly run: number;
+  /** Grows with every assignment of the task: whoever keeps the highest one refuses stale writers. */
+  readonly fence: number;
+  /** The same over all attempts of a run. */
+  readonly idempotencyKey: string;
+  /** The time for which a schedule has started the job, however late it came to run, and the same in
+   * every attempt and run. Null for a job that no schedule has started. */
+  readonly scheduledAt: Date | null;
+  /** From 0 to 1. Only the latest word counts, so it may be called as often as one likes. */
+  readonly progress: (fraction: number, note?: string) => void;
+  /**
+   * Runs `fn` once a run: when an attempt has finished a step, the attempts after it get its recorded
+   * result. It comes back as JSON the first time too, so that no attempt sees another value. A name is used once
+   * in an attempt, and the promise is awaited: anything else fails the task for good.
+   */
+  readonly step: <T>(name: string, fn: () => T | Promise<T>) => Promise<Recorded<T>>;
+  /**
+   * Gives the slot away and goes on after the time is over, perhaps on another node, with the handler
+   * run from its start and every finished step skipped. Sleeping is a step: it happens once a run.
+   */
+  readonly sleep: (name: string, duration: Duration) => Promise<void>;
+  /** Waits, without a slot, for a signal that somebody sends to the job. */
+  readonly waitFor: WaitFor;
+  /** Submits another job, waits for its end without a slot, and answers its result. */
+  readonly call: <I, O>(name: string, what: Callable<I, O>, input: I) => Promise<O>;
+  /** Runs the task for each item as children of this one; answers their results in order. */
+  readonly map: <I, O>(
+    name: string,
+    what: Mappable<I, O>,
+    items: readonly I[],
+    options?: MapOptions,
+  ) => Promise<O[]>;
+  /**
+   * Completes the task inside a transaction of the handler's own PostgreSQL: what is done in that
+   * transaction happens exactly once a run. The result of the task is `result`, whatever is returned.
+   */
+  readonly completeWith: (transaction: Transaction, result: unknown) => Promise<void>;
+  readonly log: TaskLog;
+}
+
+export interface WaitFor {
+  /** With a schema: a signal that does not fit is left aside, and the wait goes on. */
+  <Schema extends StandardSchemaV1>(
+    name: string,
+    options: WaitOptions & { readonly schema: Schema; readonly timeout: Duration },
+  ): Promise<StandardSchemaV1.InferOutput<Schema> | undefined>;
+  <Schema extends StandardSchemaV1>(
+    name: string,
+    options: WaitOptions & { readonly schema: Schema },
+  ): Promise<StandardSchemaV1.InferOutput<Schema>>;
+  /** Undefined when the time was over first. */
+  <T = Json>(
+    name: string,
+    options: WaitOptions & { readonly timeout: Duration },
+  ): Promise<T | undefined>;
+  <T = Json>(name: string, options?: WaitOptions): Promise<T>;
+}
+
+export interface WaitOptions {
+  readonly timeout?: Duration;
+  /** What a signal must be like: anything that implements Standard Schema. */
+  readonly schema?: StandardSchemaV1;
+  /** The name of the step, when it is not that of the signal: for the second signal of one name. */
+  readonly as?: string;
+}
+
+export interface MapOptions {
+  /** Children at work at the same time, at most. */
+  readonly concurrency?: number;
+}
+
+/** A transaction of `postgres` (a function with `unsafe`) or of `pg` (a client with `query`). */
+export type Transaction =
+  | { unsafe(text: string, parameters: string[]): PromiseLike<Iterable<unknown>> }
+  | { query(text: string, parameters: string[]): PromiseLike<{ readonly rows: unknown[] }> };
+
+/** For people: it decides nothing and is not kept with the task. */
+export interface TaskLog {
+  debug(message: string): void;
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}

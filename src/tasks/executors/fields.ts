@@ -1,0 +1,113 @@
+/** Reads the input of a built-in executor, field by field. What does not fit is refused with its place. */
+import { MillraceError, didYouMean, isId } from '../../scheduler/core/index.ts';
+import type { Json, JsonObject } from '../../scheduler/core/index.ts';
+
+export class Fields {
+  readonly #at: string;
+  readonly #fields: JsonObject;
+
+  /** `at` is the place of the object itself: '' for the whole input. */
+  constructor(input: Json, known: readonly string[], at: string = '') {
+    if (!isObject(input)) {
+      throw badInput(at, `An object with ${known.join(', ')} is wanted here.`);
+    }
+    for (const name of Object.keys(input)) {
+      if (known.includes(name)) continue;
+      const hint = didYouMean(name, known);
+      throw badInput(`${at}/${name}`, `There is no such field.${hint}`, fieldsAre(known));
+    }
+    this.#at = at;
+    this.#fields = input;
+  }
+
+  /** Null counts as left out: that is what a reference to nothing becomes. */
+  value(name: string): Json | undefined {
+    return Object.hasOwn(this.#fields, name) ? (this.#fields[name] ?? undefined) : undefined;
+  }
+
+  place(name: string): string {
+    return `${this.#at}/${name}`;
+  }
+
+  required(name: string): string {
+    return this.text(name) ?? this.refuse(name, 'This field must be there, as text.');
+  }
+
+  text(name: string): string | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value !== 'string' || value === '') return this.refuse(name, 'Text is wanted here.');
+    if (value.includes('\0')) return this.refuse(name, 'The text holds a NUL character.');
+    return value;
+  }
+
+  id(name: string): string {
+    const text = this.required(name);
+    return isId(text) ? text : this.refuse(name, 'This is no name of an executor.');
+  }
+
+  whole(name: string, min: number, max: number): number | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) {
+      return value;
+    }
+    return this.refuse(name, `A whole number from ${min} to ${max} is wanted here.`);
+  }
+
+  list(name: string): readonly Json[] | undefined {
+    const value = this.value(name);
+    if (value === undefined) return undefined;
+    return Array.isArray(value)
+      ? (value as readonly Json[])
+      : this.refuse(name, 'A list is wanted here.');
+  }
+
+  /** A list of text; empty texts are fine. */
+  texts(name: string): readonly string[] {
+    return (this.list(name) ?? []).map((value, index) => {
+      if (typeof value === 'string' && !value.includes('\0')) return value;
+      return this.refuse(`${name}/${index}`, 'Text without NUL is wanted here.');
+    });
+  }
+
+  /** The object under the name, to be read in its turn. */
+  within(name: string, known: readonly string[]): Fields | undefined {
+    const value = this.value(name);
+    return value === undefined ? undefined : new Fields(value, known, this.place(name));
+  }
+
+  /** An object whose names are not known before. */
+  entries(name: string): readonly (readonly [string, Json])[] {
+    const value = this.value(name);
+    if (value === undefined) return [];
+    return isObject(value) ? Object.entries(value) : this.refuse(name, 'An object is wanted here.');
+  }
+
+  refuse(name: string, what: string, todo?: string): never {
+    throw badInput(this.place(name), what, todo);
+  }
+}
+
+/** Text goes as it is, anything else as JSON; nothing when there is nothing. */
+export function textOrJson(value: Json | undefined): string | null {
+  if (value === undefined) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+export function badInput(path: string, what: string, todo?: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what,
+    ...(path === '' ? {} : { path }),
+    ...(todo === undefined ? {} : { todo }),
+  });
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fieldsAre(known: readonly string[]): string {
+  return `There are: ${known.join(', ')}.`;
+}

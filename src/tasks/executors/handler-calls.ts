@@ -1,0 +1,196 @@
+/**
+ * What one handler asks of its context: steps, sleeps, waits, calls, maps. Each has a name of its own, each is
+ * awaited, none is begun after the handler has ended, and no wait is begun inside a step. A handler that breaks one
+ * of these rules would lose work without a word, so the task fails for good, whatever the handler makes of the error.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { deferred } from '../../kit/index.ts';
+import { CallPromise } from './call-promise.ts';
+import { FatalError } from './failure.ts';
+
+export type CallKind = 'step' | 'sleep' | 'wait' | 'call' | 'map' | 'completeWith';
+
+export interface HandlerCall {
+  readonly kind: CallKind;
+  /** Null for `completeWith`, which has none. */
+  readonly name: string | null;
+}
+
+export type MisuseCode = 'duplicate_step' | 'unawaited_step' | 'wait_in_step';
+
+/** A handler uses its context in a way that loses work. No repetition changes it. */
+export class MisuseError extends FatalError {
+  override readonly name = 'MisuseError';
+  readonly code: MisuseCode;
+
+  constructor(code: MisuseCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+type Phase = 'running' | 'returned' | 'over';
+
+/** The step whose function runs, for the code that it calls. */
+const around: AsyncLocalStorage<{ readonly calls: HandlerCalls; readonly step: string }> =
+  new AsyncLocalStorage();
+
+export class HandlerCalls {
+  readonly #onLate: (call: HandlerCall) => void;
+  readonly #names: Set<string> = new Set();
+  /** Promises that nobody has looked at. */
+  readonly #unseen: Map<object, HandlerCall> = new Map();
+  /** Steps and transactions at work: the attempt is not over before they are. */
+  readonly #working: Set<Promise<unknown>> = new Set();
+  #phase: Phase = 'running';
+  #fault: MisuseError | null = null;
+
+  /** `onLate` hears of what was asked for when nobody waits for the handler any more; it is not done. */
+  constructor(onLate: (call: HandlerCall) => void) {
+    this.#onLate = onLate;
+  }
+
+  /** Once there is one, the task has failed, whatever the handler returns. */
+  get fault(): MisuseError | null {
+    return this.#fault;
+  }
+
+  begin<T>(call: HandlerCall, work: () => Promise<T>): Promise<T> {
+    if (this.#phase === 'over') {
+      this.#onLate(call);
+      return new Promise(() => {});
+    }
+    if (this.#phase === 'returned') {
+      this.#fault ??= begunTooLate(call);
+      return new Promise(() => {});
+    }
+    const promise = CallPromise.of(this.#refused(call) ?? work(), {
+      made: (each) => void this.#unseen.set(each, call),
+      seen: (each) => void this.#unseen.delete(each),
+      fulfilled: (each) => void this.#unseen.delete(each),
+    });
+    if (call.kind === 'step' || call.kind === 'completeWith') this.#hold(promise);
+    return promise;
+  }
+
+  /** Runs the function of a step, and knows it when that asks for a wait. */
+  within<T>(step: string, fn: () => T): T {
+    return around.run({ calls: this, step }, fn);
+  }
+
+  /** The handler came to its end. Resolves when what it has at work has ended too, or when it is told to stop. */
+  async ended(how: 'returned' | 'thrown', signal: () => AbortSignal): Promise<void> {
+    if (how === 'returned') {
+      const [unseen] = this.#unseen.values();
+      if (unseen !== undefined) this.#fault ??= unawaited(unseen);
+      if (this.#phase === 'running') this.#phase = 'returned';
+    } else this.close();
+    // With a fault the task has failed for good: there is nothing to wait for.
+    while (this.#working.size > 0 && this.#fault === null && !signal().aborted) {
+      await untilAborted(Promise.allSettled(this.#working), signal());
+      // What follows the last step comes first: it may begin another one, which nobody awaits.
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    this.close();
+  }
+
+  /** Nobody waits for the handler any more. */
+  close(): void {
+    this.#phase = 'over';
+  }
+
+  #refused(call: HandlerCall): Promise<never> | null {
+    const fault = this.#fault ?? this.#faultOf(call);
+    if (fault === null) return null;
+    this.#fault = fault;
+    return Promise.reject(fault);
+  }
+
+  #faultOf(call: HandlerCall): MisuseError | null {
+    const outer = around.getStore();
+    if (outer?.calls === this && isWait(call.kind)) return waitInStep(call, outer.step);
+    // What is not text is refused by whoever takes the name.
+    if (typeof call.name !== 'string') return null;
+    const key = `${call.kind}/${call.name}`;
+    if (this.#names.has(key)) return duplicate(call);
+    this.#names.add(key);
+    return null;
+  }
+
+  #hold(promise: Promise<unknown>): void {
+    // Not by its own `then`: that would count as somebody who looks at it.
+    const settled = Promise.prototype.then.call(
+      promise,
+      () => {},
+      () => {},
+    );
+    this.#working.add(settled);
+    void settled.then(() => this.#working.delete(settled));
+  }
+}
+
+async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const aborted = deferred();
+  const stop = (): void => aborted.resolve();
+  signal.addEventListener('abort', stop);
+  await Promise.race([work, aborted.promise]);
+  signal.removeEventListener('abort', stop);
+}
+
+function isWait(kind: CallKind): boolean {
+  return kind !== 'step' && kind !== 'completeWith';
+}
+
+const MEMBERS: Readonly<Record<CallKind, string>> = {
+  step: 'ctx.step',
+  sleep: 'ctx.sleep',
+  wait: 'ctx.waitFor',
+  call: 'ctx.call',
+  map: 'ctx.map',
+  completeWith: 'ctx.completeWith',
+};
+
+/** As it stands in the code of the handler. */
+export function describeCall({ kind, name }: HandlerCall): string {
+  return name === null ? `${MEMBERS[kind]}(...)` : `${MEMBERS[kind]}('${name}')`;
+}
+
+function duplicate(call: HandlerCall): MisuseError {
+  const { kind, name } = call;
+  const todo =
+    kind === 'wait'
+      ? "Give the second wait a name of its own: { as: 'second' }."
+      : `Put the id of the item into the name, as in '${name} \${item.id}'.`;
+  const again = kind === 'step' ? ' To try a failed step again, do so inside its function.' : '';
+  return new MisuseError(
+    'duplicate_step',
+    `The ${kind} '${name}' is used twice in one attempt. A ${kind} is found again by its name, so ` +
+      `the second one would get the result of the first. ${todo}${again}`,
+  );
+}
+
+function unawaited(call: HandlerCall): MisuseError {
+  return new MisuseError(
+    'unawaited_step',
+    `The handler returned and has not awaited ${describeCall(call)}. What it does would be lost. ` +
+      `Write 'await' before it, or return its promise.`,
+  );
+}
+
+function begunTooLate(call: HandlerCall): MisuseError {
+  return new MisuseError(
+    'unawaited_step',
+    `${describeCall(call)} was called after the handler had returned, and is not done. ` +
+      `Write 'await' before the function that calls it.`,
+  );
+}
+
+function waitInStep(call: HandlerCall, step: string): MisuseError {
+  return new MisuseError(
+    'wait_in_step',
+    `${describeCall(call)} is called inside the step '${step}'. A step runs to its end in one attempt, ` +
+      `and cannot wait without a slot. Call it between two steps instead.`,
+  );
+}

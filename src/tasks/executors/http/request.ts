@@ -1,0 +1,160 @@
+/** What the `http` executor is asked to send. */
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { Json } from '../../../scheduler/core/index.ts';
+import { Fields, textOrJson } from '../fields.ts';
+
+export interface HttpRequest {
+  /** Without user and password: those are in the headers. */
+  readonly url: URL;
+  readonly method: string;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string | null;
+}
+
+export interface HttpPlan {
+  readonly request: HttpRequest;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+  readonly redirectsMax: number;
+  /** What must not stand in a message, even if a server repeats it. */
+  readonly secrets: readonly string[];
+}
+
+const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS_MAX = 86_400_000;
+const MIB = 2 ** 20;
+const MAX_BYTES = 4 * MIB;
+/** More than this no result can hold. */
+const MAX_BYTES_MAX = 16 * MIB;
+const REDIRECTS = 10;
+const REDIRECTS_MAX = 20;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+/** They belong to the connection, or say where the request goes. */
+const NOT_YOURS =
+  /^(host|connection|content-length|transfer-encoding|upgrade|expect|te|trailer|keep-alive|proxy-.*)$/;
+
+/** Shorter ones would blot out half of any text. */
+const SECRET_LENGTH_MIN = 6;
+
+export function readPlan(input: Json, idempotencyKey: string): HttpPlan {
+  const fields = new Fields(input, [
+    ...['url', 'method', 'headers', 'body', 'auth', 'timeoutMs', 'maxBytes', 'redirects'],
+  ]);
+  const url = readUrl(fields);
+  const body = textOrJson(fields.value('body'));
+  const method = readMethod(fields, body);
+  const headers = readHeaders(fields);
+  const given = Object.values(headers).flat();
+  const authorization = readAuth(fields, url);
+  if (authorization !== null) {
+    if ('authorization' in headers) {
+      fields.refuse('auth', 'There is a header authorization as well, or user and password twice.');
+    }
+    headers['authorization'] = authorization.header;
+  }
+  url.username = '';
+  url.password = '';
+  if (typeof fields.value('body') !== 'string' && body !== null) {
+    headers['content-type'] ??= 'application/json';
+  }
+  headers['accept'] ??= '*/*';
+  headers['accept-encoding'] ??= 'gzip, deflate, br';
+  headers['user-agent'] ??= 'millrace';
+  headers['idempotency-key'] ??= idempotencyKey;
+  return {
+    request: { url, method, headers, body },
+    timeoutMs: fields.whole('timeoutMs', 1, TIMEOUT_MS_MAX) ?? TIMEOUT_MS,
+    maxBytes: fields.whole('maxBytes', 0, MAX_BYTES_MAX) ?? MAX_BYTES,
+    redirectsMax: fields.whole('redirects', 0, REDIRECTS_MAX) ?? REDIRECTS,
+    secrets: [...given, ...(authorization?.secrets ?? [])].filter(
+      (text) => text.length >= SECRET_LENGTH_MIN,
+    ),
+  };
+}
+
+function readUrl(fields: Fields): URL {
+  const text = fields.required('url');
+  // The text itself is not repeated: it may hold a password.
+  if (!URL.canParse(text)) fields.refuse('url', 'This is no URL.', 'Write https://HOST/PATH.');
+  const url = new URL(text);
+  if (!isWeb(url)) fields.refuse('url', 'Only http and https can be called.');
+  return url;
+}
+
+export function isWeb({ protocol }: URL): boolean {
+  return protocol === 'http:' || protocol === 'https:';
+}
+
+/** Whoever sends a body and names no method means POST, as other tools have it. */
+function readMethod(fields: Fields, body: string | null): string {
+  const method = fields.text('method')?.toUpperCase() ?? (body === null ? 'GET' : 'POST');
+  if (!METHODS.includes(method)) {
+    fields.refuse('method', 'There is no such method.', `There are: ${METHODS.join(', ')}.`);
+  }
+  if (body !== null && (method === 'GET' || method === 'HEAD')) {
+    fields.refuse('body', `${method} has no body.`);
+  }
+  return method;
+}
+
+function readHeaders(fields: Fields): Record<string, string | readonly string[]> {
+  const headers: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of fields.entries('headers')) {
+    const key = name.toLowerCase();
+    if (value === null) continue;
+    if (NOT_YOURS.test(key)) fields.refuse(`headers/${name}`, 'This header is not yours to set.');
+    if (Object.hasOwn(headers, key)) fields.refuse(`headers/${name}`, 'This header is here twice.');
+    headers[key] = readHeader(fields, name, value);
+  }
+  return headers;
+}
+
+function readHeader(fields: Fields, name: string, value: Json): string | readonly string[] {
+  const texts = (Array.isArray(value) ? (value as readonly Json[]) : [value]).map((each) => {
+    if (typeof each === 'string') return each;
+    if (typeof each === 'number') return String(each);
+    return fields.refuse(`headers/${name}`, 'Text is wanted here, or a list of texts.');
+  });
+  try {
+    validateHeaderName(name);
+    for (const text of texts) validateHeaderValue(name, text);
+  } catch {
+    fields.refuse(`headers/${name}`, 'A character in it is not allowed in a header.');
+  }
+  return Array.isArray(value) ? texts : (texts[0] ?? '');
+}
+
+interface Authorization {
+  readonly header: string;
+  readonly secrets: readonly string[];
+}
+
+function readAuth(fields: Fields, url: URL): Authorization | null {
+  const auth = fields.within('auth', ['bearer', 'basic']);
+  const inUrl = url.username === '' && url.password === '' ? null : userOf(fields, url);
+  if (auth === undefined) return inUrl;
+  if (inUrl !== null) fields.refuse('auth', 'The URL has a user as well.');
+  const bearer = auth.text('bearer');
+  const basic = auth.within('basic', ['user', 'password']);
+  if ((bearer === undefined) === (basic === undefined)) {
+    fields.refuse('auth', 'Either bearer or basic is wanted here.');
+  }
+  if (basic !== undefined) return basicOf(basic.required('user'), basic.text('password') ?? '');
+  const token = bearer ?? '';
+  if (!/^[\x21-\x7e]+$/.test(token)) auth.refuse('bearer', 'A token has no spaces and is ASCII.');
+  return { header: `Bearer ${token}`, secrets: [token] };
+}
+
+function userOf(fields: Fields, { username, password }: URL): Authorization {
+  try {
+    return basicOf(decodeURIComponent(username), decodeURIComponent(password));
+  } catch {
+    return fields.refuse('url', 'Its user or password is not written as a URL wants it.');
+  }
+}
+
+function basicOf(user: string, password: string): Authorization {
+  const code = Buffer.from(`${user}:${password}`).toString('base64');
+  return { header: `Basic ${code}`, secrets: [code, password] };
+}

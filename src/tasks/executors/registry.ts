@@ -1,0 +1,87 @@
+/** The executors of one worker, by name. */
+import { MillraceError, didYouMean, isId } from '../../scheduler/core/index.ts';
+import type { Executor, TaskDefinition } from './executor.ts';
+import { ThreadPool } from './threads/pool.ts';
+import type { ThreadSettings } from './threads/pool.ts';
+
+interface Registered {
+  /** As it was given. */
+  readonly original: Executor;
+  /** As it runs: perhaps on a thread of its own. */
+  readonly executor: Executor;
+  readonly from: string;
+}
+
+export class ExecutorRegistry {
+  readonly #byName: Map<string, Registered> = new Map();
+  readonly #threads: ThreadPool;
+
+  constructor(threads: Partial<ThreadSettings> = {}) {
+    this.#threads = new ThreadPool(threads);
+  }
+
+  /** `from` says where it comes from, for the message when two want the same name. */
+  add(executor: Executor, from: string): void {
+    const { name } = executor;
+    if (!isId(name)) {
+      throw new MillraceError({
+        code: 'bad_input',
+        what: `${from} defines a task with the name ${JSON.stringify(name)}.`,
+        todo: 'Use up to 200 letters, digits and _ . : @ + = -',
+      });
+    }
+    const known = this.#byName.get(name);
+    if (known?.original === executor) return;
+    if (known !== undefined) {
+      throw new MillraceError({
+        code: 'bad_input',
+        what: `${from} defines the task ${name}, and so does ${known.from}.`,
+        todo: 'Give one of them another name.',
+      });
+    }
+    this.#byName.set(name, {
+      original: executor,
+      executor: this.#onItsThread(executor, from),
+      from,
+    });
+  }
+
+  get(name: string): Executor | undefined {
+    return this.#byName.get(name)?.executor;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#byName.keys()].toSorted();
+  }
+
+  /** Ends the threads. What still runs on one fails. */
+  close(): void {
+    this.#threads.close();
+  }
+
+  /** Before the first poll: a worker that lacks what it was deployed for must not start. */
+  expect(names: readonly string[]): void {
+    const missing = names.filter((name) => !this.#byName.has(name));
+    if (missing.length === 0) return;
+    const hints = missing.map((name) => `${name}${didYouMean(name, this.names)}`);
+    throw new MillraceError({
+      code: 'bad_input',
+      what: `Expected but not registered on this worker: ${hints.join(', ')}.`,
+      todo: `Load them with --module. Registered are: ${this.names.join(', ')}.`,
+    });
+  }
+
+  #onItsThread(executor: Executor, from: string): Executor {
+    const { name } = executor;
+    const { thread: module } = executor as Partial<TaskDefinition>;
+    if (module === undefined) return executor;
+    if (URL.canParse(module) && new URL(module).protocol === 'file:') {
+      return this.#threads.executor({ module, name });
+    }
+    throw new MillraceError({
+      code: 'bad_input',
+      what: `The task ${name} of ${from} has a thread that is no module of a file.`,
+      todo: 'Write thread: import.meta.url in the module that exports the task.',
+    });
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * What goes between the main thread and a thread that runs tasks. A thread runs one attempt at a time;
+ * attempts are numbered, and a word for an old one that comes late is for nobody.
+ */
+import type { Json } from '../../../scheduler/core/index.ts';
+import type { Duration } from '../../../kit/index.ts';
+import type { MapOptions, TaskContext, TaskLog } from '../executor.ts';
+import type { OneSignal } from '../fitting-signal.ts';
+import type { PackedError } from './error-post.ts';
+
+/** A task in a module. */
+export interface ThreadTask {
+  /** A file URL. */
+  readonly module: string;
+  readonly name: string;
+}
+
+/** The part of a context that is plain values. */
+export type ContextFacts = Pick<
+  TaskContext,
+  'jobId' | 'taskId' | 'attempt' | 'run' | 'fence' | 'idempotencyKey' | 'scheduledAt'
+>;
+
+export type Outcome =
+  | { readonly isOk: true; readonly value: unknown }
+  | { readonly isOk: false; readonly error: PackedError };
+
+export type ToThread = { readonly attempt: number } & (
+  | {
+      readonly type: 'run';
+      readonly task: ThreadTask;
+      readonly input: Json;
+      readonly facts: ContextFacts;
+    }
+  | { readonly type: 'abort'; readonly reason: PackedError }
+  /** To a request. The thread says `took` when the handler had the chance to go on. */
+  | { readonly type: 'answer'; readonly no: number; readonly outcome: Outcome }
+  /** To run the function that came with a request. */
+  | { readonly type: 'ask'; readonly no: number; readonly args: readonly unknown[] }
+  /** Suspended: nobody waits for the attempt any more. */
+  | { readonly type: 'drop' }
+);
+
+/** What a handler asks of its context and waits for. Functions stay where they are. */
+export type Request =
+  | { readonly member: 'step'; readonly name: string }
+  | { readonly member: 'sleep'; readonly name: string; readonly duration: Duration }
+  | { readonly member: 'waitFor'; readonly name: string; readonly options: OneSignal }
+  /** A signal did not fit the schema, which only the thread has. */
+  | {
+      readonly member: 'unfit';
+      readonly name: string;
+      readonly step: string;
+      readonly why: string;
+    }
+  | {
+      readonly member: 'call';
+      readonly name: string;
+      readonly what: string;
+      readonly document: unknown;
+    }
+  | {
+      readonly member: 'map';
+      readonly name: string;
+      readonly what: string;
+      readonly tasks: readonly Readonly<Record<string, unknown>>[];
+      readonly options: MapOptions | undefined;
+    }
+  | {
+      readonly member: 'completeWith';
+      /** Which functions and fields the transaction has. */
+      readonly has: readonly string[];
+      readonly result: unknown;
+    };
+
+export type Word =
+  | { readonly type: 'request'; readonly no: number; readonly request: Request }
+  /** What the function of a request came to. */
+  | { readonly type: 'told'; readonly no: number; readonly outcome: Outcome }
+  | { readonly type: 'took'; readonly no: number }
+  | { readonly type: 'progress'; readonly fraction: number; readonly note: string | undefined }
+  | { readonly type: 'log'; readonly level: keyof TaskLog; readonly message: string }
+  /** The value is JSON text. */
+  | { readonly type: 'end'; readonly outcome: Outcome };
+
+/** Words of one breath come together: what a handler asks for at once must be seen at once. */
+export interface FromThread {
+  readonly attempt: number;
+  readonly words: readonly Word[];
+}

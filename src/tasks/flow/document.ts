@@ -1,0 +1,130 @@
+/** A flow with one input put into it: the job document. And the flow without, as a drawing. */
+import { asLiteral } from '../../scheduler/core/index.ts';
+import type { Json, JsonObject, Need } from '../../scheduler/core/index.ts';
+import type { About } from './fault.ts';
+import { type GraphTask, type GraphTest, INPUT_TASK } from './graph.ts';
+import { type Pointed, describe } from './placeholder.ts';
+import { pointerOf, spelled } from './pointer.ts';
+import { type FlowInput, type Part, filled, filledWhole, inputAt } from './template.ts';
+
+/** A flow that is built and checked. */
+export interface FlowShape {
+  readonly about: About;
+  /** The fields of the job itself. */
+  readonly head: JsonObject;
+  readonly tasks: readonly GraphTask[];
+  readonly output: Part | undefined;
+}
+
+export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
+  const { head, tasks, about } = shape;
+  const output =
+    shape.output === undefined ? undefined : filled(shape.output, input, `${about}, its result,`);
+  return {
+    ...head,
+    ...(output === undefined ? {} : { output }),
+    tasks: [...inputTask(tasks, input), ...tasks.map((task) => taskDocument(task, input))],
+  };
+}
+
+function taskDocument(task: GraphTask, input: FlowInput): JsonObject {
+  const { id, about, executor, options, idempotencyKey, concurrencyKey } = task;
+  const value = task.input === undefined ? undefined : filled(task.input, input, about);
+  const dependsOn = [...task.needs].map(([each, required]): Json =>
+    required === true ? each : { id: each, required },
+  );
+  const when = task.tests.map((test) => condition(test, input, about));
+  // A key that is not there would be no key: the work would be done twice without a word.
+  const key = (part: Part): Json => filledWhole(part, input, about);
+  return {
+    id,
+    executor,
+    ...(value === undefined ? {} : { input: value }),
+    ...(dependsOn.length === 0 ? {} : { dependsOn }),
+    ...(when.length === 0 ? {} : { when }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey: key(idempotencyKey) }),
+    ...options,
+    ...(concurrencyKey === undefined ? {} : limited(options, key(concurrencyKey))),
+  };
+}
+
+/** The same limit under a key that came with the input. */
+function limited(options: JsonObject, key: Json): JsonObject {
+  return { concurrency: { ...(options['concurrency'] as JsonObject), key } };
+}
+
+function condition({ subject, comparison }: GraphTest, input: FlowInput, about: About): JsonObject {
+  const { task, tokens } = subject;
+  const where: readonly string[] = task === null ? [describe(subject)] : tokens;
+  const from = {
+    $from: task ?? INPUT_TASK,
+    ...(where.length === 0 ? {} : { path: pointerOf(where) }),
+  };
+  if (comparison === null) return from;
+  return { ...from, [comparison.operator]: operandOf(comparison.operand, input, about) };
+}
+
+/** As it is: a condition compares with data only, so nothing in it can be taken for a reference. */
+function operandOf(part: Part, input: FlowInput, about: About): Json {
+  if (part.kind === 'plain') return part.value;
+  const value = part.kind === 'pointed' ? inputAt(part.pointed, input, about) : undefined;
+  return value ?? filledWhole(part, input, about);
+}
+
+/** One task that answers every part of the input that a condition looks at, by its name. */
+function inputTask(tasks: readonly GraphTask[], input: FlowInput): readonly JsonObject[] {
+  const asked = new Map<string, { readonly subject: Pointed; readonly about: About }>();
+  for (const { tests, about } of tasks) {
+    for (const { subject } of tests) {
+      if (subject.task === null) asked.set(describe(subject), { subject, about });
+    }
+  }
+  if (asked.size === 0) return [];
+  const values = [...asked].flatMap(([name, { subject, about }]) => {
+    const value = inputAt(subject, input, about);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return [{ id: INPUT_TASK, executor: 'echo', input: asLiteral(Object.fromEntries(values)) }];
+}
+
+/** What a flow looks like: plain data, to be printed. */
+export interface FlowGraph {
+  readonly name: string;
+  /** In the order in which they were added: each comes after those it waits for. */
+  readonly tasks: readonly FlowGraphTask[];
+}
+
+export interface FlowGraphTask {
+  readonly id: string;
+  readonly executor: string;
+  /** For a map: the task that runs for each item. */
+  readonly of?: string;
+  readonly dependsOn: readonly { readonly id: string; readonly required: Need }[];
+  /** The conditions as they were written: `charge.cents >= 100`. */
+  readonly when: readonly string[];
+}
+
+export function drawn({ head, tasks }: FlowShape): FlowGraph {
+  const own = tasks.map(({ id, executor, of, needs, tests }): FlowGraphTask => ({
+    id,
+    executor,
+    ...(of === null ? {} : { of }),
+    dependsOn: [...needs].map(([each, required]) => ({ id: each, required })),
+    when: tests.map(spelledTest),
+  }));
+  const asksInput = tasks.some(({ needs }) => needs.has(INPUT_TASK));
+  const first = { id: INPUT_TASK, executor: 'echo', dependsOn: [], when: [] };
+  return { name: head['name'] as string, tasks: asksInput ? [first, ...own] : own };
+}
+
+function spelledTest({ subject, comparison }: GraphTest): string {
+  const what = spelled(subject.task ?? 'input', subject.tokens);
+  if (comparison === null) return what;
+  const { operator, operand } = comparison;
+  if (operator === 'succeeded' || operator === 'failed' || operator === 'skipped') {
+    return `${what} ${operator}`;
+  }
+  const other = operand.kind === 'pointed' ? describe(operand.pointed) : undefined;
+  const value = operand.kind === 'plain' ? JSON.stringify(operand.value) : other;
+  return `${what} ${operator} ${value}`;
+}

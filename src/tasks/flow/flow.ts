@@ -1,0 +1,168 @@
+/** Flows: typed graphs of tasks, made into a job document for each input. */
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Json, JsonObject, Priority } from '../../scheduler/core/index.ts';
+import type { Callable, FlowDefinition, Jsonified, TaskDefinition } from '../executors/index.ts';
+import { comparing, ending } from './condition.ts';
+import { type FlowGraph, type FlowShape, documentFor, drawn } from './document.ts';
+import { refuse, refuseUnknownFields, shown } from './fault.ts';
+import { Graph } from './graph.ts';
+import { jsonCopy } from './json-copy.ts';
+import type { FlowKit } from './kit.ts';
+import { checkDocument } from './options.ts';
+import type { Settled } from './ref.ts';
+import { type Maybe, andThen, checkSchema, conformInput } from './schema.ts';
+import { checkedName } from './task.ts';
+
+/**
+ * A flow that `defineFlow` made. `Input` is what it is given, before its schema has looked at it;
+ * `Result` is what its job answers.
+ */
+export interface Flow<Input, Result> extends FlowDefinition, Callable<Input, Result> {
+  readonly kind: 'millrace.flow';
+  readonly name: string;
+  /** The tasks it uses whose code is in this program. */
+  readonly tasks: readonly TaskDefinition[];
+  /** What it looks like, for people. */
+  readonly graph: FlowGraph;
+  readonly inputSchema: StandardSchemaV1 | undefined;
+  /** Checks the input and fills it in. A promise when the schema has to wait for something. */
+  toDocument(input: Input): JsonObject | Promise<JsonObject>;
+  readResult(result: Json): Result;
+}
+
+/** What `defineFlow` takes. */
+export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
+  readonly name: string;
+  /** What the flow is given is checked by it when it is submitted. Without it, it takes no input. */
+  readonly input?: In;
+  /** 0 is urgent, 3 is low, 2 is normal. */
+  readonly priority?: Priority;
+  /** When a task has failed: `finish` what does not need it (usual), or `cancel` the rest. */
+  readonly onFailure?: 'finish' | 'cancel';
+  /** How many of its tasks run at the same time, at most. */
+  readonly maxParallel?: number;
+  readonly timeouts?: {
+    /** From submitted to ended. */
+    readonly totalMs?: number;
+  };
+  /**
+   * Says which tasks there are and what they give each other. It is called once, when the flow is
+   * defined: no value is there yet, and every job has the same graph. What it returns is the result of
+   * the flow: a reference, or anything that has references in it.
+   */
+  readonly build: (kit: FlowKit<FlowInputOf<In>>) => Built;
+}
+
+type FlowInputOf<In> = [In] extends [StandardSchemaV1]
+  ? Jsonified<StandardSchemaV1.InferOutput<In>>
+  : null;
+
+const FIELDS = [
+  'name',
+  'input',
+  'priority',
+  'onFailure',
+  'maxParallel',
+  'timeouts',
+  'build',
+] as const;
+
+/**
+ * Defines a flow: a graph of tasks in which the results of some are the inputs of others.
+ *
+ * ```ts
+ * export const order = defineFlow({
+ *   name: 'order',
+ *   input: z.object({ id: z.string(), cents: z.number().int() }),
+ *   build: ({ input, task }) => {
+ *     const paid = task('charge', charge, { order: input.id, cents: input.cents });
+ *     const sent = task('ship', ship, { receipt: paid.receipt });
+ *     return { receipt: paid.receipt, parcel: sent.parcel };
+ *   },
+ * });
+ * ```
+ */
+export function defineFlow<
+  In extends StandardSchemaV1 | undefined = undefined,
+  const Built = undefined,
+>(
+  parts: FlowParts<In, Built>,
+): Flow<
+  [In] extends [StandardSchemaV1] ? StandardSchemaV1.InferInput<In> : null | undefined | void,
+  Settled<Built>
+>;
+export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<unknown, unknown> {
+  const about = checkedName('Flow', parts);
+  refuseUnknownFields(about, parts, FIELDS);
+  checkSchema(about, 'input', parts.input);
+  const { name, input: inputSchema, priority, onFailure, maxParallel, timeouts } = parts;
+  const graph = new Graph(name);
+  const output = graph.output(built(graph, parts.build));
+  if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
+  const head = jsonCopy({ name, priority, onFailure, maxParallel, timeouts }, about) as JsonObject;
+  const shape: FlowShape = { about, head, tasks: graph.tasks, output };
+  checkShape(shape);
+
+  const conform = (input: unknown): Maybe<unknown> => {
+    if (inputSchema !== undefined) return conformInput(inputSchema, input, `flow '${name}'`);
+    if (input === undefined || input === null) return undefined;
+    return refuse(
+      about,
+      'it takes no input.',
+      "Give it a schema, 'input', or leave the input out.",
+    );
+  };
+  return Object.freeze({
+    kind: 'millrace.flow',
+    name,
+    inputSchema,
+    tasks: graph.definitions,
+    graph: drawn(shape),
+    toDocument: (input: unknown) =>
+      andThen(conform(input), (value) => documentFor(shape, jsonCopy(value, about))),
+    readResult: (result: Json) => (output === undefined ? undefined : result),
+  } satisfies Flow<unknown, unknown>);
+}
+
+function built(graph: Graph, build: unknown): unknown {
+  if (typeof build !== 'function') {
+    refuse(graph.about, `'build' must be a function, not ${shown(build)}.`);
+  }
+  const kit = {
+    input: graph.input(),
+    task: graph.addTask.bind(graph),
+    map: graph.addMap.bind(graph),
+    orNull: graph.orNull.bind(graph),
+    orNullIfFailed: graph.orNullIfFailed.bind(graph),
+    is: comparing.bind(null, graph.about),
+    succeeded: (ref: unknown) => ending(graph.about, ref, 'succeeded'),
+    failed: (ref: unknown) => ending(graph.about, ref, 'failed'),
+    skipped: (ref: unknown) => ending(graph.about, ref, 'skipped'),
+  };
+  const returned: unknown = (build as (kit: unknown) => unknown)(kit);
+  graph.close();
+  if (!(returned instanceof Promise)) return returned;
+  // It may fail as well, with nobody left to hear of it.
+  returned.catch(() => {});
+  return refuse(
+    graph.about,
+    "'build' must not be async.",
+    'It only says what is to be done; waiting is for the code of tasks.',
+  );
+}
+
+/** The document without what comes with the input: all that is wrong with it is wrong for good. */
+function checkShape({ about, head, tasks }: FlowShape): void {
+  const sample = tasks.map(({ id, executor, options }) => ({ id, executor, ...options }));
+  // The options of the items of a map stand in its input, where nobody has looked yet.
+  const items = tasks.flatMap(({ id, input }) => {
+    const task =
+      input?.kind === 'object' ? input.fields.find(([key]) => key === 'task') : undefined;
+    const part = task?.[1];
+    return part?.kind === 'plain' ? [{ id, ...(part.value as JsonObject) }] : [];
+  });
+  const whose = (list: readonly { readonly id: string }[]) => (place: number | null) =>
+    place === null ? about : `${about}, task '${list[place]?.id}'`;
+  checkDocument({ ...head, tasks: sample }, whose(sample));
+  if (items.length > 0) checkDocument({ tasks: items }, whose(items));
+}

@@ -1,0 +1,338 @@
+/** Flows under test: submitted, driven through virtual time, crashed, looked at. */
+import { MillraceError, isFinished } from '../scheduler/core/index.ts';
+import type { JobId, Json, Settings, TaskId } from '../scheduler/core/index.ts';
+import { ExecutorRegistry, FatalError, builtIns } from '../tasks/executors/index.ts';
+import type {
+  Callable,
+  Executor,
+  FlowDefinition,
+  TaskDefinition,
+  TaskLog,
+} from '../tasks/executors/index.ts';
+import { definitionsOf } from '../tasks/executors/index.ts';
+import { submissionOf } from '../tasks/flow/index.ts';
+import { VirtualClock, durationMs } from '../kit/index.ts';
+import type { Duration } from '../kit/index.ts';
+import type { JobShape } from '../scheduler/contract/index.ts';
+import { JobError } from '../client/sdk/index.ts';
+import type { Document, InputAndOptions, JobRef } from '../client/sdk/index.ts';
+import { unhurried } from './ages.ts';
+import { CrashPlan } from './crashes.ts';
+import type { CrashPoint } from './crashes.ts';
+import { Fleet } from './fleet.ts';
+import { History } from './history.ts';
+import type { Execution } from './history.ts';
+import { StandstillError } from './standstill.ts';
+import { leadInMemory } from './test-leader.ts';
+import type { LedStore } from './test-leader.ts';
+import { VirtualTime } from './time.ts';
+
+export interface TestRuntimeOptions {
+  readonly flows?: readonly FlowDefinition[];
+  readonly tasks?: readonly TaskDefinition[];
+  /** Tasks that run at the same time; 8 if not given. */
+  readonly slots?: number;
+  /** When virtual time begins; 2030-01-01T00:00:00Z if not given. */
+  readonly startAt?: Date | string | number;
+  /** How long, in real time, a handler that does real work is waited for before time passes under it. */
+  readonly patienceMs?: number;
+  /** Functions that run instead of tasks and executors, by their names: `{ http: () => ({ ... }) }`.
+   * Neither schema nor code of the one that they stand for is asked. */
+  readonly fakes?: Readonly<Record<string, Executor['run']>>;
+  /** Settings of the scheduler, such as `maxAttempts`. */
+  readonly settings?: Partial<Settings>;
+  /** Where `ctx.log` goes; nowhere if not given. */
+  readonly log?: TaskLog;
+}
+
+/** One job under test. */
+export interface TestJob<O> {
+  readonly id: string;
+  readonly isNew: boolean;
+  /** As `runtime.result(job)`. */
+  result(): Promise<O>;
+  job(): Promise<JobShape>;
+  signal(name: string, value?: unknown): Promise<void>;
+  cancel(reason?: string): Promise<void>;
+}
+
+export interface TestSubmit {
+  <I, O>(what: Callable<I, O>, ...rest: InputAndOptions<I>): Promise<TestJob<O>>;
+  (document: Document): Promise<TestJob<Json>>;
+}
+
+const START_AT = '2030-01-01T00:00:00Z';
+const PATIENCE_MS = 500;
+const SILENT: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
+/** DuckDB works in real time and in processes of its own: a test says what the query finds. */
+const NO_SQL: Executor = {
+  name: 'sql',
+  run() {
+    throw Object.assign(
+      new FatalError(
+        "a test runtime runs no SQL; say what comes out: fakes: { sql: () => ({ queryId: 'q', columns: [], rows: [] }) }",
+      ),
+      { code: 'unimplemented' },
+    );
+  },
+};
+/** A job with more tasks than a person reads about is explained in part. */
+const EXPLAINED_MAX = 20;
+
+export class TestRuntime {
+  readonly #time: VirtualTime;
+  readonly #clock: VirtualClock;
+  readonly #led: LedStore;
+  readonly #plan: CrashPlan;
+  readonly #history: History;
+  readonly #fleet: Fleet;
+  readonly #patienceMs: number;
+  readonly #definitions: Map<string, TaskDefinition> = new Map();
+  #jobs = 0;
+
+  /** `createTestRuntime` makes one. */
+  static async start(options: TestRuntimeOptions): Promise<TestRuntime> {
+    const { slots = 8, patienceMs = PATIENCE_MS, settings = {}, log = SILENT } = options;
+    const clock = new VirtualClock();
+    const history = new History();
+    const time = new VirtualTime({ clock, patienceMs, atWork: () => history.atWork });
+    const onMoved = (): void => time.moved();
+    const startAtMs = new Date(options.startAt ?? START_AT).getTime();
+    if (!Number.isFinite(startAtMs)) throw bad(`startAt ${String(options.startAt)} is no time`);
+    const led = await leadInMemory({
+      clock,
+      settings: unhurried(settings),
+      startAtMs,
+      onCommitted: onMoved,
+    });
+    const plan = new CrashPlan();
+    const executors = new ExecutorRegistry();
+    const { workers: leader } = led.leader;
+    const fleet = new Fleet({ clock, slots, log, leader, executors, history, plan, onMoved });
+    for (const [name, run] of Object.entries(options.fakes ?? {})) fleet.learn({ name, run });
+    // A server that a test has started is on its own machine.
+    for (const executor of builtIns(clock, { allowPrivateHttp: true })) fleet.learn(executor);
+    fleet.learn(NO_SQL);
+    const runtime = new TestRuntime({ clock, time, led, plan, history, fleet, patienceMs });
+    const flows = (options.flows ?? []).flatMap((flow) => definitionsOf(flow));
+    runtime.#learn([...(options.tasks ?? []), ...flows]);
+    await fleet.start();
+    return runtime;
+  }
+
+  private constructor(parts: {
+    readonly clock: VirtualClock;
+    readonly time: VirtualTime;
+    readonly led: LedStore;
+    readonly plan: CrashPlan;
+    readonly history: History;
+    readonly fleet: Fleet;
+    readonly patienceMs: number;
+  }) {
+    this.#clock = parts.clock;
+    this.#time = parts.time;
+    this.#led = parts.led;
+    this.#plan = parts.plan;
+    this.#history = parts.history;
+    this.#fleet = parts.fleet;
+    this.#patienceMs = parts.patienceMs;
+  }
+
+  /** Hands in a flow or a task with its input, or a job document. Nothing has run when it answers. */
+  readonly submit: TestSubmit = async <I, O>(
+    what: Callable<I, O> | Document,
+    ...[input, options = {}]: InputAndOptions<I>
+  ): Promise<TestJob<O>> => {
+    const { document, tasks, readResult } = await submissionOf(what, input);
+    if (this.#learn(tasks)) await this.#fleet.announce();
+    this.#jobs += 1;
+    const { name, priority, idempotencyKey, jobId = `job-${this.#jobs}` } = options;
+    const adjusted = {
+      ...document,
+      ...(name === undefined ? {} : { name }),
+      ...(priority === undefined ? {} : { priority }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    };
+    const reply = await this.#led.leader.jobs.submit(adjusted, {
+      jobId: jobId as JobId,
+      isFresh: options.jobId === undefined,
+    });
+    const id = reply.jobId;
+    return {
+      id,
+      isNew: reply.changed,
+      result: async () => (await readResult(await this.result(id))) as O,
+      job: () => this.job(id),
+      signal: (signalName, value) => this.signal(id, signalName, value),
+      cancel: (reason) => this.cancel(id, reason),
+    };
+  };
+
+  /** The job with all its tasks, as it stands. */
+  async job(job: JobRef): Promise<JobShape> {
+    const id = idOf(job);
+    const found = await this.#led.job(id);
+    if (found !== null) return found;
+    throw new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
+  }
+
+  /**
+   * Lets time pass until the job has ended, and answers its result. Throws a `JobError` when it did not
+   * succeed, and a `StandstillError` when no time that passes can end it.
+   */
+  result<O>(job: TestJob<O>): Promise<O>;
+  result(job: string): Promise<Json>;
+  async result(job: JobRef & { result?: () => Promise<unknown> }): Promise<unknown> {
+    if (typeof job !== 'string' && job.result !== undefined) return job.result();
+    const id = idOf(job);
+    await this.job(id);
+    const isOver = async (): Promise<boolean> => isFinished((await this.job(id)).state);
+    const ended = (await this.#time.drive(isOver)) ? await this.job(id) : null;
+    if (ended === null) throw await this.#standstill(id);
+    if (ended.state !== 'succeeded') throw new JobError(ended);
+    return ended.result;
+  }
+
+  /** Tells a live job something; a `ctx.waitFor` of that name takes it when time goes on. */
+  async signal(job: JobRef, name: string, value: unknown = null): Promise<void> {
+    const body = JSON.stringify(value);
+    if (body === undefined) throw bad(`The value of the signal ${name} is no JSON`);
+    this.#jobs += 1;
+    await this.#led.leader.jobs.signal(idOf(job), name, body, `signal-${this.#jobs}`);
+  }
+
+  async cancel(job: JobRef, reason = 'asked for by the test'): Promise<void> {
+    await this.#led.leader.jobs.cancel(idOf(job), reason);
+  }
+
+  /** Lets so much time pass, whatever happens meanwhile: `advance('3d')`. */
+  async advance(duration: Duration): Promise<void> {
+    const ms = durationMs(duration);
+    if (ms === null) throw bad(`${JSON.stringify(duration)} is no duration`);
+    const untilMs = this.#clock.monotonicMs() + ms;
+    await this.#time.drive(() => Promise.resolve(false), untilMs);
+    // What became due at the very end happens, too.
+    await this.#time.drive(() => Promise.resolve(true));
+  }
+
+  /** Lets time pass until it can bring nothing further: all jobs have ended, or wait for signals. */
+  async settle(): Promise<void> {
+    await this.#time.drive(() => Promise.resolve(false));
+  }
+
+  /** Virtual time. */
+  now(): Date {
+    return new Date(this.#led.now());
+  }
+
+  /**
+   * Plans a crash: when a worker comes to this point, it dies there, with all that it runs, and another
+   * one goes on. Each call is one crash.
+   */
+  crash(point: CrashPoint): void {
+    this.#plan.add(point);
+  }
+
+  /** Crashes that were planned and have not happened. */
+  get crashesLeft(): readonly CrashPoint[] {
+    return [...this.#plan.open];
+  }
+
+  /** Every execution of a task so far, in order. */
+  ran(task: string, job?: JobRef): readonly Execution[] {
+    return this.#history.of(task, job === undefined ? undefined : idOf(job));
+  }
+
+  /** The steps of a task whose functions were called so far, in order, over all its executions. */
+  stepsRun(task: string, job?: JobRef): readonly string[] {
+    return this.ran(task, job).flatMap(({ steps }) => steps);
+  }
+
+  /** Nothing runs any more. There is nothing else to let go: a test may leave it out. */
+  async close(): Promise<void> {
+    this.#fleet.stop();
+    const what = 'The test runtime was closed.';
+    await this.#led.leader.end(new MillraceError({ code: 'shutting_down', what }));
+    await this.#led.store.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** True when there was something new. */
+  #learn(tasks: readonly TaskDefinition[]): boolean {
+    const before = this.#definitions.size;
+    for (const task of tasks) {
+      const known = this.#definitions.get(task.name);
+      if (known === task) continue;
+      if (known !== undefined) throw bad(`Two different tasks have the name ${task.name}`);
+      this.#fleet.learn(task);
+      this.#definitions.set(task.name, task);
+    }
+    return this.#definitions.size > before;
+  }
+
+  async #standstill(id: JobId): Promise<StandstillError> {
+    const { name } = await this.job(id);
+    const waiting: Record<string, string> = {};
+    // The jobs that it has called carry its id in front of theirs.
+    const all = await this.#led.store.jobs(0, { limit: 1_000 });
+    const called = all.filter((each) => each.id.startsWith(`${id}.`) && !isFinished(each.state));
+    for (const each of [id, ...called.map((row) => row.id)]) {
+      for (const { id: task } of (await this.job(each)).tasks.slice(0, EXPLAINED_MAX)) {
+        const why = await this.#reason(each, task);
+        if (why !== null) waiting[each === id ? task : `${each}/${task}`] = why;
+      }
+    }
+    return new StandstillError(id, name, waiting);
+  }
+
+  async #reason(job: JobId, task: TaskId): Promise<string | null> {
+    const explained = await this.#led.leader.jobs.explain(job, task);
+    if (explained === null) return null;
+    switch (explained.code) {
+      case 'ended':
+      // These wait for others, which say more.
+      case 'dependencies':
+      case 'children':
+      case 'child_job':
+        return null;
+      case 'running':
+      case 'being_stopped':
+        return (
+          `is at work and did not end within ${this.#patienceMs} ms of real time (patienceMs); ` +
+          'let it end, or give it a run timeout'
+        );
+      case 'execution_key':
+      case 'back_off':
+      case 'sleep':
+      case 'signal':
+      case 'no_node_fits':
+      case 'no_node_free':
+      case 'nodes_unavailable':
+      case 'job_limit':
+      case 'concurrency_key':
+      case 'limit_per_node':
+      case 'alone':
+      case 'admission':
+        return explained.why;
+    }
+  }
+}
+
+/**
+ * A runtime for tests: in memory, in this thread, on a virtual clock. `result` lets time pass by itself,
+ * so a sleep of three days takes milliseconds.
+ */
+export function createTestRuntime(options: TestRuntimeOptions = {}): Promise<TestRuntime> {
+  return TestRuntime.start(options);
+}
+
+function idOf(job: JobRef): JobId {
+  return (typeof job === 'string' ? job : job.id) as JobId;
+}
+
+function bad(what: string): MillraceError {
+  return new MillraceError({ code: 'bad_input', what: `${what}.` });
+}

@@ -1,2 +1,0 @@
-/** Virtual time lives in the kit: the testing kit for users needs it, too, and that one is shipped. */
-export { VirtualClock, settled } from '../kit/index.ts';

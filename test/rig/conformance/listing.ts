@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { instant, jobNo, taskNo } from '../../../src/scheduler/core/index.ts';
+import type { DeadFilter } from '../../../src/scheduler/store/index.ts';
+import type { Bench } from './bench.ts';
+import { aJob, aNode, aSchedule, aSpec, aTask, AT, nodeId, running, succeeded } from './rows.ts';
+
+const DEAD = { code: 'dead', message: 'out of attempts' };
+const failed = (job: number, no: number, error = DEAD) =>
+  succeeded(job, no, { state: 'failed', error });
+const ref = (job: number, task: number) => ({ jobNo: jobNo(job), taskNo: taskNo(task) });
+const ENDED = { state: 'failed', finishedAt: instant(AT + 1) } as const;
+
+export function listingTests(bench: Bench): void {
+  nodeTests(bench);
+  deadTests(bench);
+  headTests(bench);
+}
+
+function nodeTests({ store, newShard, newLeader }: Bench): void {
+  test('nodes come by id, each with the number of tasks that it runs', async () => {
+    const leader = await newLeader();
+    const held = (no: number, id: string) => running(1, no, { nodeId: nodeId(id) });
+    const specs = [0, 1, 2, 3, 4].map((no) => aSpec(1, no));
+    // A task that has ended still names its node, and is not counted.
+    const ended = succeeded(1, 3, { nodeId: nodeId('w-b') });
+    await leader.submit(aJob(1), specs, [
+      held(0, 'w-b'),
+      held(1, 'w-a'),
+      held(2, 'w-b'),
+      ended,
+      aTask(1, 4),
+    ]);
+    await leader.submit(aJob(2), [aSpec(2, 0)], [running(2, 0, { nodeId: nodeId('w-b') })]);
+    const rows = [aNode('w-b'), aNode('w-a', { draining: true }), aNode('W-c')];
+    await leader.commit({ nodeUpserts: rows });
+    expect(await store().nodes(leader.shard)).toEqual([
+      { ...aNode('W-c'), running: 0 },
+      { ...aNode('w-a', { draining: true }), running: 1 },
+      { ...aNode('w-b'), running: 3 },
+    ]);
+  });
+
+  test('schedules come by id', async () => {
+    const leader = await newLeader();
+    const rows = [aSchedule('b', { paused: true }), aSchedule('a')];
+    await leader.commit({ scheduleUpserts: rows });
+    expect(await store().schedules(leader.shard)).toEqual(rows.toReversed());
+  });
+
+  test('a shard that nobody has led shows nothing', async () => {
+    const shard = newShard();
+    expect(await store().nodes(shard)).toEqual([]);
+    expect(await store().schedules(shard)).toEqual([]);
+    expect(await store().deadTasks(shard, { limit: 9 })).toEqual([]);
+    expect(await store().lastSeq(shard)).toMatchObject({ seq: 0, firstSeq: 1 });
+  });
+}
+
+function deadTests({ store, newLeader }: Bench): void {
+  test('dead tasks come newest first, with their names, in pages', async () => {
+    const leader = await newLeader();
+    const other = { code: 'bad_result', message: 'no' };
+    const three = (job: number) => [0, 1, 2].map((no) => aSpec(job, no));
+    await leader.submit(aJob(1, ENDED), three(1), [failed(1, 0), failed(1, 1), failed(1, 2)]);
+    await leader.submit(aJob(2, ENDED), [aSpec(2, 0)], [failed(2, 0, other)]);
+    const ended = { state: 'succeeded', finishedAt: AT } as const;
+    await leader.submit(aJob(3, ended), [aSpec(3, 0)], [succeeded(3, 0)]);
+    // The job may still be at work elsewhere.
+    await leader.submit(aJob(4), three(4), [aTask(4, 0), failed(4, 1), running(4, 2)]);
+    const page = async (filter: DeadFilter) =>
+      (await store().deadTasks(leader.shard, filter)).map(
+        ({ jobId: id, taskId, executor, task }) => {
+          expect(executor).toBe(aSpec(task.jobNo, task.taskNo).executor);
+          expect(task).toEqual(failed(task.jobNo, task.taskNo));
+          return `${id}/${taskId}`;
+        },
+      );
+    const all = ['job-4/task-1', 'job-1/task-2', 'job-1/task-1', 'job-1/task-0'];
+    expect(await page({ limit: 9 })).toEqual(all);
+    expect(await page({ limit: 2 })).toEqual(all.slice(0, 2));
+    expect(await page({ limit: 2, before: ref(1, 2) })).toEqual(all.slice(2));
+    expect(await page({ limit: 2, before: ref(4, 1) })).toEqual(all.slice(1, 3));
+    expect(await page({ limit: 2, before: ref(1, 0) })).toEqual([]);
+  });
+}
+
+function headTests({ store, newLeader }: Bench): void {
+  test('the head of the log is its newest event, and says where reading may begin', async () => {
+    const leader = await newLeader();
+    await leader.commit({ events: Array.from({ length: 5 }, () => ({ at: leader.now })) });
+    const head = await store().lastSeq(leader.shard);
+    expect(head).toMatchObject({ seq: 5, firstSeq: 1 });
+    expect(head.at).toBeGreaterThanOrEqual(leader.now);
+    expect(Number.isSafeInteger(head.at)).toBe(true);
+    await leader.commit({ events: [{ at: leader.now }] });
+    expect(await store().lastSeq(leader.shard)).toMatchObject({ seq: 6, firstSeq: 1 });
+  });
+}

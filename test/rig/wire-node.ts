@@ -1,0 +1,84 @@
+/** A node that is nothing but its gRPC server, over ports that the test gives. */
+import { onTestFinished } from 'vitest';
+import type {
+  LeaderForClients,
+  LeaderForWorkers,
+  Reader,
+} from '../../src/scheduler/contract/index.ts';
+import type {
+  ControlPlaneOptions,
+  LeaderChannelOptions,
+  RpcServer,
+  RpcServerOptions,
+} from '../../src/edge/grpc/index.ts';
+import {
+  controlPlaneService,
+  heartbeatService,
+  LeaderChannel,
+  shuffleService,
+  startRpcServer,
+} from '../../src/edge/grpc/index.ts';
+
+/** A port that answers only what the test expects to be asked. */
+export function only<T extends object>(given: Partial<T>): T {
+  return new Proxy(given as T, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (value !== undefined) return value;
+      return () => Promise.reject(new Error(`${String(name)} was not expected`));
+    },
+  });
+}
+
+export interface WireNodeOptions
+  extends
+    Partial<Omit<RpcServerOptions, 'services'>>,
+    Partial<Omit<ControlPlaneOptions, 'workers' | 'clients' | 'reader'>> {
+  readonly workers?: Partial<LeaderForWorkers> | (() => LeaderForWorkers);
+  readonly clients?: Partial<LeaderForClients>;
+  readonly reader?: Partial<Reader>;
+}
+
+/** Stops with the test. */
+export async function wireNode(options: WireNodeOptions = {}): Promise<RpcServer> {
+  const { workers: given = {}, clients = {}, reader = {}, ...rest } = options;
+  const workers = typeof given === 'function' ? given : () => only<LeaderForWorkers>(given);
+  const server = await startRpcServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: null,
+    ...rest,
+    services: [
+      controlPlaneService({
+        whoLeads: () => null,
+        ...rest,
+        workers,
+        clients: () => only(clients),
+        reader: only(reader),
+      }),
+      heartbeatService(workers),
+      shuffleService(),
+    ],
+  });
+  onTestFinished(() => server.stop(0));
+  return server;
+}
+
+/** What a call is refused with; to be asked before it fails, so that nobody misses it. */
+export function failureOf(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    () => Promise.reject(new Error('The call was answered.')),
+    (thrown: unknown) => thrown,
+  );
+}
+
+/** Closes with the test. */
+export function channelTo(
+  addresses: string | readonly string[],
+  options: Partial<LeaderChannelOptions> = {},
+): LeaderChannel {
+  const list = typeof addresses === 'string' ? [addresses] : addresses;
+  const channel = new LeaderChannel({ tls: null, ...options, addresses: list });
+  onTestFinished(() => channel.close());
+  return channel;
+}

@@ -1,0 +1,311 @@
+/**
+ * A client: submits, cancels, runs again, forks, schedules and asks why, over and over until each
+ * call is answered, and remembers what it was promised.
+ */
+import { isMillraceError } from '../../src/scheduler/core/index.ts';
+import type {
+  ChangeSchedule,
+  JobId,
+  NodeId,
+  ScheduleId,
+  TaskId,
+} from '../../src/scheduler/core/index.ts';
+import type { JobReply, Leader } from '../../src/scheduler/coordinator/index.ts';
+import { deferred } from '../../src/kit/index.ts';
+import { isPassing } from './cluster.ts';
+import type { Cluster, Connection } from './cluster.ts';
+import { draftJob } from './documents.ts';
+import type { Draft, Vocabulary } from './documents.ts';
+import type { Findings } from './findings.ts';
+import type { Journal } from './journal.ts';
+import { Process } from './process.ts';
+import { draftQuery } from './queries.ts';
+import type { Life } from './process.ts';
+import type { Random } from './random.ts';
+import { SIGNALS } from './waiting.ts';
+import type { SentSignal, Witness } from './witness.ts';
+import type { World } from './world.ts';
+
+export interface ClientOptions {
+  readonly name: string;
+  readonly world: World;
+  readonly random: Random;
+  readonly cluster: Cluster;
+  readonly witness: Witness;
+  readonly journal: Journal;
+  readonly findings: Findings;
+  readonly words: Vocabulary;
+  readonly calls: number;
+  readonly pauseMs: number;
+  readonly schedules: boolean;
+  readonly operatesNodes: boolean;
+}
+
+/** Answers that are no failure: the call came too late, too early or for nothing. */
+const FAIR = ['conflict', 'not_found', 'bad_query'] as const;
+const FOR_EVER = new AbortController().signal;
+
+export class Client {
+  readonly process: Process;
+  readonly #options: ClientOptions;
+  readonly #random: Random;
+  readonly #queryDice: Random;
+  #connection: Connection | null = null;
+  #life: Life | null = null;
+  #isBusy = true;
+  #isStopped = false;
+
+  constructor(options: ClientOptions) {
+    const { name, world, random } = options;
+    this.#options = options;
+    this.#random = random;
+    this.#queryDice = random.fork('queries');
+    this.process = new Process(name, world, random, (life) => {
+      this.#life = life;
+      this.#connection = options.cluster.connect(life);
+      this.#work().catch((error: unknown) => {
+        options.findings.add('refusals', `${name} breaks: ${String(error)}`);
+      });
+    });
+  }
+
+  /** Every call it made was answered, and it makes no more. */
+  get isIdle(): boolean {
+    return !this.#isBusy;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #work(): Promise<void> {
+    for (let call = 0; call < this.#options.calls && !this.#isStopped; call += 1) {
+      await this.#wait(this.#random.between(0, this.#options.pauseMs * 2));
+      if (!this.#isStopped) await this.#act();
+    }
+    this.#isBusy = false;
+  }
+
+  async #act(): Promise<void> {
+    const { schedules, operatesNodes } = this.#options;
+    const dice = this.#random.fraction();
+    if (dice < 0.5 || this.#options.witness.jobs.size === 0) return this.#submit();
+    if (dice < 0.6) return this.#signal();
+    if (dice < 0.67) return this.#cancel(this.#someJob());
+    if (dice < 0.75) return this.#rerun(this.#someJob());
+    if (dice < 0.8) return this.#redrive(this.#someJob());
+    if (dice < 0.85) return this.#fork(this.#someJob());
+    if (dice < 0.9) return this.#explain(this.#someJob());
+    if (dice < 0.97 && schedules) return this.#schedule();
+    if (operatesNodes) return this.#operateNode();
+    return this.#submit();
+  }
+
+  async #submit(): Promise<void> {
+    const { words, witness } = this.#options;
+    if (this.#queryDice.chance(words.queryRate)) return this.#query();
+    const draft = draftJob(this.#random, words);
+    const jobId = this.#random.id('j') as JobId;
+    const isKeyed = this.#random.chance(0.2);
+    const key = isKeyed ? `once${this.#random.whole(1, 6)}` : null;
+    const document = key === null ? draft : { ...draft, idempotencyKey: key };
+    witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
+    const reply = await this.#insist('submit', (leader) => leader.jobs.submit(document, { jobId }));
+    if (reply === null) return;
+    if (key !== null) witness.answeredKey(key, reply.jobId);
+    this.#acknowledged(jobId, reply, draft);
+  }
+
+  async #query(): Promise<void> {
+    const { witness, world, name } = this.#options;
+    const number = this.#queryDice.whole(0, 1_000_000);
+    const draft = draftQuery(number);
+    const jobId = this.#queryDice.id('q') as JobId;
+    const key = this.#queryDice.chance(0.1) ? `query${this.#queryDice.whole(1, 6)}` : null;
+    const request = key === null ? { number } : { number, idempotencyKey: key };
+    witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
+    const reply = await this.#insist('query', (leader) =>
+      leader.jobs.submitQuery(request, { jobId }, FOR_EVER),
+    );
+    if (reply === null) {
+      witness.jobs.delete(jobId);
+      return world.say(name, `query ${number} cannot be planned`);
+    }
+    if (key !== null) witness.answeredKey(key, reply.jobId);
+    this.#acknowledged(jobId, reply, draft);
+  }
+
+  #acknowledged(jobId: JobId, reply: JobReply, draft: Draft): void {
+    const { witness, findings } = this.#options;
+    if (reply.jobId !== jobId) witness.jobs.delete(jobId);
+    const known = witness.jobs.get(reply.jobId);
+    if (known !== undefined) known.isAcknowledged = true;
+    if (reply.jobId === jobId && known?.document !== draft) {
+      findings.add('replies', `job ${jobId} was acknowledged to somebody else`);
+    }
+  }
+
+  async #cancel(jobId: JobId): Promise<void> {
+    const reply = await this.#insist('cancel', (leader) => leader.jobs.cancel(jobId, 'not needed'));
+    if (reply?.changed === true) this.#options.witness.cancelled.add(jobId);
+  }
+
+  async #rerun(jobId: JobId): Promise<void> {
+    const run = this.#random.whole(1, 2);
+    await this.#insist('rerun', (leader) => leader.jobs.rerun(jobId, run));
+  }
+
+  async #redrive(jobId: JobId): Promise<void> {
+    const taskId = this.#someTask(jobId);
+    await this.#insist('redrive', (leader) => leader.jobs.redrive(jobId, taskId));
+  }
+
+  async #fork(jobId: JobId): Promise<void> {
+    const forkId = this.#random.id('f') as JobId;
+    const from = this.#someTask(jobId);
+    await this.#insist('fork', (leader) => leader.jobs.fork(jobId, from, forkId));
+  }
+
+  /** Somebody who waits for it, or somebody who does not; now and then one that was sent before. */
+  async #signal(): Promise<void> {
+    const { witness, journal } = this.#options;
+    const sent = [...witness.signals.values()];
+    if (sent.length > 0 && this.#random.chance(0.2)) return this.#send(this.#random.pick(sent));
+    const listening = journal.listening();
+    const isHeard = listening.length > 0 && this.#random.chance(0.7);
+    const to = isHeard
+      ? this.#random.pick(listening)
+      : { jobId: this.#someJob(), name: this.#random.pick(SIGNALS) };
+    await this.#sendNew(to);
+  }
+
+  async #sendNew({ jobId, name }: Pick<SentSignal, 'jobId' | 'name'>): Promise<void> {
+    const id = this.#random.id('sig');
+    const signal = { jobId, id, name, body: JSON.stringify({ from: id }), isAcknowledged: false };
+    this.#options.witness.signals.set(`${jobId}/${id}`, signal);
+    await this.#send(signal);
+  }
+
+  async #send(signal: SentSignal): Promise<void> {
+    const { jobId, name, body, id } = signal;
+    const reply = await this.#insist('signal', (leader) =>
+      leader.jobs.signal(jobId as JobId, name, body, id),
+    );
+    if (reply !== null) Object.assign(signal, { isAcknowledged: true });
+  }
+
+  /** Until the cluster has come to rest, whoever waits for a signal gets one. */
+  async answerAll(isDone: () => boolean): Promise<void> {
+    while (!isDone()) {
+      for (const each of this.#options.journal.listening()) await this.#sendNew(each);
+      await this.#wait(1_000);
+    }
+  }
+
+  async #explain(jobId: JobId): Promise<void> {
+    const taskId = this.#someTask(jobId);
+    await this.#retried('explain', (leader) => leader.jobs.explain(jobId, taskId));
+  }
+
+  async #schedule(): Promise<void> {
+    const { witness, words } = this.#options;
+    const known = [...witness.schedules];
+    if (known.length > 0 && this.#random.chance(0.6)) {
+      const id = this.#random.pick(known) as ScheduleId;
+      const changes: ChangeSchedule['change'][] = ['pause', 'resume', 'trigger', 'delete'];
+      const drawn = this.#random.pick(changes);
+      // A put that is repeated after somebody's delete makes the schedule anew, with all its times.
+      const change = drawn === 'delete' && witness.putting.has(id) ? 'pause' : drawn;
+      await this.#retried(change, (leader) => leader.schedules.change(id, change));
+      return;
+    }
+    const id = `sch${this.#random.whole(1, 4)}` as ScheduleId;
+    const spec = {
+      timing: this.#timing(),
+      misfire: this.#random.pick(['skip', 'once', 'all']),
+      overlap: this.#random.pick(['skip', 'queue', 'cancel']),
+      document: draftJob(this.#random, { ...words, tasksMax: 3, keyRate: 0 }),
+    };
+    witness.schedules.add(id);
+    witness.putting.add(id);
+    await this.#retried('put', (leader) => leader.schedules.put(id, spec));
+    witness.putting.delete(id);
+  }
+
+  #timing(): Record<string, unknown> {
+    const { world } = this.#options;
+    const kind = this.#random.whole(0, 3);
+    if (kind === 0) return { cron: '*/7 * * * * *', zone: 'Europe/Berlin' };
+    if (kind === 1) return { at: world.databaseNow() + this.#random.whole(-5_000, 20_000) };
+    return { everyMs: this.#random.whole(1_000, 15_000) };
+  }
+
+  async #operateNode(): Promise<void> {
+    const node = this.#random.pick(this.#options.words.nodes) as NodeId;
+    if (this.#random.chance(0.5))
+      await this.#retried('drain', (leader) => leader.workers.drain(node));
+    else await this.#retried('release', (leader) => leader.workers.release(node));
+  }
+
+  /** Takes every schedule away, so that the cluster can come to rest. */
+  async endSchedules(): Promise<void> {
+    for (const id of this.#options.witness.schedules) {
+      await this.#retried('delete', (leader) =>
+        leader.schedules.change(id as ScheduleId, 'delete'),
+      );
+    }
+  }
+
+  async submitProbe(jobId: JobId, document: Draft): Promise<void> {
+    await this.#insist('probe', (leader) => leader.jobs.submit(document, { jobId }));
+  }
+
+  async #insist(
+    what: string,
+    act: (leader: Leader) => Promise<JobReply>,
+  ): Promise<JobReply | null> {
+    const reply = await this.#retried(what, act);
+    if (reply === null) return null;
+    const { world, name, witness } = this.#options;
+    world.say(name, `${what}: ${reply.jobId} is ${reply.state}, run ${reply.run}`);
+    witness.answered(reply);
+    return reply;
+  }
+
+  /** Until it is answered; null when it was refused fairly. */
+  async #retried<T>(what: string, act: (leader: Leader) => Promise<T>): Promise<T | null> {
+    const { name, world, findings } = this.#options;
+    for (;;) {
+      try {
+        return await (this.#connection as Connection).ask(what, 2_000, (service) =>
+          act(service.leader()),
+        );
+      } catch (error) {
+        if (FAIR.some((code) => isMillraceError(error, code))) {
+          world.say(name, `${what}: ${String(error)}`);
+          return null;
+        }
+        if (!isPassing(error)) {
+          findings.add('refusals', `${name}: ${what} was refused: ${String(error)}`);
+          return null;
+        }
+        await this.#wait(this.#random.between(50, 1_000));
+      }
+    }
+  }
+
+  #someJob(): JobId {
+    return this.#random.pick([...this.#options.witness.jobs.keys()]) as JobId;
+  }
+
+  #someTask(jobId: JobId): TaskId {
+    const tasks = this.#options.witness.jobs.get(jobId)?.document.tasks ?? [];
+    return (tasks.length === 0 ? 't0' : this.#random.pick(tasks).id) as TaskId;
+  }
+
+  #wait(ms: number): Promise<void> {
+    const done = deferred();
+    (this.#life as Life).clock.after(ms, done.resolve);
+    return done.promise;
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * A transparent layer right on the shared store that writes down what really happened there: who
+ * was elected, and which batch was applied when and under which term. Nothing that lies or breaks
+ * stands between it and the tables.
+ */
+import { isFinished } from '../../src/scheduler/core/index.ts';
+import type {
+  AwaitedThings,
+  Batch,
+  EventRow,
+  Instant,
+  JobId,
+  JobNo,
+  TaskRow,
+} from '../../src/scheduler/core/index.ts';
+import type { Campaign, Candidacy, Store, Term } from '../../src/scheduler/store/index.ts';
+import { refKey } from '../../src/scheduler/store/index.ts';
+import type { World } from './world.ts';
+
+export interface Applied {
+  readonly atMs: number;
+  /** By the database's clock. */
+  readonly at: Instant;
+  readonly term: Term;
+  readonly batch: Batch;
+}
+
+export interface Elected {
+  readonly atMs: number;
+  readonly term: Term;
+  readonly nodeId: string;
+}
+
+export class Journal {
+  readonly commits: Applied[] = [];
+  readonly reigns: Elected[] = [];
+  readonly events: EventRow[] = [];
+  /** Jobs that have not ended. */
+  readonly live: Set<string> = new Set();
+  readonly #byFence: Map<string, EventRow[]> = new Map();
+  readonly #jobIds: Map<JobId, JobNo> = new Map();
+  readonly #idsByNo: Map<JobNo, JobId> = new Map();
+  readonly #runs: Map<string, number> = new Map();
+  readonly #rows: Map<string, TaskRow> = new Map();
+
+  /** The shared store, with every commit and election written down. */
+  wrap(store: Store, world: World): Store {
+    return intercepted(store, {
+      campaign: async (candidacy: Candidacy): Promise<Campaign> => {
+        const campaign = await store.campaign(candidacy);
+        if (campaign.won) {
+          const { term } = campaign;
+          this.reigns.push({ atMs: world.nowMs, term, nodeId: candidacy.nodeId });
+        }
+        return campaign;
+      },
+      commit: (term: Term, ttlMs: number, batch: Batch) => {
+        // Applied within the call, before the promise is looked at: nothing comes in between.
+        const applied = { atMs: world.nowMs, at: world.databaseNow(), term, batch };
+        return store.commit(term, ttlMs, batch).then((now) => {
+          this.#take(applied);
+          return now;
+        });
+      },
+    });
+  }
+
+  /** Committed by now: the log entries of this kind for one lease. */
+  find(jobNo: number, taskNo: number, fence: number, kinds: readonly string[]): EventRow | null {
+    const events = this.#byFence.get(`${jobNo}/${taskNo}/${fence}`) ?? [];
+    return events.find(({ kind }) => kinds.includes(kind)) ?? null;
+  }
+
+  hasJob(jobId: string): boolean {
+    return this.#jobIds.has(jobId as JobId);
+  }
+
+  /** The latest run of a job that was committed. */
+  runOf(jobId: string): number {
+    return this.#runs.get(jobId) ?? 0;
+  }
+
+  /** What tasks wait for right now, as far as it is committed. */
+  listening(): { readonly jobId: JobId; readonly name: string }[] {
+    return [...this.#rows.values()].flatMap(({ jobNo, waits }) => {
+      const jobId = this.#idsByNo.get(jobNo);
+      if (waits === null || jobId === undefined) return [];
+      return (JSON.parse(waits) as AwaitedThings).signals.map(({ name }) => ({ jobId, name }));
+    });
+  }
+
+  row(jobNo: number, taskNo: number): TaskRow | null {
+    return this.#rows.get(`${jobNo}/${taskNo}`) ?? null;
+  }
+
+  #take(applied: Applied): void {
+    const { batch } = applied;
+    this.commits.push(applied);
+    for (const { no, id, run, state } of [...batch.jobInserts, ...batch.jobUpdates]) {
+      this.#jobIds.set(id, no);
+      this.#idsByNo.set(no, id);
+      this.#runs.set(id, run);
+      if (isFinished(state)) this.live.delete(id);
+      else this.live.add(id);
+    }
+    for (const row of [...batch.taskInserts, ...batch.taskUpdates]) {
+      this.#rows.set(refKey(row.jobNo, row.taskNo), row);
+    }
+    for (const event of batch.events) {
+      this.events.push(event);
+      if (event.taskNo === null) continue;
+      const key = `${event.jobNo}/${event.taskNo}/${event.fence}`;
+      const known = this.#byFence.get(key);
+      if (known === undefined) this.#byFence.set(key, [event]);
+      else known.push(event);
+    }
+  }
+}
+
+/** A store of which some methods are others. */
+export function intercepted(store: Store, methods: Partial<Store>): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const own: unknown = Reflect.get(methods, name);
+      if (own !== undefined) return own;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+    },
+  });
+}
