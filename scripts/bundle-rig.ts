@@ -8,6 +8,7 @@ buildSync({
   entryPoints: [
     'test/rig/cluster/modules/fault-handlers.ts',
     'test/rig/cluster/modules/durable-handlers.ts',
+    'test/rig/cluster/modules/memory-report.ts',
   ],
   outdir: 'dist/rig/cluster/modules',
   bundle: true,

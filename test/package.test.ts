@@ -24,5 +24,5 @@ test('whatever the package promises is in it, and what it tests itself with is n
   expect(files).toEqual(expect.arrayContaining(promised));
   expect(files.filter((path) => path.endsWith('.up.sql')).length).toBeGreaterThan(5);
   expect(files.filter((path) => path.endsWith('.proto')).length).toBeGreaterThan(5);
-  expect(files.filter((path) => /^(dist\/testing|src|test)\//.test(path))).toEqual([]);
+  expect(files.filter((path) => /^(dist\/rig|src|test)\//.test(path))).toEqual([]);
 });

@@ -4,5 +4,5 @@
  * `millrace --help` stays quick. No rule of the product lives here.
  */
 
-export { exit, type ExitCode } from './exit.ts';
+export { exit } from './exit.ts';
 export { run } from './program.ts';

@@ -4,13 +4,7 @@
  * session is over, all work is dropped on the spot.
  */
 import { isMillraceError } from '../../src/scheduler/core/index.ts';
-import type {
-  JobId,
-  LeaseName,
-  NodeOffer,
-  Orders,
-  Verdict,
-} from '../../src/scheduler/core/index.ts';
+import type * as core from '../../src/scheduler/core/index.ts';
 import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import { ownHandshake } from '../../src/scheduler/contract/index.ts';
 import type { ReadyAssignment, Session, WorkerReport } from '../../src/scheduler/contract/index.ts';
@@ -28,7 +22,7 @@ const SOFT_SHARE = 0.75;
 const HARD_SHARE = 0.9;
 
 interface Held {
-  readonly lease: LeaseName;
+  readonly lease: core.LeaseName;
   readonly handler: Handler;
 }
 
@@ -42,7 +36,7 @@ const TERMINAL: ReadonlySet<WorkerReport['kind']> = new Set([
 ]);
 
 export class WorkerSession {
-  readonly offer: NodeOffer;
+  readonly offer: core.NodeOffer;
   readonly #options: WorkerOptions;
   readonly #life: Life;
   readonly #connection: Connection;
@@ -65,7 +59,7 @@ export class WorkerSession {
     options: WorkerOptions,
     life: Life,
     connection: Connection,
-    offer: NodeOffer,
+    offer: core.NodeOffer,
     onEnd: () => void,
   ) {
     this.#options = options;
@@ -200,7 +194,7 @@ export class WorkerSession {
     handler.start();
   }
 
-  #obey(orders: Orders): void {
+  #obey(orders: core.Orders): void {
     if (this.#isOver) return;
     for (const lease of orders.abort) {
       const held = this.#held.get(keyOf(lease));
@@ -224,7 +218,7 @@ export class WorkerSession {
         const reply = await this.#ask('report', 2_000, (desk) => desk.report(this.#session, items));
         if (this.#isOver) return;
         this.#outbox = this.#outbox.filter((item) => !items.includes(item));
-        items.forEach((item, at) => this.#judged(item, reply.verdicts[at] as Verdict));
+        items.forEach((item, at) => this.#judged(item, reply.verdicts[at] as core.Verdict));
         this.#obey(reply.orders);
       } catch (error) {
         this.#failed('report', error);
@@ -233,7 +227,7 @@ export class WorkerSession {
     }
   }
 
-  #judged(item: WorkerReport, verdict: Verdict): void {
+  #judged(item: WorkerReport, verdict: core.Verdict): void {
     const key = keyOf(item.lease);
     this.#options.witness.verdict(this.offer.id, item, verdict);
     if (verdict !== 'ok') this.#say(`hears ${verdict}: ${item.kind} of ${key}`);
@@ -244,7 +238,7 @@ export class WorkerSession {
   }
 
   /** Not ours any more, or being taken back: stop it and say so. */
-  #letGo(lease: LeaseName): void {
+  #letGo(lease: core.LeaseName): void {
     const held = this.#held.get(keyOf(lease));
     if (held === undefined || held.handler.isOver) return;
     held.handler.kill();
@@ -258,7 +252,7 @@ export class WorkerSession {
     const dice = this.#random.fork('tidy');
     while (!this.#isOver) {
       await this.#wait(1_000, 10_000, dice);
-      const jobs = shelves.jobs(sessionId) as JobId[];
+      const jobs = shelves.jobs(sessionId) as core.JobId[];
       if (jobs.length === 0 || this.#isOver) continue;
       const asked = jobs.map((jobId) => witness.runOf(jobId));
       try {
@@ -362,7 +356,7 @@ export class WorkerSession {
     this.#wakeReporter();
   }
 
-  #hasWordOf(lease: LeaseName): boolean {
+  #hasWordOf(lease: core.LeaseName): boolean {
     const key = keyOf(lease);
     return this.#outbox.some((item) => TERMINAL.has(item.kind) && keyOf(item.lease) === key);
   }
@@ -381,7 +375,7 @@ export class WorkerSession {
     return this.#connection.ask(what, timeoutMs, (service) => act(service.leader().workers));
   }
 
-  #names(): LeaseName[] {
+  #names(): core.LeaseName[] {
     return [...this.#held.values()].map(({ lease }) => lease);
   }
 
@@ -396,6 +390,6 @@ export class WorkerSession {
   }
 }
 
-function keyOf({ jobNo, taskNo, fence, term }: LeaseName): string {
+function keyOf({ jobNo, taskNo, fence, term }: core.LeaseName): string {
   return `${jobNo}/${taskNo}/${fence}/${term}`;
 }

@@ -23,9 +23,9 @@ export const isGenerated = (file: TextFile): boolean => /(^|\/)gen\//.test(file.
 /** The rules have to name what they forbid. */
 export const isRule = (file: TextFile): boolean => file.path.startsWith('test/tidy/');
 
-/** `src/ROOM/...` gives ROOM. */
+/** The room of a file under `src`: `kit`, `scheduler/core`. A room is the folder that has a door, in a group or by itself. */
 export function roomOf(path: string): string | undefined {
-  return /^src\/([^/]+)\//.exec(path)?.[1];
+  return /^src\/((?:(?:scheduler|tasks|sql|edge|node|client)\/)?[^/]+)\//.exec(path)?.[1];
 }
 
 export function lineAt(text: string, offset: number): number {

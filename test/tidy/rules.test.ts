@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { provenRequirements, sqlHasOneReader } from './relations.ts';
+import { importOrder, roomTable } from './rooms.ts';
 import type { Rule } from './rule.ts';
 import { doors, functionLength, noWaiting, plainNames, wholeTests } from './syntax.ts';
 import { doorParagraph, fileLength, leftovers, places } from './text.ts';
@@ -120,15 +121,66 @@ describe('waiting', () => {
   });
 });
 
-test('a dynamic import goes through the door', () => {
-  const importing = (target: string): string => `const x = () => import('${target}');`;
+test.each([
+  (target: string) => `const x = () => import('${target}');`,
+  (target: string) => `import { x } from '${target}';`,
+  (target: string) => `import type { X } from '${target}';`,
+  (target: string) => `export { x } from '${target}';`,
+  (target: string) => `export * from '${target}';`,
+])('an import goes through the door (%#)', (importing) => {
   const path = 'src/cli/commands/up.ts';
-  expect(complaints(doors, { [path]: importing('../../store/memory/memory.ts') })).toEqual([
-    `${path}:1`,
-  ]);
-  for (const allowed of ['../../store/index.ts', './demo.ts', '../exit.ts', 'commander']) {
+  const behind = '../../scheduler/store/memory/memory.ts';
+  expect(complaints(doors, { [path]: importing(behind) })).toEqual([`${path}:1`]);
+  for (const allowed of [
+    '../../scheduler/store/index.ts',
+    './demo.ts',
+    '../exit.ts',
+    'commander',
+  ]) {
     expect(complaints(doors, { [path]: importing(allowed) })).toEqual([]);
   }
+});
+
+describe('rooms', () => {
+  const rooms = (...paths: string[]): string =>
+    JSON.stringify({ references: paths.map((path) => ({ path })) });
+  const solution = { 'tsconfig.json': rooms('src/kit', 'src/sql/plan', 'src/cli') };
+
+  test('a room refers to rooms above it only', () => {
+    const at = (references: string[]): string[] =>
+      complaints(importOrder, {
+        ...solution,
+        'src/kit/tsconfig.json': '{}',
+        'src/sql/plan/tsconfig.json': rooms(...references),
+        'src/cli/tsconfig.json': rooms('../kit', '../sql/plan'),
+      });
+    expect(at(['../../kit'])).toEqual([]);
+    expect(at(['../../cli'])).toEqual(['src/sql/plan/tsconfig.json:1']);
+    expect(at(['../../sql/engine'])).toEqual(['src/sql/plan/tsconfig.json:1']);
+  });
+
+  test('every room with a door is built', () => {
+    const files = { ...solution, 'src/sql/engine/tsconfig.json': '{}' };
+    expect(complaints(importOrder, files)).toContain('src/sql/engine/tsconfig.json:1');
+  });
+
+  test('the table of the architecture page says what tsconfig says', () => {
+    const at = (...rows: string[]): string[] =>
+      complaints(roomTable, {
+        ...solution,
+        'src/kit/tsconfig.json': '{}',
+        'src/sql/plan/tsconfig.json': rooms('../../kit'),
+        'src/cli/tsconfig.json': rooms('../kit', '../sql/plan'),
+        'docs/architecture.md': ['| room | holds | imports |', '|---|---|---|', ...rows].join('\n'),
+      });
+    const kit = '| `kit` | a clock | nothing |';
+    const plan = '| `sql/plan` | plans | kit |';
+    const cli = '| `cli` | commands | kit, plan |';
+    expect(at(kit, plan, cli)).toEqual([]);
+    expect(at(kit, plan)).toEqual(['docs/architecture.md:1']);
+    expect(at(plan, kit, cli)).toEqual(['docs/architecture.md:1']);
+    expect(at(kit, plan, '| `cli` | commands | kit |')).toEqual(['docs/architecture.md:5']);
+  });
 });
 
 test('a door says what is behind it', () => {

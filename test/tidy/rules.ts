@@ -1,4 +1,5 @@
 import { provenRequirements, sqlHasOneReader } from './relations.ts';
+import { importOrder, roomTable } from './rooms.ts';
 import type { Rule } from './rule.ts';
 import { doors, functionLength, noWaiting, plainNames, wholeTests } from './syntax.ts';
 import { doorParagraph, fileLength, leftovers, places } from './text.ts';
@@ -14,6 +15,8 @@ export const rules: readonly Rule[] = [
   noWaiting,
   doors,
   doorParagraph,
+  importOrder,
+  roomTable,
   sqlHasOneReader,
   provenRequirements,
 ];

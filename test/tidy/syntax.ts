@@ -135,18 +135,23 @@ export const noWaiting = syntaxRule(
   }),
 );
 
-/** The linter sees static imports only. */
 export const doors = syntaxRule(
-  'a dynamic import, too, enters another room through its index.ts',
+  'an import enters another room through its index.ts',
   (file) => roomOf(file.path) !== undefined && !isTest(file),
-  (report, file) => ({
-    ImportExpression(node) {
-      if (node.source.type !== 'Literal' || typeof node.source.value !== 'string') return;
-      if (!node.source.value.startsWith('.')) return;
-      const target = posix.join(posix.dirname(file.path), node.source.value);
+  (report, file) => {
+    const enter = (source: { readonly start: number; readonly value: unknown }): void => {
+      if (typeof source.value !== 'string' || !source.value.startsWith('.')) return;
+      const target = posix.join(posix.dirname(file.path), source.value);
       const room = roomOf(target);
-      if (room === roomOf(file.path) || target === `src/${room}/index.ts`) return;
-      report(node, `${node.source.value}: import src/${room}/index.ts`);
-    },
-  }),
+      if (room === undefined || room === roomOf(file.path) || target === `src/${room}/index.ts`)
+        return;
+      report(source, `${source.value}: import src/${room}/index.ts`);
+    };
+    return {
+      ImportDeclaration: (node) => enter(node.source),
+      ExportAllDeclaration: (node) => enter(node.source),
+      ExportNamedDeclaration: (node) => void (node.source && enter(node.source)),
+      ImportExpression: (node) => void (node.source.type === 'Literal' && enter(node.source)),
+    };
+  },
 );

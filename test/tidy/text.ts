@@ -53,7 +53,7 @@ export const doorParagraph: Rule = {
   name: "a room's index.ts begins with a paragraph: what lives here and what does not",
   find: (files) =>
     files
-      .filter((file) => /^src\/[^/]+\/index\.ts$/.test(file.path))
+      .filter((file) => file.path === `src/${roomOf(file.path)}/index.ts`)
       .filter((file) => (/^\/\*\*\n((?: \*.*\n)+?) \*\//.exec(file.text)?.[1] ?? '').length < 80)
       .map((file) => ({
         path: file.path,

@@ -7,27 +7,13 @@
 export { HttpClient } from './http-client.ts';
 export type { ListOptions, QueryCalls } from './query-calls.ts';
 export { readRows } from './json-rows.ts';
-export type { JsonRow, ResultColumn, RowBatch } from './json-rows.ts';
+export type { JsonRow, ResultColumn } from './json-rows.ts';
 export type {
-  CallOptions,
   DatedJob,
-  DatedNodes,
-  DatedSchedules,
-  DeadTasksPage,
-  EventsOptions,
-  ForkOptions,
   JobsFilter,
   JobsPage,
-  QueryExplanation,
-  QueryOptions,
   QueryPage,
   QueryRequest,
-  RerunOptions,
   ResultFormat,
-  SignalOptions,
-  SubmitOptions,
-  SubmitQueryOptions,
   Submitted,
-  WatchOptions,
 } from './answers.ts';
-export type { ClientOptions } from './options.ts';

@@ -4,12 +4,8 @@
  * here knows of HTTP: whoever serves these answers lives in another room.
  */
 export { EventFeed } from './event-feed.ts';
-export type { EventFeedOptions } from './event-feed.ts';
 export { StoreReader } from './store-reader.ts';
-export type { StoreReaderOptions } from './store-reader.ts';
 export { JobWaits } from './job-waits.ts';
-export type { JobWaitsOptions, LeaderMemory } from './job-waits.ts';
 export { QueryViews } from './query-views.ts';
-export type { QueryRecord, QueryViewsOptions } from './query-views.ts';
 export { Replica } from './observer/replica.ts';
 export type { ReplicaOptions } from './observer/replica.ts';

@@ -4,7 +4,5 @@
  * them does lives in their rooms; here they are only put together.
  */
 export { ServerNode } from './node.ts';
-export type { NodeOptions } from './node.ts';
 export { WorkerSeat } from './worker-seat.ts';
-export type { WorkerSeatOptions } from './worker-seat.ts';
 export { workerFlags } from './worker-flags.ts';

@@ -5,12 +5,8 @@
  * through the port for workers: no store, no database, no rule of the scheduler lives here.
  */
 export { HeartbeatLoop } from './heartbeat-loop.ts';
-export type { Heartbeat, HeartbeatNews, HeartbeatStart, StartHeartbeat } from './heartbeat.ts';
-export { defaultWorkerSettings } from './settings.ts';
-export type { WorkerSettings } from './settings.ts';
 export { Worker } from './worker.ts';
 export type { WorkerOptions } from './worker.ts';
 export { openWorker } from './open-worker.ts';
-export type { OpenWorker, OpenWorkerOptions } from './open-worker.ts';
+export type { OpenWorker } from './open-worker.ts';
 export { registryOf, runWorkerProcess } from './process.ts';
-export type { WorkerProcessSettings, WorkerWorld } from './process.ts';

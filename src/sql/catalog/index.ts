@@ -5,10 +5,7 @@
 export type * from './catalog.ts';
 export { CatalogFile } from './catalog-file.ts';
 export { Catalog } from './pinned-tables.ts';
-export type { CatalogOptions } from './pinned-tables.ts';
 export { Pins } from './pin.ts';
-export type { CheckOptions, Pin } from './pin.ts';
+export type { Pin } from './pin.ts';
 export { allowedPaths } from './roots.ts';
 export type { WithoutRoots } from './roots.ts';
-export type { Allowed } from './roots.ts';
-export { isTypeText } from './type-text.ts';

@@ -14,5 +14,5 @@ export {
 export { startRowEngine } from './parent/row-engine.ts';
 export { partitionOf } from './sql/fragment-script.ts';
 export { marksOf } from './sql/scan-text.ts';
-export { statementOf, type Statement } from './sql/statement.ts';
+export { statementOf } from './sql/statement.ts';
 export { isSteady } from './sql/steady.ts';

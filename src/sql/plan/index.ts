@@ -23,7 +23,6 @@ export { rowRanges, wholeFiles } from './distribute/ranges.ts';
 export { PARTITIONS_MAX } from './distribute/settings.ts';
 export type { PlanSettings } from './distribute/settings.ts';
 export { explainAnalyze, explainPlan } from './explain/explain.ts';
-export type { StageMeasure } from './explain/explain.ts';
 export { QUERY_JOB_DEFAULTS, fragmentTaskId, queryJob } from './job/query-job.ts';
-export type { QueryJob, QueryJobOptions } from './job/query-job.ts';
+export type { QueryJob } from './job/query-job.ts';
 export { readPlan } from './job/read-plan.ts';

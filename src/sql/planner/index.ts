@@ -2,6 +2,4 @@
  * The leader's side of SQL: from text and tables to a job that can be submitted, and from a finished job to rows.
  */
 export { SqlPlanner } from './planner.ts';
-export type { PlannerFigures, QueryExplanation, QueryPlannerOptions } from './planner.ts';
 export { QueryResults } from './results.ts';
-export type { QueryRecord, QueryResultsOptions, ResultFigures } from './results.ts';

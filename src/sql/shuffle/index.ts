@@ -5,8 +5,8 @@
 export { MapOutputs } from './map-outputs.ts';
 export type { OutputName } from './names.ts';
 export { OutputStore } from './output-store.ts';
-export type { DraftPart, KeptOutput, OutputDraft, OutputKind } from './output-store.ts';
+export type { KeptOutput, OutputDraft, OutputKind } from './output-store.ts';
 export { PartLostError } from './part-lost.ts';
 export { PartReader, isUnchanged } from './part-reader.ts';
-export type { BroughtPart, PartReaderOptions } from './part-reader.ts';
+export type { BroughtPart } from './part-reader.ts';
 export { shuffleSource } from './shuffle-source.ts';

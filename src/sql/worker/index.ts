@@ -3,4 +3,4 @@
  * What leads to a plan, and what becomes of results, is not decided here.
  */
 export { openQueryNode } from './query-node.ts';
-export type { QueryNode, QueryNodeOptions } from './query-node.ts';
+export type { QueryNode } from './query-node.ts';

@@ -34,6 +34,5 @@ export type { PlacementOptions, TaskDefaults, TimeoutOptions } from './options.t
 export type { InputRef, Missing, Ref, Settled, TaskRef, Wired, WiredJson } from './ref.ts';
 export { BadResultError } from './schema.ts';
 export { submissionOf } from './submission.ts';
-export type { ReadSubmission } from './submission.ts';
 export { defineTask, externalTask } from './task.ts';
 export type { ExternalTask, Task, TaskParts, Usable } from './task.ts';

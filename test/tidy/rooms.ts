@@ -1,0 +1,84 @@
+/** Rules about the rooms: the build says which room may import which, and everything else has to agree with it. */
+import { posix } from 'node:path';
+import { type Finding, lineAt, type Rule, roomOf, type TextFile } from './rule.ts';
+
+interface Room {
+  readonly name: string;
+  readonly config: string;
+  readonly imports: readonly string[];
+}
+
+const folder = 'src/';
+
+const referencesIn = (file: TextFile | undefined): string[] =>
+  file === undefined
+    ? []
+    : (
+        (
+          JSON.parse(file.text.replaceAll(/^\s*\/\/.*$/gm, '')) as {
+            references?: { path: string }[];
+          }
+        ).references ?? []
+      ).map(({ path }) => posix.join(posix.dirname(file.path), path));
+
+const roomsIn = (paths: readonly string[]): string[] =>
+  paths.filter((path) => path.startsWith(folder)).map((path) => path.slice(folder.length));
+
+/** The rooms in the order in which the solution builds them. */
+function roomsOf(files: readonly TextFile[]): Room[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  return roomsIn(referencesIn(byPath.get('tsconfig.json'))).map((name) => {
+    const config = `${folder}${name}/tsconfig.json`;
+    return { name, config, imports: roomsIn(referencesIn(byPath.get(config))) };
+  });
+}
+
+export const importOrder: Rule = {
+  name: 'tsconfig.json lists every room, and a room imports only rooms that stand above it',
+  find(files) {
+    const rooms = roomsOf(files);
+    const place = new Map(rooms.map(({ name }, index) => [name, index]));
+    const unlisted = files
+      .filter((file) => /^src\/.*\/tsconfig\.json$/.test(file.path))
+      .filter((file) => !place.has(roomOf(file.path) ?? ''))
+      .map(({ path }) => ({ path, line: 1, message: 'this room is missing in tsconfig.json' }));
+    const upwards = rooms.flatMap(({ name, config, imports }, index) =>
+      imports
+        .filter((other) => (place.get(other) ?? Infinity) >= index)
+        .map((other) => ({
+          path: config,
+          line: 1,
+          message: `${other} does not stand above ${name}`,
+        })),
+    );
+    return [...unlisted, ...upwards];
+  },
+};
+
+const page = 'docs/architecture.md';
+/** A row of the table: the room in code, what it holds, and the last names of the rooms that it imports. */
+const row = /^\| `(?<room>[a-z]+(?:\/[a-z]+)?)` *\|[^|]*\| *(?<imports>[^|]*?) *\|$/gm;
+
+export const roomTable: Rule = {
+  name: `the rooms in ${page} are those of tsconfig.json, in order, with their imports`,
+  find(files) {
+    const text = files.find((file) => file.path === page)?.text;
+    if (text === undefined) return [];
+    const rooms = roomsOf(files);
+    const rows = [...text.matchAll(row)];
+    const at = (index: number, message: string): Finding => ({
+      path: page,
+      line: lineAt(text, index),
+      message,
+    });
+    const listed = rows.map((match) => match.groups?.['room']).join(', ');
+    const expected = rooms.map(({ name }) => name).join(', ');
+    if (listed !== expected) return [at(0, `the table lists ${listed}; it should be ${expected}`)];
+    return rows.flatMap((match, index) => {
+      const imports = rooms[index]!.imports.map((name) => posix.basename(name)).join(', ');
+      const wanted = imports === '' ? 'nothing' : imports;
+      const found = match.groups?.['imports'];
+      return found === wanted ? [] : [at(match.index, `${found}; it should be: ${wanted}`)];
+    });
+  },
+};
