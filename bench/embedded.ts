@@ -59,13 +59,13 @@ export const embedded: Benchmark = {
 function figuresOf(entrants: readonly Entrant[]): readonly Figure[] {
   const [ours, theirs] = entrants;
   const figures = entrants.flatMap(({ contender: { name }, full, burn }) => [
-    figure(`${name}, handed in and done`, 'jobs/s', full),
+    figure(`${name}, submitted and done`, 'jobs/s', full),
     figure(`${name}, queued and done`, 'jobs/s', burn),
   ]);
   if (ours === undefined || theirs === undefined) return figures;
   return [
     ...figures,
-    ratio('handed in and done, against graphile-worker', ours.full, theirs.full),
+    ratio('submitted and done, against graphile-worker', ours.full, theirs.full),
     ratio('queued and done, against graphile-worker', ours.burn, theirs.burn),
   ];
 }

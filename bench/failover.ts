@@ -21,7 +21,7 @@ export const failover: Benchmark = {
   settings: {
     cluster: `2 nodes that may lead, 2 workers with ${SLOTS} slots, default settings`,
     'next assignment':
-      'a job handed in right after by a client that knows both nodes; its handler starts',
+      'a job submitted right after by a client that knows both nodes; its handler starts',
     postgres: 'fsync on, defaults otherwise',
   },
   async run(quick, say) {
@@ -92,7 +92,7 @@ class Scene {
     await this.#submit('stamp');
   }
 
-  /** Seconds until a job that is handed in then begins. The node comes back afterwards. */
+  /** Seconds until a job that is submitted then begins. The node comes back afterwards. */
   async leaderGoes(how: 'crash' | 'end'): Promise<number> {
     const leader = await this.#leader();
     const goneAt = process.hrtime.bigint();
@@ -138,7 +138,7 @@ class Scene {
     return this.#http;
   }
 
-  /** Hands in a job and waits until it begins. */
+  /** Submits a job and waits until it begins. */
   async #submit(executor: 'stamp' | 'hold'): Promise<Stamp & { readonly key: string }> {
     this.#keys += 1;
     const key = `${executor}-${this.#keys}`;

@@ -67,7 +67,7 @@ async function measure(
   await long.fill(many);
   const fillSeconds = (performance.now() - startedAt) / 1_000;
   const heldBytes = (long.leaderBytes() - emptyBytes) / many;
-  say(`  ${many} handed in within ${fillSeconds.toFixed(1)} s`);
+  say(`  ${many} submitted within ${fillSeconds.toFixed(1)} s`);
 
   const slow: number[] = [];
   const fast: number[] = [];
@@ -98,7 +98,7 @@ async function measure(
     figure(`${slice} tasks, at least ${few} more queued`, 'tasks/s', fast),
     figure(`${slice} tasks, about ${many} more queued`, 'tasks/s', slow),
     ratio(`${many} queued / ${few} queued`, slow, fast),
-    figure(`${many} jobs handed in`, 'jobs/s', [many / fillSeconds]),
+    figure(`${many} jobs submitted`, 'jobs/s', [many / fillSeconds]),
     figure(`kill -9 of the leader to the next job accepted, ${many} queued`, 's', takeOvers),
     figure(`kill -9 of the leader to all ${many} loaded`, 's', [loadSeconds]),
   ];
@@ -181,7 +181,7 @@ class Queue {
     const killedAt = performance.now();
     await this.#leader.process.crash();
     this.#leader = next;
-    const http = new HttpClient({ server: next.url, patienceMs: 120_000 });
+    const http = new HttpClient({ server: next.url, retryBudgetMs: 120_000 });
     await http.submit(DOCUMENT);
     http.close();
     this.#submitted += 1;
@@ -195,7 +195,7 @@ class Queue {
     return (performance.now() - startedAt) / 1_000;
   }
 
-  /** Nothing that was handed in is lost. */
+  /** Nothing that was submitted is lost. */
   async audit(): Promise<void> {
     const [row] = await this.#sql`
       select (select count(*) from millrace.job) as jobs,
@@ -204,7 +204,7 @@ class Queue {
     const { jobs, accounted } = row as unknown as { jobs: string; accounted: string };
     if (Number(jobs) === this.#submitted && Number(accounted) === this.#submitted) return;
     throw new Error(
-      `The audit failed: ${this.#submitted} handed in, ${jobs} there, ${accounted} done or queued.`,
+      `The audit failed: ${this.#submitted} submitted, ${jobs} there, ${accounted} done or queued.`,
     );
   }
 

@@ -1,4 +1,4 @@
-/** From handing in a job to the start of its handler, one at a time on an idle system. */
+/** From submitting a job to the start of its handler, one at a time on an idle system. */
 import postgres from 'postgres';
 import { HttpClient } from '../src/client/http/index.ts';
 import { pause } from './cluster/contender.ts';
@@ -28,7 +28,7 @@ interface Scene {
 export const latency: Benchmark = {
   name: 'latency',
   summary:
-    'from handing in a job to the start of its handler, idle system, against graphile-worker',
+    'from submitting a job to the start of its handler, idle system, against graphile-worker',
   settings: {
     millrace: `1 leader, 1 worker with ${SLOTS} slots, default settings`,
     'graphile-worker default': `1 process, concurrentJobs ${SLOTS}, LISTEN/NOTIFY as it comes`,

@@ -35,7 +35,7 @@ export const throughput: Benchmark = {
     millrace: `1 leader, ${WORKERS} workers with ${SLOTS} slots, jobs over gRPC`,
     'graphile-worker tuned': `${WORKERS} processes, concurrentJobs 24, localQueue 500, completeJobBatchDelay 0`,
     'hand-written SQL': `one table, ${WORKERS} processes, 500 a batch: lease, then complete`,
-    'handing in': '500 jobs a call, 2 calls at a time, by the client of each',
+    submitting: '500 jobs a call, 2 calls at a time, by the client of each',
     postgres: 'fsync on, defaults otherwise',
   },
   async run(quick, say) {
@@ -116,7 +116,7 @@ async function scales(
   const clocks: [string, () => number][] = Object.entries(contender.processes).map(
     ([role, pids]) => [role, () => cpuSeconds(pids)],
   );
-  clocks.push(['who hands in', () => cpuSeconds([process.pid])]);
+  clocks.push(['who submits', () => cpuSeconds([process.pid])]);
   clocks.push(['PostgreSQL', () => database.cpuSeconds()]);
   const wal = await database.walBytes();
   const before = clocks.map(([, read]) => read());
@@ -133,14 +133,14 @@ async function scales(
 function figuresOf(entrants: readonly Entrant[]): readonly Figure[] {
   const [ours, graphile, raw] = entrants;
   const figures = entrants.flatMap(({ contender: { name }, full, burn }) => [
-    figure(`${name}, handed in and done`, 'jobs/s', full),
+    figure(`${name}, submitted and done`, 'jobs/s', full),
     figure(`${name}, queued and done`, 'jobs/s', burn),
   ]);
   for (const other of [graphile, raw]) {
     if (ours === undefined || other === undefined) continue;
     const { name } = other.contender;
     figures.push(
-      ratio(`handed in and done, millrace / ${name}`, ours.full, other.full),
+      ratio(`submitted and done, millrace / ${name}`, ours.full, other.full),
       ratio(`queued and done, millrace / ${name}`, ours.burn, other.burn),
     );
   }

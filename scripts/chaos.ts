@@ -1,5 +1,5 @@
 /**
- * `npm run chaos -- [--minutes M] [--seed S]`: real processes on a real PostgreSQL in bad weather, then the
+ * `npm run chaos -- [--minutes M] [--seed S]`: real processes on a real PostgreSQL in bad faults, then the
  * audit. Ends with 1 when a rule was broken. The faults follow from the seed, their moments do not.
  */
 import { spawn } from 'node:child_process';

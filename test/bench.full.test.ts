@@ -5,7 +5,7 @@ test('all other benchmarks run at a tiny size, and their audits hold', async () 
   await quickBenchmarks({
     stores: 'postgres / hand-written',
     failover: 'worker killed -> its task runs again, longest',
-    throughput: 'handed in and done, millrace / graphile-worker tuned',
+    throughput: 'submitted and done, millrace / graphile-worker tuned',
     embedded: 'queued and done, against graphile-worker',
     latency: 'millrace-http / graphile-worker, p99',
     growth: 'kill -9 of the leader to the next job accepted',

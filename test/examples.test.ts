@@ -18,7 +18,7 @@ vi.setConfig({ testTimeout: 120_000 });
 const EXAMPLES = fileURLToPath(new URL('../examples/', import.meta.url));
 const BIN = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const TSX = fileURLToPath(import.meta.resolve('tsx/cli'));
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 const example = (path: string): string => join(EXAMPLES, path);
 
@@ -36,7 +36,7 @@ async function ran(
   code: number = 0,
 ): Promise<string> {
   const ended = deferred<{ code: unknown; out: string; err: string }>();
-  const options = { cwd, timeout: PATIENCE_MS };
+  const options = { cwd, timeout: TIMEOUT_MS };
   execFile(process.execPath, [script, ...args], options, (error, out, err) => {
     ended.resolve({ code: error === null ? 0 : (error.code ?? error.signal), out, err });
   });
@@ -78,7 +78,7 @@ test('order-processing: killed and started again, an order is charged and shippe
   const cwd = folder();
   const main = example('order-processing/main.ts');
   const first = TestProcess.start([main, 'A-1'], { script: TSX, folder: cwd });
-  await first.line(/^A-1: charged$/, PATIENCE_MS);
+  await first.line(/^A-1: charged$/, TIMEOUT_MS);
   await first.crash();
   expect(booked(cwd, 'A-1')).not.toContain('collected');
   const second = await ran(TSX, [main, 'A-1'], cwd);
@@ -122,7 +122,7 @@ test('nightly-etl: one report of all shops, once and on a schedule', async () =>
     { folder: cwd },
   );
   const once = resultOf([flow, '--input', JSON.stringify({ folder: from, out: 'once' })], cwd);
-  const [, url = ''] = await node.line(/^millrace ready (\S+)$/, PATIENCE_MS);
+  const [, url = ''] = await node.line(/^millrace ready (\S+)$/, TIMEOUT_MS);
   const schedule = example('nightly-etl/schedule.ts');
   const said = lines(await ran(TSX, [schedule, 'sales', 'nightly', url], cwd));
   expect(said.slice(0, 3).every((line) => /^runs at \S+T0[01]:30:00.000Z$/.test(line))).toBe(true);
@@ -180,13 +180,13 @@ test('approval: the flow waits for a person, whose word decides', async () => {
     folder: cwd,
   });
   const heard = (pattern: RegExp): Promise<RegExpExecArray> =>
-    within(PATIENCE_MS, waiting.output.line(pattern, 'stderr'), () => waiting.output.text());
+    within(TIMEOUT_MS, waiting.output.line(pattern, 'stderr'), () => waiting.output.text());
   const [, id = '', url = ''] = await heard(/^Job (\S+) runs here, at (http\S+)\.$/);
   await heard(/mail to Ada: Approve 120.5 EUR for Bob\? \(E-1\)/);
   const decision = JSON.stringify({ approved: false, by: 'Ada', note: 'no receipt' });
   await ran(BIN, ['signal', id, 'decision', decision, '--server', url], cwd);
   await heard(/mail to Bob: E-1 was rejected by Ada: no receipt/);
-  await waiting.line(/^\}$/, PATIENCE_MS);
+  await waiting.line(/^\}$/, TIMEOUT_MS);
   expect(await waiting.exited).toEqual({ code: 0, signal: null });
   const out = waiting.output.lines.filter(({ from }) => from === 'stdout');
   expect(JSON.parse(out.map(({ text }) => text).join('\n'))).toEqual({
@@ -202,7 +202,7 @@ test('http-pipeline: a document orders at the best price, or complains about it'
     script: TSX,
     folder: cwd,
   });
-  const [, url = ''] = await server.line(/^listening on (\S+)$/, PATIENCE_MS);
+  const [, url = ''] = await server.line(/^listening on (\S+)$/, TIMEOUT_MS);
   const page = readFileSync(example('http-pipeline/flow.yaml'), 'utf8');
   const flow = page.replaceAll('http://127.0.0.1:8099', url);
   expect(flow).not.toBe(page);
@@ -236,13 +236,13 @@ test('transactional-enqueue: an order and its job exist together or not at all',
     folder: cwd,
     environment,
   });
-  await node.line(/^millrace ready/, PATIENCE_MS);
+  await node.line(/^millrace ready/, TIMEOUT_MS);
   const app = TestProcess.start([example('transactional-enqueue/app.ts'), '0'], {
     script: TSX,
     folder: cwd,
     environment,
   });
-  const [, url = ''] = await app.line(/^the shop is open at (\S+)$/, PATIENCE_MS);
+  const [, url = ''] = await app.line(/^the shop is open at (\S+)$/, TIMEOUT_MS);
   const ask = async (path: string, body?: object): Promise<unknown> => {
     const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(`${url}${path}`, post);
@@ -263,7 +263,7 @@ test('transactional-enqueue: an order and its job exist together or not at all',
     const seen = await ask('/orders/A-1');
     return JSON.stringify(seen) === JSON.stringify(shipped);
   };
-  await until(look, 'order A-1 is not shipped', PATIENCE_MS);
+  await until(look, 'order A-1 is not shipped', TIMEOUT_MS);
   // One job for the one order that was committed; what it did and its end are one transaction.
   const [row] = await sql`
     select (select count(*) from millrace.job)::int as jobs,

@@ -12,7 +12,7 @@ import { TestProcess } from './rig/cluster/process.ts';
 import { until } from './cluster/scene.ts';
 import { FakeLeader, assignment } from './rig/fake-leader.ts';
 import { fragment, fragmentTask } from './rig/fragment-node.ts';
-import { openDoor } from './rig/leader-door.ts';
+import { openDoor } from './rig/leader-entry.ts';
 
 let data: string;
 

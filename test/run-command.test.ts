@@ -174,7 +174,7 @@ test('a second Ctrl-C ends at once, and the folder is gone as well', async () =>
   expect(await ended(run)).toEqual({ code: 130, signal: null });
 });
 
-test('with --server the job is handed in and followed there', async () => {
+test('with --server the job is submitted and followed there', async () => {
   const server = await ScriptedServer.start();
   onTestFinished(() => server.close());
   server.script('GET /api/v1/jobs', {

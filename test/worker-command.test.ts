@@ -11,7 +11,7 @@ import type { WorkerReport } from '../src/scheduler/contract/index.ts';
 import { within } from './rig/cluster/deadline.ts';
 import { TestProcess } from './rig/cluster/process.ts';
 import { FakeLeader, assignment, lease } from './rig/fake-leader.ts';
-import { openDoor } from './rig/leader-door.ts';
+import { openDoor } from './rig/leader-entry.ts';
 
 const BIN = fileURLToPath(new URL('../bin/millrace.js', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'millrace-worker-'));

@@ -7,7 +7,7 @@ import type { WorkerReport } from '../src/scheduler/contract/index.ts';
 import { within } from './rig/cluster/deadline.ts';
 import { TestProcess } from './rig/cluster/process.ts';
 import { FakeLeader, assignment, lease } from './rig/fake-leader.ts';
-import { openDoor } from './rig/leader-door.ts';
+import { openDoor } from './rig/leader-entry.ts';
 import { serveWeb } from './rig/web-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-executors-'));

@@ -3,11 +3,11 @@ export interface Contender {
   readonly name: string;
   /** Process ids by what they do, beside the database's own. */
   readonly processes: Readonly<Record<string, readonly number[]>>;
-  /** Hands in `count` jobs; settles when all are durable. */
+  /** Submits `count` jobs; settles when all are durable. */
   submit(count: number): Promise<void>;
   /** How often it may be asked whether it is done, where that costs it something. */
   readonly lookEveryMs?: number;
-  /** Whether all that was handed in is done. */
+  /** Whether all that was submitted is done. */
   isDone(): Promise<boolean>;
   /** Processes that execute jobs. */
   pauseWorkers(): void;
@@ -19,7 +19,7 @@ export interface Contender {
 
 const LOOK_EVERY_MS = 5;
 
-/** Seconds from the first job handed in to the last one done, with workers waiting. */
+/** Seconds from the first job submitted to the last one done, with workers waiting. */
 export async function fullPath(contender: Contender, count: number): Promise<number> {
   const startedAt = performance.now();
   await contender.submit(count);
@@ -49,7 +49,7 @@ export function pause(ms: number): Promise<void> {
   });
 }
 
-/** Jobs handed in with one call, and calls at the same time: the same for everybody. */
+/** Jobs submitted with one call, and calls at the same time: the same for everybody. */
 const BATCH = 500;
 const IN_FLIGHT = 2;
 

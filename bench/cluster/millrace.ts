@@ -17,7 +17,7 @@ export interface MillraceOptions {
 
 const SUCCEEDED = 2;
 
-/** A leader process and worker processes, with jobs handed in over gRPC. */
+/** A leader process and worker processes, with jobs submitted over gRPC. */
 export async function startMillrace(options: MillraceOptions): Promise<Contender> {
   const { url, slots, environment = {}, document = jobOf('echo', { id: 1 }) } = options;
   const folder = new Folder();

@@ -1,4 +1,4 @@
-/** Millrace's own processes, and jobs handed in to them. */
+/** Millrace's own processes, and jobs submitted to them. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,7 +100,7 @@ export async function startWorker(options: WorkerOptions): Promise<BenchProcess>
   return process;
 }
 
-/** Hands in jobs over gRPC. */
+/** Submits jobs over gRPC. */
 export class JobClient {
   readonly #channel: LeaderChannel;
   readonly #leader: LeaderForClients;

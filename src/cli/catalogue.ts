@@ -25,7 +25,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'submit',
-    summary: 'hand in a job, and follow it to its end if you like',
+    summary: 'submit a job, and follow it to its end if you like',
     load: () => import('./commands/submit.ts'),
   },
   {

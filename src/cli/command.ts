@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ExitCode } from './exit.ts';
 import type { Terminal } from './view/terminal.ts';
 
-/** The world outside as a command sees it; tests hand in their own. */
+/** The world outside as a command sees it; tests pass their own. */
 export interface Surroundings {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

@@ -272,7 +272,7 @@ describe('time', () => {
           signal.addEventListener('abort', () => reject(new Error('stopped')));
         }),
     });
-    const impatient = await createTestRuntime({ patienceMs: 20 });
+    const impatient = await createTestRuntime({ realTimeoutMs: 20 });
     const job = await impatient.submit(deaf, null);
     await expect(job.result()).rejects.toMatchObject({ name: 'JobError', state: 'failed' });
   });
@@ -282,7 +282,7 @@ describe('time', () => {
       name: 'read',
       run: async () => String(await readFile(import.meta.filename)),
     });
-    const runtime = await createTestRuntime({ tasks: [read], patienceMs: 60_000 });
+    const runtime = await createTestRuntime({ tasks: [read], realTimeoutMs: 60_000 });
     const job = await runtime.submit(read, null);
     await expect(job.result()).resolves.toContain('waits for handlers that do real work');
     expect(runtime.now().toISOString()).toBe('2030-01-01T00:00:00.000Z');
@@ -290,7 +290,7 @@ describe('time', () => {
 
   test('does not hide a handler that never ends, or a task that nobody can run', async () => {
     const hung = defineTask({ name: 'hung', run: () => new Promise<never>(() => {}) });
-    const runtime = await createTestRuntime({ patienceMs: 10 });
+    const runtime = await createTestRuntime({ realTimeoutMs: 10 });
     const job = await runtime.submit(hung, null);
     await expect(job.result()).rejects.toThrow(/task hung is at work and did not end within 10 ms/);
     const strange = await runtime.submit({ tasks: [{ id: 'a', executor: 'nobody' }] });

@@ -35,7 +35,7 @@ export interface TestRuntimeOptions {
   /** When virtual time begins; 2030-01-01T00:00:00Z if not given. */
   readonly startAt?: Date | string | number;
   /** How long, in real time, a handler that does real work is waited for before time passes under it. */
-  readonly patienceMs?: number;
+  readonly realTimeoutMs?: number;
   /** Functions that run instead of tasks and executors, by their names: `{ http: () => ({ ... }) }`.
    * Neither schema nor code of the one that they stand for is asked. */
   readonly fakes?: Readonly<Record<string, Executor['run']>>;
@@ -62,7 +62,7 @@ export interface TestSubmit {
 }
 
 const START_AT = '2030-01-01T00:00:00Z';
-const PATIENCE_MS = 500;
+const REAL_TIMEOUT_MS = 500;
 const SILENT: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
 /** DuckDB works in real time and in processes of its own: a test says what the query finds. */
 const NO_SQL: Executor = {
@@ -86,16 +86,16 @@ export class TestRuntime {
   readonly #plan: CrashPlan;
   readonly #history: History;
   readonly #fleet: Fleet;
-  readonly #patienceMs: number;
+  readonly #realTimeoutMs: number;
   readonly #definitions: Map<string, TaskDefinition> = new Map();
   #jobs = 0;
 
   /** `createTestRuntime` makes one. */
   static async start(options: TestRuntimeOptions): Promise<TestRuntime> {
-    const { slots = 8, patienceMs = PATIENCE_MS, settings = {}, log = SILENT } = options;
+    const { slots = 8, realTimeoutMs = REAL_TIMEOUT_MS, settings = {}, log = SILENT } = options;
     const clock = new VirtualClock();
     const history = new History();
-    const time = new VirtualTime({ clock, patienceMs, atWork: () => history.atWork });
+    const time = new VirtualTime({ clock, realTimeoutMs, atWork: () => history.atWork });
     const onMoved = (): void => time.moved();
     const startAtMs = new Date(options.startAt ?? START_AT).getTime();
     if (!Number.isFinite(startAtMs)) throw bad(`startAt ${String(options.startAt)} is no time`);
@@ -113,7 +113,7 @@ export class TestRuntime {
     // A server that a test has started is on its own machine.
     for (const executor of builtIns(clock, { allowPrivateHttp: true })) fleet.learn(executor);
     fleet.learn(NO_SQL);
-    const runtime = new TestRuntime({ clock, time, led, plan, history, fleet, patienceMs });
+    const runtime = new TestRuntime({ clock, time, led, plan, history, fleet, realTimeoutMs });
     const flows = (options.flows ?? []).flatMap((flow) => definitionsOf(flow));
     runtime.#learn([...(options.tasks ?? []), ...flows]);
     await fleet.start();
@@ -127,7 +127,7 @@ export class TestRuntime {
     readonly plan: CrashPlan;
     readonly history: History;
     readonly fleet: Fleet;
-    readonly patienceMs: number;
+    readonly realTimeoutMs: number;
   }) {
     this.#clock = parts.clock;
     this.#time = parts.time;
@@ -135,10 +135,10 @@ export class TestRuntime {
     this.#plan = parts.plan;
     this.#history = parts.history;
     this.#fleet = parts.fleet;
-    this.#patienceMs = parts.patienceMs;
+    this.#realTimeoutMs = parts.realTimeoutMs;
   }
 
-  /** Hands in a flow or a task with its input, or a job document. Nothing has run when it answers. */
+  /** Submits a flow or a task with its input, or a job document. Nothing has run when it answers. */
   readonly submit: TestSubmit = async <I, O>(
     what: Callable<I, O> | Document,
     ...[input, options = {}]: InputAndOptions<I>
@@ -301,7 +301,7 @@ export class TestRuntime {
       case 'running':
       case 'being_stopped':
         return (
-          `is at work and did not end within ${this.#patienceMs} ms of real time (patienceMs); ` +
+          `is at work and did not end within ${this.#realTimeoutMs} ms of real time (realTimeoutMs); ` +
           'let it end, or give it a run timeout'
         );
       case 'execution_key':

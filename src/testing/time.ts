@@ -10,7 +10,7 @@ export interface TimeOptions {
   readonly clock: VirtualClock;
   /** Handlers that only real time can bring to their end. */
   readonly atWork: () => readonly object[];
-  readonly patienceMs: number;
+  readonly realTimeoutMs: number;
 }
 
 /** Every reply and every report takes a few turns of the loop; after so many without one there is none. */
@@ -73,12 +73,12 @@ export class VirtualTime {
 
   /** True when a handler has moved while we waited. */
   async #realWork(): Promise<boolean> {
-    const { atWork, patienceMs } = this.#options;
+    const { atWork, realTimeoutMs } = this.#options;
     const waitedFor = atWork().filter((work) => !this.#hopeless.has(work));
     if (waitedFor.length === 0) return false;
     const before = this.#moves;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, patienceMs);
+      const timer = setTimeout(resolve, realTimeoutMs);
       this.#onMove = () => {
         clearTimeout(timer);
         resolve();

@@ -94,7 +94,7 @@ test('our own clients, HTTP and gRPC, follow the leader that a follower names', 
 test('our client follows from leader to leader, and one job stays one job', async () => {
   const { play, follower } = await pair();
   const { cluster, client } = play;
-  const http = new HttpClient({ server: cluster.urls.join(','), silenceMs: 2_000 });
+  const http = new HttpClient({ server: cluster.urls.join(','), responseTimeoutMs: 2_000 });
   onTestFinished(() => http.close());
   const before = await http.submit(DOCUMENT);
   await cluster.node('n-1').process.crash();

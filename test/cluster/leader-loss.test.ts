@@ -8,7 +8,7 @@ import {
   leaderRow,
   Load,
   PATIENT,
-  reigns,
+  terms,
   stage,
   takenFrom,
 } from './stage.ts';
@@ -37,7 +37,7 @@ test('the leader is killed: what runs goes on and is accepted by the next leader
   }
   expectOnce(play);
   await expectRest(play);
-  expect(await reigns(play)).toEqual([
+  expect(await terms(play)).toEqual([
     { nodeId: 'n-1', epoch: 1 },
     { nodeId: 'n-2', epoch: 2 },
   ]);
@@ -79,7 +79,7 @@ test('a leader that is asked to end hands over at once, and under load nothing i
   await expectRest(play);
 });
 
-test('leader after leader: every reign has the next epoch, and each acknowledged job is there', async () => {
+test('leader after leader: every leader term has the next epoch, and each acknowledged job is there', async () => {
   const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: PATIENT });
   const { cluster, client } = play;
   const load = new Load(client, { jobs: 240 });
@@ -98,6 +98,6 @@ test('leader after leader: every reign has the next epoch, and each acknowledged
   await expectSucceeded(play, await load.done);
   expectOnce(play);
   expect(await leaderRow(play)).toMatchObject({ epoch: 4 });
-  expect((await reigns(play)).map(({ epoch }) => epoch)).toEqual([1, 2, 3, 4]);
+  expect((await terms(play)).map(({ epoch }) => epoch)).toEqual([1, 2, 3, 4]);
   await expectRest(play);
 });

@@ -7,7 +7,7 @@ import {
   expectSucceeded,
   Load,
   OUTLASTING,
-  reigns,
+  terms,
   stage,
   takenFrom,
 } from './stage.ts';
@@ -43,7 +43,7 @@ test('a leader that stood still beyond its TTL finds its writes refused, and fol
   expectOnce(play);
   const epochs = await sql`select epoch::int, node_id from millrace.leader`;
   expect([...epochs]).toEqual([{ epoch: 2, node_id: 'n-2' }]);
-  expect(await reigns(play)).toHaveLength(2);
+  expect(await terms(play)).toHaveLength(2);
   await expectRest(play);
 });
 

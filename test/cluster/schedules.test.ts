@@ -6,7 +6,7 @@ import {
   expectRest,
   expectSoon,
   OUTLASTING,
-  reigns,
+  terms,
   stage,
   takenFrom,
 } from './stage.ts';
@@ -40,7 +40,7 @@ describe('leaders that die and stand still in turn', () => {
     }
     await changeSchedule(client, 'beat', 'pause');
     expectOnce(play);
-    expect(await reigns(play)).toHaveLength(faults.length + 1);
+    expect(await terms(play)).toHaveLength(faults.length + 1);
     await expectRest(play);
     const { fired, missed } = await firingsOf(database, 'beat');
     const first = Date.parse(made.nextAt ?? '');

@@ -4,24 +4,24 @@ import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
 import { pauseMs } from '../rig/cluster/deadline.ts';
 import { expectRest, expectSoon, ownDatabase, stage } from './stage.ts';
 import type { Stage } from './stage.ts';
-import { Dice, Weather } from './weather.ts';
+import { Dice, FaultInjector } from './fault-injector.ts';
 
 const MINUTES = Number(process.env['TEST_CHAOS_MINUTES'] ?? '2');
 const SEED = Number(process.env['TEST_CHAOS_SEED'] ?? `${Math.floor(Math.random() * 2 ** 31)}`);
 const LANES = 4;
 const CALM_MS = 2_500;
-/** However bad the weather, a job comes to its end. */
+/** However bad the faults, a job comes to its end. */
 const JOB_MS = 120_000;
 
-/** Weather takes losses of every kind; a task that gives up because of it would hide what we look for. */
+/** Faults cause losses of every kind; a task that gives up because of it would hide what we look for. */
 const settings = { maxLosses: 10_000, maxAttempts: 10_000, maxBackoffMs: 500 };
 
 test(
-  'two nodes and three workers in bad weather: when it clears, the books are right',
+  'two nodes and three workers under faults: when they end, the audit finds nothing wrong',
   { timeout: MINUTES * 60_000 + 300_000 },
   async () => {
     console.log(`chaos: ${MINUTES} minutes, seed ${SEED}`);
-    const { play, weather } = await exposed();
+    const { play, faultInjector } = await exposed();
     const cancelled = new Set<string>();
     const over = new AbortController();
     const lane = async (dice: Dice): Promise<void> => {
@@ -31,7 +31,7 @@ test(
           cancelled.add(id);
           await play.client.cancel(id);
         }
-        // So that no more is asked for than three workers in bad weather can do.
+        // So that no more is asked for than three workers in bad faults can do.
         if (dice.draw(6) === 0) await play.client.waitForJob(id, JOB_MS);
       }
     };
@@ -44,13 +44,13 @@ test(
     const untilMs = performance.now() + MINUTES * 60_000;
     try {
       while (performance.now() < untilMs) {
-        await weather.change();
+        await faultInjector.change();
         await Promise.race([lanes, pauseMs(calm.draw(CALM_MS))]);
       }
     } finally {
       over.abort();
-      await weather.clear();
-      console.log(`chaos: seed ${SEED}: ${weather.diary.join('; ')}`);
+      await faultInjector.clear();
+      console.log(`chaos: seed ${SEED}: ${faultInjector.diary.join('; ')}`);
     }
     await lanes;
     await expectAllEnded(play, cancelled);
@@ -58,9 +58,9 @@ test(
   },
 );
 
-async function exposed(): Promise<{ play: Stage; weather: Weather }> {
+async function exposed(): Promise<{ play: Stage; faultInjector: FaultInjector }> {
   const database = await ownDatabase();
-  const client = { patienceMs: 120_000 };
+  const client = { retryBudgetMs: 120_000 };
   const play = await stage({ database, leaders: 0, workers: 0, slots: 3, settings, client });
   const wires = new Map<string, LossyDatabase>();
   for (const id of ['n-1', 'n-2']) {
@@ -69,7 +69,7 @@ async function exposed(): Promise<{ play: Stage; weather: Weather }> {
     await play.cluster.startNode({ id, database: wire.url, isProxied: true });
   }
   for (const id of ['w-1', 'w-2', 'w-3']) await play.cluster.startWorker({ id });
-  return { play, weather: new Weather(new Dice(SEED, 0), play, wires) };
+  return { play, faultInjector: new FaultInjector(new Dice(SEED, 0), play, wires) };
 }
 
 function tasksOf(dice: Dice): readonly object[] {

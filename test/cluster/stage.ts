@@ -175,8 +175,8 @@ export function expectOnce({ cluster }: Stage): void {
   expect.fail(`Begun twice: ${JSON.stringify(twice, null, 2)}${outputOf(cluster)}`);
 }
 
-/** Reigns by the log, oldest first. While all nodes end, one may lead for a moment that is about to end too. */
-export async function reigns({ sql }: Stage): Promise<{ nodeId: string; epoch: number }[]> {
+/** Leader terms by the log, oldest first. While all nodes end, one may lead for a moment that is about to end too. */
+export async function terms({ sql }: Stage): Promise<{ nodeId: string; epoch: number }[]> {
   const store = await openPostgresStore({ url: urlOf(sql) });
   try {
     const found: { nodeId: string; epoch: number }[] = [];

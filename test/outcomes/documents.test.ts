@@ -73,7 +73,7 @@ test('an executor that nobody has: refused where nobody can come, and told where
   const waits = run.output.line(new RegExp(`^Task a waits: ${why}.$`), 'stderr');
   await within(LIMIT_MS, waits, () => run.output.text());
   const [id = ''] = lines(run, 'stderr').flatMap(
-    (line) => /^Job (\S+) is handed in/.exec(line)?.[1] ?? [],
+    (line) => /^Job (\S+) is submitted/.exec(line)?.[1] ?? [],
   );
   expect(await client.job(id)).toMatchObject({
     state: 'queued',

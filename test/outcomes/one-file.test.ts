@@ -9,7 +9,7 @@ import doubled from './tasks.ts';
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 120_000 });
 
-/** Handed in twice under one key it is one job, with one result. */
+/** Submitted twice under one key it is one job, with one result. */
 async function expectOneJob(client: Client): Promise<void> {
   const options = { idempotencyKey: 'one' };
   const first = await client.submit(doubled, { n: 21 }, options);

@@ -218,7 +218,7 @@ describe('what cannot be planned is refused at once', () => {
 });
 
 describe('plans', () => {
-  test('are shown without being run, and can be handed in', async () => {
+  test('are shown without being run, and can be submitted', async () => {
     const settings = { shufflePartitions: 2, singleFragmentBytes: 0 };
     const asked = {
       sql: 'select g, count(*) n from t group by g order by g',
@@ -244,7 +244,7 @@ describe('plans', () => {
   });
 });
 
-test('gRPC hands in, waits and reads the same', async () => {
+test('gRPC submits, waits and reads the same', async () => {
   const client = new Client(bench.grpc, credentials.createInsecure());
   const submit = ControlPlaneService.submitQuery;
   const answered = deferred<SubmitQueryResponse>();
@@ -307,7 +307,7 @@ test('the leader knows map outputs by their exact key, and of live queries only'
   await expect(ask({ attempt: 4 })).rejects.toMatchObject({ code: 'conflict', what });
 });
 
-test('results are not handed in by themselves, and the answer says what is done instead', async () => {
+test('results are not submitted by themselves, and the answer says what is done instead', async () => {
   const client = new Client(bench.grpc, credentials.createInsecure());
   const { path, requestSerialize, responseDeserialize } = ControlPlaneService.registerQueryResults;
   const failed = deferred<string>();

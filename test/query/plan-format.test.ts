@@ -11,7 +11,7 @@ test('the example of the page is the plan of its query', () => {
   expect(example).toEqual(formatPlan());
 });
 
-test('the example can be handed in', () => {
+test('the example can be submitted', () => {
   expect(readPlan(example)).toEqual(formatPlan());
 });
 

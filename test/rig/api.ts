@@ -82,7 +82,7 @@ export async function openApi(
     port: 0,
     access: openAccess,
     reader,
-    desk: () => led.leader,
+    leaderService: () => led.leader,
     standing: () => ({
       nodeId: 'n-1',
       leads: true,

@@ -8,7 +8,7 @@ import { ShuffleChannel, shuffleService, startRpcServer } from '../../src/edge/g
 import type { ShuffleSource } from '../../src/scheduler/contract/index.ts';
 import type { OutputPlace, PartRead } from '../../src/sql/plan/index.ts';
 import { OutputStore, PartReader, shuffleSource } from '../../src/sql/shuffle/index.ts';
-import type { KeptOutput } from '../../src/sql/shuffle/index.ts';
+import type { RetainedOutput } from '../../src/sql/shuffle/index.ts';
 
 export const QUERY = 'query-1' as JobId;
 
@@ -61,7 +61,7 @@ export async function keep(
   task: string,
   partitions: readonly (readonly Buffer[])[],
   fence = 1,
-): Promise<KeptOutput> {
+): Promise<RetainedOutput> {
   const draft = await store.begin({ query: QUERY, task, fence });
   const parts = [];
   for (const [at, segments] of partitions.entries()) {
@@ -74,12 +74,12 @@ export async function keep(
   return draft.commit(parts, 'inner');
 }
 
-function placeOf({ index, folder, hash }: KeptOutput, address: string | null): OutputPlace {
+function placeOf({ index, folder, hash }: RetainedOutput, address: string | null): OutputPlace {
   const { task, fence, epoch, layout } = index;
   return { task, fence, node: 'w-1', address, folder, index: hash, epoch, layout };
 }
 
-export function readOf(kept: KeptOutput, partition: number, address: string | null): PartRead {
+export function readOf(kept: RetainedOutput, partition: number, address: string | null): PartRead {
   const part = kept.parts[partition];
   if (part === undefined) throw new Error(`no partition ${partition}`);
   return { at: placeOf(kept, address), partition, part };

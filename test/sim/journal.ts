@@ -33,7 +33,7 @@ export interface Elected {
 
 export class Journal {
   readonly commits: Applied[] = [];
-  readonly reigns: Elected[] = [];
+  readonly terms: Elected[] = [];
   readonly events: EventRow[] = [];
   /** Jobs that have not ended. */
   readonly live: Set<string> = new Set();
@@ -50,7 +50,7 @@ export class Journal {
         const campaign = await store.campaign(candidacy);
         if (campaign.won) {
           const { term } = campaign;
-          this.reigns.push({ atMs: world.nowMs, term, nodeId: candidacy.nodeId });
+          this.terms.push({ atMs: world.nowMs, term, nodeId: candidacy.nodeId });
         }
         return campaign;
       },

@@ -1,5 +1,5 @@
 /**
- * A swarm: every seed draws its own cluster, load and weather, and switches each fault on or off,
+ * A swarm: every seed draws its own cluster, load and faults, and switches each fault on or off,
  * since a run with every fault at once hides what one of them alone would show.
  */
 import { checkedSettings } from '../../src/scheduler/core/index.ts';

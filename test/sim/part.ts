@@ -4,13 +4,13 @@ import { mix } from '../../src/scheduler/core/index.ts';
 import type { ReadyAssignment } from '../../src/scheduler/contract/index.ts';
 import type { PartInput, PartResult } from './queries.ts';
 import type { Random } from './random.ts';
-import type { Shelves } from './shelves.ts';
+import type { RetainedOutputs } from './retained-outputs.ts';
 
 /** Where the part runs. */
 export interface PartPlace {
   readonly node: string;
   readonly session: string;
-  readonly shelves: Shelves;
+  readonly retainedOutputs: RetainedOutputs;
 }
 
 export type PartEnding =
@@ -20,7 +20,7 @@ export type PartEnding =
 /** `wrongRate`: how often it says that it did not find what is there. */
 export function endPart(
   { input, lease, jobId, taskId }: ReadyAssignment,
-  { node, session, shelves }: PartPlace,
+  { node, session, retainedOutputs }: PartPlace,
   dice: Random,
   wrongRate: number,
 ): PartEnding {
@@ -30,14 +30,14 @@ export function endPart(
   for (const [id, made] of Object.entries(from)) {
     if (made === null) throw new Error(`${jobId}/${taskId} was given nothing of ${id}`);
     const { fence, content } = made;
-    const isThere = shelves.has(node, made.session, jobId, `${id}/${fence}`);
+    const isThere = retainedOutputs.has(node, made.session, jobId, `${id}/${fence}`);
     if (!isThere || dice.chance(wrongRate)) lost.push({ taskId: id as TaskId, fence });
     reads[id] = { fence, content };
   }
   if (lost.length > 0) return { kind: 'inputLost', lost };
   const { fence } = lease;
   const content = contentOf(taskId, reads, isUnstable ? fence : 0);
-  shelves.put(session, jobId, `${taskId}/${fence}`);
+  retainedOutputs.put(session, jobId, `${taskId}/${fence}`);
   const result: PartResult = { content, fence, session, node, reads };
   return { kind: 'completed', result: JSON.stringify(result) };
 }

@@ -30,7 +30,7 @@ export interface Outcome {
   readonly virtualMs: number;
   readonly jobs: number;
   readonly leases: number;
-  readonly reigns: number;
+  readonly terms: number;
 }
 
 export interface RunOptions {
@@ -68,7 +68,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
     virtualMs: world.nowMs,
     jobs: evidence.tables.jobs.size,
     leases: evidence.replay.leases.length,
-    reigns: journal.reigns.length,
+    terms: journal.terms.length,
   };
 }
 

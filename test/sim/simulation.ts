@@ -17,9 +17,9 @@ import { Network } from './network.ts';
 import type { SimulationOptions } from './options.ts';
 import type { Life } from './process.ts';
 import { Random } from './random.ts';
-import { Shelves } from './shelves.ts';
+import { RetainedOutputs } from './retained-outputs.ts';
 import type { Trace } from './trace.ts';
-import { Weather } from './weather.ts';
+import { FaultInjector } from './fault-injector.ts';
 import { Witness } from './witness.ts';
 import { Worker } from './worker.ts';
 import { World } from './world.ts';
@@ -42,7 +42,7 @@ export class Simulation {
   readonly journal: Journal = new Journal();
   readonly witness: Witness;
   readonly network: Network;
-  readonly shelves: Shelves;
+  readonly retainedOutputs: RetainedOutputs;
   readonly store: Store;
   readonly conditions: StoreConditions;
   readonly coordinators: readonly Coordinator[];
@@ -53,7 +53,7 @@ export class Simulation {
   readonly #lives: Map<string, Life> = new Map();
   readonly #isOneMachine: boolean;
   readonly clients: readonly Client[];
-  readonly weather: Weather;
+  readonly faultInjector: FaultInjector;
   readonly #cluster: Cluster;
   readonly #sabotage: Sabotage;
   readonly #desertion: Desertion = new Desertion();
@@ -69,7 +69,7 @@ export class Simulation {
     this.world = new World(trace);
     this.witness = new Witness(this.findings, this.journal);
     this.network = new Network(this.world, this.random.fork('network'), options.network);
-    this.shelves = new Shelves(this.network);
+    this.retainedOutputs = new RetainedOutputs(this.network);
     this.conditions = {
       isAway: false,
       lossRate: options.storeLossRate,
@@ -93,9 +93,9 @@ export class Simulation {
       : [];
     const words = { ...options.words, nodes: names };
     this.clients = numbered(options.clients, 'client').map((name) => this.#client(name, words));
-    this.weather = new Weather({
+    this.faultInjector = new FaultInjector({
       world: this.world,
-      random: this.random.fork('weather'),
+      random: this.random.fork('faults'),
       network: this.network,
       store: this.conditions,
       coordinators: this.coordinators,
@@ -109,13 +109,13 @@ export class Simulation {
     for (const { process } of [...this.coordinators, ...workers, ...this.clients]) {
       process.start();
     }
-    this.weather.begin();
+    this.faultInjector.begin();
   }
 
   /** No more faults, and somebody who can do everything. */
   heal(): void {
     this.healedAt = this.world.databaseNow();
-    this.weather.heal();
+    this.faultInjector.heal();
     const able = this.#worker(ABLE, true);
     this.workers.push(able);
     able.process.start();
@@ -146,7 +146,7 @@ export class Simulation {
 
   #worker(name: string, isAble: boolean, alike?: Worker): Worker {
     const random = this.random.fork(alike === undefined ? name : `twin of ${name}`);
-    const { options, world, witness, findings, shelves } = this;
+    const { options, world, witness, findings, retainedOutputs } = this;
     const memory = random.pick([8, 16, 64]);
     const executors = EXECUTORS.filter((each) => isAble || each !== 'gpu' || random.chance(0.3));
     return new Worker({
@@ -155,7 +155,7 @@ export class Simulation {
       random,
       witness,
       findings,
-      shelves,
+      retainedOutputs,
       dice: this.random.fork('handlers'),
       settings: options.settings,
       cluster: this.#cluster,

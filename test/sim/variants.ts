@@ -91,7 +91,7 @@ const replyBeforeCommit: Sabotage = {
 /** Whoever writes is taken for the leader of the day. */
 const epochUnchecked: Sabotage = {
   store: (store, simulation) => {
-    const current = (term: Term): Term => simulation.journal.reigns.at(-1)?.term ?? term;
+    const current = (term: Term): Term => simulation.journal.terms.at(-1)?.term ?? term;
     return intercepted(store, {
       commit: async (term: Term, ttlMs: number, batch: Batch) => {
         const { commitNo } = await store.loadCluster(term.shard);

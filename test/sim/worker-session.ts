@@ -82,9 +82,9 @@ export class WorkerSession {
     await this.#register();
     if (this.#isOver) return;
     this.#say('is registered');
-    const { shelves } = this.#options;
+    const { retainedOutputs } = this.#options;
     const isAlive = (): boolean => !this.#isOver && !this.#life.isOver;
-    shelves.open(this.offer.sessionId, this.offer.id, isAlive);
+    retainedOutputs.open(this.offer.sessionId, this.offer.id, isAlive);
     await Promise.all([this.#beat(), this.#poll(), this.#report(), this.#tidy()]);
   }
 
@@ -172,7 +172,7 @@ export class WorkerSession {
     if (this.#held.has(key) || this.#done.has(key)) return;
     const { witness, handlers } = this.#options;
     const { id: node, sessionId } = this.offer;
-    const place = { node, session: sessionId, shelves: this.#options.shelves };
+    const place = { node, session: sessionId, retainedOutputs: this.#options.retainedOutputs };
     const behaviour = behave(this.#options.dice, handlers(), assignment, place);
     const handler = new Handler({
       lease,
@@ -247,12 +247,12 @@ export class WorkerSession {
 
   /** Throws away what the leader says that nobody needs any more. */
   async #tidy(): Promise<void> {
-    const { shelves, witness } = this.#options;
+    const { retainedOutputs, witness } = this.#options;
     const { sessionId } = this.offer;
     const dice = this.#random.fork('tidy');
     while (!this.#isOver) {
       await this.#wait(1_000, 10_000, dice);
-      const jobs = shelves.jobs(sessionId) as core.JobId[];
+      const jobs = retainedOutputs.jobs(sessionId) as core.JobId[];
       if (jobs.length === 0 || this.#isOver) continue;
       const asked = jobs.map((jobId) => witness.runOf(jobId));
       try {
@@ -260,7 +260,7 @@ export class WorkerSession {
         const gone = await this.#ask('unneeded', 2_000, (desk) => desk.unneeded(session, jobs));
         for (const jobId of gone) {
           witness.unneeded(this.offer.id, jobId, asked[jobs.indexOf(jobId)] ?? 0);
-          shelves.drop(sessionId, jobId);
+          retainedOutputs.drop(sessionId, jobId);
         }
       } catch (error) {
         this.#failed('unneeded', error);

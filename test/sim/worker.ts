@@ -6,7 +6,7 @@ import type { Findings } from './findings.ts';
 import { Process } from './process.ts';
 import type { Life } from './process.ts';
 import type { Random } from './random.ts';
-import type { Shelves } from './shelves.ts';
+import type { RetainedOutputs } from './retained-outputs.ts';
 import type { Witness } from './witness.ts';
 import { WorkerSession } from './worker-session.ts';
 import type { World } from './world.ts';
@@ -21,7 +21,7 @@ export interface WorkerOptions {
   readonly cluster: Cluster;
   readonly witness: Witness;
   readonly findings: Findings;
-  readonly shelves: Shelves;
+  readonly retainedOutputs: RetainedOutputs;
   readonly offer: Pick<NodeOffer, 'slots' | 'executors' | 'capabilities'>;
   readonly handlers: () => BehaviourOptions;
   readonly isHealed: () => boolean;

@@ -72,7 +72,7 @@ async function runOnServer(client: HttpClient, story: Story): Promise<ExitCode> 
   const { work, reply, signal, isJson } = story;
   const { seq } = await client.head({ signal });
   const { id } = await withPlaces(work, () => client.submit(work.document, { signal }));
-  reply.note(plain(`Job ${id} is handed in.`));
+  reply.note(plain(`Job ${id} is submitted.`));
   try {
     const job = await follow(client, id, { signal, reply, say: reply.note, after: seq });
     return tellOutcome(job, reply, isJson, reply.note);

@@ -11,7 +11,7 @@ const SUBMIT = 'POST /api/v1/jobs';
 const HEAD = 'GET /api/v1/jobs';
 const accepted = { status: 201, json: { id: 'j-1', state: 'queued' } };
 const small = 'tasks: [{id: a, executor: echo}]';
-/** The log ends at `seq` when the job is handed in. */
+/** The log ends at `seq` when the job is submitted. */
 const head = (seq: number) => ({ json: { jobs: [], cursor: null, asOf: { ...asOf, seq } } });
 
 let server: ScriptedServer;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from '../../node/config/index.ts';
 import { deferred, makePrivateFolder, systemClock } from '../../kit/index.ts';
-import { WorkerSeat, workerFlags } from '../../node/server/index.ts';
+import { WorkerSupervisor, workerFlags } from '../../node/server/index.ts';
 import type { Reply } from '../command.ts';
 import { exit, type ExitCode } from '../exit.ts';
 import { aborted, endWithTerminal } from '../interruption.ts';
@@ -58,7 +58,7 @@ class DevCluster {
   readonly #folder: string;
   readonly #options: ClusterOptions;
   readonly #nodes: ClusterChild[] = [];
-  readonly #seats: WorkerSeat[] = [];
+  readonly #supervisors: WorkerSupervisor[] = [];
   #postgres: LocalPostgres | null = null;
   #endReload: () => void = () => {};
 
@@ -105,12 +105,12 @@ class DevCluster {
     }
     const grpc = addresses.map((each) => each.grpc).join(',');
     if (signal.aborted) return;
-    for (const name of WORKERS) this.#seats.push(this.#seat(name, grpc));
+    for (const name of WORKERS) this.#supervisors.push(this.#supervisor(name, grpc));
     // Before they load the modules: what is saved from now on is loaded or noticed.
     const isReady = deferred();
     const replace = (): Promise<void> => isReady.promise.then(() => this.#replace());
     this.#endReload = reloadOnChange(config.node.modules, replace, reply.note);
-    await Promise.all(this.#seats.map((seat) => seat.start()));
+    await Promise.all(this.#supervisors.map((supervisor) => supervisor.start()));
     const [first, second] = addresses;
     reply.note(
       `${NODES[0]} leads, ${NODES[1]} (${second?.url}) stands by, ${WORKERS.join(' and ')} work.`,
@@ -140,11 +140,11 @@ class DevCluster {
     });
   }
 
-  #seat(name: string, grpc: string): WorkerSeat {
+  #supervisor(name: string, grpc: string): WorkerSupervisor {
     const { node } = this.#options.config;
     const print = (line: string): void => this.#say(name, line);
     const own = { ...node, data: join(this.#folder, name), host: '127.0.0.1' };
-    return new WorkerSeat({
+    return new WorkerSupervisor({
       clock: systemClock,
       nodeId: name,
       flagsFor: (nodeId) => workerFlags(own, nodeId, grpc),
@@ -157,13 +157,13 @@ class DevCluster {
 
   /** One after the other: should the first one fail, the others are left alone. */
   async #replace(): Promise<void> {
-    for (const seat of this.#seats) await seat.replace();
+    for (const supervisor of this.#supervisors) await supervisor.replace();
   }
 
   /** Workers first, while somebody can hear what they report; the database last. */
   async #stop(): Promise<void> {
     this.#endReload();
-    await Promise.all(this.#seats.map((seat) => seat.stop()));
+    await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop()));
     for (const node of this.#nodes.toReversed()) await node.stop();
     await this.#postgres?.stop();
   }

@@ -13,7 +13,7 @@ export interface WaitingOptions {
   readonly clock: Clock;
 }
 
-const SILENCE_MS = 2_000;
+const QUIET_MS = 2_000;
 /** Things change while nothing happens: a worker may have come that can do half of it. */
 const LOOK_EVERY_MS = 15_000;
 
@@ -32,7 +32,7 @@ export class WaitingLines {
   /** The silence begins anew. */
   heard(): void {
     this.#silence += 1;
-    this.#lookAfter(SILENCE_MS);
+    this.#lookAfter(QUIET_MS);
   }
 
   close(): void {

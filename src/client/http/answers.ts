@@ -14,7 +14,7 @@ export interface CallOptions {
   /** Gives the call up; it then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Outlasts any outage, once a server has answered: the signal alone gives the call up. */
-  readonly isPatient?: boolean | undefined;
+  readonly retriesForever?: boolean | undefined;
 }
 
 export interface SubmitOptions extends CallOptions {

@@ -262,7 +262,7 @@ describe('an outage', () => {
     const waits: string[] = [];
     one.script('GET /api/v1/jobs/j-1', outage(30));
     const caller = client(one.url, { onWait: (why) => waits.push(why.message) });
-    expect(await caller.result(id, { isPatient: true })).toMatchObject({ state: 'succeeded' });
+    expect(await caller.result(id, { retriesForever: true })).toMatchObject({ state: 'succeeded' });
     expect(waits).toEqual([expect.stringContaining('database mill at db:5432')]);
   });
 
@@ -278,7 +278,7 @@ describe('an outage', () => {
     one.script('GET /api/v1/jobs/j-1', outage(1_000_000));
     const given = new AbortController();
     const asked = client(one.url, { onWait: () => given.abort(new Error('enough')) });
-    const waiting = asked.result(id, { isPatient: true, signal: given.signal });
+    const waiting = asked.result(id, { retriesForever: true, signal: given.signal });
     await expect(waiting).rejects.toThrow('enough');
   });
 });

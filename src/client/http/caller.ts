@@ -25,9 +25,9 @@ export interface Call {
   /** What it is, for messages: "the rerun". */
   readonly what: string;
   /** Where the answer takes its time by nature: a silence of less does not count as lost. */
-  readonly silenceMs?: number;
+  readonly responseTimeoutMs?: number;
   /** Goes on trying for as long as the caller wants, once any server has answered. */
-  readonly isPatient?: boolean | undefined;
+  readonly retriesForever?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -97,8 +97,8 @@ export class Caller {
   }
 
   call(call: Call): Promise<Answer> {
-    const silenceMs = Math.max(this.#pace.silenceMs, call.silenceMs ?? 0);
-    return this.#untilAnswered(call, silenceMs, async (message, server, isRepeated) => {
+    const responseTimeoutMs = Math.max(this.#pace.responseTimeoutMs, call.responseTimeoutMs ?? 0);
+    return this.#untilAnswered(call, responseTimeoutMs, async (message, server, isRepeated) => {
       const body = await readText(message, ANSWER_BYTES_MAX);
       if (body === null) return null;
       return { status: message.statusCode ?? 0, body, server: server.href, isRepeated };
@@ -106,8 +106,8 @@ export class Caller {
   }
 
   open(call: Call): Promise<Stream> {
-    const silenceMs = Math.max(this.#pace.streamSilenceMs, call.silenceMs ?? 0);
-    return this.#untilAnswered(call, silenceMs, (message, server) =>
+    const responseTimeoutMs = Math.max(this.#pace.streamTimeoutMs, call.responseTimeoutMs ?? 0);
+    return this.#untilAnswered(call, responseTimeoutMs, (message, server) =>
       Promise.resolve({ message, server }),
     );
   }
@@ -120,7 +120,7 @@ export class Caller {
   /** `take` answers null when the connection was lost while it read. */
   async #untilAnswered<T>(
     call: Call,
-    silenceMs: number,
+    responseTimeoutMs: number,
     take: (message: IncomingMessage, server: URL, isRepeated: boolean) => Promise<T | null>,
   ): Promise<T> {
     const startedMs = this.#pace.clock.monotonicMs();
@@ -133,7 +133,7 @@ export class Caller {
     for (let tries = 0; ; tries += 1) {
       const server = this.#servers.pick(tried) as URL;
       tried.add(server.href);
-      const outcome = await this.#send(call, server, tries > 0, silenceMs);
+      const outcome = await this.#send(call, server, tries > 0, responseTimeoutMs);
       const result = await this.#judge(call, server, outcome, (message) =>
         take(message, server, tries > 0),
       );
@@ -146,7 +146,7 @@ export class Caller {
       tried.clear();
       rounds += 1;
       const delayMs = this.#delayMs(rounds, waitMs);
-      const leftMs = startedMs + this.#patienceMs(call) - this.#pace.clock.monotonicMs();
+      const leftMs = startedMs + this.#retryBudgetMs(call) - this.#pace.clock.monotonicMs();
       if (delayMs > leftMs) throw leaderOutOfReach(failure, lost) ?? failure;
       if (this.#pace.clock.monotonicMs() - startedMs >= WORTH_SAYING_MS) {
         if (said !== failure.message) this.#pace.onWait(failure);
@@ -159,16 +159,16 @@ export class Caller {
     }
   }
 
-  /** The server's wish counts, but not to the end of all patience. */
+  /** The server's wish counts, but not to the end of all retry budget. */
   #delayMs(rounds: number, wishMs: number | null): number {
-    const { patienceMs, random } = this.#pace;
-    return Math.max(backOffMs(rounds, random), Math.min(wishMs ?? 0, patienceMs / 3));
+    const { retryBudgetMs, random } = this.#pace;
+    return Math.max(backOffMs(rounds, random), Math.min(wishMs ?? 0, retryBudgetMs / 3));
   }
 
-  #patienceMs({ isPatient = false }: Call): number {
-    const { patienceMs, firstContactMs } = this.#pace;
-    if (!this.#servers.hasAnswered) return Math.min(patienceMs, firstContactMs);
-    return isPatient ? Infinity : patienceMs;
+  #retryBudgetMs({ retriesForever = false }: Call): number {
+    const { retryBudgetMs, firstContactMs } = this.#pace;
+    if (!this.#servers.hasAnswered) return Math.min(retryBudgetMs, firstContactMs);
+    return retriesForever ? Infinity : retryBudgetMs;
   }
 
   /** Throws rather than send a token in the clear: a leader that was named may be anywhere. */
@@ -180,7 +180,12 @@ export class Caller {
     return shown === null ? {} : { authorization: bearer(shown) };
   }
 
-  async #send(call: Call, server: URL, isRepeat: boolean, silenceMs: number): Promise<Outcome> {
+  async #send(
+    call: Call,
+    server: URL,
+    isRepeat: boolean,
+    responseTimeoutMs: number,
+  ): Promise<Outcome> {
     const body = call.body === undefined ? null : Buffer.from(call.body);
     return this.#transport.send({
       method: call.method,
@@ -194,7 +199,7 @@ export class Caller {
       },
       body,
       isAlone: !call.isRepeatable,
-      silenceMs,
+      responseTimeoutMs,
       signal: call.signal,
     });
   }

@@ -16,7 +16,7 @@ export async function* followEvents(
   pace: Pace,
   options: EventsOptions & { readonly after: number },
 ): AsyncGenerator<EventShape, void> {
-  const { signal, isPatient = false, until = Infinity } = options;
+  const { signal, retriesForever = false, until = Infinity } = options;
   let seen = options.after;
   /** Where to go on: the last id of a stream names also the history that its number belongs to. */
   let last = String(seen);
@@ -30,7 +30,7 @@ export async function* followEvents(
       headers: { accept: 'text/event-stream' },
       isRepeatable: true,
       what: 'the stream of events',
-      isPatient,
+      retriesForever,
       signal,
     });
     for await (const message of messagesOf(stream)) {
@@ -50,7 +50,7 @@ export async function* followEvents(
     if (fruitless === 1) fruitlessSinceMs = pace.clock.monotonicMs();
     const delayMs = fruitless === 1 ? 0 : backOffMs(fruitless - 1, pace.random);
     const fruitlessMs = pace.clock.monotonicMs() + delayMs - fruitlessSinceMs;
-    if (!isPatient && fruitlessMs > pace.patienceMs) throw breaksOff();
+    if (!retriesForever && fruitlessMs > pace.retryBudgetMs) throw breaksOff();
     if (delayMs > 0) await pause(delayMs, pace, signal);
   }
 }

@@ -251,7 +251,7 @@ export class HttpClient {
   #get<T>(
     key: string,
     path: string,
-    { signal, isPatient }: CallOptions,
+    { signal, retriesForever }: CallOptions,
     query: Readonly<Record<string, string>> = {},
   ): Promise<T> {
     return this.#ask<T>(key, {
@@ -260,7 +260,7 @@ export class HttpClient {
       query,
       isRepeatable: true,
       what: 'it',
-      isPatient,
+      retriesForever,
       signal,
     });
   }

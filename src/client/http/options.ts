@@ -13,13 +13,13 @@ export interface ClientOptions {
   readonly tls?: ClientTls;
   /** How long a call goes on trying once any server has answered. Longer than a leader's TTL, so
    * that a call outlives a fail-over. */
-  readonly patienceMs?: number;
+  readonly retryBudgetMs?: number;
   /** How long it tries while none has ever answered: a wrong address should not look like a slow one. */
   readonly firstContactMs?: number;
   /** A connection that says nothing for so long, while an answer is awaited, counts as lost. */
-  readonly silenceMs?: number;
+  readonly responseTimeoutMs?: number;
   /** The same for a stream of events, where the server gives a sign of life now and then. */
-  readonly streamSilenceMs?: number;
+  readonly streamTimeoutMs?: number;
   /** Told when a call has to wait and goes on trying, and why: once for each reason of a call. */
   readonly onWait?: (why: MillraceError) => void;
   readonly clock?: Clock;
@@ -30,10 +30,10 @@ export interface ClientOptions {
 export type Pace = Required<
   Pick<
     ClientOptions,
-    | 'patienceMs'
+    | 'retryBudgetMs'
     | 'firstContactMs'
-    | 'silenceMs'
-    | 'streamSilenceMs'
+    | 'responseTimeoutMs'
+    | 'streamTimeoutMs'
     | 'onWait'
     | 'clock'
     | 'random'
@@ -42,10 +42,10 @@ export type Pace = Required<
 
 export function paceOf(options: ClientOptions): Pace {
   return {
-    patienceMs: options.patienceMs ?? 30_000,
+    retryBudgetMs: options.retryBudgetMs ?? 30_000,
     firstContactMs: options.firstContactMs ?? 2_000,
-    silenceMs: options.silenceMs ?? 10_000,
-    streamSilenceMs: options.streamSilenceMs ?? 45_000,
+    responseTimeoutMs: options.responseTimeoutMs ?? 10_000,
+    streamTimeoutMs: options.streamTimeoutMs ?? 45_000,
     onWait: options.onWait ?? (() => {}),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,

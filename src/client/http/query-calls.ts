@@ -1,4 +1,4 @@
-/** SQL over a server's HTTP API: a query is handed in, waited for, and its rows are read as a stream. */
+/** SQL over a server's HTTP API: a query is submitted, waited for, and its rows are read as a stream. */
 import { uuidv7 } from 'uuidv7';
 import {
   type JobId,
@@ -23,7 +23,7 @@ import { pause } from './pause.ts';
 import { objectIn } from './reading.ts';
 
 /** Files are looked at and the plan is made before a query is answered; many files take their time. */
-const PLAN_SILENCE_MS = 120_000;
+const PLAN_RESPONSE_TIMEOUT_MS = 120_000;
 /** Less than a server lets anybody wait. */
 const WAIT_MS = 20_000;
 const ASK_EVERY_MS = 200;
@@ -53,7 +53,7 @@ export class QueryCalls {
       body: JSON.stringify(request),
       isRepeatable: true,
       what: 'the query',
-      silenceMs: PLAN_SILENCE_MS,
+      responseTimeoutMs: PLAN_RESPONSE_TIMEOUT_MS,
       signal,
     });
     const { id, state } = objectIn(answer, 'id') as unknown as Submitted;
@@ -71,7 +71,7 @@ export class QueryCalls {
       query: waitMs === undefined ? {} : { wait: String(Math.round(waitMs)) },
       isRepeatable: true,
       what: 'it',
-      silenceMs: (waitMs ?? 0) + WAIT_MARGIN_MS,
+      responseTimeoutMs: (waitMs ?? 0) + WAIT_MARGIN_MS,
       signal,
     });
     const query = objectIn(answer, 'stages') as unknown as QueryShape;
@@ -136,7 +136,7 @@ export class QueryCalls {
       headers: { accept: '*/*' },
       isRepeatable: true,
       what: 'the result',
-      silenceMs: this.#pace.streamSilenceMs,
+      responseTimeoutMs: this.#pace.streamTimeoutMs,
       signal,
     });
     yield* piecesOf(stream, id, signal);
@@ -150,7 +150,7 @@ export class QueryCalls {
       body: JSON.stringify(request),
       isRepeatable: true,
       what: 'the plan',
-      silenceMs: PLAN_SILENCE_MS,
+      responseTimeoutMs: PLAN_RESPONSE_TIMEOUT_MS,
       signal,
     });
     return objectIn(answer, 'text') as unknown as QueryExplanation;

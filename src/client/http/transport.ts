@@ -14,7 +14,7 @@ export interface Outgoing {
   /** On a connection of its own: a kept one may be closed at the other end just when it is used, and
    * then nobody knows whether the request was seen. */
   readonly isAlone: boolean;
-  readonly silenceMs: number;
+  readonly responseTimeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -44,7 +44,7 @@ export class Transport {
     signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
       const request = this.#request(outgoing);
-      const silence = this.#watchSilence(request, outgoing.silenceMs);
+      const silence = this.#watchResponse(request, outgoing.responseTimeoutMs);
       let mayBeDone = false;
       const abort = (): void => void request.destroy();
       signal?.addEventListener('abort', abort, { once: true });
@@ -94,12 +94,15 @@ export class Transport {
   }
 
   /** Ends a request when neither side has moved a byte for so long. */
-  #watchSilence(request: ClientRequest, silenceMs: number): { heard(): void; stop(): void } {
+  #watchResponse(
+    request: ClientRequest,
+    responseTimeoutMs: number,
+  ): { heard(): void; stop(): void } {
     let message: IncomingMessage | null = null;
     let moved = 0;
     let isOver = false;
     let cancel = (): void => {};
-    const arm = (ms = silenceMs): void => {
+    const arm = (ms = responseTimeoutMs): void => {
       cancel();
       if (!isOver) cancel = this.#clock.after(ms, end);
     };
@@ -113,7 +116,7 @@ export class Transport {
       request.destroy(Object.assign(new Error('The server says nothing.'), { code: 'ETIMEDOUT' }));
     };
     request.once('response', (head) => (message = head));
-    arm(Math.min(silenceMs, CONNECT_MS));
+    arm(Math.min(responseTimeoutMs, CONNECT_MS));
     return {
       heard() {
         const { bytesRead = 0, bytesWritten = 0 } = request.socket ?? {};

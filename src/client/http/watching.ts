@@ -25,9 +25,9 @@ export async function* watchJob(
   sources: Sources,
   pace: Pace,
   id: JobId,
-  { after: given, signal, isPatient }: WatchOptions,
+  { after: given, signal, retriesForever }: WatchOptions,
 ): AsyncGenerator<EventShape, DatedJob> {
-  const options = { signal, isPatient };
+  const options = { signal, retriesForever };
   let job = await sources.job(id, options);
   let after = given ?? job.asOf.seq;
   const knownSeq = job.asOf.seq;
@@ -72,8 +72,8 @@ async function jobSince(
   for (let attempt = 1; ; attempt += 1) {
     const job = await sources.job(id, options);
     if (job.asOf.seq >= seq) return job;
-    const isLate = pace.clock.monotonicMs() - startedMs > pace.patienceMs;
-    if (isLate && options.isPatient !== true) throw isBehind(id, job, seq);
+    const isLate = pace.clock.monotonicMs() - startedMs > pace.retryBudgetMs;
+    if (isLate && options.retriesForever !== true) throw isBehind(id, job, seq);
     await pause(backOffMs(attempt, pace.random), pace, options.signal);
   }
 }

@@ -13,7 +13,7 @@ import type { Sql } from './sql.ts';
 /** `createRuntime()` and `connect(url)` both give one. */
 export interface Client extends AsyncDisposable {
   /**
-   * Hands in a flow or a task with its input, or a job document as it is. The answer comes when the
+   * Submits a flow or a task with its input, or a job document as it is. The answer comes when the
    * job is durable; however often the call had to be repeated, there is one job.
    */
   submit: Submit;

@@ -11,7 +11,7 @@ export interface ConnectOptions {
   readonly insecure?: boolean;
   readonly tls?: TlsFileNames;
   /** How long a call goes on trying once the cluster has answered: longer than a fail-over takes. */
-  readonly patienceMs?: number;
+  readonly retryBudgetMs?: number;
   /** Told when a call has to wait, and for what: an outage of the cluster or of its database. */
   readonly onWait?: (why: Error) => void;
 }
@@ -31,12 +31,12 @@ export interface TlsFileNames {
  * have loaded the module with the flows.
  */
 export function connect(url: string, options: ConnectOptions = {}): Client {
-  const { token, insecure = false, patienceMs, onWait, tls } = options;
+  const { token, insecure = false, retryBudgetMs, onWait, tls } = options;
   const http = new HttpClient({
     server: url,
     insecure,
     ...(token === undefined ? {} : { token }),
-    ...(patienceMs === undefined ? {} : { patienceMs }),
+    ...(retryBudgetMs === undefined ? {} : { retryBudgetMs }),
     ...(onWait === undefined ? {} : { onWait }),
     ...(tls === undefined ? {} : { tls: read(tls) }),
   });

@@ -34,7 +34,7 @@ import type { Sql, SqlTables } from './sql.ts';
 
 export interface BackingOptions {
   readonly http: HttpClient;
-  /** Before something is handed in: whoever executes has to know its tasks. */
+  /** Before something is submitted: whoever executes has to know its tasks. */
   readonly offer: (tasks: readonly TaskDefinition[]) => Promise<void>;
   /** Tables of all queries. */
   readonly tables?: SqlTables | undefined;
@@ -134,7 +134,7 @@ export class HttpBackedClient implements Client {
     // However long the cluster is away: the caller decides when to give up.
     const ended = await this.#http.result(idOf(job), {
       ...this.#limited(options),
-      isPatient: true,
+      retriesForever: true,
     });
     if (ended.state !== 'succeeded') throw new JobError(ended);
     return read === undefined ? ended.result : read(ended.result);
@@ -142,7 +142,7 @@ export class HttpBackedClient implements Client {
 
   watch(job: JobRef, options: WatchOptions = {}): AsyncGenerator<EventShape, JobShape> {
     const { after = 0 } = options;
-    return this.#http.watch(idOf(job), { ...this.#limited(options), isPatient: true, after });
+    return this.#http.watch(idOf(job), { ...this.#limited(options), retriesForever: true, after });
   }
 
   cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<JobShape> {

@@ -90,7 +90,7 @@ function requestOf(backing: SqlBacking, sql: string, options: SqlOptions): Query
 }
 
 /**
- * A query that is, or was, handed in. When its signal aborts it is cancelled, also if its submission was
+ * A query that is, or was, submitted. When its signal aborts it is cancelled, also if its submission was
  * still under way: then as soon as that is answered, because nobody else would ever end it.
  */
 class Handed {
@@ -120,7 +120,7 @@ class Handed {
     const stop = (): void => {
       this.#cancelling = submitting
         .then(async ({ id: found, isNew }) => {
-          // One that an earlier call had handed in is not ours to end.
+          // One that an earlier call had submitted is not ours to end.
           if (isNew) await backing.calls.cancel(found, 'aborted', backing.limited({}));
         })
         // If it cannot be cancelled it is over, or nobody can be reached.

@@ -178,7 +178,7 @@ describe('an abort', () => {
     expect(calls().at(-1)).toBe('POST /api/v1/queries/q-1/cancel');
   });
 
-  test('of one call, or of a query that somebody else had handed in, cancels nothing', async () => {
+  test('of one call, or of a query that somebody else had submitted, cancels nothing', async () => {
     server.script('GET /api/v1/queries/q-1', 'silence');
     const query = client.sql('select 1');
     await server.arrival(1);

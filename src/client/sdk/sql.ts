@@ -6,7 +6,7 @@ import type { CallOptions } from './client.ts';
 
 /**
  * `client.sql('select ...', options)` or a template: what stands in `${}` becomes a parameter and is never
- * read as SQL. The query is handed in at once; its rows are read by a loop:
+ * read as SQL. The query is submitted at once; its rows are read by a loop:
  *
  *     for await (const { item, sold } of client.sql`select item, sum(n) as sold from sales group by 1`) { }
  */
@@ -18,7 +18,7 @@ export interface Sql {
   ): SqlQuery<Row>;
   /** The same with these options for every query: the way to give a template its tables. */
   with(options: Omit<SqlOptions, 'params' | 'idempotencyKey' | 'queryId'>): Sql;
-  /** A query that was handed in elsewhere. Its rows can be read again for a while. */
+  /** A query that was submitted elsewhere. Its rows can be read again for a while. */
   handle<Row extends object = SqlRow>(id: string): SqlQuery<Row>;
   /** How a query would be run, without running it. */
   explain(text: string, options?: SqlOptions): Promise<SqlPlan>;

@@ -1,7 +1,7 @@
 /**
  * What nodes say to each other: the ports that both ends keep, the generated messages, the codecs
  * between the two, and the gRPC servers and clients that carry them. Nothing here decides anything:
- * behind a server stands a desk of the coordinator, before a client a worker or an observer.
+ * behind a server stands a service of the coordinator, before a client a worker or an observer.
  */
 export { clientChannel } from './client/client-channel.ts';
 export type { ClientTls, ConnectionOptions } from './client/connections.ts';

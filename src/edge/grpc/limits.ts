@@ -20,7 +20,7 @@ export interface KeepAlive {
 }
 
 /** How much less often than its clients a server asks whether the other side lives. */
-const SERVER_PATIENCE = 3;
+const SERVER_KEEPALIVE_MULTIPLIER = 3;
 
 const KEEP_ALIVE: KeepAlive = { everyMs: 5_000, timeoutMs: 3_000 };
 
@@ -42,7 +42,7 @@ export function channelOptions(
     'grpc.max_receive_message_length': isServer ? requestBytesMax : ANSWER_BYTES_MAX,
     'grpc.max_send_message_length': isServer ? ANSWER_BYTES_MAX : -1,
     // A server with a thousand clients would do little else; their own questions keep it informed.
-    'grpc.keepalive_time_ms': keepAlive.everyMs * (isServer ? SERVER_PATIENCE : 1),
+    'grpc.keepalive_time_ms': keepAlive.everyMs * (isServer ? SERVER_KEEPALIVE_MULTIPLIER : 1),
     'grpc.keepalive_timeout_ms': keepAlive.timeoutMs,
     'grpc.keepalive_permit_without_calls': 1,
     // Book-keeping for a debugging tool that nobody attaches.

@@ -1,6 +1,6 @@
 /**
  * What the API needs of the node it stands before. It reads through `Reader`, changes through the
- * leader's desks, and knows neither the store nor the coordinator.
+ * leader's services, and knows neither the store nor the coordinator.
  */
 import type {
   ChangeSchedule,
@@ -35,7 +35,7 @@ export interface ScheduleReply {
 }
 
 /** The leader of this moment. Its calls may throw `not_leader` later on as well. */
-export interface LeaderDesk {
+export interface LeaderPort {
   readonly jobs: {
     submit(
       document: unknown,

@@ -143,7 +143,7 @@ describe('submitting', () => {
 
   test('a node that does not lead refuses before it reads the body', async () => {
     const elsewhere = await openApi({
-      desk: () => {
+      leaderService: () => {
         throw new MillraceError({ code: 'not_leader', what: 'Node n-1 does not lead.' });
       },
       queries: port,

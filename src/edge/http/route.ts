@@ -4,7 +4,7 @@ import type { Calendar, JobId } from '../../scheduler/core/index.ts';
 import type { AsOf, EventPage, Reader } from '../../scheduler/contract/index.ts';
 import type { Role } from '../security/index.ts';
 import type { ApiLimits } from './limits.ts';
-import type { LeaderDesk, QueryPort, Standing } from './ports.ts';
+import type { LeaderPort, QueryPort, Standing } from './ports.ts';
 import type { SchemaName } from './schemas/index.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -85,7 +85,7 @@ export type Answer =
 export interface ApiParts {
   readonly reader: Reader;
   /** Throws `not_leader`. */
-  readonly desk: () => LeaderDesk;
+  readonly leaderService: () => LeaderPort;
   /** Throws `unimplemented` where queries cannot be read. */
   readonly queries: () => QueryPort;
   readonly standing: () => Standing;

@@ -12,7 +12,7 @@ import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type ApiLimits, defaultApiLimits } from './limits.ts';
 import { Metrics } from './metrics.ts';
 import { describeApi } from './openapi.ts';
-import type { LeaderDesk, QueryPort, Standing } from './ports.ts';
+import type { LeaderPort, QueryPort, Standing } from './ports.ts';
 import { problemHeaders, problemOf } from './problem.ts';
 import { HttpRefusal } from './refusal.ts';
 import type { ApiParts } from './route.ts';
@@ -26,8 +26,8 @@ export interface ApiOptions {
   readonly tls?: ServerTls;
   readonly access: Access;
   readonly reader: Reader;
-  /** The leader's desks, where this node leads; throws `not_leader` elsewhere. */
-  readonly desk: () => LeaderDesk;
+  /** The leader's services, where this node leads; throws `not_leader` elsewhere. */
+  readonly leaderService: () => LeaderPort;
   /** Absent where queries cannot be read. */
   readonly queries?: QueryPort;
   readonly standing: () => Standing;
@@ -117,7 +117,7 @@ function exchangeOptions(
   const openapi = describeApi(ROUTES, options.version);
   const parts: ApiParts = {
     reader: options.reader,
-    desk: options.desk,
+    leaderService: options.leaderService,
     queries: () => options.queries ?? noQueries(),
     standing: options.standing,
     newJobId: options.newJobId,

@@ -62,7 +62,7 @@ export class JobWaits {
       const memory = leader();
       if (memory !== null) return await memory.hasEnded(id);
     } catch (error) {
-      // Its reign has ended: from now on the store knows.
+      // Its term has ended: from now on the store knows.
       if (!isMillraceError(error)) throw error;
     }
     const row = await store.jobRow(shard, id);

@@ -148,7 +148,7 @@ describe('a job', () => {
     expect(all.some((each) => 'isResultOmitted' in each)).toBe(false);
   });
 
-  test('is shown without reasons when the reign ends, and a fault is not hidden', async () => {
+  test('is shown without reasons when the leader term ends, and a fault is not hidden', async () => {
     await submit('j');
     const over = readerWith({
       explain: () => Promise.reject(new MillraceError({ code: 'not_leader', what: 'no more' })),

@@ -161,7 +161,7 @@ export class StoreReader implements Reader {
   }
 }
 
-/** A reign that ends while somebody looks at a job takes the reasons away, not the job. */
+/** A term that ends while somebody looks at a job takes the reasons away, not the job. */
 function asUnknown(error: unknown): ReadonlyMap<TaskId, string> {
   if (isMillraceError(error)) return new Map();
   throw error;

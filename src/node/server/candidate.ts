@@ -3,7 +3,12 @@ import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId, LeaderAddress, Settings, TaskId, TermId } from '../../scheduler/core/index.ts';
 import { Elector, WorkerWatch, cronCalendar, lossText } from '../../scheduler/coordinator/index.ts';
-import type { Leader, Loss, Office, QueryPlanner } from '../../scheduler/coordinator/index.ts';
+import type {
+  Leader,
+  Loss,
+  LeaderGateway,
+  QueryPlanner,
+} from '../../scheduler/coordinator/index.ts';
 import { deferred, isProcessGone } from '../../kit/index.ts';
 import type { Clock, Deferred } from '../../kit/index.ts';
 import type { Handshake, Reader, Session } from '../../scheduler/contract/index.ts';
@@ -20,7 +25,7 @@ export interface CandidateOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly settings: Settings;
-  readonly office: Office;
+  readonly gateway: LeaderGateway;
   readonly handshake: Handshake;
   readonly say: (line: string) => void;
   readonly planner: QueryPlanner;
@@ -37,7 +42,7 @@ export class Candidate implements Part {
   readonly #lostJobs: LostJobs = new LostJobs();
   readonly #ready: Deferred<void> = deferred();
   #elector: Elector | null = null;
-  #cancelPatience: () => void = () => {};
+  #cancelDeadline: () => void = () => {};
   /** Why this node does not lead, as far as it is a fault. */
   #lastFault: MillraceError | null = null;
   readonly #twins: TwinWatch;
@@ -47,20 +52,20 @@ export class Candidate implements Part {
   constructor(options: CandidateOptions) {
     this.#options = options;
     this.#twins = new TwinWatch(options.nodeId);
-    const { store, clock, office } = options;
+    const { store, clock, gateway } = options;
     this.#feed = new EventFeed({ store, clock });
     this.reader = new StoreReader({
       store,
       feed: this.#feed,
       explain: (job, tasks) => this.#explain(job, tasks),
       whyMissing: (id) => this.#lostJobs.why(id),
-      seenAt: (node) => (office.isOpen ? office.leader().workers.seenAt(node) : null),
+      seenAt: (node) => (gateway.isOpen ? gateway.leader().workers.seenAt(node) : null),
     });
     this.#watch = new WorkerWatch({
       clock,
       overdueMs: options.settings.heartbeatMs * 2,
       isProcessGone,
-      processOf: (session) => (office.isOpen ? office.leader().workers.processOf(session) : null),
+      processOf: (session) => (gateway.isOpen ? gateway.leader().workers.processOf(session) : null),
       onGone: (session) => this.#gone(session),
     });
     this.#ready.promise.catch(() => {});
@@ -71,7 +76,7 @@ export class Candidate implements Part {
   }
 
   whoLeads(): LeaderAddress | null {
-    return this.#options.office.whoLeads();
+    return this.#options.gateway.whoLeads();
   }
 
   start(addresses: Addresses): Promise<void> {
@@ -102,14 +107,14 @@ export class Candidate implements Part {
     });
     this.#elector.start();
     if (role === 'leader') {
-      const patienceMs = settings.leaderTtlMs * 2;
-      this.#cancelPatience = clock.after(patienceMs, () => this.#giveUp(patienceMs));
+      const deadlineMs = settings.leaderTtlMs * 2;
+      this.#cancelDeadline = clock.after(deadlineMs, () => this.#giveUp(deadlineMs));
     }
     return Promise.resolve();
   }
 
   async stop(): Promise<void> {
-    this.#cancelPatience();
+    this.#cancelDeadline();
     this.#watch.rest();
     await this.#elector?.stop();
   }
@@ -126,13 +131,13 @@ export class Candidate implements Part {
 
   /** A worker's connection has dropped. */
   lost(session: Session): void {
-    if (this.#options.office.isOpen) this.#watch.lost(session);
+    if (this.#options.gateway.isOpen) this.#watch.lost(session);
   }
 
   #leads(leader: Leader, addresses: Addresses): void {
-    const { office, nodeId, say } = this.#options;
-    this.#cancelPatience();
-    office.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
+    const { gateway, nodeId, say } = this.#options;
+    this.#cancelDeadline();
+    gateway.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
     say(`This node leads, epoch ${leader.term.epoch}.`);
     // Those that went down with the last leader are missed by nobody else.
     for (const session of leader.workers.sessions()) this.#watch.lost(session);
@@ -166,10 +171,10 @@ export class Candidate implements Part {
   }
 
   #follows(info: LeaderInfo | null, why: MillraceError | null): void {
-    const { office, role, nodeId, say } = this.#options;
-    const wasOpen = office.isOpen;
+    const { gateway, role, nodeId, say } = this.#options;
+    const wasOpen = gateway.isOpen;
     this.#watch.rest();
-    office.refer(info === null ? office.whoLeads() : addressOf(info));
+    gateway.refer(info === null ? gateway.whoLeads() : addressOf(info));
     if (info !== null && this.#twins.isTwin(info)) this.#seesTwin(info);
     else if (info !== null && info.nodeId !== nodeId) this.#twinSinceMs = null;
     this.#lastFault = why;
@@ -177,12 +182,12 @@ export class Candidate implements Part {
     if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();
   }
 
-  #giveUp(patienceMs: number): void {
+  #giveUp(deadlineMs: number): void {
     const leader = this.whoLeads();
     this.#ready.reject(
       new MillraceError({
         code: 'not_leader',
-        what: `This node could not lead within ${patienceMs} ms.`,
+        what: `This node could not lead within ${deadlineMs} ms.`,
         ...this.#whyNot(leader),
         ...(leader === null ? {} : { leader }),
       }),
@@ -197,15 +202,15 @@ export class Candidate implements Part {
   }
 
   #gone(session: Session): void {
-    const { office, say } = this.#options;
-    if (!office.isOpen) return;
+    const { gateway, say } = this.#options;
+    if (!gateway.isOpen) return;
     say(`Worker ${session.nodeId} is gone: its process has ended.`);
-    office.leader().workers.gone(session);
+    gateway.leader().workers.gone(session);
   }
 
   async #explain(job: JobId, tasks: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {
-    const { office } = this.#options;
-    return office.isOpen ? office.leader().jobs.explainAll(job, tasks) : new Map();
+    const { gateway } = this.#options;
+    return gateway.isOpen ? gateway.leader().jobs.explainAll(job, tasks) : new Map();
   }
 }
 

@@ -4,5 +4,5 @@
  * them does lives in their rooms; here they are only put together.
  */
 export { ServerNode } from './node.ts';
-export { WorkerSeat } from './worker-seat.ts';
+export { WorkerSupervisor } from './worker-supervisor.ts';
 export { workerFlags } from './worker-flags.ts';

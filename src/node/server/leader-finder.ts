@@ -1,17 +1,17 @@
 import type { Settings } from '../../scheduler/core/index.ts';
-import type { Office } from '../../scheduler/coordinator/index.ts';
+import type { LeaderGateway } from '../../scheduler/coordinator/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { LeaderInfo } from '../../scheduler/store/index.ts';
 
 export interface LeaderFinderOptions {
   readonly clock: Clock;
   readonly settings: Settings;
-  readonly office: Office;
+  readonly gateway: LeaderGateway;
   /** Who leads, as the database or an observer knows it. */
   readonly ask: () => Promise<Omit<LeaderInfo, 'term' | 'expiresAt'> | null>;
 }
 
-/** For a node that is no candidate: keeps its office referring callers to whoever leads. */
+/** For a node that is no candidate: keeps its gateway referring callers to whoever leads. */
 export class LeaderFinder {
   readonly #options: LeaderFinderOptions;
   #cancel: () => void = () => {};
@@ -43,7 +43,7 @@ export class LeaderFinder {
   async #look(): Promise<void> {
     const leader = await this.#options.ask();
     if (this.#isStopped) return;
-    this.#options.office.refer(leader);
+    this.#options.gateway.refer(leader);
     if (leader !== null) this.#onFound();
   }
 

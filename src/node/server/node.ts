@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { uuidv7 } from 'uuidv7';
 import type { LeaderFigures, Standing } from '../../edge/http/index.ts';
 import type { Config } from '../config/index.ts';
-import { Office } from '../../scheduler/coordinator/index.ts';
+import { LeaderGateway } from '../../scheduler/coordinator/index.ts';
 import type { Leader } from '../../scheduler/coordinator/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { systemClock } from '../../kit/index.ts';
@@ -12,17 +12,17 @@ import { LeaderChannel, remoteReader } from '../../edge/grpc/index.ts';
 import type { Session } from '../../scheduler/contract/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 import { EventFeed, StoreReader } from '../../edge/read/index.ts';
-import { Follower, Observer } from './bystander.ts';
+import { Follower, Observer } from './follower.ts';
 import { Candidate } from './candidate.ts';
 import { credentialsFor } from './credentials.ts';
 import type { NodeCredentials } from './credentials.ts';
-import { Doors } from './doors.ts';
+import { Listeners } from './listeners.ts';
 import { QuerySide } from './query-side.ts';
 import type { QuerySideOptions } from './query-side.ts';
 import type { Addresses, Part } from './role.ts';
 import { StoreWatch } from './store-watch.ts';
 import { workerFlags } from './worker-flags.ts';
-import { WorkerSeat } from './worker-seat.ts';
+import { WorkerSupervisor } from './worker-supervisor.ts';
 
 export interface NodeOptions {
   readonly config: Config;
@@ -46,12 +46,12 @@ const OBSERVED_EVENTS = 10_000;
 export class ServerNode {
   readonly nodeId: string;
   readonly #options: NodeOptions;
-  readonly #office: Office;
+  readonly #gateway: LeaderGateway;
   readonly #part: Part;
-  readonly #doors: Doors;
+  readonly #doors: Listeners;
   readonly #channel: LeaderChannel | null;
   readonly #queries: QuerySide | null;
-  #worker: WorkerSeat | null = null;
+  #worker: WorkerSupervisor | null = null;
   #isReady = false;
   readonly #storeWatch: StoreWatch | null;
   #isStopping = false;
@@ -61,18 +61,18 @@ export class ServerNode {
     const { config, say, token, hasReflection = true } = options;
     const nodeId = config.node.nodeId ?? madeUpId();
     const credentials = credentialsFor(config.node, say, token);
-    const office = new Office(nodeId);
+    const gateway = new LeaderGateway(nodeId);
     const channel = channelFor(options, credentials);
     const onFault = (error: unknown): void =>
       say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`);
-    const queries = await querySide(options, { office, credentials, onFault });
-    const part = partFor(options, { nodeId, office, credentials, channel, queries });
+    const queries = await querySide(options, { gateway, credentials, onFault });
+    const part = partFor(options, { nodeId, gateway, credentials, channel, queries });
     let node: ServerNode | null = null;
-    const doors = await Doors.open({
+    const doors = await Listeners.open({
       config,
       credentials,
       hasReflection,
-      office,
+      gateway,
       reader: part.reader,
       queries,
       onFault,
@@ -81,7 +81,7 @@ export class ServerNode {
       onWorkerRenewed: (session) => watcher(part)?.renewed(session),
       onWorkerLost: (session) => watcher(part)?.lost(session),
     });
-    node = new ServerNode(options, { nodeId, office, part, doors, channel, queries });
+    node = new ServerNode(options, { nodeId, gateway, part, doors, channel, queries });
     await part.start(doors.addresses);
     node.#storeWatch?.start();
     return node;
@@ -90,16 +90,16 @@ export class ServerNode {
   private constructor(
     options: NodeOptions,
     made: Pick<ServerNode, 'nodeId'> & {
-      readonly office: Office;
+      readonly gateway: LeaderGateway;
       readonly part: Part;
-      readonly doors: Doors;
+      readonly doors: Listeners;
       readonly channel: LeaderChannel | null;
       readonly queries: QuerySide | null;
     },
   ) {
     this.#options = options;
     this.nodeId = made.nodeId;
-    this.#office = made.office;
+    this.#gateway = made.gateway;
     this.#part = made.part;
     this.#doors = made.doors;
     this.#channel = made.channel;
@@ -112,14 +112,14 @@ export class ServerNode {
   }
 
   get standing(): Standing {
-    const leads = this.#office.isOpen;
+    const leads = this.#gateway.isOpen;
     return {
       nodeId: this.nodeId,
       leads,
-      epoch: this.#office.whoLeads()?.epoch ?? null,
+      epoch: this.#gateway.whoLeads()?.epoch ?? null,
       isReady: this.#isReady,
       storeAnswers: this.#trouble === null,
-      figures: leads ? figuresOf(this.#office.leader()) : null,
+      figures: leads ? figuresOf(this.#gateway.leader()) : null,
     };
   }
 
@@ -129,7 +129,7 @@ export class ServerNode {
     if (this.#isStopping) return;
     const { config, environment, say, print } = this.#options;
     if (config.node.role !== 'observer' && config.node.slots > 0) {
-      this.#worker = new WorkerSeat({
+      this.#worker = new WorkerSupervisor({
         clock: systemClock,
         nodeId: this.nodeId,
         flagsFor: (nodeId) => workerFlags(config.node, nodeId, this.#localGrpc),
@@ -156,7 +156,7 @@ export class ServerNode {
       clock: systemClock,
       ask: () => store.leader(0),
       onChange: (trouble) => {
-        this.#office.troubled(trouble);
+        this.#gateway.troubled(trouble);
         this.#doors.setServing(this.#isReady && trouble === null);
         say(trouble === null ? 'The database answers again.' : `Waiting: ${trouble.what}`);
       },
@@ -209,7 +209,7 @@ const NO_STANDING = {
 
 interface Surroundings {
   readonly nodeId: string;
-  readonly office: Office;
+  readonly gateway: LeaderGateway;
   readonly credentials: NodeCredentials;
   readonly channel: LeaderChannel | null;
   readonly queries: QuerySide | null;
@@ -217,9 +217,9 @@ interface Surroundings {
 
 function partFor(options: NodeOptions, around: Surroundings): Part {
   const { config, store, say } = options;
-  const { nodeId, office, channel, queries } = around;
+  const { nodeId, gateway, channel, queries } = around;
   const { role, observerJobsMax } = config.node;
-  const base = { clock: systemClock, settings: config.core, office };
+  const base = { clock: systemClock, settings: config.core, gateway };
   if (role === 'observer') {
     const source = store === null ? remote(channel) : storeReader(store);
     const limits = { jobsMax: observerJobsMax, eventsMax: OBSERVED_EVENTS, random: Math.random };
@@ -244,7 +244,7 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
 /** Null without a database. */
 async function querySide(
   { config, store, say }: NodeOptions,
-  around: Pick<Surroundings, 'office' | 'credentials'> & Pick<QuerySideOptions, 'onFault'>,
+  around: Pick<Surroundings, 'gateway' | 'credentials'> & Pick<QuerySideOptions, 'onFault'>,
 ): Promise<QuerySide | null> {
   if (store === null) return null;
   return QuerySide.open({ config, store, say, clock: systemClock, ...around });

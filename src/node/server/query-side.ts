@@ -8,7 +8,7 @@ import type { QueryPort } from '../../edge/http/index.ts';
 import { Catalog, CatalogFile, allowedPaths } from '../../sql/catalog/index.ts';
 import type { WithoutRoots } from '../../sql/catalog/index.ts';
 import type { Config } from '../config/index.ts';
-import type { Office, QueryPlanner } from '../../scheduler/coordinator/index.ts';
+import type { LeaderGateway, QueryPlanner } from '../../scheduler/coordinator/index.ts';
 import { taskNo } from '../../scheduler/core/index.ts';
 import type { Explanation, JobId, TaskId } from '../../scheduler/core/index.ts';
 import { startPlanningEngine, startRowEngine } from '../../sql/engine/index.ts';
@@ -35,7 +35,7 @@ import { QueryFolder } from './query-folder.ts';
 export interface QuerySideOptions {
   readonly config: Config;
   readonly store: Store;
-  readonly office: Office;
+  readonly gateway: LeaderGateway;
   readonly credentials: NodeCredentials;
   readonly clock: Clock;
   readonly say: (line: string) => void;
@@ -93,7 +93,7 @@ export class QuerySide {
     this.#parts = parts;
     this.#clock = options.clock;
     const { views: reader, results, waits, planner } = parts;
-    const { office } = options;
+    const { gateway } = options;
     this.port = {
       reader,
       ended: (id, ms, signal) => waits.ended(id, ms, signal),
@@ -109,11 +109,11 @@ export class QuerySide {
       reader,
       submit: (request, { jobId, caller }, signal) => {
         const options = { jobId, ...(caller === undefined ? {} : { caller }) };
-        return office.leader().jobs.submitQuery(request, options, signal);
+        return gateway.leader().jobs.submitQuery(request, options, signal);
       },
       results: (id, format, signal) => results.open(id, format, signal),
     };
-    this.shuffle = mapRegistry({ isLive: (query) => office.leader().isLive(query) });
+    this.shuffle = mapRegistry({ isLive: (query) => gateway.leader().isLive(query) });
   }
 
   get planner(): QueryPlanner {
@@ -154,7 +154,7 @@ function partsOf(
   planning: PlanningEngine,
   catalog: Catalog,
 ): Parts {
-  const { config, store, office, clock, credentials, onFault } = options;
+  const { config, store, gateway, clock, credentials, onFault } = options;
   const { core, node } = config;
   const rowFolder = join(folder.path, 'rows');
   const rows = startRowEngine(rowLimits(folder.path));
@@ -163,8 +163,8 @@ function partsOf(
     store,
     clock,
     resultTtlMs: core.resultTtlMs,
-    waiting: (id, task) => waitingOf(office, id, task),
-    isOver: (id) => office.isOpen && !office.leader().isLive(id),
+    waiting: (id, task) => waitingOf(gateway, id, task),
+    isOver: (id) => gateway.isOpen && !gateway.leader().isLive(id),
   });
   const planner = new SqlPlanner({
     catalog,
@@ -178,7 +178,7 @@ function partsOf(
   const waits = new JobWaits({
     store,
     clock,
-    leader: () => (office.isOpen ? office.leader() : null),
+    leader: () => (gateway.isOpen ? gateway.leader() : null),
   });
   const results = new QueryResults({
     record: (id) => views.record(id),
@@ -234,10 +234,14 @@ function slotsIn({ status, draining, executors, slots, capabilities }: NodeShape
   return typeof cores === 'number' ? Math.min(slots, cores) : slots;
 }
 
-/** Only the leader knows. A reign that ends meanwhile takes the reason away, not the query. */
-async function waitingOf(office: Office, id: JobId, task: TaskId): Promise<QueryShape['waiting']> {
-  if (!office.isOpen) return null;
-  const found = await office
+/** Only the leader knows. A term that ends meanwhile takes the reason away, not the query. */
+async function waitingOf(
+  gateway: LeaderGateway,
+  id: JobId,
+  task: TaskId,
+): Promise<QueryShape['waiting']> {
+  if (!gateway.isOpen) return null;
+  const found = await gateway
     .leader()
     .jobs.explain(id, task)
     .catch(() => null);

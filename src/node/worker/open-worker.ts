@@ -59,7 +59,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
   const channel = channelOptions(options);
   const nodeId = (options.nodeId ?? inventedName()) as NodeId;
   const line = openLine(channel);
-  const doors = new Doors({ ...options, nodeId, token: channel.token });
+  const doors = new Listeners({ ...options, nodeId, token: channel.token });
   let worker: Worker | null = null;
   const { listener, queries } = await opened(async () => {
     const listener = options.listen === null ? null : await doors.open();
@@ -135,15 +135,16 @@ async function opened<T>(
   }
 }
 
-type DoorsOptions = Omit<ListenerOptions, 'listen' | 'shuffle'> & Pick<OpenWorkerOptions, 'listen'>;
+type ListenersOptions = Omit<ListenerOptions, 'listen' | 'shuffle'> &
+  Pick<OpenWorkerOptions, 'listen'>;
 
 /** The listener, which a worker in the leader's own process opens only when it has something for others. */
-class Doors {
+class Listeners {
   shuffle: ShuffleSource | null = null;
-  readonly #options: DoorsOptions;
+  readonly #options: ListenersOptions;
   #listener: Promise<Listener> | null = null;
 
-  constructor(options: DoorsOptions) {
+  constructor(options: ListenersOptions) {
     this.#options = options;
   }
 

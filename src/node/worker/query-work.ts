@@ -5,7 +5,7 @@ import { ShuffleChannel } from '../../edge/grpc/index.ts';
 import type { LeaderForWorkers } from '../../scheduler/contract/index.ts';
 import { tokenToShow } from './channel.ts';
 import type { ChannelOptions } from './channel.ts';
-import { KeptOutputs } from './kept-outputs.ts';
+import { RetainedOutputs } from './retained-outputs.ts';
 import { processClock } from './process-clock.ts';
 
 export interface QuerySettings {
@@ -37,7 +37,7 @@ export interface QueryWorkOptions extends QuerySettings {
 
 export interface QueryWork {
   readonly node: QueryNode;
-  readonly kept: KeptOutputs;
+  readonly kept: RetainedOutputs;
   close(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export async function openQueryWork(options: QueryWorkOptions): Promise<QueryWor
   });
   if (opened === null) return null;
   const node = options.canBeReached ? opened : withoutFragments(opened, say);
-  const kept = new KeptOutputs({ outputs: node, leader, clock: processClock, say });
+  const kept = new RetainedOutputs({ outputs: node, leader, clock: processClock, say });
   const close = async (): Promise<void> => {
     await kept.close();
     await node.close();

@@ -1,5 +1,5 @@
 /**
- * What a worker may ask of the leader, and nothing else. The leader's desk keeps this port, so does
+ * What a worker may ask of the leader, and nothing else. The leader's service keeps this port, so does
  * the client that carries it over the network: a worker cannot tell them apart.
  */
 import type {

@@ -49,7 +49,7 @@ test('one that the store cannot keep fails its job', async () => {
   });
 });
 
-test('nothing is brought in any more when the reign is over', async () => {
+test('nothing is brought in any more when the leader term is over', async () => {
   const clock = new VirtualClock();
   const { fed, dispatcher } = reluctant('not_leader', 'not_leader', 'not_leader');
   const queries = new CalledQueries({ dispatcher, clock, planner });

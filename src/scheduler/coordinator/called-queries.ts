@@ -85,7 +85,7 @@ export class CalledQueries {
     if (this.#life.signal.aborted || this.#planning.has(jobId)) return;
     if (dispatcher.peek((state) => state.jobsById.has(jobId))) return;
     this.#planning.add(jobId);
-    // Nobody waits for it here. When it fails the reign is over, and the next leader asks the task again.
+    // Nobody waits for it here. When it fails the term is over, and the next leader asks the task again.
     void this.#bring(query)
       .catch(() => {})
       .finally(() => this.#planning.delete(jobId));
@@ -116,7 +116,7 @@ export class CalledQueries {
     return over.promise;
   }
 
-  /** The reign is over. */
+  /** The term is over. */
   stop(): void {
     this.#life.abort();
   }

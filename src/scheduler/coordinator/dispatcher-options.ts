@@ -2,12 +2,12 @@
 import type { Batch, Effects, MillraceError, SchedulerState } from '../core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { Store } from '../store/index.ts';
-import type { Reign } from './reign.ts';
+import type { LeaderTerm } from './leader-term.ts';
 
 export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly reign: Reign;
+  readonly leaderTerm: LeaderTerm;
   readonly memory: Memory;
   /** Reads back what is needed to serve, to start over after a bad event. */
   readonly reload: () => Promise<Memory>;
@@ -16,7 +16,7 @@ export interface DispatcherOptions {
   /** The store has refused a batch for its data, or the core has failed. Both are faults of ours: what clients send
    * is checked before. */
   readonly onFault?: (fault: MillraceError) => void;
-  /** The reign is over; called once. */
+  /** The term is over; called once. */
   readonly onEnd: (why: MillraceError) => void;
   /** Told of every batch that was committed, before its answers go out. */
   readonly onCommitted?: (rows: Batch) => void;

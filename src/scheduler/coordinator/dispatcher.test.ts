@@ -121,7 +121,7 @@ describe('doubt', () => {
     expect(await gate.store.jobRow(0, jobId('one'))).toBeNull();
   });
 
-  test('an unreachable store ends the reign, and a caller in the queue is told as well', async () => {
+  test('an unreachable store ends the leader term, and a caller in the queue is told as well', async () => {
     gate.hold();
     const first = submit('first');
     await settled();
@@ -132,7 +132,7 @@ describe('doubt', () => {
     await expect(second).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 
-  test('a parked poll is told when the reign ends', async () => {
+  test('a parked poll is told when the leader term ends', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     const polled = worker.poll(1);
     await settled();
@@ -140,7 +140,7 @@ describe('doubt', () => {
     await expect(polled).rejects.toMatchObject({ code: 'shutting_down' });
   });
 
-  test('what was committed is answered even if the reign was ended meanwhile', async () => {
+  test('what was committed is answered even if the leader term was ended meanwhile', async () => {
     gate.hold();
     const reply = submit('one');
     await settled();
@@ -215,7 +215,7 @@ describe('bad events', () => {
     expect(await again).toHaveLength(1);
   });
 
-  test('what a timer does wrong is not laid on a caller: it ends the reign', async () => {
+  test('what a timer does wrong is not laid on a caller: it ends the leader term', async () => {
     await ScriptedWorker.join(led.leader, 'w', ['echo']);
     gate.refuseIf(({ nodeUpserts }) =>
       nodeUpserts.some(({ status }) => status === 'stale') ? fault('bad_row') : null,

@@ -5,7 +5,7 @@
  * events. No answer leaves before the batch it was computed from is committed.
  *
  * On any doubt the memory is dropped. A batch that the store refuses because of its data is fed
- * again one event at a time, so that only the offender is refused; everything else ends the reign.
+ * again one event at a time, so that only the offender is refused; everything else ends the term.
  */
 import type {
   Ask,
@@ -56,8 +56,8 @@ export class Dispatcher {
     this.#backlog = new Backlog({ ...defaultBacklogLimits, eventsMax });
     this.#state = options.memory.state;
     this.#open = new Batching(options.memory.effects);
-    const { clock, reign } = options;
-    this.#pace = new Pace(clock, reign.time, () => this.#schedulePump());
+    const { clock, leaderTerm } = options;
+    this.#pace = new Pace(clock, leaderTerm.time, () => this.#schedulePump());
     this.#schedulePump();
   }
 
@@ -119,7 +119,7 @@ export class Dispatcher {
 
   /** Looks at facts that no commit can undo, such as a task's name, and at figures. */
   peek<T>(look: (state: SchedulerState, now: Instant) => T): T {
-    return look(this.#state, this.#options.reign.time.now());
+    return look(this.#state, this.#options.leaderTerm.time.now());
   }
 
   /** Reads the state; settles when everything that the answer rests on is committed. */
@@ -174,7 +174,7 @@ export class Dispatcher {
     return answer.promise;
   }
 
-  /** Ends the reign from this side; waits for a commit in flight, so that it can be resigned. */
+  /** Ends the term from this side; waits for a commit in flight, so that it can be resigned. */
   async end(why: MillraceError): Promise<void> {
     const isBusy = this.#phase === 'writing' || this.#phase === 'isolating';
     const settled = isBusy ? (this.#settled ??= deferred()) : null;
@@ -218,11 +218,11 @@ export class Dispatcher {
 
   #feed(input: Input, batch: Batching): MillraceError | null {
     const memory = { state: this.#state, generation: this.#generation };
-    return feed(input, memory, this.#options.reign.time.now(), batch, this.#asks);
+    return feed(input, memory, this.#options.leaderTerm.time.now(), batch, this.#asks);
   }
 
   #finish(batch: Batching, mayTick: boolean): MillraceError | null {
-    return finish(this.#state, this.#options.reign.time.now(), batch, mayTick);
+    return finish(this.#state, this.#options.leaderTerm.time.now(), batch, mayTick);
   }
 
   #close(): void {
@@ -235,7 +235,7 @@ export class Dispatcher {
     this.#pace.arm(this.#state);
     this.#open = new Batching();
     this.#backlog.closed(batch);
-    if (batch.isIdle && !this.#options.reign.isRenewalDue) {
+    if (batch.isIdle && !this.#options.leaderTerm.isRenewalDue) {
       if (!this.#backlog.isEmpty) this.#schedulePump();
       return;
     }
@@ -254,19 +254,19 @@ export class Dispatcher {
 
   /** Answers without changes need no commit, but they do need a leader that is one. */
   async #write(batch: Batching): Promise<void> {
-    const { store, reign } = this.#options;
+    const { store, leaderTerm } = this.#options;
     if (!batch.effects.isEmpty) {
       const state = this.#state;
       const rows = batch.effects.batch(state);
-      await reign.renewedBy(() => store.commit(reign.term, reign.ttlMs, rows));
+      await leaderTerm.renewedBy(() => store.commit(leaderTerm.term, leaderTerm.ttlMs, rows));
       state.commitNo = rows.commitNo;
-      reign.acknowledged = rows;
+      leaderTerm.acknowledged = rows;
       return this.#options.onCommitted?.(rows);
     }
-    if (reign.isRenewalDue) return reign.renew();
+    if (leaderTerm.isRenewalDue) return leaderTerm.renew();
   }
 
-  /** Committed is committed: the answers go out even if the reign has ended meanwhile. */
+  /** Committed is committed: the answers go out even if the term has ended meanwhile. */
   #written(batch: Batching): void {
     this.#deliver(batch);
     if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
@@ -284,7 +284,7 @@ export class Dispatcher {
     if (fault.code === 'bad_row' && batch.inputs.length > 0 && this.#endedBy === null) {
       return this.#isolate([...batch.inputs, ...this.#open.inputs], fault);
     }
-    // Without inputs it is our own fault, and a reign that is over looks for no offender.
+    // Without inputs it is our own fault, and a term that is over looks for no offender.
     batch.refuse(steppedDown(fault), this.#asks);
     this.#phase = 'idle';
     this.#end(fault);
@@ -348,7 +348,7 @@ export class Dispatcher {
   }
 
   /** Without a tick, so that no timer's fault is laid on the caller. False when this input was the
-   * bad one; throws when the reign cannot go on. */
+   * bad one; throws when the term cannot go on. */
   async #feedAlone(input: Input): Promise<boolean> {
     const batch = Batching.of(input);
     const fault =

@@ -1,7 +1,7 @@
 /**
- * A candidate for ever: campaigns, leads, and campaigns again when the reign is over. It asks from time
+ * A candidate for ever: campaigns, leads, and campaigns again when the term is over. It asks from time
  * to time, and at once when the store sees that the leader's process is gone. On any doubt
- * it steps down first and asks afterwards. When the reign ended without another leader being the
+ * it steps down first and asks afterwards. When the term ended without another leader being the
  * cause, the term is given back as soon as the store can be reached, so that nobody has to wait
  * for it to expire.
  */
@@ -53,8 +53,8 @@ export class Elector {
   #ownEpoch: number | null = null;
   /** The highest that was seen, also of others. */
   #seenEpoch = 0;
-  /** Reigns in a row that ended for a fault before they had lasted a TTL. */
-  #shortReigns = 0;
+  /** Terms in a row that ended for a fault before they had lasted a TTL. */
+  #shortTerms = 0;
   readonly #history: AcknowledgedHistory = new AcknowledgedHistory();
   #running: Promise<void> | null = null;
 
@@ -84,13 +84,13 @@ export class Elector {
     while (!this.#isStopped) {
       const waitMs = await this.#campaign();
       // The leader may have been found gone while this one asked. Whoever backs off waits all the same: a
-      // disk that is full is full for the next reign as well.
-      const isFree = this.#vacated !== null && this.#shortReigns === 0;
+      // disk that is full is full for the next term as well.
+      const isFree = this.#vacated !== null && this.#shortTerms === 0;
       if (!this.#isStopped && !isFree) await this.#wait(waitMs);
     }
   }
 
-  /** One campaign, and the reign that it may win. Answers how long to wait before the next. */
+  /** One campaign, and the term that it may win. Answers how long to wait before the next. */
   async #campaign(): Promise<number> {
     const { store, clock, settings, shard, nodeId, url, grpc, newTermId } = this.#options;
     const askedAtMs = clock.monotonicMs();
@@ -108,16 +108,16 @@ export class Elector {
         return this.#pauseMs(settings, campaign.leader.expiresAt - campaign.now);
       }
       this.#watch?.abort();
-      // A reign of this very process may have lost its connection for long. The process lives.
+      // A term of this very process may have lost its connection for long. The process lives.
       const previous = campaign.previous?.epoch === this.#ownEpoch ? null : campaign.previous;
       this.#ownEpoch = campaign.term.epoch;
       this.#seenEpoch = Math.max(this.#seenEpoch, campaign.term.epoch);
       if (this.#isStopped) {
-        // Stopped while it asked: a reign of a moment would only be one more change of leaders.
+        // Stopped while it asked: a term of a moment would only be one more change of leaders.
         await this.#resign(campaign.term);
         return 0;
       }
-      const why = await this.#reign(campaign.term, {
+      const why = await this.#leaderTerm(campaign.term, {
         ...campaign,
         previous,
         loss,
@@ -125,7 +125,7 @@ export class Elector {
         askedAtMs,
       });
       const isShort = isFault(why) && clock.monotonicMs() - askedAtMs < ttlMs;
-      this.#shortReigns = isShort ? this.#shortReigns + 1 : 0;
+      this.#shortTerms = isShort ? this.#shortTerms + 1 : 0;
       return isShort ? this.#backOffMs(settings) : this.#pauseMs(settings, 0);
     } catch (error) {
       this.#options.onFollow?.(null, asFault(error));
@@ -133,7 +133,7 @@ export class Elector {
     }
   }
 
-  /** Whatever ended the last reign: a store that was rewound is seen by what it lacks. */
+  /** Whatever ended the last term: a store that was rewound is seen by what it lacks. */
   async #lossIn(store: Store): Promise<Loss | null> {
     try {
       const loss = await this.#history.compare(store);
@@ -155,14 +155,14 @@ export class Elector {
       this.#watch = null;
       if (epoch === null || watch.signal.aborted) return;
       this.#vacated = epoch;
-      if (this.#shortReigns === 0) this.#cancelWait();
+      if (this.#shortTerms === 0) this.#cancelWait();
     };
     // Without a watch the pauses remain; the next campaign that is lost starts another.
     store.whenVacant(shard, watch.signal).then(over, () => over(null));
   }
 
   /** Answers what ended it. */
-  async #reign(term: Term, elected: LeaderOptions['elected']): Promise<MillraceError> {
+  async #leaderTerm(term: Term, elected: LeaderOptions['elected']): Promise<MillraceError> {
     const why = await new Promise<MillraceError>((onEnd) => {
       this.#lead(elected, onEnd).catch((error: unknown) => onEnd(asFault(error)));
     });
@@ -208,10 +208,10 @@ export class Elector {
     }
   }
 
-  /** Twice as long after each reign that came to nothing, up to the TTL, so that all nodes together do not change
+  /** Twice as long after each term that came to nothing, up to the TTL, so that all nodes together do not change
    * the leader many times a second while the store refuses to write. */
   #backOffMs({ leaderRenewMs, leaderTtlMs }: Settings): number {
-    const base = Math.min(leaderTtlMs, (leaderRenewMs / 10) * 2 ** this.#shortReigns);
+    const base = Math.min(leaderTtlMs, (leaderRenewMs / 10) * 2 ** this.#shortTerms);
     return Math.ceil(base * (0.75 + this.#options.random() / 2));
   }
 
@@ -235,7 +235,7 @@ export class Elector {
   }
 }
 
-/** What the next reign may meet as well; the end of a term by another leader or by order is none. */
+/** What the next term may meet as well; the end of a term by another leader or by order is none. */
 function isFault({ code }: MillraceError): boolean {
   return code !== 'deposed' && code !== 'rewound' && code !== 'shutting_down';
 }

@@ -1,12 +1,12 @@
 import { decodeOptions } from '../core/index.ts';
 import type { JobImage, Rerun, Seed, TaskNo } from '../core/index.ts';
 import { refKey } from '../store/index.ts';
-import type { DeskOptions } from './job-desk.ts';
+import type { ServiceOptions } from './job-service.ts';
 
 /** The results that were given with a job to tasks that are done when it is let in: they are needed when it
  * runs again. Most jobs have none, and then nothing is read. */
 export async function givenResults(
-  { store, shard, settings }: Pick<DeskOptions, 'store' | 'shard' | 'settings'>,
+  { store, shard, settings }: Pick<ServiceOptions, 'store' | 'shard' | 'settings'>,
   { specs }: JobImage,
 ): Promise<Pick<Rerun, 'seeds'>> {
   const asking = specs.filter(

@@ -14,7 +14,7 @@ export interface HousekeepingOptions {
 }
 
 /**
- * Removes what is past its retention, a portion at a time, for as long as the reign lasts. A table
+ * Removes what is past its retention, a portion at a time, for as long as the term lasts. A table
  * that only grows is a bug; so is a prune that stops the leader.
  */
 export class Housekeeping {

@@ -6,7 +6,7 @@ const LOOK_EVERY_MS = 5_000;
 const RETRY_MS = 100;
 
 /**
- * Takes in what users put into the inbox, for as long as the reign lasts: at its start, when the
+ * Takes in what users put into the inbox, for as long as the term lasts: at its start, when the
  * store says that something came, and from time to time. One drain at a time; a word that comes
  * while it runs is heard afterwards, because the drain may have looked before it was true.
  */
@@ -47,7 +47,7 @@ export class InboxDrain {
           this.#stopListening = stop;
           if (this.#isStopped) this.#hangUp();
         },
-        // The database was away just now. Until the reign ends, looking every so often has to do.
+        // The database was away just now. Until the term ends, looking every so often has to do.
         () => {},
       );
   }

@@ -1,6 +1,6 @@
 /**
  * The leader: elected for a term, it feeds events to the core, commits the effects in groups and
- * answers after the commit. Dispatching, reading back, election and the desks at which clients and
+ * answers after the commit. Dispatching, reading back, election and the services at which clients and
  * workers are served live here. The rules themselves live in the core, the tables in the store.
  */
 export { cronCalendar } from './calendar.ts';
@@ -8,9 +8,9 @@ export { Elector } from './elector.ts';
 export type { ElectorOptions } from './elector.ts';
 export { lossText } from './history.ts';
 export type { Loss } from './history.ts';
-export type { JobReply } from './job-desk.ts';
+export type { JobReply } from './job-service.ts';
 export { Leader } from './leader.ts';
 export type { LeaderOptions } from './leader.ts';
-export { Office } from './office.ts';
+export { LeaderGateway } from './leader-gateway.ts';
 export type { PlannedQuery, QueryPlanner } from './query-planner.ts';
 export { WorkerWatch } from './worker-watch.ts';

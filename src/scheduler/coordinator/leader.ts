@@ -1,8 +1,8 @@
 /**
  * A leader from its election to its end: memory read back, events dispatched, callers served at
- * its desks. Everything the network rooms need of a leader goes through here.
+ * its services. Everything the network rooms need of a leader goes through here.
  */
-import { announceLoss, announceReign, figures, isFinished, step } from '../core/index.ts';
+import { announceLoss, announceTerm, figures, isFinished, step } from '../core/index.ts';
 import type {
   Batch,
   Calendar,
@@ -26,14 +26,14 @@ import { asFault } from './faults.ts';
 import type { Loss, TermRecord } from './history.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
-import { JobDesk } from './job-desk.ts';
-import type { DeskOptions } from './job-desk.ts';
+import { JobService } from './job-service.ts';
+import type { ServiceOptions } from './job-service.ts';
 import { loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
 import type { QueryPlanner } from './query-planner.ts';
-import { Reign } from './reign.ts';
-import { ScheduleDesk } from './schedule-desk.ts';
-import { WorkerDesk } from './worker-desk.ts';
+import { LeaderTerm } from './leader-term.ts';
+import { ScheduleService } from './schedule-service.ts';
+import { WorkerService } from './worker-service.ts';
 
 export interface LeaderOptions {
   readonly store: Store;
@@ -53,7 +53,7 @@ export interface LeaderOptions {
   readonly onFault?: (fault: MillraceError) => void;
   /** What is past its retention could not be removed; it is tried again. */
   readonly onPruneFailed?: (why: MillraceError) => void;
-  /** The reign is over, for this reason; called once. */
+  /** The term is over, for this reason; called once. */
   readonly onEnd: (why: MillraceError) => void;
   /** Events that may wait for the store before callers are told that it is too much. */
   readonly backlogMax?: number;
@@ -73,28 +73,28 @@ export interface Elected {
 
 export class Leader {
   readonly term: Term;
-  readonly jobs: JobDesk;
-  readonly workers: WorkerDesk;
-  readonly schedules: ScheduleDesk;
-  /** Settles when every live job is in memory, or the reign has ended. */
+  readonly jobs: JobService;
+  readonly workers: WorkerService;
+  readonly schedules: ScheduleService;
+  /** Settles when every live job is in memory, or the term has ended. */
   readonly loaded: Promise<void>;
   readonly #dispatcher: Dispatcher;
-  readonly #reign: Reign;
+  readonly #leaderTerm: LeaderTerm;
 
   /** Reads back what is needed to serve, then serves; the rest streams in behind. */
   static async start(options: LeaderOptions): Promise<Leader> {
     const { store, clock, settings, calendar, elected } = options;
-    const reign = new Reign(store, clock, settings, elected);
-    const load = { store, reign, scheduler: { settings, calendar } };
+    const leaderTerm = new LeaderTerm(store, clock, settings, elected);
+    const load = { store, leaderTerm, scheduler: { settings, calendar } };
     const memory = await renewing(load, clock, () => loadFirst(load));
     const { nodeId, term } = elected;
     const announced = { epoch: term.epoch, nodeId };
-    announceReign(memory.state, announced, reign.time.now(), memory.effects);
+    announceTerm(memory.state, announced, leaderTerm.time.now(), memory.effects);
     const { loss = null } = elected;
     if (loss !== null)
-      announceLoss(memory.state, lossDetail(loss), reign.time.now(), memory.effects);
+      announceLoss(memory.state, lossDetail(loss), leaderTerm.time.now(), memory.effects);
     const { isProcessGone = isGoneHere } = options;
-    endSessionOf(elected.previous ?? null, memory, reign.time.now(), isProcessGone);
+    endSessionOf(elected.previous ?? null, memory, leaderTerm.time.now(), isProcessGone);
     const housekeeping = new Housekeeping({ store, clock, settings, term }, (why) =>
       options.onPruneFailed?.(why),
     );
@@ -105,7 +105,7 @@ export class Leader {
     const dispatcher = new Dispatcher({
       store,
       clock,
-      reign,
+      leaderTerm,
       memory,
       onCommitted: (rows) => {
         payloads.learn(rows);
@@ -134,33 +134,33 @@ export class Leader {
     };
     const loaded = streamIn();
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const leader = new Leader(options, { dispatcher, payloads, queries }, loaded, reign);
+    const leader = new Leader(options, { dispatcher, payloads, queries }, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
   }
 
   private constructor(
     options: LeaderOptions,
-    parts: Pick<DeskOptions, 'dispatcher' | 'payloads'> & { readonly queries: CalledQueries },
+    parts: Pick<ServiceOptions, 'dispatcher' | 'payloads'> & { readonly queries: CalledQueries },
     loaded: Promise<void>,
-    reign: Reign,
+    leaderTerm: LeaderTerm,
   ) {
     const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
     const { planner = null, isProcessGone = isGoneHere } = options;
     const own = { settings, handshake, planner, isProcessGone };
-    const desk = { store, shard: elected.term.shard, ...own, ...parts };
+    const leaderService = { store, shard: elected.term.shard, ...own, ...parts };
     this.term = elected.term;
-    this.jobs = new JobDesk(desk);
-    this.workers = new WorkerDesk(desk, parts.queries);
-    this.schedules = new ScheduleDesk(desk, calendar);
+    this.jobs = new JobService(leaderService);
+    this.workers = new WorkerService(leaderService, parts.queries);
+    this.schedules = new ScheduleService(leaderService, calendar);
     this.loaded = loaded;
     this.#dispatcher = parts.dispatcher;
-    this.#reign = reign;
+    this.#leaderTerm = leaderTerm;
   }
 
   /** What it has added to the history, as far as the store has acknowledged it. */
   get record(): TermRecord | null {
-    const { term, began, acknowledged } = this.#reign;
+    const { term, began, acknowledged } = this.#leaderTerm;
     return began === null || acknowledged === null ? null : { term, began, acknowledged };
   }
 

@@ -17,21 +17,21 @@ import { rewound } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { Memory } from './dispatcher-options.ts';
-import type { Reign } from './reign.ts';
+import type { LeaderTerm } from './leader-term.ts';
 
 /** Jobs a portion: small enough to leave room for live events between two of them. */
 const PORTION = 500;
 
 export interface LoadOptions {
   readonly store: Store;
-  readonly reign: Reign;
+  readonly leaderTerm: LeaderTerm;
   readonly scheduler: Omit<SchedulerOptions, 'term'>;
 }
 
 /** Runs `act` and keeps the term alive meanwhile: a load that takes longer than the TTL would
  * otherwise depose one leader after the other. */
 export async function renewing<T>(
-  { reign, scheduler }: LoadOptions,
+  { leaderTerm, scheduler }: LoadOptions,
   clock: Clock,
   act: () => Promise<T>,
 ): Promise<T> {
@@ -41,7 +41,7 @@ export async function renewing<T>(
     if (isDone) return;
     cancel = clock.after(scheduler.settings.leaderRenewMs, () => {
       // A failure shows at the first commit; until then there is nobody to tell.
-      reign.renew().then(renewLater, () => {});
+      leaderTerm.renew().then(renewLater, () => {});
     });
   };
   renewLater();
@@ -55,19 +55,19 @@ export async function renewing<T>(
 
 /** What must be in memory before the first answer. */
 export async function loadFirst(options: LoadOptions): Promise<Memory> {
-  const { store, reign, scheduler } = options;
-  const { shard } = reign.term;
+  const { store, leaderTerm, scheduler } = options;
+  const { shard } = leaderTerm.term;
   const cluster = await store.loadCluster(shard);
-  const { acknowledged, term } = reign;
-  // In the middle of a reign: what it had acknowledged must be there still.
+  const { acknowledged, term } = leaderTerm;
+  // In the middle of a term: what it had acknowledged must be there still.
   if (acknowledged !== null && cluster.commitNo < acknowledged.commitNo) {
     throw rewound(term, acknowledged.commitNo, cluster.commitNo);
   }
-  reign.acknowledged ??= cluster;
-  reign.began ??= cluster;
+  leaderTerm.acknowledged ??= cluster;
+  leaderTerm.began ??= cluster;
   const busy = await store.loadBusyJobs(shard);
-  const state = new SchedulerState({ ...scheduler, term: reign.term.id });
-  const now = reign.time.now();
+  const state = new SchedulerState({ ...scheduler, term: leaderTerm.term.id });
+  const now = leaderTerm.time.now();
   const effects = new Effects();
   restoreCluster(state, cluster, now, effects);
   for (const image of busy) restoreJob(state, image, now, effects);
@@ -79,11 +79,11 @@ export async function loadFirst(options: LoadOptions): Promise<Memory> {
  * loads the rest anew, and `isCurrent` says no.
  */
 export async function loadRest(
-  { store, reign }: LoadOptions,
+  { store, leaderTerm }: LoadOptions,
   dispatcher: Dispatcher,
   isCurrent: () => boolean,
 ): Promise<void> {
-  const { shard } = reign.term;
+  const { shard } = leaderTerm.term;
   for (const priority of PRIORITIES) {
     let from: JobNo | null = jobNo(0);
     while (from !== null && isCurrent()) {

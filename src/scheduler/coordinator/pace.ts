@@ -40,7 +40,7 @@ export class Pace {
     return this.#clock.monotonicMs() >= this.#heldUntilMs;
   }
 
-  /** Wakes when the next timer is due, and often enough to renew the reign. */
+  /** Wakes when the next timer is due, and often enough to renew the term. */
   arm(state: SchedulerState): void {
     this.#cancel();
     const { leaderRenewMs } = state.settings;

@@ -1,4 +1,4 @@
-/** JSON text that workers and clients hand in, before it is stored. */
+/** JSON text that workers and clients submit, before it is stored. */
 import { mayBeDeep, utf8Bytes } from '../core/index.ts';
 
 /** No character takes more bytes than this. */

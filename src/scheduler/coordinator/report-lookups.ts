@@ -9,7 +9,7 @@ import type {
   ReportItem,
   TaskDocument,
 } from '../core/index.ts';
-import type { DeskOptions } from './job-desk.ts';
+import type { ServiceOptions } from './job-service.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 
@@ -21,7 +21,7 @@ export interface Found {
   readonly images: readonly JobImage[];
 }
 
-type Where = Pick<DeskOptions, 'store' | 'shard' | 'dispatcher'>;
+type Where = Pick<ServiceOptions, 'store' | 'shard' | 'dispatcher'>;
 
 /** Jobs that are looked up at the same time. */
 const LOOKS = 16;

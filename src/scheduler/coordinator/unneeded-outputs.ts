@@ -1,7 +1,7 @@
 /** Which outputs on a worker nobody will read any more. */
 import { isFinished } from '../core/index.ts';
 import type { Instant, JobId, JobRow } from '../core/index.ts';
-import type { DeskOptions } from './job-desk.ts';
+import type { ServiceOptions } from './job-service.ts';
 
 /** Jobs that are looked up at the same time. */
 const LOOKS = 16;
@@ -17,7 +17,7 @@ export async function unneededOutputs(
     store,
     shard,
     settings,
-  }: Pick<DeskOptions, 'dispatcher' | 'store' | 'shard' | 'settings'>,
+  }: Pick<ServiceOptions, 'dispatcher' | 'store' | 'shard' | 'settings'>,
   queries: readonly JobId[],
   kind?: 'inner',
 ): Promise<readonly JobId[]> {

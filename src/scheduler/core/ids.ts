@@ -9,7 +9,7 @@ export type NodeId = Brand<string, 'NodeId'>;
 export type SessionId = Brand<string, 'SessionId'>;
 export type ScheduleId = Brand<string, 'ScheduleId'>;
 
-/** The random name of one leader's reign. It stands beside every epoch and fence, so that a
+/** The random name of one leader's term. It stands beside every epoch and fence, so that a
  * restored database cannot make an old number valid again. */
 export type TermId = Brand<string, 'TermId'>;
 

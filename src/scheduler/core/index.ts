@@ -46,7 +46,7 @@ export type { NodeOffer } from './node/node.ts';
 export * from './random.ts';
 export {
   announceLoss,
-  announceReign,
+  announceTerm,
   forgetIfOver,
   type LossDetail,
   restoreCluster,

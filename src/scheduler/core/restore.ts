@@ -66,14 +66,14 @@ export function forgetIfOver(state: SchedulerState, no: JobNo): void {
   if (job !== undefined && job.open === 0) dropJob(state, job);
 }
 
-/** A new reign begins: said once, in its first transaction. */
-export function announceReign(
+/** A new term begins: said once, in its first transaction. */
+export function announceTerm(
   state: SchedulerState,
-  reign: { readonly epoch: number; readonly nodeId: string },
+  leaderTerm: { readonly epoch: number; readonly nodeId: string },
   now: Instant,
   effects: Effects,
 ): void {
-  new Turn(state, now, effects).log('leader.elected', {}, { ...reign });
+  new Turn(state, now, effects).log('leader.elected', {}, { ...leaderTerm });
 }
 
 /** What a store that was rewound had acknowledged before. */
@@ -85,7 +85,7 @@ export interface LossDetail {
   readonly jobs: number;
 }
 
-/** Said in the first transaction of the reign that follows. */
+/** Said in the first transaction of the term that follows. */
 export function announceLoss(
   state: SchedulerState,
   loss: LossDetail,

@@ -19,7 +19,7 @@ import { Timers } from './timers.ts';
 export interface SchedulerOptions {
   readonly settings: Settings;
   readonly calendar: Calendar;
-  /** The reign under which fences are given. */
+  /** The term under which fences are given. */
   readonly term: TermId;
 }
 

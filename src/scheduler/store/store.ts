@@ -37,7 +37,7 @@ import type {
 
 export type { ClusterImage, JobImage } from '../core/index.ts';
 
-/** One leader's reign over one shard. */
+/** One leader's term over one shard. */
 export interface Term {
   readonly shard: number;
   readonly epoch: number;
@@ -209,7 +209,7 @@ export interface Store {
   // Leadership
   /** Takes the shard, with epoch + 1, if it is free, released or expired by the database clock. */
   campaign(candidacy: Candidacy): Promise<Campaign>;
-  /** Extends the reign; throws `deposed` when it is over, `rewound` when commit `commitNo`, the last one
+  /** Extends the term; throws `deposed` when it is over, `rewound` when commit `commitNo`, the last one
    * that was acknowledged, is not there. Answers the database's time. */
   renew(term: Term, ttlMs: number, commitNo: number): Promise<Instant>;
   /** Gives the shard back at once; does nothing when it is no longer ours. */
@@ -227,7 +227,7 @@ export interface Store {
   whenVacant?(shard: number, signal: AbortSignal): Promise<number | null>;
 
   // The one way to change anything else
-  /** Answers the database's time of the transaction. Renews the reign for `ttlMs` as well. */
+  /** Answers the database's time of the transaction. Renews the term for `ttlMs` as well. */
   commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant>;
   /** Removes finished jobs, events and completed keys by age, fenced like a commit. */
   prune(term: Term, retention: Retention): Promise<Pruned>;

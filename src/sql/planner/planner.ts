@@ -19,7 +19,7 @@ import {
   queryJob,
 } from '../plan/index.ts';
 import type { DivideInput, PinnedTable, PlanInput, QueryJob, QueryPlan } from '../plan/index.ts';
-import { KeptPlans, planKey } from './kept-plans.ts';
+import { PlanCache, planKey } from './plan-cache.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
 import type { QuerySettings } from './settings.ts';
@@ -82,7 +82,7 @@ interface Divided {
 export class SqlPlanner {
   readonly #options: QueryPlannerOptions;
   readonly #gate: FairGate;
-  readonly #kept: KeptPlans;
+  readonly #kept: PlanCache;
   #plans = 0;
   #hits = 0;
   #failed = 0;
@@ -93,7 +93,7 @@ export class SqlPlanner {
     const { atOnce = AT_ONCE, perCallerMax = PER_CALLER_MAX, waitingMax = WAITING_MAX } = options;
     const full = (): Error => tooManyWait(waitingMax);
     this.#gate = new FairGate({ max: atOnce, perCallerMax, waitingMax, full });
-    this.#kept = new KeptPlans({ clock: options.clock });
+    this.#kept = new PlanCache({ clock: options.clock });
   }
 
   figures(): PlannerFigures {

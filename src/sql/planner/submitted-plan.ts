@@ -1,5 +1,5 @@
 /**
- * Plans that clients hand in. Their SQL is looked at and bound like any other, in an instance that sees nothing but the
+ * Plans that clients submit. Their SQL is looked at and bound like any other, in an instance that sees nothing but the
  * relations that a fragment declares: so it is known to be one SELECT that calls nothing that it may not, and opens
  * no files of its own. Which files a scan reads, and how, is never taken from the plan.
  */

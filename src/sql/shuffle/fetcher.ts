@@ -39,7 +39,7 @@ const RETRY_MS: readonly number[] = [50, 200, 800];
  * Nor is it tried again once calls that brought nothing took so long together. A node that has stopped takes calls
  * and answers none, each of them for as long as a stream may be silent; meanwhile the leader has given it up.
  */
-const PATIENCE_MS = 15_000;
+const RETRY_BUDGET_MS = 15_000;
 /** The other side, or the way to it, may be well again in a moment. */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['unreachable', 'overloaded', 'shutting_down']);
 /** These say nothing of the data: whoever runs the cluster has to know. */
@@ -82,7 +82,7 @@ export class Fetcher {
           if (!isMillraceError(error) || NOT_LOST.has(error.code)) throw error;
           if (!TRANSIENT.has(error.code)) throw asLost(read, error);
           if (writer.offset > before) failures = 0;
-          if (vain.ms >= PATIENCE_MS) lost(error.what, error);
+          if (vain.ms >= RETRY_BUDGET_MS) lost(error.what, error);
           const waitMs = RETRY_MS[failures] ?? lost(error.what, error);
           failures += 1;
           await this.#pause(waitMs, signal);

@@ -5,7 +5,7 @@
 export { MapOutputs } from './map-outputs.ts';
 export type { OutputName } from './names.ts';
 export { OutputStore } from './output-store.ts';
-export type { KeptOutput, OutputDraft, OutputKind } from './output-store.ts';
+export type { RetainedOutput, OutputDraft, OutputKind } from './output-store.ts';
 export { PartLostError } from './part-lost.ts';
 export { PartReader, isUnchanged } from './part-reader.ts';
 export type { BroughtPart } from './part-reader.ts';

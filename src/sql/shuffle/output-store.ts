@@ -45,14 +45,14 @@ export interface OutputDraft {
     kind: OutputKind,
     signal?: AbortSignal,
     sums?: FileSums,
-  ): Promise<KeptOutput>;
+  ): Promise<RetainedOutput>;
   /** Removes it; does nothing once it is committed. */
   discard(): Promise<void>;
 }
 
 export type OutputKind = 'inner' | 'result';
 
-export interface KeptOutput {
+export interface RetainedOutput {
   readonly folder: string;
   readonly index: OutputIndex;
   /** The hash of its index. */
@@ -68,7 +68,7 @@ export class OutputStore {
   readonly #root: string;
   readonly #clock: Clock;
   readonly #isTemporary: boolean;
-  readonly #kept: Map<JobId, Map<string, KeptOutput>> = new Map();
+  readonly #kept: Map<JobId, Map<string, RetainedOutput>> = new Map();
   readonly #afterwards = new Set<Promise<void>>();
   #own: Promise<string> | null = null;
   #bytes = 0;
@@ -107,7 +107,7 @@ export class OutputStore {
     );
   }
 
-  find(name: OutputName): KeptOutput | null {
+  find(name: OutputName): RetainedOutput | null {
     return this.#kept.get(name.query)?.get(textOf(name)) ?? null;
   }
 
@@ -198,21 +198,21 @@ export class OutputStore {
     draft: string,
     kind: OutputKind,
     signal: AbortSignal | undefined,
-  ): Promise<KeptOutput> {
+  ): Promise<RetainedOutput> {
     const hash = await writeIndex(draft, index);
     signal?.throwIfAborted();
     const folder = folderOf(join(await this.#ownFolder(), 'outputs'), index);
     await putInPlace(draft, folder).catch((error: unknown) => {
       throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? twice(index, error) : error;
     });
-    const kept: KeptOutput = { folder, index, hash, kind, parts: index.parts.map(partOf) };
+    const kept: RetainedOutput = { folder, index, hash, kind, parts: index.parts.map(partOf) };
     this.#keep(kept);
     return kept;
   }
 
-  #keep(output: KeptOutput): void {
+  #keep(output: RetainedOutput): void {
     const { index } = output;
-    const kept = this.#kept.get(index.query) ?? new Map<string, KeptOutput>();
+    const kept = this.#kept.get(index.query) ?? new Map<string, RetainedOutput>();
     this.#kept.set(index.query, kept);
     kept.set(textOf(index), output);
     this.#bytes += bytesIn(index);

@@ -19,7 +19,7 @@ import {
 import type { PartitionChunk, ShuffleSource } from '../../scheduler/contract/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { PartRead } from '../plan/index.ts';
-import type { BroughtPart, KeptOutput } from './index.ts';
+import type { BroughtPart, RetainedOutput } from './index.ts';
 import { PartReader, shuffleSource } from './index.ts';
 
 const MIB = 2 ** 20;
@@ -34,7 +34,7 @@ async function contentOf(brought: readonly BroughtPart[]): Promise<Buffer[]> {
 }
 
 /** Flips one bit of a segment. */
-async function damage({ folder, index }: KeptOutput, partition: number): Promise<void> {
+async function damage({ folder, index }: RetainedOutput, partition: number): Promise<void> {
   const path = join(folder, index.parts[partition]?.segments[0]?.file ?? '');
   const content = await readFile(path);
   content[content.length >> 1]! ^= 1;
@@ -134,7 +134,7 @@ test('a worker that is killed in the middle of a fetch costs its output and noth
   );
   onTestFinished(() => void child.kill('SIGKILL'));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
-  const { address, kept } = JSON.parse(String(line)) as { address: string; kept: KeptOutput };
+  const { address, kept } = JSON.parse(String(line)) as { address: string; kept: RetainedOutput };
   const through = channel();
   const reader = new PartReader({
     own: null,

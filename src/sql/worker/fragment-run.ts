@@ -16,7 +16,7 @@ import type {
   PartRead,
 } from '../plan/index.ts';
 import { PartLostError, isUnchanged } from '../shuffle/index.ts';
-import type { BroughtPart, KeptOutput, OutputDraft, OutputName } from '../shuffle/index.ts';
+import type { BroughtPart, RetainedOutput, OutputDraft, OutputName } from '../shuffle/index.ts';
 import type { FragmentNode } from './fragment-executor.ts';
 import { INLINE_ROWS, inlineResult } from './inline-result.ts';
 import { hasStep } from './task-fault.ts';
@@ -109,7 +109,7 @@ export class FragmentRun {
     return draft;
   }
 
-  #kept(draft: OutputDraft, { parts, sums }: FragmentYield): Promise<KeptOutput> {
+  #kept(draft: OutputDraft, { parts, sums }: FragmentYield): Promise<RetainedOutput> {
     return draft.commit(parts, this.#kind, this.#context.signal, sums);
   }
 
@@ -226,7 +226,7 @@ export class FragmentRun {
     return hasStep(this.#context, 'out_of_memory') ? usual * 2 : usual;
   }
 
-  async #place(kept: KeptOutput | null): Promise<OutputPlace> {
+  async #place(kept: RetainedOutput | null): Promise<OutputPlace> {
     const { task, fence } = this.#name;
     const { nodeId, address } = this.#node;
     if (kept === null) return { task, fence, node: nodeId, ...NOWHERE };

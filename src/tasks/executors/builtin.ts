@@ -46,7 +46,7 @@ export function builtIns(clock: Clock, options: BuiltInOptions = {}): readonly E
   ];
 }
 
-/** Half of the worker's patience: the other half is for what comes after the kill. */
+/** Half of the worker's retry budget: the other half is for what comes after the kill. */
 export function graceWithin(abortGraceMs: number = Number.POSITIVE_INFINITY): number {
   return Math.min(KILL_GRACE_MS, abortGraceMs / 2);
 }

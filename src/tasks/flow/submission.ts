@@ -1,4 +1,4 @@
-/** What can be submitted, read in one way wherever it is handed in: a flow, a task, or a job document. */
+/** What can be submitted, read in one way wherever it is submitted: a flow, a task, or a job document. */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { definitionsOf } from '../executors/index.ts';

@@ -44,7 +44,7 @@ export async function audit(
   checkSchedules(evidence);
   checkDoubles(evidence);
   checkWinners(evidence);
-  checkReigns(evidence);
+  checkTerms(evidence);
   checkSessions(evidence);
   checkPromises(evidence, acknowledged);
   return findings.list;
@@ -111,7 +111,7 @@ function checkSignature(run: string, body: string, winner: EventRow, findings: F
 }
 
 /** Every leader has an epoch of its own, and they only grow. */
-function checkReigns({ tables, findings }: StoredEvidence): void {
+function checkTerms({ tables, findings }: StoredEvidence): void {
   let before = 0;
   for (const { kind, detail } of tables.events) {
     if (kind !== 'leader.elected' || detail === null) continue;

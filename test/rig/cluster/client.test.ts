@@ -35,9 +35,9 @@ function json(response: ServerResponse, status: number, body: unknown): void {
 }
 
 /** Longer than a busy machine takes to answer: a node that is well is asked once. */
-const PATIENT: ClientOptions = { patienceMs: 20_000, silenceMs: 5_000 };
+const PATIENT: ClientOptions = { retryBudgetMs: 20_000, responseTimeoutMs: 5_000 };
 /** For nodes that are silent. One that is well may be asked again, so no calls are counted. */
-const HASTY: ClientOptions = { patienceMs: 20_000, silenceMs: 500 };
+const HASTY: ClientOptions = { retryBudgetMs: 20_000, responseTimeoutMs: 500 };
 
 const clientOf = (nodes: readonly { url: string }[], options = PATIENT): TestClient =>
   new TestClient(() => nodes.map(({ url }) => url), options);
@@ -87,7 +87,7 @@ test('a refusal is final, and a cluster without an answer is an error in the end
   expect(refused).toMatchObject({ status: 404, problem: { code: 'not_found' } });
   expect(strict.asked).toHaveLength(1);
   const silent = await fakeNode(QUIET);
-  const brief = clientOf([silent], { patienceMs: 300, silenceMs: 200 });
+  const brief = clientOf([silent], { retryBudgetMs: 300, responseTimeoutMs: 200 });
   await expect(brief.leader()).rejects.toThrow('no answer in 300 ms');
 });
 

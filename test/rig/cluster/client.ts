@@ -1,6 +1,6 @@
 /**
  * A client for tests: knows every node, follows the leader's address where a node gives it, and tries
- * again until its patience ends. It remembers what it was promised, for the audit.
+ * again until its retry budget ends. It remembers what it was promised, for the audit.
  */
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '../../../src/kit/index.ts';
@@ -37,9 +37,9 @@ export interface LeaderSeen {
 
 export interface ClientOptions {
   /** How long a call goes on trying. */
-  readonly patienceMs?: number;
+  readonly retryBudgetMs?: number;
   /** How long a node may keep silent before the next one is asked. */
-  readonly silenceMs?: number;
+  readonly responseTimeoutMs?: number;
 }
 
 interface Call {
@@ -68,8 +68,8 @@ export class TestClient {
   /** Ids of all jobs that a node said it has accepted. */
   readonly acknowledged: Set<string> = new Set();
   readonly #urls: () => readonly string[];
-  readonly #patienceMs: number;
-  readonly #silenceMs: number;
+  readonly #retryBudgetMs: number;
+  readonly #responseTimeoutMs: number;
   /** Whom the last answer named, or came from. */
   #favourite: string | null = null;
   /** Otherwise the nodes are asked in turn. */
@@ -78,8 +78,8 @@ export class TestClient {
   /** The nodes are asked for at every try, because tests start and kill them. */
   constructor(urls: () => readonly string[], options: ClientOptions = {}) {
     this.#urls = urls;
-    this.#patienceMs = options.patienceMs ?? 30_000;
-    this.#silenceMs = options.silenceMs ?? 2_000;
+    this.#retryBudgetMs = options.retryBudgetMs ?? 30_000;
+    this.#responseTimeoutMs = options.responseTimeoutMs ?? 2_000;
   }
 
   /** With a key, made up if need be: a try whose answer is lost may be repeated without harm. */
@@ -120,7 +120,7 @@ export class TestClient {
   }
 
   /** The job as it is once it has ended. Hears of the end by the log, so nothing is asked in vain. */
-  async waitForJob(id: string, limitMs: number = this.#patienceMs): Promise<JobSeen> {
+  async waitForJob(id: string, limitMs: number = this.#retryBudgetMs): Promise<JobSeen> {
     const limit = AbortSignal.timeout(limitMs);
     let seen = await this.job(id);
     if (ENDED.has(seen.state)) return seen;
@@ -141,7 +141,7 @@ export class TestClient {
     fits: (event: SseEvent) => boolean,
     options: { readonly job?: string; readonly limitMs?: number } = {},
   ): Promise<SseEvent> {
-    const limit = AbortSignal.timeout(options.limitMs ?? this.#patienceMs);
+    const limit = AbortSignal.timeout(options.limitMs ?? this.#retryBudgetMs);
     const { job } = options;
     const given = job === undefined ? {} : { job };
     for await (const event of this.events({ ...given, signal: limit }))
@@ -188,7 +188,7 @@ export class TestClient {
     let cancel = (): void => {};
     const heard = (): void => {
       cancel();
-      cancel = systemClock.after(this.#silenceMs, () => silence.abort());
+      cancel = systemClock.after(this.#responseTimeoutMs, () => silence.abort());
     };
     heard();
     try {
@@ -205,7 +205,7 @@ export class TestClient {
   }
 
   async call(call: Call): Promise<unknown> {
-    const until = systemClock.monotonicMs() + this.#patienceMs;
+    const until = systemClock.monotonicMs() + this.#retryBudgetMs;
     let why: unknown = new Error('there is no node');
     while (systemClock.monotonicMs() < until) {
       const node = this.#next();
@@ -220,7 +220,7 @@ export class TestClient {
       }
       await pauseMs(BETWEEN_TRIES_MS);
     }
-    throw new Error(`${call.method} ${call.path}: no answer in ${this.#patienceMs} ms`, {
+    throw new Error(`${call.method} ${call.path}: no answer in ${this.#retryBudgetMs} ms`, {
       cause: why,
     });
   }
@@ -228,7 +228,7 @@ export class TestClient {
   async #try(call: Call, node: string): Promise<{ isFinal: boolean; answer: unknown }> {
     const response = await fetch(new URL(call.path, node), {
       method: call.method,
-      signal: AbortSignal.timeout(this.#silenceMs),
+      signal: AbortSignal.timeout(this.#responseTimeoutMs),
       ...(call.body === undefined
         ? {}
         : {

@@ -10,7 +10,7 @@ const RETENTION = { jobsMs: 0, eventsMs: 0, keysMs: 0, jobsMax: 10 };
 
 export function leadershipTests(bench: Bench): void {
   campaignTests(bench);
-  reignTests(bench);
+  termTests(bench);
   fencingTests(bench);
 }
 
@@ -87,7 +87,7 @@ function campaignTests({ store, newShard }: Bench): void {
   });
 }
 
-function reignTests({ store, newShard, newLeader }: Bench): void {
+function termTests({ store, newShard, newLeader }: Bench): void {
   test('a released shard is free at once, and goes on with the next epoch', async () => {
     const { term, shard } = await newLeader();
     await store().resign(term);
@@ -106,14 +106,14 @@ function reignTests({ store, newShard, newLeader }: Bench): void {
     expect(await store().leader(shard)).toMatchObject({ nodeId: 'node-b' });
   });
 
-  test('renewal extends the reign and answers the time', async () => {
+  test('renewal extends the leader term and answers the time', async () => {
     const { term, shard } = await newLeader();
     const now = await store().renew(term, TTL_MS * 2, 0);
     const leader = await store().leader(shard);
     expect(Math.abs((leader?.expiresAt ?? 0) - now - TTL_MS * 2)).toBeLessThanOrEqual(1);
   });
 
-  test('a commit extends the reign and answers the time', async () => {
+  test('a commit extends the leader term and answers the time', async () => {
     const { term, shard, now: before } = await newLeader();
     const batch = batchOf({ commitNo: 1, lastSeq: 0, nextJobNo: jobNo(1) });
     const now = await store().commit(term, TTL_MS * 3, batch);

@@ -23,17 +23,17 @@ export function checkLeases({ replay, journal, findings }: Evidence): void {
 
 /** Whoever commits leads at that moment, and epochs only grow. */
 export function checkTerms({ journal, findings }: Evidence): void {
-  const reigns = journal.reigns;
-  reigns.forEach(({ term }, at) => {
-    const before = reigns[at - 1];
+  const terms = journal.terms;
+  terms.forEach(({ term }, at) => {
+    const before = terms[at - 1];
     if (before !== undefined && term.epoch !== before.term.epoch + 1) {
       findings.add('terms', `epoch ${term.epoch} follows ${before.term.epoch}`);
     }
   });
   let at = -1;
   for (const commit of journal.commits) {
-    while ((reigns[at + 1]?.atMs ?? Infinity) < commit.atMs) at += 1;
-    const candidates = [reigns[at], reigns[at + 1]].map((reign) => reign?.term.id);
+    while ((terms[at + 1]?.atMs ?? Infinity) < commit.atMs) at += 1;
+    const candidates = [terms[at], terms[at + 1]].map((leaderTerm) => leaderTerm?.term.id);
     if (!candidates.includes(commit.term.id)) {
       findings.add('terms', `a commit of ${commit.term.id} (epoch ${commit.term.epoch}) came late`);
     }

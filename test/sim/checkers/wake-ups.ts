@@ -11,7 +11,7 @@ import type { Applied } from '../journal.ts';
 import type { Evidence } from './evidence.ts';
 
 /** With a leader and without faults, nobody may oversleep by more than this: an election and a load. */
-const PATIENCE_MS = 40_000;
+const RETRY_BUDGET_MS = 40_000;
 
 /**
  * Nobody sleeps past its time once there are no faults any more, nobody is woken before it, the end of
@@ -21,7 +21,7 @@ export function checkWakeUps({ journal, findings, healedAt, driftMs }: Evidence)
   const watch = new Watch(driftMs);
   const said = new Set<string>();
   for (const commit of journal.commits) {
-    const calmFrom = healedAt === null ? Infinity : healedAt + PATIENCE_MS;
+    const calmFrom = healedAt === null ? Infinity : healedAt + RETRY_BUDGET_MS;
     const faults = watch.take(commit);
     if (commit.at > calmFrom) faults.push(...watch.overslept(commit.at));
     for (const fault of faults) if (!said.has(fault)) findings.add('wake-ups', fault);
@@ -73,7 +73,8 @@ class Watch {
 
   overslept(at: Instant): string[] {
     const faults: string[] = [];
-    const isLate = (since: number | null): boolean => since !== null && since + PATIENCE_MS < at;
+    const isLate = (since: number | null): boolean =>
+      since !== null && since + RETRY_BUDGET_MS < at;
     for (const [key, row] of this.#rows) {
       if (row.state === 'delayed' && isLate(row.notBefore)) {
         faults.push(`${key} sleeps past ${row.notBefore}`);

@@ -70,8 +70,8 @@ const items: WorkerReport[] = [
 ];
 const noSignal = new AbortController().signal;
 
-test('a worker hears through the network what it would hear from the desk', async () => {
-  const desk = {
+test('a worker hears through the network what it would hear from the service', async () => {
+  const leaderService = {
     register: vi.fn<LeaderForWorkers['register']>(),
     heartbeat: vi.fn<LeaderForWorkers['heartbeat']>(),
     poll: vi.fn<LeaderForWorkers['poll']>(),
@@ -79,7 +79,7 @@ test('a worker hears through the network what it would hear from the desk', asyn
     unneeded: vi.fn<LeaderForWorkers['unneeded']>(),
     leave: vi.fn<LeaderForWorkers['leave']>(),
   };
-  const { address } = await wireNode({ workers: desk });
+  const { address } = await wireNode({ workers: leaderService });
   const leader = workerChannel({ channel: channelTo(address) });
 
   const offer = {
@@ -92,40 +92,40 @@ test('a worker hears through the network what it would hear from the desk', asyn
     version: '1.2.3',
   };
   const handshake: Handshake = { protocol: 7, millrace: '1.2.3', duckdb: null };
-  desk.register.mockResolvedValue({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
+  leaderService.register.mockResolvedValue({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
   const registered = await leader.register(offer, handshake);
   expect(registered).toEqual({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
-  expect(desk.register).toHaveBeenCalledWith(offer, handshake);
+  expect(leaderService.register).toHaveBeenCalledWith(offer, handshake);
 
   const beat = { ...session, held: [lease], seenPoll: BIG, executors: ['echo'] };
-  desk.heartbeat.mockResolvedValue(orders);
+  leaderService.heartbeat.mockResolvedValue(orders);
   expect(await leader.heartbeat(beat)).toEqual(orders);
-  expect(desk.heartbeat).toHaveBeenCalledWith(beat);
+  expect(leaderService.heartbeat).toHaveBeenCalledWith(beat);
 
   const request = { ...session, pollNo: BIG, capacity: 5, held: [lease], refills: true };
-  desk.poll.mockResolvedValue({ assignments: [assignment], orders });
+  leaderService.poll.mockResolvedValue({ assignments: [assignment], orders });
   expect(await leader.poll(request, noSignal)).toEqual({ assignments: [assignment], orders });
-  expect(desk.poll).toHaveBeenCalledWith(request, expect.any(AbortSignal));
+  expect(leaderService.poll).toHaveBeenCalledWith(request, expect.any(AbortSignal));
 
   const verdicts: ('ok' | 'lost')[] = ['ok', 'lost', 'ok', 'lost', 'ok'];
-  desk.report.mockResolvedValue({ verdicts, orders });
+  leaderService.report.mockResolvedValue({ verdicts, orders });
   expect(await leader.report(session, items)).toEqual({ verdicts, orders });
-  expect(desk.report).toHaveBeenCalledWith(session, items);
+  expect(leaderService.report).toHaveBeenCalledWith(session, items);
 
   const queries = ['q1', 'q2'] as JobId[];
-  desk.unneeded.mockResolvedValue(['q2' as JobId, 'somebody-else' as JobId]);
+  leaderService.unneeded.mockResolvedValue(['q2' as JobId, 'somebody-else' as JobId]);
   // Only of those that it asked about.
   expect(await leader.unneeded(session, queries)).toEqual(['q2']);
-  expect(desk.unneeded).toHaveBeenCalledWith(session, queries, undefined);
+  expect(leaderService.unneeded).toHaveBeenCalledWith(session, queries, undefined);
   await leader.unneeded(session, queries, 'inner');
-  expect(desk.unneeded).toHaveBeenLastCalledWith(session, queries, 'inner');
+  expect(leaderService.unneeded).toHaveBeenLastCalledWith(session, queries, 'inner');
 
-  desk.leave.mockResolvedValue();
+  leaderService.leave.mockResolvedValue();
   await leader.leave(session);
-  expect(desk.leave).toHaveBeenCalledWith(session);
+  expect(leaderService.leave).toHaveBeenCalledWith(session);
 });
 
-test('a worker gets the very error that the desk throws', async () => {
+test('a worker gets the very error that the service throws', async () => {
   const error = new MillraceError({
     code: 'unknown_session',
     what: 'There is no session s1.',
@@ -220,7 +220,7 @@ test('a task with more steps than fit into a request is still handed out', async
 test('a client is answered job by job', async () => {
   const answer: JobAnswer = { id: 'j1' as JobId, state: 'queued', run: 1, changed: true };
   const refusal = new MillraceError({ code: 'bad_input', what: 'No tasks.', path: '/tasks' });
-  const desk = {
+  const leaderService = {
     submit: vi.fn<LeaderForClients['submit']>().mockResolvedValue([answer, refusal]),
     cancel: vi
       .fn<LeaderForClients['cancel']>()
@@ -228,21 +228,21 @@ test('a client is answered job by job', async () => {
     rerun: vi.fn<LeaderForClients['rerun']>().mockResolvedValue({ ...answer, run: 2 }),
     signal: vi.fn<LeaderForClients['signal']>().mockResolvedValue(answer),
   };
-  const { address } = await wireNode({ clients: desk });
+  const { address } = await wireNode({ clients: leaderService });
   const leader = clientChannel(channelTo(address));
   const jobs = ['j1', 'j2'].map((id) => {
     return { document: { tasks: [id] }, jobId: id as JobId, isRepeated: false };
   });
   expect(await leader.submit(jobs)).toEqual([answer, refusal]);
-  expect(desk.submit).toHaveBeenCalledWith(jobs);
+  expect(leaderService.submit).toHaveBeenCalledWith(jobs);
   expect(await leader.cancel(answer.id, 'why not')).toEqual({ ...answer, state: 'cancelled' });
-  expect(desk.cancel).toHaveBeenCalledWith('j1', 'why not');
+  expect(leaderService.cancel).toHaveBeenCalledWith('j1', 'why not');
   expect(await leader.rerun(answer.id)).toMatchObject({ run: 2 });
-  expect(desk.rerun).toHaveBeenLastCalledWith('j1', undefined);
+  expect(leaderService.rerun).toHaveBeenLastCalledWith('j1', undefined);
   await leader.rerun(answer.id, 4);
-  expect(desk.rerun).toHaveBeenLastCalledWith('j1', 4);
+  expect(leaderService.rerun).toHaveBeenLastCalledWith('j1', 4);
   expect(await leader.signal(answer.id, 'go', '{"é":1}', 'once')).toEqual(answer);
-  expect(desk.signal).toHaveBeenLastCalledWith('j1', 'go', '{"é":1}', 'once');
+  expect(leaderService.signal).toHaveBeenLastCalledWith('j1', 'go', '{"é":1}', 'once');
 });
 
 test('a signal without a body is null, and one without an id gets one', async () => {

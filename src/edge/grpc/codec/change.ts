@@ -64,7 +64,7 @@ export function toWireSignal({ jobId, name, body, signalId }: SignalCall): Signa
 }
 
 /** `newSignalId` is asked when the caller left the choice to us. Whether the body is JSON and not too
- * large is the desk's to say, which gets it as it came. */
+ * large is the service's to say, which gets it as it came. */
 export function fromWireSignal(request: SignalJobRequest, newSignalId: () => string): SignalCall {
   const { jobId, name, bodyJson, signalId } = request;
   return {

@@ -33,7 +33,7 @@ export function wireCount(value: number, field: string): number {
   return value;
 }
 
-/** A required id or name; what it may look like is the desk's business. */
+/** A required id or name; what it may look like is the service's business. */
 export function requiredText<T extends string>(text: string, field: string): T {
   if (text === '') refuse(field, 'It is missing.');
   return text as T;

@@ -151,7 +151,7 @@ async function fetched(request: FetchQueryResultsRequest): Promise<Buffer[]> {
   return payloads;
 }
 
-test('a query is handed in with all that it says', async () => {
+test('a query is submitted with all that it says', async () => {
   const answer = await submit({
     sql: 'select $1',
     tablesJson: Buffer.from('{"t":"x"}'),

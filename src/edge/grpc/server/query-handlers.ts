@@ -36,12 +36,12 @@ export function queryHandlers(
   const service = (): QueryService => queries ?? refuse();
   return {
     submitQuery: unary(life, async (wire, call) => {
-      const desk = service();
+      const leaderService = service();
       const { request, ...options } = fromWireQuery(wire, () => uuidv7() as JobId);
       const gone = new AbortController();
       call.once('cancelled', () => gone.abort());
       const signal = AbortSignal.any([life, gone.signal]);
-      const { jobId, state } = await desk.submit(
+      const { jobId, state } = await leaderService.submit(
         request,
         { ...options, caller: callerOf(call) },
         signal,
@@ -49,15 +49,18 @@ export function queryHandlers(
       return { queryId: jobId, state: toWireQueryState(state) };
     }),
     getQueryStatus: unary(life, async ({ queryId }) => {
-      const desk = service();
+      const leaderService = service();
       const id: JobId = requiredText(queryId, 'query_id');
-      return { status: toWireQuery(await found(desk, id)) };
+      return { status: toWireQuery(await found(leaderService, id)) };
     }),
     cancelQuery: unary(life, async ({ queryId, reason }) => {
       const queries = service();
-      const desk = clients();
+      const leaderService = clients();
       const { id } = await found(queries, requiredText(queryId, 'query_id'));
-      const { state } = await desk.cancel(id, reason === '' ? 'asked for by gRPC' : reason);
+      const { state } = await leaderService.cancel(
+        id,
+        reason === '' ? 'asked for by gRPC' : reason,
+      );
       return { queryId: id, state: toWireQueryState(state) };
     }),
     registerQueryResults: unimplemented(NOT_REGISTERED),
@@ -75,7 +78,7 @@ function callerOf(call: { readonly metadata: Metadata; getPeer(): string }): str
 }
 
 const NOT_REGISTERED =
-  'Results are not handed in by themselves: a task tells where its rows lie when it completes ' +
+  'Results are not submitted by themselves: a task tells where its rows lie when it completes ' +
   '(ReportTaskStatus), and they are fetched from there.';
 
 async function found(

@@ -2,7 +2,7 @@
 import { isMillraceError, MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState } from '../../../scheduler/core/index.ts';
 import { checkedId } from '../fields.ts';
-import type { JobReply, LeaderDesk } from '../ports.ts';
+import type { JobReply, LeaderPort } from '../ports.ts';
 import { problemOf } from '../problem.ts';
 import type { Problem } from '../problem.ts';
 import { badInput } from '../refusal.ts';
@@ -43,9 +43,11 @@ export const submitRoutes: readonly Route[] = [
     async handle(call, api) {
       const id = chosenId(call);
       // Before the body is read: a node that does not lead need not receive it.
-      const desk = api.desk();
+      const leaderService = api.leaderService();
       const body = await call.body();
-      return Array.isArray(body) ? submitList(api, desk, body, id) : submitOne(api, desk, body, id);
+      return Array.isArray(body)
+        ? submitList(api, leaderService, body, id)
+        : submitOne(api, leaderService, body, id);
     },
   },
 ];
@@ -68,11 +70,11 @@ export function chosenId(call: Call): JobId | null {
 
 async function submitOne(
   api: ApiParts,
-  desk: LeaderDesk,
+  leaderService: LeaderPort,
   document: unknown,
   id: JobId | null,
 ): Promise<Answer> {
-  const reply = await submit(api, desk, document, id);
+  const reply = await submit(api, leaderService, document, id);
   const { jobId, state, changed } = reply;
   const status = changed ? 201 : 200;
   const value: Submitted = { id: jobId, state };
@@ -81,7 +83,7 @@ async function submitOne(
 
 async function submitList(
   api: ApiParts,
-  desk: LeaderDesk,
+  leaderService: LeaderPort,
   documents: readonly unknown[],
   id: JobId | null,
 ): Promise<Answer> {
@@ -97,7 +99,12 @@ async function submitList(
   const replies = await Promise.all(
     documents.map(async (document, at): Promise<JobReply | MillraceError> => {
       try {
-        return await submit(api, desk, document, id === null ? null : (`${id}.${at}` as JobId));
+        return await submit(
+          api,
+          leaderService,
+          document,
+          id === null ? null : (`${id}.${at}` as JobId),
+        );
       } catch (error) {
         if (isMillraceError(error)) return error;
         throw error;
@@ -121,13 +128,13 @@ function itemOf(reply: JobReply | MillraceError): Submitted | { readonly error: 
 
 async function submit(
   api: ApiParts,
-  desk: LeaderDesk,
+  leaderService: LeaderPort,
   document: unknown,
   id: JobId | null,
 ): Promise<JobReply> {
   const jobId = id ?? api.newJobId();
   // Whoever chooses the id may be repeating a call whose answer was lost.
-  const reply = await desk.jobs.submit(document, { jobId, isFresh: id === null });
+  const reply = await leaderService.jobs.submit(document, { jobId, isFresh: id === null });
   if (reply.changed) api.metrics.countSubmitted();
   return reply;
 }

@@ -350,7 +350,7 @@ export class TaskTable {
     this.#suspended.set(slot, SUSPENSIONS.indexOf(suspension));
   }
 
-  /** The reign in which the current fence was given; few terms, so a small number a task. */
+  /** The term in which the current fence was given; few terms, so a small number a task. */
   term(slot: Slot): TermId | null {
     return this.#termIds[this.#terms.get(slot)] as TermId | null;
   }

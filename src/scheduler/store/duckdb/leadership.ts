@@ -2,7 +2,7 @@
 import type { Instant, JobNo, TermId } from '../../core/index.ts';
 import type { Campaign, Candidacy, Counters } from '../store.ts';
 import { one, type Session } from './session.ts';
-import { reignOf, type Shard, type Shards } from './shards.ts';
+import { leaderTermOf, type Shard, type Shards } from './shards.ts';
 import { inTransaction } from './transaction.ts';
 
 export async function campaign(
@@ -32,8 +32,8 @@ export async function campaign(
     );
     await recordTerm(session, shard, epoch, candidacy.term);
   });
-  // What a reign is extended to meanwhile is lost with it: it was over.
-  shards.set({ ...shards.get(shard.no), epoch, leader: reignOf(candidacy, epoch, now) });
+  // What a term is extended to meanwhile is lost with it: it was over.
+  shards.set({ ...shards.get(shard.no), epoch, leader: leaderTermOf(candidacy, epoch, now) });
   return { won: true, term: { shard: shard.no, epoch, id: candidacy.term }, now, previous };
 }
 

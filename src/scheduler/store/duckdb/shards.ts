@@ -3,7 +3,7 @@
  * are, and where names are found. All of it is read from the file once, and changes after the
  * commit that makes it true.
  *
- * A reign ends with the process: whoever opens the file holds its lock, so no earlier leader can be
+ * A term ends with the process: whoever opens the file holds its lock, so no earlier leader can be
  * alive. That is why only epoch and term are stored, and a renewal writes nothing.
  */
 import { instant, type Instant, type JobNo, jobNo } from '../../core/index.ts';
@@ -62,7 +62,7 @@ export class Shards {
     return shard;
   }
 
-  /** Does nothing to a reign that ended meanwhile. */
+  /** Does nothing to a term that ended meanwhile. */
   extend(shard: Shard, ttlMs: number, now: Instant): Instant {
     if (shard.leader !== null) {
       this.set({ ...shard, leader: { ...shard.leader, expiresAt: instant(now + ttlMs) } });
@@ -125,7 +125,7 @@ async function indexOf(session: Session, table: string, column: string): Promise
   }
 }
 
-export function reignOf(candidacy: Candidacy, epoch: number, now: Instant): LeaderInfo {
+export function leaderTermOf(candidacy: Candidacy, epoch: number, now: Instant): LeaderInfo {
   const { nodeId, url, grpc, term, ttlMs } = candidacy;
   return { nodeId, url, grpc, epoch, term, expiresAt: instant(now + ttlMs) };
 }

@@ -50,7 +50,7 @@ import {
   expired,
   firstSeq,
   type JobRecord,
-  type Reign,
+  type LeaderTerm,
   type Shard,
   type TaskRecord,
   until,
@@ -90,14 +90,14 @@ class PlainMaps implements MemoryStore {
   async campaign(candidacy: Candidacy): Promise<Campaign> {
     const shard = this.#shard(candidacy.shard);
     const now = this.#now();
-    const held = shard.reign;
+    const held = shard.leaderTerm;
     if (held !== null && !held.released && !expired(held, now)) {
       return { won: false, leader: infoOf(held), now };
     }
     const { nodeId, url, grpc, term, ttlMs } = candidacy;
     const epoch = Math.max(held?.epoch ?? 0, candidacy.above ?? 0) + 1;
     const expiresAt = until(now, ttlMs);
-    shard.reign = { nodeId, url, grpc, epoch, term, expiresAt, released: false };
+    shard.leaderTerm = { nodeId, url, grpc, epoch, term, expiresAt, released: false };
     shard.terms = [...shard.terms, { term, since: countersOf(shard) }].slice(-TERMS_MAX);
     const previous =
       held === null || held.released
@@ -114,14 +114,14 @@ class PlainMaps implements MemoryStore {
 
   async resign(term: Term): Promise<void> {
     const shard = this.#shards.get(term.shard);
-    const reign = shard?.reign;
-    if (shard === undefined || !reign || !isReignOf(reign, term)) return;
-    shard.reign = { ...reign, released: true };
+    const leaderTerm = shard?.leaderTerm;
+    if (shard === undefined || !leaderTerm || !isTermOf(leaderTerm, term)) return;
+    shard.leaderTerm = { ...leaderTerm, released: true };
   }
 
   async leader(shard: number): Promise<LeaderInfo | null> {
-    const reign = this.#shards.get(shard)?.reign;
-    return reign && !reign.released ? infoOf(reign) : null;
+    const leaderTerm = this.#shards.get(shard)?.leaderTerm;
+    return leaderTerm && !leaderTerm.released ? infoOf(leaderTerm) : null;
   }
 
   async termEnd(shardNo: number, term: TermId): Promise<Counters | null> {
@@ -276,7 +276,7 @@ class PlainMaps implements MemoryStore {
     this.#refuseUnlessEmpty();
     for (const [no, shard] of filling.shards) {
       const before = this.#shards.get(no) ?? emptyShard(no);
-      shard.reign = before.reign;
+      shard.leaderTerm = before.leaderTerm;
       shard.terms = before.terms;
       shard.commitNo = before.commitNo;
     }
@@ -315,13 +315,14 @@ class PlainMaps implements MemoryStore {
 
   #led(term: Term): Shard {
     const shard = this.#shards.get(term.shard);
-    if (!shard?.reign || !isReignOf(shard.reign, term)) throw deposed(term);
+    if (!shard?.leaderTerm || !isTermOf(shard.leaderTerm, term)) throw deposed(term);
     return shard;
   }
 
   #extend(shard: Shard, ttlMs: number): Instant {
     const now = this.#now();
-    if (shard.reign !== null) shard.reign = { ...shard.reign, expiresAt: until(now, ttlMs) };
+    if (shard.leaderTerm !== null)
+      shard.leaderTerm = { ...shard.leaderTerm, expiresAt: until(now, ttlMs) };
     return now;
   }
 
@@ -351,10 +352,10 @@ function countersOf({ commitNo, lastSeq, nextJobNo }: Counters): Counters {
   return { commitNo, lastSeq, nextJobNo };
 }
 
-function isReignOf(reign: Reign, term: Term): boolean {
-  return !reign.released && reign.epoch === term.epoch && reign.term === term.id;
+function isTermOf(leaderTerm: LeaderTerm, term: Term): boolean {
+  return !leaderTerm.released && leaderTerm.epoch === term.epoch && leaderTerm.term === term.id;
 }
 
-function infoOf({ nodeId, url, grpc, epoch, term, expiresAt }: Reign): LeaderInfo {
+function infoOf({ nodeId, url, grpc, epoch, term, expiresAt }: LeaderTerm): LeaderInfo {
   return { nodeId, url, grpc, epoch, term, expiresAt };
 }

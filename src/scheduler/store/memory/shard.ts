@@ -21,7 +21,7 @@ import {
 } from '../../core/index.ts';
 import type { Counters, InboxRow } from '../store.ts';
 
-export interface Reign {
+export interface LeaderTerm {
   readonly nodeId: string;
   readonly url: string | null;
   readonly grpc: string | null;
@@ -64,7 +64,7 @@ export interface JobRecord {
 
 export interface Shard {
   readonly no: number;
-  reign: Reign | null;
+  leaderTerm: LeaderTerm | null;
   /** Oldest first. */
   terms: TermStart[];
   commitNo: number;
@@ -85,7 +85,7 @@ export interface Shard {
 export function emptyShard(no: number): Shard {
   return {
     no,
-    reign: null,
+    leaderTerm: null,
     terms: [],
     commitNo: 0,
     lastSeq: 0,
@@ -107,5 +107,6 @@ export function firstSeq(shard: Shard): number {
   return shard.events[0]?.seq ?? shard.lastSeq + 1;
 }
 
-export const expired = (reign: Reign, now: Instant): boolean => reign.expiresAt <= now;
+export const expired = (leaderTerm: LeaderTerm, now: Instant): boolean =>
+  leaderTerm.expiresAt <= now;
 export const until = (now: Instant, ttlMs: number): Instant => instant(now + ttlMs);

@@ -220,7 +220,7 @@ for (const how of ['cut', 'silence'] as const) {
       code: 'outcome_unknown',
     });
     expect(await numbers(other)).toEqual([1]);
-    // The way back: give up the reign and take the next one, which nothing of the old can enter.
+    // The way back: give up the term and take the next one, which nothing of the old can enter.
     await other.resign(leader.term);
     const next = await TestLeader.of(other, 0);
     expect(next.term.epoch).toBe(2);

@@ -10,7 +10,7 @@ import type { Encoder } from './codec.ts';
 import type { Parameters } from './connection.ts';
 import { writeFailure } from './failure.ts';
 import { type Line, type Prepared } from './line.ts';
-import { leaseMs, patienceFor } from './patience.ts';
+import { leaseMs, timeoutMultiplierFor } from './timeout-multiplier.ts';
 import * as rows from './rows.ts';
 
 type ListName = Exclude<keyof Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
@@ -96,16 +96,18 @@ export async function commit(
   const lists = Object.values(batch).filter((list) => Array.isArray(list));
   const rowCount = lists.reduce((total, list) => total + list.length, 0);
   const values = PARTS.flatMap(({ encode }) => encode(batch));
-  const patience = patienceFor(rowCount, lengthOf(values));
+  const timeoutMultiplier = timeoutMultiplierFor(rowCount, lengthOf(values));
   // From the beginning of the transaction: when a long one ends there must be some of it left.
-  const untilMs = leaseMs(ttlMs, patience);
+  const untilMs = leaseMs(ttlMs, timeoutMultiplier);
   const counters = [commitNo, lastSeq, events.length, nextJobNo];
   const fence = [term.shard, term.epoch, term.id, untilMs, ...counters];
   const parameters = [...fence, ...values];
   const statement = commitStatement.statement;
-  const [row] = await run(statement, parameters, { patience, term }).catch((cause: unknown) => {
-    throw writeFailure(cause, term, commitNo - 1);
-  });
+  const [row] = await run(statement, parameters, { timeoutMultiplier, term }).catch(
+    (cause: unknown) => {
+      throw writeFailure(cause, term, commitNo - 1);
+    },
+  );
   return row?.['at'] as Instant;
 }
 

@@ -19,7 +19,7 @@ import {
   runOn,
 } from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
-import { holdFor, leaseMs, limitMs } from './patience.ts';
+import { holdFor, leaseMs, limitMs } from './timeout-multiplier.ts';
 import { Standing } from './standing.ts';
 import { GRACE_MS } from './vacancy.ts';
 
@@ -29,13 +29,13 @@ export interface Prepared {
   readonly parameters: number;
 }
 
-/** A statement that may take longer than usual, and the reign that has to last over it. */
+/** A statement that may take longer than usual, and the term that has to last over it. */
 interface Long {
-  readonly patience: number;
+  readonly timeoutMultiplier: number;
   readonly term: Term;
 }
 
-/** How soon a lost connection is made anew while it stands for a reign; then twice as long each time. */
+/** How soon a lost connection is made anew while it stands for a term; then twice as long each time. */
 const REOPEN_MS = 20;
 /** A server that is back is found well within the grace after which a leader is taken for dead. */
 const REOPEN_MS_MAX = GRACE_MS * 0.3;
@@ -60,7 +60,7 @@ export class Line {
     this.#prepared = prepared;
   }
 
-  /** Whether the connection is ours alone, so that it can stand for a reign. */
+  /** Whether the connection is ours alone, so that it can stand for a term. */
   get isDirect(): boolean {
     return this.#settings.isPooled !== true;
   }
@@ -74,7 +74,7 @@ export class Line {
     await this.#standing.standFor(term, run).catch(() => {});
   }
 
-  /** The reign is about to be given back: if that fails, the next connection does it. */
+  /** The term is about to be given back: if that fails, the next connection does it. */
   leave(term: Term): void {
     this.#standing.leave(term);
   }
@@ -112,21 +112,21 @@ export class Line {
     parameters: Parameters,
     long: Long | null,
   ): Promise<readonly Values[]> {
-    const patience = long?.patience ?? 1;
+    const timeoutMultiplier = long?.timeoutMultiplier ?? 1;
     await connection.ready.catch((cause: unknown) => {
       throw unavailable(cause);
     });
     this.#insistOn(connection);
     // In the same turn, so that no shorter renewal comes between the two.
-    if (long !== null && patience > 1) await this.#makeTime(connection, long);
+    if (long !== null && timeoutMultiplier > 1) await this.#makeTime(connection, long);
     try {
-      return await this.#ask(connection, statement, parameters, patience);
+      return await this.#ask(connection, statement, parameters, timeoutMultiplier);
     } catch (cause) {
       if (breaksConnection(cause)) this.#giveUp(connection);
       throw cause;
     } finally {
       // What became of the statement is known already: a limit that stays costs the connection only.
-      if (patience > 1 && this.#connection === connection) {
+      if (timeoutMultiplier > 1 && this.#connection === connection) {
         await this.#limitTo(connection, 1).catch(() => this.#giveUp(connection));
       }
     }
@@ -138,11 +138,11 @@ export class Line {
   }
 
   /** Before a long statement; when it fails, that one was not sent. */
-  async #makeTime(connection: Connection, { patience, term }: Long): Promise<void> {
+  async #makeTime(connection: Connection, { timeoutMultiplier, term }: Long): Promise<void> {
     const ask: Run = (statement, parameters) => this.#ask(connection, statement, parameters, 1);
     try {
-      await holdFor(ask, term, leaseMs(this.#settings.ttlMs, patience));
-      await this.#limitTo(connection, patience);
+      await holdFor(ask, term, leaseMs(this.#settings.ttlMs, timeoutMultiplier));
+      await this.#limitTo(connection, timeoutMultiplier);
     } catch (cause) {
       if (breaksConnection(cause)) this.#giveUp(connection);
       throw unavailable(cause);
@@ -151,21 +151,26 @@ export class Line {
   }
 
   /** Behind a pooler each transaction brings its own limit. */
-  async #limitTo(connection: Connection, patience: number): Promise<void> {
+  async #limitTo(connection: Connection, timeoutMultiplier: number): Promise<void> {
     if (!this.isDirect) return;
-    await this.#ask(connection, SET_TIMEOUT, [timeoutOf(this.#settings.ttlMs, patience)], 1);
+    await this.#ask(
+      connection,
+      SET_TIMEOUT,
+      [timeoutOf(this.#settings.ttlMs, timeoutMultiplier)],
+      1,
+    );
   }
 
   #ask(
     { sql }: Connection,
     statement: string,
     parameters: Parameters,
-    patience: number,
+    timeoutMultiplier: number,
   ): Promise<readonly Values[]> {
     const answer = this.isDirect
       ? runOn(sql)(statement, parameters)
-      : this.#runPooled(sql, statement, parameters, patience);
-    return this.#inTime(answer, patience);
+      : this.#runPooled(sql, statement, parameters, timeoutMultiplier);
+    return this.#inTime(answer, timeoutMultiplier);
   }
 
   /** Behind a pooler: a transaction that brings its settings along, in the same breath. */
@@ -173,9 +178,9 @@ export class Line {
     sql: postgres.Sql,
     statement: string,
     parameters: Parameters,
-    patience: number,
+    timeoutMultiplier: number,
   ): Promise<readonly Values[]> {
-    const settings = localSettings(session(this.#settings.ttlMs, patience));
+    const settings = localSettings(session(this.#settings.ttlMs, timeoutMultiplier));
     const opening = `begin isolation level read committed; ${settings}
       ${SYNCHRONOUS.replace('$1', 'true')}`;
     // Not the driver's own `begin`, see lanes.ts. Sent at once, in this order, which is not the one in
@@ -239,9 +244,9 @@ export class Line {
    * The server gives up first, by its own timeouts. When not even that is heard, the network is gone.
    * After a pause of this process the answer may lie unread: it gets one turn to be read.
    */
-  async #inTime<T>(answer: Promise<T>, patience: number): Promise<T> {
+  async #inTime<T>(answer: Promise<T>, timeoutMultiplier: number): Promise<T> {
     const silence = deferred<never>();
-    const ms = limitMs(this.#settings.ttlMs, patience);
+    const ms = limitMs(this.#settings.ttlMs, timeoutMultiplier);
     const cancel = systemClock.after(ms, () => {
       setImmediate(() => silence.reject(new Error(`no answer within ${ms} ms`)));
     });
@@ -267,15 +272,15 @@ const SYNCHRONOUS = `select set_config('synchronous_commit', 'on', $1)
 
 const SET_TIMEOUT = `select set_config('statement_timeout', $1, false)`;
 
-function timeoutOf(ttlMs: number, patience: number): string {
-  return String(Math.max(1, Math.floor(ttlMs * 0.4 * patience)));
+function timeoutOf(ttlMs: number, timeoutMultiplier: number): string {
+  return String(Math.max(1, Math.floor(ttlMs * 0.4 * timeoutMultiplier)));
 }
 
-/** Everything here ends below half of the TTL, so that a leader that hangs cannot outlive its reign. */
-function session(ttlMs: number, patience = 1): Readonly<Record<string, string>> {
+/** Everything here ends below half of the TTL, so that a leader that hangs cannot outlive its term. */
+function session(ttlMs: number, timeoutMultiplier = 1): Readonly<Record<string, string>> {
   const limitMs = timeoutOf(ttlMs, 1);
   return {
-    statement_timeout: timeoutOf(ttlMs, patience),
+    statement_timeout: timeoutOf(ttlMs, timeoutMultiplier),
     idle_in_transaction_session_timeout: limitMs,
     tcp_user_timeout: limitMs,
     tcp_keepalives_idle: String(Math.max(1, Math.floor(ttlMs / 5_000))),

@@ -58,7 +58,7 @@ test('a leader behind a pooler writes, reads and follows the log', async () => {
   expect(await store.jobs(0, { limit: 1 })).toMatchObject([{ no: 25_001 }]);
 });
 
-test('its connection is nobody’s: it leaves no lock behind and stands for no reign', async () => {
+test('its connection is nobody’s: it leaves no lock behind and stands for no leader term', async () => {
   const { store, direct } = await openPooled();
   const leader = await TestLeader.of(store, 0);
   const sql = connect(direct);

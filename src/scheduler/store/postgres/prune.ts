@@ -59,7 +59,7 @@ export async function prune(
       events.firstSeq,
       ...rows.completions.encode(completions.items),
     ],
-    { patience: 1, term },
+    { timeoutMultiplier: 1, term },
   ).catch((cause: unknown) => {
     throw writeFailure(cause, term);
   });

@@ -42,7 +42,7 @@ interface Pending {
 }
 
 /** Thrown to those who lose their child because of somebody else. */
-class Bystander extends Error {}
+class InnocentCall extends Error {}
 
 /**
  * The child crashed, or had more memory than it may have, while several calls were at work there, and nobody knows
@@ -177,7 +177,7 @@ export class EngineProcess {
         try {
           return await this.#once(call, either.signal, reader);
         } catch (error) {
-          if (!(error instanceof Bystander)) throw error;
+          if (!(error instanceof InnocentCall)) throw error;
         }
       }
     } finally {
@@ -293,12 +293,12 @@ export class EngineProcess {
     const isShort = gone.hasExceeded || SHORT_OF_MEMORY.test(how);
     for (const [id, { answer, hasPieces, startBytes }] of lost) {
       const isKilled = gone.killedFor !== null;
-      if (isKilled && gone.killedFor !== id && !hasPieces) answer.reject(new Bystander());
+      if (isKilled && gone.killedFor !== id && !hasPieces) answer.reject(new InnocentCall());
       // Of several nobody knows which one has brought it down.
       else if (!isKilled && !hasPieces && lost.length > 1) answer.reject(new Suspect());
       // What others had left there filled it; in the next child it is alone from the start.
       else if (isShort && !hasPieces && startBytes > this.#bytesMax / 2)
-        answer.reject(new Bystander());
+        answer.reject(new InnocentCall());
       else
         answer.reject(isShort ? exceeded(this.#purpose, this.#limits.memoryBytes) : crashed(how));
     }

@@ -128,7 +128,7 @@ describe('order and leftovers', () => {
     expect(readdirSync(dropped.folder)).toEqual([]);
   });
 
-  test('of a plan that was handed in nothing is seen by the next one either', async () => {
+  test('of a plan that was submitted nothing is seen by the next one either', async () => {
     const ranges = { r1: [scene.range('t.parquet')] };
     const pivot = 'PIVOT (SELECT c1 AS k FROM r1 WHERE c0 < 2) ON k USING count(*)';
     const columns = ['BIGINT', 'BIGINT'];

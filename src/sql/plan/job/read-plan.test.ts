@@ -25,7 +25,7 @@ function refusal(json: unknown): string {
   return 'accepted';
 }
 
-describe('a plan that is handed in', () => {
+describe('a plan that is submitted', () => {
   test('is read as it was made', () => {
     const plan = examplePlan();
     expect(readPlan(JSON.parse(JSON.stringify(plan)))).toEqual(plan);
@@ -45,7 +45,7 @@ describe('a plan that is handed in', () => {
     ['/stages/0', 7, /^\/stages\/0 Must be an object, not 7/],
     ['/session', null, /^\/session Must be an object/],
     ['/stages/1/fragment/sql', 5, /^\/stages\/1\/fragment\/sql Must be text/],
-    ['/stages/0/fragment/tables', [{}], /tables A fragment of a handed-in plan has no tables/],
+    ['/stages/0/fragment/tables', [{}], /tables A fragment of a submitted plan has no tables/],
     ['/stages/0/fragment/columns', [], /columns A fragment has at least one column/],
     ['/stages/0/fragment/columns/1/name', 'x', /columns\/1\/name Columns are called c0/],
     ['/stages/0/fragment/scans/0/relation', '$from', /relation A relation is called by/],

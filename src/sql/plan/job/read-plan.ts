@@ -1,4 +1,4 @@
-/** A plan that a client hands in: nothing of it is believed before it was looked at. */
+/** A plan that a client submits: nothing of it is believed before it was looked at. */
 import { MillraceError, isId } from '../../../scheduler/core/index.ts';
 import { type PlanFault, planFault } from '../distribute/check-plan.ts';
 import { PARTITIONS_MAX } from '../distribute/settings.ts';
@@ -122,7 +122,7 @@ function readFragment(reader: PlanReader): Fragment {
   const tables = reader.at('tables');
   // They would be files that nobody has pinned, read with text that nobody has checked.
   if (tables.list(COLUMNS_MAX, (table) => table.value).length > 0)
-    tables.refuse('A fragment of a handed-in plan has no tables of its own.', 'Use scans.');
+    tables.refuse('A fragment of a submitted plan has no tables of its own.', 'Use scans.');
   return {
     sql: reader.at('sql').text(),
     columns: readColumns(reader.at('columns')),

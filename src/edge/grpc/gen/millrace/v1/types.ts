@@ -63,7 +63,7 @@ export interface Lease {
   taskNo: number;
   /** Grows with every assignment of the task. */
   fence: bigint;
-  /** The random name of the reign that made the lease. */
+  /** The random name of the leader term that made the lease. */
   term: string;
   /** Numbers are given out again when the database has lost history, ids are not. */
   jobId: string;

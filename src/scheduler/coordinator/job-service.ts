@@ -42,7 +42,7 @@ import { cleanText } from './text.ts';
 
 export type JobReply = Extract<ReplyBody, { type: 'job' }>;
 
-export interface DeskOptions {
+export interface ServiceOptions {
   readonly store: Store;
   readonly shard: number;
   readonly settings: Settings;
@@ -78,13 +78,13 @@ interface BroughtBack {
   readonly given: Pick<Rerun, 'seeds'>;
 }
 
-export class JobDesk {
-  readonly #options: DeskOptions;
+export class JobService {
+  readonly #options: ServiceOptions;
   /** Submissions that name the same key wait for each other: the store is asked only once. */
   readonly #keys: KeyedLock = new KeyedLock();
   #draining: Promise<number> | null = null;
 
-  constructor(options: DeskOptions) {
+  constructor(options: ServiceOptions) {
     this.#options = options;
   }
 

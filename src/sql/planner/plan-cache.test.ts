@@ -9,7 +9,7 @@ import { startPlanningEngine } from '../engine/index.ts';
 import type { LogicalAnswer, PlanRequest, PlanningEngine } from '../engine/index.ts';
 import type { PinnedTable, QueryPlan } from '../plan/index.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
-import { KeptPlans } from './kept-plans.ts';
+import { PlanCache } from './plan-cache.ts';
 import { SqlPlanner } from './planner.ts';
 
 describe('plans that are kept', () => {
@@ -18,7 +18,7 @@ describe('plans that are kept', () => {
 
   test('are found by their key until they are old', async () => {
     const clock = new VirtualClock();
-    const kept = new KeptPlans({ clock });
+    const kept = new PlanCache({ clock });
     kept.keep('a', samplePlan);
     expect(kept.find('a')).toBe(samplePlan);
     expect(kept.find('b')).toBeNull();
@@ -29,7 +29,7 @@ describe('plans that are kept', () => {
   });
 
   test('are so many and no more: the one that was used last is forgotten last', () => {
-    const kept = new KeptPlans({ clock: new VirtualClock(), plansMax: 2 });
+    const kept = new PlanCache({ clock: new VirtualClock(), plansMax: 2 });
     kept.keep('a', named('a'));
     kept.keep('b', named('b'));
     kept.find('a');
@@ -38,7 +38,7 @@ describe('plans that are kept', () => {
   });
 
   test('take so much room and no more', () => {
-    const kept = new KeptPlans({ clock: new VirtualClock(), charsMax: 10.5 * chars });
+    const kept = new PlanCache({ clock: new VirtualClock(), charsMax: 10.5 * chars });
     for (let at = 0; at < 30; at += 1) {
       kept.keep(`k${at}`, samplePlan);
       kept.keep(`k${at}`, samplePlan);

@@ -15,7 +15,7 @@ export interface Outputs {
   drop(query: JobId, kind?: 'inner' | 'result'): Promise<void>;
 }
 
-export interface KeptOutputsOptions {
+export interface RetainedOutputsOptions {
   readonly outputs: Outputs;
   readonly leader: Pick<LeaderForWorkers, 'unneeded'>;
   readonly clock: Clock;
@@ -26,13 +26,13 @@ const ASK_MS = 10_000;
 /** A worker that wants to leave asks more often. */
 const LEAVE_ASK_MS = 250;
 
-export class KeptOutputs {
-  readonly #options: KeptOutputsOptions;
+export class RetainedOutputs {
+  readonly #options: RetainedOutputsOptions;
   #session: Session | null = null;
   #cancel: () => void = () => {};
   #asking: Promise<void> = Promise.resolve();
 
-  constructor(options: KeptOutputsOptions) {
+  constructor(options: RetainedOutputsOptions) {
     this.#options = options;
   }
 

@@ -1,16 +1,16 @@
 import { MillraceError, parseJobDocument, parseScheduleSpec } from '../core/index.ts';
 import type { Calendar, ChangeSchedule, ReplyBody, ScheduleId } from '../core/index.ts';
 import { checkNewScheduleId } from './checks.ts';
-import type { DeskOptions } from './job-desk.ts';
+import type { ServiceOptions } from './job-service.ts';
 
 export type ScheduleReply = Extract<ReplyBody, { type: 'schedule' }>;
 
 /** What clients ask of a leader about schedules. */
-export class ScheduleDesk {
-  readonly #options: DeskOptions;
+export class ScheduleService {
+  readonly #options: ServiceOptions;
   readonly #calendar: Calendar;
 
-  constructor(options: DeskOptions, calendar: Calendar) {
+  constructor(options: ServiceOptions, calendar: Calendar) {
     this.#options = options;
     this.#calendar = calendar;
   }

@@ -8,13 +8,13 @@ import { DatabaseTime } from './database-time.ts';
  * from *before* a renewal was sent, on the monotonic clock, and lasts one renewal interval, well
  * inside the TTL: so a leader that was paused or cut off falls silent before another can have begun.
  */
-export class Reign {
+export class LeaderTerm {
   readonly term: Term;
   readonly time: DatabaseTime;
   readonly ttlMs: number;
-  /** As of the last commit whose success is known, or of the load that the reign began with. */
+  /** As of the last commit whose success is known, or of the load that the term began with. */
   acknowledged: Counters | null = null;
-  /** Where the history was when the reign began. */
+  /** Where the history was when the term began. */
   began: Counters | null = null;
   readonly #store: Store;
   readonly #clock: Clock;
@@ -41,7 +41,7 @@ export class Reign {
     return this.#clock.monotonicMs() - this.#renewedAtMs >= this.#renewMs;
   }
 
-  /** Runs a transaction that renews the reign as well, and takes the database's time from it. */
+  /** Runs a transaction that renews the term as well, and takes the database's time from it. */
   async renewedBy(act: () => Promise<Instant>): Promise<void> {
     const askedAtMs = this.#clock.monotonicMs();
     const now = await act();

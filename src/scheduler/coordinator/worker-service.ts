@@ -36,7 +36,7 @@ import { checkHandshake } from './handshake.ts';
 import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';
 import type { JobLook, Skipped, Unresolvable } from './payloads.ts';
-import type { DeskOptions } from './job-desk.ts';
+import type { ServiceOptions } from './job-service.ts';
 import { checkPoll, checkedOffer } from './checks.ts';
 import { checkedReport } from './report-checks.ts';
 import { lookUp, withFound } from './report-lookups.ts';
@@ -44,12 +44,12 @@ import type { LeasedJob } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
 import { unneededOutputs } from './unneeded-outputs.ts';
 
-export class WorkerDesk implements LeaderForWorkers {
-  readonly #options: DeskOptions;
+export class WorkerService implements LeaderForWorkers {
+  readonly #options: ServiceOptions;
 
   readonly #queries: CalledQueries;
 
-  constructor(options: DeskOptions, queries: CalledQueries) {
+  constructor(options: ServiceOptions, queries: CalledQueries) {
     this.#options = options;
     this.#queries = queries;
   }

@@ -1,6 +1,6 @@
 /** Nodes that never lead: one that only executes, and one that only watches. */
 import type { LeaderAddress, Settings } from '../../scheduler/core/index.ts';
-import type { Office } from '../../scheduler/coordinator/index.ts';
+import type { LeaderGateway } from '../../scheduler/coordinator/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { Replica } from '../../edge/read/index.ts';
 import type { ReplicaOptions } from '../../edge/read/index.ts';
@@ -10,22 +10,22 @@ import { EventFeed, StoreReader } from '../../edge/read/index.ts';
 import { LeaderFinder } from './leader-finder.ts';
 import type { Part } from './role.ts';
 
-interface BystanderOptions {
+interface FollowerOptions {
   readonly clock: Clock;
   readonly settings: Settings;
-  readonly office: Office;
+  readonly gateway: LeaderGateway;
 }
 
 /** Reads the database, and refers all else to whoever leads. */
 export class Follower implements Part {
   readonly reader: Reader;
-  readonly #office: Office;
+  readonly #gateway: LeaderGateway;
   readonly #finder: LeaderFinder;
 
-  constructor(options: BystanderOptions & { readonly store: Store }) {
+  constructor(options: FollowerOptions & { readonly store: Store }) {
     const { store, clock } = options;
     this.reader = new StoreReader({ store, feed: new EventFeed({ store, clock }) });
-    this.#office = options.office;
+    this.#gateway = options.gateway;
     this.#finder = new LeaderFinder({ ...options, ask: () => store.leader(0) });
   }
 
@@ -34,7 +34,7 @@ export class Follower implements Part {
   }
 
   whoLeads(): LeaderAddress | null {
-    return this.#office.whoLeads();
+    return this.#gateway.whoLeads();
   }
 
   start(): Promise<void> {
@@ -51,12 +51,12 @@ export class Follower implements Part {
 /** Answers from its own copy, also while leader and database are away. */
 export class Observer implements Part {
   readonly reader: Replica;
-  readonly #office: Office;
+  readonly #gateway: LeaderGateway;
   readonly #finder: LeaderFinder;
 
-  constructor(options: BystanderOptions & Omit<ReplicaOptions, 'clock'>) {
+  constructor(options: FollowerOptions & Omit<ReplicaOptions, 'clock'>) {
     this.reader = new Replica(options);
-    this.#office = options.office;
+    this.#gateway = options.gateway;
     this.#finder = new LeaderFinder({ ...options, ask: () => this.reader.leader() });
   }
 
@@ -65,7 +65,7 @@ export class Observer implements Part {
   }
 
   whoLeads(): LeaderAddress | null {
-    return this.#office.whoLeads();
+    return this.#gateway.whoLeads();
   }
 
   async start(): Promise<void> {

@@ -6,7 +6,7 @@ import { startApi } from '../../edge/http/index.ts';
 import type { Api, QueryPort, Standing } from '../../edge/http/index.ts';
 import type { Config } from '../config/index.ts';
 import { cronCalendar } from '../../scheduler/coordinator/index.ts';
-import type { Office } from '../../scheduler/coordinator/index.ts';
+import type { LeaderGateway } from '../../scheduler/coordinator/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { type ByteBudget, budgetFor } from '../../kit/index.ts';
 import { millraceVersion } from '../../scheduler/contract/index.ts';
@@ -28,14 +28,14 @@ import { rpcAccess } from '../../edge/security/index.ts';
 import type { NodeCredentials } from './credentials.ts';
 import type { Addresses } from './role.ts';
 
-export interface DoorsOptions {
+export interface ListenersOptions {
   readonly config: Config;
   readonly credentials: NodeCredentials;
   readonly hasReflection: boolean;
-  readonly office: Office;
+  readonly gateway: LeaderGateway;
   readonly reader: Reader;
   /** Null where queries cannot be read. */
-  readonly queries: QueryDoors | null;
+  readonly queries: QueryListeners | null;
   readonly standing: () => Standing;
   readonly onFault: (error: unknown) => void;
   readonly onWorkerHeard: (session: Session) => void;
@@ -43,33 +43,33 @@ export interface DoorsOptions {
   readonly onWorkerLost: (session: Session) => void;
 }
 
-export interface QueryDoors {
+export interface QueryListeners {
   readonly port: QueryPort;
   readonly service: QueryService;
   readonly shuffle: ShuffleSource;
 }
 
-export class Doors {
+export class Listeners {
   readonly addresses: Addresses;
   readonly #rpc: RpcServer;
   readonly #api: Api;
   readonly #withdrawn: () => void;
 
-  static async open(options: DoorsOptions): Promise<Doors> {
+  static async open(options: ListenersOptions): Promise<Listeners> {
     const { heap_size_limit: heapBytes } = getHeapStatistics();
     const intake = budgetFor(heapBytes, options.config.node.requestBytesMax);
     const rpc = await openRpc(options, intake);
     try {
       const api = await openApi(options, intake);
       for (const { port } of [api, rpc]) options.credentials.published(port);
-      return new Doors(options, rpc, api);
+      return new Listeners(options, rpc, api);
     } catch (error) {
       await rpc.stop(0);
       throw error;
     }
   }
 
-  private constructor({ config, credentials }: DoorsOptions, rpc: RpcServer, api: Api) {
+  private constructor({ config, credentials }: ListenersOptions, rpc: RpcServer, api: Api) {
     const host = reachableHost(config.node.advertise ?? config.node.host);
     const scheme = credentials.tls === undefined ? 'http' : 'https';
     this.addresses = { url: `${scheme}://${host}:${api.port}`, grpc: `${host}:${rpc.port}` };
@@ -89,28 +89,28 @@ export class Doors {
   }
 }
 
-function openRpc(options: DoorsOptions, intake: ByteBudget): Promise<RpcServer> {
-  const { config, credentials, office, reader, queries } = options;
+function openRpc(options: ListenersOptions, intake: ByteBudget): Promise<RpcServer> {
+  const { config, credentials, gateway, reader, queries } = options;
   const { onWorkerHeard, onWorkerRenewed, onWorkerLost } = options;
   const { host, grpcPort } = config.node;
   const { tls, access } = credentials;
-  const workers = (): ReturnType<Office['workers']> => {
-    const desk = office.workers();
+  const workers = (): ReturnType<LeaderGateway['workers']> => {
+    const leaderService = gateway.workers();
     return {
-      register: (offer, handshake) => desk.register(offer, handshake),
+      register: (offer, handshake) => leaderService.register(offer, handshake),
       heartbeat: async (beat) => {
-        const orders = await desk.heartbeat(beat);
+        const orders = await leaderService.heartbeat(beat);
         const { nodeId, sessionId } = beat;
         onWorkerRenewed({ nodeId, sessionId });
         return orders;
       },
       poll: (request, signal) => {
         onWorkerHeard(request);
-        return desk.poll(request, signal);
+        return leaderService.poll(request, signal);
       },
-      report: (session, items) => desk.report(session, items),
-      unneeded: (session, queries, kind) => desk.unneeded(session, queries, kind),
-      leave: (session) => desk.leave(session),
+      report: (session, items) => leaderService.report(session, items),
+      unneeded: (session, queries, kind) => leaderService.unneeded(session, queries, kind),
+      leave: (session) => leaderService.leave(session),
     };
   };
   return startRpcServer({
@@ -119,10 +119,10 @@ function openRpc(options: DoorsOptions, intake: ByteBudget): Promise<RpcServer> 
     services: [
       controlPlaneService({
         workers,
-        clients: office.clients,
+        clients: gateway.clients,
         reader,
         ...(queries === null ? {} : { queries: queries.service }),
-        whoLeads: () => office.whoLeads(),
+        whoLeads: () => gateway.whoLeads(),
         onPollCancelled: onWorkerLost,
         intake,
       }),
@@ -137,8 +137,8 @@ function openRpc(options: DoorsOptions, intake: ByteBudget): Promise<RpcServer> 
   });
 }
 
-function openApi(options: DoorsOptions, intake: ByteBudget): Promise<Api> {
-  const { config, credentials, office, reader, queries, standing, onFault } = options;
+function openApi(options: ListenersOptions, intake: ByteBudget): Promise<Api> {
+  const { config, credentials, gateway, reader, queries, standing, onFault } = options;
   const { host, port } = config.node;
   const { tls, access } = credentials;
   return startApi({
@@ -148,7 +148,7 @@ function openApi(options: DoorsOptions, intake: ByteBudget): Promise<Api> {
     access,
     reader,
     ...(queries === null ? {} : { queries: queries.port }),
-    desk: () => office.leader(),
+    leaderService: () => gateway.leader(),
     standing,
     newJobId: () => uuidv7() as JobId,
     version: millraceVersion(),

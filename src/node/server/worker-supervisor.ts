@@ -6,20 +6,20 @@
 import { OwnWorker } from './own-worker.ts';
 import type { OwnWorkerOptions } from './own-worker.ts';
 
-export interface WorkerSeatOptions extends Omit<OwnWorkerOptions, 'flags' | 'isOnTrial'> {
+export interface WorkerSupervisorOptions extends Omit<OwnWorkerOptions, 'flags' | 'isOnTrial'> {
   readonly nodeId: string;
   /** The command line of a worker of this name. */
   readonly flagsFor: (nodeId: string) => readonly string[];
 }
 
-export class WorkerSeat {
-  readonly #options: WorkerSeatOptions;
+export class WorkerSupervisor {
+  readonly #options: WorkerSupervisorOptions;
   readonly #leaving: Set<Promise<void>> = new Set();
   #sitting: OwnWorker | null = null;
   #trial: OwnWorker | null = null;
   #count = 0;
 
-  constructor(options: WorkerSeatOptions) {
+  constructor(options: WorkerSupervisorOptions) {
     this.#options = options;
   }
 

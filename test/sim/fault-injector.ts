@@ -10,7 +10,7 @@ import type { Random } from './random.ts';
 import type { Worker } from './worker.ts';
 import type { World } from './world.ts';
 
-export interface WeatherOptions {
+export interface FaultInjectorOptions {
   readonly world: World;
   readonly random: Random;
   readonly network: Network;
@@ -20,13 +20,13 @@ export interface WeatherOptions {
   readonly simulation: SimulationOptions;
 }
 
-export class Weather {
-  readonly #options: WeatherOptions;
+export class FaultInjector {
+  readonly #options: FaultInjectorOptions;
   readonly #random: Random;
   readonly #calm: StoreConditions;
   #isOver = false;
 
-  constructor(options: WeatherOptions) {
+  constructor(options: FaultInjectorOptions) {
     this.#options = options;
     this.#random = options.random;
     this.#calm = { ...options.store };
@@ -52,7 +52,7 @@ export class Weather {
   heal(): void {
     const { world, network, store, coordinators, workers } = this.#options;
     this.#isOver = true;
-    world.say('weather', 'clears up for good');
+    world.say('faults', 'end for good');
     network.cutOff([]);
     network.options = PERFECT_NETWORK;
     Object.assign(store, this.#calm, {

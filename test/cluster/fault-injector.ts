@@ -40,7 +40,7 @@ export class Dice {
   }
 }
 
-export class Weather {
+export class FaultInjector {
   readonly #dice: Dice;
   readonly #play: Stage;
   /** The way of each node to the database. */
@@ -183,6 +183,6 @@ export class Weather {
 }
 
 async function started(node: ClusterNode): Promise<void> {
-  // It is ready when the rest of the weather lets it; whoever needs it asks again.
+  // It is ready when the rest of the faults lets it; whoever needs it asks again.
   if (!node.isRunning) node.launch();
 }

@@ -12,18 +12,18 @@ const USUAL_ROWS = 20_000;
 const USUAL_BYTES = 4 * 1024 * 1024;
 
 /** How many times the usual limit. */
-export function patienceFor(rowCount: number, bytes = 0): number {
+export function timeoutMultiplierFor(rowCount: number, bytes = 0): number {
   return Math.max(1, Math.ceil(rowCount / USUAL_ROWS), Math.ceil(bytes / USUAL_BYTES));
 }
 
 /** No answer after this long: the network is gone. The server gives up before, see `session` in line.ts. */
-export function limitMs(ttlMs: number, patience: number): number {
-  return (ttlMs / 2) * patience;
+export function limitMs(ttlMs: number, timeoutMultiplier: number): number {
+  return (ttlMs / 2) * timeoutMultiplier;
 }
 
 /** How long the leader's row has to hold, so that the TTL is left when a long statement ends. */
-export function leaseMs(ttlMs: number, patience: number): number {
-  return patience === 1 ? ttlMs : Math.ceil(ttlMs + limitMs(ttlMs, patience));
+export function leaseMs(ttlMs: number, timeoutMultiplier: number): number {
+  return timeoutMultiplier === 1 ? ttlMs : Math.ceil(ttlMs + limitMs(ttlMs, timeoutMultiplier));
 }
 
 const HOLD = `update millrace.leader
@@ -33,7 +33,7 @@ const HOLD = `update millrace.leader
 /**
  * Makes the leader's row hold over a long statement. What that statement itself writes there is seen by
  * nobody before it ends, and a candidate that finds the row expired ends the leader's connection. If
- * the reign is over nothing is changed, and the statement is told so by its own fence.
+ * the term is over nothing is changed, and the statement is told so by its own fence.
  *
  * Until the next commit or renewal the row holds that long. A leader that steps down gives it back, one that
  * dies is replaced by the proof that it is gone (migration 0007), as soon as the server is done with its

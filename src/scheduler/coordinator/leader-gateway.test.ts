@@ -2,34 +2,34 @@ import { expect, test } from 'vitest';
 import { isMillraceError } from '../core/index.ts';
 import { jobId, lead, memoryStore } from '../../../test/rig/lead.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
-import { Office } from './office.ts';
+import { LeaderGateway } from './leader-gateway.ts';
 
 const here = { nodeId: 'a', url: 'http://a', grpc: 'a:1', epoch: 1 };
 const there = { nodeId: 'b', url: 'http://b', grpc: 'b:1', epoch: 2 };
 
 test('who does not lead says who does', () => {
-  const office = new Office('a');
-  expect(() => office.leader()).toThrow('Nobody leads at the moment.');
-  office.refer(there);
-  expect(() => office.workers()).toThrow(
+  const gateway = new LeaderGateway('a');
+  expect(() => gateway.leader()).toThrow('Nobody leads at the moment.');
+  gateway.refer(there);
+  expect(() => gateway.workers()).toThrow(
     expect.objectContaining({ code: 'not_leader', leader: there }),
   );
-  expect(office.whoLeads()).toEqual(there);
+  expect(gateway.whoLeads()).toEqual(there);
 });
 
 test('a term of its own that is over is nobody to refer to', () => {
-  const office = new Office('a');
-  office.refer(here);
-  expect(office.whoLeads()).toBeNull();
+  const gateway = new LeaderGateway('a');
+  gateway.refer(here);
+  expect(gateway.whoLeads()).toBeNull();
 });
 
 test('one bad job of several does not sink the others', async () => {
   const clock = new VirtualClock();
   const { leader } = await lead(memoryStore(clock), clock);
-  const office = new Office('a');
-  office.open(leader, here);
+  const gateway = new LeaderGateway('a');
+  gateway.open(leader, here);
   const good = { tasks: [{ id: 't', executor: 'echo' }] };
-  const answers = await office.clients().submit([
+  const answers = await gateway.clients().submit([
     { document: good, jobId: jobId('one'), isRepeated: false },
     { document: { tasks: 7 }, jobId: jobId('two'), isRepeated: false },
     { document: good, jobId: jobId('one'), isRepeated: true },

@@ -8,7 +8,7 @@ import type { PlanRequest } from '../engine/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { PinnedTable, PlanInput, QueryPlan } from '../plan/index.ts';
 
-export interface KeptPlansOptions {
+export interface PlanCacheOptions {
   readonly clock: Clock;
   readonly plansMax?: number;
   /** Of all of them, as JSON. */
@@ -28,7 +28,7 @@ interface Kept {
   readonly atMs: number;
 }
 
-export class KeptPlans {
+export class PlanCache {
   readonly #clock: Clock;
   readonly #plansMax: number;
   readonly #charsMax: number;
@@ -36,7 +36,7 @@ export class KeptPlans {
   readonly #kept: Map<string, Kept> = new Map();
   #chars = 0;
 
-  constructor({ clock, plansMax = PLANS_MAX, charsMax = CHARS_MAX }: KeptPlansOptions) {
+  constructor({ clock, plansMax = PLANS_MAX, charsMax = CHARS_MAX }: PlanCacheOptions) {
     this.#clock = clock;
     this.#plansMax = plansMax;
     this.#charsMax = charsMax;

@@ -2,14 +2,14 @@ import { MillraceError } from '../core/index.ts';
 import type { JobId, LeaderAddress } from '../core/index.ts';
 import type { JobAnswer, LeaderForClients, LeaderForWorkers, NewJob } from '../contract/index.ts';
 import { asFault } from './faults.ts';
-import type { JobReply } from './job-desk.ts';
+import type { JobReply } from './job-service.ts';
 import type { Leader } from './leader.ts';
 
 /**
  * The door at which calls for the leader arrive, whether it sits here or not. A node that does not
  * lead says who does, so that callers can follow.
  */
-export class Office {
+export class LeaderGateway {
   readonly #nodeId: string;
   #leader: Leader | null = null;
   #elsewhere: LeaderAddress | null = null;
@@ -56,10 +56,10 @@ export class Office {
 
   readonly workers = (): LeaderForWorkers => this.leader().workers;
 
-  readonly clients = (): LeaderForClients => clientDesk(this.leader());
+  readonly clients = (): LeaderForClients => clientService(this.leader());
 }
 
-function clientDesk({ jobs }: Leader): LeaderForClients {
+function clientService({ jobs }: Leader): LeaderForClients {
   return {
     submit: (all) => Promise.all(all.map((job) => submitOne(jobs, job))),
     cancel: async (id, reason) => answerOf(await jobs.cancel(id, reason)),

@@ -60,7 +60,7 @@ function codeIn(problem: unknown): string | undefined {
   return (problem as { readonly code?: string } | null)?.code;
 }
 
-class Weather {
+class FaultInjector {
   readonly counts: Record<Fault, number> = { worker: 0, engine: 0, sleep: 0, leader: 0, damage: 0 };
   readonly #scene: QueryScene;
   readonly #dice: Dice;
@@ -102,12 +102,12 @@ async function restarted(node: ClusterNode): Promise<void> {
   await node.start();
 }
 
-describe.runIf(isLinux)('queries in bad weather', () => {
+describe.runIf(isLinux)('queries under faults', () => {
   test('are right, whatever is killed, stopped or damaged, and leave nothing behind', async () => {
     const dice = new Dice(SEED);
     const options = { leaders: 2, workers: 3, slots: 2, settings: PATIENT };
     const scene = await QueryScene.start(here, options);
-    const weather = new Weather(scene, dice);
+    const faultInjector = new FaultInjector(scene, dice);
     const live = new Set<string>();
     const all = queries();
     const wrong: string[] = [];
@@ -116,11 +116,13 @@ describe.runIf(isLinux)('queries in bad weather', () => {
       const answers = inLanes(chosen, TOGETHER, (query) =>
         tryKnown(here.oracle, query, (sql) => answerOf(scene, sql, live)),
       );
-      await weather.strike(live);
-      await weather.strike(live);
+      await faultInjector.strike(live);
+      await faultInjector.strike(live);
       wrong.push(...(await answers));
     }
-    console.log(`seed ${SEED}: ${ROUNDS * TOGETHER} queries, ${JSON.stringify(weather.counts)}`);
+    console.log(
+      `seed ${SEED}: ${ROUNDS * TOGETHER} queries, ${JSON.stringify(faultInjector.counts)}`,
+    );
     expect(wrong).toEqual([]);
     for (const worker of scene.cluster.workers) {
       const drafts = async (): Promise<boolean> =>

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { FakeLeader } from '../../../test/rig/fake-leader.ts';
 import { VirtualClock, settled } from '../../kit/index.ts';
 import type { JobId, NodeId, SessionId } from '../../scheduler/core/index.ts';
-import { KeptOutputs } from './kept-outputs.ts';
-import type { Outputs } from './kept-outputs.ts';
+import { RetainedOutputs } from './retained-outputs.ts';
+import type { Outputs } from './retained-outputs.ts';
 
 const SESSION = { nodeId: 'w' as NodeId, sessionId: 's' as SessionId };
 
 /** Queries with what each has here. */
-class Shelf implements Outputs {
+class RetainedOutput implements Outputs {
   readonly kept: Map<string, Set<'inner' | 'result'>>;
 
   constructor(kept: Readonly<Record<string, readonly ('inner' | 'result')[]>>) {
@@ -29,12 +29,12 @@ class Shelf implements Outputs {
   }
 }
 
-function scene(shelf: Shelf) {
+function scene(retained: RetainedOutput) {
   const leader = new FakeLeader();
   const clock = new VirtualClock();
   const lines: string[] = [];
   const say = (line: string): void => void lines.push(line);
-  const kept = new KeptOutputs({ outputs: shelf, leader, clock, say });
+  const kept = new RetainedOutputs({ outputs: retained, leader, clock, say });
   /** Ten seconds later, and what comes of it. */
   const later = async (ms = 10_000): Promise<void> => {
     await clock.advance(ms);
@@ -44,29 +44,29 @@ function scene(shelf: Shelf) {
 }
 
 test('what nobody needs goes, and what is only a result stays longer', async () => {
-  const shelf = new Shelf({
+  const retained = new RetainedOutput({
     gone: ['inner', 'result'],
     done: ['inner', 'result'],
     live: ['inner'],
   });
-  const { leader, kept, later } = scene(shelf);
+  const { leader, kept, later } = scene(retained);
   leader.onUnneeded = (queries, kind) =>
     Promise.resolve(
       queries.filter((query) => query === 'gone' || (kind === 'inner' && query === 'done')),
     );
   kept.showSession(SESSION);
   await later(9_000);
-  expect([...shelf.kept.keys()]).toEqual(['gone', 'done', 'live']);
+  expect([...retained.kept.keys()]).toEqual(['gone', 'done', 'live']);
   await later(1_000);
-  expect([...shelf.kept].map(([query, kinds]) => [query, ...kinds])).toEqual([
+  expect([...retained.kept].map(([query, kinds]) => [query, ...kinds])).toEqual([
     ['done', 'result'],
     ['live', 'inner'],
   ]);
 });
 
 test('a worker that keeps nothing asks nobody, and without a session neither', async () => {
-  const shelf = new Shelf({});
-  const { leader, kept, later } = scene(shelf);
+  const retained = new RetainedOutput({});
+  const { leader, kept, later } = scene(retained);
   let asked = 0;
   leader.onUnneeded = () => {
     asked += 1;
@@ -75,7 +75,7 @@ test('a worker that keeps nothing asks nobody, and without a session neither', a
   kept.showSession(SESSION);
   await later();
   expect(asked).toBe(0);
-  shelf.kept.set('q', new Set(['inner']));
+  retained.kept.set('q', new Set(['inner']));
   await later();
   expect(asked).toBe(2);
   kept.showSession(null);
@@ -84,19 +84,19 @@ test('a worker that keeps nothing asks nobody, and without a session neither', a
 });
 
 test('a leader that does not answer is asked again', async () => {
-  const shelf = new Shelf({ q: ['inner'] });
-  const { leader, kept, later, lines } = scene(shelf);
+  const retained = new RetainedOutput({ q: ['inner'] });
+  const { leader, kept, later, lines } = scene(retained);
   leader.onUnneeded = () => Promise.reject(new Error('nobody leads'));
   kept.showSession(SESSION);
   await later();
   expect(lines).toEqual(['Outputs of queries stay for now: nobody leads']);
   leader.onUnneeded = (queries) => Promise.resolve(queries);
   await later();
-  expect(shelf.kept.size).toBe(0);
+  expect(retained.kept.size).toBe(0);
 });
 
 test('before it leaves it waits for those who still read, and no longer than it may', async () => {
-  const { leader, kept, later } = scene(new Shelf({ q: ['inner', 'result'] }));
+  const { leader, kept, later } = scene(new RetainedOutput({ q: ['inner', 'result'] }));
   let isOver = false;
   leader.onUnneeded = (queries, kind) => Promise.resolve(isOver && kind === 'inner' ? queries : []);
   let released = 0;
@@ -118,7 +118,7 @@ test('before it leaves it waits for those who still read, and no longer than it 
 });
 
 test('a leader that never answers does not keep it longer than it may stay', async () => {
-  const { leader, kept } = scene(new Shelf({ q: ['inner'] }));
+  const { leader, kept } = scene(new RetainedOutput({ q: ['inner'] }));
   leader.onUnneeded = () => new Promise(() => {});
   const limit = new AbortController();
   const released = kept.released(SESSION, limit.signal);

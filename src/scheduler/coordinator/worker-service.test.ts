@@ -199,10 +199,10 @@ test('a drained node is told, gets nothing, and takes work again when it is rele
 });
 
 test('a poll that is given up is answered empty', async () => {
-  const patience = new AbortController();
-  const parked = worker.poll(1, patience.signal);
+  const timeoutMultiplier = new AbortController();
+  const parked = worker.poll(1, timeoutMultiplier.signal);
   await settled();
-  patience.abort();
+  timeoutMultiplier.abort();
   expect(await parked).toEqual([]);
 });
 
