@@ -86,7 +86,7 @@ test('any pattern of stars, marks and letters means what it means to DuckDB', as
   await fc.assert(
     fc.asyncProperty(path, async (relative) => {
       // These would be folders of the pattern itself.
-      fc.pre(!relative.split('/').some((part) => ['.', '../..', '**'].includes(part)));
+      fc.pre(!relative.split('/').some((part) => ['.', '..', '**'].includes(part)));
       fc.pre(isPattern(relative));
       const pattern = `${folder}/${relative}`;
       // Brackets mean one byte to DuckDB, and one character here.

@@ -79,7 +79,7 @@ export function indexOf(
 export function isPlain(file: string): boolean {
   const parts = file.split(/[/\\]/);
   return (
-    !file.includes('\0') && parts.every((part) => part !== '' && part !== '.' && part !== '../..')
+    !file.includes('\0') && parts.every((part) => part !== '' && part !== '.' && part !== '..')
   );
 }
 

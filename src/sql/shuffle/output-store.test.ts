@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { bytes, keep, openStore, QUERY, temporaryFolder } from '../../../test/rig/shuffle-node.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { deferred } from '../../kit/index.ts';
-import { readIndex } from './output-index.ts';
+import { indexOf, readIndex, writeIndex } from './output-index.ts';
 import { OutputStore } from './output-store.ts';
 
 const listed = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
@@ -76,6 +76,16 @@ test('a store that closes waits for what is still being removed, and for its fai
   other.resolve();
   await closed;
 });
+
+test.each(['../other.parquet', 'a/../../other.parquet', '/etc/passwd', '..\\other.parquet'])(
+  'does not read an index that names the segment %s',
+  async (file) => {
+    const folder = await temporaryFolder();
+    const parts = [{ rows: 1, segments: [{ file, bytes: 1, crc32: 0 }] }];
+    const hash = await writeIndex(folder, indexOf({ query: QUERY, task: 's0.0', fence: 1 }, parts));
+    expect(await readIndex(folder, hash)).toBeNull();
+  },
+);
 
 test('a file outside of the draft cannot become a segment', async () => {
   const store = await openStore();
