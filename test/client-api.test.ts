@@ -49,7 +49,7 @@ async function serve(leads: boolean): Promise<Api> {
     port: 0,
     access: openAccess,
     reader: new Announced({ store, feed }),
-    leaderService: () => {
+    leader: () => {
       if (leads) return leader;
       throw notHere;
     },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { uuidv7 } from 'uuidv7';
 import type { JobId } from '../../src/scheduler/core/index.ts';
 import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
-import type { LeaderForClients, NewJob } from '../../src/scheduler/contract/index.ts';
+import type { JobService, NewJob } from '../../src/scheduler/contract/index.ts';
 import { freePort } from '../../test/rig/cluster/free-port.ts';
 import { inBatches } from './contender.ts';
 import { BenchProcess } from './processes.ts';
@@ -103,19 +103,19 @@ export async function startWorker(options: WorkerOptions): Promise<BenchProcess>
 /** Submits jobs over gRPC. */
 export class JobClient {
   readonly #channel: LeaderChannel;
-  readonly #leader: LeaderForClients;
+  readonly #jobs: Pick<JobService, 'submitAll'>;
 
   constructor(addresses: readonly string[]) {
     this.#channel = new LeaderChannel({ addresses, tls: null });
-    this.#leader = clientChannel(this.#channel);
+    this.#jobs = clientChannel(this.#channel);
   }
 
   async submit(documents: readonly unknown[]): Promise<void> {
     const jobs = documents.map((document): NewJob => {
-      return { document, jobId: uuidv7() as JobId, isRepeated: false };
+      return { document, jobId: uuidv7() as JobId };
     });
-    const answers = await this.#leader.submit(jobs);
-    const refused = answers.find((answer) => answer instanceof Error);
+    const replies = await this.#jobs.submitAll(jobs);
+    const refused = replies.find((reply) => reply instanceof Error);
     if (refused !== undefined) throw refused;
   }
 

@@ -1,7 +1,7 @@
 /** The one worker that lives, and the ones that took its place. */
 import type { Executor, ExecutorRegistry, TaskLog } from '../tasks/executors/index.ts';
 import type { Clock } from '../kit/index.ts';
-import type { LeaderForWorkers, Session } from '../scheduler/contract/index.ts';
+import type { WorkerService, Session } from '../scheduler/contract/index.ts';
 import type { CrashPlan } from './crashes.ts';
 import type { History } from './history.ts';
 import { TestWorker } from './test-worker.ts';
@@ -12,7 +12,7 @@ export interface FleetOptions {
   readonly clock: Clock;
   readonly slots: number;
   readonly log: TaskLog;
-  readonly leader: LeaderForWorkers & { gone(session: Session): void };
+  readonly leader: WorkerService & { gone(session: Session): void };
   readonly executors: ExecutorRegistry;
   readonly history: History;
   readonly plan: CrashPlan;

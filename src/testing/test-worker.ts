@@ -3,14 +3,14 @@ import type { LeaseName, NodeId, SessionId } from '../scheduler/core/index.ts';
 import type { Executor, ExecutorRegistry, TaskLog } from '../tasks/executors/index.ts';
 import type { Clock } from '../kit/index.ts';
 import { ownHandshake } from '../scheduler/contract/index.ts';
-import type { LeaderForWorkers, Session, WorkerReport } from '../scheduler/contract/index.ts';
+import type { WorkerService, Session, WorkerReport } from '../scheduler/contract/index.ts';
 import { HeartbeatLoop, Worker } from '../node/worker/index.ts';
 
 export interface TestWorkerOptions {
   readonly no: number;
   readonly slots: number;
   readonly clock: Clock;
-  readonly leader: LeaderForWorkers;
+  readonly leader: WorkerService;
   readonly executors: ExecutorRegistry;
   readonly learn: (executor: Executor) => void;
   readonly log: TaskLog;
@@ -89,7 +89,7 @@ export class TestWorker {
     };
   }
 
-  #mortalLine(): LeaderForWorkers {
+  #mortalLine(): WorkerService {
     const { leader, onReport, onAccepted } = this.#options;
     return {
       register: (offer, handshake) => this.#alive(() => leader.register(offer, handshake)),

@@ -54,7 +54,7 @@ test('a write to a follower is UNAVAILABLE over gRPC, with the whole error besid
   const client = new Client(follower.plan.grpc, credentials.createInsecure());
   onTestFinished(() => client.close());
   const { path, requestSerialize, responseDeserialize } = ControlPlaneService.submitJob;
-  const job = { document: DOCUMENT, jobId: uuidv7() as JobId, isRepeated: false };
+  const job = { document: DOCUMENT, jobId: uuidv7() as JobId };
   const failed = deferred<ServiceError | null>();
   const request = { jobs: [toWireNewJob(job)] };
   client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error) =>
@@ -81,7 +81,7 @@ test('our own clients, HTTP and gRPC, follow the leader that a follower names', 
   const jobId = uuidv7() as JobId;
   const [one, two] = await Promise.all([
     http.submit(DOCUMENT),
-    clientChannel(channel).submit([{ document: DOCUMENT, jobId, isRepeated: false }]),
+    clientChannel(channel).submitAll([{ document: DOCUMENT, jobId }]),
   ]);
   expect(two).toEqual([expect.objectContaining({ id: jobId, changed: true })]);
   for (const id of [one.id, jobId]) {

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { NodeId, SessionId } from '../../src/scheduler/core/index.ts';
 import { ownHandshake } from '../../src/scheduler/contract/index.ts';
 import { LeaderChannel, workerChannel } from '../../src/edge/grpc/index.ts';
-import type { LeaderForWorkers } from '../../src/scheduler/contract/index.ts';
+import type { WorkerService } from '../../src/scheduler/contract/index.ts';
 import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
 import type { Scene } from './scene.ts';
 
@@ -52,7 +52,7 @@ test('a worker that sleeps through its TTL finds its task elsewhere, stops its o
 });
 
 /** A worker of which only the words are real: it may say what a real one would keep to itself. */
-function wordsOf(server: string): LeaderForWorkers {
+function wordsOf(server: string): WorkerService {
   const channel = new LeaderChannel({ addresses: [server], tls: null, token: () => null });
   onTestFinished(() => channel.close());
   return workerChannel({ channel, pollWaitMs: 5_000 });

@@ -82,7 +82,7 @@ export async function openApi(
     port: 0,
     access: openAccess,
     reader,
-    leaderService: () => led.leader,
+    leader: () => led.leader,
     standing: () => ({
       nodeId: 'n-1',
       leads: true,

@@ -12,7 +12,7 @@ import type { Deferred } from '../../src/kit/index.ts';
 import type {
   Beat,
   Handshake,
-  LeaderForWorkers,
+  WorkerService,
   PollReply,
   PollRequest,
   ReadyAssignment,
@@ -28,7 +28,7 @@ const GOES_ON: ReadonlySet<string> = new Set(['started', 'progress', 'step']);
 
 const NO_ORDERS: WorkerOrders = { abort: [], drain: false, slowDownMs: 0 };
 
-export class FakeLeader implements LeaderForWorkers {
+export class FakeLeader implements WorkerService {
   readonly registered: NodeOffer[] = [];
   readonly beats: Beat[] = [];
   readonly polls: PollRequest[] = [];

@@ -33,6 +33,7 @@ import type {
   LogKind,
   NodeId,
   Reply,
+  JobReply,
   ReplyBody,
   ScheduleId,
   SchedulerEvent,
@@ -138,7 +139,7 @@ export class Harness {
     const existing = key === null ? undefined : this.rows.jobsByKey.get(key);
     if (existing !== undefined && isFinished(existing.row.state)) {
       const { id: jobId, state, run } = existing.row;
-      return { type: 'job', jobId, state, run, changed: false };
+      return { jobId, state, run, changed: false };
     }
     this.#jobs += 1;
     const named = typeof raw['name'] === 'string' ? raw['name'] : `job-${this.#jobs}`;
@@ -385,8 +386,6 @@ export class Harness {
     return new SchedulerState({ settings: this.settings, calendar: this.#calendar, term });
   }
 }
-
-export type JobReply = Extract<ReplyBody, { type: 'job' }>;
 
 export interface TaskView extends TaskRow {
   readonly history: readonly TaskRow[];

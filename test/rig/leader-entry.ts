@@ -6,25 +6,25 @@ import {
   heartbeatService,
   startRpcServer,
 } from '../../src/edge/grpc/index.ts';
-import type { LeaderForWorkers, Reader } from '../../src/scheduler/contract/index.ts';
+import type { WorkerService, Reader } from '../../src/scheduler/contract/index.ts';
 
 /** Answers HOST:PORT. */
-export async function openDoor(leader: LeaderForWorkers): Promise<string> {
+export async function openDoor(leader: WorkerService): Promise<string> {
   const nobody = (): never => {
     throw new MillraceError({ code: 'unimplemented', what: 'Only workers are served here.' });
   };
-  const workers = (): LeaderForWorkers => leader;
+  const workers = (): WorkerService => leader;
   const server = await startRpcServer({
     host: '127.0.0.1',
     port: 0,
     services: [
       controlPlaneService({
         workers,
-        clients: nobody,
+        jobs: nobody,
         reader: {} as Reader,
         whoLeads: () => null,
       }),
-      heartbeatService(workers),
+      heartbeatService({ workers }),
     ],
     tls: null,
   });

@@ -1,7 +1,7 @@
 /** A real leader on a store in memory and workers that speak to it directly, all on one virtual clock. */
 import { MillraceError } from '../../src/scheduler/core/index.ts';
 import type { Json, TaskId, TaskRow } from '../../src/scheduler/core/index.ts';
-import type { LeaderForWorkers } from '../../src/scheduler/contract/index.ts';
+import type { WorkerService } from '../../src/scheduler/contract/index.ts';
 import type { Store } from '../../src/scheduler/store/index.ts';
 import { jobId, lead, memoryStore } from './lead.ts';
 import type { Led } from './lead.ts';
@@ -88,7 +88,7 @@ export class LedCluster {
   }
 
   /** Speaks to whoever leads, as a channel would. */
-  #toLeader(): LeaderForWorkers {
+  #toLeader(): WorkerService {
     return {
       register: (offer, handshake) => this.leader.workers.register(offer, handshake),
       heartbeat: (beat) => this.leader.workers.heartbeat(beat),

@@ -1,10 +1,6 @@
 /** A node that is nothing but its gRPC server, over ports that the test gives. */
 import { onTestFinished } from 'vitest';
-import type {
-  LeaderForClients,
-  LeaderForWorkers,
-  Reader,
-} from '../../src/scheduler/contract/index.ts';
+import type { JobService, WorkerService, Reader } from '../../src/scheduler/contract/index.ts';
 import type {
   ControlPlaneOptions,
   LeaderChannelOptions,
@@ -33,16 +29,16 @@ export function only<T extends object>(given: Partial<T>): T {
 export interface WireNodeOptions
   extends
     Partial<Omit<RpcServerOptions, 'services'>>,
-    Partial<Omit<ControlPlaneOptions, 'workers' | 'clients' | 'reader'>> {
-  readonly workers?: Partial<LeaderForWorkers> | (() => LeaderForWorkers);
-  readonly clients?: Partial<LeaderForClients>;
+    Partial<Omit<ControlPlaneOptions, 'workers' | 'jobs' | 'reader'>> {
+  readonly workers?: Partial<WorkerService> | (() => WorkerService);
+  readonly jobs?: Partial<JobService>;
   readonly reader?: Partial<Reader>;
 }
 
 /** Stops with the test. */
 export async function wireNode(options: WireNodeOptions = {}): Promise<RpcServer> {
-  const { workers: given = {}, clients = {}, reader = {}, ...rest } = options;
-  const workers = typeof given === 'function' ? given : () => only<LeaderForWorkers>(given);
+  const { workers: given = {}, jobs = {}, reader = {}, ...rest } = options;
+  const workers = typeof given === 'function' ? given : () => only<WorkerService>(given);
   const server = await startRpcServer({
     host: '127.0.0.1',
     port: 0,
@@ -53,10 +49,10 @@ export async function wireNode(options: WireNodeOptions = {}): Promise<RpcServer
         whoLeads: () => null,
         ...rest,
         workers,
-        clients: () => only(clients),
+        jobs: () => only(jobs),
         reader: only(reader),
       }),
-      heartbeatService(workers),
+      heartbeatService({ workers }),
       shuffleService(),
     ],
   });

@@ -5,7 +5,7 @@ import type { Executor, TaskContext, TaskLog } from '../../src/tasks/executors/i
 import { deferred } from '../../src/kit/index.ts';
 import type { Deferred } from '../../src/kit/index.ts';
 import { ownHandshake } from '../../src/scheduler/contract/index.ts';
-import type { LeaderForWorkers } from '../../src/scheduler/contract/index.ts';
+import type { WorkerService } from '../../src/scheduler/contract/index.ts';
 import { VirtualClock, settled } from './virtual-clock.ts';
 import { HeartbeatLoop, Worker } from '../../src/node/worker/index.ts';
 import type { WorkerOptions } from '../../src/node/worker/index.ts';
@@ -42,7 +42,7 @@ export interface Rig {
 }
 
 export interface RigOptions extends Partial<WorkerOptions> {
-  readonly leader: LeaderForWorkers;
+  readonly leader: WorkerService;
   readonly tasks?: readonly Executor[];
   readonly virtual?: VirtualClock;
 }

@@ -10,7 +10,8 @@ import type {
   ScheduleId,
   TaskId,
 } from '../../src/scheduler/core/index.ts';
-import type { JobReply, Leader } from '../../src/scheduler/coordinator/index.ts';
+import type { JobReply } from '../../src/scheduler/contract/index.ts';
+import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import { deferred } from '../../src/kit/index.ts';
 import { isPassing } from './cluster.ts';
 import type { Cluster, Connection } from './cluster.ts';

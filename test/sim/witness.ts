@@ -3,7 +3,7 @@
  * answer that leaves before its commit is caught here, and so are two handlers at the same time.
  */
 import type { LeaseName, Need, Verdict } from '../../src/scheduler/core/index.ts';
-import type { JobReply } from '../../src/scheduler/coordinator/index.ts';
+import type { JobReply } from '../../src/scheduler/contract/index.ts';
 import type { ReadyAssignment, WorkerReport } from '../../src/scheduler/contract/index.ts';
 import type { Findings } from './findings.ts';
 import type { Journal } from './journal.ts';

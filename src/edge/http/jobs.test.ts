@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiBench, type Heard, echo, openApi } from '../../../test/rig/api.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import type { LeaderPort } from './index.ts';
+import type { LeaderServices } from '../../scheduler/contract/index.ts';
 import type { ScriptedWorker } from '../../../test/rig/lead.ts';
 
 let bench: ApiBench;
@@ -109,7 +109,7 @@ describe('on a node that does not lead', () => {
   beforeEach(async () => {
     await bench.close();
     bench = await openApi({
-      leaderService: () => {
+      leader: () => {
         throw refusal;
       },
     });
@@ -138,8 +138,8 @@ describe('on a node that does not lead', () => {
 
   test('a list that only failed for that is refused as a whole', async () => {
     await bench.close();
-    const jobs = { submit: () => Promise.reject(refusal) };
-    bench = await openApi({ leaderService: () => ({ jobs }) as unknown as LeaderPort });
+    const jobs = { submitAll: () => Promise.resolve([refusal, refusal]) };
+    bench = await openApi({ leader: () => ({ jobs }) as unknown as LeaderServices });
     const heard = await post('/jobs', [document(), document()]);
     expect([heard.status, heard.body.leader]).toEqual([503, leader]);
   });

@@ -1,14 +1,20 @@
 /** Figures in the text format of Prometheus. Each scrape costs two small reads and no more. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { isMillraceError } from '../../scheduler/core/index.ts';
-import type { AsOf, NodeShape, Reader } from '../../scheduler/contract/index.ts';
-import type { LeaderFigures, QueryFigures, QueryPort, Standing } from './ports.ts';
+import type {
+  AsOf,
+  NodeShape,
+  QueryFigures,
+  QueryService,
+  Reader,
+} from '../../scheduler/contract/index.ts';
+import type { LeaderFigures, Standing } from './ports.ts';
 
 export interface MetricsOptions {
   readonly reader: Pick<Reader, 'head' | 'nodes'>;
   readonly standing: () => Standing;
   readonly version: string;
-  readonly queries?: Pick<QueryPort, 'figures'>;
+  readonly queries?: Pick<QueryService, 'figures'>;
 }
 
 type Labels = Readonly<Record<string, string | number>>;
@@ -35,8 +41,8 @@ export class Metrics {
     this.#delay.disable();
   }
 
-  countSubmitted(): void {
-    this.#submitted += 1;
+  countSubmitted(count = 1): void {
+    this.#submitted += count;
   }
 
   /** `route` is a pattern of the table, so that the number of series is bounded. */

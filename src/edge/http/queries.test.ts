@@ -8,7 +8,7 @@ import { deferred } from '../../kit/index.ts';
 import type { ResultFormat } from '../../scheduler/contract/index.ts';
 import { ScriptedWorker } from '../../../test/rig/lead.ts';
 import { JobWaits, QueryViews } from '../read/index.ts';
-import type { QueryFigures, QueryPort } from './ports.ts';
+import type { QueryFigures, QueryService } from '../../scheduler/contract/index.ts';
 
 const FIGURES: QueryFigures = {
   plans: 3,
@@ -24,7 +24,7 @@ const FIGURES: QueryFigures = {
 };
 
 let bench: ApiBench;
-let port: QueryPort;
+let port: QueryService;
 let planned: unknown[];
 let asked: { readonly id: JobId; readonly format: ResultFormat; readonly signal: AbortSignal }[];
 let pieces: () => AsyncIterable<Uint8Array>;
@@ -53,7 +53,7 @@ beforeEach(async () => {
     yield Buffer.from('{"columns":[],');
     yield Buffer.from('"rows":[]}');
   };
-  const forward: QueryPort = {
+  const forward: QueryService = {
     get reader() {
       return port.reader;
     },
@@ -143,7 +143,7 @@ describe('submitting', () => {
 
   test('a node that does not lead refuses before it reads the body', async () => {
     const elsewhere = await openApi({
-      leaderService: () => {
+      leader: () => {
         throw new MillraceError({ code: 'not_leader', what: 'Node n-1 does not lead.' });
       },
       queries: port,

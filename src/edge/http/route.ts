@@ -1,10 +1,16 @@
 /** Routes are data: what is served, what is documented and what is checked come from one table. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar, JobId } from '../../scheduler/core/index.ts';
-import type { AsOf, EventPage, Reader } from '../../scheduler/contract/index.ts';
+import type {
+  AsOf,
+  EventPage,
+  LeaderServices,
+  QueryService,
+  Reader,
+} from '../../scheduler/contract/index.ts';
 import type { Role } from '../security/index.ts';
 import type { ApiLimits } from './limits.ts';
-import type { LeaderPort, QueryPort, Standing } from './ports.ts';
+import type { Standing } from './ports.ts';
 import type { SchemaName } from './schemas/index.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -85,15 +91,15 @@ export type Answer =
 export interface ApiParts {
   readonly reader: Reader;
   /** Throws `not_leader`. */
-  readonly leaderService: () => LeaderPort;
+  readonly leader: () => LeaderServices;
   /** Throws `unimplemented` where queries cannot be read. */
-  readonly queries: () => QueryPort;
+  readonly queries: () => QueryService;
   readonly standing: () => Standing;
   readonly newJobId: () => JobId;
   /** Knows when schedules will run; without it only the next time is told. */
   readonly calendar: Calendar | null;
   readonly limits: ApiLimits;
-  readonly metrics: { text(): Promise<string>; countSubmitted(): void };
+  readonly metrics: { text(): Promise<string>; countSubmitted(count?: number): void };
   readonly openapi: () => unknown;
 }
 

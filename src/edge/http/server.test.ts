@@ -7,7 +7,7 @@ import type { JobId } from '../../scheduler/core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Reader } from '../../scheduler/contract/index.ts';
 import { settled } from '../../../test/rig/virtual-clock.ts';
-import type { LeaderPort } from './index.ts';
+import type { LeaderServices } from '../../scheduler/contract/index.ts';
 
 let bench: ApiBench;
 
@@ -315,7 +315,7 @@ describe('stopping', () => {
         return answer.promise;
       },
     };
-    await reopen({ leaderService: () => ({ jobs }) as unknown as LeaderPort });
+    await reopen({ leader: () => ({ jobs }) as unknown as LeaderServices });
     const idle = await Wire.open();
     idle.say('GET /healthz HTTP/1.1', 'host: 127.0.0.1', '', '');
     await idle.until(/"ok"/);
@@ -338,7 +338,7 @@ describe('stopping', () => {
         return new Promise(() => {});
       },
     };
-    await reopen({ leaderService: () => ({ jobs }) as unknown as LeaderPort });
+    await reopen({ leader: () => ({ jobs }) as unknown as LeaderServices });
     const outcome = submit({}).then(
       () => 'answered',
       () => 'cut',
@@ -358,7 +358,7 @@ describe('stopping', () => {
         return answer.promise;
       },
     };
-    await reopen({ leaderService: () => ({ jobs }) as unknown as LeaderPort });
+    await reopen({ leader: () => ({ jobs }) as unknown as LeaderServices });
     const wire = await Wire.open();
     wire.say(...POST, 'content-length: 2', '', '{}');
     await asked.promise;

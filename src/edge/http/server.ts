@@ -6,13 +6,13 @@ import type { Duplex } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
 import { type Calendar, type JobId, MillraceError } from '../../scheduler/core/index.ts';
 import { type ByteBudget, type Clock, budgetFor, systemClock } from '../../kit/index.ts';
-import type { Reader } from '../../scheduler/contract/index.ts';
+import type { LeaderServices, QueryService, Reader } from '../../scheduler/contract/index.ts';
 import { type Access, httpsOptions, isLoopback, type ServerTls } from '../security/index.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type ApiLimits, defaultApiLimits } from './limits.ts';
 import { Metrics } from './metrics.ts';
 import { describeApi } from './openapi.ts';
-import type { LeaderPort, QueryPort, Standing } from './ports.ts';
+import type { Standing } from './ports.ts';
 import { problemHeaders, problemOf } from './problem.ts';
 import { HttpRefusal } from './refusal.ts';
 import type { ApiParts } from './route.ts';
@@ -27,9 +27,9 @@ export interface ApiOptions {
   readonly access: Access;
   readonly reader: Reader;
   /** The leader's services, where this node leads; throws `not_leader` elsewhere. */
-  readonly leaderService: () => LeaderPort;
+  readonly leader: () => LeaderServices;
   /** Absent where queries cannot be read. */
-  readonly queries?: QueryPort;
+  readonly queries?: QueryService;
   readonly standing: () => Standing;
   /** A fresh, unique id for a job whose caller chose none. */
   readonly newJobId: () => JobId;
@@ -117,7 +117,7 @@ function exchangeOptions(
   const openapi = describeApi(ROUTES, options.version);
   const parts: ApiParts = {
     reader: options.reader,
-    leaderService: options.leaderService,
+    leader: options.leader,
     queries: () => options.queries ?? noQueries(),
     standing: options.standing,
     newJobId: options.newJobId,

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { uuidv7 } from 'uuidv7';
 import { startApi } from '../../edge/http/index.ts';
-import type { Api, QueryPort, Standing } from '../../edge/http/index.ts';
+import type { Api, Standing } from '../../edge/http/index.ts';
 import type { Config } from '../config/index.ts';
 import { cronCalendar } from '../../scheduler/coordinator/index.ts';
 import type { LeaderGateway } from '../../scheduler/coordinator/index.ts';
@@ -22,6 +22,7 @@ import type {
   Reader,
   Session,
   ShuffleSource,
+  WorkerService,
 } from '../../scheduler/contract/index.ts';
 import type { RpcServer } from '../../edge/grpc/index.ts';
 import { rpcAccess } from '../../edge/security/index.ts';
@@ -44,7 +45,6 @@ export interface ListenersOptions {
 }
 
 export interface QueryListeners {
-  readonly port: QueryPort;
   readonly service: QueryService;
   readonly shuffle: ShuffleSource;
 }
@@ -94,39 +94,22 @@ function openRpc(options: ListenersOptions, intake: ByteBudget): Promise<RpcServ
   const { onWorkerHeard, onWorkerRenewed, onWorkerLost } = options;
   const { host, grpcPort } = config.node;
   const { tls, access } = credentials;
-  const workers = (): ReturnType<LeaderGateway['workers']> => {
-    const leaderService = gateway.workers();
-    return {
-      register: (offer, handshake) => leaderService.register(offer, handshake),
-      heartbeat: async (beat) => {
-        const orders = await leaderService.heartbeat(beat);
-        const { nodeId, sessionId } = beat;
-        onWorkerRenewed({ nodeId, sessionId });
-        return orders;
-      },
-      poll: (request, signal) => {
-        onWorkerHeard(request);
-        return leaderService.poll(request, signal);
-      },
-      report: (session, items) => leaderService.report(session, items),
-      unneeded: (session, queries, kind) => leaderService.unneeded(session, queries, kind),
-      leave: (session) => leaderService.leave(session),
-    };
-  };
+  const workers = (): WorkerService => gateway.leader().workers;
   return startRpcServer({
     host,
     port: grpcPort,
     services: [
       controlPlaneService({
         workers,
-        clients: gateway.clients,
+        jobs: () => gateway.leader().jobs,
         reader,
         ...(queries === null ? {} : { queries: queries.service }),
         whoLeads: () => gateway.whoLeads(),
+        onPoll: onWorkerHeard,
         onPollCancelled: onWorkerLost,
         intake,
       }),
-      heartbeatService(workers),
+      heartbeatService({ workers, onHeartbeat: onWorkerRenewed }),
       shuffleService(() => queries?.shuffle ?? null),
     ],
     tls: tls === undefined ? null : pem(tls),
@@ -147,8 +130,8 @@ function openApi(options: ListenersOptions, intake: ByteBudget): Promise<Api> {
     ...(tls === undefined ? {} : { tls }),
     access,
     reader,
-    ...(queries === null ? {} : { queries: queries.port }),
-    leaderService: () => gateway.leader(),
+    ...(queries === null ? {} : { queries: queries.service }),
+    leader: () => gateway.leader(),
     standing,
     newJobId: () => uuidv7() as JobId,
     version: millraceVersion(),

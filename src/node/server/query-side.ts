@@ -4,7 +4,6 @@
  */
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
-import type { QueryPort } from '../../edge/http/index.ts';
 import { Catalog, CatalogFile, allowedPaths } from '../../sql/catalog/index.ts';
 import type { WithoutRoots } from '../../sql/catalog/index.ts';
 import type { Config } from '../config/index.ts';
@@ -62,7 +61,6 @@ export class QuerySide {
   readonly #parts: Parts;
   readonly #clock: Clock;
   #cancelWarm: () => void = () => {};
-  readonly port: QueryPort;
   readonly service: QueryService;
   /** Where workers register what they have made. */
   readonly shuffle: ShuffleSource;
@@ -94,7 +92,7 @@ export class QuerySide {
     this.#clock = options.clock;
     const { views: reader, results, waits, planner } = parts;
     const { gateway } = options;
-    this.port = {
+    this.service = {
       reader,
       ended: (id, ms, signal) => waits.ended(id, ms, signal),
       explain: (request, signal, caller) => planner.explain(request, signal, caller),
@@ -104,14 +102,6 @@ export class QuerySide {
       },
       results: (id, format, signal) => results.open(id, format, signal),
       figures: () => ({ ...planner.figures(), ...results.figures() }),
-    };
-    this.service = {
-      reader,
-      submit: (request, { jobId, caller }, signal) => {
-        const options = { jobId, ...(caller === undefined ? {} : { caller }) };
-        return gateway.leader().jobs.submitQuery(request, options, signal);
-      },
-      results: (id, format, signal) => results.open(id, format, signal),
     };
     this.shuffle = mapRegistry({ isLive: (query) => gateway.leader().isLive(query) });
   }

@@ -1,7 +1,7 @@
 /** How a worker reaches whoever leads: plain options, from which each thread makes its own connection. */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { LeaderChannel, keepAliveFor, workerChannel } from '../../edge/grpc/index.ts';
-import type { LeaderForWorkers } from '../../scheduler/contract/index.ts';
+import type { WorkerService } from '../../scheduler/contract/index.ts';
 import type { ClientTls, KeepAlive } from '../../edge/grpc/index.ts';
 import { isLoopback, loadClientTls, readToken, shownToken } from '../../edge/security/index.ts';
 import type { TlsFiles } from '../../edge/security/index.ts';
@@ -75,7 +75,7 @@ function pemTexts(files: Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefin
 }
 
 export interface WorkerLine {
-  readonly leader: LeaderForWorkers;
+  readonly leader: WorkerService;
   readonly close: () => void;
 }
 

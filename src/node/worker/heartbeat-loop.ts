@@ -5,7 +5,7 @@
  */
 import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
-import type { LeaderForWorkers, WorkerOrders } from '../../scheduler/contract/index.ts';
+import type { WorkerService, WorkerOrders } from '../../scheduler/contract/index.ts';
 import { marginMs } from './heartbeat.ts';
 import type { Heartbeat, HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
 import { leaseKey } from './lease-key.ts';
@@ -13,7 +13,7 @@ import { RunningTable } from './running-table.ts';
 import { endsSession } from './session-error.ts';
 
 export interface HeartbeatLoopOptions {
-  readonly leader: Pick<LeaderForWorkers, 'heartbeat' | 'report'>;
+  readonly leader: Pick<WorkerService, 'heartbeat' | 'report'>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly start: HeartbeatStart;

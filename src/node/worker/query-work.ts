@@ -2,7 +2,7 @@
 import { openQueryNode } from '../../sql/worker/index.ts';
 import type { QueryNode } from '../../sql/worker/index.ts';
 import { ShuffleChannel } from '../../edge/grpc/index.ts';
-import type { LeaderForWorkers } from '../../scheduler/contract/index.ts';
+import type { WorkerService } from '../../scheduler/contract/index.ts';
 import { tokenToShow } from './channel.ts';
 import type { ChannelOptions } from './channel.ts';
 import { RetainedOutputs } from './retained-outputs.ts';
@@ -25,7 +25,7 @@ export interface QueryWorkOptions extends QuerySettings {
   readonly nodeId: string;
   readonly slots: number;
   readonly channel: ChannelOptions;
-  readonly leader: LeaderForWorkers;
+  readonly leader: WorkerService;
   readonly address: () => Promise<string | null>;
   /** Whether other workers find it there. */
   readonly canBeReached: boolean;

@@ -5,7 +5,7 @@
 import type { JobId } from '../../scheduler/core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
-import type { LeaderForWorkers, Session } from '../../scheduler/contract/index.ts';
+import type { WorkerService, Session } from '../../scheduler/contract/index.ts';
 import { pause } from './pause.ts';
 
 /** What keeps them. */
@@ -17,7 +17,7 @@ export interface Outputs {
 
 export interface RetainedOutputsOptions {
   readonly outputs: Outputs;
-  readonly leader: Pick<LeaderForWorkers, 'unneeded'>;
+  readonly leader: Pick<WorkerService, 'unneeded'>;
   readonly clock: Clock;
   readonly say: (line: string) => void;
 }

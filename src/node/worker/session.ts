@@ -9,7 +9,7 @@ import type { ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type {
-  LeaderForWorkers,
+  WorkerService,
   PollReply,
   ReadyAssignment,
   Registered,
@@ -44,7 +44,7 @@ export interface SessionParts {
   readonly registeredAtMs: number;
   /** The executors of that registration. */
   readonly offered: readonly string[];
-  readonly leader: LeaderForWorkers;
+  readonly leader: WorkerService;
   readonly startHeartbeat: StartHeartbeat;
   readonly executors: ExecutorRegistry;
   readonly slots: number;

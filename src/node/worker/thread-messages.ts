@@ -1,6 +1,6 @@
 /** What goes between the main thread and the heartbeat thread. Sessions are numbered: a word for an old
  * one that comes late is for nobody. */
-import type { LeaderForWorkers } from '../../scheduler/contract/index.ts';
+import type { WorkerService } from '../../scheduler/contract/index.ts';
 import type { HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
 
 export type ToThread = { readonly session: number } & (
@@ -26,7 +26,7 @@ export interface Connector {
 
 /** The thread's own connection, for one session. */
 export interface HeartbeatChannel {
-  readonly leader: Pick<LeaderForWorkers, 'heartbeat' | 'report'>;
+  readonly leader: Pick<WorkerService, 'heartbeat' | 'report'>;
   readonly close: () => void;
 }
 

@@ -6,7 +6,7 @@ import { deferred, startStop } from '../../kit/index.ts';
 import type { Clock, Deferred, StartStop } from '../../kit/index.ts';
 import type {
   Handshake,
-  LeaderForWorkers,
+  WorkerService,
   Registered,
   Session,
 } from '../../scheduler/contract/index.ts';
@@ -32,7 +32,7 @@ export interface WorkerOptions {
   /** Where this worker's own services are reached, as HOST:PORT. */
   readonly address: string | null;
   readonly handshake: Handshake;
-  readonly leader: LeaderForWorkers;
+  readonly leader: WorkerService;
   readonly startHeartbeat: StartHeartbeat;
   readonly clock: Clock;
   /** From 0 to 1, for jitter. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../core/index.ts';
 import type { Json } from '../core/index.ts';
-import type { ReadyAssignment } from './worker-port.ts';
+import type { ReadyAssignment } from './worker-service.ts';
 
 /**
  * The key under which a handler's effects are the same effect: what the user gave, or else a hash of

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { PROTOCOL_VERSION } from './worker-port.ts';
-import type { Handshake } from './worker-port.ts';
+import { PROTOCOL_VERSION } from './worker-service.ts';
+import type { Handshake } from './worker-service.ts';
 
 /** Two levels up from here is the package, in `src` as in `dist`. */
 const manifest = new URL('../../../package.json', import.meta.url);

@@ -5,9 +5,11 @@
 export { cursorOf, readCursor } from './cursor.ts';
 export { idempotencyKeyOf } from './execution-key.ts';
 export { millraceVersion, ownHandshake } from './handshake.ts';
-export type * from './jobs-port.ts';
-export * from './query-port.ts';
+export type * from './job-service.ts';
+export type * from './leader-services.ts';
+export * from './query-service.ts';
 export type * from './reader-port.ts';
+export type * from './schedule-service.ts';
 export type * from './shapes.ts';
 export type * from './shuffle-port.ts';
-export * from './worker-port.ts';
+export * from './worker-service.ts';

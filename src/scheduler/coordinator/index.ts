@@ -8,7 +8,6 @@ export { Elector } from './elector.ts';
 export type { ElectorOptions } from './elector.ts';
 export { lossText } from './history.ts';
 export type { Loss } from './history.ts';
-export type { JobReply } from './job-service.ts';
 export { Leader } from './leader.ts';
 export type { LeaderOptions } from './leader.ts';
 export { LeaderGateway } from './leader-gateway.ts';

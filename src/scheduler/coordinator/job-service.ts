@@ -1,5 +1,5 @@
 /**
- * What clients ask of a leader about jobs. The memory answers for live jobs, the store for all
+ * Serves clients' calls about jobs on the leader. The memory answers for live jobs, the store for all
  * others; every call may be repeated without harm.
  */
 import {
@@ -28,7 +28,7 @@ import type {
   TaskNo,
 } from '../core/index.ts';
 import { KeyedLock } from '../../kit/index.ts';
-import type { Handshake } from '../contract/index.ts';
+import type { Handshake, JobReply, JobService, NewJob, SubmitOptions } from '../contract/index.ts';
 import type { InboxRow, Store } from '../store/index.ts';
 import { givenResults } from './given-results.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -36,11 +36,10 @@ import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
 import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
+import { asFault } from './faults.ts';
 import { noQueries } from './query-planner.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
-
-export type JobReply = Extract<ReplyBody, { type: 'job' }>;
 
 export interface ServiceOptions {
   readonly store: Store;
@@ -56,15 +55,10 @@ export interface ServiceOptions {
   readonly isProcessGone: (process: string) => boolean;
 }
 
-export interface SubmitOptions {
-  readonly jobId: JobId;
-  /** The id was made for this very call, so no job can have it yet. What a client chooses is always looked
-   * up: two jobs of one id would be found out by the store alone. */
-  readonly isFresh?: boolean;
+/** What the leader itself may say of a job that it submits. */
+interface InnerOptions extends SubmitOptions {
   readonly seeds?: ReadonlyMap<TaskNo, Seed>;
   readonly inboxNo?: number;
-  /** Who asks: callers take turns where queries are planned. */
-  readonly caller?: string;
 }
 
 /** Inbox rows taken in at once. */
@@ -78,7 +72,7 @@ interface BroughtBack {
   readonly given: Pick<Rerun, 'seeds'>;
 }
 
-export class JobService {
+export class LeaderJobService implements JobService {
   readonly #options: ServiceOptions;
   /** Submissions that name the same key wait for each other: the store is asked only once. */
   readonly #keys: KeyedLock = new KeyedLock();
@@ -88,13 +82,18 @@ export class JobService {
     this.#options = options;
   }
 
-  /** Takes an unchecked document. */
   async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
     checkNewJobId(options.jobId);
     return this.submitParsed(parseJobDocument(document, this.#options.settings), options);
   }
 
-  submitParsed(document: JobDocument, options: SubmitOptions): Promise<JobReply> {
+  submitAll(jobs: readonly NewJob[]): Promise<readonly (JobReply | MillraceError)[]> {
+    return Promise.all(
+      jobs.map(({ document, ...options }) => this.submit(document, options).catch(asFault)),
+    );
+  }
+
+  submitParsed(document: JobDocument, options: InnerOptions): Promise<JobReply> {
     const scopes = keyScopes(document.tasks);
     const key = document.idempotencyKey;
     // Most jobs name no key and come for the first time: nothing has to be looked up for them.
@@ -112,7 +111,6 @@ export class JobService {
     });
   }
 
-  /** Plans a query, unchecked as it comes, and submits the job that it makes. */
   async submitQuery(
     request: unknown,
     options: SubmitOptions,
@@ -134,7 +132,7 @@ export class JobService {
 
   #submit(
     document: JobDocument,
-    { jobId, seeds, inboxNo }: SubmitOptions,
+    { jobId, seeds, inboxNo }: InnerOptions,
     scopes: readonly string[],
   ): Promise<JobReply> {
     const event = (keys: KnownKeys, ask: Ask): Submit => ({
@@ -172,7 +170,7 @@ export class JobService {
       const job = state.jobsById.get(jobId);
       return job === undefined ? null : { state: job.state, run: job.run };
     });
-    if (live !== null) return { type: 'job', jobId, ...live, changed: false };
+    if (live !== null) return { jobId, ...live, changed: false };
     const row = await store.jobRow(this.#shard, jobId);
     return row === null ? null : unchangedRow(row);
   }
@@ -187,7 +185,6 @@ export class JobService {
     return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
   }
 
-  /** From the tasks that did not succeed. With `expectedRun`, only once. */
   async rerun(jobId: JobId, expectedRun?: number): Promise<JobReply> {
     const expected = expectedRun === undefined ? {} : { expectedRun };
     return this.#askAbout(
@@ -197,7 +194,6 @@ export class JobService {
     );
   }
 
-  /** One dead task again, and what was skipped because of it. */
   async redrive(jobId: JobId, taskId: TaskId): Promise<JobReply> {
     return this.#askAbout(
       jobId,
@@ -206,10 +202,7 @@ export class JobService {
     );
   }
 
-  /**
-   * Tells a live job something; `body` is JSON text. A repeated id changes nothing, also when the job
-   * has ended since: the caller may not have got the answer.
-   */
+  /** A repeated id changes nothing, also when the job has ended since: the caller may not have got the answer. */
   async signal(jobId: JobId, name: string, body: string, signalId: string): Promise<JobReply> {
     const { dispatcher, store } = this.#options;
     checkId(jobId, 'job');
@@ -233,7 +226,6 @@ export class JobService {
     throw hasEnded(row);
   }
 
-  /** A new job from the same document: what is not below `from` and succeeded is taken over. */
   async fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply> {
     const { store, settings } = this.#options;
     checkId(jobId, 'job');
@@ -255,7 +247,6 @@ export class JobService {
     return this.submitParsed(document, { jobId: forkId, seeds });
   }
 
-  /** Null when the task is not live. */
   explain(jobId: JobId, taskId: TaskId): Promise<Explanation | null> {
     return this.#options.dispatcher.read((state, now) => explain(state, jobId, taskId, now));
   }
@@ -363,7 +354,7 @@ function parseJson(text: string): unknown {
 }
 
 function unchangedRow({ id: jobId, state, run }: JobRow): JobReply {
-  return { type: 'job', jobId, state, run, changed: false };
+  return { jobId, state, run, changed: false };
 }
 
 function asJob(reply: ReplyBody): JobReply {

@@ -1,14 +1,8 @@
 import { MillraceError } from '../core/index.ts';
-import type { JobId, LeaderAddress } from '../core/index.ts';
-import type { JobAnswer, LeaderForClients, LeaderForWorkers, NewJob } from '../contract/index.ts';
-import { asFault } from './faults.ts';
-import type { JobReply } from './job-service.ts';
+import type { LeaderAddress } from '../core/index.ts';
 import type { Leader } from './leader.ts';
 
-/**
- * The door at which calls for the leader arrive, whether it sits here or not. A node that does not
- * lead says who does, so that callers can follow.
- */
+/** Routes calls for the leader: to the local one, or to a refusal that says who leads, so that callers can follow. */
 export class LeaderGateway {
   readonly #nodeId: string;
   #leader: Leader | null = null;
@@ -53,35 +47,6 @@ export class LeaderGateway {
     if (this.#leader !== null) return this.#leader;
     throw notLeader(this.#nodeId, this.#elsewhere, this.#trouble);
   }
-
-  readonly workers = (): LeaderForWorkers => this.leader().workers;
-
-  readonly clients = (): LeaderForClients => clientService(this.leader());
-}
-
-function clientService({ jobs }: Leader): LeaderForClients {
-  return {
-    submit: (all) => Promise.all(all.map((job) => submitOne(jobs, job))),
-    cancel: async (id, reason) => answerOf(await jobs.cancel(id, reason)),
-    rerun: async (id, expectedRun) => answerOf(await jobs.rerun(id, expectedRun)),
-    signal: async (id, name, body, signalId) =>
-      answerOf(await jobs.signal(id, name, body, signalId)),
-  };
-}
-
-async function submitOne(
-  jobs: Leader['jobs'],
-  { document, jobId }: NewJob,
-): Promise<JobAnswer | MillraceError> {
-  try {
-    return answerOf(await jobs.submit(document, { jobId }));
-  } catch (error) {
-    return asFault(error);
-  }
-}
-
-function answerOf({ jobId, state, run, changed }: JobReply): JobAnswer {
-  return { id: jobId satisfies JobId, state, run, changed };
 }
 
 function notLeader(

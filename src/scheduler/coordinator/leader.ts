@@ -1,6 +1,6 @@
 /**
- * A leader from its election to its end: memory read back, events dispatched, callers served at
- * its services. Everything the network rooms need of a leader goes through here.
+ * A leader from its election to its end: loads its state, dispatches events, and serves its callers. The edges
+ * reach it through `LeaderServices` alone.
  */
 import { announceLoss, announceTerm, figures, isFinished, step } from '../core/index.ts';
 import type {
@@ -17,7 +17,7 @@ import type {
 import { isProcessGone as isGoneHere } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { ownHandshake } from '../contract/index.ts';
-import type { Handshake } from '../contract/index.ts';
+import type { Handshake, LeaderServices } from '../contract/index.ts';
 import type { Predecessor, Store, Term } from '../store/index.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Memory } from './dispatcher-options.ts';
@@ -26,14 +26,14 @@ import { asFault } from './faults.ts';
 import type { Loss, TermRecord } from './history.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
-import { JobService } from './job-service.ts';
+import { LeaderJobService } from './job-service.ts';
 import type { ServiceOptions } from './job-service.ts';
 import { loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { LeaderTerm } from './leader-term.ts';
-import { ScheduleService } from './schedule-service.ts';
-import { WorkerService } from './worker-service.ts';
+import { LeaderScheduleService } from './schedule-service.ts';
+import { LeaderWorkerService } from './worker-service.ts';
 
 export interface LeaderOptions {
   readonly store: Store;
@@ -71,11 +71,11 @@ export interface Elected {
   readonly loss?: Loss | null;
 }
 
-export class Leader {
+export class Leader implements LeaderServices {
   readonly term: Term;
-  readonly jobs: JobService;
-  readonly workers: WorkerService;
-  readonly schedules: ScheduleService;
+  readonly jobs: LeaderJobService;
+  readonly workers: LeaderWorkerService;
+  readonly schedules: LeaderScheduleService;
   /** Settles when every live job is in memory, or the term has ended. */
   readonly loaded: Promise<void>;
   readonly #dispatcher: Dispatcher;
@@ -148,11 +148,11 @@ export class Leader {
     const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
     const { planner = null, isProcessGone = isGoneHere } = options;
     const own = { settings, handshake, planner, isProcessGone };
-    const leaderService = { store, shard: elected.term.shard, ...own, ...parts };
+    const shared = { store, shard: elected.term.shard, ...own, ...parts };
     this.term = elected.term;
-    this.jobs = new JobService(leaderService);
-    this.workers = new WorkerService(leaderService, parts.queries);
-    this.schedules = new ScheduleService(leaderService, calendar);
+    this.jobs = new LeaderJobService(shared);
+    this.workers = new LeaderWorkerService(shared, parts.queries);
+    this.schedules = new LeaderScheduleService(shared, calendar);
     this.loaded = loaded;
     this.#dispatcher = parts.dispatcher;
     this.#leaderTerm = leaderTerm;

@@ -1,12 +1,11 @@
 import { MillraceError, parseJobDocument, parseScheduleSpec } from '../core/index.ts';
 import type { Calendar, ChangeSchedule, ReplyBody, ScheduleId } from '../core/index.ts';
+import type { ScheduleReply, ScheduleService } from '../contract/index.ts';
 import { checkNewScheduleId } from './checks.ts';
 import type { ServiceOptions } from './job-service.ts';
 
-export type ScheduleReply = Extract<ReplyBody, { type: 'schedule' }>;
-
-/** What clients ask of a leader about schedules. */
-export class ScheduleService {
+/** Serves clients' calls about schedules on the leader. */
+export class LeaderScheduleService implements ScheduleService {
   readonly #options: ServiceOptions;
   readonly #calendar: Calendar;
 
@@ -15,7 +14,6 @@ export class ScheduleService {
     this.#calendar = calendar;
   }
 
-  /** Creates the schedule, or gives an existing one a new timing and document. */
   async put(scheduleId: ScheduleId, value: unknown): Promise<ScheduleReply> {
     checkNewScheduleId(scheduleId);
     const { settings, dispatcher } = this.#options;

@@ -1,4 +1,4 @@
-/** What workers ask of a leader. They have no database: this is all they get to see. */
+/** Serves workers on the leader. They have no database: this is all they can ask. */
 import { MillraceError, isTerminal } from '../core/index.ts';
 import type {
   Ask,
@@ -22,7 +22,7 @@ import { refKey } from '../store/index.ts';
 import type {
   Beat,
   Handshake,
-  LeaderForWorkers,
+  NodeService,
   PollReply,
   PollRequest,
   ReadyAssignment,
@@ -31,6 +31,7 @@ import type {
   Session,
   WorkerOrders,
   WorkerReport,
+  WorkerService,
 } from '../contract/index.ts';
 import { checkHandshake } from './handshake.ts';
 import { queriesIn } from './called-queries.ts';
@@ -44,7 +45,7 @@ import type { LeasedJob } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
 import { unneededOutputs } from './unneeded-outputs.ts';
 
-export class WorkerService implements LeaderForWorkers {
+export class LeaderWorkerService implements WorkerService, NodeService {
   readonly #options: ServiceOptions;
 
   readonly #queries: CalledQueries;

@@ -63,17 +63,27 @@ export interface SignalFate {
   readonly awaited: readonly string[];
 }
 
+/** The answer to a call about one job, from here to the client. */
+export interface JobReply {
+  readonly jobId: JobId;
+  readonly state: JobState;
+  readonly run: number;
+  /** False when the call changed nothing: the job was there already, or it was over. */
+  readonly changed: boolean;
+  /** Of a signal that was just accepted. */
+  readonly signal?: SignalFate;
+}
+
+/** The answer to a call about one schedule. */
+export interface ScheduleReply {
+  readonly scheduleId: ScheduleId;
+  readonly nextAt: Instant | null;
+  /** The job that this call has started. */
+  readonly jobId: JobId | null;
+}
+
 export type ReplyBody =
-  | {
-      readonly type: 'job';
-      readonly jobId: JobId;
-      readonly state: JobState;
-      readonly run: number;
-      /** False when the call changed nothing: it was there already, or it was over. */
-      readonly changed: boolean;
-      /** Of a signal that was just taken in. */
-      readonly signal?: SignalFate;
-    }
+  | ({ readonly type: 'job' } & JobReply)
   | { readonly type: 'registered'; readonly sessionTtlMs: number; readonly heartbeatMs: number }
   | { readonly type: 'orders'; readonly orders: Orders }
   | {
@@ -84,12 +94,7 @@ export type ReplyBody =
   | { readonly type: 'verdicts'; readonly verdicts: readonly Verdict[]; readonly orders: Orders }
   | { readonly type: 'done' }
   | { readonly type: 'node'; readonly nodeId: NodeId }
-  | {
-      readonly type: 'schedule';
-      readonly scheduleId: ScheduleId;
-      readonly nextAt: Instant | null;
-      readonly jobId: JobId | null;
-    }
+  | ({ readonly type: 'schedule' } & ScheduleReply)
   | { readonly type: 'refused'; readonly error: MillraceError };
 
 export interface Reply {

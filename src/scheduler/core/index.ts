@@ -19,7 +19,16 @@ export { asLiteral } from './document/template.ts';
 export { didYouMean } from './document/spelling.ts';
 export { utf8Bytes } from './document/text.ts';
 export { Effects } from './effects.ts';
-export type { Assignment, Orders, Reply, ReplyBody, SignalFate, Verdict } from './effects.ts';
+export type {
+  Assignment,
+  JobReply,
+  Orders,
+  Reply,
+  ReplyBody,
+  ScheduleReply,
+  SignalFate,
+  Verdict,
+} from './effects.ts';
 export * from './errors.ts';
 export type * from './event.ts';
 export { explain } from './explain.ts';

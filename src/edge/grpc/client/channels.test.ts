@@ -3,16 +3,16 @@ import { channelTo, wireNode } from '../../../../test/rig/wire-node.ts';
 import { instant, jobNo, MillraceError, taskNo } from '../../../scheduler/core/index.ts';
 import type { JobId, LeaseName, NodeId, SessionId, TaskId } from '../../../scheduler/core/index.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
-import type { LeaderForClients, JobAnswer } from '../../../scheduler/contract/jobs-port.ts';
+import type { JobService, JobReply } from '../../../scheduler/contract/job-service.ts';
 import type { Reader } from '../../../scheduler/contract/reader-port.ts';
 import type { JobShape } from '../../../scheduler/contract/shapes.ts';
 import type {
   Handshake,
-  LeaderForWorkers,
+  WorkerService,
   PollReply,
   ReadyAssignment,
   WorkerReport,
-} from '../../../scheduler/contract/worker-port.ts';
+} from '../../../scheduler/contract/worker-service.ts';
 import { clientChannel } from './client-channel.ts';
 import { remoteReader } from './remote-reader.ts';
 import { workerChannel } from './worker-channel.ts';
@@ -71,15 +71,15 @@ const items: WorkerReport[] = [
 const noSignal = new AbortController().signal;
 
 test('a worker hears through the network what it would hear from the service', async () => {
-  const leaderService = {
-    register: vi.fn<LeaderForWorkers['register']>(),
-    heartbeat: vi.fn<LeaderForWorkers['heartbeat']>(),
-    poll: vi.fn<LeaderForWorkers['poll']>(),
-    report: vi.fn<LeaderForWorkers['report']>(),
-    unneeded: vi.fn<LeaderForWorkers['unneeded']>(),
-    leave: vi.fn<LeaderForWorkers['leave']>(),
+  const service = {
+    register: vi.fn<WorkerService['register']>(),
+    heartbeat: vi.fn<WorkerService['heartbeat']>(),
+    poll: vi.fn<WorkerService['poll']>(),
+    report: vi.fn<WorkerService['report']>(),
+    unneeded: vi.fn<WorkerService['unneeded']>(),
+    leave: vi.fn<WorkerService['leave']>(),
   };
-  const { address } = await wireNode({ workers: leaderService });
+  const { address } = await wireNode({ workers: service });
   const leader = workerChannel({ channel: channelTo(address) });
 
   const offer = {
@@ -92,37 +92,37 @@ test('a worker hears through the network what it would hear from the service', a
     version: '1.2.3',
   };
   const handshake: Handshake = { protocol: 7, millrace: '1.2.3', duckdb: null };
-  leaderService.register.mockResolvedValue({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
+  service.register.mockResolvedValue({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
   const registered = await leader.register(offer, handshake);
   expect(registered).toEqual({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
-  expect(leaderService.register).toHaveBeenCalledWith(offer, handshake);
+  expect(service.register).toHaveBeenCalledWith(offer, handshake);
 
   const beat = { ...session, held: [lease], seenPoll: BIG, executors: ['echo'] };
-  leaderService.heartbeat.mockResolvedValue(orders);
+  service.heartbeat.mockResolvedValue(orders);
   expect(await leader.heartbeat(beat)).toEqual(orders);
-  expect(leaderService.heartbeat).toHaveBeenCalledWith(beat);
+  expect(service.heartbeat).toHaveBeenCalledWith(beat);
 
   const request = { ...session, pollNo: BIG, capacity: 5, held: [lease], refills: true };
-  leaderService.poll.mockResolvedValue({ assignments: [assignment], orders });
+  service.poll.mockResolvedValue({ assignments: [assignment], orders });
   expect(await leader.poll(request, noSignal)).toEqual({ assignments: [assignment], orders });
-  expect(leaderService.poll).toHaveBeenCalledWith(request, expect.any(AbortSignal));
+  expect(service.poll).toHaveBeenCalledWith(request, expect.any(AbortSignal));
 
   const verdicts: ('ok' | 'lost')[] = ['ok', 'lost', 'ok', 'lost', 'ok'];
-  leaderService.report.mockResolvedValue({ verdicts, orders });
+  service.report.mockResolvedValue({ verdicts, orders });
   expect(await leader.report(session, items)).toEqual({ verdicts, orders });
-  expect(leaderService.report).toHaveBeenCalledWith(session, items);
+  expect(service.report).toHaveBeenCalledWith(session, items);
 
   const queries = ['q1', 'q2'] as JobId[];
-  leaderService.unneeded.mockResolvedValue(['q2' as JobId, 'somebody-else' as JobId]);
+  service.unneeded.mockResolvedValue(['q2' as JobId, 'somebody-else' as JobId]);
   // Only of those that it asked about.
   expect(await leader.unneeded(session, queries)).toEqual(['q2']);
-  expect(leaderService.unneeded).toHaveBeenCalledWith(session, queries, undefined);
+  expect(service.unneeded).toHaveBeenCalledWith(session, queries, undefined);
   await leader.unneeded(session, queries, 'inner');
-  expect(leaderService.unneeded).toHaveBeenLastCalledWith(session, queries, 'inner');
+  expect(service.unneeded).toHaveBeenLastCalledWith(session, queries, 'inner');
 
-  leaderService.leave.mockResolvedValue();
+  service.leave.mockResolvedValue();
   await leader.leave(session);
-  expect(leaderService.leave).toHaveBeenCalledWith(session);
+  expect(service.leave).toHaveBeenCalledWith(session);
 });
 
 test('a worker gets the very error that the service throws', async () => {
@@ -145,7 +145,7 @@ test('a worker gets the very error that the service throws', async () => {
 
 test('results too large for one message travel in several, and their verdicts keep the order', async () => {
   const sizes: number[] = [];
-  const report: LeaderForWorkers['report'] = (_session, items) => {
+  const report: WorkerService['report'] = (_session, items) => {
     sizes.push(items.length);
     const verdicts = items.map(({ lease: { fence } }) => (fence % 2 === 0 ? 'ok' : 'lost'));
     return Promise.resolve({ verdicts, orders });
@@ -163,7 +163,7 @@ test('results too large for one message travel in several, and their verdicts ke
 
 test('what no message can carry fails its task, and what is reported with it arrives', async () => {
   const seen: WorkerReport[] = [];
-  const report: LeaderForWorkers['report'] = (_session, items) => {
+  const report: WorkerService['report'] = (_session, items) => {
     seen.push(...items);
     return Promise.resolve({ verdicts: items.map(() => 'ok' as const), orders });
   };
@@ -217,38 +217,40 @@ test('a task with more steps than fit into a request is still handed out', async
   expect(assignments[0]?.steps).toHaveLength(24);
 });
 
-test('a client is answered job by job', async () => {
-  const answer: JobAnswer = { id: 'j1' as JobId, state: 'queued', run: 1, changed: true };
+test('carries a reply for each job, whole', async () => {
+  const answer: JobReply = { jobId: 'j1' as JobId, state: 'queued', run: 1, changed: true };
   const refusal = new MillraceError({ code: 'bad_input', what: 'No tasks.', path: '/tasks' });
-  const leaderService = {
-    submit: vi.fn<LeaderForClients['submit']>().mockResolvedValue([answer, refusal]),
-    cancel: vi
-      .fn<LeaderForClients['cancel']>()
-      .mockResolvedValue({ ...answer, state: 'cancelled' }),
-    rerun: vi.fn<LeaderForClients['rerun']>().mockResolvedValue({ ...answer, run: 2 }),
-    signal: vi.fn<LeaderForClients['signal']>().mockResolvedValue(answer),
+  const fate = { takenBy: 't' as TaskId, awaited: ['go', 'stop'] };
+  const service = {
+    submitAll: vi.fn<JobService['submitAll']>().mockResolvedValue([answer, refusal]),
+    cancel: vi.fn<JobService['cancel']>().mockResolvedValue({ ...answer, state: 'cancelled' }),
+    rerun: vi.fn<JobService['rerun']>().mockResolvedValue({ ...answer, run: 2 }),
+    signal: vi.fn<JobService['signal']>().mockResolvedValue({ ...answer, signal: fate }),
   };
-  const { address } = await wireNode({ clients: leaderService });
+  const { address } = await wireNode({ jobs: service });
   const leader = clientChannel(channelTo(address));
   const jobs = ['j1', 'j2'].map((id) => {
-    return { document: { tasks: [id] }, jobId: id as JobId, isRepeated: false };
+    return { document: { tasks: [id] }, jobId: id as JobId };
   });
-  expect(await leader.submit(jobs)).toEqual([answer, refusal]);
-  expect(leaderService.submit).toHaveBeenCalledWith(jobs);
-  expect(await leader.cancel(answer.id, 'why not')).toEqual({ ...answer, state: 'cancelled' });
-  expect(leaderService.cancel).toHaveBeenCalledWith('j1', 'why not');
-  expect(await leader.rerun(answer.id)).toMatchObject({ run: 2 });
-  expect(leaderService.rerun).toHaveBeenLastCalledWith('j1', undefined);
-  await leader.rerun(answer.id, 4);
-  expect(leaderService.rerun).toHaveBeenLastCalledWith('j1', 4);
-  expect(await leader.signal(answer.id, 'go', '{"é":1}', 'once')).toEqual(answer);
-  expect(leaderService.signal).toHaveBeenLastCalledWith('j1', 'go', '{"é":1}', 'once');
+  expect(await leader.submitAll(jobs)).toEqual([answer, refusal]);
+  expect(service.submitAll).toHaveBeenCalledWith(jobs);
+  expect(await leader.cancel(answer.jobId, 'why not')).toEqual({ ...answer, state: 'cancelled' });
+  expect(service.cancel).toHaveBeenCalledWith('j1', 'why not');
+  expect(await leader.rerun(answer.jobId)).toMatchObject({ run: 2 });
+  expect(service.rerun).toHaveBeenLastCalledWith('j1', undefined);
+  await leader.rerun(answer.jobId, 4);
+  expect(service.rerun).toHaveBeenLastCalledWith('j1', 4);
+  expect(await leader.signal(answer.jobId, 'go', '{"é":1}', 'once')).toEqual({
+    ...answer,
+    signal: fate,
+  });
+  expect(service.signal).toHaveBeenLastCalledWith('j1', 'go', '{"é":1}', 'once');
 });
 
 test('a signal without a body is null, and one without an id gets one', async () => {
-  const answer: JobAnswer = { id: 'j1' as JobId, state: 'running', run: 1, changed: true };
-  const signal = vi.fn<LeaderForClients['signal']>().mockResolvedValue(answer);
-  const { address } = await wireNode({ clients: { signal } });
+  const answer: JobReply = { jobId: 'j1' as JobId, state: 'running', run: 1, changed: true };
+  const signal = vi.fn<JobService['signal']>().mockResolvedValue(answer);
+  const { address } = await wireNode({ jobs: { signal } });
   const request = { jobId: 'j1', name: 'go', bodyJson: Buffer.alloc(0), signalId: '' };
   const method = ControlPlaneService.signalJob;
   await channelTo(address).unary(method, request, { deadlineMs: 10_000 });
@@ -258,15 +260,15 @@ test('a signal without a body is null, and one without an id gets one', async ()
 
 test('bytes that are no document are refused by themselves, and a job without an id gets one', async () => {
   const submitted: string[] = [];
-  const submit: LeaderForClients['submit'] = (jobs) => {
+  const submitAll: JobService['submitAll'] = (jobs) => {
     submitted.push(...jobs.map(({ jobId }) => jobId));
     return Promise.resolve(
-      jobs.map(({ jobId }) => ({ id: jobId, state: 'queued', run: 1, changed: true })),
+      jobs.map(({ jobId }) => ({ jobId, state: 'queued', run: 1, changed: true })),
     );
   };
-  const { address } = await wireNode({ clients: { submit } });
+  const { address } = await wireNode({ jobs: { submitAll } });
   const jobs = ['{"tasks":', '{}', '1'].map((text, at) => {
-    return { documentJson: Buffer.from(text), jobId: at === 1 ? 'j1' : '', repeatedCall: false };
+    return { documentJson: Buffer.from(text), jobId: at === 1 ? 'j1' : '' };
   });
   const call = channelTo(address).unary(
     ControlPlaneService.submitJob,

@@ -9,10 +9,10 @@ import { Proxy } from '../../../../test/rig/cluster/proxy.ts';
 import { freePort } from '../../../../test/rig/cluster/free-port.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type {
-  LeaderForWorkers,
+  WorkerService,
   Session,
   WorkerOrders,
-} from '../../../scheduler/contract/worker-port.ts';
+} from '../../../scheduler/contract/worker-service.ts';
 import { LeaderChannel } from './leader-channel.ts';
 import { workerChannel } from './worker-channel.ts';
 
@@ -21,7 +21,7 @@ const beat = { ...session, held: [], seenPoll: 0, executors: [] };
 const orders: WorkerOrders = { abort: [], drain: false, slowDownMs: 0 };
 const poll = { ...session, pollNo: 1, capacity: 1, held: [] };
 
-function notLeader(grpc: string | null): () => LeaderForWorkers {
+function notLeader(grpc: string | null): () => WorkerService {
   return () => {
     throw new MillraceError({
       code: 'not_leader',
@@ -64,7 +64,7 @@ test('when the leader is gone the others are asked, until one of them leads', as
   const heir = await wireNode({
     workers: () =>
       leads
-        ? only<LeaderForWorkers>({ heartbeat: () => Promise.resolve(orders) })
+        ? only<WorkerService>({ heartbeat: () => Promise.resolve(orders) })
         : notLeader(old.address)(),
   });
   const worker = workerChannel({ channel: channelTo([old.address, heir.address], { clock }) });

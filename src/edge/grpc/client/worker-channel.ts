@@ -1,4 +1,4 @@
-/** The leader as a worker far away sees it. */
+/** `WorkerService` over gRPC. */
 import { fromWireBeatAnswer, fromWireRegistered, toWireBeat } from '../codec/session.ts';
 import { toWireRegister, toWireSession } from '../codec/session.ts';
 import { fromWirePollReply, toWirePoll } from '../codec/poll.ts';
@@ -6,11 +6,7 @@ import { fromWireUnneededAnswer, toWireUnneeded } from '../codec/outputs.ts';
 import { fromWireReportReply, reportParts } from '../codec/report.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
-import type {
-  LeaderForWorkers,
-  PollReply,
-  ReportReply,
-} from '../../../scheduler/contract/index.ts';
+import type { WorkerService, PollReply, ReportReply } from '../../../scheduler/contract/index.ts';
 import type { LeaderChannel } from './leader-channel.ts';
 
 /** How long each call may take: long enough for a commit under load, short enough to try elsewhere. */
@@ -30,7 +26,7 @@ export interface WorkerChannelOptions {
   readonly pollWaitMs?: number;
 }
 
-export function workerChannel(options: WorkerChannelOptions): LeaderForWorkers {
+export function workerChannel(options: WorkerChannelOptions): WorkerService {
   const { channel, pollWaitMs = 20_000 } = options;
   let { heartbeatMs = 3_000 } = options;
   return {

@@ -1,13 +1,18 @@
 /** Changes of jobs: what clients ask and what they are answered. */
 import { JOB_STATES, MillraceError } from '../../../scheduler/core/index.ts';
-import type { JobId, JobState } from '../../../scheduler/core/index.ts';
-import type { JobReply, NewJob as WireNewJob, SignalJobRequest } from '../gen/millrace/v1/job.ts';
+import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
+import type {
+  JobReply as WireJobReply,
+  NewJob as WireNewJob,
+  SignalJobRequest,
+} from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState } from '../gen/millrace/v1/types.ts';
-import type { JobAnswer, NewJob } from '../../../scheduler/contract/index.ts';
+import type { JobReply, NewJob } from '../../../scheduler/contract/index.ts';
 import { errorFromDetail, errorToDetail } from '../status.ts';
 import {
   jsonBytes,
   jsonText,
+  optionalText,
   parsedJson,
   present,
   refuse,
@@ -38,7 +43,7 @@ export function toWireNewJob(job: NewJob): WireNewJob {
   // Functions and undefined have no JSON: such a document is none.
   const text = JSON.stringify(job.document) as string | undefined;
   if (text === undefined) refuse('document_json', 'The document is no JSON value.');
-  return { documentJson: jsonBytes(text), jobId: job.jobId, repeatedCall: job.isRepeated };
+  return { documentJson: jsonBytes(text), jobId: job.jobId };
 }
 
 /** `newJobId` is asked when the caller left the choice to us. */
@@ -46,12 +51,19 @@ export function fromWireNewJob(job: WireNewJob, newJobId: () => JobId): NewJob {
   const field = 'document_json';
   return {
     document: parsedJson(jsonText(job.documentJson, field), field),
-    jobId: job.jobId === '' ? newJobId() : (job.jobId as JobId),
-    isRepeated: job.repeatedCall,
+    ...chosenJobId(job.jobId, newJobId),
   };
 }
 
-/** A signal on its way: what `LeaderForClients.signal` takes. */
+/** An id that is made here is fresh; one that the caller chose may come again. */
+export function chosenJobId(
+  id: string,
+  newJobId: () => JobId,
+): { readonly jobId: JobId; readonly isFresh?: true } {
+  return id === '' ? { jobId: newJobId(), isFresh: true } : { jobId: id as JobId };
+}
+
+/** The arguments of `JobService.signal`. */
 export interface SignalCall {
   readonly jobId: JobId;
   readonly name: string;
@@ -75,34 +87,51 @@ export function fromWireSignal(request: SignalJobRequest, newSignalId: () => str
   };
 }
 
-export function toWireAnswer(answer: JobAnswer | MillraceError): JobReply {
-  if (answer instanceof MillraceError) {
+export function toWireJobReply(reply: JobReply | MillraceError): WireJobReply {
+  if (reply instanceof MillraceError) {
     const state = WireJobState.JOB_STATE_UNSPECIFIED;
-    return { id: '', state, run: 0, changed: false, error: errorToDetail(answer) };
+    return {
+      id: '',
+      state,
+      run: 0,
+      changed: false,
+      error: errorToDetail(reply),
+      signal: undefined,
+    };
   }
-  const { id, state, run, changed } = answer;
+  const { jobId, state, run, changed, signal } = reply;
   return {
-    id,
+    id: jobId,
     state: WIRE_JOB_STATE[state],
     run: wireCount(run, 'run'),
     changed,
     error: undefined,
+    signal:
+      signal === undefined
+        ? undefined
+        : { takenBy: signal.takenBy ?? '', awaited: [...signal.awaited] },
   };
 }
 
-export function fromWireAnswer(reply: JobReply): JobAnswer | MillraceError {
-  if (reply.error !== undefined) return errorFromDetail(reply.error);
+export function fromWireJobReply(reply: WireJobReply): JobReply | MillraceError {
+  const { error, signal } = reply;
+  if (error !== undefined) return errorFromDetail(error);
   return {
-    id: requiredText(reply.id, 'id'),
+    jobId: requiredText(reply.id, 'id'),
     state: fromWireJobState(reply.state, 'state'),
     run: reply.run,
     changed: reply.changed,
+    ...(signal === undefined
+      ? {}
+      : {
+          signal: { takenBy: optionalText<TaskId>(signal.takenBy), awaited: signal.awaited },
+        }),
   };
 }
 
-/** The answer to a call about one job: its refusal is the call's own. */
-export function fromWireOneAnswer(reply: JobReply | undefined): JobAnswer {
-  const answer = fromWireAnswer(present(reply, 'job'));
-  if (answer instanceof MillraceError) throw answer;
-  return answer;
+/** The reply to a call about one job: throws if the job was refused. */
+export function fromWireOneReply(wire: WireJobReply | undefined): JobReply {
+  const reply = fromWireJobReply(present(wire, 'job'));
+  if (reply instanceof MillraceError) throw reply;
+  return reply;
 }

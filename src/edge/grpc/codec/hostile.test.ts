@@ -14,8 +14,8 @@ import type {
   Session,
   WorkerReport,
   WorkerSuspension,
-} from '../../../scheduler/contract/worker-port.ts';
-import { fromWireAnswer, fromWireNewJob, fromWireSignal, toWireNewJob } from './change.ts';
+} from '../../../scheduler/contract/worker-service.ts';
+import { fromWireJobReply, fromWireNewJob, fromWireSignal, toWireNewJob } from './change.ts';
 import { fromWireEventPage, fromWireNode } from './cluster.ts';
 import { fromWireJob, fromWireJobsQuery } from './jobs.ts';
 import { fromWireLease, fromWireLeases, fromWireOrders } from './lease.ts';
@@ -232,7 +232,7 @@ describe('bad input is', () => {
       () => fromWireNewJob(hostile({ documentJson: bytes('{') }), () => hostile('j')),
     ],
     ['a document that has no JSON', () => toWireNewJob(hostile({ document: undefined }))],
-    ['a state that is none', () => fromWireAnswer(hostile({ id: 'j', state: 9 }))],
+    ['a state that is none', () => fromWireJobReply(hostile({ id: 'j', state: 9 }))],
     ['a search for a state that is none', () => fromWireJobsQuery(hostile({ state: 77 }))],
     ['a job of no priority', () => fromWireJob(hostile<Job>({ ...aJob, priority: 4 }))],
     [

@@ -9,7 +9,13 @@ import type {
   SubmitQueryRequest,
 } from '../gen/millrace/v1/query.ts';
 import { RESULT_FORMATS } from '../../../scheduler/contract/index.ts';
-import type { QueryShape, ResultFormat, StageShape } from '../../../scheduler/contract/index.ts';
+import type {
+  QueryShape,
+  ResultFormat,
+  StageShape,
+  SubmitOptions,
+} from '../../../scheduler/contract/index.ts';
+import { chosenJobId } from './change.ts';
 import {
   jsonBytes,
   jsonText,
@@ -36,13 +42,12 @@ export function toWireQueryState(state: JobState): QueryState {
 export interface NewQuery {
   /** As the HTTP API takes it, unchecked. */
   readonly request: unknown;
-  readonly jobId: JobId;
-  readonly isRepeated: boolean;
+  readonly options: SubmitOptions;
 }
 
 /** `newJobId` is asked when the caller left the choice to us. */
 export function fromWireQuery(query: SubmitQueryRequest, newJobId: () => JobId): NewQuery {
-  const { queryId, sql, physicalPlanJson, idempotencyKey, priority, isRepeated } = query;
+  const { queryId, sql, physicalPlanJson, idempotencyKey, priority } = query;
   if (sql === '' && physicalPlanJson.length === 0) {
     refuse('sql', 'There is neither SQL nor a plan.');
   }
@@ -60,7 +65,7 @@ export function fromWireQuery(query: SubmitQueryRequest, newJobId: () => JobId):
     ...(idempotencyKey === '' ? {} : { idempotencyKey }),
     ...(priority === undefined ? {} : { priority }),
   };
-  return { request, jobId: queryId === '' ? newJobId() : (queryId as JobId), isRepeated };
+  return { request, options: chosenJobId(queryId, newJobId) };
 }
 
 export function fromWireFormat(format: string): ResultFormat {

@@ -13,7 +13,7 @@ import { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbea
 import * as job from '../gen/millrace/v1/job.ts';
 import * as task from '../gen/millrace/v1/task.ts';
 import { AsOf, LeaderInfo } from '../gen/millrace/v1/types.ts';
-import type { JobAnswer, NewJob } from '../../../scheduler/contract/jobs-port.ts';
+import type { JobReply, NewJob } from '../../../scheduler/contract/job-service.ts';
 import type { EventPage, JobsQuery } from '../../../scheduler/contract/reader-port.ts';
 import type {
   JobShape,
@@ -30,12 +30,12 @@ import type {
   WorkerOrders,
   WorkerReport,
   WorkerSuspension,
-} from '../../../scheduler/contract/worker-port.ts';
+} from '../../../scheduler/contract/worker-service.ts';
 import {
-  fromWireAnswer,
+  fromWireJobReply,
   fromWireNewJob,
   fromWireSignal,
-  toWireAnswer,
+  toWireJobReply,
   toWireNewJob,
   toWireSignal,
 } from './change.ts';
@@ -312,18 +312,21 @@ describe('what people see comes out as it went in', () => {
     const given: fc.Arbitrary<NewJob> = fc.record({
       document: json,
       jobId: id<JobId>(),
-      isRepeated: fc.boolean(),
     });
     expectSame(given, (each) => fromWireNewJob(sent(job.NewJob, toWireNewJob(each)), fresh));
-    const answer: fc.Arbitrary<JobAnswer> = fc.record({
-      id: id<JobId>(),
-      state: fc.constantFrom(...JOB_STATES),
-      run: count,
-      changed: fc.boolean(),
-    });
-    expectSame(answer, (each) => fromWireAnswer(sent(job.JobReply, toWireAnswer(each))));
+    const answer: fc.Arbitrary<JobReply> = fc.record(
+      {
+        jobId: id<JobId>(),
+        state: fc.constantFrom(...JOB_STATES),
+        run: count,
+        changed: fc.boolean(),
+        signal: fc.record({ takenBy: fc.option(id<TaskId>()), awaited: fc.array(name) }),
+      },
+      { requiredKeys: ['jobId', 'state', 'run', 'changed'] },
+    );
+    expectSame(answer, (each) => fromWireJobReply(sent(job.JobReply, toWireJobReply(each))));
     const refused = new MillraceError({ code: 'bad_input', what: 'No.', path: '/tasks/0' });
-    expect(fromWireAnswer(sent(job.JobReply, toWireAnswer(refused)))).toEqual(refused);
+    expect(fromWireJobReply(sent(job.JobReply, toWireJobReply(refused)))).toEqual(refused);
   });
 
   test('a signal', () => {

@@ -1,10 +1,10 @@
-/** The leader's service, in front of whatever keeps the ports. Every node offers it: reads are
- * answered by all, and where somebody else leads the rest is refused with the leader's address. */
+/** Serves the leader's services and the node's reader over gRPC. Every node does: reads are answered by all, and a
+ * node that does not lead refuses the rest with the leader's address. */
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, LeaderAddress } from '../../../scheduler/core/index.ts';
 import { type ByteBudget, type Clock, requestBytes, systemClock } from '../../../kit/index.ts';
-import { fromWireNewJob, fromWireSignal, toWireAnswer } from '../codec/change.ts';
+import { fromWireNewJob, fromWireSignal, toWireJobReply } from '../codec/change.ts';
 import { toWireNode, toWireSchedule } from '../codec/cluster.ts';
 import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
 import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
@@ -17,9 +17,9 @@ import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
 import type { NewJob as WireNewJob, SubmitJobResponse } from '../gen/millrace/v1/job.ts';
 import { millraceVersion } from '../../../scheduler/contract/index.ts';
 import type {
-  JobAnswer,
-  LeaderForClients,
-  LeaderForWorkers,
+  JobReply,
+  JobService,
+  WorkerService,
   NewJob,
   QueryService,
   Reader,
@@ -35,12 +35,14 @@ import { unknownJob, watchEvents, watchJob } from './watching.ts';
 
 export interface ControlPlaneOptions {
   /** These two throw `not_leader` where somebody else leads. */
-  readonly workers: () => LeaderForWorkers;
-  readonly clients: () => LeaderForClients;
+  readonly jobs: () => JobService;
+  readonly workers: () => WorkerService;
   readonly reader: Reader;
   /** Absent where queries are not served. */
   readonly queries?: QueryService;
   readonly whoLeads: () => LeaderAddress | null | Promise<LeaderAddress | null>;
+  /** A worker polls. */
+  readonly onPoll?: (session: Session) => void;
   /** A worker's parked poll has lost its connection: somebody should look after the worker. */
   readonly onPollCancelled?: (session: Session) => void;
   readonly clock?: Clock;
@@ -71,8 +73,9 @@ function workerHandlers(
   ControlPlaneServer,
   'registerWorker' | 'getTask' | 'reportTaskStatus' | 'findUnneededOutputs' | 'deregisterWorker'
 > {
-  const { workers, whoLeads, clock = systemClock, onPollCancelled = () => {} } = options;
-  const polling = { workers, clock, life, onPollCancelled };
+  const { workers, whoLeads, clock = systemClock } = options;
+  const { onPoll = () => {}, onPollCancelled = () => {} } = options;
+  const polling = { workers, clock, life, onPoll, onPollCancelled };
   return {
     registerWorker: unary(life, async (request, call) => {
       const { offer, handshake } = fromWireRegister(request);
@@ -103,9 +106,11 @@ function jobHandlers(
   ControlPlaneServer,
   'submitJob' | 'getJob' | 'listJobs' | 'watchJob' | 'cancelJob' | 'rerunJob' | 'signalJob'
 > {
-  const { clients, reader } = options;
+  const { jobs, reader } = options;
   return {
-    submitJob: unary(life, ({ jobs }) => admitted(options, jobs, () => submitAll(clients(), jobs))),
+    submitJob: unary(life, (request) =>
+      admitted(options, request.jobs, () => submitAll(jobs(), request.jobs)),
+    ),
     getJob: unary(life, async (request) => {
       const id: JobId = requiredText(request.jobId, 'job_id');
       const { value, asOf } = await reader.job(id);
@@ -124,17 +129,17 @@ function jobHandlers(
       watchJob(reader, request, signal),
     ),
     cancelJob: unary(life, async ({ jobId, reason }) => {
-      const answer = await clients().cancel(requiredText(jobId, 'job_id'), reason);
-      return { job: toWireAnswer(answer) };
+      const reply = await jobs().cancel(requiredText(jobId, 'job_id'), reason);
+      return { job: toWireJobReply(reply) };
     }),
     rerunJob: unary(life, async ({ jobId, expectedRun }) => {
       const expected = expectedRun === 0 ? undefined : expectedRun;
-      const answer = await clients().rerun(requiredText(jobId, 'job_id'), expected);
-      return { job: toWireAnswer(answer) };
+      const reply = await jobs().rerun(requiredText(jobId, 'job_id'), expected);
+      return { job: toWireJobReply(reply) };
     }),
     signalJob: unary(life, async (request) => {
       const { jobId, name, body, signalId } = fromWireSignal(request, uuidv7);
-      return { job: toWireAnswer(await clients().signal(jobId, name, body, signalId)) };
+      return { job: toWireJobReply(await jobs().signal(jobId, name, body, signalId)) };
     }),
   };
 }
@@ -187,23 +192,23 @@ async function admitted<T>(
   }
 }
 
-/** A document that is no JSON is refused by itself, like any other bad one. */
+/** A document that is not JSON is refused by itself, like any other bad one. */
 async function submitAll(
-  clients: LeaderForClients,
+  service: JobService,
   jobs: readonly WireNewJob[],
 ): Promise<SubmitJobResponse> {
   if (jobs.length > JOBS_PER_CALL_MAX) refuse('jobs', `${jobs.length} jobs are too many.`);
   const read = jobs.map(readJob);
   const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
-  const answers = good.length === 0 ? [] : await clients.submit(good);
+  const replies = good.length === 0 ? [] : await service.submitAll(good);
   let next = 0;
-  const merged = read.map((job): JobAnswer | MillraceError => {
+  const merged = read.map((job): JobReply | MillraceError => {
     if (job instanceof MillraceError) return job;
-    const answer = answers[next];
+    const reply = replies[next];
     next += 1;
-    return answer ?? new MillraceError({ code: 'invariant', what: 'A job got no answer.' });
+    return reply ?? new MillraceError({ code: 'invariant', what: 'A job got no answer.' });
   });
-  return { jobs: merged.map(toWireAnswer) };
+  return { jobs: merged.map(toWireJobReply) };
 }
 
 function readJob(job: WireNewJob): NewJob | MillraceError {

@@ -4,7 +4,7 @@ import type { Clock } from '../../../kit/index.ts';
 import { fromWirePoll, toWirePollReply } from '../codec/poll.ts';
 import type { GetTaskRequest, GetTaskResponse } from '../gen/millrace/v1/task.ts';
 import { POLL_WAIT_MS_MAX } from '../limits.ts';
-import type { LeaderForWorkers, Session } from '../../../scheduler/contract/index.ts';
+import type { WorkerService, Session } from '../../../scheduler/contract/index.ts';
 import { connectionWatch } from './http2-call.ts';
 import { boundSession } from './session-binding.ts';
 
@@ -12,9 +12,10 @@ import { boundSession } from './session-binding.ts';
 const DEADLINE_MARGIN_MS = 500;
 
 export interface PollingOptions {
-  readonly workers: () => LeaderForWorkers;
+  readonly workers: () => WorkerService;
   readonly clock: Clock;
   readonly life: AbortSignal;
+  readonly onPoll: (session: Session) => void;
   readonly onPollCancelled: (session: Session) => void;
 }
 
@@ -22,9 +23,10 @@ export async function parkedPoll(
   options: PollingOptions,
   call: ServerUnaryCall<GetTaskRequest, GetTaskResponse>,
 ): Promise<GetTaskResponse> {
-  const { workers, clock, life, onPollCancelled } = options;
+  const { workers, clock, life, onPoll, onPollCancelled } = options;
   const request = boundSession(fromWirePoll(call.request), call);
-  const leader = workers();
+  const service = workers();
+  onPoll(request);
   const isLost = connectionWatch(call);
   const enough = new AbortController();
   const answerNow = (): void => enough.abort();
@@ -39,7 +41,7 @@ export async function parkedPoll(
   if (waitMs === 0) answerNow();
   const cancelTimer = clock.after(waitMs, answerNow);
   try {
-    return toWirePollReply(await leader.poll(request, enough.signal));
+    return toWirePollReply(await service.poll(request, enough.signal));
   } finally {
     cancelTimer();
     call.off('cancelled', cancelled);

@@ -1,7 +1,7 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { wireNode } from '../../../../test/rig/wire-node.ts';
+import { only, wireNode } from '../../../../test/rig/wire-node.ts';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId } from '../../../scheduler/core/index.ts';
 import { deferred } from '../../../kit/index.ts';
@@ -17,7 +17,7 @@ import type {
   SubmitQueryRequest,
   SubmitQueryResponse,
 } from '../gen/millrace/v1/query.ts';
-import type { QueryService } from '../../../scheduler/contract/query-port.ts';
+import type { QueryService } from '../../../scheduler/contract/query-service.ts';
 import type { QueryShape, StageShape } from '../../../scheduler/contract/shapes.ts';
 
 const STAGE: StageShape = {
@@ -73,7 +73,7 @@ beforeEach(async () => {
   };
   const submitted: unknown[] = [];
   const cancelled: unknown[] = [];
-  const service: QueryService = {
+  const service: Partial<QueryService> = {
     reader: {
       query: (id) =>
         Promise.resolve({
@@ -82,18 +82,18 @@ beforeEach(async () => {
         }),
       queries: () => Promise.reject(new Error('not asked for')),
     },
-    submit: (request, options) => {
-      submitted.push({ request, ...options });
-      return Promise.resolve({ jobId: options.jobId, state: 'queued' });
-    },
     results: (_id, format) => Promise.resolve({ format, pieces: pieces() }),
   };
   const { address } = await wireNode({
-    queries: service,
-    clients: {
+    queries: only<QueryService>(service),
+    jobs: {
+      submitQuery: (request, options) => {
+        submitted.push({ request, ...options });
+        return Promise.resolve({ jobId: options.jobId, state: 'queued', run: 1, changed: true });
+      },
       cancel: (id, reason) => {
         cancelled.push({ id, reason });
-        return Promise.resolve({ id, state: 'cancelled', run: 1, changed: true });
+        return Promise.resolve({ jobId: id, state: 'cancelled', run: 1, changed: true });
       },
     },
   });
@@ -134,7 +134,6 @@ const submit = (request: Partial<SubmitQueryRequest>): Promise<SubmitQueryRespon
     settingsJson: Buffer.alloc(0),
     paramsJson: Buffer.alloc(0),
     idempotencyKey: '',
-    isRepeated: false,
     ...request,
   });
 
@@ -159,7 +158,6 @@ test('a query is submitted with all that it says', async () => {
     paramsJson: Buffer.from('[7]'),
     idempotencyKey: 'k',
     priority: 0,
-    isRepeated: true,
   });
   expect(answer).toEqual({ queryId: 'q', state: QueryState.QUERY_STATE_QUEUED });
   expect(calls.submitted).toEqual([
@@ -174,7 +172,6 @@ test('a query is submitted with all that it says', async () => {
         priority: 0,
       },
       jobId: 'q',
-      isRepeated: true,
     },
   ]);
 });

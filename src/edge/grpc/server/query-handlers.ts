@@ -1,4 +1,4 @@
-/** The calls of the leader's service that are about queries. */
+/** The calls of the control plane that are about queries. */
 import { createHash } from 'node:crypto';
 import type { Metadata } from '@grpc/grpc-js';
 import { uuidv7 } from 'uuidv7';
@@ -11,11 +11,11 @@ import type {
   FetchQueryResultsRequest,
   FetchQueryResultsResponse,
 } from '../gen/millrace/v1/query.ts';
-import type { LeaderForClients, QueryService } from '../../../scheduler/contract/index.ts';
+import type { JobService, QueryService, QueryShape } from '../../../scheduler/contract/index.ts';
 import { type StreamOptions, streaming, unary, unimplemented } from './handlers.ts';
 
 export interface QueryHandlerOptions {
-  readonly clients: () => LeaderForClients;
+  readonly jobs: () => JobService;
   /** Absent where queries are not served. */
   readonly queries?: QueryService;
 }
@@ -26,46 +26,38 @@ const CHUNK_BYTES: number = 2 ** 20;
 const PENDING_CHUNKS_MAX = 3;
 
 export function queryHandlers(
-  { clients, queries }: QueryHandlerOptions,
+  { jobs, queries }: QueryHandlerOptions,
   stream: StreamOptions,
 ): Pick<
   ControlPlaneServer,
   'submitQuery' | 'getQueryStatus' | 'cancelQuery' | 'registerQueryResults' | 'fetchQueryResults'
 > {
   const { life } = stream;
-  const service = (): QueryService => queries ?? refuse();
+  const reading = (): QueryService => queries ?? refuse();
   return {
     submitQuery: unary(life, async (wire, call) => {
-      const leaderService = service();
-      const { request, ...options } = fromWireQuery(wire, () => uuidv7() as JobId);
+      const service = jobs();
+      const { request, options } = fromWireQuery(wire, () => uuidv7() as JobId);
       const gone = new AbortController();
       call.once('cancelled', () => gone.abort());
       const signal = AbortSignal.any([life, gone.signal]);
-      const { jobId, state } = await leaderService.submit(
-        request,
-        { ...options, caller: callerOf(call) },
-        signal,
-      );
+      const by = { ...options, caller: callerOf(call) };
+      const { jobId, state } = await service.submitQuery(request, by, signal);
       return { queryId: jobId, state: toWireQueryState(state) };
     }),
     getQueryStatus: unary(life, async ({ queryId }) => {
-      const leaderService = service();
       const id: JobId = requiredText(queryId, 'query_id');
-      return { status: toWireQuery(await found(leaderService, id)) };
+      return { status: toWireQuery(await found(reading(), id)) };
     }),
     cancelQuery: unary(life, async ({ queryId, reason }) => {
-      const queries = service();
-      const leaderService = clients();
-      const { id } = await found(queries, requiredText(queryId, 'query_id'));
-      const { state } = await leaderService.cancel(
-        id,
-        reason === '' ? 'asked for by gRPC' : reason,
-      );
+      const service = jobs();
+      const { id } = await found(reading(), requiredText(queryId, 'query_id'));
+      const { state } = await service.cancel(id, reason === '' ? 'asked for by gRPC' : reason);
       return { queryId: id, state: toWireQueryState(state) };
     }),
     registerQueryResults: unimplemented(NOT_REGISTERED),
     fetchQueryResults: streaming({ ...stream, pendingMax: PENDING_CHUNKS_MAX }, (request, signal) =>
-      chunks(service(), request, signal),
+      chunks(reading(), request, signal),
     ),
   };
 }
@@ -81,10 +73,7 @@ const NOT_REGISTERED =
   'Results are not submitted by themselves: a task tells where its rows lie when it completes ' +
   '(ReportTaskStatus), and they are fetched from there.';
 
-async function found(
-  { reader }: QueryService,
-  id: JobId,
-): Promise<NonNullable<Awaited<ReturnType<QueryService['reader']['query']>>['value']>> {
+async function found({ reader }: QueryService, id: JobId): Promise<QueryShape> {
   const { value } = await reader.query(id);
   if (value !== null) return value;
   throw new MillraceError({ code: 'not_found', what: `There is no query ${id}.` });

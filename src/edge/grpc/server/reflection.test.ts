@@ -83,10 +83,10 @@ test('it lists what the server offers, and nothing that it does not', async () =
 test('a method can be called by its description alone', async () => {
   const reasons: string[] = [];
   const { address } = await wireNode({
-    clients: {
+    jobs: {
       cancel: (id, reason) => {
         reasons.push(reason);
-        return Promise.resolve({ id, state: 'cancelled', run: 7, changed: true });
+        return Promise.resolve({ jobId: id, state: 'cancelled', run: 7, changed: true });
       },
     },
   });

@@ -62,21 +62,21 @@ test('bytes that are no message are bad input', async () => {
 test('a message beyond the limit is refused, one of the largest document is not', async () => {
   const sizes: number[] = [];
   const { address } = await wireNode({
-    clients: {
-      submit: (jobs) => {
+    jobs: {
+      submitAll: (jobs) => {
         sizes.push(...jobs.map(({ document }) => String(document).length));
-        return Promise.resolve([{ id: 'j' as JobId, state: 'queued', run: 1, changed: true }]);
+        return Promise.resolve([{ jobId: 'j' as JobId, state: 'queued', run: 1, changed: true }]);
       },
     },
   });
   const client = clientChannel(channelTo(address));
-  const job = (length: number) => [
-    { document: 'x'.repeat(length), jobId: 'j' as JobId, isRepeated: false },
-  ];
+  const job = (length: number) => [{ document: 'x'.repeat(length), jobId: 'j' as JobId }];
   const largest = 16 * 1024 * 1024;
-  await client.submit(job(largest));
+  await client.submitAll(job(largest));
   expect(sizes).toEqual([largest]);
-  await expect(client.submit(job(21 * 1024 * 1024))).rejects.toMatchObject({ code: 'too_large' });
+  await expect(client.submitAll(job(21 * 1024 * 1024))).rejects.toMatchObject({
+    code: 'too_large',
+  });
   // Nor does the server rely on what its callers leave undone.
   const path = '/millrace.v1.ControlPlane/SubmitJob';
   const flood = raw(address, path, new Uint8Array(REQUEST_BYTES_MAX + 1));

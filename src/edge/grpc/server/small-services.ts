@@ -4,17 +4,26 @@ import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
 import type { HeartbeatServiceServer } from '../gen/millrace/v1/heartbeat.ts';
 import { WorkerServiceService } from '../gen/millrace/v1/worker.ts';
 import type { WorkerServiceServer } from '../gen/millrace/v1/worker.ts';
-import type { LeaderForWorkers } from '../../../scheduler/contract/index.ts';
+import type { Session, WorkerService } from '../../../scheduler/contract/index.ts';
 import { type RpcService, unary } from './handlers.ts';
 import { boundSession } from './session-binding.ts';
 
-export function heartbeatService(workers: () => LeaderForWorkers): RpcService {
+export interface HeartbeatOptions {
+  readonly workers: () => WorkerService;
+  /** A worker has renewed its session. */
+  readonly onHeartbeat?: (session: Session) => void;
+}
+
+export function heartbeatService({ workers, onHeartbeat }: HeartbeatOptions): RpcService {
   return {
     definition: HeartbeatServiceService,
     handlers: (life): HeartbeatServiceServer => ({
-      heartbeat: unary(life, async (request, call) =>
-        toWireBeatAnswer(await workers().heartbeat(boundSession(fromWireBeat(request), call))),
-      ),
+      heartbeat: unary(life, async (request, call) => {
+        const beat = boundSession(fromWireBeat(request), call);
+        const orders = await workers().heartbeat(beat);
+        onHeartbeat?.({ nodeId: beat.nodeId, sessionId: beat.sessionId });
+        return toWireBeatAnswer(orders);
+      }),
     }),
   };
 }

@@ -66,9 +66,8 @@ export const jobRoutes: readonly Route[] = [
     answers: JOB_ANSWER,
     async handle(call, api) {
       const reason = textIn(objectOf(await call.body(), ['reason']), 'reason');
-      const { jobId } = await api
-        .leaderService()
-        .jobs.cancel(jobIn(call), reason ?? 'asked for by HTTP');
+      const { jobs } = api.leader();
+      const { jobId } = await jobs.cancel(jobIn(call), reason ?? 'asked for by HTTP');
       return showJob(api, jobId);
     },
   },
@@ -81,7 +80,7 @@ export const jobRoutes: readonly Route[] = [
     answers: JOB_ANSWER,
     async handle(call, api) {
       const expectedRun = wholeIn(objectOf(await call.body(), ['expectedRun']), 'expectedRun');
-      const { jobId } = await api.leaderService().jobs.rerun(jobIn(call), expectedRun);
+      const { jobId } = await api.leader().jobs.rerun(jobIn(call), expectedRun);
       return showJob(api, jobId);
     },
   },
@@ -99,7 +98,7 @@ export const jobRoutes: readonly Route[] = [
       if (from === undefined) throw badInput('/from', 'It is missing.', 'Name a task of the job.');
       const task = checkedId(from, '/from') as TaskId;
       const forkId = chosenId(call) ?? api.newJobId();
-      const { jobId } = await api.leaderService().jobs.fork(jobIn(call), task, forkId);
+      const { jobId } = await api.leader().jobs.fork(jobIn(call), task, forkId);
       return showJob(api, jobId, 201);
     },
   },
@@ -110,7 +109,7 @@ export const jobRoutes: readonly Route[] = [
     summary: 'Run a task again that is out of attempts, and what was skipped because of it',
     answers: JOB_ANSWER,
     async handle(call, api) {
-      const { jobId } = await api.leaderService().jobs.redrive(jobIn(call), taskIn(call));
+      const { jobId } = await api.leader().jobs.redrive(jobIn(call), taskIn(call));
       return showJob(api, jobId);
     },
   },
@@ -127,7 +126,7 @@ export const jobRoutes: readonly Route[] = [
     answers: JOB_ANSWER,
     async handle(call, api) {
       // Before the body is read: a node that does not lead need not receive it.
-      const { jobs } = api.leaderService();
+      const { jobs } = api.leader();
       const signalId = signalIdIn(call);
       const body = JSON.stringify((await call.body()) ?? null);
       const name = call.path['name'] ?? '';
@@ -177,7 +176,7 @@ async function showJob(
 
 async function explainTask(call: Call, api: ApiParts): Promise<Answer> {
   const [jobId, taskId] = [jobIn(call), taskIn(call)];
-  const { jobs } = api.leaderService();
+  const { jobs } = api.leader();
   const asOf = await api.reader.head();
   const live = await jobs.explain(jobId, taskId);
   if (live !== null) return dated(asOf, live);

@@ -27,7 +27,7 @@ export const nodeRoutes: readonly Route[] = [
     summary: 'Give a node no more work',
     answers: NODE_ANSWER,
     async handle(call, api) {
-      await api.leaderService().workers.drain(nodeIn(call));
+      await api.leader().workers.drain(nodeIn(call));
       return showNode(api, nodeIn(call));
     },
   },
@@ -38,7 +38,7 @@ export const nodeRoutes: readonly Route[] = [
     summary: 'Take a node out of quarantine, and out of a drain',
     answers: NODE_ANSWER,
     async handle(call, api) {
-      await api.leaderService().workers.release(nodeIn(call));
+      await api.leader().workers.release(nodeIn(call));
       return showNode(api, nodeIn(call));
     },
   },

@@ -78,7 +78,7 @@ export const queryRoutes: readonly Route[] = [
     answers: { 200: { description: 'The plan.', schema: 'QueryExplanation' } },
     async handle(call, api) {
       // Before the body is read: a node that does not lead need not receive it.
-      api.leaderService();
+      api.leader();
       const request = await call.body();
       const { plan, text } = await api.queries().explain(request, call.signal, call.caller);
       return { kind: 'json', status: 200, value: { plan, text } };
@@ -140,7 +140,7 @@ export const queryRoutes: readonly Route[] = [
     answers: QUERY_ANSWER,
     async handle(call, api) {
       const id = jobIn(call);
-      const { jobs } = api.leaderService();
+      const { jobs } = api.leader();
       const reason = textIn(objectOf(await call.body(), ['reason']), 'reason');
       const { value } = await api.queries().reader.query(id);
       if (value === null) throw noQuery(id);
@@ -153,7 +153,7 @@ export const queryRoutes: readonly Route[] = [
 async function submitQuery(call: Call, api: ApiParts): Promise<Answer> {
   const id = chosenId(call);
   // Before the body is read: a node that does not lead need not receive it.
-  const { jobs } = api.leaderService();
+  const { jobs } = api.leader();
   const options = {
     jobId: id ?? api.newJobId(),
     isFresh: id === null,

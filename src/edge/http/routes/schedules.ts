@@ -50,7 +50,7 @@ export const scheduleRoutes: readonly Route[] = [
       const { id, ...spec } = body as { readonly id?: unknown };
       if (typeof id !== 'string') throw badInput('/id', 'A schedule needs an id.');
       const name = checkedId(id, '/id') as ScheduleId;
-      await api.leaderService().schedules.put(name, spec);
+      await api.leader().schedules.put(name, spec);
       return showSchedule(api, name, 201);
     },
   },
@@ -70,7 +70,7 @@ export const scheduleRoutes: readonly Route[] = [
     body: { schema: 'ScheduleDocument', required: true },
     answers: SCHEDULE_ANSWER,
     async handle(call, api) {
-      await api.leaderService().schedules.put(scheduleIn(call), await call.body());
+      await api.leader().schedules.put(scheduleIn(call), await call.body());
       return showSchedule(api, scheduleIn(call));
     },
   },
@@ -82,7 +82,7 @@ export const scheduleRoutes: readonly Route[] = [
     description: 'Jobs that it has started stay.',
     answers: { 204: { description: 'It is gone.' } },
     async handle(call, api) {
-      await api.leaderService().schedules.change(scheduleIn(call), 'delete');
+      await api.leader().schedules.change(scheduleIn(call), 'delete');
       return { kind: 'empty', status: 204 };
     },
   },
@@ -99,7 +99,7 @@ function changing(change: Exclude<ChangeSchedule['change'], 'delete'>, summary: 
     summary,
     answers: SCHEDULE_ANSWER,
     async handle(call, api) {
-      const { jobId } = await api.leaderService().schedules.change(scheduleIn(call), change);
+      const { jobId } = await api.leader().schedules.change(scheduleIn(call), change);
       return showSchedule(api, scheduleIn(call), 200, jobId);
     },
   };

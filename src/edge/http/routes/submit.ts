@@ -1,8 +1,8 @@
 /** Accepting jobs: one, or many in one call. */
 import { isMillraceError, MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState } from '../../../scheduler/core/index.ts';
+import type { JobReply, JobService, SubmitOptions } from '../../../scheduler/contract/index.ts';
 import { checkedId } from '../fields.ts';
-import type { JobReply, LeaderPort } from '../ports.ts';
 import { problemOf } from '../problem.ts';
 import type { Problem } from '../problem.ts';
 import { badInput } from '../refusal.ts';
@@ -43,11 +43,9 @@ export const submitRoutes: readonly Route[] = [
     async handle(call, api) {
       const id = chosenId(call);
       // Before the body is read: a node that does not lead need not receive it.
-      const leaderService = api.leaderService();
+      const { jobs } = api.leader();
       const body = await call.body();
-      return Array.isArray(body)
-        ? submitList(api, leaderService, body, id)
-        : submitOne(api, leaderService, body, id);
+      return Array.isArray(body) ? submitList(api, jobs, body, id) : submitOne(api, jobs, body, id);
     },
   },
 ];
@@ -70,12 +68,12 @@ export function chosenId(call: Call): JobId | null {
 
 async function submitOne(
   api: ApiParts,
-  leaderService: LeaderPort,
+  jobs: JobService,
   document: unknown,
   id: JobId | null,
 ): Promise<Answer> {
-  const reply = await submit(api, leaderService, document, id);
-  const { jobId, state, changed } = reply;
+  const { jobId, state, changed } = await jobs.submit(document, optionsFor(api, id));
+  if (changed) api.metrics.countSubmitted();
   const status = changed ? 201 : 200;
   const value: Submitted = { id: jobId, state };
   return { kind: 'json', status, value, headers: { location: `/api/v1/jobs/${jobId}` } };
@@ -83,7 +81,7 @@ async function submitOne(
 
 async function submitList(
   api: ApiParts,
-  leaderService: LeaderPort,
+  jobs: JobService,
   documents: readonly unknown[],
   id: JobId | null,
 ): Promise<Answer> {
@@ -96,19 +94,9 @@ async function submitList(
       todo: 'Send it in parts.',
     });
   }
-  const replies = await Promise.all(
-    documents.map(async (document, at): Promise<JobReply | MillraceError> => {
-      try {
-        return await submit(
-          api,
-          leaderService,
-          document,
-          id === null ? null : (`${id}.${at}` as JobId),
-        );
-      } catch (error) {
-        if (isMillraceError(error)) return error;
-        throw error;
-      }
+  const replies = await jobs.submitAll(
+    documents.map((document, at) => {
+      return { document, ...optionsFor(api, id === null ? null : (`${id}.${at}` as JobId)) };
     }),
   );
   const refusals = replies.filter((reply) => isMillraceError(reply));
@@ -116,8 +104,9 @@ async function submitList(
   const [first] = refusals;
   const isOurFault = refusals.every((error) => problemOf(error).status >= 500);
   if (first !== undefined && refusals.length === replies.length && isOurFault) throw first;
-  const isNew = replies.some((reply) => !isMillraceError(reply) && reply.changed);
-  const status = refusals.length > 0 ? 207 : isNew ? 201 : 200;
+  const made = replies.filter((reply) => !isMillraceError(reply) && reply.changed);
+  api.metrics.countSubmitted(made.length);
+  const status = refusals.length > 0 ? 207 : made.length > 0 ? 201 : 200;
   return { kind: 'json', status, value: replies.map(itemOf) };
 }
 
@@ -126,15 +115,7 @@ function itemOf(reply: JobReply | MillraceError): Submitted | { readonly error: 
   return { id: reply.jobId, state: reply.state };
 }
 
-async function submit(
-  api: ApiParts,
-  leaderService: LeaderPort,
-  document: unknown,
-  id: JobId | null,
-): Promise<JobReply> {
-  const jobId = id ?? api.newJobId();
-  // Whoever chooses the id may be repeating a call whose answer was lost.
-  const reply = await leaderService.jobs.submit(document, { jobId, isFresh: id === null });
-  if (reply.changed) api.metrics.countSubmitted();
-  return reply;
+/** Whoever chooses the id may be repeating a call whose answer was lost. */
+function optionsFor(api: ApiParts, id: JobId | null): SubmitOptions {
+  return id === null ? { jobId: api.newJobId(), isFresh: true } : { jobId: id };
 }

@@ -20,8 +20,6 @@ export interface NewJob {
   documentJson: Buffer;
   /** Chosen by the caller, so that it can repeat a call whose answer it did not get; empty for a new one. */
   jobId: string;
-  /** The call repeats an earlier one. */
-  repeatedCall: boolean;
 }
 
 export interface SubmitJobResponse {
@@ -36,7 +34,18 @@ export interface JobReply {
   /** False when the call changed nothing: it was there already, or it was over. */
   changed: boolean;
   /** Set when this one of several was refused. */
-  error: ErrorDetail | undefined;
+  error:
+    | ErrorDetail
+    | undefined;
+  /** What became of a signal that was just accepted. */
+  signal: SignalFate | undefined;
+}
+
+export interface SignalFate {
+  /** The task that has taken it; empty when it is kept, because no task waits for a signal of its name. */
+  takenBy: string;
+  /** The names of the signals that tasks of the job wait for. */
+  awaited: string[];
 }
 
 export interface GetJobRequest {
@@ -287,7 +296,7 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
 };
 
 function createBaseNewJob(): NewJob {
-  return { documentJson: Buffer.alloc(0), jobId: "", repeatedCall: false };
+  return { documentJson: Buffer.alloc(0), jobId: "" };
 }
 
 export const NewJob: MessageFns<NewJob> = {
@@ -297,9 +306,6 @@ export const NewJob: MessageFns<NewJob> = {
     }
     if (message.jobId !== "") {
       writer.uint32(18).string(message.jobId);
-    }
-    if (message.repeatedCall !== false) {
-      writer.uint32(24).bool(message.repeatedCall);
     }
     return writer;
   },
@@ -331,14 +337,6 @@ export const NewJob: MessageFns<NewJob> = {
             }
 
             message.jobId = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 24) {
-              break;
-            }
-
-            message.repeatedCall = reader.bool();
             continue;
           }
         }
@@ -401,7 +399,7 @@ export const SubmitJobResponse: MessageFns<SubmitJobResponse> = {
 };
 
 function createBaseJobReply(): JobReply {
-  return { id: "", state: 0, run: 0, changed: false, error: undefined };
+  return { id: "", state: 0, run: 0, changed: false, error: undefined, signal: undefined };
 }
 
 export const JobReply: MessageFns<JobReply> = {
@@ -420,6 +418,9 @@ export const JobReply: MessageFns<JobReply> = {
     }
     if (message.error !== undefined) {
       ErrorDetail.encode(message.error, writer.uint32(42).fork()).join();
+    }
+    if (message.signal !== undefined) {
+      SignalFate.encode(message.signal, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -475,6 +476,71 @@ export const JobReply: MessageFns<JobReply> = {
             }
 
             message.error = ErrorDetail.decode(reader, reader.uint32());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.signal = SignalFate.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSignalFate(): SignalFate {
+  return { takenBy: "", awaited: [] };
+}
+
+export const SignalFate: MessageFns<SignalFate> = {
+  encode(message: SignalFate, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.takenBy !== "") {
+      writer.uint32(10).string(message.takenBy);
+    }
+    for (const v of message.awaited) {
+      writer.uint32(18).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SignalFate {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSignalFate();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.takenBy = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.awaited.push(reader.string());
             continue;
           }
         }

@@ -43,11 +43,7 @@ export interface SubmitQueryRequest {
   paramsJson: Buffer;
   idempotencyKey: string;
   /** 0 urgent to 3 low; absent for the default. */
-  priority?:
-    | number
-    | undefined;
-  /** The caller repeats a call whose answer it did not get. */
-  isRepeated: boolean;
+  priority?: number | undefined;
 }
 
 export interface SubmitQueryResponse {
@@ -151,7 +147,6 @@ function createBaseSubmitQueryRequest(): SubmitQueryRequest {
     paramsJson: Buffer.alloc(0),
     idempotencyKey: "",
     priority: undefined,
-    isRepeated: false,
   };
 }
 
@@ -180,9 +175,6 @@ export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
     }
     if (message.priority !== undefined) {
       writer.uint32(64).uint32(message.priority);
-    }
-    if (message.isRepeated !== false) {
-      writer.uint32(72).bool(message.isRepeated);
     }
     return writer;
   },
@@ -262,14 +254,6 @@ export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
             }
 
             message.priority = reader.uint32();
-            continue;
-          }
-          case 9: {
-            if (tag !== 72) {
-              break;
-            }
-
-            message.isRepeated = reader.bool();
             continue;
           }
         }

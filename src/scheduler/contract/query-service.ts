@@ -1,4 +1,4 @@
-/** Looking at queries, as the API needs it. */
+/** Reading queries: their state, their plans and their rows. */
 import type { JobId, JobState, TaskError } from '../core/index.ts';
 import type { Dated, JobsQuery, Page } from './reader-port.ts';
 import type { QueryShape } from './shapes.ts';
@@ -33,14 +33,36 @@ export interface ResultStream {
   readonly pieces: AsyncIterable<Uint8Array>;
 }
 
-/** Queries, as clients reach them over the network. */
+/** Queries, where this node can read them; only the leader plans. A query is submitted with `JobService`. */
 export interface QueryService {
   readonly reader: QueryReader;
-  /** Plans the request, which is unchecked, and hands the job in. Throws `not_leader` where somebody else leads. */
-  submit(
+  /** Settles when the query is over or unknown, at the latest after `ms` or when the signal aborts. */
+  ended(id: JobId, ms: number, signal: AbortSignal): Promise<void>;
+  /** What would be run, without running it. The request is unchecked; callers take turns. */
+  explain(
     request: unknown,
-    options: { readonly jobId: JobId; readonly isRepeated: boolean; readonly caller?: string },
     signal: AbortSignal,
-  ): Promise<{ readonly jobId: JobId; readonly state: JobState }>;
+    caller: string,
+  ): Promise<{ readonly plan: unknown; readonly text: string }>;
+  /** What was run, with what it took; null when there is no such query. */
+  analysis(id: JobId): Promise<string | null>;
+  /** Throws `not_found`, `conflict` while it runs, its own error when it failed, `expired`, `result_lost`. */
   results(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream>;
+  /** Counted since the start of this node. */
+  figures(): QueryFigures;
+}
+
+export interface QueryFigures {
+  readonly plans: number;
+  /** Of these, the ones that DuckDB had planned before. */
+  readonly planHits: number;
+  readonly plansFailed: number;
+  readonly planningMs: number;
+  readonly planningNow: number;
+  readonly results: number;
+  readonly resultsFailed: number;
+  readonly resultsOpen: number;
+  readonly resultBytes: number;
+  /** Of these, what came from other nodes. */
+  readonly fetchedBytes: number;
 }

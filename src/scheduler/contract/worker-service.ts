@@ -1,6 +1,6 @@
 /**
- * What a worker may ask of the leader, and nothing else. The leader's service keeps this port, so does
- * the client that carries it over the network: a worker cannot tell them apart.
+ * What a worker may ask of the leader, and nothing else. The leader implements `WorkerService`, and so does
+ * the gRPC client: a worker cannot tell them apart.
  */
 import type {
   Assignment,
@@ -124,7 +124,7 @@ export interface ReportReply {
   readonly orders: WorkerOrders;
 }
 
-export interface LeaderForWorkers {
+export interface WorkerService {
   /** Throws `incompatible` when the two sides cannot work together. */
   register(offer: NodeOffer, handshake: Handshake): Promise<Registered>;
   heartbeat(beat: Beat): Promise<WorkerOrders>;
@@ -137,4 +137,12 @@ export interface LeaderForWorkers {
    */
   unneeded(session: Session, queries: readonly JobId[], kind?: 'inner'): Promise<readonly JobId[]>;
   leave(session: Session): Promise<void>;
+}
+
+/** What operators ask of the leader about nodes. */
+export interface NodeService {
+  /** Gives the node no more work. */
+  drain(nodeId: NodeId): Promise<void>;
+  /** Ends a quarantine or a drain. */
+  release(nodeId: NodeId): Promise<void>;
 }

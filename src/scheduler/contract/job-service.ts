@@ -1,0 +1,38 @@
+/** What clients ask of the leader about jobs. Every call may be repeated without harm. */
+import type { Explanation, JobId, JobReply, MillraceError, TaskId } from '../core/index.ts';
+
+export type { JobReply } from '../core/index.ts';
+
+export interface SubmitOptions {
+  /** Chosen by the caller, so that it can repeat the call. */
+  readonly jobId: JobId;
+  /** The id was made for this very call, so no job can have it yet. Any other id is looked up first:
+   * otherwise only the store would notice two jobs of one id. */
+  readonly isFresh?: boolean;
+  /** Who asks: callers take turns where queries are planned. */
+  readonly caller?: string;
+}
+
+export interface NewJob extends SubmitOptions {
+  /** Unchecked. */
+  readonly document: unknown;
+}
+
+export interface JobService {
+  submit(document: unknown, options: SubmitOptions): Promise<JobReply>;
+  /** One answer for each job, in order: a job that is refused does not affect the others. */
+  submitAll(jobs: readonly NewJob[]): Promise<readonly (JobReply | MillraceError)[]>;
+  /** Plans the request, which is unchecked, and submits the job that runs it. */
+  submitQuery(request: unknown, options: SubmitOptions, signal: AbortSignal): Promise<JobReply>;
+  cancel(jobId: JobId, reason: string): Promise<JobReply>;
+  /** Runs again what did not succeed. With `expectedRun`, only if the job is still at that run. */
+  rerun(jobId: JobId, expectedRun?: number): Promise<JobReply>;
+  /** Runs one dead task again, and what was skipped because of it. */
+  redrive(jobId: JobId, taskId: TaskId): Promise<JobReply>;
+  /** `body` is JSON text; the same `signalId` again changes nothing. */
+  signal(jobId: JobId, name: string, body: string, signalId: string): Promise<JobReply>;
+  /** Makes a new job from the same document: what is not below `from` and succeeded is taken over. */
+  fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply>;
+  /** Why the task is waiting; null when it is not live. */
+  explain(jobId: JobId, taskId: TaskId): Promise<Explanation | null>;
+}
