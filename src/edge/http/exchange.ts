@@ -98,6 +98,7 @@ export class Exchange {
       path,
       query,
       headers: request.headers,
+      known,
       caller: known === null || access.scope !== 'tokens' ? connectionOf(request) : known.name,
       signal: this.#over.signal,
       body: () => this.#body(),
@@ -124,6 +125,12 @@ export class Exchange {
       }
       case 'text':
         return this.#end(answer.status, { 'content-type': answer.type }, answer.text);
+      case 'file':
+        return this.#end(
+          answer.status,
+          { ...answer.headers, 'content-type': answer.type },
+          answer.bytes,
+        );
       case 'empty':
         return this.#end(answer.status, {}, null);
       case 'pieces': {
@@ -205,7 +212,7 @@ export class Exchange {
   async #end(
     status: number,
     headers: Readonly<Record<string, string>>,
-    text: string | null,
+    text: string | Buffer | null,
   ): Promise<void> {
     const response = this.#response;
     const isUnread = mayStillSend(this.#request);

@@ -8,7 +8,7 @@ import type {
   QueryService,
   Reader,
 } from '../../scheduler/contract/index.ts';
-import type { Role } from '../security/index.ts';
+import type { Caller, Role } from '../security/index.ts';
 import type { ApiLimits } from './limits.ts';
 import type { Standing } from './ports.ts';
 import type { SchemaName } from './schemas/index.ts';
@@ -54,6 +54,8 @@ export interface Call {
   readonly headers: IncomingHttpHeaders;
   /** Who calls, so that callers can take turns: the name of a token, or a connection. */
   readonly caller: string;
+  /** Null where a route is open to everybody. */
+  readonly known: Caller | null;
   /** Unchecked; undefined when there is none. */
   body(): Promise<unknown>;
   /** Aborts when the client has gone or the server stops. */
@@ -84,6 +86,15 @@ export type Answer =
       readonly pieces: AsyncIterable<Uint8Array>;
       readonly headers?: Readonly<Record<string, string>>;
     }
+  /** A whole file, which a browser may keep and ask about. */
+  | {
+      readonly kind: 'file';
+      readonly status: 200 | 304;
+      readonly type: string;
+      /** Null with 304. */
+      readonly bytes: Buffer | null;
+      readonly headers: Readonly<Record<string, string>>;
+    }
   | { readonly kind: 'empty'; readonly status: 204 }
   | { readonly kind: 'events'; readonly pages: AsyncIterable<EventPage> };
 
@@ -95,6 +106,7 @@ export interface ApiParts {
   /** Throws `unimplemented` where queries cannot be read. */
   readonly queries: () => QueryService;
   readonly standing: () => Standing;
+  readonly version: string;
   readonly newJobId: () => JobId;
   /** Knows when schedules will run; without it only the next time is told. */
   readonly calendar: Calendar | null;

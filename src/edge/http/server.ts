@@ -120,6 +120,7 @@ function exchangeOptions(
     leader: options.leader,
     queries: () => options.queries ?? noQueries(),
     standing: options.standing,
+    version: options.version,
     newJobId: options.newJobId,
     calendar: options.calendar ?? null,
     limits,

@@ -4,7 +4,7 @@
  * Nothing in here puts a secret into an error or a warning.
  */
 export { accessWith, openAccess, rpcAccess, tokenAccess } from './access.ts';
-export type { Access, Credentials } from './access.ts';
+export type { Access, Caller, Credentials } from './access.ts';
 export { checkBinding, checkPage, isLoopback } from './binding.ts';
 export {
   bearer,
@@ -16,6 +16,7 @@ export {
 } from './client-token.ts';
 export { listenerAccess } from './listener-access.ts';
 export type { ListenerAccess, ListenerSettings } from './listener-access.ts';
+export { grants, ROLES } from './roles.ts';
 export type { Role } from './roles.ts';
 export { httpsOptions, loadClientTls, loadServerTls } from './tls.ts';
 export type { ClientTls, ServerTls, TlsFiles } from './tls.ts';

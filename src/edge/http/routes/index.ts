@@ -1,7 +1,9 @@
 import type { Route } from '../route.ts';
+import { dashboardRoutes } from './dashboard.ts';
 import { eventRoutes } from './events.ts';
 import { healthRoutes } from './health.ts';
 import { jobRoutes } from './jobs.ts';
+import { callerRoutes } from './me.ts';
 import { nodeRoutes } from './nodes.ts';
 import { queryRoutes } from './queries.ts';
 import { scheduleRoutes } from './schedules.ts';
@@ -17,5 +19,7 @@ export const ROUTES: readonly Route[] = [
   ...nodeRoutes,
   ...scheduleRoutes,
   ...queryRoutes,
+  ...callerRoutes,
   ...healthRoutes,
+  ...dashboardRoutes,
 ];

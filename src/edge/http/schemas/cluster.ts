@@ -1,5 +1,6 @@
 /** Nodes, schedules, events and problems, as the API shows them. */
 import { LOG_KINDS } from '../../../scheduler/core/index.ts';
+import { ROLES } from '../../security/index.ts';
 import {
   anything,
   described,
@@ -95,6 +96,7 @@ export type ClusterSchemaName =
   | 'ScheduleList'
   | 'Event'
   | 'Health'
+  | 'Me'
   | 'Problem';
 
 export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
@@ -150,6 +152,29 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
         attempt: 1,
         fence: 1,
         detail: null,
+      },
+    },
+  ),
+  Me: record(
+    'The caller, as this server knows it, and the node that answers.',
+    {
+      name: text,
+      role: oneOf(ROLES),
+      roles: described('Every role that the caller may act in.', listOf(oneOf(ROLES))),
+      node: record('The node that answers.', {
+        id: text,
+        version: text,
+        leads: described('Whether it takes changes itself.', flag),
+        storeAnswers: described('False while it cannot reach its database.', flag),
+        hasQueries: described('Whether queries can be read here.', flag),
+      }),
+    },
+    {
+      example: {
+        name: 'alice',
+        role: 'submit',
+        roles: ['submit', 'read'],
+        node: { id: 'n-1', version: '0.1.0', leads: true, storeAnswers: true, hasQueries: true },
       },
     },
   ),
