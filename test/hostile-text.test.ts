@@ -23,9 +23,9 @@ import {
 import { defaultSettings, parseJobDocument } from '../src/scheduler/core/index.ts';
 import { readMoment } from '../src/scheduler/core/schedule/moment.ts';
 import { readOptions } from '../src/sql/engine/sql/options.ts';
-import { marksOf } from '../src/sql/engine/sql/scan-text.ts';
+import { tokensOf } from '../src/sql/engine/sql/tokens.ts';
 import { pointedAt, statementOf } from '../src/sql/engine/sql/statement.ts';
-import { asksTime, isSteady } from '../src/sql/engine/sql/steady.ts';
+import { readsClock, isCacheable } from '../src/sql/engine/sql/volatility.ts';
 import { durationMs } from '../src/kit/duration.ts';
 import { jsonFaultAt } from '../src/kit/json-fault.ts';
 import { jsonPlace } from '../src/kit/json-place.ts';
@@ -119,15 +119,15 @@ type Scanner = readonly [
 ];
 const SCANNERS: readonly Scanner[] = [
   ['names of tables in SQL', mentionedNames, plain, inside('select ', ' from t')],
-  ['marks of SQL', marksOf, plain, inside('select ', '')],
+  ['marks of SQL', tokensOf, plain, inside('select ', '')],
   [
     'a statement and its parameters',
     (sql) => statementOf({ sql, params: [] }),
     inside('select ', ' from t'),
   ],
   ['the place of an error in SQL', (sql) => pointedAt(sql, sql.length), plain],
-  ['whether SQL is steady', isSteady, plain],
-  ['whether SQL asks for the time', asksTime, plain],
+  ['whether SQL is steady', isCacheable, plain],
+  ['whether SQL asks for the time', readsClock, plain],
   ['a request for a query', (sql) => readRequest({ sql, name: sql, timeZone: sql }), plain],
   ['options of a reader', readOptions, plain],
   ['the text of a type', isTypeText, plain, inside('STRUCT(a ', ')')],

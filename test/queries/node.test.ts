@@ -63,7 +63,7 @@ describe('a query over HTTP', () => {
       tables: small,
     });
     expect(query).toMatchObject({ state: 'succeeded', error: null });
-    expect(query.single).toContain('not worth dividing');
+    expect(query.single).toContain('are not distributed');
     const { body } = await bench.call('GET', `/${query.id}/results`);
     expect(body.columns).toEqual([
       { name: 'g', type: 'BIGINT' },

@@ -90,7 +90,7 @@ describe('as a job, with real files between the stages', () => {
     const sql = 'SELECT team, count(*) AS n FROM people GROUP BY team ORDER BY n, team';
     const small = { ...FORCED, singleFragmentBytes: 1_000_000, partitions: 4 };
     const plan = await queries.planner.plan(sql, small);
-    expect(plan.single).toMatch(/^it reads only [\d.]+ K?i?B, and up to 977 KiB /);
+    expect(plan.single).toMatch(/^it reads only [\d.]+ K?i?B, and queries up to 977 KiB /);
     const folder = mkdtempSync(join(queries.folder, 'job-'));
     const { query } = await runJobLocally(engine, plan, queries.planner.tables, folder);
     const { given, own } = await queries.compare(plan, query);

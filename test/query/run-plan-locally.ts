@@ -81,8 +81,8 @@ function scanText(scan: Scan, tables: readonly PinnedTable[], stage: Stage, task
     : `SELECT * FROM (${rows}) WHERE ${within(scan.split, task)}`;
 }
 
-function within({ column, cuts }: ScanSplit, task: number): string {
-  const passed = cuts.map((cut) => `(c${column} >= ${cut})::INTEGER`);
+function within({ column, bounds }: ScanSplit, task: number): string {
+  const passed = bounds.map((bound) => `(c${column} >= ${bound})::INTEGER`);
   return `${[0, ...passed].join(' + ')} = ${task}`;
 }
 

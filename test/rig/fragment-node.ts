@@ -7,7 +7,7 @@ import type { Engines } from '../../src/sql/worker/fragment-executor.ts';
 import { MemoryBudget } from '../../src/sql/worker/memory-budget.ts';
 import { SharedInputs } from '../../src/sql/worker/shared-inputs.ts';
 import type { Fragment, FragmentResult, FragmentTask } from '../../src/sql/plan/index.ts';
-import { PartReader } from '../../src/sql/shuffle/index.ts';
+import { PartitionReader } from '../../src/sql/shuffle/index.ts';
 import type { OutputStore } from '../../src/sql/shuffle/index.ts';
 import { channel, openStore, serveStore } from './shuffle-node.ts';
 
@@ -35,7 +35,7 @@ export async function fragmentNode(options: FragmentNodeOptions): Promise<Fragme
   const { nodeId = 'w-1', memoryBytes = 1_000_000_000, cores = 2, engines } = options;
   const store = await openStore();
   const { address, stop } = await serveStore(store);
-  const reader = new PartReader({ own: store, mayReadInPlace: false, channel: channel() });
+  const reader = new PartitionReader({ own: store, mayReadInPlace: false, channel: channel() });
   const shared = new SharedInputs(store, reader);
   const budget = new MemoryBudget(memoryBytes);
   const executor = fragmentExecutor({

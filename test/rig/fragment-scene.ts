@@ -6,8 +6,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type {
   EngineLimits,
   FragmentEngine,
-  FragmentOrder,
-  FragmentYield,
+  FragmentRequest,
+  FragmentOutput,
 } from '../../src/sql/engine/index.ts';
 import { startFragmentEngine } from '../../src/sql/engine/index.ts';
 import type { FileRange, Fragment, Scan, StageOutput } from '../../src/sql/plan/index.ts';
@@ -88,7 +88,7 @@ export class FragmentScene {
     return { path: this.file(name), bytes: 0, mtimeNs: '0', footer: '', rows: null, from, to };
   }
 
-  order(of: Fragment, output: StageOutput, more: Partial<FragmentOrder> = {}): FragmentOrder {
+  order(of: Fragment, output: StageOutput, more: Partial<FragmentRequest> = {}): FragmentRequest {
     this.#outputs += 1;
     const folder = this.file(`out-${this.#outputs}`);
     mkdirSync(folder);
@@ -106,12 +106,12 @@ export class FragmentScene {
   }
 
   /** What it writes as one result. */
-  async result(of: Fragment, more: Partial<FragmentOrder> = {}): Promise<unknown[][]> {
+  async result(of: Fragment, more: Partial<FragmentRequest> = {}): Promise<unknown[][]> {
     const asked = this.order(of, { kind: 'result' }, more);
     return this.rows(filesOf(asked, await this.engine.run(asked, never)));
   }
 }
 
-export function filesOf({ folder }: FragmentOrder, { parts }: FragmentYield): string[] {
+export function filesOf({ folder }: FragmentRequest, { parts }: FragmentOutput): string[] {
   return parts.flatMap(({ files }) => files.map((name) => join(folder, name)));
 }

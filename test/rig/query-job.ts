@@ -10,6 +10,7 @@ import {
 import {
   FRAGMENT_EXECUTOR,
   PLAN_EXECUTOR,
+  PLAN_VERSION,
   PLAN_TASK,
   type FragmentMetrics,
   type FragmentResult,
@@ -31,14 +32,14 @@ function stage(id: number, tasks: number, more: Partial<Stage>): Stage {
     output: { kind: 'whole' },
     estimate: { rows: 10, bytes: 100 },
     operators: ['SCAN t'],
-    unstable: null,
+    nonDeterministic: null,
     requires: [],
     ...more,
   };
 }
 
 export const samplePlan: QueryPlan = {
-  version: 1,
+  version: PLAN_VERSION,
   duckdb: 'v1.5.6',
   sql: 'select a from t',
   columns: [{ name: 'a', type: 'BIGINT' }],

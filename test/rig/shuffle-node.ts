@@ -6,8 +6,8 @@ import { onTestFinished } from 'vitest';
 import type { JobId } from '../../src/scheduler/core/index.ts';
 import { ShuffleChannel, shuffleService, startRpcServer } from '../../src/edge/grpc/index.ts';
 import type { ShuffleSource } from '../../src/scheduler/contract/index.ts';
-import type { OutputPlace, PartRead } from '../../src/sql/plan/index.ts';
-import { OutputStore, PartReader, shuffleSource } from '../../src/sql/shuffle/index.ts';
+import type { OutputPlace, PartitionRead } from '../../src/sql/plan/index.ts';
+import { OutputStore, PartitionReader, shuffleSource } from '../../src/sql/shuffle/index.ts';
 import type { RetainedOutput } from '../../src/sql/shuffle/index.ts';
 
 export const QUERY = 'query-1' as JobId;
@@ -51,8 +51,8 @@ export function channel(stalledMs?: number): ShuffleChannel {
 }
 
 /** A reader that knows no other way than the network. */
-export function farReader(through: ShuffleChannel = channel()): PartReader {
-  return new PartReader({ own: null, mayReadInPlace: false, channel: through });
+export function farReader(through: ShuffleChannel = channel()): PartitionReader {
+  return new PartitionReader({ own: null, mayReadInPlace: false, channel: through });
 }
 
 /** Writes each partition as a list of segments and commits it. */
@@ -79,7 +79,11 @@ function placeOf({ index, folder, hash }: RetainedOutput, address: string | null
   return { task, fence, node: 'w-1', address, folder, index: hash, epoch, layout };
 }
 
-export function readOf(kept: RetainedOutput, partition: number, address: string | null): PartRead {
+export function readOf(
+  kept: RetainedOutput,
+  partition: number,
+  address: string | null,
+): PartitionRead {
   const part = kept.parts[partition];
   if (part === undefined) throw new Error(`no partition ${partition}`);
   return { at: placeOf(kept, address), partition, part };

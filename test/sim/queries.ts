@@ -45,15 +45,17 @@ export interface PartResult {
   readonly reads: Readonly<Record<string, { readonly fence: number; readonly content: string }>>;
 }
 
-interface DraftPart extends DraftTask {
+interface DraftPartition extends DraftTask {
   readonly isUnstable: boolean;
 }
 
 /** The document as the client expects it: `plan`, and then the parts stage by stage. */
-export function draftQuery(number: number): Draft & { readonly tasks: readonly DraftPart[] } {
+export function draftQuery(number: number): Draft & { readonly tasks: readonly DraftPartition[] } {
   const dice = new Random(number).fork('query');
   const stages = dice.whole(2, 5);
-  const tasks: DraftPart[] = [{ id: 'plan', executor: 'plan', dependsOn: [], isUnstable: false }];
+  const tasks: DraftPartition[] = [
+    { id: 'plan', executor: 'plan', dependsOn: [], isUnstable: false },
+  ];
   let before: string[] = [];
   for (let stage = 0; stage < stages; stage += 1) {
     const own: string[] = [];
@@ -71,7 +73,12 @@ export function draftQuery(number: number): Draft & { readonly tasks: readonly D
   return { name: `query ${number}`, onFailure: 'cancel', priority: dice.whole(0, 3), tasks };
 }
 
-function part(dice: Random, id: string, isUnstable: boolean, reads: readonly string[]): DraftPart {
+function part(
+  dice: Random,
+  id: string,
+  isUnstable: boolean,
+  reads: readonly string[],
+): DraftPartition {
   const from = Object.fromEntries(reads.map((each) => [each, { $from: each }]));
   return {
     id,

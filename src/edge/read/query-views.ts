@@ -23,7 +23,7 @@ import type {
   QueryShape,
   QuerySummary,
 } from '../../scheduler/contract/index.ts';
-import { PLAN_EXECUTOR, PLAN_TASK, fragmentTaskId } from '../../sql/plan/index.ts';
+import { PLAN_EXECUTOR, PLAN_TASK, fragmentTaskId, readStoredPlan } from '../../sql/plan/index.ts';
 import type { FragmentResult, QueryPlan } from '../../sql/plan/index.ts';
 import { refKey } from '../../scheduler/store/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
@@ -308,7 +308,7 @@ export class QueryViews implements QueryReader {
   async #fresh({ id, no }: JobRow): Promise<Kept | null> {
     const plan = this.#toldPlan(id) ?? (await this.#storedPlan(id));
     if (plan === null) return null;
-    return { no, plan: JSON.parse(plan) as QueryPlan, figures: new Map(), final: null };
+    return { no, plan: readStoredPlan(plan), figures: new Map(), final: null };
   }
 
   /** Once: from now on its number is known. */

@@ -24,7 +24,7 @@ import { QueryResults, SqlPlanner } from '../../sql/planner/index.ts';
 import { FRAGMENT_EXECUTOR, explainAnalyze } from '../../sql/plan/index.ts';
 import { isLoopback } from '../../edge/security/index.ts';
 import type { Access } from '../../edge/security/index.ts';
-import { PartReader } from '../../sql/shuffle/index.ts';
+import { PartitionReader } from '../../sql/shuffle/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 import { EventFeed, JobWaits, QueryViews, StoreReader } from '../../edge/read/index.ts';
 import type { NodeCredentials } from './credentials.ts';
@@ -172,7 +172,12 @@ function partsOf(
   });
   const results = new QueryResults({
     record: (id) => views.record(id),
-    parts: new PartReader({ own: null, mayReadInPlace: !node.shuffleByNetwork, channel, clock }),
+    parts: new PartitionReader({
+      own: null,
+      mayReadInPlace: !node.shuffleByNetwork,
+      channel,
+      clock,
+    }),
     rows,
     folder: rowFolder,
   });

@@ -6,10 +6,10 @@ import { editorPlace, parseDocumentText, pointerKeys } from '../../kit/index.ts'
 import type { TextValue } from '../../kit/index.ts';
 import { readFault } from './pin.ts';
 import { readTables } from './spec.ts';
-import type { WrittenTable } from './spec.ts';
+import type { TableDefinition } from './spec.ts';
 
 export interface CatalogContent {
-  readonly tables: readonly WrittenTable[];
+  readonly tables: readonly TableDefinition[];
   /** Relative paths start here. */
   readonly folder: string;
   /** The error with the line and column that it speaks of. */

@@ -5,8 +5,8 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { TableDescription, TableSource } from '../engine/index.ts';
 import { CatalogFile } from './catalog-file.ts';
-import { Catalog } from './pinned-tables.ts';
-import type { CatalogOptions } from './pinned-tables.ts';
+import { Catalog } from './catalog.ts';
+import type { CatalogOptions } from './catalog.ts';
 import { allowedPaths } from './roots.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-catalog-'));

@@ -6,10 +6,10 @@ import type { PinnedTable } from '../plan/index.ts';
 import { hiveKeys } from './hive.ts';
 import type { Pin } from './pin.ts';
 import { pointerToken } from './spec.ts';
-import type { TableFormat, WrittenTable } from './spec.ts';
+import type { TableFormat, TableDefinition } from './spec.ts';
 
 export interface Undescribed {
-  readonly table: WrittenTable;
+  readonly table: TableDefinition;
   readonly format: TableFormat;
   readonly pins: readonly Pin[];
 }
@@ -82,7 +82,7 @@ function keyOf({ table, format, pins }: Undescribed): string {
 }
 
 /** What the user has said; what the files suggest is added by whoever looks at them. */
-function optionsOf({ hive, unionByName }: WrittenTable): string {
+function optionsOf({ hive, unionByName }: TableDefinition): string {
   const options: string[] = [];
   if (hive !== null) options.push(`hive_partitioning = ${hive !== false}`);
   if (typeof hive === 'object' && hive !== null && Object.keys(hive).length > 0) {
@@ -97,7 +97,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-function checkHive({ hive, at }: WrittenTable, paths: readonly string[]): void {
+function checkHive({ hive, at }: TableDefinition, paths: readonly string[]): void {
   if (hive === null || hive === false) return;
   const keys = hiveKeys(paths);
   if (keys.length === 0) {

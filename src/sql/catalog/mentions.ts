@@ -1,10 +1,10 @@
 /** Which names a statement may speak of: all its words, so perhaps some that are no tables. */
-import { marksOf } from '../engine/index.ts';
+import { tokensOf } from '../engine/index.ts';
 
 /** In lower case, as SQL compares them. */
 export function mentionedNames(sql: string): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const { kind, from, to } of marksOf(sql)) {
+  for (const { kind, from, to } of tokensOf(sql)) {
     if (kind === 'word') names.add(sql.slice(from, to).toLowerCase());
     else if (kind === 'other' && sql.charAt(from) === '"')
       names.add(

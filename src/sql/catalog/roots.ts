@@ -80,8 +80,8 @@ export interface SeenFile extends AllowedFile {
   readonly stats: BigIntStats | null;
 }
 
-/** Looks at the files of one request: once at each, and once at each folder. */
-export class Looks {
+/** PathChecker at the files of one request: once at each, and once at each folder. */
+export class PathChecker {
   readonly allowed: Allowed;
   readonly #folders: Map<string, Promise<string | null>> = new Map();
 

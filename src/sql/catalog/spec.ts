@@ -6,7 +6,7 @@ import { isTypeText } from './type-text.ts';
 export type TableFormat = PinnedTable['format'];
 
 /** A table as it was written, with everything said. */
-export interface WrittenTable {
+export interface TableDefinition {
   readonly name: string;
   /** A pointer to the table, and to each of its paths. */
   readonly at: string;
@@ -25,7 +25,7 @@ const PATH_CHARS_MAX = 4_096;
 const NAME_CHARS_MAX = 200;
 
 /** `value` maps names to tables, or is a list of tables that have a `name`. */
-export function readTables(value: unknown, at: string): readonly WrittenTable[] {
+export function readTables(value: unknown, at: string): readonly TableDefinition[] {
   const tables = Array.isArray(value) ? fromList(value, at) : fromObject(value, at);
   if (tables.length > TABLES_MAX) {
     throw bad(at, `${tables.length} tables are too many: ${TABLES_MAX} is the limit.`);
@@ -47,14 +47,14 @@ export function tableKey(name: string): string {
   return name.toLowerCase();
 }
 
-function fromObject(value: unknown, at: string): readonly WrittenTable[] {
+function fromObject(value: unknown, at: string): readonly TableDefinition[] {
   const tables = objectIn(value, at, 'Tables are an object: name to path, glob or list.');
   return Object.entries(tables).map(([name, spec]) =>
     readTable(name, spec, `${at}/${pointerToken(name)}`),
   );
 }
 
-function fromList(list: readonly unknown[], at: string): readonly WrittenTable[] {
+function fromList(list: readonly unknown[], at: string): readonly TableDefinition[] {
   return list.map((item, index) => {
     const place = `${at}/${index}`;
     const { name, ...spec } = objectIn(item, place, 'A table in a list is an object with a name.');
@@ -63,7 +63,7 @@ function fromList(list: readonly unknown[], at: string): readonly WrittenTable[]
   });
 }
 
-function readTable(name: string, value: unknown, at: string): WrittenTable {
+function readTable(name: string, value: unknown, at: string): TableDefinition {
   checkName(name, at);
   const bare = { name, at, format: null, schema: {}, hive: null, unionByName: false };
   if (typeof value === 'string' || Array.isArray(value)) {
@@ -100,7 +100,7 @@ function checkName(name: string, at: string): void {
   }
 }
 
-function readPaths(value: unknown, at: string): WrittenTable['paths'] {
+function readPaths(value: unknown, at: string): TableDefinition['paths'] {
   if (typeof value === 'string') return [{ text: readPath(value, at), at }];
   if (!Array.isArray(value)) throw bad(at, 'It must be a path, a glob or a list of them.');
   if (value.length === 0) throw bad(at, 'The list has no path.');
@@ -139,7 +139,7 @@ function readFormat(value: unknown, at: string): TableFormat | null {
   throw bad(at, `It must be one of ${FORMATS.join(', ')}.${hint}`);
 }
 
-function readHive(value: unknown, at: string): WrittenTable['hive'] {
+function readHive(value: unknown, at: string): TableDefinition['hive'] {
   if (value === undefined) return null;
   if (typeof value === 'boolean') return value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -5,7 +5,7 @@
  * fails the call with `engine_crashed`; the next call starts another child. A child that takes more memory than its
  * limits allow is ended, which fails the call that took it with `out_of_memory`, and that one only.
  */
-import type { DivideInput, DividedPlan } from '../plan/index.ts';
+import type { SplitQueryInput, SplitQueryResult } from '../plan/index.ts';
 import type { Fragment, SessionValues, StageOutput } from '../plan/index.ts';
 import type {
   Cluster,
@@ -33,10 +33,10 @@ export interface Engine {
 
 /** Runs fragments, on a worker. Calls wait for each other: the limit of memory is for one of them. */
 export interface FragmentEngine extends RowEngine {
-  run(order: FragmentOrder, signal: AbortSignal): Promise<FragmentYield>;
+  run(order: FragmentRequest, signal: AbortSignal): Promise<FragmentOutput>;
 }
 
-export interface FragmentOrder {
+export interface FragmentRequest {
   readonly fragment: Fragment;
   readonly output: StageOutput;
   readonly session: SessionValues;
@@ -57,7 +57,7 @@ export interface RowsMax {
   readonly bytes: number;
 }
 
-export interface FragmentYield {
+export interface FragmentOutput {
   /** By partition, as many as the output has: files in the folder, in order. */
   readonly parts: readonly { readonly rows: number; readonly files: readonly string[] }[];
   /** As `rows` has them in JSON; null when nobody asked, or there are more. */
@@ -80,7 +80,7 @@ export interface PlanningEngine extends Engine {
   /** Binds the fragments of these stages as a worker would, over relations without rows. */
   bind(request: BindRequest, signal: AbortSignal): Promise<BoundTypes | { readonly fault: string }>;
   /** Splits what was planned. For large plans: small ones are split sooner than sent. */
-  divide(input: DivideInput, signal: AbortSignal, caller?: string): Promise<DividedPlan>;
+  split(input: SplitQueryInput, signal: AbortSignal, caller?: string): Promise<SplitQueryResult>;
 }
 
 export interface TableSource {

@@ -9,10 +9,10 @@ export {
   EnginePool,
   type EnginePoolOptions,
   type EngineSize,
-  type LentEngine,
+  type PooledEngine,
 } from './parent/pool.ts';
 export { startRowEngine } from './parent/row-engine.ts';
 export { partitionOf } from './sql/fragment-script.ts';
-export { marksOf } from './sql/scan-text.ts';
+export { tokensOf } from './sql/tokens.ts';
 export { statementOf } from './sql/statement.ts';
-export { isSteady } from './sql/steady.ts';
+export { isCacheable } from './sql/volatility.ts';

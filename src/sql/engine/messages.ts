@@ -1,9 +1,9 @@
 /** What is said between an engine and its child process. SQL is made on this side of it and run on the other. */
 import type { ErrorCode } from '../../scheduler/core/index.ts';
-import type { DivideInput } from '../plan/index.ts';
+import type { SplitQueryInput } from '../plan/index.ts';
 import type {
   BoundTypes,
-  FragmentYield,
+  FragmentOutput,
   LogicalAnswer,
   RowsMax,
   TableDescription,
@@ -45,13 +45,13 @@ export interface FragmentCall {
   /** A file without rows stays where it is. */
   readonly keepEmpty: boolean;
   /** How its rows are answered when they are few; null when nobody asks for them. */
-  readonly rows: RowsWish | null;
+  readonly rows: InlineRowsRequest | null;
   /** Nothing of it stays on the connection but the time zone, so the next call may have it. */
-  readonly isTraceless: boolean;
+  readonly leavesNoState: boolean;
 }
 
 /** Of the one file that was written. */
-export interface RowsWish extends RowsMax {
+export interface InlineRowsRequest extends RowsMax {
   /** Of one column: a row as a list in JSON. */
   readonly sql: string;
   readonly timeZone: string;
@@ -61,10 +61,10 @@ export interface RowsWish extends RowsMax {
 }
 
 export interface FragmentAnswer {
-  readonly parts: FragmentYield['parts'];
+  readonly parts: FragmentOutput['parts'];
   /** A list in JSON; null when nobody asked, or there are too many. */
   readonly rows: string | null;
-  readonly sums: FragmentYield['sums'];
+  readonly sums: FragmentOutput['sums'];
   readonly runMs: number;
   readonly spilledBytes: number;
 }
@@ -111,12 +111,12 @@ export interface BindCall extends Omit<PlanCall, 'name' | 'sql'> {
 
 export type BindAnswer = BoundTypes | { readonly fault: string };
 
-export interface DivideCall {
-  readonly name: 'divide';
-  readonly input: DivideInput;
+export interface SplitCall {
+  readonly name: 'split';
+  readonly input: SplitQueryInput;
 }
 
-export interface DivideAnswer {
+export interface SplitAnswer {
   /** As JSON. */
   readonly plan: string;
   readonly faults: readonly string[];
@@ -124,7 +124,7 @@ export interface DivideAnswer {
 
 export type PlanAnswer = Omit<LogicalAnswer, 'sql'>;
 
-export type EngineCall = FragmentCall | RowsCall | DescribeCall | PlanCall | BindCall | DivideCall;
+export type EngineCall = FragmentCall | RowsCall | DescribeCall | PlanCall | BindCall | SplitCall;
 
 export interface Answers {
   readonly fragment: FragmentAnswer;
@@ -132,7 +132,7 @@ export interface Answers {
   readonly describe: TableDescription;
   readonly plan: PlanAnswer;
   readonly bind: BindAnswer;
-  readonly divide: DivideAnswer;
+  readonly split: SplitAnswer;
 }
 
 /** DuckDB's parser counts characters, all else in it bytes of UTF-8. */

@@ -4,6 +4,7 @@
  * which it is stored and sent. No file is opened and no query is run in this room.
  */
 export * from './physical/plan.ts';
+export { readStoredPlan } from './physical/stored-plan.ts';
 export * from './physical/table.ts';
 export * from './physical/task.ts';
 export { readLogicalPlan } from './logical/read-plan.ts';
@@ -13,13 +14,13 @@ export type { SqlType } from './logical/type.ts';
 export { Undistributable } from './logical/undistributable.ts';
 export { decoded, encoded } from './sql/codec.ts';
 export { parseType } from './sql/parse-type.ts';
-export { bindFault } from './distribute/bound.ts';
+export { bindFault } from './distribute/check-binding.ts';
 export { checkPlan } from './distribute/check-plan.ts';
-export { divideQuery } from './distribute/divide.ts';
-export type { DivideInput, DividedPlan } from './distribute/divide.ts';
+export { splitQuery } from './distribute/split-query.ts';
+export type { SplitQueryInput, SplitQueryResult } from './distribute/split-query.ts';
 export { planQuery } from './distribute/plan-query.ts';
 export type { PlanInput } from './distribute/plan-query.ts';
-export { rowRanges, wholeFiles } from './distribute/ranges.ts';
+export { rowRanges, wholeFiles } from './distribute/scan-splits.ts';
 export { PARTITIONS_MAX } from './distribute/settings.ts';
 export type { PlanSettings } from './distribute/settings.ts';
 export { explainAnalyze, explainPlan } from './explain/explain.ts';

@@ -55,7 +55,7 @@ async function planned(sql: string, bind: PlanningEngine['bind']): Promise<Query
     }),
     engine: {
       plan: (request, signal) => engine.plan(request, signal),
-      divide: (input, signal) => engine.divide(input, signal),
+      split: (input, signal) => engine.split(input, signal),
       bind,
     },
     settings: checkedSettings(),
@@ -98,7 +98,7 @@ describe('a query whose fragments', () => {
     ['have a column more', (sql: string) => `SELECT *, 1 AS more FROM (${sql})`, /more|instead/],
   ])('%s runs whole, and the reason is told to the operator', async (_name, change, reason) => {
     const plan = await planned(SQL, changed(change));
-    expect(plan.single).toMatch(/^DuckDB reads a part of it otherwise/);
+    expect(plan.single).toMatch(/^DuckDB binds one of its fragments differently/);
     expect(plan.stages).toHaveLength(1);
     expect(plan.stages[0]?.fragment.sql).toBe(SQL);
     expect(faults).toEqual([expect.stringMatching(reason)]);

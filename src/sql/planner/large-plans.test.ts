@@ -49,9 +49,9 @@ test('a large plan is split by the engine, and a small one at once', async () =>
     engine: {
       plan: (request, signal) => engine.plan(request, signal),
       bind: (request, signal) => engine.bind(request, signal),
-      divide: (input, signal, caller) => {
+      split: (input, signal, caller) => {
         divided.push(input.plan?.length ?? 0);
-        return engine.divide(input, signal, caller);
+        return engine.split(input, signal, caller);
       },
     },
     settings: checkedSettings(),

@@ -109,7 +109,7 @@ describe('a statement that was planned before', () => {
           return answer;
         },
         bind: (request, signal) => engine.bind(request, signal),
-        divide: (input, signal) => engine.divide(input, signal),
+        split: (input, signal) => engine.split(input, signal),
       },
       settings: checkedSettings(),
       slots: () => Promise.resolve(slots),

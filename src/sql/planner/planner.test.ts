@@ -50,7 +50,7 @@ function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
         return Promise.resolve(answerTo(request));
       },
       bind: nothingBound,
-      divide: nothingBound,
+      split: nothingBound,
     },
     settings: checkedSettings(),
     slots: () => Promise.resolve(3),
@@ -98,20 +98,20 @@ describe('a query becomes a job', () => {
   test('a plan that cannot be read for an odd reason runs whole, and the reason is told', async () => {
     const engine = {
       bind: nothingBound,
-      divide: nothingBound,
+      split: nothingBound,
       plan: (request: PlanRequest): Promise<LogicalAnswer> =>
         Promise.resolve({ ...answerTo(request), plan: '{"error": "novel"}', whyNot: null }),
     };
     const { seeds } = await planner({ engine }).plan({ sql: 'select 1' }, never);
     expect(planIn(seeds).stages).toHaveLength(1);
-    expect(planIn(seeds).single).toBe('DuckDB plans it in a way that is not known here');
+    expect(planIn(seeds).single).toBe('its DuckDB plan has a part that is not supported');
     expect(faults.map(String)).toEqual([expect.stringContaining('no boolean at plan.error')]);
   });
 
   test('a query that is known not to be divided is no fault', async () => {
     const engine = {
       bind: nothingBound,
-      divide: nothingBound,
+      split: nothingBound,
       plan: (request: PlanRequest): Promise<LogicalAnswer> =>
         Promise.resolve({ ...answerTo(request), plan: '{"error": false', whyNot: null }),
     };
@@ -126,7 +126,7 @@ test('one caller with many slow queries does not keep another one waiting', asyn
   const slow = deferred();
   const engine = {
     bind: nothingBound,
-    divide: nothingBound,
+    split: nothingBound,
     plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
       begun.push(`${request.caller} ${request.sql}`);
       if (request.sql === 'slow') await slow.promise;
@@ -146,7 +146,7 @@ describe('what goes wrong', () => {
   test('with the statement is told with that field, and counted', async () => {
     const wrong = new MillraceError({ code: 'bad_query', what: 'line 1:1: no such thing' });
     const failing = planner({
-      engine: { plan: () => Promise.reject(wrong), bind: nothingBound, divide: nothingBound },
+      engine: { plan: () => Promise.reject(wrong), bind: nothingBound, split: nothingBound },
     });
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toMatchObject({
       code: 'bad_query',
@@ -159,7 +159,7 @@ describe('what goes wrong', () => {
   test('with the engine stays what it is', async () => {
     const crash = new MillraceError({ code: 'engine_crashed', what: 'It died.' });
     const failing = planner({
-      engine: { plan: () => Promise.reject(crash), bind: nothingBound, divide: nothingBound },
+      engine: { plan: () => Promise.reject(crash), bind: nothingBound, split: nothingBound },
     });
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toBe(crash);
   });
@@ -167,7 +167,7 @@ describe('what goes wrong', () => {
   test('a plan that takes too long is given up', async () => {
     const engine = {
       bind: nothingBound,
-      divide: nothingBound,
+      split: nothingBound,
       plan: (_request: PlanRequest, signal: AbortSignal): Promise<never> =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -186,7 +186,7 @@ describe('what goes wrong', () => {
     let begun = 0;
     const engine = {
       bind: nothingBound,
-      divide: nothingBound,
+      split: nothingBound,
       plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
         begun += 1;
         await gates[begun - 1]?.promise;

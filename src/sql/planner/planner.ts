@@ -5,7 +5,7 @@
 import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { Settings } from '../../scheduler/core/index.ts';
-import { isSteady, statementOf } from '../engine/index.ts';
+import { isCacheable, statementOf } from '../engine/index.ts';
 import type { PlanRequest, PlanningEngine } from '../engine/index.ts';
 import { FairGate } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -13,12 +13,18 @@ import {
   PARTITIONS_MAX,
   QUERY_JOB_DEFAULTS,
   bindFault,
-  divideQuery,
+  splitQuery,
   explainPlan,
   planQuery,
   queryJob,
 } from '../plan/index.ts';
-import type { DivideInput, PinnedTable, PlanInput, QueryJob, QueryPlan } from '../plan/index.ts';
+import type {
+  SplitQueryInput,
+  PinnedTable,
+  PlanInput,
+  QueryJob,
+  QueryPlan,
+} from '../plan/index.ts';
 import { PlanCache, planKey } from './plan-cache.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
@@ -27,7 +33,7 @@ import { checkedPlan } from './submitted-plan.ts';
 
 export interface QueryPlannerOptions {
   readonly catalog: CatalogPort;
-  readonly engine: Pick<PlanningEngine, 'plan' | 'bind' | 'divide'>;
+  readonly engine: Pick<PlanningEngine, 'plan' | 'bind' | 'split'>;
   /** The scheduler's. */
   readonly settings: Settings;
   /** How many fragments the cluster can run at once. */
@@ -65,7 +71,8 @@ const ANYBODY = '';
 /** Of a plan and its estimates as JSON: such are split within some 20 ms. */
 const SMALL_CHARS = 64 * 1024;
 
-const UNBOUND = 'DuckDB reads a part of it otherwise than the whole; the leader has said which';
+const UNBOUND =
+  'DuckDB binds one of its fragments differently from the whole query; the log of the leader has the details';
 
 interface Planned {
   readonly request: QueryRequest;
@@ -155,7 +162,7 @@ export class SqlPlanner {
     signal: AbortSignal,
   ): Promise<QueryPlan> {
     const text = textOf(asked);
-    const key = isSteady(text) ? planKey(text, asked, settings) : null;
+    const key = isCacheable(text) ? planKey(text, asked, settings) : null;
     const known = key === null ? null : this.#kept.find(key);
     if (known !== null) {
       this.#hits += 1;
@@ -175,14 +182,14 @@ export class SqlPlanner {
 
   /** A small plan takes milliseconds. How long a large one takes is up to whoever wrote it, so the engine does it. */
   async #divided(
-    input: DivideInput,
+    input: SplitQueryInput,
     caller: string | undefined,
     signal: AbortSignal,
   ): Promise<Divided> {
     const { engine, onFault } = this.#options;
     const chars = (input.plan?.length ?? 0) + (input.estimates?.length ?? 0);
     const { plan, faults } =
-      chars <= SMALL_CHARS ? divideQuery(input) : await engine.divide(input, signal, caller);
+      chars <= SMALL_CHARS ? splitQuery(input) : await engine.split(input, signal, caller);
     for (const fault of faults) onFault(fault);
     return { plan, isSound: faults.length === 0 };
   }

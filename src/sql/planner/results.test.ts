@@ -7,8 +7,8 @@ import { instant } from '../../scheduler/core/index.ts';
 import type { JobId, JobState } from '../../scheduler/core/index.ts';
 import type { RowsRequest } from '../engine/index.ts';
 import type { ResultFormat } from '../../scheduler/contract/index.ts';
-import type { FragmentResult, PartRead } from '../plan/index.ts';
-import { PartLostError } from '../shuffle/index.ts';
+import type { FragmentResult, PartitionRead } from '../plan/index.ts';
+import { PartitionLostError } from '../shuffle/index.ts';
 import { QueryResults } from './results.ts';
 import type { QueryRecord, QueryResultsOptions } from './results.ts';
 
@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const never = new AbortController().signal;
 const id = 'q' as JobId;
 
-let asked: { readonly rows: RowsRequest[]; readonly reads: PartRead[] };
+let asked: { readonly rows: RowsRequest[]; readonly reads: PartitionRead[] };
 
 beforeEach(() => {
   asked = { rows: [], reads: [] };
@@ -47,7 +47,7 @@ function results(known: QueryRecord | null, more: Partial<QueryResultsOptions> =
   return new QueryResults({
     record: () => Promise.resolve(known),
     parts: {
-      bring: (_query, reads) => {
+      localize: (_query, reads) => {
         asked.reads.push(...reads);
         return Promise.resolve(
           reads.map(({ at, part }) => ({
@@ -140,7 +140,9 @@ test('a query that nobody knows is not found', async () => {
 test('rows that went with their node are told as lost', async () => {
   const part = fragmentResult('s1.0');
   const gone = results(record({ parts: [part] }), {
-    parts: { bring: () => Promise.reject(new PartLostError(part.at, 'Its node is silent.')) },
+    parts: {
+      localize: () => Promise.reject(new PartitionLostError(part.at, 'Its node is silent.')),
+    },
   });
   await expect(read(gone)).rejects.toMatchObject({
     code: 'result_lost',

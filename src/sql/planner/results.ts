@@ -10,8 +10,8 @@ import type { Instant, JobId, JobState, TaskError } from '../../scheduler/core/i
 import type { RowEngine } from '../engine/index.ts';
 import type { ResultFormat, ResultStream } from '../../scheduler/contract/index.ts';
 import type { FragmentResult, QueryPlan } from '../plan/index.ts';
-import { PartLostError } from '../shuffle/index.ts';
-import type { PartReader } from '../shuffle/index.ts';
+import { PartitionLostError } from '../shuffle/index.ts';
+import type { PartitionReader } from '../shuffle/index.ts';
 import { failureOf } from './failure.ts';
 import { inlineJson } from './inline-json.ts';
 import { PRIVATE_FOLDER } from '../../kit/index.ts';
@@ -29,7 +29,7 @@ export interface QueryRecord {
 
 export interface QueryResultsOptions {
   readonly record: (id: JobId) => Promise<QueryRecord | null>;
-  readonly parts: Pick<PartReader, 'bring'>;
+  readonly parts: Pick<PartitionReader, 'localize'>;
   readonly rows: Pick<RowEngine, 'rows'>;
   /** For what is fetched, until it is read. */
   readonly folder: string;
@@ -127,9 +127,9 @@ export class QueryResults {
       part === undefined || inline !== null ? [] : [{ at, partition: 0, part }],
     );
     const brought = await this.#options.parts
-      .bring(id, reads, folder, signal)
+      .localize(id, reads, folder, signal)
       .catch((error: unknown) => {
-        throw error instanceof PartLostError ? lost(id, error) : error;
+        throw error instanceof PartitionLostError ? lost(id, error) : error;
       });
     for (const { fetchedBytes } of brought) this.#fetchedBytes += fetchedBytes;
     let next = 0;
@@ -182,7 +182,7 @@ function checkReadable({ id, state, error, plan, expiresAt, now, parts }: QueryR
   });
 }
 
-function lost(id: JobId, cause: PartLostError): MillraceError {
+function lost(id: JobId, cause: PartitionLostError): MillraceError {
   return new MillraceError({
     code: 'result_lost',
     what: `The rows of query ${id} are gone with the node that had them.`,

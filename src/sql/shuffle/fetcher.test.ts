@@ -4,10 +4,10 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { systemClock } from '../../kit/index.ts';
-import type { PartRead } from '../plan/index.ts';
+import type { PartitionRead } from '../plan/index.ts';
 import { Fetcher } from './fetcher.ts';
 
-const read: PartRead = {
+const read: PartitionRead = {
   partition: 0,
   part: { rows: 1, bytes: 100, segments: [[100, 0]] },
   at: {

@@ -10,10 +10,10 @@ import type {
   PartitionRange,
   RemoteShuffle,
 } from '../../scheduler/contract/index.ts';
-import type { PartRead } from '../plan/index.ts';
+import type { PartitionRead } from '../plan/index.ts';
 import { ByteWindow } from './byte-window.ts';
-import { keyOf } from './names.ts';
-import { PartLostError } from './part-lost.ts';
+import { keyOf } from './output-name.ts';
+import { PartitionLostError } from './partition-lost.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
 export interface FetcherOptions {
@@ -55,19 +55,19 @@ export class Fetcher {
     this.#clock = clock;
   }
 
-  /** The files of the partition, in order. Throws `PartLostError` when it cannot be had whole. */
+  /** The files of the partition, in order. Throws `PartitionLostError` when it cannot be had whole. */
   async fetch(
     query: JobId,
-    read: PartRead,
+    read: PartitionRead,
     pathOf: (segment: number) => string,
     signal: AbortSignal,
   ): Promise<readonly string[]> {
     const { at, part } = read;
     const { address } = at;
-    if (address === null) throw new PartLostError(at, 'Its node cannot be reached by others.');
+    if (address === null) throw new PartitionLostError(at, 'Its node cannot be reached by others.');
     const writer = new SegmentWriter(part, pathOf);
     const lost = (why: string, cause?: unknown): never => {
-      throw new PartLostError(at, why, cause);
+      throw new PartitionLostError(at, why, cause);
     };
     let failures = 0;
     const vain = { ms: 0 };
@@ -96,7 +96,7 @@ export class Fetcher {
 
   async #range(
     query: JobId,
-    { at, partition, part }: PartRead,
+    { at, partition, part }: PartitionRead,
     address: string,
     writer: SegmentWriter,
     vain: { ms: number },
@@ -117,7 +117,7 @@ export class Fetcher {
       for await (const chunk of this.#channel.fetch(address, range, signal)) {
         const fault =
           faultOf(chunk, writer.offset, at.epoch, part.bytes) ?? (await writer.take(chunk.payload));
-        if (fault !== null) throw new PartLostError(at, fault);
+        if (fault !== null) throw new PartitionLostError(at, fault);
       }
     } finally {
       vain.ms = writer.offset > before ? 0 : vain.ms + this.#clock.monotonicMs() - startedAtMs;
@@ -169,6 +169,8 @@ function faultOf(
   return `Bytes from ${chunk.startOffset} came where those from ${offset} were asked for.`;
 }
 
-function asLost({ at }: PartRead, error: Error): Error {
-  return error instanceof PartLostError ? error : new PartLostError(at, error.message, error);
+function asLost({ at }: PartitionRead, error: Error): Error {
+  return error instanceof PartitionLostError
+    ? error
+    : new PartitionLostError(at, error.message, error);
 }

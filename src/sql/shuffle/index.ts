@@ -3,10 +3,10 @@
  * and on others get at them. Which outputs count is the leader's decision, not made here.
  */
 export { MapOutputs } from './map-outputs.ts';
-export type { OutputName } from './names.ts';
+export type { OutputName } from './output-name.ts';
 export { OutputStore } from './output-store.ts';
 export type { RetainedOutput, OutputDraft, OutputKind } from './output-store.ts';
-export { PartLostError } from './part-lost.ts';
-export { PartReader, isUnchanged } from './part-reader.ts';
-export type { BroughtPart } from './part-reader.ts';
+export { PartitionLostError } from './partition-lost.ts';
+export { PartitionReader, isUnchanged } from './partition-reader.ts';
+export type { LocalPartition } from './partition-reader.ts';
 export { shuffleSource } from './shuffle-source.ts';

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Part } from '../plan/index.ts';
-import type { OutputName } from './names.ts';
+import type { PartitionInfo } from '../plan/index.ts';
+import type { OutputName } from './output-name.ts';
 import { PRIVATE_FILE } from '../../kit/index.ts';
 
 /** Grows when a reader of today could not read what is written then. On the wire: `layout_version`. */
@@ -18,10 +18,10 @@ const HASH_DIGITS = 32;
 export interface OutputIndex extends OutputName {
   readonly layout: number;
   readonly epoch: number;
-  readonly parts: readonly IndexedPart[];
+  readonly parts: readonly IndexedPartition[];
 }
 
-export interface IndexedPart {
+export interface IndexedPartition {
   readonly rows: number;
   readonly segments: readonly Segment[];
 }
@@ -55,7 +55,7 @@ export async function readIndex(folder: string, hash: string): Promise<OutputInd
   return files.every(isPlain) ? index : null;
 }
 
-export function partOf({ rows, segments }: IndexedPart): Part {
+export function partitionInfo({ rows, segments }: IndexedPartition): PartitionInfo {
   return {
     rows,
     bytes: bytesOf(segments),
@@ -69,7 +69,7 @@ export function bytesOf(segments: readonly { readonly bytes: number }[]): number
 
 export function indexOf(
   { query, task, fence }: OutputName,
-  parts: readonly IndexedPart[],
+  parts: readonly IndexedPartition[],
 ): OutputIndex {
   // Each attempt is a stream of its own: a reader that is half-way through another one starts again.
   return { query, task, fence, layout: LAYOUT_VERSION, epoch: fence, parts };

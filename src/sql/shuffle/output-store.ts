@@ -9,13 +9,13 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { type Clock, PRIVATE_FOLDER, eachOf, systemClock } from '../../kit/index.ts';
 import type { MapOutput } from '../../scheduler/contract/index.ts';
-import type { Part } from '../plan/index.ts';
+import type { PartitionInfo } from '../plan/index.ts';
 import { checksumOf } from './checksum.ts';
 import type { Checksum } from './checksum.ts';
 import { MapOutputs } from './map-outputs.ts';
-import { checkedName, folderOf, keyOf, textOf } from './names.ts';
-import type { OutputName } from './names.ts';
-import { bytesOf, indexOf, isPlain, partOf, writeIndex } from './output-index.ts';
+import { checkedName, folderOf, keyOf, textOf } from './output-name.ts';
+import type { OutputName } from './output-name.ts';
+import { bytesOf, indexOf, isPlain, partitionInfo, writeIndex } from './output-index.ts';
 import type { OutputIndex, Segment } from './output-index.ts';
 import { TOUCH_MS, makeOwnFolder, sweep, touchOwner } from './owner.ts';
 
@@ -28,7 +28,7 @@ export interface OutputStoreOptions {
 }
 
 /** What a task has written: for each partition the files, in order. */
-export interface DraftPart {
+export interface DraftPartition {
   readonly rows: number;
   readonly files: readonly string[];
 }
@@ -41,7 +41,7 @@ export interface OutputDraft {
   readonly folder: string;
   /** `result`: for those who asked, and kept longer than what stages hand to each other. */
   commit(
-    parts: readonly DraftPart[],
+    parts: readonly DraftPartition[],
     kind: OutputKind,
     signal?: AbortSignal,
     sums?: FileSums,
@@ -58,7 +58,7 @@ export interface RetainedOutput {
   /** The hash of its index. */
   readonly hash: string;
   readonly kind: OutputKind;
-  readonly parts: readonly Part[];
+  readonly parts: readonly PartitionInfo[];
 }
 
 const CHECKS_AT_ONCE = 4;
@@ -205,7 +205,13 @@ export class OutputStore {
     await putInPlace(draft, folder).catch((error: unknown) => {
       throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? twice(index, error) : error;
     });
-    const kept: RetainedOutput = { folder, index, hash, kind, parts: index.parts.map(partOf) };
+    const kept: RetainedOutput = {
+      folder,
+      index,
+      hash,
+      kind,
+      parts: index.parts.map(partitionInfo),
+    };
     this.#keep(kept);
     return kept;
   }
@@ -244,7 +250,7 @@ export class OutputStore {
 async function indexed(
   name: OutputName,
   draft: string,
-  parts: readonly DraftPart[],
+  parts: readonly DraftPartition[],
   signal: AbortSignal | undefined,
   sums: FileSums,
 ): Promise<OutputIndex> {

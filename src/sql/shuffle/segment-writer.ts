@@ -2,19 +2,19 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
-import type { Part } from '../plan/index.ts';
+import type { PartitionInfo } from '../plan/index.ts';
 
 export class SegmentWriter {
   /** The bytes taken so far. */
   offset = 0;
   readonly files: string[] = [];
-  readonly #segments: Part['segments'];
+  readonly #segments: PartitionInfo['segments'];
   readonly #pathOf: (segment: number) => string;
   #file: FileHandle | null = null;
   #sum = 0;
   #left = 0;
 
-  constructor(part: Part, pathOf: (segment: number) => string) {
+  constructor(part: PartitionInfo, pathOf: (segment: number) => string) {
     this.#segments = part.segments;
     this.#pathOf = pathOf;
   }

@@ -9,7 +9,7 @@ import type {
   PartitionRange,
   ShuffleSource,
 } from '../../scheduler/contract/index.ts';
-import { nameOf } from './names.ts';
+import { nameOf } from './output-name.ts';
 import type { Segment } from './output-index.ts';
 import type { OutputStore } from './output-store.ts';
 

@@ -9,17 +9,17 @@ import { testContext, thrownBy } from '../../../test/rig/task-context.ts';
 import type { TestContext } from '../../../test/rig/task-context.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { TaskId } from '../../scheduler/core/index.ts';
-import type { FragmentOrder } from '../engine/index.ts';
+import type { FragmentRequest } from '../engine/index.ts';
 import { InputLostError } from '../../tasks/executors/index.ts';
-import type { FragmentResult, FragmentTask, PartRead } from '../plan/index.ts';
+import type { FragmentResult, FragmentTask, PartitionRead } from '../plan/index.ts';
 import type { Engines } from './fragment-executor.ts';
 
 /** Runs before the engine writes its only file. */
-type During = (order: FragmentOrder) => Promise<void>;
+type During = (order: FragmentRequest) => Promise<void>;
 
 function engines(during: During = () => Promise.resolve()): Engines {
   const engine = {
-    run: async (order: FragmentOrder) => {
+    run: async (order: FragmentRequest) => {
       await during(order);
       await writeFile(join(order.folder, '0.parquet'), bytes(100));
       const parts = [{ rows: 100, files: ['0.parquet'] }];
@@ -29,7 +29,7 @@ function engines(during: During = () => Promise.resolve()): Engines {
     warm: () => Promise.resolve('v1.5.6'),
     close: () => Promise.resolve(),
   };
-  return { lend: () => Promise.resolve({ engine, release: () => {} }) };
+  return { acquire: () => Promise.resolve({ engine, release: () => {} }) };
 }
 
 const context = (taskId: string): TestContext => testContext({ taskId: taskId as TaskId });
@@ -37,7 +37,7 @@ const context = (taskId: string): TestContext => testContext({ taskId: taskId as
 function reading({ at, parts }: FragmentResult, mode: 'partition' | 'all'): FragmentTask {
   const [part] = parts;
   if (part === undefined) throw new Error('nothing was made');
-  const reads: readonly PartRead[] = [{ at, partition: 0, part }];
+  const reads: readonly PartitionRead[] = [{ at, partition: 0, part }];
   const inputs = [{ relation: 'x0', stage: 0, mode, columns: [] }];
   return fragmentTask({ stage: 1, fragment: fragment({ inputs }), reads: { x0: reads } });
 }

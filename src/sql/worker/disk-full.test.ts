@@ -6,7 +6,7 @@ import type { Engines } from './fragment-executor.ts';
 
 /** They fail as soon as they are lent. */
 function enginesThatFail(fault: Error): Engines {
-  return { lend: () => Promise.reject(fault) };
+  return { acquire: () => Promise.reject(fault) };
 }
 
 /** How each of three attempts fails, and how often the node was told that its disk is full. */

@@ -9,24 +9,29 @@ import { bytes, temporaryFolder } from '../../../test/rig/shuffle-node.ts';
 import { attemptsOf, testContext, thrownBy } from '../../../test/rig/task-context.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode, TaskId } from '../../scheduler/core/index.ts';
-import type { EngineSize, FragmentEngine, FragmentOrder, FragmentYield } from '../engine/index.ts';
+import type {
+  EngineSize,
+  FragmentEngine,
+  FragmentRequest,
+  FragmentOutput,
+} from '../engine/index.ts';
 import { deferred } from '../../kit/index.ts';
-import type { FragmentResult, FragmentTask, PartRead, PinnedFile } from '../plan/index.ts';
+import type { FragmentResult, FragmentTask, PartitionRead, PinnedFile } from '../plan/index.ts';
 import { threadsFor } from './fragment-executor.ts';
 import type { Engines } from './fragment-executor.ts';
 
 interface TestEngines extends Engines {
   readonly lent: EngineSize[];
-  readonly orders: FragmentOrder[];
+  readonly orders: FragmentRequest[];
   /** Lent and not given back. */
   readonly out: () => number;
 }
 
-type Run = (order: FragmentOrder, signal: AbortSignal) => Promise<FragmentYield>;
+type Run = (order: FragmentRequest, signal: AbortSignal) => Promise<FragmentOutput>;
 
 function enginesThat(run: Run): TestEngines {
   const lent: EngineSize[] = [];
-  const orders: FragmentOrder[] = [];
+  const orders: FragmentRequest[] = [];
   let out = 0;
   const engine: FragmentEngine = {
     run: (order, signal) => {
@@ -39,17 +44,17 @@ function enginesThat(run: Run): TestEngines {
     warm: () => Promise.resolve('v1.5.6'),
     close: () => Promise.resolve(),
   };
-  const lend: Engines['lend'] = (size) => {
+  const acquire: Engines['acquire'] = (size) => {
     lent.push(size);
     out += 1;
     return Promise.resolve({ engine, release: () => (out -= 1) });
   };
-  return { lent, orders, out: () => out, lend };
+  return { lent, orders, out: () => out, acquire };
 }
 
 /** Writes one file a partition; null for none. */
 const writing =
-  (contents: readonly (Buffer | null)[], rows: FragmentYield['rows'] = null): Run =>
+  (contents: readonly (Buffer | null)[], rows: FragmentOutput['rows'] = null): Run =>
   async ({ folder }) => {
     const parts = [];
     for (const [at, content] of contents.entries()) {
@@ -73,14 +78,14 @@ const hash = (partitions: number): FragmentTask['output'] => ({
 
 const context = (taskId = 's0.0', fence = 1) => testContext({ taskId: taskId as TaskId, fence });
 
-const readOf = ({ at, parts }: FragmentResult, partition: number): PartRead => {
+const readOf = ({ at, parts }: FragmentResult, partition: number): PartitionRead => {
   const part = parts[partition];
   if (part === undefined) throw new Error(`no partition ${partition}`);
   return { at, partition, part };
 };
 
 /** A task of stage 1 that reads `reads` under the name x0. */
-const reading = (reads: readonly PartRead[], mode: 'partition' | 'all' = 'partition') =>
+const reading = (reads: readonly PartitionRead[], mode: 'partition' | 'all' = 'partition') =>
   fragmentTask({
     stage: 1,
     fragment: fragment({ inputs: [{ relation: 'x0', stage: 0, mode, columns: [] }] }),
@@ -151,7 +156,8 @@ test('a reader gets its partition of every producer, from here and from elsewher
 });
 
 test('inputs that lie here are read where they lie, and no folder is made for them', async () => {
-  const seen: { readonly inputs: FragmentOrder['inputs']; readonly tmp: readonly string[] }[] = [];
+  const seen: { readonly inputs: FragmentRequest['inputs']; readonly tmp: readonly string[] }[] =
+    [];
   const engines = enginesThat(async (order, signal) => {
     const tmp = await readdir(join(order.folder, '..'));
     seen.push({ inputs: order.inputs, tmp: tmp.map((name) => name.slice(0, 3)) });
@@ -354,7 +360,7 @@ test.each(['before', 'while'])('a file that changes %s it is read fails the task
 test.each([
   ['nothing', null],
   ['no fragment', { stage: 0, task: 0 }],
-  ['a read without a place', { ...reading([{} as PartRead]) }],
+  ['a read without a place', { ...reading([{} as PartitionRead]) }],
   [
     'no ranges of a scan',
     fragmentTask({ fragment: fragment({ scans: [{ relation: 't' } as never] }) }),

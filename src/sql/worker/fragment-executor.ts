@@ -1,10 +1,10 @@
 /** The executor of fragments, and what each run of one needs of its node. */
 import type { Pins } from '../catalog/index.ts';
-import type { EngineSize, LentEngine } from '../engine/index.ts';
+import type { EngineSize, PooledEngine } from '../engine/index.ts';
 import { MissingOperatorError } from '../../tasks/executors/index.ts';
 import type { Executor } from '../../tasks/executors/index.ts';
 import { FRAGMENT_EXECUTOR } from '../plan/index.ts';
-import type { OutputStore, PartReader } from '../shuffle/index.ts';
+import type { OutputStore, PartitionReader } from '../shuffle/index.ts';
 import { FragmentRun } from './fragment-run.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { SharedInputs } from './shared-inputs.ts';
@@ -17,7 +17,7 @@ export interface FragmentNode {
   /** Where they fetch them, as HOST:PORT; null when nobody can. */
   readonly address: () => Promise<string | null>;
   readonly store: OutputStore;
-  readonly reader: PartReader;
+  readonly reader: PartitionReader;
   readonly shared: SharedInputs;
   readonly pins: Pins;
   /** Real paths below which files may be read; null for no limit. */
@@ -38,7 +38,7 @@ export interface FragmentNode {
 
 export interface Engines {
   /** Engines with the same limits are used again. */
-  lend(size: EngineSize, signal: AbortSignal): Promise<LentEngine>;
+  acquire(size: EngineSize, signal: AbortSignal): Promise<PooledEngine>;
 }
 
 export function fragmentExecutor(node: FragmentNode): Executor {

@@ -4,7 +4,7 @@
  */
 import { rm } from 'node:fs/promises';
 import type { Pin } from '../catalog/index.ts';
-import type { FragmentYield } from '../engine/index.ts';
+import type { FragmentOutput } from '../engine/index.ts';
 import type { TaskContext } from '../../tasks/executors/index.ts';
 import type {
   FragmentMetrics,
@@ -12,11 +12,11 @@ import type {
   FragmentTask,
   InlineResult,
   OutputPlace,
-  Part,
-  PartRead,
+  PartitionInfo,
+  PartitionRead,
 } from '../plan/index.ts';
-import { PartLostError, isUnchanged } from '../shuffle/index.ts';
-import type { BroughtPart, RetainedOutput, OutputDraft, OutputName } from '../shuffle/index.ts';
+import { PartitionLostError, isUnchanged } from '../shuffle/index.ts';
+import type { LocalPartition, RetainedOutput, OutputDraft, OutputName } from '../shuffle/index.ts';
 import type { FragmentNode } from './fragment-executor.ts';
 import { INLINE_ROWS, inlineResult } from './inline-result.ts';
 import { hasStep } from './task-fault.ts';
@@ -30,14 +30,14 @@ const NOWHERE = { address: null, folder: '', index: '', epoch: 0, layout: 0 } as
 
 interface Inputs {
   readonly files: Readonly<Record<string, readonly string[]>>;
-  readonly brought: readonly { readonly at: OutputPlace; readonly part: BroughtPart }[];
+  readonly brought: readonly { readonly at: OutputPlace; readonly part: LocalPartition }[];
   readonly fetchedBytes: number;
   readonly localBytes: number;
   readonly fetchMs: number;
 }
 
 interface Made {
-  readonly made: FragmentYield;
+  readonly made: FragmentOutput;
   readonly inline: InlineResult | null;
 }
 
@@ -109,7 +109,7 @@ export class FragmentRun {
     return draft;
   }
 
-  #kept(draft: OutputDraft, { parts, sums }: FragmentYield): Promise<RetainedOutput> {
+  #kept(draft: OutputDraft, { parts, sums }: FragmentOutput): Promise<RetainedOutput> {
     return draft.commit(parts, this.#kind, this.#context.signal, sums);
   }
 
@@ -124,7 +124,8 @@ export class FragmentRun {
       Promise.all(brought.map(({ part }) => isUnchanged(part))),
     );
     const changed = brought[states.indexOf(false)];
-    if (changed !== undefined) throw new PartLostError(changed.at, 'It changed while it was read.');
+    if (changed !== undefined)
+      throw new PartitionLostError(changed.at, 'It changed while it was read.');
   }
 
   /** Before and after: what is read in between is then what was planned for. */
@@ -151,7 +152,7 @@ export class FragmentRun {
     const own = reads.filter(({ isShared }) => !isShared);
     const [ofAll, ofOne] = await bothOf(
       this.#shared(shared.map(({ read }) => read)),
-      this.#bring(own.map(({ read }) => read)),
+      this.#localize(own.map(({ read }) => read)),
     );
     const files: Record<string, string[]> = {};
     for (const { relation } of this.#task.fragment.inputs) files[relation] = [];
@@ -172,12 +173,12 @@ export class FragmentRun {
     };
   }
 
-  #shared(reads: readonly PartRead[]): Promise<readonly BroughtPart[]> {
+  #shared(reads: readonly PartitionRead[]): Promise<readonly LocalPartition[]> {
     const { signal } = this.#context;
     return Promise.all(reads.map((read) => this.#node.shared.take(this.#name.query, read, signal)));
   }
 
-  async #bring(reads: readonly PartRead[]): Promise<readonly BroughtPart[]> {
+  async #localize(reads: readonly PartitionRead[]): Promise<readonly LocalPartition[]> {
     if (reads.length === 0) return [];
     const { reader, store } = this.#node;
     const folder = async (): Promise<string> => {
@@ -185,7 +186,7 @@ export class FragmentRun {
       this.#undo.push(() => rm(made, { recursive: true, force: true }));
       return made;
     };
-    return reader.bring(this.#name.query, reads, folder, this.#context.signal);
+    return reader.localize(this.#name.query, reads, folder, this.#context.signal);
   }
 
   async #execute(folder: string, inputs: Inputs, threads: () => number): Promise<Made> {
@@ -194,7 +195,7 @@ export class FragmentRun {
     const reserved = await budget.reserve(this.#memoryBytes(), signal);
     try {
       const size = { memoryBytes: reserved.bytes, threads: threads() };
-      const { engine, release } = await engines.lend(size, signal);
+      const { engine, release } = await engines.acquire(size, signal);
       try {
         const { fragment, output, session, ranges, spans } = this.#task;
         const order = {
@@ -246,7 +247,7 @@ export class FragmentRun {
 
   #metrics(
     { fetchedBytes, localBytes, fetchMs }: Inputs,
-    made: FragmentYield,
+    made: FragmentOutput,
     bytesOut: number,
     writeMs: number,
   ): FragmentMetrics {
@@ -278,7 +279,7 @@ async function bothOf<One, Other>(
   return [first.value, second.value];
 }
 
-function bytesOf(parts: readonly Part[]): number {
+function bytesOf(parts: readonly PartitionInfo[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 

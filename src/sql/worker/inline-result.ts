@@ -1,7 +1,7 @@
 /** Results that are small enough to travel with the answer of their task. */
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { FragmentYield, RowsMax } from '../engine/index.ts';
+import type { FragmentOutput, RowsMax } from '../engine/index.ts';
 import type { InlineResult } from '../plan/index.ts';
 
 const PARQUET_BYTES_MAX: number = 256 * 1_024;
@@ -12,7 +12,7 @@ export const INLINE_ROWS: RowsMax = { values: 8_000, bytes: 64 * 1_024 };
 /** Null when it is too large, or in several files. */
 export async function inlineResult(
   folder: string,
-  { parts, rows }: FragmentYield,
+  { parts, rows }: FragmentOutput,
 ): Promise<InlineResult | null> {
   const files = parts.flatMap((part) => part.files);
   const [file] = files;

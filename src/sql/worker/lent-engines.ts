@@ -1,6 +1,6 @@
 /** The engines of this node, made when the first fragment comes: most workers never run a query. */
 import { EnginePool } from '../engine/index.ts';
-import type { EnginePoolOptions, EngineSize, LentEngine } from '../engine/index.ts';
+import type { EnginePoolOptions, EngineSize, PooledEngine } from '../engine/index.ts';
 import type { Engines } from './fragment-executor.ts';
 
 export class LentEngines implements Engines {
@@ -12,14 +12,14 @@ export class LentEngines implements Engines {
     this.#options = options;
   }
 
-  async lend(size: EngineSize, signal: AbortSignal): Promise<LentEngine> {
+  async acquire(size: EngineSize, signal: AbortSignal): Promise<PooledEngine> {
     if (this.#pool === null) {
       const made = this.#options().then((options) => new EnginePool(options));
       this.#pool = made;
       // The next one tries anew.
       made.catch(() => (this.#pool = null));
     }
-    return (await this.#pool).lend(size, signal);
+    return (await this.#pool).acquire(size, signal);
   }
 
   async close(): Promise<void> {

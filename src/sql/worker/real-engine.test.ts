@@ -8,7 +8,7 @@ import type { FragmentNodeRig } from '../../../test/rig/fragment-node.ts';
 import { testContext, thrownBy } from '../../../test/rig/task-context.ts';
 import type { TaskId } from '../../scheduler/core/index.ts';
 import { EnginePool } from '../engine/index.ts';
-import type { FragmentColumn, FragmentResult, FragmentTask, PartRead } from '../plan/index.ts';
+import type { FragmentColumn, FragmentResult, FragmentTask, PartitionRead } from '../plan/index.ts';
 
 const PARTITIONS = 4;
 const ROWS = 50_000;
@@ -29,7 +29,7 @@ const columns = (...types: readonly string[]): readonly FragmentColumn[] =>
 
 const context = (taskId: string, fence = 1) => testContext({ taskId: taskId as TaskId, fence });
 
-const readsOf = (results: readonly FragmentResult[], partition: number): readonly PartRead[] =>
+const readsOf = (results: readonly FragmentResult[], partition: number): readonly PartitionRead[] =>
   results.map(({ at, parts }) => ({ at, partition, part: parts[partition]! }));
 
 /** Numbers `from` to before `to`, divided by what is left of them after division by 10. */
@@ -42,7 +42,7 @@ const numbers = (from: number, to: number): FragmentTask =>
     output: { kind: 'hash', by: ['c1'], partitions: PARTITIONS },
   });
 
-const sums = (reads: readonly PartRead[]): FragmentTask =>
+const sums = (reads: readonly PartitionRead[]): FragmentTask =>
   fragmentTask({
     stage: 1,
     fragment: fragment({
@@ -60,7 +60,7 @@ const sums = (reads: readonly PartRead[]): FragmentTask =>
     reads: { x0: reads },
   });
 
-const ordered = (reads: readonly PartRead[]): FragmentTask =>
+const ordered = (reads: readonly PartitionRead[]): FragmentTask =>
   fragmentTask({
     stage: 2,
     fragment: fragment({

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { Pins } from '../catalog/index.ts';
 import type { RowsRequest } from '../engine/index.ts';
 import type { Executor } from '../../tasks/executors/index.ts';
-import { PartReader } from '../shuffle/index.ts';
+import { PartitionReader } from '../shuffle/index.ts';
 import type { OutputStore } from '../shuffle/index.ts';
 import { fewOf, fragmentExecutor, threadsFor } from './fragment-executor.ts';
 import type { FragmentNode } from './fragment-executor.ts';
@@ -33,7 +33,7 @@ const SPILL_PART = 0.5;
 export function startNode(options: RunningNodeOptions, store: OutputStore): RunningNode {
   const { nodeId, address, slots, spillBytesMax, resultBytesMax, shuffleInPlace } = options;
   const channel = options.remoteShuffle();
-  const reader = new PartReader({ own: store, mayReadInPlace: shuffleInPlace, channel });
+  const reader = new PartitionReader({ own: store, mayReadInPlace: shuffleInPlace, channel });
   const shared = new SharedInputs(store, reader);
   const totalBytes = options.memoryBytes ?? Math.floor(machineMemoryBytes() * MEMORY_PART);
   const budget = new MemoryBudget(totalBytes);
@@ -78,7 +78,7 @@ async function* rowsOf(
 ): AsyncGenerator<Uint8Array> {
   const reserved = await budget.reserve(shareBytes, signal);
   try {
-    const { engine, release } = await engines.lend(
+    const { engine, release } = await engines.acquire(
       { memoryBytes: shareBytes, threads: threadsFor(cores, slots, slots) },
       signal,
     );

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { openStore } from '../../../test/rig/shuffle-node.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { deferred } from '../../kit/index.ts';
-import type { PartRead } from '../plan/index.ts';
-import type { BroughtPart, PartReader } from '../shuffle/index.ts';
+import type { PartitionRead } from '../plan/index.ts';
+import type { LocalPartition, PartitionReader } from '../shuffle/index.ts';
 import { SharedInputs } from './shared-inputs.ts';
 
 const QUERY = 'query' as JobId;
-const part: BroughtPart = { files: [], states: [], fetchedBytes: 5, localBytes: 0 };
-const read: PartRead = {
+const part: LocalPartition = { files: [], states: [], fetchedBytes: 5, localBytes: 0 };
+const read: PartitionRead = {
   partition: 0,
   part: { rows: 1, bytes: 5, segments: [[5, 0]] },
   at: {
@@ -22,7 +22,7 @@ test('whoever comes when the last one gives up does not wait for what was given 
   const cleared = deferred();
   let calls = 0;
   const reader = {
-    bring: async (_query: JobId, _reads: unknown, _folder: string, signal: AbortSignal) => {
+    localize: async (_query: JobId, _reads: unknown, _folder: string, signal: AbortSignal) => {
       calls += 1;
       if (calls > 1) return [part];
       begun.resolve();
@@ -30,7 +30,7 @@ test('whoever comes when the last one gives up does not wait for what was given 
       await cleared.promise;
       throw signal.reason;
     },
-  } as unknown as PartReader;
+  } as unknown as PartitionReader;
   const shared = new SharedInputs(await openStore(), reader);
   const first = new AbortController();
   const left = shared.take(QUERY, read, first.signal);

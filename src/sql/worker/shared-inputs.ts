@@ -4,16 +4,16 @@
  */
 import { rm } from 'node:fs/promises';
 import type { JobId } from '../../scheduler/core/index.ts';
-import type { PartRead } from '../plan/index.ts';
+import type { PartitionRead } from '../plan/index.ts';
 import { isUnchanged } from '../shuffle/index.ts';
-import type { BroughtPart, OutputStore, PartReader } from '../shuffle/index.ts';
+import type { LocalPartition, OutputStore, PartitionReader } from '../shuffle/index.ts';
 
-const NOTHING: BroughtPart = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
+const NOTHING: LocalPartition = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
 
 interface Copy {
   /** What it has here; nothing for what is read where it lies. */
   readonly remove: () => Promise<void>;
-  readonly part: Promise<BroughtPart>;
+  readonly part: Promise<LocalPartition>;
   /** Ends the fetch when the last who waits for it is gone. */
   readonly control: AbortController;
   waiting: number;
@@ -22,10 +22,10 @@ interface Copy {
 
 export class SharedInputs {
   readonly #store: OutputStore;
-  readonly #reader: PartReader;
+  readonly #reader: PartitionReader;
   readonly #queries: Map<JobId, Map<string, Copy>> = new Map();
 
-  constructor(store: OutputStore, reader: PartReader) {
+  constructor(store: OutputStore, reader: PartitionReader) {
     this.#store = store;
     this.#reader = reader;
   }
@@ -35,7 +35,7 @@ export class SharedInputs {
   }
 
   /** Who comes first brings it. What was here already counts as neither fetched nor read from elsewhere. */
-  async take(query: JobId, read: PartRead, signal: AbortSignal): Promise<BroughtPart> {
+  async take(query: JobId, read: PartitionRead, signal: AbortSignal): Promise<LocalPartition> {
     signal.throwIfAborted();
     if (read.part.segments.length === 0) return NOTHING;
     const copies = this.#queries.get(query) ?? new Map<string, Copy>();
@@ -68,7 +68,7 @@ export class SharedInputs {
     }
   }
 
-  #copy(query: JobId, read: PartRead, forget: () => void): Copy {
+  #copy(query: JobId, read: PartitionRead, forget: () => void): Copy {
     let folder: string | null = null;
     const made = async (): Promise<string> => (folder = await this.#store.scratch('in-', 'shared'));
     const remove = async (): Promise<void> => {
@@ -78,7 +78,7 @@ export class SharedInputs {
     // The next one who wants it tries anew, and does not wait for one that is given up.
     control.signal.addEventListener('abort', forget, { once: true });
     const part = this.#reader
-      .bring(query, [read], made, control.signal)
+      .localize(query, [read], made, control.signal)
       .then(([brought]) => {
         copy.isHere = true;
         return brought ?? NOTHING;
@@ -94,7 +94,7 @@ export class SharedInputs {
   }
 
   /** Null when it is of no use any more: given up, or changed by somebody. */
-  async #reused(copy: Copy, signal: AbortSignal): Promise<BroughtPart | null> {
+  async #reused(copy: Copy, signal: AbortSignal): Promise<LocalPartition | null> {
     if (copy.control.signal.aborted) return null;
     const part = await this.#wait(copy, signal);
     if (await isUnchanged(part)) return part;
@@ -102,12 +102,12 @@ export class SharedInputs {
     return null;
   }
 
-  async #wait(copy: Copy, signal: AbortSignal): Promise<BroughtPart> {
+  async #wait(copy: Copy, signal: AbortSignal): Promise<LocalPartition> {
     if (copy.isHere) return copy.part;
     copy.waiting += 1;
     let leave = (): void => {};
     try {
-      return await new Promise<BroughtPart>((resolve, reject) => {
+      return await new Promise<LocalPartition>((resolve, reject) => {
         // Whoever aborts says why, as a MillraceError.
         // oxlint-disable-next-line typescript/prefer-promise-reject-errors
         leave = (): void => reject(signal.reason);

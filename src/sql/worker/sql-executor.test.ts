@@ -8,8 +8,8 @@ import type { JobId, Json } from '../../scheduler/core/index.ts';
 import type { RowsRequest } from '../engine/index.ts';
 import { ChildJobError } from '../../tasks/executors/index.ts';
 import type { Callable, TaskContext } from '../../tasks/executors/index.ts';
-import type { FragmentResult, PartRead } from '../plan/index.ts';
-import { PartLostError } from '../shuffle/index.ts';
+import type { FragmentResult, PartitionRead } from '../plan/index.ts';
+import { PartitionLostError } from '../shuffle/index.ts';
 import { sqlExecutor } from './sql-executor.ts';
 
 const columns = [{ name: 'n', type: 'BIGINT' }];
@@ -44,12 +44,12 @@ beforeEach(() => {
 
 interface Play {
   readonly parts: readonly FragmentResult[];
-  readonly bring?: (reads: readonly PartRead[], into: string) => Promise<readonly string[]>;
+  readonly localize?: (reads: readonly PartitionRead[], into: string) => Promise<readonly string[]>;
   readonly rows?: (request: RowsRequest) => string;
   readonly resultBytesMax?: number;
 }
 
-function play({ parts, bring, rows, resultBytesMax = 1_000 }: Play) {
+function play({ parts, localize, rows, resultBytesMax = 1_000 }: Play) {
   const called: { name: string; document: unknown }[] = [];
   const call = async <I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> => {
     called.push({ name, document: what.toDocument(input) });
@@ -58,9 +58,9 @@ function play({ parts, bring, rows, resultBytesMax = 1_000 }: Play) {
   };
   const executor = sqlExecutor({
     parts: {
-      bring: async (_query, reads, into) => {
+      localize: async (_query, reads, into) => {
         const made = typeof into === 'string' ? into : await into();
-        const files = (await bring?.(reads, made)) ?? [];
+        const files = (await localize?.(reads, made)) ?? [];
         return files.map((file) => ({ files: [file], states: [], fetchedBytes: 0, localBytes: 0 }));
       },
     },
@@ -89,7 +89,7 @@ test('a query is a job of its own, and rows that came with its result are taken 
 test('other rows are read by an engine, in the order of the parts, and leave nothing behind', async () => {
   const { run } = play({
     parts: [unread, far, unread],
-    bring: async (reads, into) => reads.map(({ partition }) => join(into, `far-${partition}`)),
+    localize: async (reads, into) => reads.map(({ partition }) => join(into, `far-${partition}`)),
     rows: ({ files, format }) => {
       expect(format).toBe('json');
       expect(files.map((file) => file.slice(file.lastIndexOf('/') + 1))).toEqual([
@@ -109,9 +109,9 @@ test('rows that are lost with their node are made again, and then read', async (
   let brought = 0;
   const { called, run } = play({
     parts: [far],
-    bring: async () => {
+    localize: async () => {
       brought += 1;
-      if (brought < 3) throw new PartLostError(place, 'The node is gone.');
+      if (brought < 3) throw new PartitionLostError(place, 'The node is gone.');
       return ['there'];
     },
     rows: () => JSON.stringify({ columns, rows: [['1']] }),
@@ -123,7 +123,7 @@ test('rows that are lost with their node are made again, and then read', async (
 test('rows that are lost each time end the task', async () => {
   const { run } = play({
     parts: [far],
-    bring: () => Promise.reject(new PartLostError(place, 'The node is gone.')),
+    localize: () => Promise.reject(new PartitionLostError(place, 'The node is gone.')),
   });
   const thrown = await thrownBy(() => run({ sql: 'select 1' }));
   expect(thrown).toMatchObject({ code: 'result_lost' });

@@ -10,12 +10,12 @@ import type { JobId, Json } from '../../scheduler/core/index.ts';
 import type { RowEngine } from '../engine/index.ts';
 import { ChildJobError, FatalError, Fields } from '../../tasks/executors/index.ts';
 import type { Callable, Executor, TaskContext } from '../../tasks/executors/index.ts';
-import type { FragmentResult, PartRead, ResultColumn } from '../plan/index.ts';
-import type { PartReader } from '../shuffle/index.ts';
+import type { FragmentResult, PartitionRead, ResultColumn } from '../plan/index.ts';
+import type { PartitionReader } from '../shuffle/index.ts';
 import { PRIVATE_FILE } from '../../kit/index.ts';
 
 export interface SqlExecutorOptions {
-  readonly parts: Pick<PartReader, 'bring'>;
+  readonly parts: Pick<PartitionReader, 'localize'>;
   readonly engine: Pick<RowEngine, 'rows'>;
   /** An empty folder for rows that lie elsewhere, removed when they are read. */
   readonly folder: () => Promise<string>;
@@ -132,13 +132,13 @@ async function filesOf(
   { parts: reader }: SqlExecutorOptions,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const reads = parts.flatMap((result): PartRead[] => {
+  const reads = parts.flatMap((result): PartitionRead[] => {
     const [part] = result.parts;
     return result.inline !== null || part === undefined
       ? []
       : [{ at: result.at, partition: 0, part }];
   });
-  const brought = await reader.bring(queryId, reads, folder, signal);
+  const brought = await reader.localize(queryId, reads, folder, signal);
   const files: string[] = [];
   let next = 0;
   for (const [at, { inline }] of parts.entries()) {

@@ -3,7 +3,7 @@ import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode, TaskId } from '../../scheduler/core/index.ts';
 import { InputLostError, TaskFailure, lifelineOf } from '../../tasks/executors/index.ts';
 import type { TaskContext } from '../../tasks/executors/index.ts';
-import { PartLostError } from '../shuffle/index.ts';
+import { PartitionLostError } from '../shuffle/index.ts';
 
 /** What an attempt leaves behind for the next one: it ran out of memory, or of room on the disk. */
 type Shortage = 'out_of_memory' | 'disk_full';
@@ -26,7 +26,7 @@ const WORTH_ANOTHER_TRY: ReadonlySet<ErrorCode> = new Set([
 export async function taskFault(error: unknown, context: TaskContext): Promise<unknown> {
   // It was told to stop, and so it fails: whoever told it knows why.
   if (context.signal.aborted) return error;
-  if (error instanceof PartLostError) {
+  if (error instanceof PartitionLostError) {
     const lost = [{ taskId: error.task as TaskId, fence: error.fence }];
     return new InputLostError(lost, error.message, error);
   }

@@ -4,7 +4,7 @@ import { version } from '@duckdb/node-api';
 import { type EngineCall, type FromChild, type ToChild, WINDOW_PIECES } from '../messages.ts';
 import type { InstanceSettings } from '../messages.ts';
 import { described } from './describe.ts';
-import { divide } from './divide.ts';
+import { split } from './split.ts';
 import { faultOf } from './fault.ts';
 import { runFragment } from './fragment.ts';
 import { Instances } from './instances.ts';
@@ -78,8 +78,8 @@ function done(
       return planner.plan(mine.work, call);
     case 'bind':
       return planner.bind(mine.work, call);
-    case 'divide':
-      return divide(call);
+    case 'split':
+      return split(call);
     case 'rows':
       return sendRows(mine.work, instances, call, (bytes) => send(id, mine, bytes));
   }

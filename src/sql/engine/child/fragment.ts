@@ -12,7 +12,7 @@ import {
   type FragmentCall,
   type InstanceSettings,
   OUTPUT,
-  type RowsWish,
+  type InlineRowsRequest,
 } from '../messages.ts';
 import { quotedPath } from '../sql/reader.ts';
 import type { Instances } from './instances.ts';
@@ -40,7 +40,7 @@ export async function runFragment(
           : partsOf(written, target);
       const runMs = performance.now() - startedAt;
       const few = await fewRows(connection, call, output, parts);
-      if (call.isTraceless && few.isRead) connection.giveBack();
+      if (call.leavesNoState && few.isRead) connection.giveBack();
       if (target.kind === 'file')
         for (const { files } of parts)
           for (const file of files) move(join(output, file), join(target.folder, file));
@@ -106,7 +106,7 @@ const AT_ONCE_BYTES = 64 * 2 ** 20;
 /** A value that is written once may stand in every row: then portions are looked at one by one. */
 async function jsonRows(
   connection: Connection,
-  { sql, isFlat, bytes: bytesMax }: RowsWish,
+  { sql, isFlat, bytes: bytesMax }: InlineRowsRequest,
   textBytes: number,
 ): Promise<FewRows> {
   const portions =

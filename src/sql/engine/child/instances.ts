@@ -8,7 +8,7 @@ import type { InstanceSettings } from '../messages.ts';
 import { lock, openUnlocked } from './instance.ts';
 import { Sessions } from './sessions.ts';
 
-export interface InstanceWish {
+export interface InstanceRequest {
   /** The same key, the same files and the same preparation. */
   readonly key: string;
   readonly files: readonly string[];
@@ -16,7 +16,7 @@ export interface InstanceWish {
   readonly prepare?: (instance: DuckDBInstance) => Promise<void>;
 }
 
-export interface LentInstance {
+export interface PooledInstance {
   readonly instance: DuckDBInstance;
   readonly sessions: Sessions;
   /** Must be called once; it stays open while anybody has it. */
@@ -49,7 +49,7 @@ export class Instances {
     this.#keptMax = Math.min(KEPT_MAX, Math.max(2, Math.floor(THREADS_MAX / settings.threads)));
   }
 
-  async take(wish: InstanceWish): Promise<LentInstance> {
+  async take(wish: InstanceRequest): Promise<PooledInstance> {
     const kept = this.#kept.get(wish.key) ?? { opened: this.#open(wish), users: 0 };
     kept.users += 1;
     this.#kept.delete(wish.key);
@@ -83,7 +83,7 @@ export class Instances {
   }
 
   /** Not a part of one call: others wait for it too. */
-  async #open({ key, files, prepare }: InstanceWish): Promise<Opened> {
+  async #open({ key, files, prepare }: InstanceRequest): Promise<Opened> {
     const spare = this.#spare;
     this.#spare = null;
     let instance: DuckDBInstance | null = null;

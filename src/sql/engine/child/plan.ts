@@ -6,7 +6,7 @@ import { statementFault } from '../sql/statement-tree.ts';
 import { quotedName, quotedText } from '../sql/text.ts';
 import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
-import type { Instances, LentInstance } from './instances.ts';
+import type { Instances, PooledInstance } from './instances.ts';
 import { unlessGone } from './sandbox.ts';
 import type { Sessions } from './sessions.ts';
 import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
@@ -47,7 +47,7 @@ export class Planner {
     }
   }
 
-  #take({ key, files, tables }: Place): Promise<LentInstance> {
+  #take({ key, files, tables }: Place): Promise<PooledInstance> {
     return this.#instances.take({
       key: `plan ${key}`,
       files,
@@ -255,8 +255,8 @@ function unwritten(whyNot: string): Written {
 
 /** Completes a sentence of ours; what follows the first line of DuckDB's own is about the text of the query. */
 function reasonOf(message: string): string {
-  if (message.startsWith('CSVReader')) return 'it reads CSV, and only Parquet is divided';
-  if (message.startsWith('JSONScan')) return 'it reads JSON, and only Parquet is divided';
+  if (message.startsWith('CSVReader')) return 'it reads CSV, and only Parquet is distributed';
+  if (message.startsWith('JSONScan')) return 'it reads JSON, and only Parquet is distributed';
   return `DuckDB cannot write its plan: ${message.split('\n', 1)[0]}`;
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { EngineLimits } from '../engine.ts';
 import { type FragmentCall, OUTPUT, type RowsCall, type Sandbox } from '../messages.ts';
-import { EngineProcess, Suspect } from './engine-process.ts';
+import { EngineProcess, SharedProcessLost } from './engine-process.ts';
 
 const never = new AbortController().signal;
 /** Would take hours; DuckDB looks up from it when it is interrupted. */
@@ -51,7 +51,7 @@ function copying(query: string, on = engine): FragmentCall {
     target: { kind: 'file', folder, file },
     keepEmpty: true,
     rows: null,
-    isTraceless: true,
+    leavesNoState: true,
   };
 }
 
@@ -155,8 +155,8 @@ describe('a child that has more memory than it may have', () => {
   test('has all its calls go on alone when it had several', async () => {
     const greedy = engine.call(copying(GREEDY), never).catch((error: unknown) => error);
     const other = engine.call(copying(ENDLESS), never).catch((error: unknown) => error);
-    expect(await greedy).toBeInstanceOf(Suspect);
-    expect(await other).toBeInstanceOf(Suspect);
+    expect(await greedy).toBeInstanceOf(SharedProcessLost);
+    expect(await other).toBeInstanceOf(SharedProcessLost);
   });
 });
 

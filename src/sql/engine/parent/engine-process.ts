@@ -42,13 +42,13 @@ interface Pending {
 }
 
 /** Thrown to those who lose their child because of somebody else. */
-class InnocentCall extends Error {}
+class UnrelatedCallLost extends Error {}
 
 /**
  * The child crashed, or had more memory than it may have, while several calls were at work there, and nobody knows
  * which of them brought it down. Called alone, the one that did is found.
  */
-export class Suspect extends Error {}
+export class SharedProcessLost extends Error {}
 
 /** A fault of DuckDB on its way to whoever gives it the right words. */
 export class CallFailed extends Error {
@@ -110,7 +110,7 @@ export class EngineProcess {
     }
   }
 
-  /** Fails with the signal's reason, `CallFailed`, `Suspect`, `out_of_memory` or `engine_crashed`. */
+  /** Fails with the signal's reason, `CallFailed`, `SharedProcessLost`, `out_of_memory` or `engine_crashed`. */
   async call<Call extends EngineCall>(
     call: Call,
     signal: AbortSignal,
@@ -177,7 +177,7 @@ export class EngineProcess {
         try {
           return await this.#once(call, either.signal, reader);
         } catch (error) {
-          if (!(error instanceof InnocentCall)) throw error;
+          if (!(error instanceof UnrelatedCallLost)) throw error;
         }
       }
     } finally {
@@ -293,12 +293,12 @@ export class EngineProcess {
     const isShort = gone.hasExceeded || SHORT_OF_MEMORY.test(how);
     for (const [id, { answer, hasPieces, startBytes }] of lost) {
       const isKilled = gone.killedFor !== null;
-      if (isKilled && gone.killedFor !== id && !hasPieces) answer.reject(new InnocentCall());
+      if (isKilled && gone.killedFor !== id && !hasPieces) answer.reject(new UnrelatedCallLost());
       // Of several nobody knows which one has brought it down.
-      else if (!isKilled && !hasPieces && lost.length > 1) answer.reject(new Suspect());
+      else if (!isKilled && !hasPieces && lost.length > 1) answer.reject(new SharedProcessLost());
       // What others had left there filled it; in the next child it is alone from the start.
       else if (isShort && !hasPieces && startBytes > this.#bytesMax / 2)
-        answer.reject(new InnocentCall());
+        answer.reject(new UnrelatedCallLost());
       else
         answer.reject(isShort ? exceeded(this.#purpose, this.#limits.memoryBytes) : crashed(how));
     }
@@ -309,7 +309,7 @@ export class EngineProcess {
 const MAY_BE_OF_ANOTHER: ReadonlySet<Fault['code']> = new Set(['out_of_memory', 'engine_crashed']);
 
 function failure(fault: Fault, { isShared, hasPieces }: Pending): Error {
-  if (isShared && !hasPieces && MAY_BE_OF_ANOTHER.has(fault.code)) return new Suspect();
+  if (isShared && !hasPieces && MAY_BE_OF_ANOTHER.has(fault.code)) return new SharedProcessLost();
   return fault.code === 'engine_crashed' ? errorOf(fault) : new CallFailed(fault);
 }
 

@@ -10,7 +10,7 @@ import {
   SCAN,
 } from '../../../../test/rig/fragment-scene.ts';
 import type { FileRange, StageOutput } from '../../plan/index.ts';
-import type { FragmentOrder } from '../engine.ts';
+import type { FragmentRequest } from '../engine.ts';
 
 let scene: FragmentScene;
 
@@ -28,7 +28,7 @@ const SUMS = fragment(
 
 describe('a scan', () => {
   test('reads the rows of its ranges and no others, over the borders of row groups', async () => {
-    const ranges = (...r1: FileRange[]): Partial<FragmentOrder> => ({ ranges: { r1 } });
+    const ranges = (...r1: FileRange[]): Partial<FragmentRequest> => ({ ranges: { r1 } });
     const of = async (...r1: FileRange[]): Promise<unknown> =>
       (await scene.result(SUMS, ranges(...r1)))[0];
     expect(await of(scene.range('t.parquet', 0, 1))).toEqual(['1', '0', '0', 'r0']);

@@ -1,8 +1,8 @@
 import type {
   EngineLimits,
   FragmentEngine,
-  FragmentOrder,
-  FragmentYield,
+  FragmentRequest,
+  FragmentOutput,
   RowsRequest,
 } from '../engine.ts';
 import type { FileRange } from '../../plan/index.ts';
@@ -29,13 +29,13 @@ class ChildFragmentEngine implements FragmentEngine {
     this.#process = new EngineProcess({ limits, purpose, callsMax: 1, niceness: NICENESS });
   }
 
-  async run(order: FragmentOrder, signal: AbortSignal): Promise<FragmentYield> {
+  async run(order: FragmentRequest, signal: AbortSignal): Promise<FragmentOutput> {
     const call = written(() => fragmentCall(order, this.#process.folder));
     try {
       const { parts, rows, sums, runMs, spilledBytes } = await this.#process.call(call, signal);
       return {
         parts,
-        rows: rows === null ? null : (JSON.parse(rows) as FragmentYield['rows']),
+        rows: rows === null ? null : (JSON.parse(rows) as FragmentOutput['rows']),
         sums,
         rowsIn: rowsRead(order),
         rowsOut: parts.reduce((sum, part) => sum + part.rows, 0),
@@ -61,7 +61,7 @@ class ChildFragmentEngine implements FragmentEngine {
   }
 }
 
-function rowsRead({ ranges, spans }: FragmentOrder): number {
+function rowsRead({ ranges, spans }: FragmentRequest): number {
   return Object.entries(ranges)
     .map(([relation, files]) => {
       const looked = files.reduce((sum, range) => sum + rowsOf(range), 0);
@@ -76,7 +76,7 @@ function rowsOf({ from, to, rows }: FileRange): number {
 }
 
 /** A file that is gone may be one of a table or one that another stage has made. */
-function blamed(fault: Fault, { inputs }: FragmentOrder): Fault {
+function blamed(fault: Fault, { inputs }: FragmentRequest): Fault {
   if (fault.code !== 'table_changed') return fault;
   const isInput = Object.values(inputs)
     .flat()

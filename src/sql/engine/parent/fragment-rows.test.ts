@@ -10,7 +10,7 @@ import {
   SCAN,
 } from '../../../../test/rig/fragment-scene.ts';
 import type { Fragment, PinnedTable } from '../../plan/index.ts';
-import type { FragmentOrder, FragmentYield } from '../engine.ts';
+import type { FragmentRequest, FragmentOutput } from '../engine.ts';
 
 let scene: FragmentScene;
 
@@ -24,8 +24,8 @@ const rowsMax = { values: 1_000, bytes: 20_000 };
 
 async function result(
   of: Fragment,
-  more: Partial<FragmentOrder> = {},
-): Promise<{ readonly made: FragmentYield; readonly read: unknown }> {
+  more: Partial<FragmentRequest> = {},
+): Promise<{ readonly made: FragmentOutput; readonly read: unknown }> {
   const asked = scene.order(of, { kind: 'result' }, { rowsMax, ...more });
   const made = await scene.engine.run(asked, never);
   const request = { files: filesOf(asked, made), columns: of.columns, format: 'json' } as const;
@@ -82,7 +82,7 @@ describe('a result', () => {
 });
 
 describe('one run after another', () => {
-  const ranges = (): Partial<FragmentOrder> => ({
+  const ranges = (): Partial<FragmentRequest> => ({
     ranges: { r1: [scene.range('x=1/u.parquet', 0, 1)] },
   });
   /** Written for a plan: its connection is used again. */

@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { MillraceError } from '../../../scheduler/core/index.ts';
 import { FairGate } from '../../../kit/index.ts';
-import type { DivideInput, DividedPlan, PinnedTable, QueryPlan } from '../../plan/index.ts';
+import type {
+  SplitQueryInput,
+  SplitQueryResult,
+  PinnedTable,
+  QueryPlan,
+} from '../../plan/index.ts';
 import type {
   BindRequest,
   EngineLimits,
@@ -16,7 +21,7 @@ import { bindStatement } from '../sql/bind-script.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
 import { CallFailed } from './engine-process.ts';
 import { errorOf } from './errors.ts';
-import { EngineLanes } from './lanes.ts';
+import { IsolatingEngine } from './isolating-engine.ts';
 
 /** Plans at once in the shared process, and as many descriptions of tables. */
 const AT_ONCE = 4;
@@ -33,12 +38,12 @@ export function startPlanningEngine(limits: EngineLimits): PlanningEngine {
 const PLANNING_NICENESS = 5;
 
 class ChildPlanningEngine implements PlanningEngine {
-  readonly #process: EngineLanes;
+  readonly #process: IsolatingEngine;
   readonly #plans = new FairGate({ max: AT_ONCE });
   readonly #descriptions = new FairGate({ max: AT_ONCE });
 
   constructor(limits: EngineLimits) {
-    this.#process = new EngineLanes({
+    this.#process = new IsolatingEngine({
       limits,
       isPlanning: true,
       purpose: 'planning',
@@ -94,9 +99,9 @@ class ChildPlanningEngine implements PlanningEngine {
     }
   }
 
-  async divide(input: DivideInput, signal: AbortSignal, caller = ''): Promise<DividedPlan> {
+  async split(input: SplitQueryInput, signal: AbortSignal, caller = ''): Promise<SplitQueryResult> {
     try {
-      const call = { name: 'divide', input } as const;
+      const call = { name: 'split', input } as const;
       const options = { caller, turns: this.#plans, quickMs: QUICK_MS };
       const { plan, faults } = await this.#process.call(call, signal, options);
       return { plan: JSON.parse(plan) as QueryPlan, faults };

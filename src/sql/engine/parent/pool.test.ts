@@ -26,44 +26,44 @@ function poolOf(slots: number): { pool: EnginePool; log: string[] } {
 
 test('an engine that was given back is lent again', async () => {
   const { pool, log } = poolOf(2);
-  const first = await pool.lend(SMALL, never);
+  const first = await pool.acquire(SMALL, never);
   first.release();
   first.release();
-  const second = await pool.lend(SMALL, never);
+  const second = await pool.acquire(SMALL, never);
   expect(second.engine).toBe(first.engine);
   expect(log).toEqual(['start 1/0']);
 });
 
 test('another size takes the place of the engine that was idle longest', async () => {
   const { pool, log } = poolOf(2);
-  const [a, b] = [await pool.lend(SMALL, never), await pool.lend(SMALL, never)];
+  const [a, b] = [await pool.acquire(SMALL, never), await pool.acquire(SMALL, never)];
   b.release();
   a.release();
-  const large = await pool.lend(LARGE, never);
+  const large = await pool.acquire(LARGE, never);
   expect(log).toEqual(['start 1/0', 'start 1/1', 'close 1/1', 'start 2/2']);
   large.release();
-  expect((await pool.lend(SMALL, never)).engine).toBe(a.engine);
+  expect((await pool.acquire(SMALL, never)).engine).toBe(a.engine);
 });
 
 test('no more engines are lent than there are slots', async () => {
   const { pool } = poolOf(1);
-  const first = await pool.lend(SMALL, never);
+  const first = await pool.acquire(SMALL, never);
   const tired = new AbortController();
-  const waiting = pool.lend(SMALL, tired.signal);
+  const waiting = pool.acquire(SMALL, tired.signal);
   tired.abort(new Error('no more'));
   await expect(waiting).rejects.toThrow('no more');
-  const next = pool.lend(LARGE, never);
+  const next = pool.acquire(LARGE, never);
   first.release();
   (await next).release();
 });
 
 test('warming starts what is missing, closing ends all and lends no more', async () => {
   const { pool, log } = poolOf(2);
-  const lent = await pool.lend(SMALL, never);
+  const lent = await pool.acquire(SMALL, never);
   await pool.warm(SMALL);
   expect(log).toEqual(['start 1/0', 'start 1/1', 'warm 1/1']);
   await pool.close();
   expect(log.slice(3)).toEqual(['close 1/1', 'close 1/0']);
   lent.release();
-  await expect(pool.lend(SMALL, never)).rejects.toMatchObject({ code: 'shutting_down' });
+  await expect(pool.acquire(SMALL, never)).rejects.toMatchObject({ code: 'shutting_down' });
 });

@@ -17,7 +17,7 @@ export interface EnginePoolOptions extends Omit<EngineLimits, keyof EngineSize> 
   readonly start?: (limits: EngineLimits) => FragmentEngine;
 }
 
-export interface LentEngine {
+export interface PooledEngine {
   readonly engine: FragmentEngine;
   /** Gives it back; a second time does nothing. */
   readonly release: () => void;
@@ -51,7 +51,7 @@ export class EnginePool {
   }
 
   /** Waits for an engine. Fails with the signal's reason, or `shutting_down`. */
-  async lend(size: EngineSize, signal: AbortSignal): Promise<LentEngine> {
+  async acquire(size: EngineSize, signal: AbortSignal): Promise<PooledEngine> {
     const leave = await this.#gate.enter(signal);
     if (this.#isClosed) {
       leave();

@@ -3,7 +3,7 @@ import { asNamed } from '../sql/links.ts';
 import { rowsCall } from '../sql/rows-script.ts';
 import { CallFailed, type EngineProcess } from './engine-process.ts';
 import { errorOf, written } from './errors.ts';
-import { EngineLanes } from './lanes.ts';
+import { IsolatingEngine } from './isolating-engine.ts';
 
 /** A reader that is slow keeps its place, and only that. */
 const READERS_MAX = 64;
@@ -16,10 +16,10 @@ export function startRowEngine(limits: EngineLimits): RowEngine {
 const NICENESS = 5;
 
 class ChildRowEngine implements RowEngine {
-  readonly #process: EngineLanes;
+  readonly #process: IsolatingEngine;
 
   constructor(limits: EngineLimits) {
-    this.#process = new EngineLanes({
+    this.#process = new IsolatingEngine({
       limits,
       purpose: 'reading its result',
       callsMax: READERS_MAX,

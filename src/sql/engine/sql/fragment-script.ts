@@ -1,12 +1,12 @@
 /** A fragment as statements: what it reads, what it computes, what it writes. */
 import { join } from 'node:path';
 import { encoded, type SessionValues, type StageOutput } from '../../plan/index.ts';
-import type { FragmentOrder } from '../engine.ts';
+import type { FragmentRequest } from '../engine.ts';
 import { type FragmentCall, OUTPUT, type Sandbox } from '../messages.ts';
 import { linksIn } from './links.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
-import { rowsWish } from './rows-script.ts';
-import { asksTime } from './steady.ts';
+import { inlineRowsRequest } from './rows-script.ts';
+import { readsClock } from './volatility.ts';
 import { quotedName, quotedText } from './text.ts';
 
 /**
@@ -23,7 +23,7 @@ const PARTITIONED = 'PARTITION_BY (p), HIVE_FILE_PATTERN false, RETURN_STATS';
 const WHOLE_FILE = '0-0.parquet';
 
 /** `place` is the engine's own folder. */
-export function fragmentCall(order: FragmentOrder, place: string): FragmentCall {
+export function fragmentCall(order: FragmentRequest, place: string): FragmentCall {
   const { folder, output, fragment, rowsMax } = order;
   const { sandbox, inputs } = sandboxOf(order, place);
   const query = outputQuery({ ...order, inputs });
@@ -32,7 +32,7 @@ export function fragmentCall(order: FragmentOrder, place: string): FragmentCall 
     sandbox,
     timeZone: order.session.timeZone,
     setup: setupOf(order),
-    isTraceless: isTraceless(order),
+    leavesNoState: leavesNoState(order),
   } as const;
   if (output.kind === 'hash') {
     return {
@@ -50,18 +50,19 @@ export function fragmentCall(order: FragmentOrder, place: string): FragmentCall 
     copy: `COPY (\n${query}\n) TO ${quotedText(path)} (${FORMAT})`,
     target: { kind: 'file', folder, file: WHOLE_FILE },
     keepEmpty: isResult,
-    rows: isResult && rowsMax !== undefined ? rowsWish(path, fragment.columns, rowsMax) : null,
+    rows:
+      isResult && rowsMax !== undefined ? inlineRowsRequest(path, fragment.columns, rowsMax) : null,
   };
 }
 
 interface Placed {
   readonly sandbox: Sandbox;
   /** Of the exchanges, as the fragment sees them. */
-  readonly inputs: FragmentOrder['inputs'];
+  readonly inputs: FragmentRequest['inputs'];
 }
 
 /** Pinned files are opened where they are: their path may say something of their rows. All else is linked. */
-function sandboxOf({ fragment, ranges, inputs }: FragmentOrder, place: string): Placed {
+function sandboxOf({ fragment, ranges, inputs }: FragmentRequest, place: string): Placed {
   const files = [
     ...fragment.scans.flatMap(({ relation }) => ranges[relation] ?? []),
     ...fragment.tables.flatMap((table) => table.files),
@@ -78,7 +79,7 @@ function sandboxOf({ fragment, ranges, inputs }: FragmentOrder, place: string): 
 }
 
 /** One text for all: each run of its own costs more than what it does. */
-function setupOf({ fragment, session }: FragmentOrder): string {
+function setupOf({ fragment, session }: FragmentRequest): string {
   const views = fragment.tables.map(
     ({ name, select }) => `CREATE TEMP VIEW ${quotedName(name)} AS ${select}`,
   );
@@ -89,17 +90,17 @@ function setupOf({ fragment, session }: FragmentOrder): string {
  * SQL that was written for a plan leaves nothing behind. The user's own text may, also in a plan that was handed
  * in: a view, a macro, a seed, the types of a PIVOT with values of the data in them.
  */
-function isTraceless({ fragment, output }: FragmentOrder): boolean {
+function leavesNoState({ fragment, output }: FragmentRequest): boolean {
   const { sql, scans, inputs, tables } = fragment;
   const isPlanned = scans.length + inputs.length > 0 && tables.length === 0;
   const keys = output.kind === 'hash' ? output.by : [];
-  return isPlanned && !asksTime(sql) && ![sql, ...keys].some((each) => LASTING.test(each));
+  return isPlanned && !readsClock(sql) && ![sql, ...keys].some((each) => LASTING.test(each));
 }
 
 const LASTING = /setseed|pivot/i;
 
 /** The relations are inlined, not views: a view would open its files once more. */
-function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentOrder): string {
+function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentRequest): string {
   const relations = [
     ...fragment.scans.map((scan) => [
       scan.relation,
@@ -140,7 +141,7 @@ export function partitionOf(output: StageOutput): string | null {
  * it, such as `ago`, are macros over these.
  */
 function clockMacros(sql: string, { now }: SessionValues): string[] {
-  if (!asksTime(sql)) return [];
+  if (!readsClock(sql)) return [];
   const instant = `${quotedText(now)}::TIMESTAMPTZ`;
   const macros: Readonly<Record<string, string>> = {
     now: instant,

@@ -3,7 +3,7 @@
  * of values it is one, and all else in the tree is the same. So a list is put in, for the tree alone: nothing
  * that a statement calls can be hidden by ` IN (1)`, wherever it lands, since it has no quote and no mark of a comment.
  */
-import { marksOf } from './scan-text.ts';
+import { tokensOf } from './tokens.ts';
 
 const PIVOT: ReadonlySet<string> = new Set(['pivot', 'pivot_wider']);
 /** What ends the list after ON. */
@@ -35,7 +35,7 @@ export function withPivotLists(sql: string): string {
     endEntry(pivot);
     pivot.isInList = false;
   };
-  for (const { kind, from, to } of marksOf(sql)) {
+  for (const { kind, from, to } of tokensOf(sql)) {
     const text = sql.slice(from, to).toLowerCase();
     if (kind === 'other' && text === ')') {
       for (let last = open.at(-1); last !== undefined && last.depth >= depth; last = open.at(-1)) {

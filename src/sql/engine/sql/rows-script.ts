@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseType } from '../../plan/index.ts';
 import type { FragmentColumn, ResultColumn, SqlType } from '../../plan/index.ts';
 import type { RowsMax, RowsRequest } from '../engine.ts';
-import type { RowsCall, RowsWish } from '../messages.ts';
+import type { RowsCall, InlineRowsRequest } from '../messages.ts';
 import { jsonText } from './json-text.ts';
 import { linksIn } from './links.ts';
 import { exchangeQuery } from './relation.ts';
@@ -26,7 +26,11 @@ export function rowsCall(request: RowsRequest, place: string): RowsCall {
 }
 
 /** The rows of a result as `format: 'json'` has them, for whoever has just written it. */
-export function rowsWish(file: string, columns: readonly FragmentColumn[], max: RowsMax): RowsWish {
+export function inlineRowsRequest(
+  file: string,
+  columns: readonly FragmentColumn[],
+  max: RowsMax,
+): InlineRowsRequest {
   const types = columns.map(({ type }) => parseType(type));
   return {
     ...max,

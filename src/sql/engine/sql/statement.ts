@@ -1,7 +1,7 @@
 /** The statement of a user: its parameters put in as constants, and errors shown where they are. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { PlanRequest } from '../engine.ts';
-import { type Mark, marksOf } from './scan-text.ts';
+import { type Token, tokensOf } from './tokens.ts';
 import { quotedText } from './text.ts';
 
 export interface Statement {
@@ -13,7 +13,7 @@ export interface Statement {
 
 /** Fails with `bad_query`. */
 export function statementOf({ sql, params }: Pick<PlanRequest, 'sql' | 'params'>): Statement {
-  const marks = oneStatement(sql);
+  const tokens = oneStatement(sql);
   const constants = new Constants(params);
   const pieces: { readonly from: number; readonly at: number }[] = [];
   let text = '';
@@ -22,15 +22,15 @@ export function statementOf({ sql, params }: Pick<PlanRequest, 'sql' | 'params'>
     pieces.push({ from, at: text.length });
     text += sql.slice(from, to);
   };
-  for (const [no, mark] of marks.entries()) {
+  for (const [no, mark] of tokens.entries()) {
     if (mark.kind !== 'placeholder') continue;
-    checkApart(sql, mark, marks[no - 1], marks[no + 1]);
+    checkApart(sql, mark, tokens[no - 1], tokens[no + 1]);
     keep(mark.from);
     pieces.push({ from: mark.from, at: text.length });
     text += constants.take(mark.name);
     from = mark.to;
   }
-  const end = marks.at(-1)?.to ?? 0;
+  const end = tokens.at(-1)?.to ?? 0;
   keep(end);
   text += tailOf(sql, end);
   constants.checkAllTaken();
@@ -48,7 +48,7 @@ export function statementOf({ sql, params }: Pick<PlanRequest, 'sql' | 'params'>
 function tailOf(sql: string, from: number): string {
   let tail = '';
   let at = from;
-  for (const mark of marksOf(sql)) {
+  for (const mark of tokensOf(sql)) {
     if (mark.from < from) continue;
     tail += `${sql.slice(at, mark.from)} `;
     at = mark.to;
@@ -62,11 +62,11 @@ const GLUED = /[\p{L}\p{N}_$.'"?\u0080-\uffff]/u;
 /** A parameter stands by itself, and beside no other text: DuckDB joins `'a'` and `'b'` on the next line. */
 function checkApart(
   sql: string,
-  { from, to }: Mark,
-  before: Mark | undefined,
-  after: Mark | undefined,
+  { from, to }: Token,
+  before: Token | undefined,
+  after: Token | undefined,
 ): void {
-  const isText = (mark: Mark | undefined): boolean =>
+  const isText = (mark: Token | undefined): boolean =>
     mark !== undefined && (mark.kind === 'placeholder' || sql[mark.to - 1] === "'");
   const isGlued =
     GLUED.test(sql.charAt(from - 1)) ||
@@ -91,18 +91,18 @@ const INSTEAD: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The marks of the only statement, without semicolons at the end. */
-function oneStatement(sql: string): Mark[] {
-  const marks = marksOf(sql);
-  while (marks.at(-1)?.kind === 'semicolon') marks.pop();
-  const [first] = marks;
+/** The tokens of the only statement, without semicolons at the end. */
+function oneStatement(sql: string): Token[] {
+  const tokens = tokensOf(sql);
+  while (tokens.at(-1)?.kind === 'semicolon') tokens.pop();
+  const [first] = tokens;
   if (first === undefined) throw refused('The text has no statement.');
   const word = sql.slice(first.from, first.to).toLowerCase();
   const instead = first.kind === 'word' ? INSTEAD.get(word) : undefined;
   if (instead !== undefined) throw refused(`This one starts with ${word.toUpperCase()}.`, instead);
-  const between = marks.find(({ kind }) => kind === 'semicolon');
+  const between = tokens.find(({ kind }) => kind === 'semicolon');
   if (between !== undefined) throw refused('There is more text after a semicolon.');
-  return marks;
+  return tokens;
 }
 
 function refused(why: string, todo?: string): MillraceError {

@@ -1,4 +1,4 @@
-/** What holds of every plan, whoever has made it: stages fit together. */
+/** What holds of every plan, whoever has made it: stages fit repartitionBy. */
 import { invariant } from '../../../scheduler/core/index.ts';
 import type { ExchangeInput, QueryPlan, Scan, Stage } from '../physical/plan.ts';
 
@@ -14,7 +14,7 @@ export function checkPlan(plan: QueryPlan): void {
   if (fault !== null) invariant(false, `plan, ${fault.path}: ${fault.what}`);
 }
 
-/** The first thing that is wrong; null for a plan that fits together. */
+/** The first thing that is wrong; null for a plan that fits repartitionBy. */
 export function planFault(plan: QueryPlan): PlanFault | null {
   const read = new Set<number>();
   for (const [at, stage] of plan.stages.entries()) {
@@ -64,12 +64,13 @@ function stageFault(
 /** Every value belongs to one task, and there is a task for each span. */
 function splitFault({ tasks }: Stage, { rows, split, columns }: Scan): string | null {
   if (split === undefined) return null;
-  const { column, cuts } = split;
+  const { column, bounds } = split;
   if (rows !== 'own') return "is for 'own' rows only";
   if (columns[column] === undefined) return `has no column ${column} to go by`;
-  if (cuts.length !== tasks - 1) return `must have one cut fewer than there are tasks, ${tasks}`;
-  const isGrowing = cuts.every((cut, at) => at === 0 || cut >= (cuts[at - 1] as number));
-  return isGrowing ? null : 'has a cut below the one before it';
+  if (bounds.length !== tasks - 1)
+    return `must have one bound fewer than there are tasks, ${tasks}`;
+  const isGrowing = bounds.every((bound, at) => at === 0 || bound >= (bounds[at - 1] as number));
+  return isGrowing ? null : 'has a bound below the one before it';
 }
 
 function inputFault(plan: QueryPlan, stage: Stage, input: ExchangeInput): string | null {

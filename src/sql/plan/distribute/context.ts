@@ -1,8 +1,8 @@
-/** What placing an operator needs besides the operator and its inputs. */
+/** What context an operator needs besides the operator and its inputs. */
 import type { Draft } from './draft.ts';
 import type { DistributeSettings } from './settings.ts';
 
-export interface PlaceContext {
+export interface DistributeContext {
   readonly draft: Draft;
   readonly settings: DistributeSettings;
 }

@@ -4,19 +4,19 @@ import type { Expression } from '../logical/expression.ts';
 import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import type { Estimate, ExchangeInput } from '../physical/plan.ts';
-import type { Division } from './division.ts';
+import type { RangePartitioning } from './range-partitioning.ts';
 import { column, columnsOf } from './expressions.ts';
-import type { Part } from './part.ts';
-import { bytesOf } from './part.ts';
+import type { Subplan } from './subplan.ts';
+import { bytesOf } from './subplan.ts';
 import {
   RANDOM,
   REPLICATED,
   SINGLE,
-  dividedBy,
-  hashedBy,
-  isDivided,
-  type Spread,
-} from './spread.ts';
+  rangePartitionedBy,
+  hashPartitionedBy,
+  isPartitioned,
+  type Partitioning,
+} from './partitioning.ts';
 import { isHashable } from './types.ts';
 
 export interface DraftStage {
@@ -25,7 +25,7 @@ export interface DraftStage {
   readonly tasks: number;
   readonly output: DraftOutput;
   readonly estimate: Estimate;
-  readonly unstable: string | null;
+  readonly nonDeterministic: string | null;
 }
 
 export type DraftOutput =
@@ -41,23 +41,23 @@ export interface ScanLeaf {
   readonly scan: ScanRelation;
   readonly table: PinnedTable;
   /** Each task reads its own rows; otherwise every task reads all. */
-  readonly isDivided: boolean;
+  readonly isPartitioned: boolean;
   /** By which values, where it is by values. */
-  readonly split: LeafSplit | null;
+  readonly split: LeafRange | null;
 }
 
-export interface LeafSplit {
+export interface LeafRange {
   /** The place of the column in the scan. */
   readonly column: number;
-  readonly division: Division;
+  readonly range: RangePartitioning;
 }
 
 /** How the rows of a scan are divided, before anything is done with them. */
-export function scanSpread({ scan, isDivided: isSplit, split }: ScanLeaf): Spread {
+export function scanPartitioning({ scan, isPartitioned: isSplit, split }: ScanLeaf): Partitioning {
   if (!isSplit) return REPLICATED;
   if (split === null) return RANDOM;
   const type = scan.types[scan.columns[split.column] ?? 0] as Expression['type'];
-  return dividedBy(column(split.column, type), split.division);
+  return rangePartitionedBy(column(split.column, type), split.range);
 }
 
 export interface StageLeaf {
@@ -70,8 +70,8 @@ export class Draft {
   readonly partitions: number;
   readonly stages: DraftStage[] = [];
   readonly leaves: Map<string, Leaf> = new Map();
-  /** Operators that do a part of their work before rows come together, and those that do the rest after it. */
-  readonly halves: Map<Relation, Relation> = new Map();
+  /** Operators that do a part of their work before rows come repartitionBy, and those that do the rest after it. */
+  readonly partials: Map<Relation, Relation> = new Map();
   #scans = 0;
 
   constructor(partitions: number) {
@@ -94,74 +94,79 @@ export class Draft {
   }
 
   /** `before` runs in each task by itself, on whatever rows it has; `after` makes up for it. */
-  pair(before: Relation, after: Relation): void {
-    this.halves.set(before, after);
+  pairPartial(before: Relation, after: Relation): void {
+    this.partials.set(before, after);
   }
 
   /** One task has all rows. */
-  gathered(part: Part): Part {
-    if (!isDivided(part.spread)) return part;
+  gather(part: Subplan): Subplan {
+    if (!isPartitioned(part.partitioning)) return part;
     return this.#read(part, this.#whole(part), 'all', SINGLE);
   }
 
   /** Every task has all rows. */
-  shared(part: Part): Part {
-    if (part.spread.kind === 'replicated') return part;
+  broadcast(part: Subplan): Subplan {
+    if (part.partitioning.kind === 'replicated') return part;
     return this.#read(part, this.#whole(part), 'all', REPLICATED);
   }
 
   /** Each row is in the task that the hash of these expressions names. */
-  hashed(part: Part, by: readonly Expression[]): Part {
+  repartition(part: Subplan, by: readonly Expression[]): Subplan {
     // What every task could read in full is still read in parts where it is only sent on.
-    const source = part.scan === null ? part : this.divided(part);
+    const source = part.scan === null ? part : this.partition(part);
     const stage = this.#close(source, { kind: 'hash', by });
-    return this.#read(part, stage, 'partition', hashedBy(by));
+    return this.#read(part, stage, 'partition', hashPartitionedBy(by));
   }
 
   /** Each row is in one of N tasks, whichever. */
-  divided(part: Part): Part {
-    if (isDivided(part.spread)) return part;
+  partition(part: Subplan): Subplan {
+    if (isPartitioned(part.partitioning)) return part;
     const leaf = part.scan === null ? undefined : this.leaves.get(part.scan);
     if (part.scan !== null && leaf?.kind === 'scan') {
-      this.leaves.set(part.scan, { ...leaf, isDivided: true, split: null });
-      return { ...part, spread: RANDOM, scan: null };
+      this.leaves.set(part.scan, { ...leaf, isPartitioned: true, split: null });
+      return { ...part, partitioning: RANDOM, scan: null };
     }
     const by = columnsOf(part.relation.output).filter(({ type }) => isHashable(type));
-    return this.hashed(part, by.length > 0 ? by : [ANY_ONE]);
+    return this.repartition(part, by.length > 0 ? by : [ANY_ONE]);
   }
 
   /** Computed once, for several readers. */
-  kept(part: Part): Part {
+  materialize(part: Subplan): Subplan {
     const stage = this.#close(part, { kind: 'whole' });
-    if (!isDivided(part.spread)) {
-      const spread = part.spread.kind === 'replicated' ? REPLICATED : SINGLE;
-      return this.#read(part, stage, 'all', spread);
+    if (!isPartitioned(part.partitioning)) {
+      const partitioning = part.partitioning.kind === 'replicated' ? REPLICATED : SINGLE;
+      return this.#read(part, stage, 'all', partitioning);
     }
-    return this.#read(part, stage, 'forward', part.spread);
+    return this.#read(part, stage, 'forward', part.partitioning);
   }
 
-  finish(part: Part): void {
+  finish(part: Subplan): void {
     this.#close(part, { kind: 'result' });
   }
 
-  #whole(part: Part): number {
+  #whole(part: Subplan): number {
     return part.stage ?? this.#close(part, { kind: 'whole' });
   }
 
-  #close(part: Part, output: DraftOutput): number {
+  #close(part: Subplan, output: DraftOutput): number {
     const id = this.stages.length;
     this.stages.push({
       id,
       relation: part.relation,
-      tasks: isDivided(part.spread) ? this.partitions : 1,
+      tasks: isPartitioned(part.partitioning) ? this.partitions : 1,
       output,
       estimate: { rows: Math.round(part.rows), bytes: Math.round(bytesOf(part)) },
-      unstable: part.unstable,
+      nonDeterministic: part.nonDeterministic,
     });
     return id;
   }
 
-  #read(part: Part, stage: number, mode: StageLeaf['mode'], spread: Spread): Part {
+  #read(
+    part: Subplan,
+    stage: number,
+    mode: StageLeaf['mode'],
+    partitioning: Partitioning,
+  ): Subplan {
     const made = this.stages[stage];
     invariant(made !== undefined, `stage ${stage} is read before it is made`);
     const name = this.addReading(stage, mode);
@@ -169,8 +174,8 @@ export class Draft {
     const relation: InputRelation = { kind: 'input', relation: name, output, rows: part.rows };
     const isWhole = made.output.kind === 'whole';
     const { rows, columns, isOneRow } = part;
-    const stays = { rows, columns, isOneRow, unstable: null, scan: null };
-    return { ...stays, relation, spread, stage: isWhole ? stage : null };
+    const stays = { rows, columns, isOneRow, nonDeterministic: null, scan: null };
+    return { ...stays, relation, partitioning, stage: isWhole ? stage : null };
   }
 }
 

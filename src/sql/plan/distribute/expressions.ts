@@ -19,21 +19,21 @@ export function collectColumns(expression: Expression, into: Set<number>): void 
 }
 
 /** Where a column of the old input stands in the new one. */
-export type Places = (index: number) => number;
+export type ColumnMapping = (index: number) => number;
 
-export function moved(expression: Expression, places: Places): Expression {
+export function moved(expression: Expression, places: ColumnMapping): Expression {
   return mapColumns(expression, ({ index, type }) => column(places(index), type));
 }
 
-export function movedOrder(order: readonly OrderBy[], places: Places): readonly OrderBy[] {
+export function movedOrder(order: readonly OrderBy[], places: ColumnMapping): readonly OrderBy[] {
   return mapOrder(order, (each) => moved(each, places));
 }
 
-export function movedAggregate(call: AggregateCall, places: Places): AggregateCall {
+export function movedAggregate(call: AggregateCall, places: ColumnMapping): AggregateCall {
   return mapAggregate(call, (each) => moved(each, places));
 }
 
-export function movedWindow(call: WindowCall, places: Places): WindowCall {
+export function movedWindow(call: WindowCall, places: ColumnMapping): WindowCall {
   return mapWindow(call, (each) => moved(each, places));
 }
 

@@ -31,7 +31,7 @@ test('a query that runs as a whole does not carry what its tables could be divid
 /** `depth` common tables, each of which reads the one before it twice, and rows of the last one. */
 function chained(depth: number): Relation {
   const ref = (cte: number): Relation => ({ kind: 'ref', cte, output: COLUMNS, rows: null });
-  const pair = (cte: number): Relation => ({
+  const pairPartial = (cte: number): Relation => ({
     kind: 'project',
     expressions: [0, 1, 2, 3].map(column),
     input: {
@@ -48,9 +48,9 @@ function chained(depth: number): Relation {
     output: COLUMNS,
     rows: null,
   });
-  let body = pair(depth - 1);
+  let body = pairPartial(depth - 1);
   for (let cte = depth - 1; cte >= 0; cte -= 1) {
-    const definition = cte === 0 ? scanOf('large') : pair(cte - 1);
+    const definition = cte === 0 ? scanOf('large') : pairPartial(cte - 1);
     body = { kind: 'with', cte, definition, body, output: COLUMNS, rows: null };
   }
   return body;

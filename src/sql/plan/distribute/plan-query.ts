@@ -20,14 +20,14 @@ import {
 import type { PinnedTable } from '../physical/table.ts';
 import { printExpression } from '../sql/expression.ts';
 import { printRelation } from '../sql/relation.ts';
-import { checkDraft } from './check.ts';
+import { checkDraft } from './check-draft.ts';
 import { checkPlan } from './check-plan.ts';
 import { Draft, type DraftOutput, type DraftStage, type ScanLeaf } from './draft.ts';
-import { fused } from './fuse.ts';
-import { Labels, operatorLines, stageTitle } from './operators.ts';
-import { Placing } from './place.ts';
-import { pathsOf, scanBytes } from './place-scan.ts';
-import { pruned } from './prune.ts';
+import { fuseStages } from './fuse-stages.ts';
+import { Labels, operatorLines, stageTitle } from './operator-text.ts';
+import { AddExchanges } from './add-exchanges.ts';
+import { pathsOf, scanBytes } from './distribute-scan.ts';
+import { pruneColumns } from './prune-columns.ts';
 import { eachRelation } from './relations.ts';
 import { distributeSettings, type DistributeSettings, type PlanSettings } from './settings.ts';
 
@@ -56,10 +56,10 @@ function divided(input: PlanInput): QueryPlan {
   if (logical === null)
     return wholePlan(input, input.whyNot ?? 'DuckDB gives no plan for it', null);
   try {
-    const relation = pruned(logical);
+    const relation = pruneColumns(logical);
     const why = whyWhole(relation, input);
     if (why !== null) return wholePlan(input, why, relation);
-    const draft = fused(drafted(relation, input, distributeSettings(settings)));
+    const draft = fuseStages(drafted(relation, input, distributeSettings(settings)));
     checkDraft(draft);
     return distributedPlan(input, draft, relation);
   } catch (error) {
@@ -70,7 +70,7 @@ function divided(input: PlanInput): QueryPlan {
 
 function drafted(relation: Relation, input: PlanInput, settings: DistributeSettings): Draft {
   const draft = new Draft(settings.partitions);
-  draft.finish(new Placing(draft, settings, input.tables).place(relation));
+  draft.finish(new AddExchanges(draft, settings, input.tables).place(relation));
   // Tables that every task reads are for joins with what is divided. If nothing is left to divide, and
   // the user wants it divided, they are.
   const isWhole = draft.stages.every(({ tasks }) => tasks === 1);
@@ -81,11 +81,11 @@ function drafted(relation: Relation, input: PlanInput, settings: DistributeSetti
 /** Null when it pays to divide it. */
 function whyWhole(relation: Relation, { tables, settings }: PlanInput): string | null {
   const scans = [...eachRelation(relation)].filter((each) => each.kind === 'scan');
-  if (settings.partitions === 1) return 'it is divided into one part only';
+  if (settings.partitions === 1) return 'it has one partition only';
   if (scans.length === 0) return 'it reads no table';
   const bytes = scans.reduce((sum, scan) => sum + scanBytes(scan, tables), 0);
   if (settings.singleFragmentBytes === 0 || bytes > settings.singleFragmentBytes) return null;
-  return `it reads only ${bytesText(Math.ceil(bytes))}, and up to ${bytesText(settings.singleFragmentBytes)} are not worth dividing`;
+  return `it reads only ${bytesText(Math.ceil(bytes))}, and queries up to ${bytesText(settings.singleFragmentBytes)} are not distributed`;
 }
 
 function distributedPlan(input: PlanInput, draft: Draft, relation: Relation): QueryPlan {
@@ -121,7 +121,7 @@ function toStage(stage: DraftStage, draft: Draft, labels: Labels): Stage {
     output: toOutput(stage.output, draft),
     estimate: stage.estimate,
     operators: operatorLines(stage, draft, labels),
-    unstable: stage.unstable,
+    nonDeterministic: stage.nonDeterministic,
     requires: [],
   };
 }
@@ -141,7 +141,7 @@ function toFragment({ relation }: DraftStage, draft: Draft): Fragment {
   }
   return {
     sql: printRelation(relation, () => {
-      invariant(false, 'a table is not cut out of its stage');
+      invariant(false, 'a scan is not a leaf of its stage');
     }),
     columns: fragmentColumns(relation.output),
     scans: [...scans.values()],
@@ -150,14 +150,14 @@ function toFragment({ relation }: DraftStage, draft: Draft): Fragment {
   };
 }
 
-function toScan(relation: string, { scan, table, isDivided, split }: ScanLeaf): Scan {
+function toScan(relation: string, { scan, table, isPartitioned, split }: ScanLeaf): Scan {
   const paths = pathsOf(scan, table);
   return {
     relation,
     table: table.name,
     files: paths.length === table.files.length ? null : paths,
-    rows: isDivided ? 'own' : 'all',
-    ...(split === null ? {} : { split: { column: split.column, cuts: split.division.cuts } }),
+    rows: isPartitioned ? 'own' : 'all',
+    ...(split === null ? {} : { split: { column: split.column, bounds: split.range.bounds } }),
     reader: { format: table.format, options: table.options },
     columns: scan.columns.map((place) => ({
       source: scan.names[place ?? 0] as string,
@@ -191,7 +191,7 @@ function wholePlan(input: PlanInput, single: string, relation: Relation | null):
     output: { kind: 'result' },
     estimate: { rows: relation?.rows ?? null, bytes: null },
     operators: ['the whole query'],
-    unstable: null,
+    nonDeterministic: null,
     requires: [],
   };
   // One task has all rows, in whatever order they come.

@@ -3,7 +3,7 @@ import type { Expression } from '../logical/expression.ts';
 import type { Relation, ScanRelation } from '../logical/relation.ts';
 import { nullOf } from '../logical/type.ts';
 import { column, moved } from './expressions.ts';
-import { narrowestOf, placesIn, usedBy } from './kept-columns.ts';
+import { narrowestOf, mappingTo, usedBy } from './column-mapping.ts';
 import { project } from './relations.ts';
 
 export function keepScan(scan: ScanRelation, needed: readonly number[]): Relation {
@@ -11,7 +11,7 @@ export function keepScan(scan: ScanRelation, needed: readonly number[]): Relatio
   const real = kept.filter((at) => scan.columns[at] !== null);
   const used = usedBy(scan.filters, real).filter((at) => scan.columns[at] !== null);
   if (used.length === 0) return countedRows(scan, needed);
-  const places = placesIn(used);
+  const places = mappingTo(used);
   const result: ScanRelation = {
     ...scan,
     columns: used.map((at) => scan.columns[at] as number),

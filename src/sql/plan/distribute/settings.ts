@@ -9,7 +9,7 @@ export interface DistributeSettings {
   /** Tables of which a query needs no more, in both, are read by every task. */
   readonly replicateBytes: number;
   readonly replicateRows: number;
-  /** Results of a first half that are no larger come together in one task instead of N. */
+  /** Results of a first half that are no larger come repartitionBy in one task instead of N. */
   readonly gatherBytes: number;
 }
 

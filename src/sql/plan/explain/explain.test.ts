@@ -40,15 +40,15 @@ stage 1  scan other                                                4 tasks  ~800
 
 stage 2  join, aggregate                                         4 tasks  ~2,500,000 rows  ~57.2 MiB
 │ exchange by name
-│   aggregate (first half) by name: sum(price)
+│   aggregate (partial) by name: sum(price)
 │     inner join on id = id
-│       partition from stage 0
-│       partition from stage 1
+│       partition of stage 0
+│       partition of stage 1
 └▶ by hash into 4 partitions for stage 3
 
 stage 3  aggregate                                                 4 tasks  ~700,000 rows  ~16.0 MiB
-│ aggregate (second half) by name: sum(price)
-│   partition from stage 2
+│ aggregate (final) by name: sum(price)
+│   partition of stage 2
 └▶ gathered by stage 4
 
 stage 4  sort                                                       1 task  ~700,000 rows  ~16.0 MiB
@@ -75,7 +75,7 @@ stage 4  sort                                                       1 task  ~700
           ...(plan.stages[4] as QueryPlan['stages'][number]),
           id: 0,
           requires: ['geo', 'rank'],
-          unstable: 'which rows a LIMIT takes is open '.repeat(5).trim(),
+          nonDeterministic: 'a LIMIT may take any rows '.repeat(5).trim(),
           estimate: { rows: null, bytes: null },
           operators: ['the whole query'],
         },
@@ -83,10 +83,8 @@ stage 4  sort                                                       1 task  ~700
     };
     const lines = explainPlan(whole).split('\n');
     expect(lines[0]).toBe('1 task on one node, DuckDB v1.5.6');
-    expect(lines[1]).toMatch(/^not divided: it is recursive, and so on/);
-    expect(lines.some((line) => line.startsWith('│ ! run again it may give other rows:'))).toBe(
-      true,
-    );
+    expect(lines[1]).toMatch(/^not distributed: it is recursive, and so on/);
+    expect(lines.some((line) => line.startsWith('│ ! non-deterministic:'))).toBe(true);
     expect(lines).toContain('│ ! needs geo, rank');
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
     expect(lines.join(' ').replaceAll(/\s+/g, ' ')).toContain(single);
@@ -117,7 +115,7 @@ describe('a query, analysed', () => {
       }),
     ]);
     expect(text).toContain(
-      'running, 3 of 4 tasks done, 2 tasks run again after a loss, 2.0 MiB spilled to disk, ' +
+      'running, 3 of 4 tasks done, 2 tasks recomputed after a loss, 2.0 MiB spilled to disk, ' +
         'the l',
     );
     expect(text).toContain('│ = not begun');

@@ -49,7 +49,7 @@ function headOf(plan: QueryPlan): readonly string[] {
   const { stages, partitions, single, duckdb } = plan;
   const tasks = stages.reduce((sum, stage) => sum + stage.tasks, 0);
   if (single !== null)
-    return [`1 task on one node, DuckDB ${duckdb}`, ...wrapped(`not divided: ${single}`, '')];
+    return [`1 task on one node, DuckDB ${duckdb}`, ...wrapped(`not distributed: ${single}`, '')];
   return [
     `${counted(stages.length, 'stage')}, ${counted(tasks, 'task')}, ` +
       `data in ${counted(partitions, 'partition')}, DuckDB ${duckdb}`,
@@ -71,8 +71,8 @@ function stageLines(plan: QueryPlan, stage: Stage, more: readonly string[]): rea
   for (const operator of stage.operators) lines.push(clipped(`│ ${operator}`));
   if (stage.requires.length > 0)
     lines.push(...wrapped(`needs ${stage.requires.join(', ')}`, '│ ! '));
-  if (stage.unstable !== null)
-    lines.push(...wrapped(`run again it may give other rows: ${stage.unstable}`, '│ ! '));
+  if (stage.nonDeterministic !== null)
+    lines.push(...wrapped(`non-deterministic: ${stage.nonDeterministic}`, '│ ! '));
   for (const line of more) lines.push(clipped(`│ = ${line}`));
   lines.push(...wrapped(destination(plan, stage), '└▶ '));
   return lines;
@@ -102,7 +102,7 @@ function readerText(reader: Stage, { mode }: ExchangeInput): string {
     case 'partition':
       return `stage ${reader.id}`;
     case 'forward':
-      return `task by task to stage ${reader.id}`;
+      return `forwarded to stage ${reader.id}`;
     case 'all':
       return reader.tasks === 1
         ? `gathered by stage ${reader.id}`
@@ -141,7 +141,7 @@ function notesOn(measure: StageMeasure, isDivided: boolean): readonly string[] {
   if (tasks.succeeded < tasks.total)
     notes.push(`${state}, ${tasks.succeeded} of ${counted(tasks.total, 'task')} done`);
   if (tasks.recomputed > 0)
-    notes.push(`${counted(tasks.recomputed, 'task')} run again after a loss`);
+    notes.push(`${counted(tasks.recomputed, 'task')} recomputed after a loss`);
   if (spilledBytes > 0) notes.push(`${bytesText(spilledBytes)} spilled to disk`);
   const skew = skewOf(partitionBytes);
   if (isDivided && skew >= 2) notes.push(`the largest partition is ${skew.toFixed(1)} x the mean`);

@@ -57,9 +57,9 @@ describe('the job of a query', () => {
     expect(first.output).toEqual(plan.stages[0]?.output);
     expect(first.session).toEqual(plan.session);
     const [relation] = Object.keys(first.ranges);
-    const cut = first.ranges[relation ?? '']?.[0]?.to;
-    expect(cut).toBeGreaterThan(0);
-    expect(second.ranges[relation ?? '']?.[0]?.from).toBeGreaterThanOrEqual(cut ?? 0);
+    const bound = first.ranges[relation ?? '']?.[0]?.to;
+    expect(bound).toBeGreaterThan(0);
+    expect(second.ranges[relation ?? '']?.[0]?.from).toBeGreaterThanOrEqual(bound ?? 0);
 
     const reader = plan.stages.find(({ fragment }) => fragment.inputs[0]?.mode === 'partition');
     const input = inputOf(`s${reader?.id}.2`);
@@ -78,15 +78,15 @@ describe('the job of a query', () => {
     const split = examplePlan(4, 1_000_000, ORDERED_TABLES);
     const [joined] = split.stages;
     expect(joined?.fragment.scans.map(({ table }) => table)).toEqual(['large', 'other']);
-    const cuts = joined?.fragment.scans.map((scan) => scan.split?.cuts);
-    expect(cuts?.[0]).toHaveLength(3);
-    expect(cuts?.[1]).toEqual(cuts?.[0]);
+    const bounds = joined?.fragment.scans.map((scan) => scan.split?.bounds);
+    expect(bounds?.[0]).toHaveLength(3);
+    expect(bounds?.[1]).toEqual(bounds?.[0]);
     const { document: job } = queryJob(split, ORDERED_TABLES, defaultSettings);
     const spans = [0, 1, 2, 3].map((at) => {
       const input = JSON.parse(job.tasks[at + 1]?.input ?? '') as Pick<FragmentTask, 'spans'>;
       return Object.values(input.spans ?? {}).map(({ from, to }) => [from, to]);
     });
-    const [a, b, c] = cuts?.[0] ?? [];
+    const [a, b, c] = bounds?.[0] ?? [];
     const once = [null, a, b, c, null];
     expect(spans).toEqual(
       [0, 1, 2, 3].map((at) => [
@@ -159,7 +159,7 @@ describe('the job of a query', () => {
   test('says which outputs come out the same when they are made again', () => {
     for (const stage of plan.stages)
       expect(task(`s${stage.id}.0`).options.output).toBe(
-        stage.unstable === null ? 'stable' : 'unstable',
+        stage.nonDeterministic === null ? 'stable' : 'unstable',
       );
     expect(task('plan').options.output).toBeUndefined();
   });
@@ -218,7 +218,7 @@ describe('the name of a query', () => {
   const nameOf = (sql: string): string =>
     queryJob({ ...plan, sql }, EXAMPLE_TABLES, defaultSettings).document.name;
 
-  test('is its text on one line, cut where it is long', () => {
+  test('is its text on one line, bound where it is long', () => {
     expect(nameOf('SELECT\n\t1,  2')).toBe('sql: SELECT 1, 2');
     expect(nameOf('x'.repeat(200))).toBe(`sql: ${'x'.repeat(77)}...`);
     expect(nameOf('😀'.repeat(100))).toBe(`sql: ${'😀'.repeat(77)}...`);

@@ -23,7 +23,7 @@ import {
   type TaskOptions,
   type Timeouts,
 } from '../../../scheduler/core/index.ts';
-import { filesOf, rowRanges, valueSpans, wholeFiles } from '../distribute/ranges.ts';
+import { filesOf, rowRanges, valueSpans, wholeFiles } from '../distribute/scan-splits.ts';
 import type { ExchangeInput, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
 import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
 import { FRAGMENT_EXECUTOR, PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
@@ -173,7 +173,7 @@ class TaskWriter {
     const reads = stage.fragment.scans.length > 0 || stage.fragment.tables.length > 0;
     const options: TaskOptions = {
       ...this.#optionsFor(reads, stage.requires),
-      output: stage.unstable === null ? 'stable' : 'unstable',
+      output: stage.nonDeterministic === null ? 'stable' : 'unstable',
     };
     const scans = stage.fragment.scans.map((scan) => this.#scanned(scan, stage.tasks));
     return Array.from({ length: stage.tasks }, (_, task) => {
@@ -239,7 +239,7 @@ class TaskWriter {
       badPlan(`Table '${table.name}' cannot be split by '${name}': ${why}.`, 'Leave out `split`.');
     const cluster = table.clusters?.find(({ column }) => column === name);
     if (cluster === undefined) return refuse('its files are not in that order');
-    // A cast could make other values of it, which lie in other files than the cuts say.
+    // A cast could make other values of it, which lie in other files than the bounds say.
     const stored = table.columns.find((column) => column.name === name)?.type;
     if (type !== stored) return refuse(`it is ${stored}, not ${type}`);
     return valueSpans(table, files, cluster, split);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isMillraceError } from '../../../scheduler/core/index.ts';
 import { examplePlan } from '../../../../test/query/example-plan.ts';
+import { readStoredPlan } from '../physical/stored-plan.ts';
 import { readPlan } from './read-plan.ts';
 
 /** A copy of the plan with another value at a path. */
@@ -26,13 +27,25 @@ function refusal(json: unknown): string {
 }
 
 describe('a plan that is submitted', () => {
+  test('is read from version 1 of the format, whose fields had other names', () => {
+    const split = { column: 0, bounds: [-5, 0, 7] };
+    const plan = JSON.stringify(withValue('/stages/0/fragment/scans/0/split', split));
+    const old = plan
+      .replace('"version":2', '"version":1')
+      .replaceAll('"nonDeterministic":', '"unstable":')
+      .replaceAll('"bounds":', '"cuts":');
+    expect(old).not.toBe(plan);
+    expect(readPlan(JSON.parse(old))).toEqual(JSON.parse(plan));
+    expect(readStoredPlan(old)).toEqual(JSON.parse(plan));
+  });
+
   test('is read as it was made', () => {
     const plan = examplePlan();
     expect(readPlan(JSON.parse(JSON.stringify(plan)))).toEqual(plan);
   });
 
   test.each([
-    ['/version', 2, /^\/version Only version 1/],
+    ['/version', 3, /^\/version This server reads versions 1 to 2/],
     ['/stage', [], /^\/stage There is no such field\. Did you mean/],
     ['/partitions', 65, /^\/partitions Must be a whole number from 1 to 64, not 65/],
     ['/partitions', 2.5, /^\/partitions Must be a whole number/],
@@ -57,15 +70,15 @@ describe('a plan that is submitted', () => {
     ],
     [
       '/stages/0/fragment/scans/0/split',
-      { column: 0, cuts: [1, 2] },
-      /scans\/0\/split .*one cut fewer than there are tasks, 4/,
+      { column: 0, bounds: [1, 2] },
+      /scans\/0\/split .*one bound fewer than there are tasks, 4/,
     ],
-    ['/stages/0/fragment/scans/0/split', { column: 9, cuts: [1, 2, 3] }, /split .*no column 9/],
-    ['/stages/0/fragment/scans/0/split', { column: 0, cuts: [1, 3, 2] }, /split .*a cut below/],
+    ['/stages/0/fragment/scans/0/split', { column: 9, bounds: [1, 2, 3] }, /split .*no column 9/],
+    ['/stages/0/fragment/scans/0/split', { column: 0, bounds: [1, 3, 2] }, /split .*a bound below/],
     [
       '/stages/0/fragment/scans/0/split',
-      { column: 0, cuts: [1, 2, 0.5] },
-      /cuts\/2 Must be a whole/,
+      { column: 0, bounds: [1, 2, 0.5] },
+      /bounds\/2 Must be a whole/,
     ],
     ['/stages/0/fragment/scans/0/split', { at: 0 }, /split\/at There is no such field/],
     ['/stages/2/fragment/inputs/0/mode', 'all', /inputs\/0 .*stage 0 makes partitions/],
@@ -104,7 +117,7 @@ describe('a plan that is submitted', () => {
   });
 
   test('may split a table by its values', () => {
-    const split = { column: 0, cuts: [-5, 0, 7] };
+    const split = { column: 0, bounds: [-5, 0, 7] };
     const plan = readPlan(withValue('/stages/0/fragment/scans/0/split', split));
     expect(plan.stages[0]?.fragment.scans[0]?.split).toEqual(split);
   });

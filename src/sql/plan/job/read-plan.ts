@@ -13,6 +13,7 @@ import {
   type Stage,
   type StageOutput,
 } from '../physical/plan.ts';
+import { upgradePlan } from '../physical/stored-plan.ts';
 import { parseType } from '../sql/parse-type.ts';
 import { PlanReader } from './plan-reader.ts';
 
@@ -24,7 +25,7 @@ const REQUIRED_MAX = 100;
 
 /** Throws `bad_input` with the path of what is wrong. */
 export function readPlan(json: unknown): QueryPlan {
-  const plan = readFields(PlanReader.of(json));
+  const plan = readFields(PlanReader.of(upgradePlan(json)));
   const fault = planFault(plan) ?? resultFault(plan);
   if (fault !== null) {
     throw new MillraceError({
@@ -55,7 +56,7 @@ const FIELDS = [
 function readFields(reader: PlanReader): QueryPlan {
   const version = reader.at('version');
   if (version.value !== PLAN_VERSION)
-    version.refuse(`Only version ${PLAN_VERSION} of the plan format is known here.`);
+    version.refuse(`This server reads versions 1 to ${PLAN_VERSION} of the plan format.`);
   reader.known(FIELDS);
   const session = reader.at('session').known(['timeZone', 'now']);
   return {
@@ -82,7 +83,7 @@ function readStages(reader: PlanReader): readonly Stage[] {
 }
 
 const STAGE_FIELDS = [
-  ...['id', 'title', 'tasks', 'fragment', 'output', 'estimate', 'operators', 'unstable'],
+  ...['id', 'title', 'tasks', 'fragment', 'output', 'estimate', 'operators', 'nonDeterministic'],
   ...['requires'],
 ];
 
@@ -96,7 +97,7 @@ function readStage(reader: PlanReader): Stage {
     output: readOutput(reader.at('output')),
     estimate: readEstimate(reader.at('estimate')),
     operators: reader.at('operators').list(COLUMNS_MAX, (line) => line.text()),
-    unstable: reader.at('unstable').orNull((each) => each.text()),
+    nonDeterministic: reader.at('nonDeterministic').orNull((each) => each.text()),
     requires: readRequired(reader.at('requires')),
   };
 }
@@ -193,11 +194,11 @@ function readScan(reader: PlanReader): Scan {
 /** Most scans have none. */
 function readSplit(reader: PlanReader): Pick<Scan, 'split'> {
   if (reader.value === undefined) return {};
-  reader.known(['column', 'cuts']);
+  reader.known(['column', 'bounds']);
   const { MIN_SAFE_INTEGER: min, MAX_SAFE_INTEGER: max } = Number;
   const column = reader.at('column').whole(0, COLUMNS_MAX);
-  const cuts = reader.at('cuts').list(PARTITIONS_MAX, (cut) => cut.whole(min, max));
-  return { split: { column, cuts } };
+  const bounds = reader.at('bounds').list(PARTITIONS_MAX, (bound) => bound.whole(min, max));
+  return { split: { column, bounds } };
 }
 
 function readInput(reader: PlanReader): ExchangeInput {

@@ -99,10 +99,10 @@ function refuse(name: string, args: number): void {
     throw new Undistributable(`it calls the volatile function ${name}()`);
   }
   if (ABOUT_SESSION.has(name) || name.startsWith('__internal')) {
-    throw new Undistributable(`it calls ${name}(), which every process answers in its own way`);
+    throw new Undistributable(`it calls ${name}(), whose result depends on the process`);
   }
   if (ABOUT_TEXT.has(name)) {
-    throw new Undistributable(`it calls ${name}(), which tells how the query is written`);
+    throw new Undistributable(`it calls ${name}(), whose result depends on the text of the query`);
   }
   // With one argument it measures from today.
   if (name === 'age' && args === 1) {
@@ -112,7 +112,7 @@ function refuse(name: string, args: number): void {
 
 function momentOf(context: ReadContext, type: SqlType): Expression {
   const { now } = context.session;
-  if (!/^[0-9: .+TZ-]+$/.test(now)) throw new Undistributable('the time of the query is unknown');
+  if (!/^[0-9: .+TZ-]+$/.test(now)) throw new Undistributable('the time of the query is not known');
   const moment: Expression = {
     kind: 'constant',
     sql: `CAST('${now}' AS ${TIMESTAMPTZ.sql})`,

@@ -177,7 +177,7 @@ function mirrored(comparison: Comparison): Comparison {
 function turned(join: Join): Join {
   const { left, right, predicate } = join;
   if (predicate !== null)
-    throw new Undistributable('it has a SEMI or ANTI join with a rare condition');
+    throw new Undistributable('it has a SEMI or ANTI join with an unsupported condition');
   return {
     ...join,
     left: right,
@@ -196,7 +196,7 @@ function readAsOf(node: PlanNode, { left, right, context, rows }: JoinParts): Re
   const type = TYPES[node.at('join_type').text()];
   const isKnown = type === 'inner' || type === 'left' || type === 'right' || type === 'full';
   if (!isKnown || node.at('predicate').isThere) {
-    throw new Undistributable('it has an ASOF join of a rare kind');
+    throw new Undistributable('it has an ASOF join of an unsupported kind');
   }
   const conditions = readConditions(node, context);
   const isRange = ({ comparison }: JoinCondition): boolean =>
@@ -204,7 +204,7 @@ function readAsOf(node: PlanNode, { left, right, context, rows }: JoinParts): Re
   const ranges = conditions.filter(isRange);
   const equalities = conditions.filter(({ comparison }) => comparison === '=');
   if (ranges.length !== 1 || equalities.length + 1 !== conditions.length) {
-    throw new Undistributable('it has an ASOF join of a rare kind');
+    throw new Undistributable('it has an ASOF join of an unsupported kind');
   }
   return {
     kind: 'asof',

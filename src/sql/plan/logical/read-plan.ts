@@ -378,7 +378,7 @@ class PlanReader {
     }
     const [list] = lists;
     if (list === undefined || lists.length > 1)
-      throw new Undistributable('it has VALUES that are made for each row');
+      throw new Undistributable('it has VALUES that depend on each row');
     return { kind: 'project', input: this.read(input), expressions: list, output, rows };
   }
 }

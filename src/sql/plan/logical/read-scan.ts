@@ -26,7 +26,8 @@ export function readScan(node: PlanNode, context: ReadContext, rows: number | nu
   const ids = node.at('column_indexes').list().map(readColumnId);
   const columns = ids.map((id) => {
     if (id === EMPTY_COLUMN) return null;
-    if (id >= FIRST_VIRTUAL) throw new Undistributable('it asks where rows stand in their files');
+    if (id >= FIRST_VIRTUAL)
+      throw new Undistributable('it reads the position of rows in their files');
     return Number(id);
   });
   const typeAt = (place: number): SqlType => {
@@ -79,7 +80,7 @@ function checkScan(node: PlanNode, reader: string): void {
   }
   // May have moved a part of an OFFSET into the scan.
   if (node.at('row_group_order_options').isThere) {
-    throw new Undistributable('it leaves out rows by the order in which they stand in their files');
+    throw new Undistributable('it skips rows by their position in the files');
   }
 }
 

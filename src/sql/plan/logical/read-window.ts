@@ -118,7 +118,7 @@ function readExclude(node: PlanNode): string {
 function distanceOf(end: Expression, orderBy: readonly OrderBy[], direction: string): Expression {
   const [order] = orderBy;
   const sum = withoutCast(end);
-  const refusal = new Undistributable('it has a window with a RANGE of a rare kind');
+  const refusal = new Undistributable('it has a window with a RANGE of an unsupported kind');
   if (order === undefined || orderBy.length !== 1 || sum.kind !== 'call') throw refusal;
   const [from, distance] = sum.args;
   const isBefore = (direction === 'PRECEDING') !== order.descending;

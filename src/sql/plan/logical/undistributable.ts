@@ -16,5 +16,5 @@ export class Undistributable extends Error {
 
 /** DuckDB's plan has something that is not known here. What it is means nothing to whoever has written the query. */
 export function unknownPlan(oddity: string): Undistributable {
-  return new Undistributable('DuckDB plans it in a way that is not known here', oddity);
+  return new Undistributable('its DuckDB plan has a part that is not supported', oddity);
 }

@@ -4,7 +4,7 @@
  */
 import type { PinnedTable } from './table.ts';
 
-export const PLAN_VERSION = 1;
+export const PLAN_VERSION = 2;
 
 export interface QueryPlan {
   readonly version: typeof PLAN_VERSION;
@@ -50,7 +50,7 @@ export interface Stage {
   /** For EXPLAIN: the operators, outermost first, indented by depth. */
   readonly operators: readonly string[];
   /** Why running it again may give other rows; null when it gives the same ones. */
-  readonly unstable: string | null;
+  readonly nonDeterministic: string | null;
   /** Custom operators that a node must have to run its tasks. */
   readonly requires: readonly string[];
 }
@@ -94,13 +94,13 @@ export interface Scan {
   readonly columns: readonly ScanColumn[];
 }
 
-/** Task 0 reads rows whose value is below the first cut, task i those from cut i - 1 to before cut i. The column has
+/** Task 0 reads rows whose value is below the first bound, task i those from bound i - 1 to before bound i. The column has
  * no NULL. */
 export interface ScanSplit {
   /** Its place in `columns`. */
   readonly column: number;
   /** One fewer than there are tasks; none is below the one before it. */
-  readonly cuts: readonly number[];
+  readonly bounds: readonly number[];
 }
 
 export interface ScanColumn {

@@ -21,7 +21,7 @@ export interface FragmentTask {
   /** For each scan that is split by values, by relation: which of them this task reads. */
   readonly spans?: Readonly<Record<string, ValueSpan>>;
   /** For each exchange, by relation: one entry for each producer that this task reads. */
-  readonly reads: Readonly<Record<string, readonly PartRead[]>>;
+  readonly reads: Readonly<Record<string, readonly PartitionRead[]>>;
   /** Custom operators that the node must have. */
   readonly requires: readonly string[];
   /** For DuckDB; null for the node's own share of a slot. */
@@ -29,11 +29,11 @@ export interface FragmentTask {
 }
 
 /** One partition of one producer. */
-export interface PartRead {
+export interface PartitionRead {
   readonly at: OutputPlace;
   /** Its number among the producer's partitions. */
   readonly partition: number;
-  readonly part: Part;
+  readonly part: PartitionInfo;
 }
 
 /** Where an output lies. Names one attempt for ever: `fence` is never given twice to a task. */
@@ -54,7 +54,7 @@ export interface OutputPlace {
 }
 
 /** A partition: self-contained Parquet segments, one after the other. */
-export interface Part {
+export interface PartitionInfo {
   readonly rows: number;
   readonly bytes: number;
   /** Length and CRC-32 of each segment, in order. No segments: no rows. */
@@ -64,7 +64,7 @@ export interface Part {
 export interface FragmentResult {
   readonly at: OutputPlace;
   /** One for each partition, the empty ones too. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly PartitionInfo[];
   /** For a small result: it is here and nowhere else, and `parts[0]` has no segments on the node. */
   readonly inline: InlineResult | null;
   readonly metrics: FragmentMetrics;

@@ -281,5 +281,5 @@ function pairOf(type: SqlType): readonly [SqlType, SqlType] {
 }
 
 function unknown(type: SqlType): Undistributable {
-  return new Undistributable(`it passes on values of the type ${type.sql}`);
+  return new Undistributable(`it exchanges values of the type ${type.sql}`);
 }

@@ -58,7 +58,7 @@ export function printMark(join: Join, text: JoinText): string {
 }
 
 function rare(): Undistributable {
-  return new Undistributable('it compares values with a subquery in a rare way');
+  return new Undistributable('it compares values with a subquery in an unsupported way');
 }
 
 function leftColumns(join: Join, text: JoinText): string[] {

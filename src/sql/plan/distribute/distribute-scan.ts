@@ -1,0 +1,151 @@
+/** Tables: divided between the tasks by values or by rows, or read in full by each when they are small. */
+import type { Expression } from '../logical/expression.ts';
+import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
+import { Undistributable } from '../logical/undistributable.ts';
+import type { PinnedTable } from '../physical/table.ts';
+import { RangePartitioning } from './range-partitioning.ts';
+import { scanPartitioning, type Draft, type LeafRange, type ScanLeaf } from './draft.ts';
+import type { Subplan } from './subplan.ts';
+import { filesOf } from './scan-splits.ts';
+import { project } from './relations.ts';
+import { column } from './expressions.ts';
+import {
+  RANDOM,
+  REPLICATED,
+  SINGLE,
+  throughProjection,
+  type Partitioning,
+} from './partitioning.ts';
+import type { DistributeSettings } from './settings.ts';
+import { rowBytes, storedStats, unknownStats, type ColumnStats } from './column-stats.ts';
+
+/** What DuckDB itself guesses that a filter lets through. */
+const FILTER_SHARE = 0.2;
+/** A CSV or JSON file has about so much text for a byte of Parquet. */
+const TEXT_SHARE = 0.3;
+
+export function distributeScan(
+  scan: ScanRelation,
+  draft: Draft,
+  tables: readonly PinnedTable[],
+  settings: DistributeSettings,
+): Subplan {
+  if (scan.hasRowPlaces) throw new Undistributable('it reads the position of rows in their files');
+  const table = tableOf(scan, tables);
+  const size = scanSize(scan, table);
+  const canDivide = table.format === 'parquet' && table.files.every(({ rows }) => rows !== null);
+  const isSmall =
+    settings.replicateBytes > 0 &&
+    size.bytes <= settings.replicateBytes &&
+    size.scanned <= settings.replicateRows;
+  const partitioning: Partitioning =
+    draft.partitions === 1 ? SINGLE : isSmall ? REPLICATED : canDivide ? RANDOM : SINGLE;
+  const isPartitioned = partitioning.kind === 'random';
+  const split = isPartitioned ? splitOf(scan, table, draft.partitions) : null;
+  const leaf: ScanLeaf = { kind: 'scan', scan, table, isPartitioned, split };
+  const name = draft.addScan(leaf);
+  return {
+    relation: readScan(scan, name),
+    partitioning: isPartitioned
+      ? throughProjection(scanPartitioning(leaf), keptColumns(scan))
+      : partitioning,
+    rows: size.rows,
+    columns: scan.keep.map((at) => size.columns[at] as ColumnStats),
+    nonDeterministic: null,
+    isOneRow: false,
+    scan: partitioning.kind === 'replicated' && canDivide ? name : null,
+    stage: null,
+  };
+}
+
+/** By the values of a column that is read, where the files have them in order: then whatever goes by that column finds
+ * its rows in one task. */
+function splitOf(scan: ScanRelation, table: PinnedTable, parts: number): LeafRange | null {
+  const paths = new Set(pathsOf(scan, table));
+  for (const { column: name, groups } of table.clusters ?? []) {
+    const place = scan.columns.findIndex((at) => at !== null && scan.names[at] === name);
+    if (place < 0) continue;
+    const read = groups.filter(({ file }) => paths.has(table.files[file]?.path ?? ''));
+    const range = RangePartitioning.of(read, parts);
+    if (range !== null) return { column: place, range };
+  }
+  return null;
+}
+
+function keptColumns(scan: ScanRelation): readonly Expression[] {
+  return scan.keep.map((at) => column(at, scan.types[scan.columns[at] ?? 0] as Expression['type']));
+}
+
+/** The scan as an operator over a named relation, which has the columns that are read and no others. */
+function readScan(scan: ScanRelation, name: string): Relation {
+  const output = scan.columns.map((place) => scan.types[place ?? 0] as (typeof scan.types)[number]);
+  const leaf: InputRelation = { kind: 'input', relation: name, output, rows: scan.rows };
+  const filtered: Relation =
+    scan.filters.length === 0
+      ? leaf
+      : { kind: 'filter', input: leaf, conditions: scan.filters, output, rows: scan.rows };
+  const isAll = scan.keep.length === output.length && scan.keep.every((at, place) => at === place);
+  if (isAll) return filtered;
+  return project(filtered, keptColumns(scan));
+}
+
+interface ScanSize {
+  readonly rows: number;
+  /** Of all that is read, before any filter. */
+  readonly bytes: number;
+  readonly columns: readonly ColumnStats[];
+  /** Rows before any filter. */
+  readonly scanned: number;
+}
+
+function scanSize(scan: ScanRelation, table: PinnedTable): ScanSize {
+  const files = filesOf(table, pathsOf(scan, table));
+  const share = files.length / Math.max(1, table.files.length);
+  const fileBytes = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const known = files.every(({ rows }) => rows !== null);
+  const guess = scan.rows ?? Math.max(1, fileBytes / 64);
+  const all = known ? files.reduce((sum, { rows }) => sum + (rows ?? 0), 0) : guess;
+  const columns = scan.columns.map((place) => columnStats(scan, table, place, all / share || 1));
+  const estimate = scan.rows ?? all * FILTER_SHARE ** scan.filters.length;
+  const bytes = table.format === 'parquet' ? all * rowBytes(columns) : fileBytes * TEXT_SHARE;
+  return { rows: Math.min(estimate, all), scanned: all, bytes, columns };
+}
+
+function columnStats(
+  scan: ScanRelation,
+  table: PinnedTable,
+  place: number | null,
+  tableRows: number,
+): ColumnStats {
+  const type = scan.types[place ?? 0] as ScanRelation['types'][number];
+  const name = scan.names[place ?? 0];
+  const stored = table.columns.find((each) => each.name === name);
+  return place === null ? unknownStats(type) : storedStats(type, stored, tableRows);
+}
+
+/** The table that DuckDB has put into the plan as a list of files: perhaps not all of them, since folders that no
+ * row can come from are left out. */
+function tableOf(scan: ScanRelation, tables: readonly PinnedTable[]): PinnedTable {
+  const found = tables.find((table) => {
+    if (scan.table !== null) return table.name === scan.table;
+    if (table.format !== 'parquet') return false;
+    const paths = new Set(table.files.map(({ path }) => path));
+    const names = new Set(table.columns.map(({ name }) => name));
+    return (
+      scan.files.every((file) => paths.has(file)) && scan.names.every((name) => names.has(name))
+    );
+  });
+  if (found === undefined)
+    throw new Undistributable('it reads files that belong to no table of the query');
+  return found;
+}
+
+/** The paths that a scan reads. */
+export function pathsOf(scan: ScanRelation, table: PinnedTable): readonly string[] {
+  return scan.table === null ? scan.files : table.files.map(({ path }) => path);
+}
+
+/** What a query needs of a table, before any filter. */
+export function scanBytes(scan: ScanRelation, tables: readonly PinnedTable[]): number {
+  return scanSize(scan, tableOf(scan, tables)).bytes;
+}

@@ -1,0 +1,129 @@
+/** How the rows of a relation are divided between the tasks that compute it. */
+import type { Expression } from '../logical/expression.ts';
+import { mapColumns } from '../logical/walk.ts';
+import { collectColumns, expressionKey, moved } from './expressions.ts';
+import type { RangePartitioning } from './range-partitioning.ts';
+import { isExact } from './types.ts';
+
+export type Partitioning =
+  /** Each task has all of it, computed by itself from the same data. */
+  | { readonly kind: 'replicated' }
+  /** There is one task, and it has all of it. */
+  | { readonly kind: 'single' }
+  /** Each row is in one of N tasks; nobody knows in which. */
+  | { readonly kind: 'random' }
+  /** Each row is in the task that its keys name. */
+  | KeyedPartitioning;
+
+export interface KeyedPartitioning {
+  readonly kind: 'keyed';
+  readonly keys: readonly PartitionKey[];
+  /** How a task follows from the keys: by their hash, or, of a single one, by its value. */
+  readonly range: RangePartitioning | null;
+}
+
+/** Expressions over the columns of the relation that all have, in every row, the value that was repartition. */
+export type PartitionKey = readonly Expression[];
+
+export const REPLICATED: Partitioning = { kind: 'replicated' };
+export const SINGLE: Partitioning = { kind: 'single' };
+export const RANDOM: Partitioning = { kind: 'random' };
+
+export function isPartitioned(partitioning: Partitioning): boolean {
+  return partitioning.kind === 'random' || partitioning.kind === 'keyed';
+}
+
+export function hashPartitionedBy(keys: readonly Expression[]): Partitioning {
+  return { kind: 'keyed', keys: keys.map((key) => [key]), range: null };
+}
+
+export function rangePartitionedBy(key: Expression, range: RangePartitioning): Partitioning {
+  return { kind: 'keyed', keys: [[key]], range };
+}
+
+/** The same keys mean the same task in both. */
+export function areCoPartitioned(left: KeyedPartitioning, right: KeyedPartitioning): boolean {
+  if (left.keys.length !== right.keys.length) return false;
+  if (left.range === null || right.range === null) return left.range === right.range;
+  return left.range.isSame(right.range);
+}
+
+/** The same rows under other columns: `outputs` are the new columns in terms of the old ones. */
+export function throughProjection(
+  partitioning: Partitioning,
+  outputs: readonly Expression[],
+): Partitioning {
+  return rewrittenKeys(partitioning, (key) => inTermsOf(key, outputs));
+}
+
+/** The columns stand `by` places further right. */
+export function shifted(partitioning: Partitioning, by: number): Partitioning {
+  return rewrittenKeys(partitioning, (key) => moved(key, (at) => at + by));
+}
+
+function rewrittenKeys(
+  partitioning: Partitioning,
+  rewrite: (key: Expression) => Expression | null,
+): Partitioning {
+  if (partitioning.kind !== 'keyed') return partitioning;
+  const keys = partitioning.keys.map((key) => key.map(rewrite).filter((each) => each !== null));
+  return keys.every((key) => key.length > 0) ? { ...partitioning, keys } : RANDOM;
+}
+
+/** An expression over the old columns as one over the new ones; null when it cannot be said with them. */
+function inTermsOf(expression: Expression, outputs: readonly Expression[]): Expression | null {
+  const keys = new Map<string, number>();
+  // The first of two equal outputs wins.
+  for (const [at, output] of outputs.entries()) {
+    const key = expressionKey(output);
+    if (!keys.has(key)) keys.set(key, at);
+  }
+  const direct = keys.get(expressionKey(expression));
+  if (direct !== undefined) return { kind: 'column', index: direct, type: expression.type };
+  const used = new Set<number>();
+  collectColumns(expression, used);
+  let isComplete = used.size > 0;
+  const result = mapColumns(expression, ({ index, type }) => {
+    const place = keys.get(expressionKey({ kind: 'column', index, type }));
+    if (place === undefined) isComplete = false;
+    return { kind: 'column', index: place ?? 0, type };
+  });
+  return isComplete ? result : null;
+}
+
+/** Whether rows that agree in all of `groups` are always in the same task. */
+export function isPartitionedOn(
+  partitioning: Partitioning,
+  groups: readonly Expression[],
+): boolean {
+  if (partitioning.kind !== 'keyed') return false;
+  return partitioning.keys.every((key) => key.some((each) => isDetermined(each, groups)));
+}
+
+/** Equal groups mean equal keys: the key is a group, or a function of groups whose equal values are the same. */
+function isDetermined(key: Expression, groups: readonly Expression[]): boolean {
+  const texts = new Set(groups.map(expressionKey));
+  if (texts.has(expressionKey(key))) return true;
+  const rewritten = inTermsOf(key, groups);
+  if (rewritten === null) return false;
+  const used = new Set<number>();
+  collectColumns(rewritten, used);
+  return [...used].every((at) => {
+    const group = groups[at];
+    return group !== undefined && isExact(group.type);
+  });
+}
+
+/** Further names for the keys: wherever a key is `from`, it is `to` as well. */
+export function withEquivalentKeys(
+  partitioning: Partitioning,
+  pairs: readonly { readonly from: Expression; readonly to: Expression }[],
+): Partitioning {
+  if (partitioning.kind !== 'keyed') return partitioning;
+  const keys = partitioning.keys.map((key) => {
+    const texts = new Set(key.map(expressionKey));
+    const more = pairs.filter(({ from }) => texts.has(expressionKey(from))).map(({ to }) => to);
+    return [...key, ...more.filter((each) => !texts.has(expressionKey(each)))];
+  });
+  return { ...partitioning, keys };
+}

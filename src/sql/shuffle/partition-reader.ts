@@ -1,0 +1,204 @@
+/**
+ * Makes partitions readable as files on this node: those that lie here are read in place, those that lie in a
+ * folder of another worker that is visible here are linked, all others are fetched. Every segment is
+ * checked before it is handed out, wherever it lies.
+ */
+import { setMaxListeners } from 'node:events';
+import { link, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMillraceError } from '../../scheduler/core/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
+import { eachOf } from '../../kit/index.ts';
+import type { PartitionRead } from '../plan/index.ts';
+import { checksumOf, stateOf } from './checksum.ts';
+import { Fetcher } from './fetcher.ts';
+import type { FetcherOptions } from './fetcher.ts';
+import { readIndex } from './output-index.ts';
+import type { OutputIndex, Segment } from './output-index.ts';
+import type { OutputStore } from './output-store.ts';
+import { PartitionLostError } from './partition-lost.ts';
+
+export interface PartitionReaderOptions extends FetcherOptions {
+  /** The outputs of this worker; null where there are none. */
+  readonly own: OutputStore | null;
+  /** Whether folders of other workers are looked at: where they share a disk, nothing has to be sent. */
+  readonly mayReadInPlace: boolean;
+}
+
+export interface LocalPartition {
+  /** In order; none for an empty partition. */
+  readonly files: readonly string[];
+  /** How each of them was when it was found right. */
+  readonly states: readonly string[];
+  readonly fetchedBytes: number;
+  readonly localBytes: number;
+}
+
+/** Producers that are read from at the same time. */
+const READS_AT_ONCE = 8;
+/** Of each of them. */
+const SEGMENTS_AT_ONCE = 4;
+const CHECKED_MAX = 20_000;
+
+export class PartitionReader {
+  readonly #options: PartitionReaderOptions;
+  readonly #fetcher: Fetcher;
+  /** How own files were when they were found right, by path: a broadcast is read by many tasks. */
+  readonly #checked: Map<string, string> = new Map();
+
+  constructor(options: PartitionReaderOptions) {
+    this.#options = options;
+    this.#fetcher = new Fetcher(options);
+  }
+
+  /**
+   * One answer for each read. What does not lie here is put into `folder`, which the caller removes when it
+   * has read it; one that has yet to be made is asked for when there is something to put there. Throws
+   * `PartitionLostError` for the first that cannot be had; then nothing is under way any more.
+   */
+  async localize(
+    query: JobId,
+    reads: readonly PartitionRead[],
+    folder: string | (() => Promise<string>),
+    signal: AbortSignal,
+  ): Promise<readonly LocalPartition[]> {
+    let asked: Promise<string> | null = null;
+    const made = (): Promise<string> =>
+      (asked ??= typeof folder === 'string' ? Promise.resolve(folder) : folder());
+    const over = new AbortController();
+    const all = AbortSignal.any([signal, over.signal]);
+    // One for each read that is under way.
+    setMaxListeners(0, all);
+    return eachOf(reads, READS_AT_ONCE, signal, async (read, at) => {
+      try {
+        return await this.#one(query, read, () => pathsIn(made(), at), all);
+      } catch (error) {
+        // What else is under way would be brought for nothing; its end is no loss of its own.
+        over.abort(error);
+        throw over.signal.reason;
+      }
+    });
+  }
+
+  async #one(
+    query: JobId,
+    read: PartitionRead,
+    paths: () => Promise<PathOf>,
+    signal: AbortSignal,
+  ): Promise<LocalPartition> {
+    const { at, part } = read;
+    if (part.segments.length === 0) return NOTHING;
+    const { own, mayReadInPlace } = this.#options;
+    const kept = own?.find({ query, task: at.task, fence: at.fence }) ?? null;
+    if (kept !== null && kept.hash === at.index) {
+      const here = await this.#inPlace(read, kept.folder, kept.index, signal);
+      return { ...here, fetchedBytes: 0, localBytes: part.bytes };
+    }
+    const seen = mayReadInPlace ? readIndex(at.folder, at.index) : null;
+    const [pathOf, index] = await Promise.all([paths(), seen]);
+    if (index !== null) {
+      const linked = await this.#linked(read, index, pathOf, signal);
+      if (linked !== null) return { ...linked, fetchedBytes: 0, localBytes: part.bytes };
+    }
+    const files = await this.#fetcher.fetch(query, read, pathOf, signal);
+    const states = await Promise.all(files.map(stateOf));
+    return { files, states, fetchedBytes: part.bytes, localBytes: 0 };
+  }
+
+  async #inPlace(
+    read: PartitionRead,
+    folder: string,
+    index: OutputIndex,
+    signal: AbortSignal,
+  ): Promise<Checked> {
+    const segments = segmentsOf(read, index);
+    const files = segments.map(({ file }) => join(folder, file));
+    const states = await eachOf(files, SEGMENTS_AT_ONCE, signal, async (path, at) => {
+      const known = this.#checked.get(path);
+      if (known !== undefined && known === (await stateOf(path).catch(() => null))) return known;
+      const state = await checkedSegment(read, at, path, signal);
+      if (this.#checked.size >= CHECKED_MAX) this.#checked.clear();
+      this.#checked.set(path, state);
+      return state;
+    });
+    return { files, states };
+  }
+
+  /** Null when it cannot be linked, because it lies on another disk or goes away just now. A link stays
+   * readable when the other worker removes the file. */
+  async #linked(
+    read: PartitionRead,
+    index: OutputIndex,
+    pathOf: PathOf,
+    signal: AbortSignal,
+  ): Promise<Checked | null> {
+    const segments = segmentsOf(read, index);
+    const files = segments.map((_, at) => pathOf(at));
+    try {
+      await eachOf(segments, SEGMENTS_AT_ONCE, signal, ({ file }, at) =>
+        link(join(read.at.folder, file), pathOf(at)),
+      );
+    } catch {
+      signal.throwIfAborted();
+      await Promise.all(files.map((file) => rm(file, { force: true })));
+      return null;
+    }
+    const states = await eachOf(files, SEGMENTS_AT_ONCE, signal, (path, at) =>
+      checkedSegment(read, at, path, signal),
+    );
+    return { files, states };
+  }
+}
+
+type PathOf = (segment: number) => string;
+
+async function pathsIn(folder: Promise<string>, read: number): Promise<PathOf> {
+  const made = await folder;
+  return (segment) => join(made, `${read}-${segment}.parquet`);
+}
+
+/** Answers how the file is, if it is what its task has written. */
+async function checkedSegment(
+  { at, part }: PartitionRead,
+  number: number,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const [bytes, crc32] = part.segments[number] ?? [];
+  try {
+    const found = await checksumOf(path, signal);
+    if (found.bytes !== bytes) throw new PartitionLostError(at, `Segment ${number} is too short.`);
+    if (found.crc32 !== crc32) {
+      throw new PartitionLostError(at, `The checksum of segment ${number} is wrong.`);
+    }
+    return found.state;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isMillraceError(error)) throw error;
+    throw new PartitionLostError(at, `Segment ${number} cannot be read.`, error);
+  }
+}
+
+type Checked = Pick<LocalPartition, 'files' | 'states'>;
+
+const NOTHING: LocalPartition = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
+
+/** Whether its files are those that were brought: what somebody has changed since is something else. */
+export async function isUnchanged({ files, states }: Checked): Promise<boolean> {
+  const now = await Promise.all(files.map((file) => stateOf(file).catch(() => null)));
+  return states.every((state, at) => state === now[at]);
+}
+
+function segmentsOf(
+  { at, partition, part }: PartitionRead,
+  index: OutputIndex,
+): readonly Segment[] {
+  const segments = index.parts[partition]?.segments;
+  if (segments === undefined) throw new PartitionLostError(at, `It has no partition ${partition}.`);
+  const isSame = segments.every(({ bytes, crc32 }, number) => {
+    const [ofBytes, ofCrc32] = part.segments[number] ?? [];
+    return bytes === ofBytes && crc32 === ofCrc32;
+  });
+  if (isSame && segments.length === part.segments.length) return segments;
+  throw new PartitionLostError(at, 'Its index says something else than its task did.');
+}
