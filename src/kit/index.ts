@@ -1,13 +1,13 @@
 /**
- * Small parts that every room may need and that know nothing of jobs or queries: a clock to inject, a deferred
- * promise, a queue that refuses instead of growing, one way to start and stop, one to start and one to end a child
- * process, work on a list a few at a time. Domain words do not live here, and neither do errors with codes: those
- * belong to the core.
+ * Small parts that every room may need and that know nothing of jobs or queries: a clock to inject, sleep, backoff
+ * and deadline on that clock, a deferred promise, start and stop, child processes, bounded work on a list. Domain
+ * words do not live here, and neither do errors with codes: those belong to the core.
  */
 
-export { BoundedQueue, type Offer } from './bounded-queue.ts';
+export { Backoff, type BackoffRange, backoffMs } from './backoff.ts';
 export { ByteBudget, type ByteShare, budgetFor, requestBytes } from './byte-budget.ts';
 export { type Clock, systemClock } from './clock.ts';
+export { withDeadline } from './deadline.ts';
 export { type Deferred, deferred } from './deferred.ts';
 export {
   editorPlace,
@@ -34,6 +34,7 @@ export {
 } from './private-files.ts';
 export { isAlive } from './process-alive.ts';
 export { redactUrl } from './redact-url.ts';
+export { sleep, sleepOrAbort } from './sleep.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';
 export { startThread } from './thread.ts';
 export { VirtualClock, settled } from './virtual-clock.ts';

@@ -5,6 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { isAlive } from './process-alive.ts';
 
 /** Null where the system offers nothing to build it from. */
 export function ownProcess(): string | null {
@@ -17,7 +18,7 @@ export function isProcessGone(name: string): boolean {
   const [, host, digits, began] = /^([^:]+):(\d{1,10}):(\d*)(?::.*)?$/.exec(name) ?? [];
   const pid = Number(digits);
   if (host === undefined || pid <= 0 || host !== hostOfNumbers()) return false;
-  if (!isThere(pid)) return true;
+  if (!isAlive(pid)) return true;
   const start = startOf(pid);
   // The number belongs to another process by now, or to one that has ended and waits for its parent.
   return start !== null && (start.isOver || (began !== '' && start.began !== began));
@@ -46,16 +47,6 @@ function readHost(): string | null {
     return /^[\w-]+$/.test(boot) ? boot : null;
   } catch {
     return null;
-  }
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Somebody else's process may not be asked, but it is there.
-    return !(error instanceof Error && 'code' in error && error.code === 'ESRCH');
   }
 }
 

@@ -5,9 +5,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { type ErrorCode, MillraceError } from '../../scheduler/core/index.ts';
+import { backoffMs, sleep } from '../../kit/index.ts';
 import { bearer, checkTokenPath, shownToken } from '../../edge/security/index.ts';
-import type { Pace } from './options.ts';
-import { backOffMs, pause } from './pause.ts';
+import { BACKOFF, type Pace } from './options.ts';
 import { outcomeUnknown, problemError, retryAfterMs, unreachable, untrusted } from './problem.ts';
 import { type Servers, callUrl } from './servers.ts';
 import { type Outcome, type Transport, readText } from './transport.ts';
@@ -152,7 +152,7 @@ export class Caller {
         if (said !== failure.message) this.#pace.onWait(failure);
         said = failure.message;
       }
-      await pause(delayMs, this.#pace, call.signal);
+      await sleep(this.#pace.clock, delayMs, call.signal);
       failure = null;
       waitMs = null;
       lost.clear();
@@ -162,7 +162,7 @@ export class Caller {
   /** The server's wish counts, but not to the end of all retry budget. */
   #delayMs(rounds: number, wishMs: number | null): number {
     const { retryBudgetMs, random } = this.#pace;
-    return Math.max(backOffMs(rounds, random), Math.min(wishMs ?? 0, retryBudgetMs / 3));
+    return Math.max(backoffMs(BACKOFF, rounds, random), Math.min(wishMs ?? 0, retryBudgetMs / 3));
   }
 
   #retryBudgetMs({ retriesForever = false }: Call): number {

@@ -3,11 +3,11 @@
  * on behind the last event seen, at whichever server answers. Nothing comes twice, nothing is left out.
  */
 import { MillraceError } from '../../scheduler/core/index.ts';
+import { backoffMs, sleep } from '../../kit/index.ts';
 import type { EventShape } from '../../scheduler/contract/index.ts';
 import type { EventsOptions } from './answers.ts';
 import type { Caller, Stream } from './caller.ts';
-import type { Pace } from './options.ts';
-import { backOffMs, pause } from './pause.ts';
+import { BACKOFF, type Pace } from './options.ts';
 import { parsedObject, strangeAnswer } from './problem.ts';
 import { type SseMessage, SseParser } from './sse.ts';
 
@@ -48,10 +48,10 @@ export async function* followEvents(
     caller.lost(stream.server);
     fruitless += 1;
     if (fruitless === 1) fruitlessSinceMs = pace.clock.monotonicMs();
-    const delayMs = fruitless === 1 ? 0 : backOffMs(fruitless - 1, pace.random);
+    const delayMs = fruitless === 1 ? 0 : backoffMs(BACKOFF, fruitless - 1, pace.random);
     const fruitlessMs = pace.clock.monotonicMs() + delayMs - fruitlessSinceMs;
     if (!retriesForever && fruitlessMs > pace.retryBudgetMs) throw breaksOff();
-    if (delayMs > 0) await pause(delayMs, pace, signal);
+    if (delayMs > 0) await sleep(pace.clock, delayMs, signal);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What a client may be told, and what holds when it is not. */
 import type { MillraceError } from '../../scheduler/core/index.ts';
-import { type Clock, systemClock } from '../../kit/index.ts';
+import { type BackoffRange, type Clock, systemClock } from '../../kit/index.ts';
 import type { ClientTls } from '../../edge/security/index.ts';
 
 export interface ClientOptions {
@@ -26,6 +26,9 @@ export interface ClientOptions {
   /** For jitter: a number in [0, 1). */
   readonly random?: () => number;
 }
+
+/** Between two rounds of calls that failed. */
+export const BACKOFF: BackoffRange = { firstMs: 100, maxMs: 2_000 };
 
 export type Pace = Required<
   Pick<

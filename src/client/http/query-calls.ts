@@ -18,8 +18,8 @@ import type {
   Submitted,
 } from './answers.ts';
 import type { Caller, Stream } from './caller.ts';
+import { sleep } from '../../kit/index.ts';
 import type { Pace } from './options.ts';
-import { pause } from './pause.ts';
 import { objectIn } from './reading.ts';
 
 /** Files are looked at and the plan is made before a query is answered; many files take their time. */
@@ -77,7 +77,7 @@ export class QueryCalls {
     const query = objectIn(answer, 'stages') as unknown as QueryShape;
     // A server, or a proxy before it, that does not let us wait is not asked all the time.
     const restMs = Math.min(waitMs ?? 0, ASK_EVERY_MS) - (clock.monotonicMs() - askedMs);
-    if (!isFinished(query.state) && restMs > 0) await pause(restMs, this.#pace, signal);
+    if (!isFinished(query.state) && restMs > 0) await sleep(this.#pace.clock, restMs, signal);
     return query;
   }
 

@@ -1,10 +1,10 @@
 /** Many jobs at once, in portions that a server takes. */
 import { uuidv7 } from 'uuidv7';
 import { type MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import { backoffMs, sleep } from '../../kit/index.ts';
 import type { CallOptions, Submitted } from './answers.ts';
 import { type Caller, isPassing } from './caller.ts';
-import type { Pace } from './options.ts';
-import { backOffMs, pause } from './pause.ts';
+import { BACKOFF, type Pace } from './options.ts';
 import { errorFrom, isObject, parsedJson, strangeAnswer } from './problem.ts';
 
 /** What a server takes in one list. */
@@ -47,7 +47,7 @@ async function submitPortion(
     const answers = await sendPortion(caller, texts, id, signal);
     const isWhole = !answers.some((answer) => isMillraceError(answer) && isPassing(answer));
     if (isWhole || tries === TRIES_MAX) return answers;
-    await pause(backOffMs(tries, pace.random), pace, signal);
+    await sleep(pace.clock, backoffMs(BACKOFF, tries, pace.random), signal);
   }
 }
 

@@ -4,7 +4,6 @@ import https from 'node:https';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { ClientTls } from '../../edge/security/index.ts';
-import { reasonOf } from './pause.ts';
 
 export interface Outgoing {
   readonly method: string;
@@ -152,4 +151,9 @@ export async function readText(message: IncomingMessage, bytesMax: number): Prom
     });
   }
   return message.complete ? Buffer.concat(chunks).toString('utf8') : null;
+}
+
+function reasonOf(signal: AbortSignal): Error {
+  const reason: unknown = signal.reason;
+  return reason instanceof Error ? reason : new DOMException(String(reason), 'AbortError');
 }

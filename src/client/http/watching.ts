@@ -5,10 +5,10 @@ import {
   isFinished,
   isMillraceError,
 } from '../../scheduler/core/index.ts';
+import { backoffMs, sleep } from '../../kit/index.ts';
 import type { EventShape } from '../../scheduler/contract/index.ts';
 import type { CallOptions, DatedJob, EventsOptions, WatchOptions } from './answers.ts';
-import type { Pace } from './options.ts';
-import { backOffMs, pause } from './pause.ts';
+import { BACKOFF, type Pace } from './options.ts';
 
 interface Sources {
   job(id: JobId, options: CallOptions): Promise<DatedJob>;
@@ -55,7 +55,7 @@ export async function* watchJob(
       job = await sources.job(id, options);
       after = job.asOf.seq;
       expirations += 1;
-      await pause(backOffMs(expirations, pace.random), pace, options.signal);
+      await sleep(pace.clock, backoffMs(BACKOFF, expirations, pace.random), options.signal);
     }
   }
 }
@@ -74,7 +74,7 @@ async function jobSince(
     if (job.asOf.seq >= seq) return job;
     const isLate = pace.clock.monotonicMs() - startedMs > pace.retryBudgetMs;
     if (isLate && options.retriesForever !== true) throw isBehind(id, job, seq);
-    await pause(backOffMs(attempt, pace.random), pace, options.signal);
+    await sleep(pace.clock, backoffMs(BACKOFF, attempt, pace.random), options.signal);
   }
 }
 

@@ -1,6 +1,6 @@
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { Instant, JobId, TermId } from '../../scheduler/core/index.ts';
-import { type Clock, type Deferred, deferred } from '../../kit/index.ts';
+import { type Clock, type Deferred, deferred, sleep } from '../../kit/index.ts';
 import type { LogHead, Store } from '../../scheduler/store/index.ts';
 import type { EventShape } from '../../scheduler/contract/index.ts';
 import { RecentEvents } from './recent-events.ts';
@@ -209,12 +209,7 @@ export class Tail {
   }
 
   #rest(): Promise<void> {
-    const { clock } = this.#options;
-    const restMs = this.#options.restMs();
-    if (restMs === 0 || this.#isClosed) return Promise.resolve();
-    return new Promise((resolve) => {
-      clock.after(restMs, resolve);
-    });
+    return sleep(this.#options.clock, this.#isClosed ? 0 : this.#options.restMs());
   }
 
   #pause(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Whether the database answers: asked every second, so that readiness, health checks and people know. */
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
-import type { Clock } from '../../kit/index.ts';
+import { type Clock, withDeadline } from '../../kit/index.ts';
 
 export interface StoreWatchOptions {
   readonly clock: Clock;
@@ -44,19 +44,14 @@ export class StoreWatch {
     this.#cancel();
   }
 
-  #look(): Promise<MillraceError | null> {
+  async #look(): Promise<MillraceError | null> {
     const { clock, ask } = this.#options;
-    return new Promise((resolve) => {
-      const cancel = clock.after(LIMIT_MS, () => resolve(silent()));
-      const answered = (trouble: MillraceError | null): void => {
-        cancel();
-        resolve(trouble);
-      };
-      ask().then(
-        () => answered(null),
-        (error: unknown) => answered(isMillraceError(error) ? error : silent(error)),
-      );
-    });
+    try {
+      await withDeadline(clock, LIMIT_MS, ask(), silent);
+      return null;
+    } catch (error) {
+      return isMillraceError(error) ? error : silent(error);
+    }
   }
 }
 

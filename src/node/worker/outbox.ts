@@ -4,14 +4,13 @@
  * gathers meanwhile, so a busy worker sends few large ones and an idle one sends at once.
  */
 import type { LeaseName, MillraceError } from '../../scheduler/core/index.ts';
-import type { Clock } from '../../kit/index.ts';
+import { Backoff, type Clock, sleepOrAbort } from '../../kit/index.ts';
 import type {
   ReportReply,
   WorkerOrders,
   WorkerReport,
   WorkerSuspension,
 } from '../../scheduler/contract/index.ts';
-import { BackOff, pause } from './pause.ts';
 import { endsSession, isFinal } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
 
@@ -39,7 +38,7 @@ export interface OutboxOptions {
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #life = new AbortController();
-  readonly #backOff: BackOff;
+  readonly #backoff: Backoff;
   #queue: Entry[] = [];
   /** Progress that nobody was told yet: a newer word replaces it. */
   readonly #progress: Map<LeaseName, Entry> = new Map();
@@ -50,7 +49,7 @@ export class Outbox {
   constructor(options: OutboxOptions) {
     this.#options = options;
     const { retryMs, retryMaxMs } = options.settings;
-    this.#backOff = new BackOff(retryMs, retryMaxMs, options.random);
+    this.#backoff = new Backoff({ firstMs: retryMs, maxMs: retryMaxMs }, options.random);
   }
 
   get isEmpty(): boolean {
@@ -98,7 +97,7 @@ export class Outbox {
   async #sendAll(): Promise<void> {
     const { signal } = this.#life;
     while (this.#queue.length > 0 && !signal.aborted) {
-      await pause(this.#options.clock, this.#options.quietMs(), signal);
+      await sleepOrAbort(this.#options.clock, this.#options.quietMs(), signal);
       await this.#untilAnswered(this.#nextBatch());
     }
     this.#isSending = false;
@@ -137,7 +136,7 @@ export class Outbox {
         if (verdicts.length !== batch.length) {
           throw new Error(`${verdicts.length} verdicts for ${batch.length} items`);
         }
-        this.#backOff.reset();
+        this.#backoff.reset();
         for (const [at, entry] of batch.entries()) {
           this.#release(entry);
           entry.onVerdict(verdicts[at] ?? 'lost');
@@ -148,7 +147,7 @@ export class Outbox {
         if (endsSession(error)) return onOver(error);
         if (isFinal(error)) return this.#withoutOffender(batch, error);
         say(`A report was not answered and is repeated: ${asError(error).message}`);
-        await pause(clock, this.#backOff.nextMs(), signal);
+        await sleepOrAbort(clock, this.#backoff.nextMs(), signal);
       }
     }
   }

@@ -4,9 +4,8 @@
  * there is much more room than that, it is renewed. A worker that drains calls it back, and asks once more for what
  * was given out meanwhile: nobody else can give that back.
  */
-import type { Clock } from '../../kit/index.ts';
+import { Backoff, type Clock, sleepOrAbort } from '../../kit/index.ts';
 import type { PollReply, PollRequest } from '../../scheduler/contract/index.ts';
-import { BackOff, pause } from './pause.ts';
 import { endsSession } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
 
@@ -38,7 +37,7 @@ export class Poller {
   readonly #options: PollerOptions;
   readonly #life = new AbortController();
   readonly #drained = new AbortController();
-  readonly #backOff: BackOff;
+  readonly #backoff: Backoff;
   #pollNo = 0;
   #parked: Parked | null = null;
   #cancelRenewal: () => void = () => {};
@@ -46,7 +45,7 @@ export class Poller {
   constructor(options: PollerOptions) {
     this.#options = options;
     const { retryMs, retryMaxMs } = options.settings;
-    this.#backOff = new BackOff(retryMs, retryMaxMs, options.random);
+    this.#backoff = new Backoff({ firstMs: retryMs, maxMs: retryMaxMs }, options.random);
   }
 
   /** Until it has drained, is stopped, or the session is over. */
@@ -56,12 +55,12 @@ export class Poller {
     while (!signal.aborted) {
       // Also without room: it will come, orders come at once, and the leader sees when the process dies.
       const waitMs = await this.#pollOnce(capacity());
-      await pause(clock, Math.max(waitMs ?? 0, quietMs()), signal);
+      await sleepOrAbort(clock, Math.max(waitMs ?? 0, quietMs()), signal);
     }
     while (!this.#life.signal.aborted) {
       const waitMs = await this.#pollOnce(null, false);
       if (waitMs === null) return;
-      await pause(clock, waitMs, this.#life.signal);
+      await sleepOrAbort(clock, waitMs, this.#life.signal);
     }
   }
 
@@ -108,7 +107,7 @@ export class Poller {
     const pollNo = this.#pollNo;
     try {
       const reply = await poll({ pollNo, capacity, refills, waits }, parked.control.signal);
-      this.#backOff.reset();
+      this.#backoff.reset();
       onReply(pollNo, reply);
       if (!waits) return null;
       if (reply.assignments.length > 0 || parked.control.signal.aborted) return 0;
@@ -122,7 +121,7 @@ export class Poller {
       }
       if (parked.control.signal.aborted) return 0;
       say(`A poll failed and is repeated: ${error instanceof Error ? error.message : 'unknown'}`);
-      return this.#backOff.nextMs();
+      return this.#backoff.nextMs();
     } finally {
       this.#parked = null;
       this.#cancelRenewal();

@@ -3,10 +3,9 @@
  * them nobody needs any more, and before the worker leaves it waits for those that somebody still does.
  */
 import type { JobId } from '../../scheduler/core/index.ts';
-import { deferred } from '../../kit/index.ts';
+import { deferred, sleepOrAbort } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { WorkerService, Session } from '../../scheduler/contract/index.ts';
-import { pause } from './pause.ts';
 
 /** What keeps them. */
 export interface Outputs {
@@ -58,7 +57,7 @@ export class RetainedOutputs {
       } catch {
         // Nobody leads just now, or it is time: the next look tells.
       }
-      await pause(clock, LEAVE_ASK_MS, signal);
+      await sleepOrAbort(clock, LEAVE_ASK_MS, signal);
     }
   }
 

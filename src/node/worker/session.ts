@@ -6,7 +6,7 @@
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
-import { deferred } from '../../kit/index.ts';
+import { Backoff, deferred, sleepOrAbort } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type {
   WorkerService,
@@ -22,7 +22,6 @@ import type { AttemptHost, StopWord } from './attempt.ts';
 import { marginMs } from './heartbeat.ts';
 import type { Heartbeat, HeartbeatNews, StartHeartbeat } from './heartbeat.ts';
 import { Outbox } from './outbox.ts';
-import { BackOff, pause } from './pause.ts';
 import { Poller } from './poller.ts';
 import type { Prefetch } from './prefetch.ts';
 import { RunningTable } from './running-table.ts';
@@ -370,7 +369,7 @@ export class WorkerSession {
     // The goodbye gives everything back.
     this.#poller.stop();
     const untilMs = clock.monotonicMs() + settings.leaveMs;
-    const backOff = new BackOff(settings.retryMs, settings.retryMaxMs, random);
+    const backoff = new Backoff({ firstMs: settings.retryMs, maxMs: settings.retryMaxMs }, random);
     const cancel = clock.after(settings.leaveMs, () => this.#finish({ kind: 'left' }));
     this.#life.signal.addEventListener('abort', cancel, { once: true });
     while (!this.#life.signal.aborted && clock.monotonicMs() < untilMs) {
@@ -380,7 +379,7 @@ export class WorkerSession {
       } catch (error) {
         if (endsSession(error)) return this.#finish({ kind: 'left' });
         log.warn(`The goodbye was not answered: ${error instanceof Error ? error.message : ''}`);
-        await pause(clock, backOff.nextMs(), this.#life.signal);
+        await sleepOrAbort(clock, backoff.nextMs(), this.#life.signal);
       }
     }
   }

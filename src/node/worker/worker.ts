@@ -2,7 +2,7 @@
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { Capabilities, NodeId, NodeOffer, SessionId } from '../../scheduler/core/index.ts';
 import type { Executor, ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
-import { deferred, startStop } from '../../kit/index.ts';
+import { Backoff, deferred, sleepOrAbort, startStop } from '../../kit/index.ts';
 import type { Clock, Deferred, StartStop } from '../../kit/index.ts';
 import type {
   Handshake,
@@ -12,7 +12,6 @@ import type {
 } from '../../scheduler/contract/index.ts';
 import { CalledWork } from './called-work.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
-import { BackOff, pause } from './pause.ts';
 import { Prefetch } from './prefetch.ts';
 import { WorkerSession } from './session.ts';
 import { endsSession, isFinal, isRefusedAtStart } from './session-error.ts';
@@ -64,8 +63,8 @@ export interface OpenSession extends Session {
 export class Worker implements StartStop {
   readonly #options: WorkerOptions;
   readonly #settings: WorkerSettings;
-  readonly #backOff: BackOff;
-  readonly #rejoin: BackOff;
+  readonly #backoff: Backoff;
+  readonly #rejoin: Backoff;
   readonly #prefetch: Prefetch;
   readonly #life: StartStop;
   readonly #called: CalledWork;
@@ -82,8 +81,8 @@ export class Worker implements StartStop {
     this.#settings = { ...defaultWorkerSettings, ...options.settings };
     this.#prefetch = new Prefetch(options.slots, options.prefetch);
     const { retryMs, retryMaxMs, rejoinMaxMs } = this.#settings;
-    this.#backOff = new BackOff(retryMs, retryMaxMs, options.random);
-    this.#rejoin = new BackOff(retryMs, rejoinMaxMs, options.random);
+    this.#backoff = new Backoff({ firstMs: retryMs, maxMs: retryMaxMs }, options.random);
+    this.#rejoin = new Backoff({ firstMs: retryMs, maxMs: rejoinMaxMs }, options.random);
     this.#called = new CalledWork({
       ...options,
       // It goes on until the leader knows, or the worker ends.
@@ -193,7 +192,7 @@ export class Worker implements StartStop {
       if (end.kind === 'left') return;
       log.warn(`The session is over and its work was stopped: ${end.error.message}`);
       if (clock.monotonicMs() > session.lastsUntilMs) this.#rejoin.reset();
-      await pause(clock, this.#rejoin.nextMs(), this.#drained.signal);
+      await sleepOrAbort(clock, this.#rejoin.nextMs(), this.#drained.signal);
     }
   }
 
@@ -208,7 +207,7 @@ export class Worker implements StartStop {
       try {
         const offer = this.#offer(name);
         const registered = await leader.register(offer, handshake);
-        this.#backOff.reset();
+        this.#backoff.reset();
         const opening = { ...registered, registeredAtMs, offered: offer.executors };
         const work = this.#open(name, opening);
         const told = JSON.stringify(offer);
@@ -227,7 +226,7 @@ export class Worker implements StartStop {
         if (endsSession(error)) name = { nodeId, sessionId: newSessionId() };
         const text = error instanceof Error ? error.message : String(error);
         log.warn(`No leader took the registration yet: ${text}`);
-        await pause(clock, this.#backOff.nextMs(), signal);
+        await sleepOrAbort(clock, this.#backoff.nextMs(), signal);
       }
     }
     return null;
@@ -247,7 +246,7 @@ export class Worker implements StartStop {
         if (isFinal(error)) throw error;
         const text = error instanceof Error ? error.message : String(error);
         log.warn(`The leader has not heard of the new executors yet: ${text}`);
-        await pause(clock, this.#settings.retryMs, signal);
+        await sleepOrAbort(clock, this.#settings.retryMs, signal);
       }
     }
   }

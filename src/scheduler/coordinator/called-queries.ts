@@ -4,8 +4,7 @@
  * is planned. A leader that ends meanwhile leaves it to the next one, which asks the task to call again.
  */
 import type { AnswerCall, JobId, MillraceError, Priority, TaskError } from '../core/index.ts';
-import { deferred } from '../../kit/index.ts';
-import type { Clock } from '../../kit/index.ts';
+import { type Clock, sleep } from '../../kit/index.ts';
 import type { WorkerReport } from '../contract/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { asFault } from './faults.ts';
@@ -104,16 +103,10 @@ export class CalledQueries {
         const fault = asFault(thrown);
         // What the store cannot keep is no better the next time.
         if (fault.code === 'bad_input') event = failed(query, fault);
-        await this.#pause();
+        // The leader has too much to do, or is still loading its state.
+        await sleep(this.#options.clock, AGAIN_MS);
       }
     }
-  }
-
-  /** The leader has too much to do, or reads its state back. */
-  #pause(): Promise<void> {
-    const over = deferred();
-    this.#options.clock.after(AGAIN_MS, over.resolve);
-    return over.promise;
   }
 
   /** The term is over. */

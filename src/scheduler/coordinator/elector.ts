@@ -7,6 +7,7 @@
  */
 import { MillraceError } from '../core/index.ts';
 import type { Settings, TermId } from '../core/index.ts';
+import { backoffMs } from '../../kit/index.ts';
 import type { LeaderInfo, Store, Term } from '../store/index.ts';
 import { asFault } from './faults.ts';
 import { AcknowledgedHistory, type Loss } from './history.ts';
@@ -126,7 +127,7 @@ export class Elector {
       });
       const isShort = isFault(why) && clock.monotonicMs() - askedAtMs < ttlMs;
       this.#shortTerms = isShort ? this.#shortTerms + 1 : 0;
-      return isShort ? this.#backOffMs(settings) : this.#pauseMs(settings, 0);
+      return isShort ? this.#backoffMs(settings) : this.#pauseMs(settings, 0);
     } catch (error) {
       this.#options.onFollow?.(null, asFault(error));
       return this.#pauseMs(settings, settings.leaderRenewMs);
@@ -210,9 +211,9 @@ export class Elector {
 
   /** Twice as long after each term that came to nothing, up to the TTL, so that all nodes together do not change
    * the leader many times a second while the store refuses to write. */
-  #backOffMs({ leaderRenewMs, leaderTtlMs }: Settings): number {
-    const base = Math.min(leaderTtlMs, (leaderRenewMs / 10) * 2 ** this.#shortTerms);
-    return Math.ceil(base * (0.75 + this.#options.random() / 2));
+  #backoffMs({ leaderRenewMs, leaderTtlMs }: Settings): number {
+    const range = { firstMs: leaderRenewMs / 4, maxMs: leaderTtlMs };
+    return Math.ceil(backoffMs(range, this.#shortTerms, this.#options.random));
   }
 
   /** Soon after the leader's time is up, and often enough to notice when it resigns. */

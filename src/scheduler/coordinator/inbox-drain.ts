@@ -1,9 +1,9 @@
-import type { Clock } from '../../kit/index.ts';
+import { Backoff, type Clock } from '../../kit/index.ts';
 import type { Store } from '../store/index.ts';
 
 /** For notifications that went astray, and for stores behind a pooler, which has none to give. */
 const LOOK_EVERY_MS = 5_000;
-const RETRY_MS = 100;
+const RETRY_MS = 200;
 
 /**
  * Takes in what users put into the inbox, for as long as the term lasts: at its start, when the
@@ -19,7 +19,7 @@ export class InboxDrain {
   #isRunning = false;
   #isWanted = false;
   #isStopped = false;
-  #failures = 0;
+  readonly #backoff = new Backoff({ firstMs: RETRY_MS, maxMs: LOOK_EVERY_MS });
 
   constructor(store: Store, clock: Clock) {
     this.#store = store;
@@ -78,10 +78,9 @@ export class InboxDrain {
       this.#isWanted = false;
       try {
         await this.#drain();
-        this.#failures = 0;
+        this.#backoff.reset();
       } catch {
         // Whatever is wrong with the store or the term, the next commit finds it out and acts.
-        this.#failures += 1;
         return false;
       }
     }
@@ -92,8 +91,7 @@ export class InboxDrain {
     if (this.#isStopped) return;
     // Where nobody can say that something came, nothing comes.
     if (isDone && this.#store.onInbox === undefined) return;
-    const backOffMs = RETRY_MS * 2 ** Math.min(this.#failures, 10);
-    const waitMs = isDone ? LOOK_EVERY_MS : Math.min(backOffMs, LOOK_EVERY_MS);
+    const waitMs = isDone ? LOOK_EVERY_MS : this.#backoff.nextMs();
     this.#cancel = this.#clock.after(waitMs, () => this.#want());
   }
 }

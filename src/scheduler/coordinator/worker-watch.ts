@@ -1,6 +1,5 @@
 import type { NodeId, SessionId } from '../core/index.ts';
-import { deferred } from '../../kit/index.ts';
-import type { Clock } from '../../kit/index.ts';
+import { type Clock, sleep } from '../../kit/index.ts';
 import type { Session } from '../contract/index.ts';
 
 export interface WorkerWatchOptions {
@@ -75,7 +74,7 @@ export class WorkerWatch {
     this.#looking.add(sessionId);
     try {
       for (const waitMs of AGAIN_MS) {
-        await this.#pause(waitMs);
+        await sleep(this.#options.clock, waitMs);
         if (!this.#missing.has(sessionId)) return;
         const process = processOf(session);
         if (process === null) return;
@@ -85,12 +84,5 @@ export class WorkerWatch {
       this.#looking.delete(sessionId);
       this.#missing.delete(sessionId);
     }
-  }
-
-  async #pause(ms: number): Promise<void> {
-    if (ms === 0) return;
-    const over = deferred();
-    this.#options.clock.after(ms, over.resolve);
-    await over.promise;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode, JobId } from '../../scheduler/core/index.ts';
-import { type Clock, systemClock } from '../../kit/index.ts';
+import { type Clock, sleep, systemClock } from '../../kit/index.ts';
 import type {
   PartitionChunk,
   PartitionRange,
@@ -85,7 +85,7 @@ export class Fetcher {
           if (vain.ms >= RETRY_BUDGET_MS) lost(error.what, error);
           const waitMs = RETRY_MS[failures] ?? lost(error.what, error);
           failures += 1;
-          await this.#pause(waitMs, signal);
+          await sleep(this.#clock, waitMs, signal);
         }
       }
     } finally {
@@ -133,19 +133,6 @@ export class Fetcher {
       leave();
       if (window.isIdle && this.#windows.get(address) === window) this.#windows.delete(address);
     };
-  }
-
-  async #pause(waitMs: number, signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(waitMs, resolve);
-      const wake = (): void => {
-        cancel();
-        resolve();
-      };
-      if (signal.aborted) wake();
-      else signal.addEventListener('abort', wake, { once: true });
-    });
-    signal.throwIfAborted();
   }
 }
 

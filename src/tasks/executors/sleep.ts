@@ -1,6 +1,6 @@
 /** `sleep` takes `{"ms": NUMBER}` and holds its slot for so long. A handler's `ctx.sleep` does not. */
 import type { Json } from '../../scheduler/core/index.ts';
-import type { Clock } from '../../kit/index.ts';
+import { type Clock, sleep } from '../../kit/index.ts';
 import type { Executor, TaskContext } from './executor.ts';
 import { badInput, isObject } from './fields.ts';
 
@@ -9,20 +9,8 @@ export function sleepExecutor(clock: Clock): Executor {
     name: 'sleep',
     run(input: Json, { signal }: TaskContext): Promise<null> {
       const ms = durationOf(input);
-      return new Promise((resolve, reject) => {
-        const wake = (): void => {
-          cancel();
-          // Whoever aborts says why, as a MillraceError.
-          // oxlint-disable-next-line typescript/prefer-promise-reject-errors
-          reject(signal.reason);
-        };
-        const cancel = clock.after(ms, () => {
-          signal.removeEventListener('abort', wake);
-          resolve(null);
-        });
-        signal.addEventListener('abort', wake, { once: true });
-        if (signal.aborted) wake();
-      });
+      // Whoever aborts says why, as a MillraceError.
+      return sleep(clock, ms, signal).then(() => null);
     },
   };
 }

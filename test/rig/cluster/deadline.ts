@@ -1,25 +1,12 @@
-import { deferred, systemClock } from '../../../src/kit/index.ts';
+import { sleep, systemClock, withDeadline } from '../../../src/kit/index.ts';
 
 /** The answer, or an error that says what was waited for: a test that hangs should name the reason. */
-export async function within<T>(
-  limitMs: number,
-  answer: Promise<T>,
-  missing: () => string,
-): Promise<T> {
-  const late = deferred<never>();
-  const cancel = systemClock.after(limitMs, () => {
-    late.reject(new Error(`Not within ${limitMs} ms: ${missing()}`));
-  });
-  try {
-    return await Promise.race([answer, late.promise]);
-  } finally {
-    cancel();
-  }
+export function within<T>(limitMs: number, answer: Promise<T>, missing: () => string): Promise<T> {
+  const late = (): Error => new Error(`Not within ${limitMs} ms: ${missing()}`);
+  return withDeadline(systemClock, limitMs, answer, late);
 }
 
 /** A pause between two tries of something that gives no signal. */
 export function pauseMs(ms: number): Promise<void> {
-  const over = deferred();
-  systemClock.after(ms, over.resolve);
-  return over.promise;
+  return sleep(systemClock, ms);
 }

@@ -1,12 +1,11 @@
 /**
  * Where to ask next. Of several addresses one is asked at a time; an answer of `not_leader` names
- * another one, silence moves on to the next, and when a whole round was in vain there is a pause,
- * longer each time. It never gives up, and what it knows of leaders it forgets when they are silent.
+ * another one, silence moves on to the next, and after a whole round in vain it backs off. It never gives up, and what it knows of leaders it forgets when they are silent.
  */
-import type { Clock } from '../../../kit/index.ts';
+import { Backoff, type BackoffRange, type Clock } from '../../../kit/index.ts';
 
-const PAUSE_MS_MIN = 100;
-const PAUSE_MS_MAX = 3_000;
+/** After a round in which no address had a leader to offer. */
+const BACKOFF: BackoffRange = { firstMs: 100, maxMs: 3_000 };
 /** A leader that was silent just now is not asked again because somebody else still believes in it. */
 const COLD_MS = 1_000;
 
@@ -23,12 +22,13 @@ export class LeaderRoute {
   #at = 0;
   #hint: string | null = null;
   #misses = 0;
-  #pauses = 0;
-  #pauseUntilMs = 0;
+  readonly #backoff: Backoff;
+  #backoffUntilMs = 0;
   readonly #coldUntilMs: Map<string, number> = new Map();
 
   constructor(options: LeaderRouteOptions) {
     this.#options = options;
+    this.#backoff = new Backoff(BACKOFF, options.random);
   }
 
   get address(): string {
@@ -37,7 +37,7 @@ export class LeaderRoute {
 
   /** How long to wait before the address is asked. */
   get waitMs(): number {
-    return Math.max(0, this.#pauseUntilMs - this.#nowMs);
+    return Math.max(0, this.#backoffUntilMs - this.#nowMs);
   }
 
   get #nowMs(): number {
@@ -48,8 +48,8 @@ export class LeaderRoute {
     this.#coldUntilMs.delete(address);
     if (address !== this.address) return;
     this.#misses = 0;
-    this.#pauses = 0;
-    this.#pauseUntilMs = 0;
+    this.#backoff.reset();
+    this.#backoffUntilMs = 0;
   }
 
   /** No answer: refused, timed out or broken off. */
@@ -84,14 +84,11 @@ export class LeaderRoute {
   /** Several calls fail for the same reason: only the first one moves on. */
   #miss(address: string): void {
     if (address !== this.address) return;
-    const { addresses, random } = this.#options;
+    const { addresses } = this.#options;
     if (this.#hint === null) this.#at = (this.#at + 1) % addresses.length;
     this.#hint = null;
     this.#misses += 1;
     if (this.#misses < addresses.length) return;
-    const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** Math.min(this.#pauses, 10));
-    this.#pauses += 1;
-    // Between half and whole, so that many who lost the same leader do not come back as one.
-    this.#pauseUntilMs = this.#nowMs + pauseMs * (0.5 + random() / 2);
+    this.#backoffUntilMs = this.#nowMs + this.#backoff.nextMs();
   }
 }

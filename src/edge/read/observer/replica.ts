@@ -1,7 +1,7 @@
 import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
 import type { ErrorCode, JobId, LeaderAddress } from '../../../scheduler/core/index.ts';
-import { deferred, startStop } from '../../../kit/index.ts';
-import type { Clock, Deferred, StartStop } from '../../../kit/index.ts';
+import { backoffMs, deferred, sleepOrAbort, startStop } from '../../../kit/index.ts';
+import type { BackoffRange, Clock, Deferred, StartStop } from '../../../kit/index.ts';
 import type {
   AsOf,
   Dated,
@@ -37,7 +37,7 @@ export interface ReplicaOptions {
   readonly onTrouble?: (error: MillraceError) => void;
 }
 
-const BACK_OFF_MS = [100, 250, 500, 1_000, 2_000] as const;
+const BACKOFF: BackoffRange = { firstMs: 100, maxMs: 2_000 };
 const BEAT_MS = 5_000;
 /** To wait does not help against these. */
 const HOPELESS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
@@ -214,7 +214,7 @@ export class Replica implements Reader {
         } else if (!signal.aborted) this.#troubled(asTrouble(error));
         failures += 1;
       }
-      if (!signal.aborted) await this.#pause(failures, signal);
+      if (!signal.aborted) await this.#backOff(failures, signal);
     }
   }
 
@@ -261,17 +261,9 @@ export class Replica implements Reader {
     await this.#refresher.catchUp(page.asOf);
   }
 
-  #pause(failures: number, signal: AbortSignal): Promise<void> {
-    const base = BACK_OFF_MS[Math.min(failures, BACK_OFF_MS.length - 1)] ?? 0;
-    return new Promise((resolve) => {
-      const done = (): void => {
-        cancel();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = this.#options.clock.after(base * (0.5 + this.#options.random()), done);
-      signal.addEventListener('abort', done);
-    });
+  #backOff(failures: number, signal: AbortSignal): Promise<void> {
+    const delayMs = backoffMs(BACKOFF, failures + 1, this.#options.random);
+    return sleepOrAbort(this.#options.clock, delayMs, signal);
   }
 }
 

@@ -1,6 +1,7 @@
 /** What every connection to PostgreSQL has in common, whatever it is for. */
 import postgres from 'postgres';
 import { MillraceError } from '../../core/index.ts';
+import { backoffMs } from '../../../kit/index.ts';
 import { parseBigint, parseTime, type Values } from './codec.ts';
 
 export interface ConnectionSettings {
@@ -40,8 +41,8 @@ type ClientOptions = Pick<postgres.Options<never>, 'max' | 'idle_timeout' | 'onc
  * How many seconds the driver waits after so many failures in a row, which all connections of a client share.
  * Left to itself it comes to 20 s soon, and reads would wait for that long after the server is back.
  */
-function backOffSeconds(failures: number): number {
-  return Math.min(0.02 * 2 ** failures, 0.25);
+function backoffSeconds(failures: number): number {
+  return backoffMs({ firstMs: 40, maxMs: 250 }, failures) / 1_000;
 }
 
 export function connect(
@@ -57,7 +58,7 @@ export function connect(
       // Arrays go out as literals and do not come back, so their types need not be asked for.
       fetch_types: false,
       max_lifetime: null,
-      backoff: backOffSeconds,
+      backoff: backoffSeconds,
       onnotice: () => {},
       connect_timeout: Math.max(1, Math.ceil(ttlMs / 2_000)),
       keep_alive: Math.max(1, Math.floor(ttlMs / 4_000)),

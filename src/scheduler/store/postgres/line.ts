@@ -7,7 +7,7 @@
  * while connecting has changed nothing, what fails later may have.
  */
 import type postgres from 'postgres';
-import { deferred, systemClock } from '../../../kit/index.ts';
+import { Backoff, systemClock, withDeadline } from '../../../kit/index.ts';
 import type { Term } from '../store.ts';
 import type { Values } from './codec.ts';
 import {
@@ -50,7 +50,7 @@ export class Line {
   readonly #prepared: readonly Prepared[];
   readonly #standing: Standing = new Standing();
   #connection: Connection | null = null;
-  #reopenMs = REOPEN_MS;
+  readonly #reopening = new Backoff({ firstMs: REOPEN_MS, maxMs: REOPEN_MS_MAX });
   #cancelReopen: () => void = () => {};
   #turn: Promise<void> = Promise.resolve();
   #closed = false;
@@ -217,7 +217,7 @@ export class Line {
     if (!this.isDirect) return;
     // First, because somebody may be looking for it.
     await this.#standing.standForAll(runOn(sql));
-    this.#reopenMs = REOPEN_MS;
+    this.#reopening.reset();
     await prepare(sql, this.#prepared);
   }
 
@@ -233,28 +233,16 @@ export class Line {
   #reopenSoon(): void {
     if (this.#closed || !this.#standing.isNeeded) return;
     this.#cancelReopen();
-    this.#cancelReopen = systemClock.after(this.#reopenMs, () => {
+    this.#cancelReopen = systemClock.after(this.#reopening.nextMs(), () => {
       if (this.#closed || this.#connection !== null || !this.#standing.isNeeded) return;
       this.#connection = this.#connect();
     });
-    this.#reopenMs = Math.min(REOPEN_MS_MAX, this.#reopenMs * 2);
   }
 
-  /**
-   * The server gives up first, by its own timeouts. When not even that is heard, the network is gone.
-   * After a pause of this process the answer may lie unread: it gets one turn to be read.
-   */
-  async #inTime<T>(answer: Promise<T>, timeoutMultiplier: number): Promise<T> {
-    const silence = deferred<never>();
+  /** The server gives up first, by its own timeouts. When not even that is heard, the network is gone. */
+  #inTime<T>(answer: Promise<T>, timeoutMultiplier: number): Promise<T> {
     const ms = limitMs(this.#settings.ttlMs, timeoutMultiplier);
-    const cancel = systemClock.after(ms, () => {
-      setImmediate(() => silence.reject(new Error(`no answer within ${ms} ms`)));
-    });
-    try {
-      return await Promise.race([answer, silence.promise]);
-    } finally {
-      cancel();
-    }
+    return withDeadline(systemClock, ms, answer, () => new Error(`no answer within ${ms} ms`));
   }
 }
 

@@ -1,6 +1,6 @@
 /** The connections that only read. */
 import type postgres from 'postgres';
-import { deferred, systemClock } from '../../../kit/index.ts';
+import { systemClock, withDeadline } from '../../../kit/index.ts';
 import {
   connect,
   connectOnce,
@@ -119,26 +119,12 @@ export class ReadPool {
   }
 
   /** After silence all connections are given up: other reads on them are repeated on new ones. */
-  async #inTime<T>(limitMs: number, read: (on: Connections) => Promise<T>): Promise<T> {
+  #inTime<T>(limitMs: number, read: (on: Connections) => Promise<T>): Promise<T> {
     const connections = this.#connections;
-    const silence = deferred<never>();
-    let silent = false;
-    const cancel = systemClock.after(limitMs, () => {
-      // After a pause of this process the answer may lie unread: it gets one turn to be read.
-      setImmediate(() => {
-        silent = true;
-        silence.reject(unavailable(new Error(`no answer within ${limitMs} ms`)));
-      });
+    return withDeadline(systemClock, limitMs, read(connections), () => {
+      this.#replace(connections);
+      return unavailable(new Error(`no answer within ${limitMs} ms`));
     });
-    const answer = read(connections);
-    try {
-      return await Promise.race([answer, silence.promise]);
-    } catch (cause) {
-      if (silent) this.#replace(connections);
-      throw cause;
-    } finally {
-      cancel();
-    }
   }
 
   #replace(connections: Connections): void {

@@ -3,7 +3,7 @@
  * Migration 0007 says what counts as a proof of that. It is looked at again after a grace, because a
  * connection alone may be lost: the leader then makes another and says so, within that time (line.ts).
  */
-import { deferred, systemClock } from '../../../kit/index.ts';
+import { sleepOrAbort, systemClock } from '../../../kit/index.ts';
 import type { Run } from './connection.ts';
 
 /** A look costs the server some 0.1 ms, as long as the leader holds its lock. */
@@ -25,7 +25,7 @@ export async function whenVacant(
     const gone = await look(read, shard);
     if (gone !== null && (gone.released || gone.epoch === suspect)) return gone.epoch;
     suspect = gone?.epoch ?? null;
-    await pause(gone === null ? LOOK_MS : GRACE_MS, signal);
+    await sleepOrAbort(systemClock, gone === null ? LOOK_MS : GRACE_MS, signal);
   }
   return null;
 }
@@ -44,15 +44,4 @@ async function look(read: Run, shard: number): Promise<Gone | null> {
     // The database is away. Whoever waits here campaigns as well and hears of it there.
     return null;
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const over = deferred();
-  const cancel = systemClock.after(ms, over.resolve);
-  const stop = (): void => {
-    cancel();
-    over.resolve();
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  return over.promise.finally(() => signal.removeEventListener('abort', stop));
 }
