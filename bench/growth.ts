@@ -3,7 +3,14 @@ import postgres from 'postgres';
 import { HttpClient } from '../src/client/http/index.ts';
 import { pause } from './cluster/contender.ts';
 import { BenchDatabase } from './cluster/database.ts';
-import { Folder, JobClient, jobOf, newPlace, startLeader, startWorker } from './cluster/node.ts';
+import {
+  Folder,
+  GrpcSubmitter,
+  jobOf,
+  newPlace,
+  startLeader,
+  startWorker,
+} from './cluster/node.ts';
 import type { Place, RunningNode } from './cluster/node.ts';
 import { canWeigh, rssBytes } from './cluster/proc.ts';
 import { figure, ratio } from './figures.ts';
@@ -148,7 +155,7 @@ class Queue {
     const [row] = await this.#sql`select count(*) as live from millrace.job_live`;
     const missing = count - Number(row?.['live']);
     if (missing <= 0) return;
-    const client = new JobClient([this.#leader.grpc]);
+    const client = new GrpcSubmitter([this.#leader.grpc]);
     await client.submitMany(missing, DOCUMENT);
     client.close();
     this.#submitted += missing;

@@ -4,7 +4,7 @@ import { HttpClient } from '../src/client/http/index.ts';
 import { pause } from './cluster/contender.ts';
 import { BenchDatabase } from './cluster/database.ts';
 import { startGraphileWorkers } from './cluster/graphile.ts';
-import { Folder, JobClient, jobOf, startLeader, startWorker } from './cluster/node.ts';
+import { Folder, GrpcSubmitter, jobOf, startLeader, startWorker } from './cluster/node.ts';
 import { STAMP_TASKS, Stamps, millisBetween } from './cluster/stamps.ts';
 import { figure, quantile, ratio } from './figures.ts';
 import type { Benchmark, Figure } from './figures.ts';
@@ -75,7 +75,7 @@ async function setUp(database: BenchDatabase, stamps: Stamps): Promise<Scene> {
   const url = await database.create('graphile');
   const graphile = await startGraphileWorkers({ url, kind: 'default', workers: 1, environment });
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  const grpc = new JobClient([leader.grpc]);
+  const grpc = new GrpcSubmitter([leader.grpc]);
   const http = new HttpClient({ server: leader.url });
   const document = (key: string): object => jobOf('stamp', { key });
   const way = (name: string, send: Way['send']): Way => ({ name, send, p50: [], p99: [] });

@@ -1,6 +1,6 @@
 /** Tasks of 10 ms beside queries on the same workers: how long from submission to their end. */
 import { pause } from './cluster/contender.ts';
-import { JobClient, jobOf } from './cluster/node.ts';
+import { GrpcSubmitter, jobOf } from './cluster/node.ts';
 import { STAMP_TASKS, Stamps, millisBetween } from './cluster/stamps.ts';
 import { figure, quantile } from './figures.ts';
 import type { Benchmark, Figure } from './figures.ts';
@@ -37,7 +37,7 @@ export const mixed: Benchmark = {
       ...{ workers: WORKERS, slots: SLOTS, tables },
       ...{ module: STAMP_TASKS, environment: stamps.environment },
     });
-    const client = new JobClient([cluster.grpc]);
+    const client = new GrpcSubmitter([cluster.grpc]);
     const figures: Figure[] = [];
     try {
       // Engines and connections are there when it counts.
@@ -97,7 +97,7 @@ class QueryLoad {
 
 /** An open loop: a slow task does not keep the next one from being submitted. */
 async function measure(
-  client: JobClient,
+  client: GrpcSubmitter,
   stamps: Stamps,
   name: string,
   samples: number,

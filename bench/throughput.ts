@@ -33,6 +33,7 @@ export const throughput: Benchmark = {
   settings: {
     'all processes': `NODE_OPTIONS=${TUNED_NODE['NODE_OPTIONS']}`,
     millrace: `1 leader, ${WORKERS} workers with ${SLOTS} slots, jobs over gRPC`,
+    'millrace-http': 'the same, jobs by the HTTP client that is shipped',
     'graphile-worker tuned': `${WORKERS} processes, concurrentJobs 24, localQueue 500, completeJobBatchDelay 0`,
     'hand-written SQL': `one table, ${WORKERS} processes, 500 a batch: lease, then complete`,
     submitting: '500 jobs a call, 2 calls at a time, by the client of each',
@@ -53,6 +54,9 @@ export const throughput: Benchmark = {
     try {
       await enter('millrace', (url) =>
         startMillrace({ url, workers: WORKERS, slots: SLOTS, environment }),
+      );
+      await enter('millrace_http', (url) =>
+        startMillrace({ url, workers: WORKERS, slots: SLOTS, environment, over: 'http' }),
       );
       if (process.env['BENCH_ALONE'] === undefined) {
         await enter('graphile', (url) =>
@@ -131,18 +135,18 @@ async function scales(
 }
 
 function figuresOf(entrants: readonly Entrant[]): readonly Figure[] {
-  const [ours, graphile, raw] = entrants;
+  const [grpc, http, graphile, raw] = entrants;
   const figures = entrants.flatMap(({ contender: { name }, full, burn }) => [
     figure(`${name}, submitted and done`, 'jobs/s', full),
     figure(`${name}, queued and done`, 'jobs/s', burn),
   ]);
   for (const other of [graphile, raw]) {
-    if (ours === undefined || other === undefined) continue;
-    const { name } = other.contender;
-    figures.push(
-      ratio(`submitted and done, millrace / ${name}`, ours.full, other.full),
-      ratio(`queued and done, millrace / ${name}`, ours.burn, other.burn),
-    );
+    for (const ours of [grpc, http]) {
+      if (ours === undefined || other === undefined) continue;
+      const names = `${ours.contender.name} / ${other.contender.name}`;
+      figures.push(ratio(`submitted and done, ${names}`, ours.full, other.full));
+      figures.push(ratio(`queued and done, ${names}`, ours.burn, other.burn));
+    }
   }
   for (const { contender, walBytes, statements, cpu } of entrants) {
     const { name } = contender;

@@ -80,7 +80,7 @@ test('a job is submitted through a follower, watched to its end and read', async
   const worker = await ScriptedWorker.join(leader, 'w-1', ['echo']);
   const { id, state } = await client.submit(document);
   expect(state).toBe('queued');
-  const again = await client.submit(document, { jobId: id, isRepeated: true });
+  const again = await client.submit(document, { jobId: id });
   expect(again).toEqual({ id, state, isNew: false });
   const kinds: string[] = [];
   const watching = client.watch(id);

@@ -3,7 +3,7 @@ import type { JobsPage } from '../../src/client/http/index.ts';
 import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
 import { auditStore } from './audit.ts';
 import type { Contender } from './contender.ts';
-import { Folder, JobClient, jobOf, startEmbedded } from './node.ts';
+import { Folder, GrpcSubmitter, jobOf, startEmbedded } from './node.ts';
 import { childrenOf } from './proc.ts';
 
 /** Each look reads a little from the same file. */
@@ -14,7 +14,7 @@ export async function startEmbeddedMillrace(slots: number): Promise<Contender> {
   const folder = new Folder();
   const node = await startEmbedded(folder, slots);
   const workers = childrenOf(node.process.pid);
-  const client = new JobClient([node.grpc]);
+  const client = new GrpcSubmitter([node.grpc]);
   const text = async (path: string): Promise<string> => (await fetch(node.url + path)).text();
   const signalWorkers = (signal: NodeJS.Signals): void => {
     for (const pid of workers) process.kill(pid, signal);

@@ -3,7 +3,7 @@ import { openPostgresStore } from '../../src/scheduler/store/index.ts';
 import { auditStore } from './audit.ts';
 import { expectCount } from './contender.ts';
 import type { Contender } from './contender.ts';
-import { Folder, JobClient, jobOf, startLeader, startWorker } from './node.ts';
+import { Folder, GrpcSubmitter, HttpSubmitter, jobOf, startLeader, startWorker } from './node.ts';
 import type { BenchProcess } from './processes.ts';
 
 export interface MillraceOptions {
@@ -11,13 +11,15 @@ export interface MillraceOptions {
   readonly workers: number;
   readonly slots: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** How jobs are submitted; gRPC unless said. */
+  readonly over?: 'grpc' | 'http';
   /** What is run; nothing worth the name unless said. */
   readonly document?: object;
 }
 
 const SUCCEEDED = 2;
 
-/** A leader process and worker processes, with jobs submitted over gRPC. */
+/** A leader process and worker processes, with jobs submitted over gRPC or by the shipped HTTP client. */
 export async function startMillrace(options: MillraceOptions): Promise<Contender> {
   const { url, slots, environment = {}, document = jobOf('echo', { id: 1 }) } = options;
   const folder = new Folder();
@@ -28,9 +30,10 @@ export async function startMillrace(options: MillraceOptions): Promise<Contender
     workers.push(await startWorker(known));
   }
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  const client = new JobClient([leader.grpc]);
+  const isHttp = options.over === 'http';
+  const client = isHttp ? new HttpSubmitter(leader.url) : new GrpcSubmitter([leader.grpc]);
   return {
-    name: 'millrace',
+    name: isHttp ? 'millrace-http' : 'millrace',
     processes: { leader: [leader.process.pid], workers: workers.map(({ pid }) => pid) },
     submit: (count) => client.submitMany(count, document),
     async isDone() {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { uuidv7 } from 'uuidv7';
 import type { JobId } from '../../src/scheduler/core/index.ts';
+import { HttpClient } from '../../src/client/http/index.ts';
 import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
 import type { JobService, NewJob } from '../../src/scheduler/contract/index.ts';
 import { freePort } from '../../test/rig/cluster/free-port.ts';
@@ -100,28 +101,54 @@ export async function startWorker(options: WorkerOptions): Promise<BenchProcess>
   return process;
 }
 
+abstract class Submitter {
+  abstract submit(documents: readonly unknown[]): Promise<void>;
+  abstract close(): void;
+
+  /** The same document so many times. */
+  submitMany(count: number, document: unknown): Promise<void> {
+    return inBatches(count, (size) => this.submit(Array.from({ length: size }, () => document)));
+  }
+}
+
+/** Submits jobs with the client that we ship. */
+export class HttpSubmitter extends Submitter {
+  readonly #client: HttpClient;
+
+  constructor(server: string) {
+    super();
+    this.#client = new HttpClient({ server });
+  }
+
+  async submit(documents: readonly unknown[]): Promise<void> {
+    const answers = await this.#client.submitAll(documents);
+    const refused = answers.find((answer) => answer instanceof Error);
+    if (refused !== undefined) throw refused;
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
 /** Submits jobs over gRPC. */
-export class JobClient {
+export class GrpcSubmitter extends Submitter {
   readonly #channel: LeaderChannel;
   readonly #jobs: Pick<JobService, 'submitAll'>;
 
   constructor(addresses: readonly string[]) {
+    super();
     this.#channel = new LeaderChannel({ addresses, tls: null });
     this.#jobs = clientChannel(this.#channel);
   }
 
   async submit(documents: readonly unknown[]): Promise<void> {
     const jobs = documents.map((document): NewJob => {
-      return { document, jobId: uuidv7() as JobId };
+      return { document, jobId: uuidv7() as JobId, isFresh: true };
     });
-    const replies = await this.#jobs.submitAll(jobs);
-    const refused = replies.find((reply) => reply instanceof Error);
+    const answers = await this.#jobs.submitAll(jobs);
+    const refused = answers.find((answer) => answer instanceof Error);
     if (refused !== undefined) throw refused;
-  }
-
-  /** The same document so many times. */
-  submitMany(count: number, document: unknown): Promise<void> {
-    return inBatches(count, (size) => this.submit(Array.from({ length: size }, () => document)));
   }
 
   close(): void {

@@ -63,9 +63,10 @@ export interface ApiBench {
 export async function openApi(
   given: Partial<ApiOptions> = {},
   leading: LeadOptions = {},
+  wrapped: (store: Store) => Store = (store) => store,
 ): Promise<ApiBench> {
   const [clock, leaderClock] = [new VirtualClock(), new VirtualClock()];
-  const store = memoryStore(leaderClock);
+  const store = wrapped(memoryStore(leaderClock));
   const led = await lead(store, leaderClock, leading);
   await led.leader.loaded;
   const feed = new EventFeed({ store, clock, restMs: 0, pageMax: 50 });

@@ -111,7 +111,12 @@ export class Client {
     const key = isKeyed ? `once${this.#random.whole(1, 6)}` : null;
     const document = key === null ? draft : { ...draft, idempotencyKey: key };
     witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
-    const reply = await this.#insist('submit', (leader) => leader.jobs.submit(document, { jobId }));
+    let isFresh = true;
+    const reply = await this.#insist('submit', (leader) => {
+      const options = { jobId, isFresh };
+      isFresh = false;
+      return leader.jobs.submit(document, options);
+    });
     if (reply === null) return;
     if (key !== null) witness.answeredKey(key, reply.jobId);
     this.#acknowledged(jobId, reply, draft);
@@ -125,9 +130,12 @@ export class Client {
     const key = this.#queryDice.chance(0.1) ? `query${this.#queryDice.whole(1, 6)}` : null;
     const request = key === null ? { number } : { number, idempotencyKey: key };
     witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
-    const reply = await this.#insist('query', (leader) =>
-      leader.jobs.submitQuery(request, { jobId }, FOR_EVER),
-    );
+    let isFresh = true;
+    const reply = await this.#insist('query', (leader) => {
+      const options = { jobId, isFresh };
+      isFresh = false;
+      return leader.jobs.submitQuery(request, options, FOR_EVER);
+    });
     if (reply === null) {
       witness.jobs.delete(jobId);
       return world.say(name, `query ${number} cannot be planned`);

@@ -20,8 +20,6 @@ export interface CallOptions {
 export interface SubmitOptions extends CallOptions {
   /** Without it one is made up. With it the whole call can be repeated later, by another process too. */
   readonly jobId?: JobId;
-  /** The caller has sent it before and did not get the answer. */
-  readonly isRepeated?: boolean;
 }
 
 /** The id is of an older job when the document's `idempotencyKey` was known. */
@@ -117,8 +115,8 @@ export interface QueryRequest {
 export interface SubmitQueryOptions extends CallOptions {
   /** Without it one is made up. With it the whole call can be repeated later, by another process too. */
   readonly queryId?: JobId;
-  /** The caller has sent it before and did not get the answer. */
-  readonly isRepeated?: boolean;
+  /** The id was made for this call. */
+  readonly isNewId?: boolean;
 }
 
 export interface QueryOptions extends CallOptions {

@@ -17,8 +17,8 @@ export interface Call {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Added from the second try on. */
-  readonly repeatHeaders?: Readonly<Record<string, string>>;
+  /** Added while no earlier try can have been done. */
+  readonly firstHeaders?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** May it be done twice without harm? */
   readonly isRepeatable: boolean;
@@ -35,7 +35,7 @@ export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly server: string;
-  /** More than one try was needed, so an earlier one may have been the one that counted. */
+  /** An earlier try may have been the one that counted. */
   readonly isRepeated: boolean;
 }
 
@@ -70,6 +70,9 @@ const HEADERS = {
   'user-agent': 'millrace',
 } as const;
 
+/** Tells a server that the id in `millrace-job-id` was made for this call and need not be looked up. */
+export const FIRST_TRY = { 'millrace-first-try': '1' } as const;
+
 /** What the caller may show of itself, and where. */
 export interface Authority {
   readonly token: string | null;
@@ -79,7 +82,12 @@ export interface Authority {
 /** What became of one try. */
 type Tried<T> =
   | { readonly kind: 'done'; readonly value: T }
-  | { readonly kind: 'failed'; readonly error: MillraceError; readonly waitMs: number | null };
+  | {
+      readonly kind: 'failed';
+      readonly error: MillraceError;
+      readonly waitMs: number | null;
+      readonly mayBeDone: boolean;
+    };
 
 export class Caller {
   readonly #transport: Transport;
@@ -130,14 +138,17 @@ export class Caller {
     let waitMs: number | null = null;
     let rounds = 0;
     let said = '';
-    for (let tries = 0; ; tries += 1) {
+    let mayBeDone = false;
+    for (;;) {
       const server = this.#servers.pick(tried) as URL;
       tried.add(server.href);
-      const outcome = await this.#send(call, server, tries > 0, responseTimeoutMs);
-      const result = await this.#judge(call, server, outcome, (message) =>
-        take(message, server, tries > 0),
+      const isRepeated: boolean = mayBeDone;
+      const outcome = await this.#send(call, server, isRepeated, responseTimeoutMs);
+      const result: Tried<T> = await this.#judge(call, server, outcome, (message) =>
+        take(message, server, isRepeated),
       );
       if (result.kind === 'done') return result.value;
+      mayBeDone ||= result.mayBeDone;
       waitMs = result.waitMs ?? waitMs;
       if (result.error.code === 'unreachable') lost.set(server.href, result.error);
       // A server that answers knows more than one that is silent.
@@ -183,7 +194,7 @@ export class Caller {
   async #send(
     call: Call,
     server: URL,
-    isRepeat: boolean,
+    isRepeated: boolean,
     responseTimeoutMs: number,
   ): Promise<Outcome> {
     const body = call.body === undefined ? null : Buffer.from(call.body);
@@ -195,7 +206,7 @@ export class Caller {
         ...this.#authorization(server),
         ...(body === null ? {} : { 'content-type': 'application/json' }),
         ...call.headers,
-        ...(isRepeat ? call.repeatHeaders : {}),
+        ...(isRepeated ? {} : call.firstHeaders),
       },
       body,
       isAlone: !call.isRepeatable,
@@ -224,12 +235,13 @@ export class Caller {
     call.signal?.throwIfAborted();
     const error = problemError(status, body ?? '', server.href);
     if (!isPassing(error)) throw error;
-    if (!call.isRepeatable && !UNTOUCHED.has(error.code)) throw error;
+    const mayBeDone = !UNTOUCHED.has(error.code);
+    if (!call.isRepeatable && mayBeDone) throw error;
     // Whoever is named now replaces whom we followed here.
     this.#servers.lost(server);
     const leaderUrl = error.leader?.url ?? null;
     if (leaderUrl !== null) this.#servers.follow(server, leaderUrl);
-    return { kind: 'failed', error, waitMs: retryAfterMs(message.headers) };
+    return { kind: 'failed', error, waitMs: retryAfterMs(message.headers), mayBeDone };
   }
 
   #lost(call: Call, server: URL, error: Error, mayBeDone: boolean): Tried<never> {
@@ -238,7 +250,8 @@ export class Caller {
     const hopeless = untrusted(server.href, error);
     if (hopeless !== null) throw hopeless;
     if (mayBeDone && !call.isRepeatable) throw outcomeUnknown(call.what, error);
-    return { kind: 'failed', error: unreachable(this.#servers.toString(), error), waitMs: null };
+    const why = unreachable(this.#servers.toString(), error);
+    return { kind: 'failed', error: why, waitMs: null, mayBeDone };
   }
 }
 

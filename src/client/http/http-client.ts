@@ -27,7 +27,7 @@ import type {
   WatchOptions,
 } from './answers.ts';
 import { checkTokenPath } from '../../edge/security/index.ts';
-import { type Call, Caller } from './caller.ts';
+import { type Call, Caller, FIRST_TRY } from './caller.ts';
 import { followEvents } from './events.ts';
 import { type ClientOptions, type Pace, paceOf } from './options.ts';
 import { QueryCalls } from './query-calls.ts';
@@ -61,13 +61,13 @@ export class HttpClient {
 
   /** The id is chosen here, so however often the call has to be repeated there is one job. */
   async submit(document: unknown, options: SubmitOptions = {}): Promise<Submitted> {
-    const { jobId = uuidv7() as JobId, isRepeated = false, signal } = options;
-    const repeat = { 'millrace-repeated': '1' };
+    const { jobId = uuidv7() as JobId, signal } = options;
+    const isOwnId = options.jobId === undefined;
     const answer = await this.#caller.call({
       method: 'POST',
       path: '/api/v1/jobs',
-      headers: { 'millrace-job-id': jobId, ...(isRepeated ? repeat : {}) },
-      repeatHeaders: repeat,
+      headers: { 'millrace-job-id': jobId },
+      ...(isOwnId ? { firstHeaders: FIRST_TRY } : {}),
       body: JSON.stringify(document),
       isRepeatable: true,
       what: 'the submission',
@@ -75,7 +75,7 @@ export class HttpClient {
     });
     const { id, state } = objectIn(answer, 'id') as unknown as Submitted;
     // A second try that finds the job may have found what the first one made.
-    const isOurs = answer.isRepeated && !isRepeated && id === jobId;
+    const isOurs = answer.isRepeated && isOwnId && id === jobId;
     return { id, state, isNew: answer.status === 201 || isOurs };
   }
 
@@ -128,7 +128,6 @@ export class HttpClient {
       method: 'POST',
       path: `${jobPath(id)}/fork`,
       headers: { 'millrace-job-id': jobId ?? uuidv7() },
-      repeatHeaders: { 'millrace-repeated': '1' },
       body: JSON.stringify({ from }),
       isRepeatable: true,
       what: 'the fork',

@@ -17,7 +17,7 @@ import type {
   SubmitQueryOptions,
   Submitted,
 } from './answers.ts';
-import type { Caller, Stream } from './caller.ts';
+import { type Caller, FIRST_TRY, type Stream } from './caller.ts';
 import { sleep } from '../../kit/index.ts';
 import type { Pace } from './options.ts';
 import { objectIn } from './reading.ts';
@@ -43,13 +43,13 @@ export class QueryCalls {
 
   /** The id is chosen here, so however often the call has to be repeated there is one query. */
   async submit(request: QueryRequest, options: SubmitQueryOptions = {}): Promise<Submitted> {
-    const { queryId = uuidv7() as JobId, isRepeated = false, signal } = options;
-    const repeat = { 'millrace-repeated': '1' };
+    const { queryId = uuidv7() as JobId, signal } = options;
+    const isNewId = options.queryId === undefined || options.isNewId === true;
     const answer = await this.#caller.call({
       method: 'POST',
       path: PATH,
-      headers: { 'millrace-job-id': queryId, ...(isRepeated ? repeat : {}) },
-      repeatHeaders: repeat,
+      headers: { 'millrace-job-id': queryId },
+      ...(isNewId ? { firstHeaders: FIRST_TRY } : {}),
       body: JSON.stringify(request),
       isRepeatable: true,
       what: 'the query',
@@ -57,7 +57,7 @@ export class QueryCalls {
       signal,
     });
     const { id, state } = objectIn(answer, 'id') as unknown as Submitted;
-    const isOurs = answer.isRepeated && !isRepeated && id === queryId;
+    const isOurs = answer.isRepeated && isNewId && id === queryId;
     return { id, state, isNew: answer.status === 201 || isOurs };
   }
 

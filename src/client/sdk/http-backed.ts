@@ -77,12 +77,9 @@ export class HttpBackedClient implements Client {
     const { signal } = this.#limited(options);
     const { document, tasks, readResult } = await submissionOf(what, input);
     await this.#options.offer(tasks);
-    const chosen = options.jobId;
-    const jobId = (chosen ?? uuidv7()) as JobId;
+    const { jobId } = options;
     const { id, isNew } = await this.#http.submit(adjusted(document, options), {
-      jobId,
-      // Whoever chooses the id may have used it before.
-      isRepeated: chosen !== undefined,
+      ...(jobId === undefined ? {} : { jobId: jobId as JobId }),
       signal,
     });
     return this.#handle(id, isNew, readResult as Read<O>);

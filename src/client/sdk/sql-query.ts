@@ -65,8 +65,7 @@ function submitted(backing: SqlBacking, text: string, options: SqlOptions): Back
     signal?.throwIfAborted();
     return backing.calls.submit(requestOf(backing, text, options), {
       queryId: id,
-      // Whoever chooses the id may have used it before.
-      isRepeated: queryId !== undefined,
+      isNewId: queryId === undefined,
       ...backing.limited({}),
     });
   };

@@ -6,8 +6,8 @@ export type { JobReply } from '../core/index.ts';
 export interface SubmitOptions {
   /** Chosen by the caller, so that it can repeat the call. */
   readonly jobId: JobId;
-  /** The id was made for this very call, so no job can have it yet. Any other id is looked up first:
-   * otherwise only the store would notice two jobs of one id. */
+  /** The id was made for this very call, so no job can have it yet and it is not looked up. A client that says so
+   * may be wrong: then the store refuses the second job of that id, and the caller gets the first. */
   readonly isFresh?: boolean;
   /** Who asks: callers take turns where queries are planned. */
   readonly caller?: string;

@@ -21,7 +21,7 @@ import { deferred } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
 import { Asks } from './asks.ts';
 import { Backlog, defaultBacklogLimits } from './backlog.ts';
-import { Batching, type Input } from './batching.ts';
+import { type AskOptions, Batching, type Input } from './batching.ts';
 import { feed, finish } from './feeding.ts';
 import { asFault, notStorable, refusal, reloading, steppedDown } from './faults.ts';
 import { Pace } from './pace.ts';
@@ -79,8 +79,7 @@ export class Dispatcher {
   /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
   ask(
     make: (ask: Ask) => SchedulerEvent,
-    generation?: number,
-    images: readonly JobImage[] = [],
+    { generation, images = [], recheck }: AskOptions = {},
   ): Promise<ReplyBody> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
     const ask = this.#asks.next();
@@ -91,7 +90,7 @@ export class Dispatcher {
     if (full !== null) return Promise.reject(full);
     const answer = this.#asks.wait(ask);
     const made = generation === undefined ? {} : { generation };
-    this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), ...made });
+    this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), recheck, ...made });
     return answer;
   }
 
@@ -107,7 +106,7 @@ export class Dispatcher {
   ): Promise<ReplyBody> {
     return this.#whileReading(async (generation) => {
       const found = await look();
-      return this.ask((ask) => make(found, ask), generation, imagesIn(found));
+      return this.ask((ask) => make(found, ask), { generation, images: imagesIn(found) });
     });
   }
 
@@ -351,6 +350,11 @@ export class Dispatcher {
    * bad one; throws when the term cannot go on. */
   async #feedAlone(input: Input): Promise<boolean> {
     const batch = Batching.of(input);
+    const wrong = input.kind === 'event' ? ((await input.recheck?.()) ?? null) : null;
+    if (wrong !== null) {
+      batch.refuse(wrong, this.#asks);
+      return true;
+    }
     const fault =
       this.#feed(input, batch) ?? this.#finish(batch, false) ?? (await this.#tryWrite(batch));
     if (fault === null) {

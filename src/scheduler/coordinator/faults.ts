@@ -1,6 +1,6 @@
 /** What goes wrong at a leader, as its callers are told. */
 import { MillraceError, isMillraceError } from '../core/index.ts';
-import type { Unstorable } from '../core/index.ts';
+import type { JobRow, Unstorable } from '../core/index.ts';
 
 export function asFault(error: unknown): MillraceError {
   if (isMillraceError(error)) return error;
@@ -56,4 +56,16 @@ export function reloading(): MillraceError {
     what: 'The leader is reading its state back.',
     todo: 'Ask again.',
   });
+}
+
+export function hasEnded({ id, state }: JobRow): MillraceError {
+  return new MillraceError({
+    code: 'conflict',
+    what: `The job ${id} is over (${state}): nobody can take the signal.`,
+    todo: 'Send signals while the job runs; run it again with `millrace rerun` if it has to.',
+  });
+}
+
+export function unknownJob(id: string): MillraceError {
+  return new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
 }

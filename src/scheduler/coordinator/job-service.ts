@@ -36,7 +36,8 @@ import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
 import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
-import { asFault } from './faults.ts';
+import { asFault, hasEnded, unknownJob } from './faults.ts';
+import { IdClaims } from './id-claims.ts';
 import { noQueries } from './query-planner.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
@@ -76,10 +77,16 @@ export class LeaderJobService implements JobService {
   readonly #options: ServiceOptions;
   /** Submissions that name the same key wait for each other: the store is asked only once. */
   readonly #keys: KeyedLock = new KeyedLock();
+  readonly #claims: IdClaims;
   #draining: Promise<number> | null = null;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
+    const { dispatcher, store, shard } = options;
+    this.#claims = new IdClaims({
+      isTaken: async (id) => (await store.jobRow(shard, id)) !== null,
+      now: () => dispatcher.peek((_state, now) => now),
+    });
   }
 
   async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
@@ -96,19 +103,39 @@ export class LeaderJobService implements JobService {
   submitParsed(document: JobDocument, options: InnerOptions): Promise<JobReply> {
     const scopes = keyScopes(document.tasks);
     const key = document.idempotencyKey;
+    // Where keys are looked up in any case, the id may as well be.
+    const isNewId = scopes.length === 0 && this.#isNewId(options);
     // Most jobs name no key and come for the first time: nothing has to be looked up for them.
-    if (scopes.length === 0 && key === null && options.isFresh === true) {
-      return this.#submit(document, options, scopes);
-    }
+    if (key === null && isNewId) return this.#submitNewId(document, options);
     const names = [
       ...scopes,
       ...(key === null ? [] : [`job/${key}`]),
-      ...(options.isFresh === true ? [] : [`id/${options.jobId}`]),
+      ...(isNewId ? [] : [`id/${options.jobId}`]),
     ];
     return this.#keys.run(names, async () => {
-      const existing = await this.#findExisting(document, options);
-      return existing ?? this.#submit(document, options, scopes);
+      const existing = await this.#findExisting(key, isNewId ? null : options.jobId);
+      if (existing !== null) return existing;
+      return isNewId
+        ? this.#submitNewId(document, options)
+        : this.#submit(document, options, scopes);
     });
+  }
+
+  #isNewId({ isFresh = false }: SubmitOptions): boolean {
+    return isFresh && this.#claims.areBelieved;
+  }
+
+  /** The id is not looked up, unless the store refuses the batch in which the job is. */
+  async #submitNewId(document: JobDocument, options: InnerOptions): Promise<JobReply> {
+    const { jobId } = options;
+    try {
+      return await this.#submit(document, options, [], () => this.#claims.checked(jobId));
+    } catch (error) {
+      if (!isMillraceError(error, 'conflict')) throw error;
+      const existing = await this.#unchanged(jobId);
+      if (existing === null) throw error;
+      return existing;
+    }
   }
 
   async submitQuery(
@@ -121,7 +148,7 @@ export class LeaderJobService implements JobService {
     if (planner === null) throw noQueries();
     const key = keyOf(request);
     // To plan is dear: not for one that is there already.
-    const existing = await this.#findExisting({ idempotencyKey: key }, options);
+    const existing = await this.#findExisting(key, this.#isNewId(options) ? null : options.jobId);
     if (existing !== null) return existing;
     const { document, seeds } = await planner.plan(request, signal, options.caller);
     const idempotencyKey = document.idempotencyKey ?? key;
@@ -134,6 +161,7 @@ export class LeaderJobService implements JobService {
     document: JobDocument,
     { jobId, seeds, inboxNo }: InnerOptions,
     scopes: readonly string[],
+    recheck?: () => Promise<MillraceError | null>,
   ): Promise<JobReply> {
     const event = (keys: KnownKeys, ask: Ask): Submit => ({
       type: 'submit',
@@ -147,20 +175,17 @@ export class LeaderJobService implements JobService {
     const { dispatcher } = this.#options;
     const reply =
       scopes.length === 0
-        ? dispatcher.ask((ask) => event({}, ask))
+        ? dispatcher.ask((ask) => event({}, ask), { recheck })
         : dispatcher.askAfter(() => knownKeys(this.#options, scopes), event);
     return reply.then(asJob);
   }
 
   /** A job that this very call, or one with the same key, has made before. */
-  async #findExisting(
-    { idempotencyKey: key }: Pick<JobDocument, 'idempotencyKey'>,
-    options: SubmitOptions,
-  ): Promise<JobReply | null> {
+  async #findExisting(key: string | null, jobId: JobId | null): Promise<JobReply | null> {
     const { store } = this.#options;
     const byKey = key === null ? null : await store.jobIdForKey(this.#shard, key);
     if (byKey !== null) return this.#unchanged(byKey);
-    return options.isFresh === true ? null : this.#unchanged(options.jobId);
+    return jobId === null ? null : this.#unchanged(jobId);
   }
 
   /** The job as it is, if there is one. */
@@ -337,14 +362,6 @@ export class LeaderJobService implements JobService {
   }
 }
 
-function hasEnded({ id, state }: JobRow): MillraceError {
-  return new MillraceError({
-    code: 'conflict',
-    what: `The job ${id} is over (${state}): nobody can take the signal.`,
-    todo: 'Send signals while the job runs; run it again with `millrace rerun` if it has to.',
-  });
-}
-
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -360,10 +377,6 @@ function unchangedRow({ id: jobId, state, run }: JobRow): JobReply {
 function asJob(reply: ReplyBody): JobReply {
   if (reply.type === 'job') return reply;
   throw new MillraceError({ code: 'invariant', what: `a job was asked, ${reply.type} answered` });
-}
-
-function unknownJob(id: string): MillraceError {
-  return new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
 }
 
 function keyOf(request: unknown): string | null {

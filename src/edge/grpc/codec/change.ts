@@ -7,7 +7,7 @@ import type {
   SignalJobRequest,
 } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState } from '../gen/millrace/v1/types.ts';
-import type { JobReply, NewJob } from '../../../scheduler/contract/index.ts';
+import type { JobReply, NewJob, SubmitOptions } from '../../../scheduler/contract/index.ts';
 import { errorFromDetail, errorToDetail } from '../status.ts';
 import {
   jsonBytes,
@@ -43,7 +43,8 @@ export function toWireNewJob(job: NewJob): WireNewJob {
   // Functions and undefined have no JSON: such a document is none.
   const text = JSON.stringify(job.document) as string | undefined;
   if (text === undefined) refuse('document_json', 'The document is no JSON value.');
-  return { documentJson: jsonBytes(text), jobId: job.jobId };
+  const firstTry = job.isFresh === true;
+  return { documentJson: jsonBytes(text), jobId: job.jobId, firstTry };
 }
 
 /** `newJobId` is asked when the caller left the choice to us. */
@@ -51,16 +52,14 @@ export function fromWireNewJob(job: WireNewJob, newJobId: () => JobId): NewJob {
   const field = 'document_json';
   return {
     document: parsedJson(jsonText(job.documentJson, field), field),
-    ...chosenJobId(job.jobId, newJobId),
+    ...chosenJobId(job.jobId, job.firstTry, newJobId),
   };
 }
 
-/** An id that is made here is fresh; one that the caller chose may come again. */
-export function chosenJobId(
-  id: string,
-  newJobId: () => JobId,
-): { readonly jobId: JobId; readonly isFresh?: true } {
-  return id === '' ? { jobId: newJobId(), isFresh: true } : { jobId: id as JobId };
+/** An id that is made here is fresh; one that the caller chose is, if the caller says so. */
+export function chosenJobId(id: string, isFirstTry: boolean, newJobId: () => JobId): SubmitOptions {
+  if (id === '') return { jobId: newJobId(), isFresh: true };
+  return { jobId: id as JobId, ...(isFirstTry ? { isFresh: true } : {}) };
 }
 
 /** The arguments of `JobService.signal`. */

@@ -134,6 +134,7 @@ const submit = (request: Partial<SubmitQueryRequest>): Promise<SubmitQueryRespon
     settingsJson: Buffer.alloc(0),
     paramsJson: Buffer.alloc(0),
     idempotencyKey: '',
+    firstTry: false,
     ...request,
   });
 

@@ -8,7 +8,7 @@ import { notFound } from '../refusal.ts';
 import { dated } from '../route.ts';
 import type { Answer, ApiParts, Call, Parameter, Route } from '../route.ts';
 import { pageOf, pageParameters } from './jobs.ts';
-import { chosenId } from './submit.ts';
+import { ID_HEADERS, newIds } from './submit.ts';
 
 const QUERIES = '/api/v1/queries';
 /** Longer than this nobody waits for one answer; whoever wants to asks again. */
@@ -37,7 +37,7 @@ export const queryRoutes: readonly Route[] = [
     role: 'submit',
     summary: 'Submit a query',
     description: 'It is planned before the answer: SQL that cannot be planned is refused at once.',
-    headers: { 'Millrace-Job-Id': 'The id of the query, so that the call can be repeated.' },
+    headers: ID_HEADERS,
     body: { schema: 'QueryRequest', required: true },
     answers: {
       200: {
@@ -151,14 +151,10 @@ export const queryRoutes: readonly Route[] = [
 ];
 
 async function submitQuery(call: Call, api: ApiParts): Promise<Answer> {
-  const id = chosenId(call);
+  const ids = newIds(call, api);
   // Before the body is read: a node that does not lead need not receive it.
   const { jobs } = api.leader();
-  const options = {
-    jobId: id ?? api.newJobId(),
-    isFresh: id === null,
-    caller: call.caller,
-  };
+  const options = { ...ids(), caller: call.caller };
   const reply = await jobs.submitQuery(await call.body(), options, call.signal);
   const { jobId, state, changed } = reply;
   if (changed) api.metrics.countSubmitted();

@@ -13,6 +13,13 @@ interface Submitted {
   readonly state: JobState;
 }
 
+export const ID_HEADERS: Readonly<Record<string, string>> = {
+  'Millrace-Job-Id': 'The id of what is new, so that the call can be repeated.',
+  'Millrace-First-Try':
+    '1 if the id was made for this call and is sent for the first time: it is then not looked up, which ' +
+    'makes the call faster. Leave it out when the call is repeated.',
+};
+
 export const submitRoutes: readonly Route[] = [
   {
     method: 'POST',
@@ -30,7 +37,7 @@ export const submitRoutes: readonly Route[] = [
         description: 'The id of the job, like the header `Millrace-Job-Id`.',
       },
     },
-    headers: { 'Millrace-Job-Id': 'The id of the job, so that the call can be repeated.' },
+    headers: ID_HEADERS,
     body: { schema: 'JobDocumentOrList', required: true },
     answers: {
       200: {
@@ -41,11 +48,13 @@ export const submitRoutes: readonly Route[] = [
       207: { description: 'Some documents of the list were refused.', schema: 'SubmittedOrList' },
     },
     async handle(call, api) {
-      const id = chosenId(call);
+      const ids = newIds(call, api);
       // Before the body is read: a node that does not lead need not receive it.
       const { jobs } = api.leader();
       const body = await call.body();
-      return Array.isArray(body) ? submitList(api, jobs, body, id) : submitOne(api, jobs, body, id);
+      return Array.isArray(body)
+        ? submitList(api, jobs, body, ids)
+        : submitOne(api, jobs, body, ids());
     },
   },
 ];
@@ -70,9 +79,9 @@ async function submitOne(
   api: ApiParts,
   jobs: JobService,
   document: unknown,
-  id: JobId | null,
+  id: SubmitOptions,
 ): Promise<Answer> {
-  const { jobId, state, changed } = await jobs.submit(document, optionsFor(api, id));
+  const { jobId, state, changed } = await jobs.submit(document, id);
   if (changed) api.metrics.countSubmitted();
   const status = changed ? 201 : 200;
   const value: Submitted = { id: jobId, state };
@@ -83,7 +92,7 @@ async function submitList(
   api: ApiParts,
   jobs: JobService,
   documents: readonly unknown[],
-  id: JobId | null,
+  ids: (at: number) => SubmitOptions,
 ): Promise<Answer> {
   const { listMax } = api.limits;
   if (documents.length === 0) throw badInput('', 'The list is empty.');
@@ -94,11 +103,7 @@ async function submitList(
       todo: 'Send it in parts.',
     });
   }
-  const replies = await jobs.submitAll(
-    documents.map((document, at) => {
-      return { document, ...optionsFor(api, id === null ? null : (`${id}.${at}` as JobId)) };
-    }),
-  );
+  const replies = await jobs.submitAll(documents.map((document, at) => ({ document, ...ids(at) })));
   const refusals = replies.filter((reply) => isMillraceError(reply));
   // None of it was the documents' fault: the caller should ask again, perhaps elsewhere.
   const [first] = refusals;
@@ -115,7 +120,11 @@ function itemOf(reply: JobReply | MillraceError): Submitted | { readonly error: 
   return { id: reply.jobId, state: reply.state };
 }
 
-/** Whoever chooses the id may be repeating a call whose answer was lost. */
-function optionsFor(api: ApiParts, id: JobId | null): SubmitOptions {
-  return id === null ? { jobId: api.newJobId(), isFresh: true } : { jobId: id };
+/** The id of a new job; in a list, by the job's place in it. Whoever chooses ids may be repeating a call whose answer
+ * was lost, unless it says that it is not. */
+export function newIds(call: Call, api: ApiParts): (at?: number) => SubmitOptions {
+  const id = chosenId(call);
+  if (id === null) return () => ({ jobId: api.newJobId(), isFresh: true });
+  const isFresh = call.headers['millrace-first-try'] === '1';
+  return (at) => ({ jobId: at === undefined ? id : (`${id}.${at}` as JobId), isFresh });
 }

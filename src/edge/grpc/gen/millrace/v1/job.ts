@@ -20,6 +20,8 @@ export interface NewJob {
   documentJson: Buffer;
   /** Chosen by the caller, so that it can repeat a call whose answer it did not get; empty for a new one. */
   jobId: string;
+  /** The caller made the id for this very call and sends it for the first time, so it need not be looked up. */
+  firstTry: boolean;
 }
 
 export interface SubmitJobResponse {
@@ -296,7 +298,7 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
 };
 
 function createBaseNewJob(): NewJob {
-  return { documentJson: Buffer.alloc(0), jobId: "" };
+  return { documentJson: Buffer.alloc(0), jobId: "", firstTry: false };
 }
 
 export const NewJob: MessageFns<NewJob> = {
@@ -306,6 +308,9 @@ export const NewJob: MessageFns<NewJob> = {
     }
     if (message.jobId !== "") {
       writer.uint32(18).string(message.jobId);
+    }
+    if (message.firstTry !== false) {
+      writer.uint32(32).bool(message.firstTry);
     }
     return writer;
   },
@@ -337,6 +342,14 @@ export const NewJob: MessageFns<NewJob> = {
             }
 
             message.jobId = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.firstTry = reader.bool();
             continue;
           }
         }

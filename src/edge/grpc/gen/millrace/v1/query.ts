@@ -43,7 +43,11 @@ export interface SubmitQueryRequest {
   paramsJson: Buffer;
   idempotencyKey: string;
   /** 0 urgent to 3 low; absent for the default. */
-  priority?: number | undefined;
+  priority?:
+    | number
+    | undefined;
+  /** The caller made the id for this very call and sends it for the first time, so it need not be looked up. */
+  firstTry: boolean;
 }
 
 export interface SubmitQueryResponse {
@@ -147,6 +151,7 @@ function createBaseSubmitQueryRequest(): SubmitQueryRequest {
     paramsJson: Buffer.alloc(0),
     idempotencyKey: "",
     priority: undefined,
+    firstTry: false,
   };
 }
 
@@ -175,6 +180,9 @@ export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
     }
     if (message.priority !== undefined) {
       writer.uint32(64).uint32(message.priority);
+    }
+    if (message.firstTry !== false) {
+      writer.uint32(80).bool(message.firstTry);
     }
     return writer;
   },
@@ -254,6 +262,14 @@ export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
             }
 
             message.priority = reader.uint32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.firstTry = reader.bool();
             continue;
           }
         }
