@@ -89,7 +89,7 @@ class Bench {
       const jobId = `0193-2f5c-6a10-7c3e-9b7a-${at}` as JobId;
       this.#feed({ type: 'submit', ask: this.#nextAsk(), jobId, document });
     }
-    const offer = { id: SESSION.nodeId, sessionId: SESSION.sessionId, slots: BATCH };
+    const offer = { id: SESSION.nodeId, sessionId: SESSION.sessionId, slots: BATCH, prefetch: 0 };
     this.#feed({
       type: 'register',
       ask: this.#nextAsk(),

@@ -75,7 +75,8 @@ test('it says that it is ready, runs tasks of its modules, drains on SIGTERM and
       ...['aggregate', 'block', 'deaf', 'double', 'echo', 'http', 'map', 'sleep'],
       ...['sql', 'sql.fragment', 'wait'],
     ],
-    capabilities: { slots: 3, gpu: 'nvidia', os: process.platform },
+    slots: 3,
+    capabilities: { gpu: 'nvidia', os: process.platform },
   });
   const address = offer?.address ?? '';
   expect(await identify(address)).toBe('shown');

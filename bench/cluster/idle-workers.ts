@@ -23,7 +23,7 @@ function line(isForBeats: boolean): ReturnType<typeof workerChannel> {
 
 function offerOf(id: string): NodeOffer {
   const { millrace } = ownHandshake();
-  const facts = { capabilities: { slots: SLOTS }, address: null, version: millrace };
+  const facts = { prefetch: 0, capabilities: {}, address: null, version: millrace };
   const ids = { id: id as NodeId, sessionId: randomUUID() as SessionId };
   return { ...ids, slots: SLOTS, executors: EXECUTORS, ...facts };
 }

@@ -22,6 +22,7 @@ export { endProcess } from './end-process.ts';
 export { FairGate, type FairGateOptions } from './fair-gate.ts';
 export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
+export { machineName } from './machine-name.ts';
 export { type ProcessOptions, startProcess } from './process.ts';
 export { isProcessGone, ownProcess } from './process-identity.ts';
 export {

@@ -129,6 +129,7 @@ test('a worker of another protocol or version is refused, and told what does not
     id: 'old' as NodeId,
     sessionId: 's' as SessionId,
     slots: 1,
+    prefetch: 0,
     executors: ['note'],
     capabilities: {},
     address: null,

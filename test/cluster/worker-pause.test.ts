@@ -67,6 +67,7 @@ test('what a zombie reports after its TTL is refused, and the result of the othe
     id: session.nodeId,
     sessionId: session.sessionId,
     slots: 1,
+    prefetch: 0,
     executors: ['note'],
     capabilities: {},
     address: null,

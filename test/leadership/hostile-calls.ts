@@ -223,6 +223,7 @@ const offers = fc
     id: fc.oneof(fc.constantFrom('n1', 'n2'), text),
     sessionId: fc.oneof(fc.constantFrom('s1', 's2'), text),
     slots: number,
+    prefetch: number,
     executors: fc.array(fc.oneof(fc.constant('other'), text), { maxLength: 3 }),
     capabilities: fc.dictionary(text, any, { maxKeys: 3, noNullPrototype: true }),
     address: fc.option(text),

@@ -106,6 +106,7 @@ export class ScriptedWorker {
       id: worker.session.nodeId,
       sessionId: worker.session.sessionId,
       slots: 1_000,
+      prefetch: 0,
       executors,
       capabilities: process === undefined ? {} : { process },
       address: null,

@@ -92,6 +92,7 @@ export class Worker {
       {
         id: name as NodeId,
         sessionId: random.id('s') as SessionId,
+        prefetch: 0,
         address: null,
         version: '0',
         ...offer,

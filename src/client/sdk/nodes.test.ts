@@ -53,7 +53,7 @@ test('a server, a worker and a client in programs of their own do what a runtime
   const connected = client(url);
   await expect((await connected.submit(flow)).result()).resolves.toBe('HELLO');
   const [node] = await connected.nodes();
-  expect(node).toMatchObject({ id: 'w-1', capabilities: { voice: 'loud', slots: 3 } });
+  expect(node).toMatchObject({ id: 'w-1', slots: 3, capabilities: { voice: 'loud' } });
   expect(node?.executors).toContain('shout');
 });
 

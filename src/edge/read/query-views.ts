@@ -4,15 +4,7 @@
  * one for each task.
  */
 import { jobNo, taskNo } from '../../scheduler/core/index.ts';
-import type {
-  Instant,
-  JobId,
-  JobNo,
-  JobRow,
-  TaskError,
-  TaskId,
-  TaskRow,
-} from '../../scheduler/core/index.ts';
+import type { Instant, JobId, JobNo, JobRow, TaskId, TaskRow } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { cursorOf, readCursor } from '../../scheduler/contract/index.ts';
 import type {
@@ -24,7 +16,7 @@ import type {
   QuerySummary,
 } from '../../scheduler/contract/index.ts';
 import { PLAN_EXECUTOR, PLAN_TASK, fragmentTaskId, readStoredPlan } from '../../sql/plan/index.ts';
-import type { FragmentResult, QueryPlan } from '../../sql/plan/index.ts';
+import type { FragmentResult, QueryPlan, QueryRecord } from '../../sql/plan/index.ts';
 import { refKey } from '../../scheduler/store/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 import { firstTasks, queryShape } from './query-shape.ts';
@@ -41,20 +33,6 @@ export interface QueryViewsOptions {
   readonly waiting?: (id: JobId, task: TaskId) => Promise<QueryShape['waiting']>;
   /** Whether this node leads and has no such query at work any more. */
   readonly isOver?: (id: JobId) => boolean;
-}
-
-/** What is needed to read the rows of a query. */
-export interface QueryRecord {
-  readonly id: JobId;
-  readonly state: JobRow['state'];
-  readonly error: TaskError | null;
-  readonly plan: QueryPlan;
-  /** Null for ever, or until it has succeeded. */
-  readonly expiresAt: Instant | null;
-  /** The database's time of this answer. */
-  readonly now: Instant;
-  /** What the tasks of the last stage have answered; empty until it has succeeded. */
-  readonly parts: readonly FragmentResult[];
 }
 
 /** Queries whose plan and figures are kept. */

@@ -28,9 +28,14 @@ export class RecentEvents {
     this.#size = Math.min(this.#size + 1, this.#max);
   }
 
+  /** Whether every event after `after` is here. */
+  reaches(after: number): boolean {
+    return after >= this.#head - this.#size;
+  }
+
   /** Up to `count` events after `after`, or null when some of those are no longer here. */
-  after(after: number, count: number): EventShape[] | null {
-    if (after < this.#head - this.#size) return null;
+  after(after: number, count: number = Infinity): EventShape[] | null {
+    if (!this.reaches(after)) return null;
     const found: EventShape[] = [];
     for (let seq = after + 1; seq <= this.#head && found.length < count; seq += 1) {
       const event = this.#slots[seq % this.#max];

@@ -131,10 +131,7 @@ export function deadTask({ jobId, taskId, executor, task }: StoredDeadTask): Dea
 }
 
 export function nodeShape(node: NodeView): NodeShape {
-  const { id, status, draining, running, executors, address, version } = node;
-  const capabilities = JSON.parse(node.capabilities) as Record<string, Json>;
-  // What it runs at a time, if it says so; what it may hold is more than that.
-  const slots = typeof capabilities['slots'] === 'number' ? capabilities['slots'] : node.slots;
+  const { id, status, draining, slots, running, executors, address, version } = node;
   return {
     id,
     status,
@@ -142,7 +139,7 @@ export function nodeShape(node: NodeView): NodeShape {
     slots,
     running,
     executors,
-    capabilities,
+    capabilities: JSON.parse(node.capabilities) as Record<string, Json>,
     address,
     version,
     quarantinedUntil: textOrNull(node.quarantinedUntil),

@@ -1,12 +1,10 @@
 /** One node, put together and taken apart in the right order. */
-import { hostname } from 'node:os';
-import { uuidv7 } from 'uuidv7';
 import type { LeaderFigures, Standing } from '../../edge/http/index.ts';
 import type { Config } from '../config/index.ts';
 import { LeaderGateway } from '../../scheduler/coordinator/index.ts';
 import type { Leader } from '../../scheduler/coordinator/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import { systemClock } from '../../kit/index.ts';
+import { machineName, systemClock } from '../../kit/index.ts';
 import { ownHandshake } from '../../scheduler/contract/index.ts';
 import { LeaderChannel, remoteReader } from '../../edge/grpc/index.ts';
 import type { Session } from '../../scheduler/contract/index.ts';
@@ -59,7 +57,7 @@ export class ServerNode {
   /** Listens, and begins to play its part; `ready` tells when it accepts work. */
   static async start(options: NodeOptions): Promise<ServerNode> {
     const { config, say, token, hasReflection = true } = options;
-    const nodeId = config.node.nodeId ?? madeUpId();
+    const nodeId = config.node.nodeId ?? machineName('node');
     const credentials = credentialsFor(config.node, say, token);
     const gateway = new LeaderGateway(nodeId);
     const channel = channelFor(options, credentials);
@@ -275,15 +273,6 @@ interface Watcher {
 /** Only a node that may lead looks after workers. */
 function watcher(part: Part): Watcher | null {
   return part instanceof Candidate ? part : null;
-}
-
-/** Unlike any other node's, and still telling people which machine it is. */
-function madeUpId(): string {
-  const machine = hostname()
-    .replaceAll(/[^A-Za-z0-9_.-]/g, '-')
-    .replace(/^[.-]+/, '')
-    .slice(0, 60);
-  return `${machine === '' ? 'node' : machine}-${uuidv7().slice(-8)}`;
 }
 
 function needsDatabase(role: string): MillraceError {

@@ -1,8 +1,8 @@
 /** A worker with what it needs around it: a connection, a heartbeat thread and, if wanted, a listener. */
-import { randomBytes, randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
+import { randomUUID } from 'node:crypto';
 import type { Capabilities, MillraceError, NodeId, SessionId } from '../../scheduler/core/index.ts';
 import type { ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
+import { machineName } from '../../kit/index.ts';
 import { ownHandshake } from '../../scheduler/contract/index.ts';
 import type { ShuffleSource } from '../../scheduler/contract/index.ts';
 import { channelOptions, openLine } from './channel.ts';
@@ -57,7 +57,7 @@ const LISTEN = '127.0.0.1:0';
 export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker> {
   const { slots, prefetch, stuck, drainMs, abortGraceMs, log, executors } = options;
   const channel = channelOptions(options);
-  const nodeId = (options.nodeId ?? inventedName()) as NodeId;
+  const nodeId = (options.nodeId ?? machineName('worker')) as NodeId;
   const line = openLine(channel);
   const doors = new Listeners({ ...options, nodeId, token: channel.token });
   let worker: Worker | null = null;
@@ -159,12 +159,4 @@ class Listeners {
   readonly close = async (): Promise<void> => {
     await (await this.#listener?.catch(() => null))?.close();
   };
-}
-
-/** Stable enough to recognise, and never the same for two workers of one machine. */
-function inventedName(): string {
-  const host = hostname()
-    .replaceAll(/[^A-Za-z0-9_.-]/g, '-')
-    .replace(/^[.-]+/, '');
-  return `${(host === '' ? 'worker' : host).slice(0, 100)}-${randomBytes(4).toString('hex')}`;
 }

@@ -39,7 +39,7 @@ function failed(code: MillraceError['code']): MillraceError {
 
 test('it registers with all it may hold and polls after that, never before', async () => {
   await start({ slots: 3, prefetch: 2 });
-  expect(leader.registered).toMatchObject([{ id: 'w', sessionId: 's1', slots: 5 }]);
+  expect(leader.registered).toMatchObject([{ id: 'w', sessionId: 's1', slots: 3, prefetch: 2 }]);
   expect(leader.registered[0]!.executors).toEqual(
     expect.arrayContaining(['echo', 'gate', 'sleep']),
   );

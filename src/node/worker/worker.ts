@@ -268,10 +268,10 @@ export class Worker implements StartStop {
     return {
       id: nodeId,
       sessionId,
-      slots: slots + this.#prefetch.max,
+      slots,
+      prefetch: this.#prefetch.max,
       executors: executors.names,
-      // What it may hold is more than what it runs at a time; people want to know the latter.
-      capabilities: { slots, ...capabilities, ...passing?.() },
+      capabilities: { ...capabilities, ...passing?.() },
       address,
       version: handshake.millrace,
     };

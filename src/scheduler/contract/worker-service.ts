@@ -19,7 +19,7 @@ import type {
 } from '../core/index.ts';
 
 /** Grows when the two sides would no longer understand each other. */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** What both sides must agree on before they work together. */
 export interface Handshake {

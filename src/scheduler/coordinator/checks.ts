@@ -51,10 +51,13 @@ export function checkedOffer(offer: NodeOffer): NodeOffer {
   checkId(offer.id, 'node');
   checkId(offer.sessionId, 'session');
   for (const executor of offer.executors) checkId(executor, 'executor');
-  if (!Number.isSafeInteger(offer.slots) || offer.slots < 0 || offer.slots > SLOTS_MAX) {
+  for (const field of ['slots', 'prefetch'] as const) {
+    const count = offer[field];
+    if (Number.isSafeInteger(count) && count >= 0 && count <= SLOTS_MAX) continue;
     throw new MillraceError({
       code: 'bad_input',
-      what: `A node has 0 to ${SLOTS_MAX} slots, not ${offer.slots}.`,
+      path: `/${field}`,
+      what: `A node's ${field} must be a whole number from 0 to ${SLOTS_MAX}, not ${count}.`,
     });
   }
   return {

@@ -31,6 +31,7 @@ test('a job is submitted, polled, run and committed', async () => {
     id: session.nodeId,
     sessionId: session.sessionId,
     slots: 2,
+    prefetch: 0,
     executors: ['echo'],
     capabilities: {},
     address: null,

@@ -112,7 +112,14 @@ test('progress that is no number is none, and the other items of the report coun
 test.each([{ id: 'a/b' as NodeId }, { slots: Number.NaN }, { slots: -1 }, { executors: ['a\0'] }])(
   'an offer with %j is refused before it is stored',
   async (wrong) => {
-    const offer = { ...worker.session, id: 'n' as NodeId, slots: 1, executors: [], version: '0' };
+    const offer = {
+      ...worker.session,
+      id: 'n' as NodeId,
+      slots: 1,
+      prefetch: 0,
+      executors: [],
+      version: '0',
+    };
     const full = { ...offer, capabilities: {}, address: null, ...wrong };
     await expect(led.leader.workers.register(full, ownHandshake())).rejects.toMatchObject({
       code: 'bad_input',

@@ -130,6 +130,7 @@ function restoreNode(turn: Turn, row: NodeRow): void {
       id: row.id,
       sessionId: row.sessionId,
       slots: row.slots,
+      prefetch: row.prefetch,
       executors: row.executors,
       capabilities: JSON.parse(row.capabilities) as Capabilities,
       address: row.address,
@@ -331,6 +332,6 @@ function isStoppedToBegin(turn: Turn, job: Job, slot: Slot, { stopping }: TaskRo
 function departed(turn: Turn, { nodeId, sessionId }: TaskRow): Node {
   const id = nodeId ?? ('' as NodeId);
   const offer = { id, sessionId: sessionId ?? ('' as SessionId), slots: 0, executors: [] };
-  const rest = { capabilities: {}, address: null, version: '' };
+  const rest = { prefetch: 0, capabilities: {}, address: null, version: '' };
   return new Node({ ...offer, ...rest }, turn.now, turn.now);
 }

@@ -169,6 +169,7 @@ export interface NodeRow {
   readonly status: NodeStatus;
   readonly draining: boolean;
   readonly slots: number;
+  readonly prefetch: number;
   readonly executors: readonly string[];
   /** JSON text of the capability map. */
   readonly capabilities: string;

@@ -200,6 +200,7 @@ export function checkNode(node: NodeRow): void {
   text(row, 'sessionId', node.sessionId);
   oneOf(row, 'status', node.status, NODE_STATUS);
   small(row, 'slots', node.slots);
+  small(row, 'prefetch', node.prefetch);
   for (const executor of node.executors) text(row, 'executors', executor);
   text(row, 'capabilities', node.capabilities);
   text(row, 'address', node.address);

@@ -4,6 +4,7 @@
  * which it is stored and sent. No file is opened and no query is run in this room.
  */
 export * from './physical/plan.ts';
+export type { QueryRecord } from './physical/query-record.ts';
 export { readStoredPlan } from './physical/stored-plan.ts';
 export * from './physical/table.ts';
 export * from './physical/task.ts';

@@ -10,7 +10,8 @@ import type { ResultFormat } from '../../scheduler/contract/index.ts';
 import type { FragmentResult, PartitionRead } from '../plan/index.ts';
 import { PartitionLostError } from '../shuffle/index.ts';
 import { QueryResults } from './results.ts';
-import type { QueryRecord, QueryResultsOptions } from './results.ts';
+import type { QueryRecord } from '../plan/index.ts';
+import type { QueryResultsOptions } from './results.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-results-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -6,26 +6,15 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
-import type { Instant, JobId, JobState, TaskError } from '../../scheduler/core/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
 import type { RowEngine } from '../engine/index.ts';
 import type { ResultFormat, ResultStream } from '../../scheduler/contract/index.ts';
-import type { FragmentResult, QueryPlan } from '../plan/index.ts';
+import type { QueryRecord } from '../plan/index.ts';
 import { PartitionLostError } from '../shuffle/index.ts';
 import type { PartitionReader } from '../shuffle/index.ts';
 import { failureOf } from './failure.ts';
 import { inlineJson } from './inline-json.ts';
 import { PRIVATE_FOLDER } from '../../kit/index.ts';
-
-/** What is known of a query whose rows are asked for. */
-export interface QueryRecord {
-  readonly id: JobId;
-  readonly state: JobState;
-  readonly error: TaskError | null;
-  readonly plan: QueryPlan;
-  readonly expiresAt: Instant | null;
-  readonly now: Instant;
-  readonly parts: readonly FragmentResult[];
-}
 
 export interface QueryResultsOptions {
   readonly record: (id: JobId) => Promise<QueryRecord | null>;

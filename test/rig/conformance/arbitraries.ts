@@ -200,6 +200,7 @@ export function nodes(): fc.Arbitrary<NodeRow[]> {
     status: fc.constantFrom('healthy' as const, 'stale' as const, 'dead' as const),
     draining: fc.boolean(),
     slots: small,
+    prefetch: small,
     executors: fc.array(anyText, { maxLength: 3 }),
     capabilities: jsonText,
     address: orNull(anyText),

@@ -149,6 +149,7 @@ export function aNode(id: string, parts: Partial<NodeRow> = {}): NodeRow {
     status: 'healthy',
     draining: false,
     slots: 8,
+    prefetch: 500,
     executors: ['echo', 'http'],
     capabilities: '{"gpu":"none"}',
     address: '127.0.0.1:7071',

@@ -191,7 +191,8 @@ function checkNodes(state: SchedulerState, rows: DurableRows): void {
 
 /** Tasks that this node could be given right now, whatever the queue thinks of it. */
 export function couldRun(state: SchedulerState, node: Node): string[] {
-  if (!node.takesWork || node.leases.size >= node.offer.slots) return [];
+  const { slots, prefetch } = node.offer;
+  if (!node.takesWork || node.leases.size >= slots + prefetch) return [];
   const found: string[] = [];
   for (const job of state.jobs.values()) {
     if (job.atLimit) continue;

@@ -21,6 +21,7 @@ import type { Harness } from '../harness.ts';
 export interface NodeOptions {
   readonly executors?: readonly string[];
   readonly slots?: number;
+  readonly prefetch?: number;
   readonly capabilities?: NodeOffer['capabilities'];
 }
 
@@ -95,13 +96,15 @@ export class ScriptedNode {
     const {
       executors = ['echo'],
       slots = 1_000,
+      prefetch = 0,
       capabilities = {},
     } = {
       ...this.#options,
       ...changed,
     };
     const { id, sessionId } = this;
-    const offer = { id, sessionId, slots, executors, capabilities, address: null, version: '1' };
+    const facts = { executors, capabilities, address: null, version: '1' };
+    const offer = { id, sessionId, slots, prefetch, ...facts };
     const gone = goneSession === undefined ? {} : { goneSession };
     return this.#world.ask({ type: 'register', offer, ...gone });
   }

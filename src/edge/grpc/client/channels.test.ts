@@ -86,6 +86,7 @@ test('a worker hears through the network what it would hear from the service', a
     id: session.nodeId,
     sessionId: session.sessionId,
     slots: 8,
+    prefetch: 500,
     executors: ['echo'],
     capabilities: { gpu: true, tags: ['a', 1] },
     address: '127.0.0.1:1',

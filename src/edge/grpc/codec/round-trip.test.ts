@@ -101,6 +101,7 @@ describe('what workers and the leader say comes out as it went in', () => {
       id: id<NodeOffer['id']>(),
       sessionId: id<NodeOffer['sessionId']>(),
       slots: count,
+      prefetch: count,
       executors: fc.array(name),
       capabilities: fc.dictionary(name, capability, { noNullPrototype: true, maxKeys: 4 }),
       address: orNull(name),

@@ -322,6 +322,7 @@ test('a session belongs to the credential that opened it', async () => {
     id: session.nodeId,
     sessionId: session.sessionId,
     slots: 1,
+    prefetch: 0,
     executors: [],
     capabilities: {},
     address: null,

@@ -17,7 +17,7 @@ import type {
   ScheduleShape,
 } from '../../../scheduler/contract/index.ts';
 import { CachedJobs } from './cached-jobs.ts';
-import { RecentEvents } from './recent-events.ts';
+import { FollowedLog } from './followed-log.ts';
 import { Refresher } from './refresher.ts';
 
 export interface ReplicaOptions {
@@ -50,7 +50,7 @@ const HOPELESS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden'
 export class Replica implements Reader {
   readonly #options: ReplicaOptions;
   readonly #jobs: CachedJobs;
-  readonly #events: RecentEvents;
+  readonly #log: FollowedLog;
   readonly #refresher: Refresher;
   readonly #life: StartStop;
   #nodes: Dated<readonly NodeShape[]> | null = null;
@@ -64,7 +64,7 @@ export class Replica implements Reader {
   constructor(options: ReplicaOptions) {
     this.#options = options;
     this.#jobs = new CachedJobs(options.jobsMax, options.jobCharsMax);
-    this.#events = new RecentEvents(options.eventsMax);
+    this.#log = new FollowedLog(options.eventsMax);
     this.#refresher = new Refresher(options.source, this.#jobs);
     this.#ready.promise.catch(() => {});
     this.#life = startStop({
@@ -97,7 +97,7 @@ export class Replica implements Reader {
   }
 
   async head(): Promise<AsOf> {
-    return this.#events.asOf ?? this.#options.source.head();
+    return this.#log.asOf ?? this.#options.source.head();
   }
 
   async nodes(): Promise<Dated<readonly NodeShape[]>> {
@@ -123,7 +123,7 @@ export class Replica implements Reader {
 
   async job(id: JobId): Promise<Dated<JobShape | null>> {
     const kept = this.#jobs.get(id);
-    const asOf = this.#events.asOf;
+    const asOf = this.#log.asOf;
     // Nothing has happened to it since it was read: it is as fresh as the log, or even fresher.
     if (kept !== undefined && !kept.isStale && asOf !== null) {
       return asOf.seq > kept.read.asOf.seq ? { ...kept.read, asOf } : kept.read;
@@ -155,25 +155,25 @@ export class Replica implements Reader {
       place = { ...place, after, ...(history === undefined ? {} : { history }) };
     };
     // Whether the place is part of the history that is followed here, only the source can tell.
-    let isKnown = query.history === undefined || query.history === this.#events.asOf?.history;
-    let { era } = this.#events;
+    let isKnown = query.history === undefined || query.history === this.#log.asOf?.history;
+    let { era } = this.#log;
     while (!signal.aborted) {
-      if (era !== this.#events.era) isKnown = false;
-      const asOf = this.#events.asOf;
-      if (asOf === null || !isKnown || !this.#events.reaches(place.after)) {
+      if (era !== this.#log.era) isKnown = false;
+      const asOf = this.#log.asOf;
+      if (asOf === null || !isKnown || !this.#log.reaches(place.after)) {
         for await (const page of this.#options.source.follow(place, signal)) {
           passed(page);
           yield page;
-          ({ era } = this.#events);
-          isKnown = page.asOf.history === this.#events.asOf?.history;
-          if (isKnown && this.#events.reaches(place.after)) break;
+          ({ era } = this.#log);
+          isKnown = page.asOf.history === this.#log.asOf?.history;
+          if (isKnown && this.#log.reaches(place.after)) break;
         }
         continue;
       }
-      const page = this.#events.page(place, asOf);
+      const page = this.#log.page(place, asOf);
       if (page.events.length > 0 || asOf.seq > place.after) yield page;
       passed(page);
-      if (this.#events.asOf === asOf && !(await this.#somethingNew(signal))) {
+      if (this.#log.asOf === asOf && !(await this.#somethingNew(signal))) {
         yield { events: [], asOf };
       }
     }
@@ -181,7 +181,7 @@ export class Replica implements Reader {
 
   /** False when nothing came for a while. */
   async #somethingNew(signal: AbortSignal): Promise<boolean> {
-    const { added, done } = this.#events.more();
+    const { added, done } = this.#log.more();
     let isNew = true;
     const cancel = this.#options.clock.after(this.#options.beatMs ?? BEAT_MS, () => {
       isNew = false;
@@ -221,7 +221,7 @@ export class Replica implements Reader {
   /** What is kept may never have happened in the history that goes on: until it is read anew, the source is
    * asked. */
   #forgetAll(): void {
-    this.#events.forget();
+    this.#log.reset(null);
     this.#refresher.forgetAll();
     this.#nodes = null;
     this.#schedules = null;
@@ -243,7 +243,7 @@ export class Replica implements Reader {
     this.#nodes = await source.nodes();
     this.#schedules = await source.schedules();
     await this.#refresher.readAll(this.#options.jobsMax, asOf);
-    this.#events.reset(asOf);
+    this.#log.reset(asOf);
     return asOf;
   }
 
@@ -257,7 +257,7 @@ export class Replica implements Reader {
     }
     if (kinds.has('schedule')) this.#schedules = await source.schedules();
     for (const { job, seq } of page.events) if (job !== null) this.#refresher.changed(job, seq);
-    this.#events.add(page);
+    this.#log.add(page);
     await this.#refresher.catchUp(page.asOf);
   }
 

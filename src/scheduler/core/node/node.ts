@@ -15,8 +15,10 @@ export interface NodeOffer {
   readonly id: NodeId;
   /** Chosen anew by each process: a restarted worker is another session. */
   readonly sessionId: SessionId;
-  /** How many tasks it may hold at the same time, prefetched ones included. */
+  /** How many tasks it runs at the same time. */
   readonly slots: number;
+  /** How many more it may hold, which wait there for a slot. */
+  readonly prefetch: number;
   readonly executors: readonly string[];
   readonly capabilities: Capabilities;
   readonly address: string | null;
@@ -103,24 +105,19 @@ export class Node {
     return this.status === 'healthy' && !this.draining;
   }
 
-  /** Handlers that it runs at the same time; what it holds beyond that only waits there. */
-  get width(): number {
-    const { slots } = this.offer.capabilities;
-    return typeof slots === 'number' ? Math.min(slots, this.offer.slots) : this.offer.slots;
-  }
-
+  /** A slot is free; what it holds beyond its slots only waits there. */
   get hasRoom(): boolean {
-    return this.leases.size < this.width;
+    return this.leases.size < this.offer.slots;
   }
 
   /** Fragments are never held in advance, and leave one place on every node that has more than one. */
   get mayTakeBulk(): boolean {
-    return this.hasRoom && this.bulkHeld < Math.max(1, this.width - 1);
+    return this.hasRoom && this.bulkHeld < Math.max(1, this.offer.slots - 1);
   }
 
   /** More of its places would be the larger half: others that wait come first. */
   get hasBulkShare(): boolean {
-    return this.bulkHeld >= Math.max(1, Math.floor(this.width / 2));
+    return this.bulkHeld >= Math.max(1, Math.floor(this.offer.slots / 2));
   }
 
   /** What it says it is short of, such as room on its disk; null for nothing. */
@@ -131,7 +128,8 @@ export class Node {
 
   /** A parked poll that wants more, and a place for it. */
   get canTakeMore(): boolean {
-    return this.poll !== null && this.poll.wants > 0 && this.leases.size < this.offer.slots;
+    const { slots, prefetch } = this.offer;
+    return this.poll !== null && this.poll.wants > 0 && this.leases.size < slots + prefetch;
   }
 }
 
@@ -142,6 +140,7 @@ export function nodeRow(node: Node): NodeRow {
     status: node.status,
     draining: node.draining,
     slots: node.offer.slots,
+    prefetch: node.offer.prefetch,
     executors: node.offer.executors,
     capabilities: JSON.stringify(node.offer.capabilities),
     address: node.offer.address,

@@ -4,8 +4,7 @@ import type { NodeOptions, ScriptedNode } from '../../../../test/rig/harness/scr
 
 /** A node that runs `slots` tasks at a time and may hold many more. */
 function node(world: Harness, id: string, slots: number, more: NodeOptions = {}): ScriptedNode {
-  const capabilities = { slots, ...more.capabilities };
-  return world.node(id, { executors: ['echo', 'sql.fragment'], slots: 500, capabilities });
+  return world.node(id, { executors: ['echo', 'sql.fragment'], slots, prefetch: 500, ...more });
 }
 
 function submitQuery(world: Harness, count: number): void {
@@ -92,7 +91,7 @@ describe('fragments of queries', () => {
 });
 
 describe('a node that is short of room', () => {
-  const full = { capabilities: { slots: 4, pressure: 'disk' } };
+  const full = { capabilities: { pressure: 'disk' } };
 
   test('is given no fragments while others have room, but tasks', () => {
     const world = new Harness();
@@ -112,7 +111,7 @@ describe('a node that is short of room', () => {
     node(world, 'w2', 4);
     submitQuery(world, 10);
     expect(w1.poll(10)).toEqual([]);
-    w1.register({ capabilities: { slots: 4 } });
+    w1.register({ capabilities: {} });
     expect(w1.poll(10)).toHaveLength(3);
   });
 

@@ -117,7 +117,7 @@ export class Matching {
   emptiest(requirement: Requirement): Node | null {
     let best: Node | null = null;
     for (const node of this.nodesThatMeet(requirement)) {
-      if (!node.takesWork || node.width === 0 || isStruck(node, requirement)) continue;
+      if (!node.takesWork || node.offer.slots === 0 || isStruck(node, requirement)) continue;
       if (node.clearedFor !== null || node.holdsAlone > 0) continue;
       if (requirement.able > 0 && !node.able.has(requirement)) continue;
       if (best === null || node.leases.size < best.leases.size) best = node;
@@ -207,7 +207,8 @@ export class Matching {
     const max = requirement.placement.maxParallelPerNode;
     if (max !== null && (node.heldBy.get(requirement.kin) ?? 0) >= max) return false;
     if (node.holdsAlone > 0) return false;
-    if (requirement.caution.isAlone && (node.leases.size > 0 || node.width === 0)) return false;
+    if (requirement.caution.isAlone && (node.leases.size > 0 || node.offer.slots === 0))
+      return false;
     if (node.clearedFor !== null && node.clearedFor !== requirement) return false;
     return !isLastChoice(node, requirement) || requirement.able === 0;
   }

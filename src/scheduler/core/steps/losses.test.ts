@@ -23,7 +23,7 @@ function takeUntilPoison(node: ScriptedNode, slots: number, says: boolean): bool
 /** One worker after the other until all is over. */
 function runAll(world: Harness, slots: number, says: boolean): void {
   for (let at = 1; at <= 60 && world.state.jobs.size > 0; at += 1) {
-    const node = world.node(`w${at}`, { capabilities: { slots } });
+    const node = world.node(`w${at}`, { slots, prefetch: 1_000 });
     while (world.state.jobs.size > 0 && takeUntilPoison(node, slots, says)) world.advance(1_000);
     world.advance(MINUTE_MS);
   }

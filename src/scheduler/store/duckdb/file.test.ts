@@ -132,7 +132,13 @@ describe('migrations', () => {
     const status = await migrateDuckdb({ path }, (migrations) => migrations.status());
     expect(status).toMatchObject({
       current: 0,
-      pending: ['0001-tables', '0002-event-chunks', '0003-waits', '0004-terms'],
+      pending: [
+        '0001-tables',
+        '0002-event-chunks',
+        '0003-waits',
+        '0004-terms',
+        '0005-node-prefetch',
+      ],
     });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());
     expect(latest).toMatchObject({ current: latest.latest, pending: [] });
@@ -142,6 +148,31 @@ describe('migrations', () => {
     await (await openDuckdbStore({ path })).close();
     const again = await migrateDuckdb({ path }, (migrations) => migrations.status());
     expect(again.pending).toEqual([]);
+  });
+
+  test('tell slots and prefetch apart, and add them up again on the way down', async () => {
+    await migrateDuckdb({ path }, (migrations) => migrations.up(4));
+    const file = await openFile(path);
+    await file.writer.script(`insert into node
+      select 0, id, 's', 'healthy', false, slots, [], capabilities, null, '0', null, 1, 1 from (values
+        ('a', 508, '{"slots":8,"os":"linux"}'),
+        ('b', 4, '{"note":"a \\"slots\\":1"}'),
+        ('c', 3, '{"slots":9}')) n(id, slots, capabilities)`);
+    await file.close();
+    const store = await openDuckdbStore({ path });
+    const nodes = await store.nodes(0);
+    await store.close();
+    expect(nodes.map(({ id, slots, prefetch }) => [id, slots, prefetch])).toEqual([
+      ['a', 8, 500],
+      ['b', 4, 0],
+      ['c', 3, 0],
+    ]);
+    await migrateDuckdb({ path }, (migrations) => migrations.down(4));
+    const again = await openFile(path);
+    const rows = await again.writer.rows('select slots, capabilities from node order by id');
+    await again.close();
+    expect(JSON.stringify(rows)).toContain('"{\\"slots\\":4,\\"note\\":');
+    expect(JSON.stringify(rows)).toContain('508');
   });
 
   test('turn events into chunks and back, to the letter', async () => {

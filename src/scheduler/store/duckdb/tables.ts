@@ -179,6 +179,7 @@ export const NODE: Table<NodeRow> = {
     field('status', 'varchar'),
     field('draining', 'boolean'),
     field('slots', 'integer'),
+    field('prefetch', 'integer'),
     field('executors', 'varchar[]'),
     field('capabilities', 'varchar'),
     field('address', 'varchar'),

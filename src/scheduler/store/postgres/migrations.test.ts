@@ -93,6 +93,32 @@ test('a migration leaves the rows of an older version where they are', async () 
   expect(await store.inbox(0, 9)).toEqual([{ no: 1, jobId: 'j', document: '{}' }]);
 });
 
+test('slots and prefetch are told apart, and added up again on the way down', async () => {
+  const url = await emptyDatabase();
+  await up(url, 11);
+  const sql = connect(url);
+  const insert = (id: string, slots: number, capabilities: string) =>
+    sql`insert into millrace.node (shard, id, session_id, status, draining, slots, executors, capabilities,
+        version, registered_at, seen_at)
+      values (0, ${id}, 's', 'healthy', false, ${slots}, '{}', ${capabilities}, '0', now(), now())`;
+  await insert('a', 508, '{"slots":8,"os":"linux"}');
+  await insert('b', 4, '{"note":"a \\"slots\\":1"}');
+  await insert('c', 3, '{"slots":9}');
+  await up(url);
+  const store = await openPostgresStore({ url });
+  const nodes = await store.nodes(0);
+  await store.close();
+  expect(nodes.map(({ id, slots, prefetch }) => [id, slots, prefetch])).toEqual([
+    ['a', 8, 500],
+    ['b', 4, 0],
+    ['c', 3, 0],
+  ]);
+  await down(url, 11);
+  const rows = await sql`select slots, capabilities from millrace.node order by id`;
+  expect(rows.map((row) => row['slots'] as number)).toEqual([508, 4, 3]);
+  expect(rows[1]?.['capabilities']).toBe('{"slots":4,"note":"a \\"slots\\":1"}');
+});
+
 test('events become chunks and chunks events again, to the letter', async () => {
   const url = await emptyDatabase();
   await up(url, 5);

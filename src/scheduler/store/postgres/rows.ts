@@ -158,6 +158,7 @@ export const nodes: Codec<NodeRow> = new Codec<NodeRow>({
   status: column('status', 'text'),
   draining: column('draining', 'boolean'),
   slots: column('slots', 'integer'),
+  prefetch: column('prefetch', 'integer'),
   executors: list('executors', 'text'),
   capabilities: column('capabilities', 'text'),
   address: column('address', 'text'),

@@ -51,7 +51,7 @@ export interface RegisterWorkerRequest {
    * proves that a later call is the session's own.
    */
   sessionId: string;
-  /** How many tasks it may hold at the same time, prefetched ones included. */
+  /** How many tasks it runs at the same time. */
   slots: number;
   executors: string[];
   /** A JSON object of capabilities that tasks may ask for. */
@@ -62,6 +62,8 @@ export interface RegisterWorkerRequest {
   millraceVersion: string;
   /** Empty when the worker runs no SQL. */
   duckdbVersion: string;
+  /** How many more it may hold, which wait there for a slot. Up to protocol 3 `slots` included them. */
+  prefetch: number;
 }
 
 export interface RegisterWorkerResponse {
@@ -305,6 +307,7 @@ function createBaseRegisterWorkerRequest(): RegisterWorkerRequest {
     protocolVersion: 0,
     millraceVersion: "",
     duckdbVersion: "",
+    prefetch: 0,
   };
 }
 
@@ -336,6 +339,9 @@ export const RegisterWorkerRequest: MessageFns<RegisterWorkerRequest> = {
     }
     if (message.duckdbVersion !== "") {
       writer.uint32(74).string(message.duckdbVersion);
+    }
+    if (message.prefetch !== 0) {
+      writer.uint32(80).uint32(message.prefetch);
     }
     return writer;
   },
@@ -423,6 +429,14 @@ export const RegisterWorkerRequest: MessageFns<RegisterWorkerRequest> = {
             }
 
             message.duckdbVersion = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.prefetch = reader.uint32();
             continue;
           }
         }

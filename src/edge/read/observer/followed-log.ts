@@ -1,20 +1,17 @@
-import type {
-  AsOf,
-  EventPage,
-  EventShape,
-  EventsQuery,
-} from '../../../scheduler/contract/index.ts';
+import type { AsOf, EventPage, EventsQuery } from '../../../scheduler/contract/index.ts';
+import { RecentEvents } from '../recent-events.ts';
 
-/** The youngest events, for those who follow the log here. */
-export class RecentEvents {
+/** The log as far as an observer has followed it, with the newest events for those who follow it here. */
+export class FollowedLog {
   readonly #max: number;
-  #events: EventShape[] = [];
+  #events: RecentEvents;
   #asOf: AsOf | null = null;
   #era = 0;
   readonly #waiting: Set<() => void> = new Set();
 
   constructor(max: number) {
     this.#max = max;
+    this.#events = new RecentEvents(max, 0);
   }
 
   /** Up to where the log was followed. */
@@ -27,43 +24,39 @@ export class RecentEvents {
     return this.#era;
   }
 
-  /** Starts anew after `asOf`: what lies between may have been missed. */
-  reset(asOf: AsOf): void {
+  /** Starts anew after `asOf`: what lies between may have been missed. Null: nothing is known any more, and those
+   * who follow ask the source. */
+  reset(asOf: AsOf | null): void {
     this.#era += 1;
-    this.#events = [];
+    this.#events = new RecentEvents(this.#max, asOf?.seq ?? 0);
     this.#asOf = asOf;
-    this.#wake();
-  }
-
-  /** Nothing is known any more; those who follow ask the source. */
-  forget(): void {
-    this.#era += 1;
-    this.#events = [];
-    this.#asOf = null;
     this.#wake();
   }
 
   /** A page may come again, with more in it, when what it led to has failed. */
   add({ events, asOf }: EventPage): void {
     const known = this.#asOf?.seq ?? 0;
-    for (const event of events) if (event.seq > known) this.#events.push(event);
-    // Cut seldom and much, so that it costs little.
-    if (this.#events.length > this.#max * 2) this.#events = this.#events.slice(-this.#max);
+    for (const event of events) {
+      if (event.seq <= known) continue;
+      // Behind a gap only the source knows what there is.
+      if (event.seq !== this.#events.head + 1) {
+        this.#events = new RecentEvents(this.#max, event.seq - 1);
+      }
+      this.#events.push(event);
+    }
     if (asOf.seq >= known) this.#asOf = asOf;
     this.#wake();
   }
 
   /** Whether everything after this one is here. */
   reaches(after: number): boolean {
-    const oldest = this.#events[0]?.seq ?? (this.#asOf?.seq ?? 0) + 1;
-    return after + 1 >= oldest;
+    return this.#events.reaches(after);
   }
 
   /** What is known after `after`. */
   page({ after, job }: EventsQuery, asOf: AsOf): EventPage {
-    const start = this.#events.findIndex(({ seq }) => seq > after);
-    const younger = start < 0 ? [] : this.#events.slice(start);
-    return { events: younger.filter((event) => job === undefined || event.job === job), asOf };
+    const events = this.#events.after(after) ?? [];
+    return { events: events.filter((event) => job === undefined || event.job === job), asOf };
   }
 
   /** Settles when something was added, or `done` is called. */
