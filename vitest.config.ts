@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/rig/longest-first.ts';
 
 /**
  * `vitest` runs the gate's tests, `vitest --mode release` those in `*.release.test.ts`, and `vitest --mode full` both
@@ -6,30 +7,72 @@ import { configDefaults, defineConfig } from 'vitest/config';
  */
 const notInTheGate = ['**/*.full.test.ts', '**/*.release.test.ts'];
 
-export default defineConfig(({ mode }) => ({
-  test: {
-    include: [`{src,test,examples}/**/*${mode === 'release' ? '.release' : ''}.test.ts`],
-    exclude: [
-      ...configDefaults.exclude,
-      ...(mode === 'full' || mode === 'release' ? [] : notInTheGate),
-    ],
-    globalSetup: 'test/rig/postgres-server.ts',
+/**
+ * Rooms whose tests start no process, open no database and load no native code. Their files share processes, which saves
+ * each of them the start of one and the loading of the same modules.
+ */
+const pureRooms = [
+  'src/{kit,testing}',
+  'src/scheduler/{core,contract,coordinator}',
+  'src/scheduler/store/memory',
+  'src/tasks/flow',
+  'src/sql/plan',
+  // `security` replaces a module in a test, which the others would see.
+  'src/edge/{grpc,http,read}',
+  'src/node/config',
+  'src/client/http',
+];
+
+export default defineConfig(({ mode }) => {
+  const ending = `*${mode === 'release' ? '.release' : ''}.test.ts`;
+  const exclude = [
+    ...configDefaults.exclude,
+    ...(mode === 'full' || mode === 'release' ? [] : notInTheGate),
+  ];
+  const pureFiles = pureRooms.map((room) => `${room}/**/${ending}`);
+  const ofBoth = {
     setupFiles: [
       'test/rig/child-coverage.ts',
       ...(mode === 'full' ? [] : ['test/rig/fixed-seed.ts']),
     ],
-    // A process per file: native code that crashes takes one file with it, not the run.
-    pool: 'forks',
-    maxWorkers: 2,
+    pool: 'forks' as const,
+    // Tests of processes wait for a third of their time: three files at once keep two processors busy.
+    maxWorkers: 3,
     restoreMocks: true,
     // Room for a busy machine; a test that hangs still ends.
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    coverage: {
-      include: ['src/**/*.ts'],
-      exclude: ['**/*.test.ts', '**/gen/**'],
-      reporter: ['json'],
-      reportsDirectory: 'coverage/tests',
+  };
+  return {
+    test: {
+      // Here and not in the projects: one PostgreSQL serves them all.
+      globalSetup: 'test/rig/postgres-server.ts',
+      sequence: { sequencer: LongestFirst },
+      projects: [
+        {
+          test: {
+            ...ofBoth,
+            name: 'processes',
+            include: [`{src,test,examples}/**/${ending}`],
+            exclude: [...exclude, ...pureFiles],
+          },
+        },
+        {
+          test: {
+            ...ofBoth,
+            name: 'pure',
+            include: pureFiles,
+            exclude,
+            isolate: false,
+          },
+        },
+      ],
+      coverage: {
+        include: ['src/**/*.ts'],
+        exclude: ['**/*.test.ts', '**/gen/**'],
+        reporter: ['json'],
+        reportsDirectory: 'coverage/tests',
+      },
     },
-  },
-}));
+  };
+});

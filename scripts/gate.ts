@@ -6,8 +6,20 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { measureCoverage, reportCoverage } from './coverage.ts';
+
+interface FileResult {
+  readonly name: string;
+  readonly startTime: number;
+  readonly endTime: number;
+}
+
+interface TestResults {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly testResults: readonly FileResult[];
+}
 
 const root = join(import.meta.dirname, '..');
 const output = join(root, 'coverage');
@@ -18,53 +30,73 @@ const full = process.argv.includes('--full');
 const release = process.argv.includes('--release');
 /** Measuring makes tests of processes a third slower, so it is asked for. */
 const measures = process.argv.includes('--coverage');
+const slowestShown = 10;
 
-let running: ChildProcess | undefined;
+const running: Set<ChildProcess> = new Set();
 let passed = 0;
 let failed = 0;
 
 /** Each step is the leader of a process group, so that its own children end with it. */
-function endRunningStep(signal: NodeJS.Signals): void {
-  if (running?.pid === undefined || running.exitCode !== null) return;
-  try {
-    process.kill(-running.pid, signal);
-  } catch {
-    // Gone in the meantime.
+function endSteps(signal: NodeJS.Signals): void {
+  for (const { pid } of running) {
+    if (pid === undefined) continue;
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // Gone in the meantime.
+    }
   }
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    endRunningStep('SIGTERM');
+    endSteps('SIGTERM');
     setTimeout(() => {
-      endRunningStep('SIGKILL');
+      endSteps('SIGKILL');
       process.exit(130);
     }, 3000).unref();
-    running?.once('exit', () => process.exit(130));
+    const ends = [...running].map((step) => once(step, 'exit'));
+    void Promise.all(ends).then(() => process.exit(130));
   });
 }
 
-async function check(name: string, verify: () => boolean | Promise<boolean>): Promise<void> {
-  console.log(`\n--- ${name}`);
+/** Runs a check whose output is not shown before its end, so that it may run beside others. */
+async function check(
+  name: string,
+  verify: (print: (text: string) => void) => boolean | Promise<boolean>,
+): Promise<void> {
   const startedMs = performance.now();
-  const ok = await verify();
+  let printed = '';
+  const ok = await verify((text) => {
+    printed += text;
+  });
   if (ok) passed += 1;
   else failed += 1;
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  if (printed !== '') console.log(`\n--- ${name}\n${printed.trimEnd()}`);
   console.log(`--- ${name}: ${ok ? 'ok' : 'FAILED'} (${seconds} s)`);
 }
 
-async function step(
-  command: string,
-  args: string[] = [],
-  env: NodeJS.ProcessEnv = {},
-): Promise<boolean> {
-  running = spawn(command, args, {
+interface StepOptions {
+  /** Takes what the command prints; without it, the command prints for itself. */
+  readonly print?: (text: string) => void;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+async function step(command: string, args: string[], options: StepOptions = {}): Promise<boolean> {
+  const { print, env = {} } = options;
+  const out = print === undefined ? 'inherit' : 'pipe';
+  const child = spawn(command, args, {
     cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
+    stdio: ['ignore', out, out],
     detached: true,
     env: { ...process.env, PATH: searchPath, ...env },
   });
-  const [code] = (await once(running, 'exit')) as [number | null];
+  running.add(child);
+  if (print !== undefined)
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => print(text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  running.delete(child);
   return code === 0;
 }
 
@@ -73,15 +105,22 @@ async function tests(): Promise<boolean> {
   const mode = full ? ['--mode=full'] : release ? ['--mode=release'] : [];
   const scope = [...mode, ...(measures ? ['--coverage'] : [])];
   const env = measures ? { TEST_CHILD_COVERAGE: children } : {};
-  const ok = await step('vitest', ['run', ...scope, ...reporters], env);
+  const ok = await step('vitest', ['run', ...scope, ...reporters], { env });
   if (!existsSync(results)) return false;
-  const counts = JSON.parse(readFileSync(results, 'utf8')) as {
-    numPassedTests: number;
-    numFailedTests: number;
-  };
-  passed += counts.numPassedTests;
-  failed += counts.numFailedTests;
+  const found = JSON.parse(readFileSync(results, 'utf8')) as TestResults;
+  passed += found.numPassedTests;
+  failed += found.numFailedTests;
+  showSlowest(found.testResults);
   return ok;
+}
+
+/** Where the time goes; a limit would fail on a busy machine. */
+function showSlowest(files: readonly FileResult[]): void {
+  const took = ({ startTime, endTime }: FileResult): number => endTime - startTime;
+  const slowest = files.toSorted((a, b) => took(b) - took(a)).slice(0, slowestShown);
+  console.log('The slowest files:');
+  for (const file of slowest)
+    console.log(`${(took(file) / 1000).toFixed(1).padStart(7)} s  ${relative(root, file.name)}`);
 }
 
 function coverage(): boolean {
@@ -90,14 +129,16 @@ function coverage(): boolean {
   return reportCoverage(measureCoverage(root, measured, children), console.log);
 }
 
-rmSync(output, { recursive: true, force: true });
-await check('build', () => step('npm', ['run', '--silent', 'build']));
-if (!release) {
-  await check('lint', () => step('oxlint'));
-  await check('format', () => step('oxfmt', ['--check']));
-  await check('unused code', () => step('knip'));
+async function staticChecks(): Promise<void> {
+  await check('format', (print) => step('oxfmt', ['--check'], { print }));
+  await check('lint', (print) => step('oxlint', [], { print }));
+  await check('unused code', (print) => step('knip', [], { print }));
 }
-await check('tests', tests);
+
+rmSync(output, { recursive: true, force: true });
+await check('build', (print) => step('npm', ['run', '--silent', 'build'], { print }));
+// Beside the tests, which wait for processes now and then.
+await Promise.all([check('tests', tests), release ? undefined : staticChecks()]);
 if (measures) await check('coverage', coverage);
 
 console.log(`\n${passed} passed, ${failed} failed`);

@@ -1,44 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
-import { expectOnce, expectRest, OUTLASTING, stage, takenFrom } from './stage.ts';
-import type { Stage } from './stage.ts';
-
-interface Trapped {
-  readonly play: Stage;
-  /** What the next commit of the leader comes to; the leader does not hear of it, and is killed. */
-  readonly killAfterCommit: () => Promise<void>;
-}
-
-async function trapped(): Promise<Trapped> {
-  const lossy: LossyDatabase[] = [];
-  const way = async (url: string): Promise<string> => {
-    lossy.push(await LossyDatabase.start(url));
-    return lossy[0]?.url ?? url;
-  };
-  const play = await stage({ leaders: 2, workers: 1, settings: OUTLASTING, way });
-  const killAfterCommit = async (): Promise<void> => {
-    expect(await lossy[0]?.loseAnswer()).toBe('done');
-    await play.cluster.node('n-1').process.crash();
-  };
-  return { play, killAfterCommit };
-}
-
-test('killed after a submission and its lease were committed, before anybody was told: one job, one run', async () => {
-  const { play, killAfterCommit } = await trapped();
-  const { client, cluster, sql } = play;
-  const killed = killAfterCommit();
-  // Tries until it is answered, under the same key.
-  const submitted = client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
-  await killed;
-  await takenFrom(play, cluster.node('n-1'));
-  const { id } = await submitted;
-  const job = await client.waitForJob(id);
-  expect(job.tasks[0]).toMatchObject({ state: 'succeeded', attempt: 1 });
-  expect(await sql`select count(*)::int from millrace.job`).toEqual([{ count: 1 }]);
-  expectOnce(play);
-  await expectRest(play);
-});
+import { expectOnce, expectRest, takenFrom } from './stage.ts';
+import { trapped } from './leader-points-setup.ts';
 
 test('killed after a report was committed, before the worker was answered: the result counts once', async () => {
   const { play, killAfterCommit } = await trapped();
@@ -60,23 +23,6 @@ test('killed after a report was committed, before the worker was answered: the r
     { id: 'a', state: 'succeeded', attempt: 1, result: { value: 7 } },
     { id: 'b', state: 'succeeded', attempt: 1 },
   ]);
-  expectOnce(play);
-  await expectRest(play);
-});
-
-test('killed after a cancel was committed, before the client was answered: it is cancelled', async () => {
-  const { play, killAfterCommit } = await trapped();
-  const { client, cluster } = play;
-  const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'hang' }] });
-  await client.waitForEvent(({ event }) => event === 'started', { job: id });
-  const killed = killAfterCommit();
-  const asked = client.cancel(id);
-  await killed;
-  await takenFrom(play, cluster.node('n-1'));
-  expect(await asked).toMatchObject({ id });
-  expect(await client.waitForJob(id)).toMatchObject({ state: 'cancelled' });
-  // The handler has heard of it, by way of the next leader.
-  await cluster.effects.wait({ job: id, what: 'aborted' });
   expectOnce(play);
   await expectRest(play);
 });

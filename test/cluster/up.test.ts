@@ -1,64 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { expect, onTestFinished, test } from 'vitest';
-import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
-import { expectCleanAudit } from '../rig/cluster/audit.ts';
-import { TestClient } from '../rig/cluster/client.ts';
-import { EFFECTS_FILE, EffectsLog } from '../rig/cluster/effects-log.ts';
-import { settingsEnvironment } from '../rig/cluster/environment.ts';
-import { freePort } from '../rig/cluster/free-port.ts';
-import { TestProcess } from '../rig/cluster/process.ts';
-import { complaint, millrace, until } from './scene.ts';
-import type { Said } from './scene.ts';
-
-const MODULE = fileURLToPath(
-  new URL('../../dist/rig/cluster/modules/fault-handlers.js', import.meta.url),
-);
-
-interface Single {
-  readonly data: string;
-  readonly url: string;
-  readonly effects: EffectsLog;
-  readonly client: TestClient;
-  file(name: string): string;
-  start(): TestProcess;
-  /** A command against it. */
-  run(...args: string[]): Promise<Said>;
-}
-
-/** `millrace up` in a folder of its own, not started yet. */
-async function single(): Promise<Single> {
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-up-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  const data = join(folder, 'data');
-  const [port, grpcPort] = [await freePort(), await freePort()];
-  const url = `http://127.0.0.1:${port}`;
-  const effects = new EffectsLog(join(folder, 'effects'));
-  const args = ['--port', `${port}`, '--grpc-port', `${grpcPort}`, '--node-id', 'solo'];
-  return {
-    data,
-    url,
-    effects,
-    client: new TestClient(() => [url]),
-    file: (name) => join(folder, name),
-    start: () =>
-      TestProcess.start(['up', '--data', data, ...args, '--module', MODULE], {
-        environment: { ...settingsEnvironment(), [EFFECTS_FILE]: effects.file },
-      }),
-    run: (name = '', ...rest) => millrace([name, '--server', url, ...rest]),
-  };
-}
-
-async function expectCleanFolder({ data, client }: Single): Promise<void> {
-  const store = await openDuckdbStore({ path: join(data, 'millrace.duckdb') });
-  try {
-    await expectCleanAudit(store, client.acknowledged);
-  } finally {
-    await store.close();
-  }
-}
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { complaint, millrace } from './scene.ts';
+import { single, expectCleanFolder } from './up-setup.ts';
 
 test('`up` is a whole system on one machine, to be used from the command line', async () => {
   const solo = await single();
@@ -99,23 +42,6 @@ test('`up` is a whole system on one machine, to be used from the command line', 
   await expectCleanFolder(solo);
 });
 
-test('a second `up` on the same folder is refused, and the first one goes on', async () => {
-  const solo = await single();
-  const up = solo.start();
-  await up.line(/^millrace ready/);
-  const [port, grpcPort] = [await freePort(), await freePort()];
-  const ports = ['--port', `${port}`, '--grpc-port', `${grpcPort}`];
-  const second = await millrace(['up', '--data', solo.data, ...ports]);
-  expect(second.code).not.toBe(0);
-  expect(second.out).toBe('');
-  expect(second.err).toContain(solo.data);
-  expect(second.err).toMatch(/another|in use|already/i);
-  expect(second.err).not.toMatch(/^ {4}at /m);
-  const { id } = await solo.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
-  expect(await solo.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  expect(await up.stop()).toEqual({ code: 0, signal: null });
-});
-
 test('jobs of an `up` that was killed go on when it is started again', async () => {
   const solo = await single();
   const first = solo.start();
@@ -141,37 +67,10 @@ test('jobs of an `up` that was killed go on when it is started again', async () 
   await expectCleanFolder(solo);
 });
 
-test('when only its worker dies, `up` starts another one and the task runs again', async () => {
-  const solo = await single();
-  const up = solo.start();
-  await up.line(/^millrace ready/);
-  const { id } = await solo.client.submit({
-    tasks: [{ id: 'a', executor: 'crash', input: { times: 1 } }],
-  });
-  expect(await solo.client.waitForJob(id)).toMatchObject({
-    state: 'succeeded',
-    tasks: [{ attempt: 2 }],
-  });
-  await complaint(up, /The worker of this node has ended \(SIGKILL\)/);
-  await until(async () => (await solo.run('nodes')).out.includes('healthy'), 'the node to be well');
-  expect(await up.stop()).toEqual({ code: 0, signal: null });
-  await expectCleanFolder(solo);
-});
-
 test('a cluster is not to be had on DuckDB, and `serve` says so', async () => {
   for (const args of [[], ['--database', './work/millrace.duckdb'], ['--database', 'duckdb://x']]) {
     const refused = await millrace(['serve', ...args], { MILLRACE_DATABASE: '' });
     expect(refused).toMatchObject({ code: 2, out: '' });
     expect(refused.err).toMatch(/postgres/i);
   }
-});
-
-test('an `up` whose module cannot be loaded says which and ends with 2', async () => {
-  const solo = await single();
-  const ports = ['--port', '0', '--grpc-port', '0'];
-  const words = ['up', '--data', solo.data, ...ports, '--module', solo.file('none.js')];
-  const said = await millrace(words);
-  expect(said).toMatchObject({ code: 2 });
-  expect(said.err).toContain('none.js');
-  expect(said.err).toContain('--slots 0');
 });

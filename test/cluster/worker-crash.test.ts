@@ -1,35 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Cluster } from '../rig/cluster/cluster.ts';
-import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
-import type { Inspector } from '../rig/cluster/relay.ts';
-import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
-
-/** So long that no test could wait for it. */
-const LONG_TTL = { sessionTtlMs: 60_000, nodeDeadMs: 90_000 };
-
-const kindsOf = async (cluster: Cluster, job: string): Promise<string[]> =>
-  (await eventsOf(cluster, job)).map(({ kind }) => kind);
-
-const MARK = 'the result of this report';
-
-/** A way to the leader on which the answer to one report is lost: the one whose result holds the mark. */
-async function lossyWay(cluster: Cluster): Promise<Proxy> {
-  const { grpc } = (await cluster.leading()).plan;
-  let isOver = false;
-  const inspect = (): Inspector => {
-    let isLost = false;
-    return {
-      request: (chunk) => {
-        if (isOver || !chunk.includes(MARK)) return;
-        isLost = true;
-        isOver = true;
-      },
-      answer: () => (isLost ? 'swallow' : 'forward'),
-    };
-  };
-  return Proxy.start(targetOf(`tcp://${grpc}`), { inspect });
-}
+import { eventsOf, expectCleanEnd, startScene } from './scene.ts';
+import { LONG_TTL, kindsOf, MARK, lossyWay } from './worker-crash-setup.ts';
 
 test('a task whose worker is killed in the middle runs elsewhere at once, with a new fence and the same key', async () => {
   const scene = await startScene({ workers: 1, settings: LONG_TTL });
@@ -50,135 +22,6 @@ test('a task whose worker is killed in the middle runs elsewhere at once, with a
   expect(second?.pid).not.toBe(first?.pid);
   const lost = (await eventsOf(cluster, id)).find(({ kind }) => kind === 'reassigned');
   expect(lost).toMatchObject({ node: 'w-1', detail: { why: 'its process is gone' } });
-  await expectCleanEnd(scene);
-});
-
-test('a worker that lives keeps its task when its connections are reset and its address refuses', async () => {
-  const scene = await startScene({ workers: 0, settings: LONG_TTL });
-  const { cluster } = scene;
-  const { grpc } = (await cluster.leading()).plan;
-  const way = await Proxy.start(targetOf(`tcp://${grpc}`));
-  const worker = await cluster.startWorker({ isProxied: true, servers: [way.address] });
-  const file = cluster.file('go');
-  const { id } = await cluster.client.submit({
-    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
-  });
-  await cluster.effects.wait({ job: id, what: 'begin' });
-  await cluster.startWorker();
-  await worker.plan.ways?.grpc.refuse();
-  way.cut();
-  // Its next task shows that it is back, long after anybody has looked for it.
-  for (let at = 0; at < 3; at += 1) {
-    const next = await cluster.client.submit({
-      tasks: [{ id: 'b', executor: 'note', placement: { allowedNodes: ['w-1'] } }],
-    });
-    expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
-    way.cut();
-  }
-  writeFileSync(file, '');
-  expect(await cluster.client.waitForJob(id)).toMatchObject({
-    state: 'succeeded',
-    tasks: [{ node: 'w-1', attempt: 1 }],
-  });
-  expect(cluster.effects.all({ job: id, what: 'begin' })).toHaveLength(1);
-  expect(await kindsOf(cluster, id)).not.toContain('reassigned');
-  await expectCleanEnd(scene);
-});
-
-test('a second worker with the name of a living one is refused, and costs no task', async () => {
-  const scene = await startScene({ workers: 1, settings: LONG_TTL });
-  const { cluster } = scene;
-  const file = cluster.file('go');
-  const { id } = await cluster.client.submit({
-    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
-  });
-  await cluster.effects.wait({ job: id, what: 'begin' });
-  const twin = await cluster.planWorker({ id: 'w-1' });
-  await complaint(twin.launch(), /Another worker with the name w-1 .*is connected/);
-  writeFileSync(file, '');
-  expect(await cluster.client.waitForJob(id)).toMatchObject({
-    state: 'succeeded',
-    tasks: [{ node: 'w-1', attempt: 1 }],
-  });
-  expect(await kindsOf(cluster, id)).not.toContain('reassigned');
-  await twin.process.crash();
-  await expectCleanEnd(scene);
-});
-
-test('a full worker is missed before its TTL, and a lease that it never started is given to another', async () => {
-  const scene = await startScene({ workers: 0, settings: LONG_TTL });
-  const { cluster } = scene;
-  await cluster.startWorker({ slots: 1, args: ['--prefetch', '1'] });
-  const file = cluster.file('go');
-  const running = await cluster.client.submit({
-    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
-  });
-  await cluster.effects.wait({ job: running.id, what: 'begin' });
-  const waiting = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'note' }] });
-  await cluster.client.waitForEvent(({ event }) => event === 'assigned', { job: waiting.id });
-  await cluster.startWorker();
-  await cluster.node('w-1').process.crash();
-  writeFileSync(file, '');
-  for (const { id } of [running, waiting])
-    expect(await cluster.client.waitForJob(id)).toMatchObject({
-      state: 'succeeded',
-      tasks: [{ node: 'w-2' }],
-    });
-  expect(cluster.effects.all({ job: waiting.id }).map(({ what }) => what)).toEqual([
-    'begin',
-    'end',
-  ]);
-  await expectCleanEnd(scene);
-});
-
-test('an effect that was not reported is repeated under the same key', async () => {
-  const scene = await startScene({ workers: 1, settings: LONG_TTL });
-  const { cluster } = scene;
-  const file = cluster.file('go');
-  const { id } = await cluster.client.submit({
-    tasks: [{ id: 'a', executor: 'effectThenWait', input: { file } }],
-  });
-  await cluster.effects.wait({ job: id, what: 'effect' });
-  await cluster.startWorker();
-  await cluster.node('w-1').process.crash();
-  const effects = await cluster.effects.wait({ job: id, what: 'effect' }, 2);
-  expect(effects.map(({ attempt }) => attempt)).toEqual([1, 2]);
-  expect(new Set(effects.map(({ key }) => key)).size).toBe(1);
-  writeFileSync(file, '');
-  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  expect(await kindsOf(cluster, id)).toEqual(expect.arrayContaining(['reassigned', 'completed']));
-  await expectCleanEnd(scene);
-});
-
-test('a step that was finished is not done again by the next attempt', async () => {
-  const scene = await startScene({ workers: 0, settings: LONG_TTL });
-  const { cluster } = scene;
-  const [done, stepped] = [cluster.file('done'), cluster.file('stepped')];
-  const module = cluster.file('stepper.mjs');
-  writeFileSync(
-    module,
-    `import { appendFileSync } from 'node:fs';
-     export const stepper = { kind: 'millrace.task', name: 'stepper', run: async (_, context) => {
-       const value = await context.step('once', () => {
-         appendFileSync(${JSON.stringify(done)}, 'done ');
-         return 42;
-       });
-       appendFileSync(${JSON.stringify(stepped)}, 'stepped ');
-       if (context.attempt === 1) await new Promise(() => {});
-       return value;
-     } };`,
-  );
-  const worker = await cluster.startWorker({ modules: [module] });
-  const { id } = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'stepper' }] });
-  await until(async () => existsSync(stepped), 'the step to be finished');
-  await cluster.startWorker({ modules: [module] });
-  await worker.process.crash();
-  expect(await cluster.client.waitForJob(id)).toMatchObject({
-    state: 'succeeded',
-    tasks: [{ node: 'w-2', attempt: 2, result: 42 }],
-  });
-  expect(readFileSync(done, 'utf8')).toBe('done ');
-  expect(readFileSync(stepped, 'utf8')).toBe('stepped stepped ');
   await expectCleanEnd(scene);
 });
 
@@ -205,22 +48,5 @@ test('a report whose answer is lost counts once, also when the worker dies befor
   expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
   expect(cluster.effects.all({ job: id, task: 'a', what: 'begin' })).toHaveLength(1);
   expect(await kindsOf(cluster, id)).not.toContain('reassigned');
-  await expectCleanEnd(scene);
-});
-
-test('a report whose answer is lost is sent again, and answered as accepted', async () => {
-  const scene = await startScene({ workers: 0 });
-  const { cluster } = scene;
-  const way = await lossyWay(cluster);
-  await cluster.startWorker({ servers: [way.address], slots: 1 });
-  const { id } = await cluster.client.submit({
-    tasks: [{ id: 'a', executor: 'note', input: { value: MARK } }],
-  });
-  expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  await complaint(cluster.node('w-1').process, /A report was not answered/);
-  const next = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'note' }] });
-  expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
-  expect((await kindsOf(cluster, id)).filter((kind) => kind === 'completed')).toHaveLength(1);
-  expect(cluster.effects.all({ job: id, what: 'begin' })).toHaveLength(1);
   await expectCleanEnd(scene);
 });

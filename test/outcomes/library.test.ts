@@ -1,18 +1,12 @@
 /** Bad input to the library itself, with a runtime in this very process. */
-import { createRuntime, defineTask, isMillraceError } from 'millrace';
-import type { Runtime, RuntimeOptions } from 'millrace';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { defineTask, isMillraceError } from 'millrace';
+import { expect, test, vi } from 'vitest';
 import { ended, expectStillAtWork } from './single-node.ts';
 import doubled, { deeper, doubling, throwing } from './tasks.ts';
+import { start } from './library-setup.ts';
 
 // A busy machine.
 vi.setConfig({ testTimeout: 120_000 });
-
-async function start(options: RuntimeOptions = {}): Promise<Runtime> {
-  const runtime = await createRuntime({ store: 'memory', tasks: [doubling], ...options });
-  onTestFinished(() => runtime.close());
-  return runtime;
-}
 
 test('an input that does not fit is refused before anything is stored, with the path of the field', async () => {
   const runtime = await start();
@@ -96,25 +90,6 @@ test('a task that calls itself comes to an end, and says why', async () => {
   expect(tasks[0]?.error?.message).toMatch(
     /^the job root\.\w+ \(deeper\) failed: .*Nest fewer calls/,
   );
-  await expectStillAtWork(runtime);
-});
-
-test('a map over ten thousand items gives ten thousand results, and one over no list is refused', async () => {
-  const runtime = await start();
-  const items = Array.from({ length: 10_000 }, (_, at) => at);
-  const each = { id: 'each', executor: 'map', input: { items, task: { executor: 'echo' } } };
-  const { state, result } = await ended(
-    await runtime.submit({ output: { $from: 'each' }, tasks: [each] }),
-  );
-  expect(state).toBe('succeeded');
-  expect(result).toEqual(items);
-  const wrong = { ...each, input: { ...each.input, items: 'abc' } };
-  expect((await ended(await runtime.submit({ tasks: [wrong] }))).tasks).toMatchObject([
-    {
-      state: 'failed',
-      error: { code: 'bad_input', message: expect.stringContaining('/items: ') as string },
-    },
-  ]);
   await expectStillAtWork(runtime);
 });
 

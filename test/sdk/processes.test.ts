@@ -1,29 +1,11 @@
 /** An embedded runtime in real processes: what it loads, how it ends, and what is left when it is killed. */
-import { existsSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { project } from './project.ts';
 
-// Real processes on a machine that may be busy with others.
-vi.setConfig({ testTimeout: 120_000 });
-
 const LONG_MS = 60_000;
 
-test('importing it loads neither gRPC nor a database; the door for workers does', async () => {
-  const { run } = project();
-  const heavy = async (door: string): Promise<readonly string[]> => {
-    const [, loaded = ''] = await run('loading.ts', door).line(/^loaded (.*)$/, LONG_MS);
-    const packages = loaded.split(' ');
-    expect(packages).toContain('uuidv7');
-    return packages.filter((name) => /grpc|protobuf|duckdb|postgres|yaml/.test(name));
-  };
-  expect(await heavy('millrace')).toEqual([]);
-  expect(await heavy('millrace/worker')).toContain('@grpc/grpc-js');
-  // A database is loaded when it is opened, and one of them only.
-  for (const door of ['millrace/server', 'millrace/testing']) {
-    expect(await heavy(door)).not.toContain('@duckdb/node-api');
-    expect(await heavy(door)).not.toContain('postgres');
-  }
-});
+// Real processes on a machine that may be busy with others.
+vi.setConfig({ testTimeout: 120_000 });
 
 test('a process that is killed between two steps is followed by one that does the second', async () => {
   const { run } = project();
@@ -60,22 +42,3 @@ test.each(['SIGKILL', 'SIGINT'] as const)(
     expect(said).not.toContain('first');
   },
 );
-
-test('a program that ends itself without closing keeps its exit code and its data', async () => {
-  const { run, file } = project();
-  const first = run('steps.ts', 'exit');
-  expect(await first.exited).toEqual({ code: 7, signal: null });
-  expect(existsSync(file('.millrace/millrace.duckdb'))).toBe(true);
-  const second = run('steps.ts', 'finish');
-  await second.line(/^result done$/, LONG_MS);
-});
-
-test('a folder that another process uses is refused with what to do', async () => {
-  const { run } = project();
-  const first = run('steps.ts');
-  await first.line(/^ready /, LONG_MS);
-  const second = run('steps.ts');
-  expect((await second.exited).code).toBe(1);
-  expect(second.output.text()).toContain(`is already in use by the process ${first.pid}`);
-  expect(second.output.text()).toContain("connect('http://127.0.0.1:7070')");
-});

@@ -1,33 +1,7 @@
-import { expect, test, vi } from 'vitest';
-import { scratch } from './scratch.ts';
-import { FORCED, nextOutput, startSqlCluster } from './sql-cluster.ts';
-import { inLanes, knownQueries, sample, tryKnown, tryRandom } from './trial.ts';
-
-// Real processes on a machine that may be busy with others.
-vi.setConfig({ testTimeout: 180_000 });
-const here = scratch();
-
-const LANES = 3;
+import { expect, test } from 'vitest';
+import { expectAnswersOfDuckdb } from './two-workers.ts';
 
 test('two workers answer as DuckDB does, also when one of them is killed', async () => {
-  const { cluster, settings } = await startSqlCluster(here.tables, 2);
-  const run = settings({ ...FORCED, shufflePartitions: 4 });
-  const known = knownQueries();
-  const chosen = [
-    ...known.filter(({ name }) => /^q(03|09|13|16|18|21)$/.test(name)),
-    ...sample(known, 32),
-  ];
-  const wrong = await inLanes(chosen, LANES, (query) => tryKnown(here.oracle, query, run));
-  expect(wrong).toEqual([]);
-  const seeds = Array.from({ length: 6 }, (_, at) => at + 1);
-  const random = async (seed: number): Promise<string | null> =>
-    (await tryRandom(here.oracle, seed, run)).wrong;
-  expect(await inLanes(seeds, LANES, random)).toEqual([]);
-  const output = nextOutput(cluster);
-  const underway = inLanes(known.slice(1, 5), LANES, (query) => tryKnown(here.oracle, query, run));
-  await output;
-  await cluster.workers[0]!.process.crash();
-  await cluster.workers[0]!.start();
-  expect(await underway).toEqual([]);
-  await cluster.stop();
+  expect.hasAssertions();
+  await expectAnswersOfDuckdb({ tpch: /^q(03|18)$/, oneOf: 160, randomQueries: 2 });
 });

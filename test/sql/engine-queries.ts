@@ -12,8 +12,8 @@ import type { FragmentEngine, PlanningEngine } from '../../src/sql/engine/index.
 import { systemClock } from '../../src/kit/index.ts';
 import { SqlPlanner } from '../../src/sql/planner/index.ts';
 import type { QueryPlan } from '../../src/sql/plan/index.ts';
-import { runJobLocally } from '../query/run-job-locally.ts';
-import type { LocalResult } from '../query/run-job-locally.ts';
+import { runJobLocally } from './plan/run-job-locally.ts';
+import type { LocalResult } from './plan/run-job-locally.ts';
 import type { Answer, Cell } from './contract-values.ts';
 
 export interface EngineAnswer {

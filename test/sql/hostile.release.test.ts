@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { StatementType } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { eachOf } from '../../src/kit/index.ts';
-import { openNode, writeParquet } from '../queries/node.ts';
-import type { Answer, QueryBench } from '../queries/node.ts';
+import { openNode, writeParquet } from './node/node.ts';
+import type { Answer, QueryBench } from './node/node.ts';
 import { type Attack, attacks, statements } from './hostile.ts';
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });

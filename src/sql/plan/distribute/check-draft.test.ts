@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { COLUMNS, TABLES, column, scanOf } from '../../../../test/query/random-relation.ts';
+import { COLUMNS, TABLES, column, scanOf } from '../../../../test/sql/plan/random-relation.ts';
 import type {
   InputRelation,
   Join,

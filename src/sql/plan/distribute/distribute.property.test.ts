@@ -5,7 +5,7 @@ import {
   COLUMNS,
   TABLES,
   randomRelation,
-} from '../../../../test/query/random-relation.ts';
+} from '../../../../test/sql/plan/random-relation.ts';
 import type { Relation } from '../logical/relation.ts';
 import { checkDraft } from './check-draft.ts';
 import { Draft } from './draft.ts';

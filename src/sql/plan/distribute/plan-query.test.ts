@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CLUSTERED, COLUMNS, column, scanOf } from '../../../../test/query/random-relation.ts';
+import { CLUSTERED, COLUMNS, column, scanOf } from '../../../../test/sql/plan/random-relation.ts';
 import type { Relation } from '../logical/relation.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { planQuery } from './plan-query.ts';

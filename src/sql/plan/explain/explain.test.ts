@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { examplePlan } from '../../../../test/query/example-plan.ts';
+import { examplePlan } from '../../../../test/sql/plan/example-plan.ts';
 import type { QueryPlan } from '../physical/plan.ts';
 import { explainAnalyze, explainPlan, type StageMeasure } from './explain.ts';
 import { bytesText, countText, durationText } from './figures.ts';

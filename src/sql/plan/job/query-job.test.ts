@@ -11,7 +11,7 @@ import {
   EXAMPLE_TABLES,
   ORDERED_TABLES,
   examplePlan,
-} from '../../../../test/query/example-plan.ts';
+} from '../../../../test/sql/plan/example-plan.ts';
 import type { FragmentTask } from '../physical/task.ts';
 import { QUERY_JOB_DEFAULTS, fragmentTaskId, queryJob } from './query-job.ts';
 import { readPlan } from './read-plan.ts';

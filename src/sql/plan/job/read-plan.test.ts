@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isMillraceError } from '../../../scheduler/core/index.ts';
-import { examplePlan } from '../../../../test/query/example-plan.ts';
+import { examplePlan } from '../../../../test/sql/plan/example-plan.ts';
 import { readStoredPlan } from '../physical/stored-plan.ts';
 import { readPlan } from './read-plan.ts';
 

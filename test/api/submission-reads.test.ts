@@ -1,0 +1,215 @@
+/** What a submission costs the store: nothing is looked up for a job that comes for the first time. */
+import { once } from 'node:events';
+import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
+import { uuidv7 } from 'uuidv7';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HttpClient } from '../../src/client/http/index.ts';
+import { isMillraceError } from '../../src/scheduler/core/index.ts';
+import type { Store } from '../../src/scheduler/store/index.ts';
+import { type ApiBench, openApi } from '../rig/api.ts';
+import type { ScriptedWorker } from '../rig/lead.ts';
+
+const document = { name: 'reads', tasks: [{ id: 'a', executor: 'echo', input: 1 }] };
+const OTHERS: ReadonlySet<string> = new Set(['commit', 'renew', 'kind', 'clustered', 'then']);
+
+let bench: ApiBench;
+let reads: string[];
+let client: HttpClient;
+let relay: Relay | null;
+let worker: ScriptedWorker | null;
+
+/** Notes every call that reads. */
+function counted(store: Store): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]): unknown => {
+        if (typeof name === 'string' && !OTHERS.has(name)) reads.push(name);
+        return Reflect.apply(value, target, args) as unknown;
+      };
+    },
+  });
+}
+
+/** Carries bytes to the API; the first answers are lost on their way back. */
+class Relay {
+  readonly #server: Server;
+  readonly #sockets: Set<Socket> = new Set();
+  lost = 0;
+
+  constructor(url: string, losses: number) {
+    const { hostname, port } = new URL(url);
+    this.#server = createServer((near) => {
+      const far = connect(Number(port), hostname);
+      for (const socket of [near, far]) {
+        this.#sockets.add(socket.on('error', () => {}));
+      }
+      near.pipe(far);
+      near.on('close', () => far.destroy());
+      far.on('data', (chunk: Buffer) => {
+        if (this.lost >= losses) return void near.write(chunk);
+        this.lost += 1;
+        near.destroy();
+      });
+    });
+  }
+
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+}
+
+async function throughRelay(losses: number): Promise<HttpClient> {
+  relay = new Relay(bench.api.url, losses);
+  client.close();
+  client = new HttpClient({ server: await relay.listen() });
+  return client;
+}
+
+/** Runs the oldest job that waits to its end, so that the leader's memory forgets it. */
+async function finish(): Promise<void> {
+  worker ??= await bench.worker();
+  const [assignment] = await worker.poll(1);
+  if (assignment === undefined) return expect.fail('no work came');
+  await worker.complete(assignment.lease, 1);
+}
+
+beforeEach(async () => {
+  reads = [];
+  relay = null;
+  worker = null;
+  bench = await openApi({}, {}, counted);
+  client = new HttpClient({ server: bench.api.url });
+  reads.length = 0;
+});
+afterEach(async () => {
+  client.close();
+  await relay?.close();
+  await bench.close();
+});
+
+describe('a first submission through the shipped client', () => {
+  test('reads nothing from the store', async () => {
+    expect(await client.submit(document)).toMatchObject({ state: 'queued', isNew: true });
+    expect(reads).toEqual([]);
+  });
+
+  test('reads nothing for a list of 1,000 either', async () => {
+    const answers = await client.submitAll(Array.from({ length: 1_000 }, () => document));
+    expect(answers.filter((each) => !isMillraceError(each) && each.isNew)).toHaveLength(1_000);
+    expect(reads).toEqual([]);
+  });
+
+  test('reads nothing when the first server that was asked cannot be reached', async () => {
+    const gone = createServer().listen(0, '127.0.0.1');
+    await once(gone, 'listening');
+    const { port } = gone.address() as AddressInfo;
+    gone.close();
+    await once(gone, 'close');
+    client.close();
+    client = new HttpClient({ server: `http://127.0.0.1:${port},${bench.api.url}` });
+    expect(await client.submit(document)).toMatchObject({ isNew: true });
+    expect(reads).toEqual([]);
+  });
+
+  test('looks up its idempotency key, and only that', async () => {
+    await client.submit({ ...document, idempotencyKey: 'once' });
+    expect(reads).toEqual(['jobIdForKey']);
+  });
+});
+
+describe('a submission that is repeated because its answer was lost', () => {
+  test('makes one job, and says that it is new', async () => {
+    const { id, isNew } = await (await throughRelay(1)).submit(document);
+    expect(relay?.lost).toBe(1);
+    expect(isNew).toBe(true);
+    expect((await bench.store.jobs(0, { limit: 10 })).map((job) => job.id)).toEqual([id]);
+  });
+
+  test('makes one job of each document of a list', async () => {
+    const answers = await (await throughRelay(2)).submitAll([document, document]);
+    expect(relay?.lost).toBe(2);
+    const ids = answers.map((each) => (isMillraceError(each) ? each.code : each.id));
+    const stored = await bench.store.jobs(0, { limit: 10 });
+    expect(stored.map((job) => job.id).toSorted()).toEqual(ids.toSorted());
+  });
+});
+
+test('an id that the caller chose is looked up: it may be of a job that has ended', async () => {
+  const { id } = await client.submit(document);
+  await finish();
+  reads.length = 0;
+  expect(await client.submit(document, { jobId: id })).toMatchObject({ id, isNew: false });
+  expect(reads).toEqual(['jobRow']);
+});
+
+describe('a caller that presents an old id as a new one', () => {
+  const submitAsNew = (id: string) =>
+    bench.call('POST', '/api/v1/jobs', document, {
+      'millrace-job-id': id,
+      'millrace-first-try': '1',
+    });
+
+  test('is answered with the job that has the id, running or over', async () => {
+    const { id } = await client.submit(document);
+    expect(await submitAsNew(id)).toMatchObject({ status: 200, body: { id, state: 'queued' } });
+    await finish();
+    expect(await submitAsNew(id)).toMatchObject({ status: 200, body: { id, state: 'succeeded' } });
+    expect(await bench.store.jobs(0, { limit: 10 })).toHaveLength(1);
+  });
+
+  test('costs the leader one reload: from then on such ids are looked up for a while', async () => {
+    const { id } = await client.submit(document);
+    await finish();
+    const { leader } = bench.led;
+    await submitAsNew(id);
+    const { reloads } = leader.figures();
+    for (let again = 0; again < 5; again += 1) {
+      expect(await submitAsNew(id)).toMatchObject({ status: 200, body: { state: 'succeeded' } });
+    }
+    expect(leader.figures().reloads).toBe(reloads);
+    expect(await submitAsNew(uuidv7())).toMatchObject({ status: 201 });
+  });
+
+  test('costs one reload for a whole list, whose new jobs are made', async () => {
+    const list = Array.from({ length: 20 }, () => document);
+    const id = uuidv7();
+    const submit = (documents: object[]) =>
+      bench.call('POST', '/api/v1/jobs', documents, {
+        'millrace-job-id': id,
+        'millrace-first-try': '1',
+      });
+    await submit(list);
+    for (const _ of list) await finish();
+    const { leader } = bench.led;
+    const answer = await submit([...list, document]);
+    expect(answer).toMatchObject({ status: 201 });
+    expect(leader.figures().reloads).toBe(1);
+    const states = (answer.body as unknown as { readonly state: string }[]).map(
+      (each) => each.state,
+    );
+    expect(states).toEqual([...list.map(() => 'succeeded'), 'queued']);
+  });
+
+  test('is believed again after a while', async () => {
+    const { id } = await client.submit(document);
+    await finish();
+    await submitAsNew(id);
+    reads.length = 0;
+    await client.submit(document);
+    expect(reads).toEqual(['jobRow']);
+    await bench.leaderClock.advance(11 * 60_000);
+    reads.length = 0;
+    await client.submit(document);
+    expect(reads).toEqual([]);
+  });
+});

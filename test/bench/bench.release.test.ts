@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { quickBenchmarks } from '../rig/quick-benchmarks.ts';
+
+test('benchmarks run at a tiny size, and their audits hold', async () => {
+  await quickBenchmarks({
+    scheduler: 'memory a queued task',
+    overhead: 'cluster / in one process',
+  });
+  expect.hasAssertions();
+}, 600_000);

@@ -1,0 +1,28 @@
+/** `millrace sql` as people use it: real processes, to their end or to Ctrl-C, and nothing left of them. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { folder, start, said, ended } from './sql-setup.ts';
+
+const SALES =
+  "select i as id, ['cup', 'pot', 'tea'][1 + i % 3] as item, i % 7 as cents from range(3000) as t(i)";
+const ITEMS = 'select item, count(*) as sold from sales group by item order by item';
+
+test('rows go to a file, and are counted by two workers of which nothing stays', async () => {
+  const write = start('sql', SALES, '--output', 'sales.parquet');
+  expect(await ended(write)).toEqual({ code: 0, signal: null });
+  expect(said(write, 'stderr')).toMatch(/^3,000 rows to sales.parquet in \S+\.$/);
+  expect(statSync(join(folder, 'sales.parquet')).size).toBeGreaterThan(1_000);
+
+  const divided = ['shufflePartitions=3', 'singleFragmentBytes=0', 'broadcastThresholdBytes=0'];
+  const settings = divided.flatMap((each) => ['--set', each]);
+  const flags = ['--table', 'sales=sal*.parquet', '--workers', '2', ...settings];
+  const count = start('sql', ITEMS, ...flags);
+  expect(await ended(count)).toEqual({ code: 0, signal: null });
+  expect(said(count, 'stdout').split('\n').slice(4, -1)).toEqual([
+    '│ cup     │   1000 │',
+    '│ pot     │   1000 │',
+    '│ tea     │   1000 │',
+  ]);
+  expect(said(count, 'stderr')).toMatch(/^3 rows in .* \(3 stages, 7 tasks\)\.$/);
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { assignment, lease } from '../rig/fake-leader.ts';
+import { startWorker } from './worker-executors-setup.ts';
+
+test('a task in TypeScript that spins on its thread can be stopped, and the worker goes on', async () => {
+  const { leader, worker, told } = await startWorker('--abort-grace-ms', '2s');
+  const started = told('started');
+  leader.give(assignment(1, 'spin'));
+  await started;
+  const ended = told('aborted', 'failed', 'completed');
+  leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
+  expect(await ended).toMatchObject({ kind: 'aborted', lease: lease(1) });
+  leader.orders = { abort: [], drain: false, slowDownMs: 0 };
+
+  const done = told('completed');
+  leader.give(assignment(2, 'where'));
+  expect(await done).toMatchObject({
+    lease: lease(2),
+    result: expect.not.stringMatching(/^0$/) as string,
+  });
+  worker.kill('SIGTERM');
+  expect(await worker.exited).toEqual({ code: 0, signal: null });
+});

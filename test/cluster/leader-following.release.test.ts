@@ -1,0 +1,75 @@
+import { Client, credentials, status } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
+import { uuidv7 } from 'uuidv7';
+import { expect, onTestFinished, test } from 'vitest';
+import { HttpClient } from '../../src/client/http/index.ts';
+import type { JobId } from '../../src/scheduler/core/index.ts';
+import { deferred } from '../../src/kit/index.ts';
+import { ControlPlaneService } from '../../src/edge/grpc/gen/millrace/v1/control_plane.ts';
+import { toWireNewJob } from '../../src/edge/grpc/codec/change.ts';
+import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
+import { errorOfStatus } from '../../src/edge/grpc/status.ts';
+import { expectRest } from './stage.ts';
+import { DOCUMENT, pair } from './leader-following-setup.ts';
+
+test('a write to a follower is refused over HTTP, with who leads and when to ask again', async () => {
+  const { play, follower, leader } = await pair();
+  const refused = await fetch(`${follower.plan.url}/api/v1/jobs`, {
+    method: 'POST',
+    body: JSON.stringify(DOCUMENT),
+    headers: { 'content-type': 'application/json' },
+  });
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ code: 'not_leader', status: 503, leader });
+  // Reads are answered, and say who leads.
+  const asked = await fetch(`${follower.plan.url}/api/v1/leader`);
+  expect(await asked.json()).toMatchObject(leader);
+  expect((await fetch(`${follower.plan.url}/readyz`)).status).toBe(200);
+  expect((await fetch(`${follower.plan.url}/readyz?leader=1`)).status).toBe(503);
+  expect([...(await play.sql`select 1 from millrace.job`)]).toEqual([]);
+  await expectRest(play);
+});
+
+test('a write to a follower is UNAVAILABLE over gRPC, with the whole error beside it', async () => {
+  const { play, follower, leader } = await pair();
+  const client = new Client(follower.plan.grpc, credentials.createInsecure());
+  onTestFinished(() => client.close());
+  const { path, requestSerialize, responseDeserialize } = ControlPlaneService.submitJob;
+  const job = { document: DOCUMENT, jobId: uuidv7() as JobId };
+  const failed = deferred<ServiceError | null>();
+  const request = { jobs: [toWireNewJob(job)] };
+  client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, (error) =>
+    failed.resolve(error),
+  );
+  const failure = await failed.promise;
+  if (failure === null) return expect.fail('a follower took a job');
+  expect(failure.code).toBe(status.UNAVAILABLE);
+  expect(failure.details).toMatch(/n-2 does not lead.*n-1 leads/);
+  expect(errorOfStatus(failure, 'n-2')).toMatchObject({ code: 'not_leader', leader });
+  await expectRest(play);
+});
+
+test('our own clients, HTTP and gRPC, follow the leader that a follower names', async () => {
+  const { play, follower } = await pair();
+  const http = new HttpClient({ server: follower.plan.url ?? '' });
+  onTestFinished(() => http.close());
+  const channel = new LeaderChannel({
+    addresses: [follower.plan.grpc],
+    tls: null,
+    token: () => null,
+  });
+  onTestFinished(() => channel.close());
+  const jobId = uuidv7() as JobId;
+  const [one, two] = await Promise.all([
+    http.submit(DOCUMENT),
+    clientChannel(channel).submitAll([{ document: DOCUMENT, jobId }]),
+  ]);
+  expect(two).toEqual([expect.objectContaining({ id: jobId, changed: true })]);
+  for (const id of [one.id, jobId]) {
+    play.client.acknowledged.add(id);
+    expect(await play.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  }
+  await expectRest(play);
+});

@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { checkedSettings, type Settings, type TermId } from '../../../src/scheduler/core/index.ts';
+import {
+  cronCalendar,
+  Elector,
+  type ElectorOptions,
+} from '../../../src/scheduler/coordinator/index.ts';
+import { systemClock } from '../../../src/kit/index.ts';
+import type { Store } from '../../../src/scheduler/store/index.ts';
+
+/** A candidate with real time and the usual settings: a leader's time is up after ten seconds. */
+export function candidateOn(
+  store: Store,
+  nodeId: string,
+  on: Pick<ElectorOptions, 'onLead' | 'onFollow'>,
+  settings: Partial<Settings> = {},
+): Elector {
+  const elector = new Elector({
+    store,
+    clock: systemClock,
+    settings: checkedSettings(settings),
+    calendar: cronCalendar,
+    shard: 0,
+    nodeId,
+    url: null,
+    grpc: null,
+    newTermId: () => randomUUID() as TermId,
+    random: Math.random,
+    ...on,
+  });
+  elector.start();
+  return elector;
+}

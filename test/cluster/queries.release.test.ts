@@ -1,0 +1,164 @@
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import {
+  QueryScene,
+  SLOW,
+  damage,
+  enginesOf,
+  isAlive,
+  isLinux,
+  isOf,
+  letGo,
+  recomputed,
+  refusedWith,
+} from './query-scene.ts';
+import { eventsOf, until } from './scene.ts';
+import { scratch } from '../sql/scratch.ts';
+
+const here = scratch();
+
+/** So short that a test can wait for it. */
+const SHORT_TTL = { sessionTtlMs: 2_500, nodeDeadMs: 3_500 };
+/** More than goes with the answer of a task. */
+const LARGE = 'SELECT l_orderkey, l_comment, hash(l_comment, l_orderkey) AS h FROM lineitem';
+/** Longer than anybody waits; after a stage that leaves something. */
+const ENDLESS = SLOW.replace('t(r)', 't(r), range(1000000) u(v)');
+
+/** What the worker has made of the query so far. */
+async function madeBy(scene: QueryScene, id: string, node: string): Promise<readonly string[]> {
+  const tasks = [...(await scene.tasks(id)).values()];
+  return tasks.flatMap((task) => (task.node === node && task.state === 'succeeded' ? task.id : []));
+}
+
+async function runAgain(scene: QueryScene, id: string): Promise<readonly string[]> {
+  return [...(await scene.tasks(id)).values()].flatMap(({ id: task, run }) =>
+    run > 1 ? task : [],
+  );
+}
+
+async function killedWorker(scene: QueryScene): Promise<void> {
+  const [one, two] = [scene.worker(1), scene.worker(2)];
+  const id = await scene.submit(SLOW);
+  await scene.held(id);
+  const lost = await madeBy(scene, id, one.id);
+  expect(lost.length).toBeGreaterThan(0);
+  await one.process.crash();
+  letGo(two);
+  await scene.expectRight(id, SLOW);
+  expect((await runAgain(scene, id)).toSorted()).toEqual(lost.toSorted());
+  // What it left is swept by the next one.
+  expect(await scene.leftovers(one)).not.toEqual([]);
+  await one.start();
+  expect(await scene.leftovers(one)).toEqual([]);
+}
+
+async function killedEngine(scene: QueryScene): Promise<void> {
+  const [one, two] = [scene.worker(1), scene.worker(2)];
+  const { pid } = one.process;
+  const id = await scene.submit(SLOW);
+  await scene.held(id);
+  for (const engine of enginesOf(one)) process.kill(engine, 'SIGKILL');
+  letGo(two);
+  const retried = await scene.event(id, ({ kind }) => kind === 'retried');
+  expect(retried).toMatchObject({ node: one.id, detail: { code: 'engine_crashed' } });
+  const seen = await scene.expectRight(id, SLOW);
+  expect(recomputed(seen)).toBe(0);
+  expect(seen.stages[1]?.fetchedBytes).toBeGreaterThan(0);
+  const again = [...(await scene.tasks(id)).values()].filter(({ attempt }) => attempt > 1);
+  expect(again).toMatchObject([{ id: retried.task, attempt: 2 }]);
+  expect(one.process).toMatchObject({ pid, isRunning: true });
+}
+
+/** On one worker the segments are damaged, on the other one they are gone. */
+async function damagedOutputs(scene: QueryScene): Promise<void> {
+  const [one, two] = [scene.worker(1), scene.worker(2)];
+  const id = await scene.submit(SLOW);
+  await scene.held(id);
+  for (const folder of await scene.outputs(one, id)) await damage(folder);
+  for (const folder of await scene.outputs(two, id)) rmSync(folder, { recursive: true });
+  letGo(one, two);
+  expect(recomputed(await scene.expectRight(id, SLOW))).toBeGreaterThanOrEqual(4);
+}
+
+async function changedTable(scene: QueryScene): Promise<void> {
+  const { cluster } = scene;
+  const [table, gate] = [cluster.file('orders.parquet'), cluster.file('gate')];
+  const source = (name: 'orders' | 'customer'): string =>
+    (here.tables.specs[name] as string).replace('*', '000');
+  copyFileSync(source('orders'), table);
+  const busy = await cluster.client.submit({
+    tasks: ['a', 'b'].map((id) => ({ id, executor: 'waitForFile', input: { file: gate } })),
+  });
+  await cluster.effects.wait({ job: busy.id, what: 'begin' }, 2);
+  const id = await scene.submit(SLOW, {}, { orders: table });
+  copyFileSync(source('customer'), table);
+  writeFileSync(gate, '');
+  expect(await scene.ended(id)).toMatchObject({
+    state: 'failed',
+    error: { code: 'table_changed' },
+  });
+}
+
+/** Rows that lie on a worker are lost with it; few of them lie in the store. */
+async function lostResult(scene: QueryScene): Promise<void> {
+  const large = await scene.submit(LARGE);
+  const small = await scene.submit('SELECT count(*) AS n FROM lineitem');
+  await scene.expectRight(large, LARGE, {});
+  await scene.ended(small);
+  await Promise.all(scene.cluster.workers.map(({ process }) => process.crash()));
+  // As long as its disk is visible here the server reads them there.
+  await scene.expectRight(large, LARGE, {});
+  for (const { id } of scene.cluster.workers) rmSync(scene.cluster.file(id), { recursive: true });
+  expect(await refusedWith(scene.rows(large))).toBe('result_lost');
+  expect((await scene.rows(small)).rows).toHaveLength(1);
+}
+
+describe.runIf(isLinux)('queries', () => {
+  test('survive killed workers, killed engines and damaged files, and tell what they cannot mend', async () => {
+    const scene = await QueryScene.start(here);
+    const cancelled = await scene.submit(ENDLESS);
+    await scene.event(cancelled, (each) => isOf(each, 's1') && each.kind === 'started');
+    const engines = scene.cluster.workers.flatMap(enginesOf);
+    await scene.cancel(cancelled);
+    expect(await scene.ended(cancelled)).toMatchObject({ state: 'cancelled' });
+    expect(engines.filter(isAlive)).toEqual(engines);
+    await killedEngine(scene);
+    await damagedOutputs(scene);
+    const isGone = async (): Promise<boolean> =>
+      (
+        await Promise.all(scene.cluster.workers.map((each) => scene.outputs(each, cancelled)))
+      ).every((folders) => folders.length === 0);
+    // A worker asks every ten seconds.
+    await until(isGone, 'what the cancelled query has made is still there', 45_000);
+    await killedWorker(scene);
+    await changedTable(scene);
+    await lostResult(scene);
+    await scene.end();
+  });
+
+  test('do not heed a worker that slept through its TTL', async () => {
+    const scene = await QueryScene.start(here, { settings: SHORT_TTL, args: [] });
+    const [one, two] = [scene.worker(1), scene.worker(2)];
+    const id = await scene.submit(SLOW);
+    await scene.held(id);
+    const lost = await madeBy(scene, id, one.id);
+    one.process.pause();
+    await scene.event(id, ({ kind, node }) => kind === 'reassigned' && node === one.id);
+    // It comes back while the query still runs, with engines that end what they had begun.
+    one.process.resume();
+    const isBack = async (): Promise<boolean> =>
+      (await scene.cluster.client.nodes()).some(
+        ({ id: node, status }) => node === one.id && status === 'healthy',
+      );
+    await until(isBack, 'it does not come back');
+    letGo(two);
+    const { stages } = await scene.expectRight(id, SLOW);
+    expect(stages.map(({ fetchedBytes }) => fetchedBytes)).toEqual([0, 0, 0, 0]);
+    expect((await runAgain(scene, id)).toSorted()).toEqual(lost.toSorted());
+    const ends = (await eventsOf(scene.cluster, id)).filter(({ kind }) => kind === 'completed');
+    // Once for each run of each task: nothing was taken from the session that was over.
+    const tasks = [...(await scene.tasks(id)).values()];
+    expect(ends).toHaveLength(1 + tasks.reduce((sum, { run }) => sum + run, 0));
+    await scene.end();
+  });
+});

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import {
+  expectOnce,
+  expectRest,
+  expectSoon,
+  expectSucceeded,
+  OUTLASTING,
+  stage,
+  takenFrom,
+} from './stage.ts';
+import { document, submit, counts } from './transactional-enqueue-setup.ts';
+
+test('a document that cannot run becomes a failed job that says why', async () => {
+  const play = await stage({ leaders: 1, workers: 1 });
+  const { sql, client } = play;
+  const bad = [
+    { tasks: [{ id: 'a', executor: 'note', dependsOn: ['nowhere'] }] },
+    { tasks: 'none' },
+    'not even an object',
+  ];
+  for (const given of bad) {
+    const id = await submit(sql, given);
+    client.acknowledged.add(id);
+    const job = await expectSoon(() => client.waitForJob(id));
+    expect(job.state).toBe('failed');
+    const failed = await client.waitForEvent(({ event }) => event === 'job.failed', { job: id });
+    expect(failed.data).toMatch(/nowhere|tasks|document/);
+  }
+  // What comes after them is not held up.
+  const id = await submit(sql, document());
+  client.acknowledged.add(id);
+  await expectSucceeded(play, [id]);
+  await expectRest(play);
+});
+
+test('200 transactions at once, half of them rolled back, with a fail-over in the middle', async () => {
+  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: OUTLASTING });
+  const { sql, client, cluster } = play;
+  await sql`create table orders (id int primary key, job text)`;
+  const rolledBack = new Error('changed my mind');
+  const order = (no: number): Promise<unknown> =>
+    sql
+      .begin(async (tx) => {
+        const id = await submit(tx, document({ name: `order-${no}` }));
+        await tx`insert into orders values (${no}, ${id})`;
+        if (no % 2 === 1) throw rolledBack;
+      })
+      .catch((error: unknown) => {
+        if (error !== rolledBack) throw error;
+      });
+  const half = Array.from({ length: 100 }, (_, at) => order(at));
+  await Promise.all(half.slice(0, 40));
+  const leader = cluster.node('n-1');
+  await leader.process.crash();
+  await Promise.all([...half, ...Array.from({ length: 100 }, (_, at) => order(100 + at))]);
+  await takenFrom(play, leader);
+  const orders = await sql`select job from orders`;
+  const ids = orders.map(({ job }) => String(job));
+  expect(ids).toHaveLength(100);
+  for (const id of ids) client.acknowledged.add(id);
+  await expectSucceeded(play, ids);
+  expect(await counts(play)).toEqual({ jobs: 100, inbox: 0 });
+  expectOnce(play);
+  await expectRest(play);
+});

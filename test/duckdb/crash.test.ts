@@ -1,7 +1,0 @@
-import { expect, test } from 'vitest';
-import { crashRounds } from './crash.ts';
-
-test('a killed process loses nothing that it was told is stored', async () => {
-  expect.hasAssertions();
-  await crashRounds(5, 20_261_115);
-}, 120_000);
