@@ -113,6 +113,7 @@ class Bench {
         { kind: 'completed', lease, result: '1' },
       ]);
       step(this.#state, { type: 'report', ask: this.#nextAsk(), ...SESSION, items }, NOW, effects);
+      effects.check(this.#state);
       effects.batch(this.#state);
       done += leases.length;
       if (leases.length === 0) throw new Error('the queue ran dry');

@@ -350,6 +350,7 @@ export class Harness {
   }
 
   #commit(effects: Effects): void {
+    effects.check(this.state);
     const batch = effects.batch(this.state);
     if (effects.isEmpty && batch.lastSeq !== this.rows.lastSeq) {
       throw new Error('an empty batch cannot move the log on');

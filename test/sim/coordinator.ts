@@ -29,6 +29,8 @@ export interface CoordinatorOptions {
   readonly openStore: (life: Life) => Store;
   readonly onLead: (leader: Leader) => void;
   readonly isProcessGone: (process: string) => boolean;
+  /** A fault of the program itself: it heals by loading its state again, and is a bug all the same. */
+  readonly onFault: (fault: MillraceError) => void;
 }
 
 export class Coordinator implements Host<CoordinatorService> {
@@ -64,17 +66,19 @@ export class Coordinator implements Host<CoordinatorService> {
 
   #boot(life: Life): void {
     const { name, world, random, settings, backlogMax, openStore, onLead } = this.#options;
-    const { isProcessGone } = this.#options;
+    const { isProcessGone, onFault } = this.#options;
     const elector = new Elector({
       store: openStore(life),
       clock: life.clock,
       settings,
       backlogMax,
       calendar: cronCalendar,
+      isAudited: true,
       planner: simulatedPlanner(life, random.fork('planner')),
       shard: 0,
       nodeId: name,
       isProcessGone,
+      onFault,
       url: null,
       grpc: null,
       newTermId: () => random.id('term') as TermId,
@@ -84,8 +88,10 @@ export class Coordinator implements Host<CoordinatorService> {
         onLead(leader);
       },
       onFollow: (info, why) => {
-        if (why !== null) world.say(name, `follows: ${why.code} ${why.what}`);
-        else if (info !== null) world.say(name, `follows ${info.nodeId}`);
+        if (why !== null) {
+          world.say(name, `follows: ${why.code} ${why.what}`);
+          if (why.code === 'invariant') onFault(why);
+        } else if (info !== null) world.say(name, `follows ${info.nodeId}`);
       },
     });
     this.#elector = elector;

@@ -140,6 +140,9 @@ export class Simulation {
       },
       // Where all are on one machine, anybody can see that a process is gone.
       isProcessGone: (process) => this.#isOneMachine && this.#lives.get(process)?.isOver === true,
+      onFault: ({ code, what }) => {
+        if (code === 'invariant') this.findings.add('invariants', `${name}: ${what}`);
+      },
       onLead: (leader) => this.#sabotage.leader?.(leader, this),
     });
   }

@@ -20,6 +20,7 @@ export interface ElectorOptions extends Pick<
   | 'clock'
   | 'settings'
   | 'calendar'
+  | 'isAudited'
   | 'backlogMax'
   | 'handshake'
   | 'planner'

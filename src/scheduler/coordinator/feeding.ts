@@ -1,5 +1,5 @@
 /** From inputs to effects: where the dispatcher meets the core. */
-import { forgetIfOver, restoreJob, step } from '../core/index.ts';
+import { auditState, forgetIfOver, restoreJob, step } from '../core/index.ts';
 import type { Instant, MillraceError, SchedulerState } from '../core/index.ts';
 import type { Asks } from './asks.ts';
 import type { Batching, Input } from './batching.ts';
@@ -64,6 +64,8 @@ export function finish(
   try {
     if (mayTick) step(state, { type: 'tick' }, now, effects);
     step(state, { type: 'assign' }, now, effects);
+    effects.check(state);
+    if (state.isAudited) auditState(state);
     return null;
   } catch (error) {
     return asFault(error);

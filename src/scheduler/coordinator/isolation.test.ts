@@ -1,6 +1,6 @@
 /** A refused commit is a fault of ours. It must be heard, and cost as little as it can. */
-import { beforeEach, describe, expect, test } from 'vitest';
-import { MillraceError } from '../core/index.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Effects, MillraceError } from '../core/index.ts';
 import type { ScheduleId } from '../core/index.ts';
 import { gated } from '../../../test/rig/gated-store.ts';
 import type { Gate } from '../../../test/rig/gated-store.ts';
@@ -89,4 +89,28 @@ test('the id of a job that has ended may come again, and changes nothing', async
   const again = led.leader.jobs.submit(TASKS, { jobId: jobId('one') });
   expect(await again).toMatchObject({ state: 'succeeded', changed: false });
   expect(led.leader.figures().reloads).toBe(0);
+});
+
+describe('a batch that breaks an invariant of the core', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test('never reaches the store: the state is loaded again, and other callers are served', async () => {
+    await submit('before');
+    vi.spyOn(Effects.prototype, 'check').mockImplementation(function (this: Effects, counters) {
+      const rows = this.batch({ ...counters, commitNo: 0 });
+      if (rows.jobInserts.some(({ name }) => name === 'poison')) {
+        throw new MillraceError({ code: 'invariant', what: 'A result stands alone.' });
+      }
+    });
+    const [poison, good] = await Promise.allSettled([submit('poison'), submit('good')]);
+    expect(poison).toMatchObject({ status: 'rejected', reason: { code: 'invariant' } });
+    expect(good).toMatchObject({ status: 'fulfilled' });
+    expect(faults.map(({ what }) => what)).toEqual(['A result stands alone.']);
+    expect(await gate.store.jobRow(0, jobId('poison'))).toBeNull();
+    expect(led.leader.figures().reloads).toBeGreaterThan(0);
+    const stored = gate.commits.flatMap(({ jobInserts }) => jobInserts.map(({ name }) => name));
+    expect(stored).toEqual(['before', 'good']);
+  });
 });

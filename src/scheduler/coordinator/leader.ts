@@ -40,6 +40,8 @@ export interface LeaderOptions {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly calendar: Calendar;
+  /** Recounts the whole state before each commit: for tests. */
+  readonly isAudited?: boolean;
   readonly elected: Elected;
   /** What this side is, for workers that want to join. */
   readonly handshake?: Handshake;
@@ -85,7 +87,8 @@ export class Leader implements LeaderServices {
   static async start(options: LeaderOptions): Promise<Leader> {
     const { store, clock, settings, calendar, elected } = options;
     const leaderTerm = new LeaderTerm(store, clock, settings, elected);
-    const load = { store, leaderTerm, scheduler: { settings, calendar } };
+    const { isAudited = false } = options;
+    const load = { store, leaderTerm, scheduler: { settings, calendar, isAudited } };
     const memory = await renewing(load, clock, () => loadFirst(load));
     const { nodeId, term } = elected;
     const announced = { epoch: term.epoch, nodeId };

@@ -2,6 +2,9 @@ import { expect, test } from 'vitest';
 import { Effects, instant, jobNo, taskNo } from './index.ts';
 import type { TaskRow } from './index.ts';
 
+const REF = { jobNo: jobNo(1), taskNo: taskNo(0) };
+const COUNTERS = { lastSeq: 0, nextJobNo: jobNo(2) };
+
 const row = (changed: Partial<TaskRow> = {}): TaskRow => ({
   jobNo: jobNo(1),
   taskNo: taskNo(0),
@@ -34,6 +37,38 @@ test('effects without rows are empty, whatever is answered', () => {
   expect(effects.hasReplies).toBe(true);
   expect(effects.takeReplies()).toHaveLength(1);
   expect(effects.hasReplies).toBe(false);
+});
+
+test.each([
+  ['result', (effects: Effects) => effects.result({ ...REF, run: 1, body: '1' })],
+  ['copied result', (effects: Effects) => effects.copyResult({ ...REF, run: 1, scope: 'echo/k' })],
+  ['archived run', (effects: Effects) => effects.archive(REF)],
+])('a %s is written, and never without the row of its task', (_name, add) => {
+  const effects = new Effects();
+  add(effects);
+  expect(effects.isEmpty).toBe(false);
+  expect(() => effects.check(COUNTERS)).toThrow('without the row of task 1/0');
+  effects.task(row());
+  effects.check(COUNTERS);
+});
+
+test('the log has no gap, and ends where its counter stands', () => {
+  const event = { at: instant(1), kind: 'queued', detail: null } as never;
+  const effects = new Effects();
+  effects.event({ ...(event as object), seq: 5 } as never);
+  effects.event({ ...(event as object), seq: 6 } as never);
+  effects.check({ ...COUNTERS, lastSeq: 6 });
+  expect(() => effects.check({ ...COUNTERS, lastSeq: 7 })).toThrow('event 5 stands where 6 is due');
+});
+
+test('a task is not inserted without its spec, nor a job without a number', () => {
+  const effects = new Effects();
+  effects.insertJob({ no: jobNo(2) } as never);
+  expect(() => effects.check(COUNTERS)).toThrow('job 2 was not numbered');
+  effects.check({ ...COUNTERS, nextJobNo: jobNo(3) });
+  effects.insertTask({} as never, row());
+  effects.insertTask({} as never, row());
+  expect(() => effects.check({ ...COUNTERS, nextJobNo: jobNo(3) })).toThrow('2 new specs for 1');
 });
 
 test('a row that changes twice is written once, as it is last', () => {

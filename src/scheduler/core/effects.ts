@@ -2,7 +2,7 @@
  * What a step leaves to be done: rows to write, then answers to send. Nothing here may reach
  * anybody before the rows are committed.
  */
-import type { MillraceError } from './errors.ts';
+import { type MillraceError, broken } from './errors.ts';
 import type { Ask } from './event.ts';
 import { TASKS_PER_JOB_LIMIT } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId, TaskNo } from './ids.ts';
@@ -216,6 +216,10 @@ export class Effects {
       this.#jobUpdates.size === 0 &&
       this.#jobInserts.size === 0 &&
       this.#taskInserts.size === 0 &&
+      this.#specInserts.length === 0 &&
+      this.#archived.length === 0 &&
+      this.#results.length === 0 &&
+      this.#copiedResults.length === 0 &&
       this.#nodes.size === 0 &&
       this.#schedules.size === 0 &&
       this.#keys.size === 0 &&
@@ -224,6 +228,30 @@ export class Effects {
       this.#takenSignals.length === 0 &&
       this.#inboxDeletes.length === 0
     );
+  }
+
+  /**
+   * Throws `invariant` when the rows do not fit together, so that such a batch is never sent to the store. What
+   * hangs on a task's row comes with it: a result, a copied one, and the copy that a new run leaves in the history.
+   */
+  check({ lastSeq, nextJobNo }: Pick<Counters, 'lastSeq' | 'nextJobNo'>): void {
+    for (const row of this.#results) this.#requireTask(row, 'a result');
+    for (const row of this.#copiedResults) this.#requireTask(row, 'a copied result');
+    for (const row of this.#archived) this.#requireTask(row, 'an archived run');
+    const [specs, tasks] = [this.#specInserts.length, this.#taskInserts.size];
+    if (specs !== tasks) broken(`${specs} new specs for ${tasks} new tasks`);
+    for (const no of this.#jobInserts.keys()) {
+      if (no >= nextJobNo) broken(`job ${no} was not numbered: the counter is at ${nextJobNo}`);
+    }
+    let seq = lastSeq - this.#events.length;
+    for (const event of this.#events) {
+      seq += 1;
+      if (event.seq !== seq) broken(`event ${event.seq} stands where ${seq} is due`);
+    }
+  }
+
+  #requireTask(ref: TaskRef, what: string): void {
+    if (!this.touches(ref)) broken(`${what} without the row of task ${ref.jobNo}/${ref.taskNo}`);
   }
 
   /** For a shard whose counters are these, `commitNo` that of the last commit. */

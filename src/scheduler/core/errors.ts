@@ -113,7 +113,12 @@ export function isMillraceError(value: unknown, code?: ErrorCode): value is Mill
 
 /** A broken invariant is a bug in Millrace: stop, drop the memory, reload from the store. */
 export function invariant(condition: boolean, what: string): asserts condition {
-  if (!condition) throw new MillraceError({ code: 'invariant', what: `invariant broken: ${what}` });
+  if (!condition) broken(what);
+}
+
+/** For a text that is put together only when it is needed: `if (isWrong) broken(...)`. */
+export function broken(what: string): never {
+  throw new MillraceError({ code: 'invariant', what: `invariant broken: ${what}` });
 }
 
 export function assertNever(value: never): never {

@@ -18,6 +18,7 @@ export { pointedAt, pointerTokens } from './document/pointer.ts';
 export { asLiteral } from './document/template.ts';
 export { didYouMean } from './document/spelling.ts';
 export { utf8Bytes } from './document/text.ts';
+export { auditState } from './audit.ts';
 export { Effects } from './effects.ts';
 export type {
   Assignment,

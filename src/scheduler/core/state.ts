@@ -1,4 +1,5 @@
 /** All that a leader keeps in memory. Everything here can be built again from the store. */
+import { broken } from './errors.ts';
 import { jobNo } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
 import type { ExecutionKey } from './job/execution-key.ts';
@@ -21,12 +22,15 @@ export interface SchedulerOptions {
   readonly calendar: Calendar;
   /** The term under which fences are given. */
   readonly term: TermId;
+  /** Recounts the whole state before each commit: see `audit.ts`. For tests, because of what it costs. */
+  readonly isAudited?: boolean;
 }
 
 export class SchedulerState {
   readonly settings: Settings;
   readonly calendar: Calendar;
   readonly term: TermId;
+  readonly isAudited: boolean;
   /** The number of the last commit. */
   commitNo = 0;
   lastSeq = 0;
@@ -70,10 +74,12 @@ export class SchedulerState {
     this.settings = options.settings;
     this.calendar = options.calendar;
     this.term = options.term;
+    this.isAudited = options.isAudited ?? false;
   }
 
   /** A job comes into memory. */
   addJob(job: Job): void {
+    if (this.jobs.has(job.no) || this.jobsById.has(job.id)) broken(`job ${job.id} came twice`);
     this.jobs.set(job.no, job);
     this.jobsById.set(job.id, job);
     if (job.idempotencyKey !== null) this.jobsByKey.set(job.idempotencyKey, job);

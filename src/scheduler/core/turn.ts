@@ -1,5 +1,5 @@
 /** One step in progress: the state, the time, and where the effects go. */
-import type { MillraceError } from './errors.ts';
+import { type MillraceError, broken } from './errors.ts';
 import type { Effects, SignalFate } from './effects.ts';
 import type { Ask } from './event.ts';
 import type { Instant, JobId, NodeId } from './ids.ts';
@@ -12,6 +12,7 @@ import type { Node } from './node/node.ts';
 import { nodeRow } from './node/node.ts';
 import type { TaskRow } from './rows.ts';
 import type { SchedulerState } from './state.ts';
+import { isFinished, isTerminal } from './task/chart.ts';
 import type { Slot } from './task/table.ts';
 
 export class Turn {
@@ -53,10 +54,17 @@ export class Turn {
 
   /** Writes the task's whole row as it is now. */
   writeTask(slot: Slot, finishedAt: Instant | null = null, nodeId: NodeId | null = null): void {
-    this.effects.task(taskRow(this.state, slot, finishedAt, nodeId));
+    const row = taskRow(this.state, slot, finishedAt, nodeId);
+    if (isTerminal(row.state) !== (finishedAt !== null)) {
+      broken(`a task that is ${row.state} has ${finishedAt === null ? 'no' : 'an'} end`);
+    }
+    this.effects.task(row);
   }
 
   writeJob(job: Job): void {
+    if (isFinished(job.state) !== (job.finishedAt !== null)) {
+      broken(`a job that is ${job.state} has ${job.finishedAt === null ? 'no' : 'an'} end`);
+    }
     this.effects.job(jobRow(job));
   }
 

@@ -2,6 +2,8 @@
  * One number a task, in a typed array that grows by doubling. A million tasks are a dozen arrays
  * for the garbage collector, not a million objects.
  */
+import { broken } from '../errors.ts';
+
 type Cells = Uint8Array | Uint16Array | Uint32Array | Float64Array;
 
 export class Column {
@@ -18,9 +20,12 @@ export class Column {
     return this.#cells[slot] ?? 0;
   }
 
+  /** A typed array cuts off what does not fit: a count below zero, or a fence beyond its range, would come back as
+   * another number. */
   set(slot: number, value: number): void {
     if (slot >= this.#cells.length) this.#grow(slot);
     this.#cells[slot] = value;
+    if (this.#cells[slot] !== value) broken(`a column cannot hold ${value}`);
   }
 
   #grow(slot: number): void {

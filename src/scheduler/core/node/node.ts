@@ -128,8 +128,12 @@ export class Node {
 
   /** A parked poll that wants more, and a place for it. */
   get canTakeMore(): boolean {
-    const { slots, prefetch } = this.offer;
-    return this.poll !== null && this.poll.wants > 0 && this.leases.size < slots + prefetch;
+    return this.poll !== null && this.poll.wants > 0 && this.leases.size < this.capacity;
+  }
+
+  /** Leases that it may hold: what it runs, and what waits there for a slot. */
+  get capacity(): number {
+    return this.offer.slots + this.offer.prefetch;
   }
 }
 

@@ -1,3 +1,4 @@
+import { invariant } from '../errors.ts';
 import type { Job } from '../job/job.ts';
 import type { Settings } from '../settings.ts';
 import type { Slot } from '../task/table.ts';
@@ -36,6 +37,8 @@ export class Admissions {
   }
 
   wait(job: Job, slot: Slot, memoryBytes: number): void {
+    invariant(!this.#held.has(job), 'an admitted job does not ask for admission again');
+    invariant(this.position(job) === null, 'a job stands once in the admission queue');
     const behind = this.#line.findIndex(({ job: other }) => isBefore(job, other));
     this.#line.splice(behind < 0 ? this.#line.length : behind, 0, { job, slot, memoryBytes });
   }

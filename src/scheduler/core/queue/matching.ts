@@ -9,6 +9,7 @@
 import type { Placement } from '../document/document.ts';
 import type { NodeId } from '../ids.ts';
 import type { Node } from '../node/node.ts';
+import { invariant } from '../errors.ts';
 import { meets } from '../node/capability.ts';
 import { canonicalJson } from '../json.ts';
 import type { Json } from '../json.ts';
@@ -146,8 +147,10 @@ export class Matching {
   /** `held` of `requirement` on the node changed by `by`; a limit per node may open or close. */
   held(node: Node, requirement: Requirement, by: 1 | -1): void {
     if (requirement.isBulk) node.bulkHeld += by;
+    invariant(node.bulkHeld >= 0, 'a node holds no fewer than no fragments');
     if (requirement.caution.isAlone) {
       node.holdsAlone += by;
+      invariant(node.holdsAlone >= 0, 'a node runs no fewer than no tasks alone');
       this.#regroup(node);
     } else if (this.alone.size > 0) {
       for (const each of this.alone) this.#toggle(node, each);
@@ -155,6 +158,7 @@ export class Matching {
     if (requirement.placement.maxParallelPerNode === null) return;
     const { kin } = requirement;
     const count = (node.heldBy.get(kin) ?? 0) + by;
+    invariant(count >= 0, 'a node holds no fewer than no tasks of a requirement');
     if (count > 0) node.heldBy.set(kin, count);
     else node.heldBy.delete(kin);
     for (const each of kin) this.#toggle(node, each);
@@ -172,6 +176,7 @@ export class Matching {
   /** When the last able node of a requirement goes, nodes in quarantine serve it after all. */
   #countAble(requirement: Requirement, by: 1 | -1): void {
     requirement.able += by;
+    invariant(requirement.able >= 0, 'a requirement has no fewer than no able nodes');
     const turned = (by === 1 && requirement.able === 1) || (by === -1 && requirement.able === 0);
     if (!turned) return;
     for (const node of this.#nodes) {

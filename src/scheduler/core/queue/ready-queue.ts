@@ -61,10 +61,12 @@ export class ReadyQueue {
   /** A task that named this limit has left the memory. */
   dropLimit(limit: Limit): void {
     limit.tasks -= 1;
+    invariant(limit.tasks >= 0, 'a concurrency key has no fewer than no tasks');
     if (limit.tasks === 0) this.#limits.delete(limit.key);
   }
 
   add(slot: Slot): void {
+    invariant(this.#tasks.state(slot) === 'ready', 'only ready tasks stand in line');
     const job = this.#tasks.job(slot);
     // A job that had nothing in line comes in with the next round: it has saved up no turns, and
     // newcomers do not push those who wait to the back.
@@ -181,8 +183,10 @@ export class ReadyQueue {
   }
 
   #leave(slot: Slot): void {
+    const job = this.#tasks.job(slot);
     this.#size -= 1;
-    this.#tasks.job(slot).queued -= 1;
+    job.queued -= 1;
+    invariant(job.queued >= 0, 'a job has no fewer than no tasks in line');
   }
 
   #stand(slot: Slot, lane: Lane): JobLine {

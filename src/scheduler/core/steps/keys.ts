@@ -2,6 +2,7 @@
  * Execution keys: of all tasks that name one, one executes at a time; the first success is the
  * result of all. When the owner does not succeed, the oldest waiter inherits.
  */
+import { invariant } from '../errors.ts';
 import { ExecutionKey, keyScope } from '../job/execution-key.ts';
 import type { TaskRef } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
@@ -39,6 +40,7 @@ export function nameKey(
 
 export function unnameKey(state: SchedulerState, key: ExecutionKey): void {
   key.tasks -= 1;
+  invariant(key.tasks >= 0, 'an execution key has no fewer than no tasks');
   if (key.tasks === 0) state.keys.delete(key.scope);
 }
 

@@ -140,6 +140,13 @@ export function startLease(turn: Turn, node: Node, slot: Slot): Lease {
     ackedByPoll: null,
   };
   invariant(!state.leases.has(slot), 'a task has one lease at most');
+  invariant(
+    state.nodes.get(node.id) === node && node.takesWork,
+    'work goes to a live session only',
+  );
+  invariant(node.leases.size < node.capacity, 'a node is given no more than it has room for');
+  invariant(!job.atLimit, 'a job at its limit is given no more');
+  invariant(tasks.limit(slot)?.full !== true, 'a full concurrency key is given no more');
   state.leases.set(slot, lease);
   node.leases.set(slot, lease);
   state.queue.assigned(slot);
@@ -158,12 +165,15 @@ export function startLease(turn: Turn, node: Node, slot: Slot): Lease {
 /** The lease is over, whatever comes next. */
 export function endLease(turn: Turn, lease: Lease): void {
   const { state } = turn;
-  state.leases.delete(lease.slot);
-  lease.node.leases.delete(lease.slot);
-  state.queue.released(lease.slot);
-  state.matching.held(lease.node, state.tasks.requirement(lease.slot), -1);
+  const { slot, node } = lease;
+  invariant(state.leases.get(slot) === lease, 'a lease ends once');
+  invariant(node.leases.get(slot) === lease, 'the node of a lease knows of it');
+  state.leases.delete(slot);
+  node.leases.delete(slot);
+  state.queue.released(slot);
+  state.matching.held(node, state.tasks.requirement(slot), -1);
   // A freed place may let a parked poll of that node take more.
-  state.matching.updateWaiting(lease.node);
+  state.matching.updateWaiting(node);
 }
 
 export interface Ending {

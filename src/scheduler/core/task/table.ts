@@ -4,7 +4,7 @@
  * results and steps are never here.
  */
 import { Column, bytes, doubles, shorts, words } from '../memory/column.ts';
-import { invariant } from '../errors.ts';
+import { broken, invariant } from '../errors.ts';
 import type { Instant, NodeId, TaskId, TaskNo, TermId } from '../ids.ts';
 import { taskNo } from '../ids.ts';
 import type { Job } from '../job/job.ts';
@@ -182,7 +182,7 @@ export class TaskTable {
   /** The one door through which a task changes its state. */
   move(slot: Slot, to: TaskState): void {
     const from = this.state(slot);
-    invariant(TASK_MOVES[from].includes(to), `a task may not go from ${from} to ${to}`);
+    if (!TASK_MOVES[from].includes(to)) broken(`a task may not go from ${from} to ${to}`);
     if (isTerminal(from)) this.#countOpen(slot, 1);
     else if (isTerminal(to)) this.#countOpen(slot, -1);
     this.#states.set(slot, TASK_STATES.indexOf(to));
@@ -223,9 +223,13 @@ export class TaskTable {
   #countOpen(slot: Slot, by: 1 | -1): void {
     const job = this.job(slot);
     job.open += by;
+    invariant(job.open >= 0, 'a job has no fewer than no open tasks');
     const { parent, isAwaited } = this.#extras.get(slot) ?? NO_EXTRAS;
     const above = parent === null || !isAwaited ? null : job.slot(parent);
-    if (above !== null) this.#own(above).openChildren += by;
+    if (above === null) return;
+    const own = this.#own(above);
+    own.openChildren += by;
+    invariant(own.openChildren >= 0, 'a task waits for no fewer than no children');
   }
 
   job(slot: Slot): Job {

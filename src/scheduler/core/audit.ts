@@ -1,0 +1,199 @@
+/**
+ * Recounts from scratch what the state keeps count of: every index agrees with the tables, and every counter with
+ * what it counts. This costs a walk over the whole memory, so it runs under the simulator and in property tests
+ * (`SchedulerOptions.isAudited`); what costs next to nothing is checked where it happens, always.
+ */
+import { broken } from './errors.ts';
+import type { Job } from './job/job.ts';
+import type { Node } from './node/node.ts';
+import type { Limit } from './queue/limit.ts';
+import type { SchedulerState } from './state.ts';
+import { isFinished, isTerminal } from './task/chart.ts';
+import type { Slot } from './task/table.ts';
+
+/** Throws `invariant` for the first thing that is not as it should be. Call it between two steps. */
+export function auditState(state: SchedulerState): void {
+  const { tasks, queue, jobs } = state;
+  let [known, ready] = [0, 0];
+  for (const job of jobs.values()) {
+    auditJob(state, job);
+    known += job.slots.length;
+    ready += job.queued;
+  }
+  same('tasks in memory', tasks.size, known);
+  same('ready tasks in line', queue.size, ready);
+  auditJobIndices(state);
+  auditLeases(state);
+  for (const node of state.nodes.values()) auditNode(state, node);
+  auditKeys(state);
+  auditWaits(state);
+  auditAdmissions(state);
+  if (jobs.size === 0) auditIdle(state);
+}
+
+function auditJob(state: SchedulerState, job: Job): void {
+  const { tasks, leases } = state;
+  const name = `job ${job.id}`;
+  const count = (counts: (slot: Slot) => boolean): number => job.slots.filter(counts).length;
+  const open = count((slot) => !isTerminal(tasks.state(slot)));
+  same(`${name}: open tasks`, job.open, open);
+  same(
+    `${name}: leases`,
+    job.assigned,
+    count((slot) => leases.has(slot)),
+  );
+  same(
+    `${name}: in line`,
+    job.queued,
+    count((slot) => tasks.state(slot) === 'ready'),
+  );
+  same(`${name}: is live`, !isFinished(job.state), open > 0);
+  for (const [no, slot] of job.slots.entries()) {
+    const task = `task ${job.id}/${tasks.id(slot)}`;
+    same(`${task}: its job`, tasks.job(slot), job);
+    same(`${task}: its number`, tasks.no(slot), no);
+    same(`${task}: has a lease`, leases.has(slot), tasks.state(slot) === 'running');
+    same(`${task}: stands in line`, tasks.line(slot) !== null, tasks.state(slot) === 'ready');
+    const isAccepted = tasks.acceptedFence.get(slot) <= tasks.fence.get(slot);
+    same(`${task}: no fence was accepted that was never given`, isAccepted, true);
+    auditKeeper(state, slot, task);
+  }
+}
+
+/** A kept output is that of a task that succeeded, and its keeper lives. */
+function auditKeeper({ tasks, nodes }: SchedulerState, slot: Slot, task: string): void {
+  const job = tasks.job(slot);
+  const keeper = job.outputs?.keeper(slot) ?? null;
+  if (keeper === null) return;
+  same(`${task}: has ended when its output is kept`, tasks.state(slot), 'succeeded');
+  same(`${task}: its keeper is known`, nodes.get(keeper.id), keeper);
+  same(`${task}: its keeper lives`, keeper.status, 'healthy');
+  same(`${task}: its keeper knows of it`, keeper.outputJobs.has(job), true);
+}
+
+function auditJobIndices(state: SchedulerState): void {
+  const { jobs, jobsById, jobsByKey, jobsBySchedule } = state;
+  let [keyed, scheduled] = [0, 0];
+  for (const [no, job] of jobs) {
+    same(`job ${job.id}: its number`, no, job.no);
+    same(`job ${job.id}: is known by its id`, jobsById.get(job.id), job);
+    same(`job ${job.id}: its number was given`, job.no < state.nextJobNo, true);
+    if (job.idempotencyKey !== null && jobsByKey.get(job.idempotencyKey) === job) keyed += 1;
+    if (job.scheduleId === null) continue;
+    scheduled += 1;
+    const siblings = jobsBySchedule.get(job.scheduleId);
+    same(`job ${job.id}: is known to its schedule`, siblings?.has(job), true);
+  }
+  same('jobs by id', jobsById.size, jobs.size);
+  same('jobs by idempotency key', jobsByKey.size, keyed);
+  const known = [...jobsBySchedule.values()].reduce((sum, { size }) => sum + size, 0);
+  same('jobs by schedule', known, scheduled);
+}
+
+function auditLeases(state: SchedulerState): void {
+  const { tasks, nodes, leases } = state;
+  const held = new Map<Limit, number>();
+  for (const [slot, lease] of leases) {
+    const name = `lease of task ${lease.job.id}/${tasks.id(slot)}`;
+    same(`${name}: its slot`, lease.slot, slot);
+    same(`${name}: its node has it`, lease.node.leases.get(slot), lease);
+    same(`${name}: its node is known`, nodes.get(lease.node.id), lease.node);
+    same(`${name}: its session is current`, lease.node.sessionId, lease.sessionId);
+    same(`${name}: its fence is the newest`, lease.fence, tasks.fence.get(slot));
+    const limit = tasks.limit(slot);
+    if (limit !== null) held.set(limit, (held.get(limit) ?? 0) + 1);
+  }
+  for (const job of state.jobs.values()) {
+    for (const slot of job.slots) {
+      const limit = tasks.limit(slot);
+      if (limit !== null) same(`key ${limit.key}: leases`, limit.held, held.get(limit) ?? 0);
+    }
+  }
+  let total = 0;
+  for (const node of nodes.values()) total += node.leases.size;
+  same('leases of all nodes', total, leases.size);
+}
+
+function auditNode(state: SchedulerState, node: Node): void {
+  const name = `node ${node.id}`;
+  const requirements = [...node.leases.keys()].map((slot) => state.tasks.requirement(slot));
+  same(`${name}: belongs to a group`, node.group !== null, node.status === 'healthy');
+  same(`${name}: waits for work`, node.group?.waiting.has(node) ?? false, node.canTakeMore);
+  for (const [kin, count] of node.heldBy) {
+    const held = requirements.filter((each) => each.kin === kin);
+    same(`${name}: leases of a requirement and its kin`, count, held.length);
+  }
+  const bulk = requirements.filter(({ isBulk }) => isBulk);
+  same(`${name}: fragments`, node.bulkHeld, bulk.length);
+  const alone = requirements.filter(({ caution }) => caution.isAlone);
+  same(`${name}: tasks that run alone`, node.holdsAlone, alone.length);
+}
+
+function auditKeys(state: SchedulerState): void {
+  for (const key of state.keys.values()) {
+    for (const slot of key.waiters) {
+      same(`a waiter for ${key.scope}`, state.tasks.state(slot), 'blocked');
+      same(`${key.scope} has somebody to wait for`, key.owner !== null, true);
+    }
+  }
+}
+
+/** Who listens for a signal or waits for a job is listed there, and nobody else is. */
+function auditWaits(state: SchedulerState): void {
+  const { tasks } = state;
+  let calls = 0;
+  for (const job of state.jobs.values()) {
+    let listening = 0;
+    for (const slot of job.slots) {
+      const { signals, jobs } = tasks.waits(slot) ?? { signals: [], jobs: [] };
+      const name = `task ${job.id}/${tasks.id(slot)}`;
+      const isAsleep = tasks.state(slot) === 'blocked' || tasks.state(slot) === 'delayed';
+      same(`${name}: listens while awake`, signals.length > 0 && !isAsleep, false);
+      for (const signal of new Set(signals.map((each) => each.name))) {
+        same(`${name}: listens`, [...job.signals.listeners(signal)].includes(slot), true);
+        listening += 1;
+      }
+      for (const { jobId } of jobs) {
+        same(`${name}: waits for ${jobId}`, state.callers.get(jobId)?.has(slot), true);
+        calls += 1;
+      }
+    }
+    same(`job ${job.id}: listeners`, job.signals.listenerCount, listening);
+  }
+  const booked = [...state.callers.values()].reduce((sum, slots) => sum + slots.size, 0);
+  same('tasks that wait for a job', booked, calls);
+}
+
+/** An admitted job holds what it asked for, and all together no more than there is. */
+function auditAdmissions(state: SchedulerState): void {
+  const { tasks, admissions, settings } = state;
+  const { maxQueries, queryMemoryBytes } = settings;
+  let [running, waiting, bytes] = [0, 0, 0];
+  for (const job of state.jobs.values()) {
+    const gate = job.slots.find((slot) => tasks.options(slot).admission !== undefined);
+    if (gate === undefined || isFinished(job.state)) continue;
+    if (admissions.position(job) !== null) waiting += 1;
+    if (tasks.state(gate) !== 'succeeded') continue;
+    running += 1;
+    bytes += tasks.options(gate).admission?.memoryBytes ?? 0;
+  }
+  same('admitted jobs', admissions.running, running);
+  same('jobs in the admission queue', admissions.waiting, waiting);
+  same('memory of admitted jobs', admissions.heldBytes, bytes);
+  same('no more jobs than may run', running <= maxQueries, true);
+  const fits = queryMemoryBytes === 0 || running <= 1 || bytes <= queryMemoryBytes;
+  same('no more memory than there is', fits, true);
+}
+
+/** With no job in memory, nothing of any job may be left. */
+function auditIdle(state: SchedulerState): void {
+  same('leases left', state.leases.size, 0);
+  same('execution keys left', state.keys.size, 0);
+  same('concurrency keys left', state.queue.limitCount, 0);
+  same('requirements in use', state.matching.inUse, 0);
+  for (const node of state.nodes.values()) same('outputs left', node.outputJobs.size, 0);
+}
+
+function same(what: string, got: unknown, wanted: unknown): void {
+  if (!Object.is(got, wanted)) broken(`${what}: ${String(got)} instead of ${String(wanted)}`);
+}
