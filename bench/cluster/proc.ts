@@ -52,7 +52,7 @@ export function parentOf(pid: number): number {
   return Number(statOf(pid)?.[PARENT] ?? Number.NaN);
 }
 
-/** Memory in RAM. */
+/** Resident memory. */
 export function rssBytes(pid: number): number {
   if (!canWeigh) return Number.NaN;
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

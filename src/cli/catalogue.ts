@@ -10,22 +10,22 @@ interface CatalogueEntry {
 export const catalogue: readonly CatalogueEntry[] = [
   {
     name: 'demo',
-    summary: 'show what Millrace does, on this machine, with nothing to set up',
+    summary: 'run a short demonstration on this machine; needs no setup',
     load: () => import('./commands/demo.ts'),
   },
   {
     name: 'run',
-    summary: 'run a flow or a job document to its end, here or on a server',
+    summary: 'run a flow or a job document to completion, locally or on a server',
     load: () => import('./commands/run.ts'),
   },
   {
     name: 'sql',
-    summary: 'run a query over Parquet, CSV or JSON files, here or on a server',
+    summary: 'run a SQL query over Parquet, CSV or JSON files, locally or on a server',
     load: () => import('./commands/sql.ts'),
   },
   {
     name: 'submit',
-    summary: 'submit a job, and follow it to its end if you like',
+    summary: 'submit a job, and optionally follow it to completion',
     load: () => import('./commands/submit.ts'),
   },
   {
@@ -40,22 +40,22 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'cancel',
-    summary: 'stop a job',
+    summary: 'cancel a job',
     load: () => import('./commands/cancel.ts'),
   },
   {
     name: 'signal',
-    summary: 'tell a job something that it waits for',
+    summary: 'send a signal to a job',
     load: () => import('./commands/signal.ts'),
   },
   {
     name: 'rerun',
-    summary: 'run again what did not succeed in a job',
+    summary: 'rerun the tasks of a job that did not succeed',
     load: () => import('./commands/rerun.ts'),
   },
   {
     name: 'explain',
-    summary: 'say why a task waits',
+    summary: 'explain why a task is waiting',
     load: () => import('./commands/explain.ts'),
   },
   {
@@ -70,17 +70,17 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'nodes',
-    summary: 'list the nodes and what they do',
+    summary: 'list the nodes and what they run',
     load: () => import('./commands/nodes.ts'),
   },
   {
     name: 'drain',
-    summary: 'let a node finish its work and take no more',
+    summary: 'stop assigning work to a node and let it finish what it has',
     load: () => import('./commands/drain.ts'),
   },
   {
     name: 'release',
-    summary: 'let a node take work again',
+    summary: 'end the drain or quarantine of a node',
     load: () => import('./commands/release.ts'),
   },
   {
@@ -90,42 +90,42 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'up',
-    summary: 'one node with everything, on a file of its own',
+    summary: 'start a single node: leader, worker and API, stored in a DuckDB file',
     load: () => import('./commands/up.ts'),
   },
   {
     name: 'dev',
-    summary: 'the same, with workers that follow your code; or a local cluster',
+    summary: 'like up, but reload modules when they change; or start a local cluster',
     load: () => import('./commands/dev.ts'),
   },
   {
     name: 'serve',
-    summary: 'a node of a cluster on PostgreSQL',
+    summary: 'start a cluster node on PostgreSQL',
     load: () => import('./commands/serve.ts'),
   },
   {
     name: 'worker',
-    summary: 'execute tasks for a cluster, without access to its database',
+    summary: 'start a worker for a cluster, without access to its database',
     load: () => import('./commands/worker.ts'),
   },
   {
     name: 'migrate',
-    summary: 'bring the tables of a store up to date, or back',
+    summary: 'migrate the schema of a store, or show its version',
     load: () => import('./commands/migrate.ts'),
   },
   {
     name: 'export',
-    summary: 'write everything in a store to a file',
+    summary: 'export the contents of a store to a file',
     load: () => import('./commands/export.ts'),
   },
   {
     name: 'import',
-    summary: 'fill an empty store from such a file',
+    summary: 'import an exported file into an empty store',
     load: () => import('./commands/import.ts'),
   },
   {
     name: 'config',
-    summary: 'show every setting, its value and where that comes from',
+    summary: 'show every setting, its value and its source',
     load: () => import('./commands/config.ts'),
   },
   {
@@ -135,7 +135,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'completion',
-    summary: 'print what a shell needs to complete these commands',
+    summary: 'print the completion script for bash, zsh or fish',
     load: () => import('./commands/completion.ts'),
   },
 ];

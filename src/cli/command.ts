@@ -45,6 +45,6 @@ export interface CommandModule {
 /** What every command has. */
 export function declareShared(command: Command): void {
   command
-    .option('--json', 'answer as JSON on stdout; text for people goes to stderr')
+    .option('--json', 'print JSON on stdout; human-readable text goes to stderr')
     .option('--debug', 'show stack traces');
 }

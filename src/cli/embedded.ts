@@ -55,7 +55,7 @@ export async function withEmbedded(
 /** A worker that comes a moment too early, or whose node is about to go, asks again by itself. And who
  * runs one flow does not ask which worker is ready. */
 const PASSING =
-  / warn (A poll failed and is repeated|No leader took the registration yet): |^millrace worker ready /;
+  / warn (A poll failed and is retried|No leader has accepted the registration yet): |^millrace worker ready /;
 
 async function inFolder(
   folder: string,

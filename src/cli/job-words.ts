@@ -86,14 +86,14 @@ function notes(job: DatedJob): string[] {
   const id = plain(job.id);
   const signal = job.tasks.map(({ waiting }) => SIGNAL.exec(waiting ?? '')?.[1]).find(Boolean);
   if (signal !== undefined && !isFinished(job.state)) {
-    return ['', `Answer it: millrace signal ${id} ${plain(signal)} '{"ok": true}'`];
+    return ['', `Send the signal: millrace signal ${id} ${plain(signal)} '{"ok": true}'`];
   }
   const waiting = job.tasks.find(({ state }) => state === 'ready' || state === 'delayed');
   if (waiting !== undefined) {
-    return ['', `Why does it wait? millrace explain ${id}/${plain(waiting.id)}`];
+    return ['', `Find out why it waits: millrace explain ${id}/${plain(waiting.id)}`];
   }
   if (job.state !== 'failed') return [];
-  return ['', `Run what failed once more: millrace rerun ${id}`];
+  return ['', `Rerun what failed: millrace rerun ${id}`];
 }
 
 /** Why a job did not succeed: a line for each task that failed, or a few if its error has more. */

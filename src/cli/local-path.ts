@@ -4,12 +4,12 @@ import { dirname } from 'node:path';
 import { MillraceError } from '../scheduler/core/index.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not',
-  EPERM: 'this user may not',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EROFS: 'its file system is read-only',
-  ENOENT: 'it is not there',
-  ENOTDIR: 'a part of its path is a file',
-  EEXIST: 'a file is in its place',
+  ENOENT: 'it does not exist',
+  ENOTDIR: 'a component of its path is not a folder',
+  EEXIST: 'a file of that name exists',
   EISDIR: 'it is a folder',
   ENAMETOOLONG: 'its name is too long',
 };
@@ -24,13 +24,14 @@ export function pathError(cause: unknown, what: string): unknown {
 /** Before a store is read for minutes: can a file of this name be written at all? */
 export async function requireTarget(file: string): Promise<void> {
   const folder = dirname(file);
-  if (!(await isFolder(folder))) throw bad(`There is no folder ${folder} to write ${file} to.`);
+  if (!(await isFolder(folder)))
+    throw bad(`Folder ${folder} does not exist, so ${file} cannot be written.`);
   if (await isFolder(file)) throw bad(`${file} is a folder.`, 'Name a file.');
 }
 
 export async function requireSource(file: string): Promise<void> {
   const found = await stat(file).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') throw bad(`There is no file ${file}.`);
+    if (cause.code === 'ENOENT') throw bad(`File ${file} does not exist.`);
     throw pathError(cause, `${file} cannot be read`);
   });
   if (found.isDirectory()) throw bad(`${file} is a folder.`, 'Name a file.');

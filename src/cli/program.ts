@@ -27,7 +27,7 @@ async function declareProgram(
     .description('Durable task graphs and distributed SQL over Parquet, on one scheduler.')
     .version(version())
     .configureOutput({ writeOut: world.out, writeErr: world.err })
-    .showHelpAfterError('Add --help to see how it is used.')
+    .showHelpAfterError('Run it with --help for usage.')
     .exitOverride();
   const named = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
   for (const { name, summary, load } of catalogue) {

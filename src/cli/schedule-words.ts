@@ -10,7 +10,7 @@ type Shown = ScheduleShape & { readonly upcoming?: readonly string[] };
 
 export function scheduleLines(schedules: readonly ScheduleShape[]): string[] {
   if (schedules.length === 0) {
-    return ['There are no schedules; `millrace schedules create ID FILE --cron ...` makes one.'];
+    return ['No schedules. Create one with `millrace schedules create ID FILE --cron ...`.'];
   }
   return table(
     ['SCHEDULE', 'TIMING', 'ZONE', 'MISSED', 'OVERLAP', 'STATE', 'NEXT', 'LAST', 'LAST JOB'],

@@ -66,11 +66,11 @@ function withNextStep(error: unknown, needed: Role): unknown {
 
 function nextStep({ code }: MillraceError, needed: Role): string | null {
   if (code === 'unreachable') {
-    return 'Is `millrace up` running? Another server is named with --server or MILLRACE_SERVER.';
+    return 'Check that `millrace up` is running, or set another server with --server or MILLRACE_SERVER.';
   }
-  if (code === 'unauthenticated') return 'Show a token with --token-file or MILLRACE_TOKEN.';
-  if (code === 'forbidden') return `This needs a token with the role ${needed}.`;
-  if (code === 'not_leader') return 'Nobody leads at the moment: try again when a node does.';
+  if (code === 'unauthenticated') return 'Set a token with --token-file or MILLRACE_TOKEN.';
+  if (code === 'forbidden') return `Use a token with the role ${needed}.`;
+  if (code === 'not_leader') return 'The cluster has no leader at the moment. Try again shortly.';
   return null;
 }
 
@@ -81,5 +81,5 @@ export function wrongUse(what: string, todo: string): MillraceError {
 export function wholeOption(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw wrongUse(`${flag} takes a whole number, not ${text}.`, `Write ${flag} 100.`);
+  throw wrongUse(`'${text}' is not a valid whole number for ${flag}.`, `Write ${flag} 100.`);
 }

@@ -202,7 +202,7 @@ describe('changing', () => {
   test('cancel hands the reason on', async () => {
     server.script('POST /api/v1/jobs/j-1/cancel', { json: shape });
     const { out } = await millrace(['cancel', 'j-1', '--reason', 'wrong input']);
-    expect(out).toBe('Job j-1 is being stopped.\n');
+    expect(out).toBe('Job j-1 is being cancelled.\n');
     expect(server.received[0]?.body).toBe('{"reason":"wrong input"}');
   });
 
@@ -223,7 +223,7 @@ describe('changing', () => {
 
   test('release takes a node back', async () => {
     server.script('POST /api/v1/nodes/w-1/release', { json: { id: 'w-1' } });
-    expect((await millrace(['release', 'w-1'])).out).toBe('Node w-1 takes work again.\n');
+    expect((await millrace(['release', 'w-1'])).out).toBe('Node w-1 accepts work again.\n');
   });
 
   test('signal tells a job something, once', async () => {
@@ -249,16 +249,16 @@ describe('what does not work', () => {
     [['events', '--after', '-'], '--after takes a whole number'],
     [['schedules', 'paus', 'x'], "Did you mean 'pause'?"],
     [['schedules', 'pause'], 'Name its id'],
-    [['schedules', 'put', 'x'], 'It takes a file'],
+    [['schedules', 'put', 'x'], 'A file is required'],
     [['schedules', 'create', 'x', 'j.yaml', '--cron', '* * * * *', '--at', '1'], 'two timings'],
     [['schedules', 'create', 'x', 'j.yaml', '--every', 'hour'], '--every takes a duration'],
     [['schedules', 'create', 'x', 'j.yaml', '--every', '1h', '--zone', 'UTC'], 'for --cron'],
     [['schedules', 'create', 'x', 'j.yaml', '--overlap', 'queue'], 'Add --cron, --every or --at'],
     [['schedules', 'create', 'x', 'j.yaml', '--misfire', 'never'], 'skip, once, all'],
     [['signal', 'j-1', 'go', 'yes'], 'Text needs quotes of its own'],
-    [['submit', 'no/such/file'], 'There is no file'],
+    [['submit', 'no/such/file'], 'does not exist'],
     [['nodes', '--token-file', 'no/such/file'], 'no/such/file'],
-    [['nodes', '--tls-ca', 'no/such/file'], '--tls-ca no/such/file is not there'],
+    [['nodes', '--tls-ca', 'no/such/file'], '--tls-ca no/such/file does not exist'],
     [['nodes', '--server', 'localhost'], 'http://127.0.0.1:7070'],
   ])('%j is wrong use, told in a sentence', async (args, sentence) => {
     const { code, err } = await millrace(args);
@@ -273,8 +273,8 @@ describe('what does not work', () => {
     const { code, out, err } = await millrace(['nodes', '--json']);
     expect(code).toBe(exit.unreachable);
     expect(err).toBe(
-      `millrace: No server can be reached at ${server.url}. The connection is refused. ` +
-        'Is `millrace up` running? Another server is named with --server or MILLRACE_SERVER.\n',
+      `millrace: No server is reachable at ${server.url}. The connection was refused. ` +
+        'Check that `millrace up` is running, or set another server with --server or MILLRACE_SERVER.\n',
     );
     expect(JSON.parse(out)).toMatchObject({ error: { code: 'unreachable' } });
   });

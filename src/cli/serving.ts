@@ -55,7 +55,7 @@ export async function serveUntil(
       reply.answer({ ready: true, nodeId: node.nodeId, url, grpc });
       await ended;
     }
-    say('Stopping: finishing what runs. A second signal ends at once.');
+    say('Shutting down: waiting for running tasks. A second signal exits immediately.');
     return exit.done;
   } finally {
     end();

@@ -54,7 +54,7 @@ test('what is not on the command line comes from elsewhere', () => {
 
 test('the help shows the chosen settings with their defaults, and no flag takes a token', () => {
   const help = parsed([]).command.helpInformation();
-  expect(help).toMatch(/--port <number>\s+the port of HTTP; 0 takes a free one \(default 7070\)/);
+  expect(help).toMatch(/--port <number>\s+the HTTP port; 0 chooses a free port \(default 7070\)/);
   expect(help).toMatch(/--insecure {2}/);
   expect(help).not.toContain('--session-ttl-ms');
   expect(() => parsed(['--token', 'x'])).toThrow('unknown option');

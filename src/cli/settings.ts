@@ -28,7 +28,7 @@ class SettingOption extends Option {
 
 /** `shown` come first, and where two settings share a flag (`--server`) the one that is shown has it. */
 export function declareSettings(command: Command, shown: readonly SettingName[]): void {
-  command.option('--config <file>', 'settings, as JSON or YAML (or MILLRACE_CONFIG)');
+  command.option('--config <file>', 'configuration file, JSON or YAML (or MILLRACE_CONFIG)');
   const taken = new Set<string>();
   for (const name of [...shown, ...settingNames]) {
     const flag = flagName(name);

@@ -17,7 +17,7 @@ const FILE = 'millrace.duckdb';
 export function declareStore(command: Command): void {
   command
     .option('--database <url>', 'a PostgreSQL database (or MILLRACE_DATABASE)')
-    .option('--data <dir>', `the folder of a single node (or MILLRACE_DATA; default ${DATA})`);
+    .option('--data <dir>', `the data folder of a single node (or MILLRACE_DATA; default ${DATA})`);
 }
 
 /** Flags win over the environment; naming both kinds with flags is a mistake. */
@@ -28,8 +28,8 @@ export function storePlace(
   if (options.database !== undefined && options.data !== undefined) {
     throw new MillraceError({
       code: 'bad_input',
-      what: '--database and --data name two different stores.',
-      todo: 'Give one of them.',
+      what: '--database and --data cannot be combined: they select different stores.',
+      todo: 'Use only one of them.',
     });
   }
   const url =
@@ -44,7 +44,7 @@ function checkedUrl(url: string): string {
   throw new MillraceError({
     code: 'bad_input',
     what: 'The database is not a PostgreSQL URL.',
-    todo: 'Write it as postgres://user@host:5432/name.',
+    todo: 'Use the form postgres://user@host:5432/name.',
   });
 }
 
@@ -92,7 +92,7 @@ function makeFolder(folder: string): void {
   try {
     makePrivateFolder(folder);
   } catch (error) {
-    throw pathError(error, `${folder} cannot be the folder of a store`);
+    throw pathError(error, `Cannot use ${folder} as the folder of a store`);
   }
 }
 
@@ -100,7 +100,7 @@ function requireFile(path: string): void {
   if (existsSync(path)) return;
   throw new MillraceError({
     code: 'bad_input',
-    what: `There is no store at ${path}.`,
-    todo: 'Name its folder with --data, or a PostgreSQL database with --database.',
+    what: `No store exists at ${path}.`,
+    todo: 'Give its folder with --data, or a PostgreSQL database with --database.',
   });
 }

@@ -84,6 +84,6 @@ function cannotRun(id: string, end: NodeJS.Signals | number): MillraceError {
   return new MillraceError({
     code: 'bad_setting',
     what: `The worker ${id} ended before it was ready (${typeof end === 'number' ? `exit code ${end}` : end}).`,
-    todo: 'What it said stands above.',
+    todo: 'Its output is above.',
   });
 }

@@ -22,7 +22,7 @@ export class CrashPlan {
     if (!['before', 'during', 'after'].includes(point.at)) {
       throw new MillraceError({
         code: 'bad_input',
-        what: `A worker cannot crash at ${JSON.stringify(point.at)}.`,
+        what: `${JSON.stringify(point.at)} is not a valid crash point.`,
         todo: "Say 'before', 'during' or 'after'.",
       });
     }

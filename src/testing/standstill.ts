@@ -8,7 +8,7 @@ export class StandstillError extends Error {
 
   constructor(jobId: string, name: string, waiting: Readonly<Record<string, string>>) {
     const reasons = Object.entries(waiting).map(([task, why]) => `task ${task} ${why}`);
-    super(`Job ${jobId} (${name}) cannot go on by time alone: ${reasons.join('; ')}.`);
+    super(`Job ${jobId} (${name}) cannot make progress by advancing time: ${reasons.join('; ')}.`);
     this.jobId = jobId;
     this.waiting = waiting;
   }

@@ -292,7 +292,7 @@ describe('time', () => {
     const hung = defineTask({ name: 'hung', run: () => new Promise<never>(() => {}) });
     const runtime = await createTestRuntime({ realTimeoutMs: 10 });
     const job = await runtime.submit(hung, null);
-    await expect(job.result()).rejects.toThrow(/task hung is at work and did not end within 10 ms/);
+    await expect(job.result()).rejects.toThrow(/task hung is still running after 10 ms/);
     const strange = await runtime.submit({ tasks: [{ id: 'a', executor: 'nobody' }] });
     await expect(strange.result()).rejects.toThrow(/task a no node fits.*nobody/);
     await job.cancel();
@@ -372,11 +372,13 @@ test('the same test runs the same way every time', async () => {
 });
 
 test('wrong use is refused in words', async () => {
-  await expect(createTestRuntime({ startAt: 'noon' })).rejects.toThrow('startAt noon is no time');
+  await expect(createTestRuntime({ startAt: 'noon' })).rejects.toThrow(
+    'startAt noon is not a valid time',
+  );
   const runtime = await createTestRuntime({ tasks: [greet] });
   await expect(runtime.job('none')).rejects.toMatchObject({ code: 'not_found' });
   await expect(runtime.result('none')).rejects.toMatchObject({ code: 'not_found' });
-  await expect(runtime.advance('soon')).rejects.toThrow('"soon" is no duration');
+  await expect(runtime.advance('soon')).rejects.toThrow('"soon" is not a valid duration');
   const other = defineTask({ name: 'greet', run: () => 1 });
   await expect(runtime.submit(other, null)).rejects.toThrow('Two different tasks');
   const job = await runtime.submit(hello, { name: 'x' });

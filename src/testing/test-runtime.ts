@@ -70,7 +70,7 @@ const NO_SQL: Executor = {
   run() {
     throw Object.assign(
       new FatalError(
-        "a test runtime runs no SQL; say what comes out: fakes: { sql: () => ({ queryId: 'q', columns: [], rows: [] }) }",
+        "a test runtime does not run SQL; provide the result: fakes: { sql: () => ({ queryId: 'q', columns: [], rows: [] }) }",
       ),
       { code: 'unimplemented' },
     );
@@ -98,7 +98,8 @@ export class TestRuntime {
     const time = new VirtualTime({ clock, realTimeoutMs, atWork: () => history.atWork });
     const onMoved = (): void => time.moved();
     const startAtMs = new Date(options.startAt ?? START_AT).getTime();
-    if (!Number.isFinite(startAtMs)) throw bad(`startAt ${String(options.startAt)} is no time`);
+    if (!Number.isFinite(startAtMs))
+      throw bad(`startAt ${String(options.startAt)} is not a valid time`);
     const led = await leadInMemory({
       clock,
       settings: unhurried(settings),
@@ -196,7 +197,7 @@ export class TestRuntime {
   /** Tells a live job something; a `ctx.waitFor` of that name takes it when time goes on. */
   async signal(job: JobRef, name: string, value: unknown = null): Promise<void> {
     const body = JSON.stringify(value);
-    if (body === undefined) throw bad(`The value of the signal ${name} is no JSON`);
+    if (body === undefined) throw bad(`The value of signal ${name} is not valid JSON`);
     this.#jobs += 1;
     await this.#led.leader.jobs.signal(idOf(job), name, body, `signal-${this.#jobs}`);
   }
@@ -208,7 +209,7 @@ export class TestRuntime {
   /** Lets so much time pass, whatever happens meanwhile: `advance('3d')`. */
   async advance(duration: Duration): Promise<void> {
     const ms = durationMs(duration);
-    if (ms === null) throw bad(`${JSON.stringify(duration)} is no duration`);
+    if (ms === null) throw bad(`${JSON.stringify(duration)} is not a valid duration`);
     const untilMs = this.#clock.monotonicMs() + ms;
     await this.#time.drive(() => Promise.resolve(false), untilMs);
     // What became due at the very end happens, too.
@@ -301,8 +302,8 @@ export class TestRuntime {
       case 'running':
       case 'being_stopped':
         return (
-          `is at work and did not end within ${this.#realTimeoutMs} ms of real time (realTimeoutMs); ` +
-          'let it end, or give it a run timeout'
+          `is still running after ${this.#realTimeoutMs} ms of real time (realTimeoutMs); ` +
+          'let it finish, or give it a run timeout'
         );
       case 'execution_key':
       case 'back_off':

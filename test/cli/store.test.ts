@@ -101,7 +101,7 @@ test.each(['status', 'down'])('migrate %s does not make a store', (way) => {
   const target = join(folder, 'none');
   const { code, err } = millrace('migrate', way, '--data', target);
   expect(code).toBe(2);
-  expect(err).toContain('There is no store');
+  expect(err).toContain('No store exists');
   expect(existsSync(target)).toBe(false);
 });
 
@@ -121,14 +121,14 @@ test.each([
   [['migrate', 'up', '--to', 'x'], 'version number'],
   [['export', 'x', '--database', 'mysql://nope'], 'not a PostgreSQL URL'],
   [['export', 'x', '--database', 'postgres://a@b/c', '--data', '.'], 'two different stores'],
-  [['export', 'x', '--data', 'no/such/folder'], 'There is no store'],
-  [['import', 'no/such/file'], 'There is no file'],
+  [['export', 'x', '--data', 'no/such/folder'], 'No store exists'],
+  [['import', 'no/such/file'], 'does not exist'],
   [['import', tmpdir(), '--data', 'no'], 'is a folder'],
-  [['import', 'README.md/x', '--data', 'no'], 'a part of its path is a file'],
-  [['export', 'no/such/x', '--data', 'no'], 'There is no folder no/such'],
+  [['import', 'README.md/x', '--data', 'no'], 'a component of its path is not a folder'],
+  [['export', 'no/such/x', '--data', 'no'], 'Folder no/such does not exist'],
   [['export', tmpdir(), '--data', 'no'], 'is a folder'],
-  [['migrate', 'up', '--data', 'README.md'], 'README.md cannot be the folder of a store'],
-  [['migrate', 'up', '--data', 'README.md/x'], 'README.md/x cannot be the folder of a store'],
+  [['migrate', 'up', '--data', 'README.md'], 'Cannot use README.md as the folder of a store'],
+  [['migrate', 'up', '--data', 'README.md/x'], 'Cannot use README.md/x as the folder of a store'],
 ])('wrong use of %j is told in a sentence', (args, sentence) => {
   const { code, err } = millrace(...args);
   expect(code).toBe(2);

@@ -37,7 +37,7 @@ test('a leader that stood still beyond its TTL finds its writes refused, and fol
       leader: { nodeId: second.id, epoch: 2, url: second.plan.url },
     });
   });
-  expect(first.output).toMatch(/This node leads no more/);
+  expect(first.output).toMatch(/This node is no longer the leader/);
   writeFileSync(file, '');
   await expectSucceeded(play, [id, ...(await load.done)]);
   expectOnce(play);

@@ -110,7 +110,7 @@ test('a worker that is there before any leader waits, and then works', async () 
   const node = await cluster.planNode();
   const worker = await cluster.planWorker();
   const started = worker.launch();
-  await complaint(started, /No leader took the registration yet/);
+  await complaint(started, /No leader has accepted the registration yet/);
   await node.start();
   await started.line(/^millrace worker ready w-1$/);
   const { id } = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
@@ -138,7 +138,7 @@ test('a worker of another protocol or version is refused, and told what does not
   await expect(leader.register(offer, { ...own, protocol: 99 })).rejects.toMatchObject({
     code: 'incompatible',
     what: expect.stringMatching(
-      /^This worker has protocol 99, the leader has protocol \d+\.$/,
+      /^The worker runs protocol 99, the leader protocol \d+\.$/,
     ) as string,
   });
   await expect(leader.register(offer, { ...own, millrace: '9.0.0' })).rejects.toMatchObject({

@@ -181,7 +181,7 @@ test('approval: the flow waits for a person, whose word decides', async () => {
   });
   const heard = (pattern: RegExp): Promise<RegExpExecArray> =>
     within(TIMEOUT_MS, waiting.output.line(pattern, 'stderr'), () => waiting.output.text());
-  const [, id = '', url = ''] = await heard(/^Job (\S+) runs here, at (http\S+)\.$/);
+  const [, id = '', url = ''] = await heard(/^Job (\S+) runs on an embedded node at (http\S+)\.$/);
   await heard(/mail to Ada: Approve 120.5 EUR for Bob\? \(E-1\)/);
   const decision = JSON.stringify({ approved: false, by: 'Ada', note: 'no receipt' });
   await ran(BIN, ['signal', id, 'decision', decision, '--server', url], cwd);

@@ -39,7 +39,7 @@ test('a result that JSON would lose or cannot hold fails for good, and the messa
     promise: bad('has a Promise at /later, which is not JSON; await it'),
     error: bad('has an Error at /0, which is not JSON; use its message'),
     bytes: bad('is a Uint8Array, which is not JSON; make it a list or base64 text'),
-    noDate: bad('has a date that is none at /at, which is not JSON; use null for it'),
+    noDate: bad('has an invalid date at /at, which is not JSON; use null for it'),
     tooDeep: bad('is not JSON: it is nested too deeply'),
     deep: ['bad_result', /^its result is nested deeper than 1000 levels$/],
     getter: bad('is not JSON: nobody may look'),
@@ -95,16 +95,16 @@ const refused = (words: string): Expected => ['bad_input', new RegExp(`^${words}
 
 test('steps, sleeps, waits, maps and calls that make no sense fail for good, and say what would', async () => {
   const { client } = await startNode();
-  const duration = 'Give milliseconds or text such as 90s, 2h30m or 3d, up to ten years.$';
+  const duration = 'Use milliseconds or text such as 90s, 2h30m or 3d, up to ten years.$';
   const expected = {
     noStepName: refused(
       'A step needs a name. By it later attempts know .* Give a text as the first',
     ),
-    ourStepName: refused('A step cannot be named \\$sleep/x. .* Choose another name.$'),
+    ourStepName: refused("'\\$sleep/x' is not a valid name for a step. .* Choose another name.$"),
     longStepName: refused(
       'The name of a step has 2000 characters, 1000 are allowed. Name the thing',
     ),
-    noStep: refused('The step pay has nothing to do. Give a function'),
+    noStep: refused('The step pay has no function. Pass a function'),
     stepNotJson: [
       'bad_step',
       /^the result of step pay is a Map, which is not JSON; make it a list/,
@@ -120,13 +120,13 @@ test('steps, sleeps, waits, maps and calls that make no sense fail for good, and
     sleepCentury: refused(`The sleep nap cannot last 3153600000000 ms. ${duration}`),
     sleepUnnamed: refused('A sleep needs a name. .* Give a text as the first argument'),
     badTimeout: refused(`The timeout of the wait for go cannot last "soon". ${duration}`),
-    badSignal: refused('"go on!" cannot be the name of a signal. Use 1 to 200 letters'),
-    mapNoList: refused('The map each needs a list of items. Give it an array.$'),
-    mapNoTask: refused('The map each does not say what to run. Give a task'),
+    badSignal: refused('"go on!" is not a valid signal name. Use 1 to 200 letters'),
+    mapNoList: refused('The items of the map each are not a list. Pass an array.$'),
+    mapNoTask: refused('The map each has no task to run. Pass a task'),
     mapNotJson: refused(
       "Task 'returns': the input is a bigint, which is not JSON; make it a text.$",
     ),
-    callNothing: refused('The call it does not say what to run. Give a flow or a task'),
+    callNothing: refused('The call it has nothing to run. Pass a flow or a task'),
   } satisfies Record<string, Expected>;
   expectFailures(await outcomes(client, 'waits', Object.keys(expected)), expected);
   await expectStillAtWork(client);

@@ -17,7 +17,7 @@ test('an input that does not fit is refused before anything is stored, with the 
   expect(thrown).toMatchObject({
     path: '/n',
     message: expect.stringMatching(
-      /The input of flow 'doubled' does not fit its schema: .*number/,
+      /The input of flow 'doubled' does not match its schema: .*number/,
     ) as string,
   });
   await expect(runtime.submit(throwing, new Map() as unknown as string)).rejects.toThrow(
@@ -35,7 +35,7 @@ test('an input that does not fit is refused before anything is stored, with the 
       error: {
         code: 'bad_input',
         message: expect.stringMatching(
-          /^\/n: The input of task 'doubling' does not fit its schema/,
+          /^\/n: The input of task 'doubling' does not match its schema/,
         ) as string,
       },
     },
@@ -51,7 +51,7 @@ test('a result that its schema refuses fails for good, and whoever waits for it 
     code: 'bad_result',
     task: { id: 'double' },
     message: expect.stringMatching(
-      /failed at task double: The result of task 'doubling' does not fit its schema: \/doubled: .*100/,
+      /failed at task double: The result of task 'doubling' does not match its schema: \/doubled: .*100/,
     ) as string,
   });
   expect((await handle.job()).tasks).toMatchObject([{ attempt: 1 }]);
@@ -83,7 +83,7 @@ test('a task that calls itself comes to an end, and says why', async () => {
   expect(last?.error).toMatchObject({
     code: 'bad_input',
     message: expect.stringMatching(
-      /^The call next would make a job with an id of 212 characters, 200 are allowed\. .*Nest fewer calls/,
+      /^The call next would create a job with an id of 212 characters; the limit is 200\. .*Nest fewer calls/,
     ) as string,
   });
   // It is told from job to job: the outermost one knows it, too.
@@ -109,6 +109,6 @@ test('a handler that never ends is given up by its runMs, and its slot is free a
   expect(job.tasks).toMatchObject([{ state: 'failed', error: { code: 'dead' } }]);
   await expectStillAtWork(runtime);
   expect(lines.join('\n')).toMatch(
-    /Task a of job \S+ was told to stop 200 ms ago and did not\. Its slot is given to others/,
+    /Task a of job \S+ did not stop within 200 ms of its abort signal\. Its slot is used for other tasks/,
   );
 });

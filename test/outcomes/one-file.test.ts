@@ -35,7 +35,7 @@ test('on the command line, with a wrong input refused as in a program', async ()
   expect(JSON.parse(said.out)).toEqual({ doubled: 42 });
   const refused = await millrace([...run, '{"n": "four"}']);
   expect(refused).toMatchObject({ code: 2, out: '' });
-  expect(refused.err).toMatch(/\/n: .*The input of flow 'doubled' does not fit its schema/);
+  expect(refused.err).toMatch(/\/n: .*The input of flow 'doubled' does not match its schema/);
 });
 
 test('on a server, from a program and from the command line', async () => {

@@ -13,10 +13,10 @@ const modules = [TASKS, STRAY];
 test.each([
   [
     'throwingLater',
-    /^millrace: An error that nobody caught ends this worker: a stray callback, thrown at \S*stray-tasks\.ts:\d+:\d+\. At work: \S+\/a; they are run again\./,
+    /^millrace: An error was not caught and ends this worker: a stray callback, thrown at \S*stray-tasks\.ts:\d+:\d+\. Running: \S+\/a; they run again\./,
     {},
   ],
-  ['exiting', /^millrace: A handler has called process\.exit\(0\)/, {}],
+  ['exiting', /^millrace: A handler called process\.exit\(0\)/, {}],
   // Small enough that it does not take long, large enough for the node itself.
   ['eating', /JavaScript heap out of memory/, { NODE_OPTIONS: '--max-old-space-size=160' }],
 ])(
@@ -32,7 +32,7 @@ test.each([
         error: {
           code: 'dead',
           message: expect.stringMatching(
-            /^lost its node 2 times, the last one solo: .*; what that node said last may tell why$/,
+            /^lost its node 2 times, the last one solo: .*; see the last log lines of that node$/,
           ) as string,
         },
       },

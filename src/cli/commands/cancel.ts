@@ -10,7 +10,9 @@ export const command: CommandModule = {
     'millrace cancel "$(millrace submit job.yaml)" --reason "wrong input"',
   ],
   declare(command) {
-    command.argument('<id>', 'the job').option('--reason <text>', 'why, for whoever looks later');
+    command
+      .argument('<id>', 'the job')
+      .option('--reason <text>', 'the reason, recorded with the job');
     declareServer(command);
   },
   run(command, reply, signal) {
@@ -19,7 +21,7 @@ export const command: CommandModule = {
     return withClient(command, 'submit', signal, async (client) => {
       const job = await client.cancel(id, reason, { signal });
       const isOver = isFinished(job.state);
-      reply.say(plain(isOver ? `Job ${id} is ${job.state}.` : `Job ${id} is being stopped.`));
+      reply.say(plain(isOver ? `Job ${id} is ${job.state}.` : `Job ${id} is being cancelled.`));
       reply.answer(job);
       return exit.done;
     });

@@ -20,7 +20,7 @@ export const command: CommandModule = {
     const shell = SHELLS.find((each) => each === word);
     if (shell === undefined) {
       throw wrongUse(
-        `There is no completion for ${word}.${didYouMean(word, SHELLS)}`,
+        `No completion script for shell '${word}'.${didYouMean(word, SHELLS)}`,
         `Use ${SHELLS.join(', ')}.`,
       );
     }

@@ -20,7 +20,11 @@ export const command: CommandModule = {
       const origin = source === 'default' ? source : `${source}: ${from}`;
       reply.say(`${name.padEnd(width)}  ${text || '-'}  (${origin})`);
     }
-    reply.say(config.file === undefined ? 'No file was read.' : `The file is ${config.file}.`);
+    reply.say(
+      config.file === undefined
+        ? 'No configuration file was read.'
+        : `Configuration file: ${config.file}.`,
+    );
     const plain = settings.map(({ name, value, source, from, help }) => ({
       name,
       variable: environmentName(name),

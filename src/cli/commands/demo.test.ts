@@ -145,7 +145,7 @@ test('it ends with 0 only if every claim was found true', async () => {
   story.tell.mockResolvedValueOnce(good);
   const right = await demo();
   expect(right.code).toBe(exit.done);
-  expect(right.out).toContain('ok     w-2 was as far with order 40 ms after the kill');
+  expect(right.out).toContain('ok     w-2 had resumed order 40 ms after the kill');
   expect(right.out).not.toContain('WRONG');
 
   story.tell.mockResolvedValue({ ...good, expected: { ...report, sales: 9 } });

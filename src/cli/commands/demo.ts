@@ -20,12 +20,12 @@ export const command: CommandModule = {
     const startedMs = performance.now();
     reply.say(`Millrace ${version()}: work that goes on when a process dies.`);
     reply.say('');
-    reply.note('A node and three workers are being started ...');
+    reply.note('Starting a node and three workers ...');
     const [{ tell }, { findingsOf }] = await Promise.all([
       import('../demo/story.ts'),
       import('../demo/findings.ts'),
     ]);
-    const say = (): void => reply.note('Interrupted: everything is being ended.');
+    const say = (): void => reply.note('Interrupted: stopping all processes.');
     signal.addEventListener('abort', say, { once: true });
     try {
       const told = await tell({ reply, signal, rows });
@@ -36,7 +36,7 @@ export const command: CommandModule = {
       return findings.every(({ isSo }) => isSo) ? exit.done : exit.workFailed;
     } catch (error) {
       if (!signal.aborted) throw error;
-      reply.note('No process and no file is left.');
+      reply.note('All processes have ended and all files were removed.');
       return exit.interrupted;
     } finally {
       signal.removeEventListener('abort', say);
@@ -55,7 +55,9 @@ function sumUp(reply: Reply, told: Told, findings: readonly Finding[], tookMs: n
   reply.say('');
   for (const { isSo, text } of findings) reply.say(`${isSo ? 'ok   ' : 'WRONG'}  ${text}.`);
   reply.say('');
-  reply.say(`All that took ${(tookMs / 1_000).toFixed(1)} s, processes and files are gone. Next:`);
+  reply.say(
+    `Finished in ${(tookMs / 1_000).toFixed(1)} s; all processes have ended and all files were removed. Next:`,
+  );
   for (const line of nextCommands()) reply.say(`  ${line}`);
 }
 
@@ -67,8 +69,8 @@ function nextCommands(): string[] {
     // It comes with the sources only.
     ...(existsSync(EXAMPLE) ? [`npx millrace run ${EXAMPLE} --input '{"folder": "docs"}'`] : []),
     "npx millrace sql 'select 6 * 7 as answer'",
-    'npx millrace up       # a node that stays, at http://127.0.0.1:7070',
-    'npx millrace --help   # all there is',
+    'npx millrace up       # a node that keeps running, at http://127.0.0.1:7070',
+    'npx millrace --help   # all commands',
   ];
 }
 

@@ -13,8 +13,8 @@ export const command: CommandModule = {
   examples: ['millrace drain w-1', 'millrace drain w-1 --wait'],
   declare(command) {
     command
-      .argument('<node>', 'the node that is to take no more work')
-      .option('--wait', 'until it holds no task any more');
+      .argument('<node>', 'the node to drain')
+      .option('--wait', 'wait until it holds no tasks');
     declareServer(command);
   },
   run(command, reply, signal) {
@@ -22,7 +22,7 @@ export const command: CommandModule = {
     const { wait = false } = command.opts<{ wait?: true }>();
     return withClient(command, 'admin', signal, async (client) => {
       await client.drain(id, { signal });
-      reply.say(plain(`Node ${id} takes no more work; \`millrace release ${id}\` takes it back.`));
+      reply.say(plain(`Node ${id} is draining; \`millrace release ${id}\` ends the drain.`));
       const running = wait ? await emptied(client, id, reply, signal) : null;
       reply.answer({ id, draining: true, ...(running === null ? {} : { running }) });
       return exit.done;
@@ -42,7 +42,7 @@ async function emptied(
     const { nodes } = await client.nodes({ signal });
     const running = nodes.find((node) => node.id === id)?.running ?? 0;
     if (running === 0) {
-      reply.say(plain(`Node ${id} is empty.`));
+      reply.say(plain(`Node ${id} is drained.`));
       return running;
     }
     if (running !== before) reply.say(`It still holds ${counted(running, 'task')}.`);

@@ -12,9 +12,9 @@ export const command: CommandModule = {
   ],
   declare(command) {
     command
-      .option('--job <id>', 'only what happens to this job')
-      .option('--follow', 'go on for ever; without --after and --job from now on')
-      .option('--after <seq>', 'only what comes after this event');
+      .option('--job <id>', 'only events of this job')
+      .option('--follow', 'keep following; without --after and --job, starts with new events')
+      .option('--after <seq>', 'only events after this sequence number');
     declareServer(command);
   },
   run(command, reply, signal) {

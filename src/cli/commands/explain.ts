@@ -8,7 +8,7 @@ import { reasonWords, span } from '../wording.ts';
 export const command: CommandModule = {
   examples: ['millrace explain 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77/fetch'],
   declare(command) {
-    command.argument('<job/task>', 'the task of which you want to know why it waits');
+    command.argument('<job/task>', 'the task to explain');
     declareServer(command);
   },
   run(command, reply, signal) {
@@ -16,7 +16,7 @@ export const command: CommandModule = {
     const [job = '', task = '', surplus] = name.split('/');
     if (job === '' || task === '' || surplus !== undefined) {
       throw wrongUse(
-        `"${name}" does not name a task.`,
+        `'${name}' is not a valid task reference.`,
         'Write JOB/TASK; `millrace job` shows both.',
       );
     }

@@ -14,7 +14,7 @@ export const command: CommandModule = {
     'millrace export backup.ndjson --database postgres://millrace@localhost:5432/millrace',
   ],
   declare(command) {
-    command.argument('<file>', 'where the rows are written, one JSON object a line');
+    command.argument('<file>', 'the output file, one JSON object per line');
     declareStore(command);
   },
   async run(command, reply, signal) {
@@ -47,7 +47,7 @@ export const command: CommandModule = {
       }
       // The first line is the header, the last one the count.
       const rows = lines - 2;
-      reply.say(`${rows} rows of the ${place.kind} store are in ${file}.`);
+      reply.say(`Exported ${rows} rows of the ${place.kind} store to ${file}.`);
       reply.answer({ store: place.kind, file, rows });
       return exit.done;
     } finally {

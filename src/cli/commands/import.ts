@@ -13,7 +13,7 @@ export const command: CommandModule = {
     'millrace import backup.ndjson --data ./.millrace',
   ],
   declare(command) {
-    command.argument('<file>', 'what `millrace export` has written; the store must be empty');
+    command.argument('<file>', 'a file written by `millrace export`; the store must be empty');
     declareStore(command);
   },
   async run(command, reply, signal) {
@@ -29,7 +29,7 @@ export const command: CommandModule = {
       const counts = await importStore(store, linesOf(file, signal));
       isRefused = false;
       const rows = Object.values(counts).reduce((total, count) => total + count, 0);
-      reply.say(`${rows} rows of ${file} are in the ${place.kind} store.`);
+      reply.say(`Imported ${rows} rows of ${file} into the ${place.kind} store.`);
       reply.answer({ store: place.kind, file, rows });
       return exit.done;
     } finally {
@@ -54,8 +54,8 @@ async function requireExport(file: string, signal: AbortSignal): Promise<void> {
   if (formatOf(head.split('\n', 1)[0] ?? '') === FORMAT) return;
   throw new MillraceError({
     code: 'bad_input',
-    what: `${file} is not an export: its first line is not the beginning of a ${FORMAT}.`,
-    todo: 'Name a file that `millrace export` has written.',
+    what: `${file} is not a valid export: its first line is not the header of a ${FORMAT}.`,
+    todo: 'Give a file written by `millrace export`.',
   });
 }
 

@@ -15,7 +15,7 @@ export const command: CommandModule = {
   declare(command) {
     command
       .argument('<id>', 'the job')
-      .option('--follow', 'to its end; exit code 1 unless it succeeds');
+      .option('--follow', 'follow it to completion; exit code 1 unless it succeeds');
     declareServer(command);
   },
   run(command, reply, signal) {

@@ -14,10 +14,10 @@ export const command: CommandModule = {
   examples: ['millrace jobs', 'millrace jobs --state failed --limit 100', 'millrace jobs --json'],
   declare(command: Command) {
     command
-      .addOption(withWords('--state <state>', 'only those that are in this state', JOB_STATES))
-      .option('--name <name>', 'only those of this name')
+      .addOption(withWords('--state <state>', 'only those in this state', JOB_STATES))
+      .option('--name <name>', 'only those with this name')
       .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
-      .option('--cursor <cursor>', 'go on where an earlier list ended');
+      .option('--cursor <cursor>', 'continue an earlier list');
     declareServer(command);
   },
   async run(command, reply, signal) {
@@ -33,7 +33,7 @@ export const command: CommandModule = {
     const limit = Math.max(1, wholeOption('--limit', options['limit']) ?? LIMIT);
     return withClient(command, 'read', signal, async (client) => {
       const page = await firstJobs(client, filter, limit);
-      if (page.jobs.length === 0) reply.say('There are no such jobs.');
+      if (page.jobs.length === 0) reply.say('No jobs found.');
       else for (const line of jobTable(page.jobs, page.asOf.at)) reply.say(line);
       if (page.cursor !== null) reply.say(`There are more: --limit ${limit * 10}`);
       reply.answer(page);
@@ -49,7 +49,7 @@ async function firstJobs(client: HttpClient, filter: JobsFilter, limit: number):
   for (;;) {
     const size = Math.min(PAGE_MAX, limit - jobs.length);
     const { value: page } = await client.jobs({ ...from, limit: size }).next();
-    if (page === undefined) throw wrongUse('The list has no page.', 'Ask again.');
+    if (page === undefined) throw wrongUse('The list has no such page.', 'Ask again.');
     jobs.push(...page.jobs);
     if (page.cursor === null || jobs.length >= limit) return { ...page, jobs };
     from = { ...filter, cursor: page.cursor };
@@ -60,5 +60,5 @@ function stateOption(text: string | undefined): JobState | undefined {
   if (text === undefined) return undefined;
   const state = JOB_STATES.find((each) => each === text);
   if (state !== undefined) return state;
-  throw wrongUse(`No job is ${text}.`, `Use ${JOB_STATES.join(', ')}.`);
+  throw wrongUse(`'${text}' is not a valid job state.`, `Use ${JOB_STATES.join(', ')}.`);
 }

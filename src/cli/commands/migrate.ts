@@ -15,7 +15,7 @@ export const command: CommandModule = {
   declare(command) {
     command
       .addArgument(withChoices('<way>', 'up, down or status', ['up', 'down', 'status']))
-      .option('--to <version>', 'stop at this version; down goes one step without it');
+      .option('--to <version>', 'stop at this version; without it, down goes back one version');
     declareStore(command);
   },
   async run(command, reply) {
@@ -48,7 +48,7 @@ function wayOf(
     default:
       throw new MillraceError({
         code: 'bad_input',
-        what: `There is no way ${way} to migrate.`,
+        what: `'${way}' is not a valid migration direction.`,
         todo: 'Use up, down or status.',
       });
   }

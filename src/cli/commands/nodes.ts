@@ -12,7 +12,8 @@ export const command: CommandModule = {
     return withClient(command, 'read', signal, async (client) => {
       const answer = await client.nodes({ signal });
       const { nodes, asOf } = answer;
-      if (nodes.length === 0) reply.say('There are no nodes: nothing runs until a worker comes.');
+      if (nodes.length === 0)
+        reply.say('No nodes are registered; tasks wait until a worker connects.');
       else for (const line of nodeTable(nodes, asOf.at)) reply.say(line);
       reply.answer(answer);
       return exit.done;

@@ -22,9 +22,9 @@ export const command: CommandModule = {
   declare(command: Command) {
     command
       .argument('[query]', 'show this one, with its stages')
-      .addOption(withWords('--state <state>', 'only those that are in this state', JOB_STATES))
+      .addOption(withWords('--state <state>', 'only those in this state', JOB_STATES))
       .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
-      .option('--cursor <cursor>', 'go on where an earlier list ended');
+      .option('--cursor <cursor>', 'continue an earlier list');
     declareServer(command);
   },
   async run(command, reply, signal) {
@@ -45,7 +45,7 @@ export const command: CommandModule = {
         ...(state === undefined ? {} : { state }),
         ...(cursor === undefined ? {} : { cursor }),
       });
-      if (page.queries.length === 0) reply.say('There are no such queries.');
+      if (page.queries.length === 0) reply.say('No queries found.');
       else for (const line of listLines(page)) reply.say(line);
       if (page.cursor !== null) reply.say(`There are more: --cursor ${page.cursor}`);
       reply.answer(page);
@@ -118,5 +118,5 @@ function stateOption(text: string | undefined): JobState | undefined {
   if (text === undefined) return undefined;
   const state = JOB_STATES.find((each) => each === text);
   if (state !== undefined) return state;
-  throw wrongUse(`No query is ${text}.`, `Use ${JOB_STATES.join(', ')}.`);
+  throw wrongUse(`'${text}' is not a valid query state.`, `Use ${JOB_STATES.join(', ')}.`);
 }

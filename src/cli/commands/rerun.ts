@@ -10,7 +10,7 @@ export const command: CommandModule = {
     `millrace rerun "$(millrace jobs --state failed --limit 1 --json | node -p 'JSON.parse(fs.readFileSync(0)).jobs[0].id')"`,
   ],
   declare(command) {
-    command.argument('<id>', 'a job that ended; what did not succeed runs again');
+    command.argument('<id>', 'a finished job; its tasks that did not succeed run again');
     declareServer(command);
   },
   run(command, reply, signal) {

@@ -32,7 +32,7 @@ export const command: CommandModule = {
         'a TypeScript or JavaScript module with a flow or a task, or a job document',
       )
       .option('--input <json>', 'the input of the flow; @file reads it from a file')
-      .option('--flow <name>', 'which flow or task of the module, if there are several');
+      .option('--flow <name>', 'which flow or task of the module, if it exports several');
     declareServer(command, [
       'modules',
       'slots',
@@ -52,7 +52,7 @@ export const command: CommandModule = {
       return withClient(command, 'submit', signal, (client) => runOnServer(client, story));
     }
     const { modules } = work;
-    if (reply.terminal !== null) reply.note('A node of its own is being started ...');
+    if (reply.terminal !== null) reply.note('Starting an embedded node ...');
     const print = (line: string): void => reply.note(line);
     const isWatched = reply.terminal !== null;
     return withEmbedded({ command, modules, signal, isWatched, print }, (node) =>
@@ -72,13 +72,13 @@ async function runOnServer(client: HttpClient, story: Story): Promise<ExitCode> 
   const { work, reply, signal, isJson } = story;
   const { seq } = await client.head({ signal });
   const { id } = await withPlaces(work, () => client.submit(work.document, { signal }));
-  reply.note(plain(`Job ${id} is submitted.`));
+  reply.note(plain(`Submitted job ${id}.`));
   try {
     const job = await follow(client, id, { signal, reply, say: reply.note, after: seq });
     return tellOutcome(job, reply, isJson, reply.note);
   } catch (error) {
     if (signal.aborted) {
-      reply.note(plain(`Job ${id} goes on; \`millrace cancel ${id}\` stops it.`));
+      reply.note(plain(`Job ${id} keeps running; cancel it with \`millrace cancel ${id}\`.`));
     }
     throw error;
   }
@@ -89,10 +89,10 @@ async function runEmbedded({ client, url }: Embedded, story: Story): Promise<Exi
   const { work, reply, signal, isJson } = story;
   await requireExecutors(client, work.document);
   const { id } = await withPlaces(work, () => client.submit(work.document));
-  reply.note(plain(`Job ${id} runs here, at ${url}.`));
+  reply.note(plain(`Job ${id} runs on an embedded node at ${url}.`));
   const ended = new AbortController();
   const stop = (): void => {
-    reply.note('Interrupted: the job is being cancelled. Once more ends at once.');
+    reply.note('Interrupted: cancelling the job. Press Ctrl-C again to exit immediately.');
     // If it cannot be cancelled it has ended, and following it tells so.
     client.cancel(id, 'interrupted').catch(() => {});
   };
@@ -123,8 +123,8 @@ async function requireExecutors(client: HttpClient, document: unknown): Promise<
   const { id, executor } = missing;
   throw new MillraceError({
     code: 'bad_input',
-    what: `Nothing here runs ${executor}, which task ${id} names.${didYouMean(executor, known)}`,
-    todo: `Name the module that has it with --module, or a server with --server. There is ${known.join(', ')}.`,
+    what: `Task '${id}' needs the executor '${executor}', which is not registered here.${didYouMean(executor, known)}`,
+    todo: `Load the module that defines it with --module, or run on a server with --server. Registered executors: ${known.join(', ')}.`,
   });
 }
 

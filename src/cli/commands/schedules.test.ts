@@ -104,7 +104,7 @@ test('create takes a whole schedule from a file', async () => {
   server.script(PUT, { json: { ...nightly, nextAt: null } });
   const whole = file('s.yaml', `timing: {at: 5}\ndocument:\n  ${job}\n`);
   const { out } = await millrace('put', 'nightly', whole);
-  expect(out).toBe('Schedule nightly will not run any more.\n');
+  expect(out).toBe('Schedule nightly has no further runs.\n');
   expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ timing: { at: 5 }, document });
 });
 

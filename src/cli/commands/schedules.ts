@@ -24,11 +24,11 @@ export const command: CommandModule = {
   ],
   declare(command: Command) {
     command
-      .addArgument(withChoices('[action]', 'what to do with it', ACTIONS).default('list'))
+      .addArgument(withChoices('[action]', 'the action', ACTIONS).default('list'))
       .argument('[id]', 'the schedule')
       .argument(
         '[file]',
-        'for create: a job document or a module with a flow; without a timing flag, a whole schedule; - reads stdin',
+        'for create: a job document or a module with a flow; without a timing flag, a complete schedule document; - reads stdin',
       );
     declareTiming(command);
     declareServer(command);
@@ -36,7 +36,11 @@ export const command: CommandModule = {
   async run(command, reply, signal) {
     const [word = 'list', id = '', file = ''] = command.args;
     const action = actionOf(word);
-    if (action !== 'list' && id === '') throw wrongUse(`${action} which schedule?`, 'Name its id.');
+    if (action !== 'list' && id === '')
+      throw wrongUse(
+        `The command schedules ${action} needs a schedule id.`,
+        'Give the id of the schedule.',
+      );
     const isMade = action === 'put' || action === 'create';
     const settings = configFor(command, process.env).core;
     const work = isMade ? await readSchedule(file, command.opts(), settings, signal) : null;
@@ -63,7 +67,7 @@ async function act({ client, action, id, work, reply, signal }: Act): Promise<Ex
     return exit.done;
   };
   const next = (at: string | null): string =>
-    at === null ? `Schedule ${id} will not run any more.` : `Schedule ${id} runs next at ${at}.`;
+    at === null ? `Schedule ${id} has no further runs.` : `Schedule ${id} runs next at ${at}.`;
   switch (action) {
     case 'list': {
       const answer = await client.schedules({ signal });
@@ -82,7 +86,10 @@ async function act({ client, action, id, work, reply, signal }: Act): Promise<Ex
     }
     case 'delete':
       await client.deleteSchedule(id, { signal });
-      return tell(`Schedule ${id} is gone; jobs that it started go on.`, { id, deleted: true });
+      return tell(`Schedule ${id} was deleted; jobs it has started keep running.`, {
+        id,
+        deleted: true,
+      });
     case 'pause':
       return tell(`Schedule ${id} is paused.`, await client.changeSchedule(id, action, { signal }));
     case 'resume': {
@@ -100,7 +107,7 @@ function actionOf(word: string): Action {
   const action = ACTIONS.find((each) => each === word);
   if (action !== undefined) return action;
   throw wrongUse(
-    `There is no way to ${word} a schedule.${didYouMean(word, ACTIONS)}`,
+    `'${word}' is not a valid schedule action.${didYouMean(word, ACTIONS)}`,
     `Use ${ACTIONS.join(', ')}.`,
   );
 }

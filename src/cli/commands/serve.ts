@@ -52,7 +52,7 @@ async function openCluster({ core, node }: Config): Promise<Store | null> {
     throw new MillraceError({
       code: 'bad_input',
       what: 'A cluster needs a PostgreSQL database.',
-      todo: 'Name it with --database postgres://..., or use `millrace up` for a single node.',
+      todo: 'Set it with --database postgres://..., or use `millrace up` for a single node.',
     });
   }
   const { openPostgresStore } = await import('../../scheduler/store/index.ts');

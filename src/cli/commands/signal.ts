@@ -13,10 +13,10 @@ export const command: CommandModule = {
   ],
   declare(command) {
     command
-      .argument('<job>', 'the job that is to hear it')
-      .argument('<name>', 'the name that a task of it waits for')
-      .argument('[json]', 'what to tell it; null if left out, @file reads it from a file')
-      .option('--id <id>', 'of this signal: the same one again changes nothing');
+      .argument('<job>', 'the job to send it to')
+      .argument('<name>', 'the name of the signal')
+      .argument('[json]', 'the value as JSON; null if omitted; @file reads it from a file')
+      .option('--id <id>', 'idempotency key: a repeated signal with the same key has no effect');
     declareServer(command);
   },
   async run(command, reply, signal) {
@@ -32,8 +32,8 @@ export const command: CommandModule = {
         signal,
         ...(signalId === undefined ? {} : { signalId }),
       });
-      const end = isFinished(told.state) ? `, which has ${told.state} since` : '';
-      reply.say(plain(`Signal ${name} is with job ${id}${end}.${fateWords(name, told.signal)}`));
+      const end = isFinished(told.state) ? `, which has since ${told.state}` : '';
+      reply.say(plain(`Sent signal ${name} to job ${id}${end}.${fateWords(name, told.signal)}`));
       reply.answer(told);
       return exit.done;
     });
@@ -43,8 +43,8 @@ export const command: CommandModule = {
 /** A mistyped name is kept for a wait that never comes: say so at once. */
 function fateWords(name: string, fate: SignalFate | undefined): string {
   if (fate === undefined || fate.takenBy !== null) return '';
-  const kept = ` No task waits for ${name} now, so it is kept.`;
+  const kept = ` No task is waiting for ${name}; the job keeps it until one does.`;
   const [first] = fate.awaited;
   if (first === undefined) return kept;
-  return `${kept} What tasks wait for: ${fate.awaited.join(', ')}.`;
+  return `${kept} Tasks are waiting for: ${fate.awaited.join(', ')}.`;
 }

@@ -85,7 +85,7 @@ describe('millrace sql', () => {
     const file = join(path, 'x.csv');
     const { code, err } = await runAgainst(server, ['sql', 'select item', '--output', file]);
     expect({ code, files: readdirSync(path) }).toEqual({ code: 3, files: [] });
-    expect(err).toContain('broke off before their end');
+    expect(err).toContain('ended prematurely');
   });
 
   test('explains without running', async () => {
@@ -124,13 +124,16 @@ describe('millrace sql', () => {
   });
 
   test.each([
-    [['select 1', '--format', 'xml'], 'There is no format xml.'],
+    [['select 1', '--format', 'xml'], "'xml' is not a valid format."],
     [['select 1', '--workers', '2'], '--workers is for a query that runs here'],
     [['select 1', '--catalog', 'x.yaml'], '--catalog is for a query that runs here'],
     [['select 1', '--explain', '--analyze'], '--explain does not run the query'],
-    [['select 1', '--output', 'no/such/folder/x.csv'], 'There is no folder no/such/folder'],
-    [['select 1', '--output', 'rows.xls'], 'The name rows.xls tells no format.'],
-    [[], 'There is no SQL to run.'],
+    [['select 1', '--output', 'no/such/folder/x.csv'], 'Folder no/such does not exist/folder'],
+    [
+      ['select 1', '--output', 'rows.xls'],
+      'The format cannot be derived from the file name rows.xls.',
+    ],
+    [[], 'No SQL statement was given.'],
   ])('refuses %j', async (args, words) => {
     const { code, err } = await runAgainst(server, ['sql', ...args]);
     expect({ code, calls: server.received.length }).toEqual({ code: 2, calls: 0 });
@@ -196,7 +199,7 @@ describe('millrace queries', () => {
       ...{ state: 'succeeded', limit: '1', cursor: 'first' },
     });
     server.script('GET /api/v1/queries', { json: { queries: [], cursor: null, asOf } });
-    expect((await runAgainst(server, ['queries'])).out).toBe('There are no such queries.\n');
+    expect((await runAgainst(server, ['queries'])).out).toBe('No queries found.\n');
     expect((await runAgainst(server, ['queries', '--state', 'x'])).code).toBe(2);
   });
 

@@ -40,21 +40,28 @@ export const command: CommandModule = {
   ],
   declare(command: Command) {
     command
-      .argument('[query]', 'one SELECT in the SQL of DuckDB; - reads it from stdin')
+      .argument('[query]', 'one SELECT statement in DuckDB SQL; - reads it from stdin')
       .option('--file <file>', 'read the query from a file')
       .option(
         '--table <name=glob>',
         'a table: a path, a glob, or a list or an object as JSON; repeatable',
         more,
       )
-      .option('--param <name=value>', 'the value of $name, or of $1; repeatable', more)
-      .option('--set <name=value>', 'a setting such as shufflePartitions=4; repeatable', more)
-      .option('--time-zone <zone>', 'of times with a zone, such as Europe/Berlin (default UTC)')
+      .option('--param <name=value>', 'a parameter: the value of $name or $1; repeatable', more)
+      .option(
+        '--set <name=value>',
+        'a query setting, for example shufflePartitions=4; repeatable',
+        more,
+      )
+      .option(
+        '--time-zone <zone>',
+        'time zone of the session, for example Europe/Berlin (default UTC)',
+      )
       .addOption(withWords('--format <format>', 'table, json, ndjson, csv or parquet', FORMATS))
-      .option('--output <file>', 'write the rows to a file; its name may tell the format')
-      .option('--rows <n>', `the most rows that a table shows (default ${ROWS})`)
-      .option('--explain', 'show how the query would be run, and do not run it')
-      .option('--analyze', 'run it, and show what each stage has done instead of the rows')
+      .option('--output <file>', 'write the rows to a file; its extension selects the format')
+      .option('--rows <n>', `maximum number of rows that a table shows (default ${ROWS})`)
+      .option('--explain', 'show the plan without running the query')
+      .option('--analyze', 'run the query and show statistics per stage instead of rows')
       .option('--workers <n>', 'worker processes, without --server (default 1)');
     declareServer(command, ['catalog', 'roots', 'slots', 'memoryBytes']);
   },
@@ -95,7 +102,7 @@ interface Errand {
 
 function modeOf({ explain, analyze }: Flags): Errand['mode'] {
   if (explain === true && analyze === true) {
-    throw wrongUse('--explain does not run the query, --analyze does.', 'Give one of them.');
+    throw wrongUse('--explain does not run the query, --analyze does.', 'Use only one of them.');
   }
   if (explain === true) return 'explain';
   return analyze === true ? 'analyze' : 'run';
@@ -110,15 +117,18 @@ function workersOf(text: string | undefined): number {
   if (workers >= 1 && workers <= WORKERS_MAX) return workers;
   throw wrongUse(
     `--workers takes a number from 1 to ${WORKERS_MAX}, not ${workers}.`,
-    'Leave it out for one.',
+    'Omit it to run with one worker.',
   );
 }
 
 function refuseEmbeddedFlags({ workers, catalog }: Flags): void {
   const flag = workers !== undefined ? '--workers' : catalog !== undefined ? '--catalog' : null;
   if (flag === null) return;
-  const todo = 'Set it where the server is started; --table names a table for this query.';
-  throw wrongUse(`${flag} is for a query that runs here, and --server names a server.`, todo);
+  const todo = 'Set it when starting the server; --table names a table for this query.';
+  throw wrongUse(
+    `${flag} applies to queries that run locally and cannot be combined with --server.`,
+    todo,
+  );
 }
 
 async function runQuery(client: HttpClient, errand: Errand): Promise<ExitCode> {
@@ -135,7 +145,7 @@ async function runQuery(client: HttpClient, errand: Errand): Promise<ExitCode> {
   const ended = new AbortController();
   const submitting = queries.submit(request, { signal: ended.signal });
   const stop = (): void => {
-    reply.note('Interrupted: the query is being cancelled. Once more ends at once.');
+    reply.note('Interrupted: cancelling the query. Press Ctrl-C again to exit immediately.');
     submitting
       .then(({ id }) => queries.cancel(id, 'interrupted'))
       // It was refused, it has ended, or nobody can be reached.

@@ -30,11 +30,11 @@ export const command: CommandModule = {
     command
       .argument(
         '<file>',
-        'a job document or a list of them, JSON or YAML, or a module with a flow; - reads stdin',
+        'a job document or a list of them (JSON or YAML), or a module with a flow; - reads stdin',
       )
-      .option('--wait', 'follow the job to its end; exit code 1 unless it succeeds')
+      .option('--wait', 'follow the job to completion; exit code 1 unless it succeeds')
       .option('--input <json>', 'the input of the flow; @file reads it from a file')
-      .option('--flow <name>', 'which flow or task of the module, if there are several');
+      .option('--flow <name>', 'which flow or task of the module, if it exports several');
     declareServer(command);
   },
   async run(command, reply, signal) {
@@ -103,7 +103,8 @@ async function submitOne(client: HttpClient, work: Work, batch: Batch): Promise<
     const ended = await follow(client, id, { signal, reply, say, after });
     return tellOutcome(ended, reply, isJson, say);
   } catch (error) {
-    if (signal.aborted) reply.say(`Job ${id} goes on; \`millrace cancel ${id}\` stops it.`);
+    if (signal.aborted)
+      reply.say(`Job ${id} keeps running; cancel it with \`millrace cancel ${id}\`.`);
     throw error;
   }
 }

@@ -40,7 +40,7 @@ export async function readGrammar(): Promise<readonly CommandWords[]> {
   );
 }
 
-const HELP: OptionWords = { flag: '--help', summary: 'show how it is used', value: null };
+const HELP: OptionWords = { flag: '--help', summary: 'show help', value: null };
 
 /** Every setting is a flag of every node; those that the help hides are left out here as well. */
 function optionsOf(command: Command): readonly OptionWords[] {

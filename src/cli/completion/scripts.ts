@@ -41,7 +41,7 @@ function bashScript(grammar: Grammar): string {
       `      esac ;;`,
     ].join('\n');
   });
-  return `# Completion of millrace for bash.
+  return `# millrace completion for bash.
 _millrace_place() {
   case "$1" in
     words) COMPREPLY=($(compgen -W "$2" -- "$cur")) ;;
@@ -93,7 +93,7 @@ function takingValues(options: readonly OptionWords[]): string {
 }
 
 function zshScript(grammar: Grammar): string {
-  const commands = [...grammar, { name: 'help', summary: 'show how a command is used' }]
+  const commands = [...grammar, { name: 'help', summary: 'show help for a command' }]
     .map(({ name, summary }) => `    ${quoted(`${name}:${summary.replaceAll(':', '\\:')}`)}`)
     .join('\n');
   const cases = grammar.map(({ name, options, places }) => {
@@ -108,14 +108,14 @@ function zshScript(grammar: Grammar): string {
     return `        ${name})\n          _arguments ${specs.join(' \\\n            ')} ;;`;
   });
   return `#compdef millrace
-# Completion of millrace for zsh.
+# millrace completion for zsh.
 _millrace() {
   local context state line
   local -a commands
   commands=(
 ${commands}
   )
-  _arguments -C '--help[show how it is used]' '--version[show the version]' '1:command:->command' '*::argument:->argument'
+  _arguments -C '--help[show help]' '--version[show the version]' '1:command:->command' '*::argument:->argument'
   case $state in
     command) _describe command commands ;;
     argument)
@@ -143,11 +143,11 @@ function zshAction(place: Place): string {
 }
 
 function fishScript(grammar: Grammar): string {
-  const lines = ['# Completion of millrace for fish.', 'complete -c millrace -f'];
+  const lines = ['# millrace completion for fish.', 'complete -c millrace -f'];
   const first = 'complete -c millrace -n __fish_use_subcommand';
   for (const { name, summary } of [
     ...grammar,
-    { name: 'help', summary: 'show how a command is used' },
+    { name: 'help', summary: 'show help for a command' },
   ]) {
     lines.push(`${first} -a ${name} -d ${quoted(summary)}`);
   }

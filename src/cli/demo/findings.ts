@@ -67,7 +67,7 @@ const CLAIMS: Readonly<Record<Claim, (evidence: Evidence) => Judgement>> = {
     return [isSo, `each was completed once: ${counted(completed.length, 'completion')} in the log`];
   },
   workerKilled({ kill }) {
-    if (kill === null) return [false, 'no worker was killed'];
+    if (kill === null) return [false, 'no worker has been killed'];
     const { worker, pid, endedBy, held } = kill;
     const isSo = endedBy === 'SIGKILL' && held.includes(ORDER);
     return [
@@ -76,18 +76,18 @@ const CLAIMS: Readonly<Record<Claim, (evidence: Evidence) => Judgement>> = {
     ];
   },
   recoveredElsewhere({ kill, events }) {
-    if (kill === null || kill.recovery === null) return [false, 'nobody took over'];
+    if (kill === null || kill.recovery === null) return [false, 'no worker took over'];
     const { worker, pid, ms } = kill.recovery;
     const took = events.filter(({ kind, task }) => kind === 'reassigned' && task === ORDER);
     const end = events.find(({ kind, task }) => kind === 'completed' && task === ORDER);
     const isSo = pid !== kill.pid && took.length > 0 && end?.node === worker;
-    return [isSo, `${worker} was as far with ${ORDER} ${ms} ms after the kill, and completed it`];
+    return [isSo, `${worker} had resumed ${ORDER} ${ms} ms after the kill, and completed it`];
   },
   finishedStepNotRepeated({ job, deeds: { charges } }) {
     const isSo = charges.length === 1 && resultOf(job)?.order.receipt === charges[0];
     return [
       isSo,
-      `the order was charged ${times(charges.length)}: a finished step is not done again`,
+      `the order was charged ${times(charges.length)}: a completed step does not run again`,
     ];
   },
   laterStepDoneOnce({ job, deeds: { parcels } }) {
@@ -101,11 +101,11 @@ const CLAIMS: Readonly<Record<Claim, (evidence: Evidence) => Judgement>> = {
     const rows = stages.reduce((sum, stage) => sum + stage.rowsIn, 0);
     const isSo = state === 'succeeded' && single === null && stages.length > 1 && tasks > 2;
     const read = `the SQL ran as ${counted(stages.length, 'stage')} with ${counted(tasks, 'task')}`;
-    return [isSo, `${read} on the workers, which read ${rows.toLocaleString('en')} rows in all`];
+    return [isSo, `${read} on the workers, which read ${rows.toLocaleString('en')} rows in total`];
   },
   answerRight({ job, expected, files }) {
     const report = resultOf(job)?.report;
-    if (report === undefined || expected === null) return [false, 'there is no answer'];
+    if (report === undefined || expected === null) return [false, 'the query returned no result'];
     const isSo = JSON.stringify(report) === JSON.stringify(expected);
     const query = isSo ? 'as in' : `but ${words(expected)} in`;
     return [isSo, `${words(report)}, ${query} one DuckDB query over all ${files} files`];

@@ -131,7 +131,7 @@ const fulfil: Task<Order, Fulfilled> = defineTask({
       return response.text();
     };
     const receipt = await ctx.step('charge', () => ask('charge'));
-    ctx.progress(0.5, 'charged, is being packed');
+    ctx.progress(0.5, 'charged, now packing');
     await ask('pack');
     const parcel = await ctx.step('ship', () => ask('ship'));
     return { receipt, parcel };
@@ -146,7 +146,7 @@ const demoInput: StandardSchemaV1<DemoInput> = {
     validate(value) {
       const { days } = (value ?? {}) as Partial<DemoInput>;
       if (Array.isArray(days)) return { value: value as DemoInput };
-      return { issues: [{ message: 'A list is wanted here.', path: ['days'] }] };
+      return { issues: [{ message: 'Must be a list.', path: ['days'] }] };
     },
   },
 };

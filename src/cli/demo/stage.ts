@@ -119,7 +119,8 @@ class StageBuilder {
   }
 
   #goOn(): void {
-    if (this.#isOver) throw new MillraceError({ code: 'shutting_down', what: 'The demo is over.' });
+    if (this.#isOver)
+      throw new MillraceError({ code: 'shutting_down', what: 'The demo has ended.' });
   }
 
   async #startNode(): Promise<ServerNode> {
@@ -163,6 +164,6 @@ function temporaryFolder(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'millrace-demo-'));
   } catch (error) {
-    throw pathError(error, `${tmpdir()} cannot take the files of the demo`);
+    throw pathError(error, `Cannot write the files of the demo to ${tmpdir()}`);
   }
 }

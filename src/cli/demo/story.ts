@@ -103,13 +103,15 @@ class Story {
   #introduce({ url, workers }: Stage): void {
     const who = workers.map(({ id, pid }) => `${id} (${pid})`).join(', ');
     const rows = this.#options.rows.toLocaleString('en');
-    this.#say(`A node at ${url} keeps its jobs in a DuckDB file. Three`);
-    this.#say(`processes do the work: ${who}.`);
+    this.#say(`A node at ${url} stores its jobs in a DuckDB file. Three`);
+    this.#say(`worker processes run the tasks: ${who}.`);
     this.#say(
       `A shop counts its sales: ${FILES} Parquet files of ${rows} rows are written, one SQL`,
     );
-    this.#say('query that the workers divide among themselves adds them up, at rates fetched by');
-    this.#say('HTTP. Meanwhile an order is charged, packed and shipped. Who packs it is killed.');
+    this.#say('query distributed over the workers adds them up, with exchange rates fetched over');
+    this.#say(
+      'HTTP. Meanwhile an order is charged, packed and shipped. The worker that packs it is killed.',
+    );
     this.#say('');
   }
 
@@ -176,7 +178,7 @@ class Story {
   }
 
   #tellRecovery({ worker, ms }: Recovery): void {
-    this.#say(`--- ${ms} ms later ${worker} packs the order, and did not charge it again.`);
+    this.#say(`--- ${ms} ms later ${worker} resumes packing, without charging the order again.`);
   }
 }
 

@@ -80,7 +80,7 @@ export class ClusterChild {
     if (this.#isStopped) return;
     const { name, print } = this.#options;
     if (!this.#wasReady) return this.#first.reject(cannotRun(name, why));
-    print(`has ended (${why}). It comes back in ${RESTART_MS / 1_000} s.`);
+    print(`has ended (${why}); restarting in ${RESTART_MS / 1_000} s.`);
     this.#cancelRestart = systemClock.after(RESTART_MS, () => this.#spawn());
   }
 }
@@ -100,7 +100,7 @@ function parsed(line: string): { ready?: unknown; url?: string; grpc?: string } 
 function cannotRun(name: string, why: string): MillraceError {
   return new MillraceError({
     code: 'bad_setting',
-    what: `${name} has ended before it was ready (${why}), see above.`,
-    todo: 'Correct it and start again; --port 0 and --grpc-port 0 take free ports.',
+    what: `${name} ended before it was ready (${why}); its output is above.`,
+    todo: 'Fix the cause and start again; --port 0 and --grpc-port 0 choose free ports.',
   });
 }

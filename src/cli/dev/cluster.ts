@@ -50,7 +50,7 @@ function made(folder: string): string {
     makePrivateFolder(folder);
     return folder;
   } catch (error) {
-    throw pathError(error, `${folder} cannot be the folder of a cluster`);
+    throw pathError(error, `Cannot use ${folder} as the folder of a cluster`);
   }
 }
 
@@ -84,7 +84,8 @@ class DevCluster {
       this.#say('postgres', `has ended: ${end}`);
       return exit.workFailed;
     } finally {
-      if (signal.aborted) this.#options.reply.note('Stopping. A second signal ends at once.');
+      if (signal.aborted)
+        this.#options.reply.note('Shutting down. Press Ctrl-C again to exit immediately.');
       await this.#stop();
     }
   }
@@ -92,7 +93,7 @@ class DevCluster {
   async #start(): Promise<void> {
     const { config, data, reply, signal } = this.#options;
     const say = (line: string): void => this.#say('postgres', line);
-    reply.note(`PostgreSQL is being started in ${this.#folder} ...`);
+    reply.note(`Starting PostgreSQL in ${this.#folder} ...`);
     this.#postgres = await startPostgres(this.#folder, data !== null, say);
     const { url } = this.#postgres;
     const addresses: ChildAddresses[] = [];

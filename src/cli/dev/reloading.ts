@@ -19,15 +19,17 @@ export function reloadOnChange(
       const [first = ''] = changed.map((file) => relative('.', file));
       const others = changed.length - 1;
       const more = others > 0 ? ` and ${counted(others, 'other file')}` : '';
-      say(`${first}${more} changed: a new worker is started.`);
+      say(`${first}${more} changed: starting a new worker.`);
       const startedMs = systemClock.monotonicMs();
       try {
         await replace();
         const took = span(systemClock.monotonicMs() - startedMs);
-        say(`millrace reloaded in ${took}; the old worker finishes what it has.`);
+        say(`millrace reloaded in ${took}; the old worker finishes its running tasks.`);
       } catch (error) {
         if (isMillraceError(error, 'shutting_down')) return;
-        say('millrace did not reload, see above: the old worker stays. Correct it and save.');
+        say(
+          'millrace did not reload (the error is above); the old worker keeps running. Fix the module and save it.',
+        );
       }
     },
   });

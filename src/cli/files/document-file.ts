@@ -81,7 +81,8 @@ async function readStdin(signal: AbortSignal): Promise<string> {
     let text = '';
     for await (const chunk of stdin as AsyncIterable<string>) {
       text += chunk;
-      if (text.length > CHARS_MAX) throw bad('There is too much on stdin.', 'Send one document.');
+      if (text.length > CHARS_MAX)
+        throw bad('The input on stdin is too large.', 'Send a single document.');
     }
     return text;
   } finally {

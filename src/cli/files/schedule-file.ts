@@ -31,13 +31,22 @@ export function declareTiming(command: Command): void {
     new Option(flag, help).choices(words);
   command
     .option('--cron <pattern>', "for create: minute, hour, day, month, weekday, '0 2 * * 1-5'")
-    .option('--zone <zone>', 'for --cron: an IANA time zone, Europe/Berlin (default UTC)')
+    .option(
+      '--zone <zone>',
+      'for --cron: an IANA time zone, for example Europe/Berlin (default UTC)',
+    )
     .option('--every <duration>', 'for create: every 90s, 15m, 2h')
     .option('--at <time>', 'for create: once, 2026-11-15T02:00:00Z')
-    .addOption(choice('--misfire <policy>', 'what becomes of times that were missed', MISFIRES))
-    .addOption(choice('--overlap <policy>', 'what happens while the last job runs', OVERLAPS))
+    .addOption(choice('--misfire <policy>', 'what happens to missed occurrences', MISFIRES))
+    .addOption(
+      choice(
+        '--overlap <policy>',
+        'what happens while the previous job is still running',
+        OVERLAPS,
+      ),
+    )
     .option('--input <json>', 'the input of the flow; @file reads it from a file')
-    .option('--flow <name>', 'which flow or task of the module, if there are several');
+    .option('--flow <name>', 'which flow or task of the module, if it exports several');
 }
 
 export async function readSchedule(
@@ -48,8 +57,8 @@ export async function readSchedule(
 ): Promise<ScheduleWork> {
   if (file === '') {
     throw wrongUse(
-      'It takes a file.',
-      'Name a job document or a module after the id, or - for stdin.',
+      'A file is required.',
+      'Give a job document or a module after the id, or - for stdin.',
     );
   }
   const timing = timingOf(flags);
@@ -80,15 +89,15 @@ async function wholeSchedule(
     ([name, value]) => value !== undefined && ONLY_WITH_TIMING.has(name),
   )?.[0];
   if (flag !== undefined || isModule(file)) {
-    throw wrongUse('When is it to run?', 'Add --cron, --every or --at.');
+    throw wrongUse('The schedule has no timing.', 'Add --cron, --every or --at.');
   }
   const [first, surplus] = await readDocuments(file, signal);
   if (first === undefined || surplus !== undefined) {
-    throw wrongUse(`${file} holds several.`, 'Put them one by one.');
+    throw wrongUse(`${file} contains several documents.`, 'Create one schedule per document.');
   }
   const { document } = (first.value ?? {}) as { readonly document?: unknown };
   if (document === undefined && isJob(first.value)) {
-    throw wrongUse(`${file} is a job document and says no time.`, 'Add --cron, --every or --at.');
+    throw wrongUse(`${file} is a job document and has no timing.`, 'Add --cron, --every or --at.');
   }
   // The rest of a schedule is checked by the server, which has the calendar.
   if (document !== undefined) checkDocument(first, settings, document, DOCUMENT);
@@ -113,15 +122,16 @@ function timingOf({ cron, zone, every, at }: TimingFlags): object | null {
   );
   const [first, second] = given.map(([flag]) => flag);
   if (first === undefined) return null;
-  if (second !== undefined) throw wrongUse(`${first} and ${second} are two timings.`, 'Give one.');
+  if (second !== undefined)
+    throw wrongUse(`${first} and ${second} cannot be combined.`, 'Give one.');
   if (zone !== undefined && cron === undefined) {
-    throw wrongUse('--zone is for --cron.', 'Leave it out.');
+    throw wrongUse('--zone applies only to --cron.', 'Leave it out.');
   }
   if (cron !== undefined) return { cron, ...(zone === undefined ? {} : { zone }) };
   if (at !== undefined) return { at: /^\d+$/.test(at) ? Number(at) : at };
   const everyMs = durationMs(every ?? '');
   if (everyMs === null || everyMs === 0) {
-    throw wrongUse(`--every takes a duration, not ${every}.`, 'Write 90s, 15m or 2h.');
+    throw wrongUse(`'${every}' is not a valid duration for --every.`, 'Write 90s, 15m or 2h.');
   }
   return { everyMs };
 }

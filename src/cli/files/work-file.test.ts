@@ -120,5 +120,5 @@ test('a job document has no input and no flows', async () => {
   await expect(work(document, { input: '1' })).rejects.toThrow('--input is for modules');
   await expect(work(document, { flow: 'x' })).rejects.toThrow('--flow is for modules');
   const two = file('two.yaml', 'tasks: []\n---\ntasks: []\n');
-  await expect(work(two)).rejects.toThrow('holds several documents');
+  await expect(work(two)).rejects.toThrow('contains several documents');
 });

@@ -44,7 +44,7 @@ export async function readWork(
   if (isModule(file)) return fromModule(file, options, signal);
   const [first, surplus] = await readDocuments(file, signal);
   if (first === undefined || surplus !== undefined || Array.isArray(first.value)) {
-    throw wrongUse(`${file} holds several documents.`, 'Name a file with one job document.');
+    throw wrongUse(`${file} contains several documents.`, 'Give a file with one job document.');
   }
   refuseModuleFlags(file, options);
   return fromDocument(first, options.settings);
@@ -63,8 +63,8 @@ export function refuseModuleFlags(
   const flag = input === undefined ? (flow === undefined ? null : '--flow') : '--input';
   if (flag === null) return;
   throw wrongUse(
-    `${flag} is for modules, and ${file} is a job document.`,
-    'Write the input into the document, or name a TypeScript or JavaScript file.',
+    `${flag} applies to modules, and ${file} is a job document.`,
+    'Put the input into the document, or give a TypeScript or JavaScript file.',
   );
 }
 
@@ -81,7 +81,7 @@ async function fromModule(file: string, options: WorkOptions, signal: AbortSigna
   try {
     checkDocument({ value, located }, options.settings);
   } catch (error) {
-    throw isMillraceError(error) ? retold(error, `${name} is refused: ${error.what}`) : error;
+    throw isMillraceError(error) ? retold(error, `${name} was rejected: ${error.what}`) : error;
   }
   return { document: value, modules: [resolve(file)], located };
 }
@@ -102,7 +102,7 @@ function choose(
     const names = all.map(({ name }) => name);
     throw wrongUse(
       `${file} exports no flow and no task ${wanted}.${didYouMean(wanted, names)}`,
-      `It has ${names.join(', ')}.`,
+      `It exports ${names.join(', ')}.`,
     );
   }
   const preferred = all.find((each) => each === main);
@@ -157,7 +157,7 @@ export async function readInput(text: string | undefined, signal: AbortSignal): 
   if (text.startsWith('@')) {
     const [first, surplus] = await readDocuments(text.slice(1), signal);
     if (first !== undefined && surplus === undefined) return first.value as Json;
-    throw wrongUse(`${text.slice(1)} holds several documents.`, 'An input is one value.');
+    throw wrongUse(`${text.slice(1)} contains several documents.`, 'An input is one value.');
   }
   return jsonArgument('--input', text);
 }
@@ -167,8 +167,8 @@ export function jsonArgument(what: string, text: string): Json {
     return JSON.parse(text) as Json;
   } catch {
     throw wrongUse(
-      `${what} takes JSON, and ${text.length > 60 ? `${text.slice(0, 60)}...` : text} is not.`,
-      `Text needs quotes of its own, such as '"yes"'; @file reads a file.`,
+      `'${text.length > 60 ? `${text.slice(0, 60)}...` : text}' is not valid JSON for ${what}.`,
+      `A JSON string needs its own quotes, for example '"yes"'; @file reads a file.`,
     );
   }
 }

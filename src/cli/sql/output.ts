@@ -41,13 +41,13 @@ export async function targetOf(
 ): Promise<Target> {
   const known = FORMATS.find((each) => each === format);
   if (format !== undefined && known === undefined) {
-    throw wrongUse(`There is no format ${format}.`, `Use ${FORMATS.join(', ')}.`);
+    throw wrongUse(`'${format}' is not a valid format.`, `Use ${FORMATS.join(', ')}.`);
   }
   const byFlag = known ?? (json === true && output === undefined ? 'json' : undefined);
   const chosen = byFlag ?? (output === undefined ? 'table' : formatOf(output));
   if (output !== undefined) await requireTarget(output);
   else if (chosen === 'parquet' && isPage) {
-    throw wrongUse('Parquet is nothing for a terminal.', 'Name a file with --output.');
+    throw wrongUse('Parquet output cannot be written to a terminal.', 'Give a file with --output.');
   }
   return { format: chosen, file: output ?? null, rowsMax };
 }
@@ -58,7 +58,10 @@ function formatOf(file: string): Format {
   const format = ending === '.jsonl' ? 'ndjson' : FORMATS.find((each) => ending === `.${each}`);
   if (format !== undefined && format !== 'table') return format;
   const endings = '.json, .ndjson, .csv or .parquet';
-  throw wrongUse(`The name ${file} tells no format.`, `End it with ${endings}, or add --format.`);
+  throw wrongUse(
+    `The format cannot be derived from the file name ${file}.`,
+    `Use the extension ${endings}, or set --format.`,
+  );
 }
 
 type Calls = Pick<QueryCalls, 'results'>;
@@ -125,12 +128,12 @@ async function printTable(printing: Printing, words: string): Promise<string> {
   else await writeFileOf(target.file, oneOf(Buffer.from(text)));
   if (hasMore) {
     reply.note(
-      `Only the first ${countWords(rows.length)} rows are shown: --rows shows more, --format csv all.`,
+      `Only the first ${countWords(rows.length)} rows are shown. Use --rows for more, or --format csv for all.`,
     );
   }
   if (hidden > 0) {
     reply.note(
-      `${counted(hidden, 'column')} had no room: a wider terminal or --format csv has it all.`,
+      `${counted(hidden, 'column')} did not fit. Use a wider terminal, or --format csv for all columns.`,
     );
   }
   return words;

@@ -48,21 +48,25 @@ test('the query may stand in a file', async () => {
   expect(await ask({ file })).toEqual({ sql: 'select 1\n' });
   writeFileSync(file, ' \n');
   await expect(ask({ file })).rejects.toThrow(`${file} is empty.`);
-  await expect(ask({ file: join(folder, 'none') })).rejects.toThrow('There is no file');
+  await expect(ask({ file: join(folder, 'none') })).rejects.toThrow('does not exist');
 });
 
 test.each<[SqlFlags, string | undefined, string]>([
-  [{}, undefined, 'There is no SQL to run.'],
+  [{}, undefined, 'No SQL statement was given.'],
   [{ file: 'x' }, 'select 1', 'There are two queries'],
-  [{ table: ['x'] }, 'q', '--table takes NAME=VALUE, not "x".'],
-  [{ table: ['x='] }, 'q', '--table takes NAME=VALUE, not "x=".'],
-  [{ table: ['x={a'] }, 'q', 'The table x is no JSON'],
-  [{ table: ['x={"paths":"a"}', 'x=b'] }, 'q', 'The table x is given twice.'],
-  [{ table: ['x=b', 'x={"paths":"a"}'] }, 'q', 'The table x is given twice.'],
+  [{ table: ['x'] }, 'q', "'x' is not a valid NAME=VALUE for --table."],
+  [{ table: ['x='] }, 'q', "'x=' is not a valid NAME=VALUE for --table."],
+  [{ table: ['x={a'] }, 'q', 'The definition of table x is not valid JSON'],
+  [{ table: ['x={"paths":"a"}', 'x=b'] }, 'q', 'Table x was given twice.'],
+  [{ table: ['x=b', 'x={"paths":"a"}'] }, 'q', 'Table x was given twice.'],
   [{ param: ['=1'] }, 'q', '--param takes NAME=VALUE'],
-  [{ param: ['a=1', 'a=2'] }, 'q', 'A --param is given twice.'],
-  [{ param: ['1=1', '3=2'] }, 'q', 'There is no --param 2=...'],
-  [{ set: ['shufflePartitions=many'] }, 'q', '--set shufflePartitions takes a number, not "many".'],
+  [{ param: ['a=1', 'a=2'] }, 'q', 'A --param was given twice.'],
+  [{ param: ['1=1', '3=2'] }, 'q', 'Parameter --param 2=... is missing.'],
+  [
+    { set: ['shufflePartitions=many'] },
+    'q',
+    "'many' is not a valid number for --set shufflePartitions.",
+  ],
   [{ set: ['memoryBytes=1 apple'] }, 'q', '--set memoryBytes takes a number'],
 ])('%o with %s is refused', async (flags, query, words) => {
   await expect(ask(flags, query)).rejects.toMatchObject({ code: 'bad_input' });

@@ -39,7 +39,7 @@ async function sqlText(
 ): Promise<string> {
   if (query !== undefined && file !== undefined) {
     throw wrongUse(
-      'There are two queries: one on the command line and one in --file.',
+      'Two queries were given: one on the command line and one in --file.',
       'Give one.',
     );
   }
@@ -47,8 +47,10 @@ async function sqlText(
   const text = source === null ? (query ?? '') : await readTextOf(source, signal);
   if (text.trim() !== '') return text;
   throw wrongUse(
-    source === null ? 'There is no SQL to run.' : `${source === '-' ? 'stdin' : source} is empty.`,
-    "Write millrace sql 'select 42', or name a file with --file.",
+    source === null
+      ? 'No SQL statement was given.'
+      : `${source === '-' ? 'stdin' : source} is empty.`,
+    "Use for example millrace sql 'select 42', or give a file with --file.",
   );
 }
 
@@ -59,13 +61,13 @@ function tablesOf(texts: readonly string[]): Readonly<Record<string, unknown>> {
     const [name, value] = pair('--table', text, 'sales=data/sales-*.parquet');
     const known = tables.get(name);
     if (value.startsWith('{') || Array.isArray(json(value))) {
-      if (known !== undefined) throw wrongUse(`The table ${name} is given twice.`, 'Give it once.');
+      if (known !== undefined) throw wrongUse(`Table ${name} was given twice.`, 'Give it once.');
       tables.set(name, spec(name, value));
       continue;
     }
     const path = wholePaths(value);
     if (known !== undefined && !isPaths(known)) {
-      throw wrongUse(`The table ${name} is given twice.`, 'Give it once.');
+      throw wrongUse(`Table ${name} was given twice.`, 'Give it once.');
     }
     const paths = known === undefined ? [] : [known].flat();
     tables.set(name, paths.length === 0 ? path : [...paths, path]);
@@ -84,7 +86,8 @@ function isUrl(text: string): boolean {
 /** A list of paths, or an object that says more than paths. */
 function spec(name: string, text: string): unknown {
   const value = json(text) as { readonly paths?: unknown } | readonly unknown[] | undefined;
-  if (value === undefined) throw wrongUse(`The table ${name} is no JSON: ${text}`, 'Correct it.');
+  if (value === undefined)
+    throw wrongUse(`The definition of table ${name} is not valid JSON: ${text}`, 'Fix the JSON.');
   if (!('paths' in value)) return wholePaths(value);
   return { ...value, paths: wholePaths(value.paths) };
 }
@@ -100,13 +103,16 @@ function paramsOf(texts: readonly string[]): NonNullable<QueryRequest['params']>
   if (texts.length === 0) return null;
   const pairs = texts.map((text) => pair('--param', text, 'since=2026-11-15'));
   const values = new Map(pairs.map(([name, text]) => [name.replace(/^\$/, ''), scalar(text)]));
-  if (values.size < pairs.length) throw wrongUse('A --param is given twice.', 'Give it once.');
+  if (values.size < pairs.length) throw wrongUse('A --param was given twice.', 'Give it once.');
   const names = [...values.keys()];
   if (!names.every((name) => /^[1-9]\d*$/.test(name))) return Object.fromEntries(values);
   return names.map((_, at) => {
     const value = values.get(`${at + 1}`);
     if (value !== undefined) return value;
-    throw wrongUse(`There is no --param ${at + 1}=...`, 'Places begin with 1 and leave none out.');
+    throw wrongUse(
+      `Parameter --param ${at + 1}=... is missing.`,
+      'Positional parameters start at 1 and have no gaps.',
+    );
   });
 }
 
@@ -126,8 +132,8 @@ function settingOf(text: string): readonly [string, number] {
       : Number(value);
   if (number !== undefined && Number.isFinite(number)) return [name, number];
   throw wrongUse(
-    `--set ${name} takes a number, not "${value}".`,
-    'Write shufflePartitions=4, memoryBytes=1GiB or timeoutMs=30s.',
+    `'${value}' is not a valid number for --set ${name}.`,
+    'Use for example shufflePartitions=4, memoryBytes=1GiB or timeoutMs=30s.',
   );
 }
 
@@ -138,7 +144,7 @@ function pair(flag: string, text: string, example: string): readonly [string, st
   }
   throw new MillraceError({
     code: 'bad_input',
-    what: `${flag} takes NAME=VALUE, not "${text}".`,
+    what: `'${text}' is not a valid NAME=VALUE for ${flag}.`,
     todo: `Write ${flag} ${example}.`,
   });
 }

@@ -79,8 +79,8 @@ test('of more stages than there are rows those that are over are left out first'
   expect(lines.at(-1)).toContain(' 29 scan sales');
 });
 
-test('a query that waits to be let in says its place', () => {
-  const why = 'waits to be let in: 2 queries are before it, 1 of 1 run';
+test('a query that waits for admission shows its position', () => {
+  const why = 'waits for admission: 2 queries are before it, 1 of 1 run';
   const waiting = { position: 2, why };
   const [head] = stageFrame({ ...query, state: 'queued', waiting }, options);
   expect(head).toContain(why);

@@ -78,7 +78,7 @@ function stageLines(stages: readonly StageShape[], options: FrameOptions): strin
 function remarks({ elapsedMs, tasks, spilledBytes, state }: StageShape): readonly Piece[] {
   const notes = [
     tasks.failed > 0 && state !== 'failed' ? `${tasks.failed} failed` : '',
-    tasks.recomputed > 0 ? `${tasks.recomputed} made again` : '',
+    tasks.recomputed > 0 ? `${tasks.recomputed} recomputed` : '',
     spilledBytes > 0 ? `${bytesWords(spilledBytes)} spilled` : '',
   ].filter((text) => text !== '');
   return [

@@ -73,8 +73,8 @@ describe('a leader that is elsewhere', () => {
     await expect(client().submit({})).rejects.toMatchObject({
       code: 'not_leader',
       leader: { nodeId: 'n-2', epoch: 7 },
-      what: 'The leader n-2 cannot be reached at http://127.0.0.1:1.',
-      why: 'The connection is refused.',
+      what: 'The leader n-2 is not reachable at http://127.0.0.1:1.',
+      why: 'The connection was refused.',
     });
     expect(clock.monotonicMs()).toBeGreaterThan(25_000);
     expect(clock.monotonicMs()).toBeLessThanOrEqual(30_000);
@@ -94,8 +94,8 @@ describe('a server that is not there', () => {
     const server = `http://127.0.0.1:${port}`;
     await expect(client(server).nodes()).rejects.toMatchObject({
       code: 'unreachable',
-      what: `No server can be reached at ${server}.`,
-      why: 'The connection is refused.',
+      what: `No server is reachable at ${server}.`,
+      why: 'The connection was refused.',
     });
     expect(clock.pauses.length).toBeGreaterThan(2);
     expect(clock.monotonicMs()).toBeLessThanOrEqual(2_000);

@@ -229,7 +229,7 @@ export class Caller {
     if (status >= 200 && status < 300) {
       const value = await take(message);
       if (value !== null) return { kind: 'done', value };
-      return this.#lost(call, server, new Error('The answer broke off.'), true);
+      return this.#lost(call, server, new Error('The response ended prematurely.'), true);
     }
     const body = await readText(message, ANSWER_BYTES_MAX);
     call.signal?.throwIfAborted();
@@ -272,8 +272,8 @@ function leaderOutOfReach(
   if (cause === undefined) return null;
   return new MillraceError({
     code: 'not_leader',
-    what: `The leader ${leader.nodeId} cannot be reached at ${url}.`,
-    todo: 'If it is alive, let it advertise an address that can be reached from here.',
+    what: `The leader ${leader.nodeId} is not reachable at ${url}.`,
+    todo: 'If it is running, set its --advertise to a host that is reachable from here.',
     leader,
     cause,
     ...(cause.why === undefined ? {} : { why: cause.why }),

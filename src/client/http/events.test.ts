@@ -104,7 +104,7 @@ describe('a stream of events', () => {
     two.script(EVENTS, endingStream());
     await expect(seqs(client.events({ after: 3 }))).rejects.toMatchObject({
       code: 'unreachable',
-      what: 'The stream of events breaks off as soon as it starts.',
+      what: 'The event stream ends as soon as it starts.',
     });
   });
 

@@ -89,7 +89,7 @@ function eventOf(data: string, server: string): EventShape {
 function breaksOff(): MillraceError {
   return new MillraceError({
     code: 'unreachable',
-    what: 'The stream of events breaks off as soon as it starts.',
-    todo: 'Is there a proxy in between that ends long answers?',
+    what: 'The event stream ends as soon as it starts.',
+    todo: 'Check whether a proxy in between closes long responses.',
   });
 }

@@ -141,7 +141,7 @@ function parsed(text: string): Json {
 function notRows(): MillraceError {
   return new MillraceError({
     code: 'incompatible',
-    what: 'What the server sent are not the rows of a query.',
-    todo: 'Is there a proxy in between that changes answers?',
+    what: 'The response of the server is not a valid query result.',
+    todo: 'Check whether a proxy in between changes responses.',
   });
 }

@@ -122,21 +122,21 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function strangeAnswer(status: number, server: string): MillraceError {
   return new MillraceError({
     code: CODE_OF_STATUS[status] ?? 'incompatible',
-    what: `What answers at ${server} (with status ${status}) does not speak like Millrace.`,
+    what: `The response from ${server} (status ${status}) does not come from a Millrace server.`,
     todo: 'Check the address.',
   });
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'The connection is refused.',
+  ECONNREFUSED: 'The connection was refused.',
   ECONNRESET: 'The connection was closed.',
   EPIPE: 'The connection was closed.',
-  ENOTFOUND: 'There is no host of this name.',
-  EAI_AGAIN: 'The name of the host cannot be looked up now.',
-  ETIMEDOUT: 'The server says nothing.',
-  EHOSTUNREACH: 'There is no way to this host.',
-  ENETUNREACH: 'There is no way to this network.',
-  EPROTO: 'The server does not speak TLS: is it http:// instead of https://?',
+  ENOTFOUND: 'The host name does not exist.',
+  EAI_AGAIN: 'The host name cannot be resolved at the moment.',
+  ETIMEDOUT: 'The server did not respond in time.',
+  EHOSTUNREACH: 'The host is unreachable.',
+  ENETUNREACH: 'The network is unreachable.',
+  EPROTO: 'The server does not use TLS. Use http:// instead of https://.',
 };
 
 const UNTRUSTED: ReadonlySet<string> = new Set([
@@ -152,7 +152,7 @@ export function unreachable(servers: string, cause: Error): MillraceError {
   const code = codeOf(cause);
   return new MillraceError({
     code: 'unreachable',
-    what: `No server can be reached at ${servers}.`,
+    what: `No server is reachable at ${servers}.`,
     why: REASONS[code] ?? `${cause.message}.`.replace(/\.\.$/, '.'),
     cause,
   });
@@ -165,7 +165,7 @@ export function untrusted(server: string, cause: Error): MillraceError | null {
     code: 'unreachable',
     what: `The certificate of ${server} is not trusted.`,
     why: `${cause.message}.`,
-    todo: "Name the authority's certificate with --tls-ca.",
+    todo: 'Give the certificate of its authority with --tls-ca.',
     cause,
   });
 }
@@ -173,8 +173,8 @@ export function untrusted(server: string, cause: Error): MillraceError | null {
 export function outcomeUnknown(what: string, cause: Error): MillraceError {
   return new MillraceError({
     code: 'outcome_unknown',
-    what: `The connection was lost before ${what} was answered: it may have been done or not.`,
-    todo: 'Look, and ask again if it has not.',
+    what: `The connection was lost before ${what} was answered, so it is unknown whether it took effect.`,
+    todo: 'Check the state, and repeat the call if it did not.',
     cause,
   });
 }

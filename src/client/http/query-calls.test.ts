@@ -94,7 +94,7 @@ test('rows that break off are an error, not the end', async () => {
   });
   await expect(text(client.queries.results(id, 'csv'))).rejects.toMatchObject({
     code: 'unreachable',
-    what: 'The rows of query q-1 broke off before their end.',
+    what: 'The result of query q-1 ended prematurely.',
   });
 });
 

@@ -107,7 +107,7 @@ export class QueryCalls {
     return objectIn(answer, 'queries') as unknown as QueryPage;
   }
 
-  /** A query that is over stays as it is. */
+  /** A finished query is not changed. */
   async cancel(id: JobId, reason?: string, { signal }: CallOptions = {}): Promise<void> {
     const answer = await this.#caller.call({
       method: 'POST',
@@ -201,8 +201,8 @@ async function* piecesOf(
 function brokenOff(id: JobId, cause: Error | null): MillraceError {
   return new MillraceError({
     code: 'unreachable',
-    what: `The rows of query ${id} broke off before their end.`,
-    todo: 'Read them again from the start: they are kept for a while.',
+    what: `The result of query ${id} ended prematurely.`,
+    todo: 'Read it again from the start; results are retained for a while.',
     ...(cause === null ? {} : { cause }),
   });
 }

@@ -15,7 +15,7 @@ export class Servers {
       .map((text) => text.trim())
       .filter((text) => text !== '')
       .map(serverUrl);
-    if (first === undefined) throw wrongUrl(list, 'It names no server.');
+    if (first === undefined) throw wrongUrl(list, 'It contains no server address.');
     this.#given = [first, ...others];
   }
 
@@ -76,7 +76,7 @@ function serverUrl(text: string): URL {
   if (url === null)
     throw wrongUrl(text, 'It is not an address that starts with http:// or https://.');
   if (url.username !== '' || url.password !== '') {
-    throw wrongUrl(text, 'A token does not belong into the address: it ends up in logs.');
+    throw wrongUrl(text, 'It contains a token, which would end up in logs.');
   }
   return url;
 }
@@ -95,6 +95,6 @@ function wrongUrl(text: string, why: string): MillraceError {
     code: 'bad_setting',
     what: `The server "${redactUrl(text)}" cannot be used.`,
     why,
-    todo: 'Write it as http://127.0.0.1:7070.',
+    todo: 'Use the form http://127.0.0.1:7070.',
   });
 }

@@ -58,7 +58,7 @@ test('a token that went out encrypted does not go on in the clear', async () => 
 test('a server without TLS is told apart', async () => {
   await expect(client(plain.url.replace('http:', 'https:')).leader()).rejects.toMatchObject({
     code: 'unreachable',
-    why: 'The server does not speak TLS: is it http:// instead of https://?',
+    why: 'The server does not use TLS. Use http:// instead of https://.',
   });
 });
 
@@ -78,6 +78,6 @@ test('a leader that is named is not followed where the token would travel unencr
   plain.script('GET /api/v1/leader', notLeader('http://mill.example:7070'));
   await expect(client(plain.url).leader()).rejects.toMatchObject({
     code: 'bad_setting',
-    what: 'The token would travel to mill.example:7070 unencrypted.',
+    what: 'The token would be sent to mill.example:7070 unencrypted.',
   });
 });

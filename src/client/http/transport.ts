@@ -112,7 +112,9 @@ export class Transport {
       const isAlive = now > moved || (message?.readableLength ?? 0) > 0;
       moved = now;
       if (isAlive) return arm();
-      request.destroy(Object.assign(new Error('The server says nothing.'), { code: 'ETIMEDOUT' }));
+      request.destroy(
+        Object.assign(new Error('The server did not respond in time.'), { code: 'ETIMEDOUT' }),
+      );
     };
     request.once('response', (head) => (message = head));
     arm(Math.min(responseTimeoutMs, CONNECT_MS));
@@ -146,8 +148,8 @@ export async function readText(message: IncomingMessage, bytesMax: number): Prom
   if (bytes > bytesMax) {
     throw new MillraceError({
       code: 'too_large',
-      what: `The answer is larger than ${bytesMax} bytes.`,
-      todo: 'Ask for less at once.',
+      what: `The response is larger than ${bytesMax} bytes.`,
+      todo: 'Request less at a time.',
     });
   }
   return message.complete ? Buffer.concat(chunks).toString('utf8') : null;

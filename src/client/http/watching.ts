@@ -81,7 +81,7 @@ async function jobSince(
 function isBehind(id: JobId, job: DatedJob, seq: number): MillraceError {
   return new MillraceError({
     code: 'unreachable',
-    what: `Job ${id} has ended, but the server that answers knows only events up to ${job.asOf.seq}, not ${seq}.`,
+    what: `Job ${id} has ended, but the responding server has only events up to ${job.asOf.seq}, not ${seq}.`,
     todo: 'Ask a server that is up to date.',
   });
 }

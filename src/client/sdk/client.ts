@@ -36,7 +36,7 @@ export interface Client extends AsyncDisposable {
    * it ended.
    */
   watch(job: JobRef, options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
-  /** A job that is over stays as it is. */
+  /** A finished job is not changed. */
   cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<JobShape>;
   /** Runs again what did not succeed, and keeps what did. */
   rerun(job: JobRef, options?: CallOptions): Promise<JobShape>;

@@ -136,7 +136,7 @@ function inUse(folder: string, holder: string): MillraceError {
     what: `The folder ${folder} is already in use by ${holder}.`,
     why: 'One runtime at a time owns the data of a folder.',
     todo:
-      "Talk to the one that has it: connect('http://127.0.0.1:7070') for `millrace up`, " +
+      "Use the one that owns it: connect('http://127.0.0.1:7070') for `millrace up`, " +
       'connect(runtime.url, { token: runtime.token }) for another runtime. Or give this one a `data` folder of its own.',
   });
 }
@@ -144,8 +144,8 @@ function inUse(folder: string, holder: string): MillraceError {
 function lost(why: string): MillraceError {
   return new MillraceError({
     code: 'unreachable',
-    what: 'The node of this runtime has ended.',
+    what: 'The node of this runtime has exited.',
     why: `${why.replace(/\.$/, '')}.`,
-    todo: 'Start the runtime anew: what was committed is in its folder.',
+    todo: 'Create a new runtime; everything committed is in its data folder.',
   });
 }

@@ -272,18 +272,21 @@ function asJson(name: string, value: unknown): Json {
   if (JSON.stringify(value) !== undefined) return value as Json;
   throw new MillraceError({
     code: 'bad_input',
-    what: `The value of the signal ${name} is no JSON but a ${typeof value}.`,
+    what: `The value of signal ${name} is not valid JSON: it is a ${typeof value}.`,
   });
 }
 
 function noAnswer(): MillraceError {
-  return new MillraceError({ code: 'invariant', what: 'A job was submitted and not answered.' });
+  return new MillraceError({
+    code: 'invariant',
+    what: 'The server did not answer for every submitted job.',
+  });
 }
 
 function closed(): MillraceError {
   return new MillraceError({
     code: 'shutting_down',
     what: 'This client was closed.',
-    todo: 'Close it when nothing waits for an answer any more.',
+    todo: 'Close it after all calls have returned.',
   });
 }

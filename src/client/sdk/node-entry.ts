@@ -27,7 +27,7 @@ async function openStore(data: string | null): Promise<Store> {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MillraceError({
       code: 'bad_setting',
-      what: `${data} cannot be the folder of a runtime.`,
+      what: `Cannot use ${data} as the data folder of a runtime.`,
       why,
       cause,
     });

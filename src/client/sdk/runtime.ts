@@ -259,17 +259,17 @@ function checkedToken(token: string | null): string | null {
   if (token === null || /^[\x21-\x7e]{16,}$/.test(token)) return token;
   throw new MillraceError({
     code: 'bad_setting',
-    what: 'The token of this runtime is too short, or has characters that a header cannot carry.',
-    todo: 'Give at least 16 ASCII characters without spaces, or leave it out and read runtime.token.',
+    what: 'The token of this runtime is too short, or contains characters that are not allowed in a header.',
+    todo: 'Give at least 16 ASCII characters without spaces, or omit it and use runtime.token.',
   });
 }
 
 function brokenWorker(error: Error): MillraceError {
   return new MillraceError({
     code: 'unreachable',
-    what: 'The worker of this runtime cannot go on: its heartbeat thread is gone.',
+    what: 'The worker of this runtime stopped: its heartbeat thread has exited.',
     why: error.message,
-    todo: 'Start the runtime anew.',
+    todo: 'Create a new runtime.',
     cause: error,
   });
 }

@@ -16,7 +16,7 @@ export interface Schedules {
   resume(id: string, options?: CallOptions): Promise<ScheduleInfo>;
   /** Starts its job now; `lastJob` names it. */
   trigger(id: string, options?: CallOptions): Promise<ScheduleInfo>;
-  /** Jobs that it has started stay. */
+  /** Jobs that it has started are not affected. */
   delete(id: string, options?: CallOptions): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export interface ScheduleInfo extends ScheduleShape {
   readonly upcoming: readonly string[];
 }
 
-/** When, what, and what becomes of times that were missed or that overlap. */
+/** When, what, and what happens to missed occurrences or that overlap. */
 export type Schedule<I> = ScheduleTiming &
   ScheduledWork<I> & {
     /** Times that passed while nobody was there: drop them, run once for all (the default), run each. */

@@ -80,7 +80,7 @@ async function storeFor(node: {
     makePrivateFolder(data);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    const what = `${data} cannot be the folder of a store.`;
+    const what = `Cannot use ${data} as the folder of a store.`;
     throw new MillraceError({ code: 'bad_setting', what, why, cause });
   }
   return openDuckdbStore({ path: join(data, 'millrace.duckdb') });

@@ -236,7 +236,7 @@ class BackedQuery implements SqlQuery<SqlRow> {
 function noSql(): MillraceError {
   return new MillraceError({
     code: 'bad_input',
-    what: 'There is no SQL to run.',
+    what: 'No SQL statement was given.',
     todo: "Give a statement: client.sql('select 1').",
   });
 }

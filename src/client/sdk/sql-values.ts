@@ -78,13 +78,13 @@ function parameter(value: SqlParameter, name: string): Json {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   throw new MillraceError({
     code: 'bad_input',
-    what: `The parameter ${name} is ${described(value)}.`,
-    todo: 'Give text, a finite number, a bigint, a boolean, a Date, null, or a list of such.',
+    what: `Parameter ${name} is ${described(value)}, which is not supported.`,
+    todo: 'Use text, a finite number, a bigint, a boolean, a Date, null, or a list of these.',
   });
 }
 
 function described(value: unknown): string {
   if (value === undefined) return 'undefined';
   if (typeof value === 'number') return String(value);
-  return value instanceof Date ? 'a Date that is none' : `of type ${typeof value}`;
+  return value instanceof Date ? 'an invalid Date' : `of type ${typeof value}`;
 }

@@ -121,7 +121,7 @@ export interface SqlQuery<Row> extends AsyncIterable<Row> {
   finished(options?: CallOptions): Promise<QueryShape>;
   /** Its plan with what was measured. */
   explain(options?: CallOptions): Promise<string>;
-  /** A query that is over stays as it is. */
+  /** A finished query is not changed. */
   cancel(reason?: string): Promise<void>;
 }
 

@@ -85,7 +85,7 @@ export function errorFromDetail(detail: ErrorDetail, cause?: unknown): MillraceE
   const leader = fromWireLeader(detail.leader);
   return new MillraceError({
     code: isErrorCode(code) ? code : 'invariant',
-    what: what === '' ? 'The other side refused without a word.' : what,
+    what: what === '' ? 'The call was refused without a reason.' : what,
     ...(why === '' ? {} : { why }),
     ...(todo === '' ? {} : { todo }),
     ...(path === '' ? {} : { path }),
@@ -103,8 +103,8 @@ export function asMillraceError(thrown: unknown): MillraceError {
   if (thrown instanceof MillraceError) return thrown;
   return new MillraceError({
     code: 'invariant',
-    what: 'The node could not answer because of a fault of its own.',
-    todo: 'Look into its log.',
+    what: 'The node failed with an internal error.',
+    todo: 'See its log.',
     cause: thrown,
   });
 }

@@ -43,8 +43,8 @@ function noRoom({ share }: BodyOptions, textBytes: number, items = 0): MillraceE
   if (share.hold(requestBytes(textBytes, items))) return null;
   return new MillraceError({
     code: 'overloaded',
-    what: 'The server holds as much of other requests in memory as it may.',
-    todo: 'Send it again in a moment; fewer and smaller requests at a time find room sooner.',
+    what: 'The server has reached its memory limit for pending requests.',
+    todo: 'Retry shortly, with fewer or smaller requests at a time.',
   });
 }
 
@@ -52,13 +52,14 @@ function checkType({ headers }: IncomingMessage): void {
   const type = headers['content-type'] ?? '';
   if (!/^application\/(?:[\w.-]+\+)?json *(?:;|$)/i.test(type)) {
     throw new HttpRefusal('unsupported_media_type', {
-      what: type === '' ? 'The body has no Content-Type.' : 'The body is not said to be JSON.',
+      what:
+        type === '' ? 'The body has no Content-Type.' : 'The Content-Type of the body is not JSON.',
       todo: 'Send `Content-Type: application/json`.',
     });
   }
   if ((headers['content-encoding'] ?? 'identity') === 'identity') return;
   throw new HttpRefusal('unsupported_media_type', {
-    what: 'The body is compressed, and this server reads plain ones only.',
+    what: 'The body is compressed, which this server does not support.',
     todo: 'Send it without Content-Encoding.',
   });
 }
@@ -103,8 +104,8 @@ function parseBytes(bytes: Buffer): unknown {
     const where = `${lineAndColumn(text, at)} (position ${at})`;
     const what =
       at >= text.length
-        ? `The body ends too early to be JSON, at ${where}.`
-        : `The body is not JSON: it goes wrong at ${where}.`;
+        ? `The body is not valid JSON: it ends unexpectedly at ${where}.`
+        : `The body is not valid JSON: unexpected input at ${where}.`;
     throw badInput('', what);
   }
   if (mayBeDeep(text, DEPTH_MAX)) checkDepth(value, DEPTH_MAX);
@@ -118,25 +119,27 @@ function decoded(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw badInput('', 'The body is not UTF-8.');
+    throw badInput('', 'The body is not valid UTF-8.');
   }
 }
 
 function tooLarge(bytesMax: number): MillraceError {
   return new MillraceError({
     code: 'too_large',
-    what: `The body has more than ${bytesMax} bytes.`,
-    todo: 'Send less at a time; keep large data elsewhere and name its place.',
+    what: `The body is larger than ${bytesMax} bytes.`,
+    todo: 'Send less at a time; store large data elsewhere and pass its location.',
   });
 }
 
 function tooSlow(ms: number): HttpRefusal {
   return new HttpRefusal('request_timeout', {
-    what: `Nothing more of the body came for ${ms} ms.`,
+    what: `No data of the body was received for ${ms} ms.`,
     todo: 'Send the request again.',
   });
 }
 
 function cutOff(): HttpRefusal {
-  return new HttpRefusal('bad_request', { what: 'The connection ended within the body.' });
+  return new HttpRefusal('bad_request', {
+    what: 'The connection was closed before the end of the body.',
+  });
 }

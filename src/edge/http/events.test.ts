@@ -208,7 +208,7 @@ describe('the server', () => {
     await client.next();
     const stopped = bench.close();
     const rest = await client.rest();
-    expect(rest.at(-1)).toEqual({ comment: 'the server stops' });
+    expect(rest.at(-1)).toEqual({ comment: 'the server is shutting down' });
     await stopped;
     expect(bench.feed.followers).toBe(0);
   });

@@ -273,16 +273,16 @@ function credentialsOf({ headers, socket }: IncomingMessage): Credentials {
 function tooManyStreams(max: number): MillraceError {
   return new MillraceError({
     code: 'overloaded',
-    what: `${max} clients follow the events already, which is the limit.`,
-    todo: 'Come back later, or follow on another node.',
+    what: `The limit of ${max} open event streams is reached.`,
+    todo: 'Retry later, or use another node.',
   });
 }
 
 function shuttingDown(): MillraceError {
   return new MillraceError({
     code: 'shutting_down',
-    what: 'This server stops.',
-    todo: 'Ask another node.',
+    what: 'The server is shutting down.',
+    todo: 'Use another node.',
   });
 }
 

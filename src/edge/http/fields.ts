@@ -39,7 +39,7 @@ export function wholeIn(body: Body, name: string): number | undefined {
 /** What is no id cannot name anything. */
 function idIn(call: Call, name: string, kind: string): string {
   const id = call.path[name] ?? '';
-  if (!isId(id)) throw notFound(`There is no ${kind} by this id: it is not one.`);
+  if (!isId(id)) throw notFound(`Not a valid ${kind} id, so no such ${kind} exists.`);
   return id;
 }
 
@@ -50,5 +50,5 @@ export const scheduleIn = (call: Call): ScheduleId => idIn(call, 'id', 'schedule
 
 export function checkedId(id: string, path: string): string {
   if (isId(id)) return id;
-  throw badInput(path, 'This is no id.', 'Use up to 200 letters, digits and _ . : @ + = -');
+  throw badInput(path, 'Not a valid id.', 'Use up to 200 letters, digits and _ . : @ + = -');
 }

@@ -68,7 +68,7 @@ export class Metrics {
     page.gauge('millrace_info', 'This node.', [
       [{ node: nodeId, version: this.#options.version }, 1],
     ]);
-    page.gauge('millrace_leader', 'Whether this node leads.', Number(leads));
+    page.gauge('millrace_leader', 'Whether this node is the leader.', Number(leads));
     page.gauge('millrace_ready', 'Whether this node is ready.', Number(isReady && storeAnswers));
     if (epoch !== null) page.gauge('millrace_epoch', 'The epoch of the known leader.', epoch);
     if (figures !== null) writeFigures(page, figures);
@@ -132,10 +132,10 @@ export class Metrics {
   #writeProcess(page: Page): void {
     const { rss, heapUsed, external } = process.memoryUsage();
     const { user, system } = process.cpuUsage();
-    page.gauge('process_resident_memory_bytes', 'Memory in RAM.', rss);
+    page.gauge('process_resident_memory_bytes', 'Resident memory.', rss);
     page.gauge('nodejs_heap_used_bytes', 'Heap in use.', heapUsed);
     page.gauge('nodejs_external_memory_bytes', 'Memory outside the heap.', external);
-    page.counter('process_cpu_seconds_total', 'Time on the processor.', (user + system) / 1e6);
+    page.counter('process_cpu_seconds_total', 'CPU time.', (user + system) / 1e6);
     page.gauge('process_uptime_seconds', 'Since the start.', process.uptime());
     page.gauge(
       'nodejs_eventloop_delay_seconds',
@@ -150,9 +150,9 @@ export class Metrics {
 
 function writeFigures(page: Page, figures: LeaderFigures): void {
   const { backlog, reloads, jobs, tasks, queries, unfitMs } = figures;
-  page.gauge('millrace_backlog', 'Events that wait for the store.', backlog);
+  page.gauge('millrace_backlog', 'Events waiting to be committed.', backlog);
   if (reloads !== undefined) {
-    const what = 'Times that the leader read its state back because of a fault, in this term.';
+    const what = 'Times that the leader reloaded its state after an internal error, in this term.';
     page.gauge('millrace_leader_reloads', what, reloads);
   }
   const byState = (counts: Readonly<Record<string, number>>): Sample[] =>
@@ -165,7 +165,7 @@ function writeFigures(page: Page, figures: LeaderFigures): void {
   if (unfitMs === undefined) return;
   page.gauge(
     'millrace_unfit_task_seconds',
-    'How long the task has waited for which no node fits, the longest one.',
+    'Longest current wait of a task that no node can run.',
     (unfitMs ?? 0) / 1_000,
   );
 }
@@ -177,7 +177,7 @@ function writeQueries(page: Page, figures: QueryFigures): void {
     [{ outcome: 'refused' }, figures.plansFailed],
   ]);
   const { planHits } = figures;
-  page.counter('millrace_query_plan_hits_total', 'Plans that were made before.', planHits);
+  page.counter('millrace_query_plan_hits_total', 'Plan cache hits.', planHits);
   const seconds = figures.planningMs / 1_000;
   page.counter('millrace_query_planning_seconds_total', 'Time spent on planning.', seconds);
   page.gauge('millrace_query_results_open', 'Results that are being read.', figures.resultsOpen);

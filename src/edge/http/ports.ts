@@ -16,7 +16,7 @@ export interface Standing {
 }
 
 export interface LeaderFigures {
-  /** Events that wait for the store. */
+  /** Events waiting to be committed. */
   readonly backlog: number;
   /** How often it has dropped its memory in this term because of a fault of its own. */
   readonly reloads?: number;

@@ -21,7 +21,7 @@ export interface Problem {
 /** What a caller can do about each kind of error decides its status. */
 const KINDS: Readonly<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {
   bad_input: { status: 400, title: 'Bad input' },
-  bad_row: { status: 400, title: 'Data that cannot be stored' },
+  bad_row: { status: 400, title: 'Data cannot be stored' },
   too_large: { status: 413, title: 'Too large' },
   not_found: { status: 404, title: 'Not found' },
   conflict: { status: 409, title: 'Conflict' },
@@ -41,21 +41,21 @@ const KINDS: Readonly<Record<ErrorCode, { readonly status: number; readonly titl
   unreachable: { status: 503, title: 'Not reachable' },
   shutting_down: { status: 503, title: 'Shutting down' },
   store_unavailable: { status: 503, title: 'Database not available' },
-  store_locked: { status: 503, title: 'Database in use' },
-  store_version: { status: 503, title: 'Wrong version of the database' },
+  store_locked: { status: 503, title: 'Database is in use' },
+  store_version: { status: 503, title: 'Database version mismatch' },
   outcome_unknown: { status: 503, title: 'Outcome unknown' },
   bad_setting: { status: 500, title: 'Wrong setting' },
-  bad_query: { status: 400, title: 'The SQL cannot be planned' },
-  query_failed: { status: 422, title: 'The query failed on its data' },
-  table_missing: { status: 400, title: 'No such table or file' },
-  table_changed: { status: 409, title: 'The files have changed' },
-  schema_mismatch: { status: 400, title: 'The files do not go together' },
+  bad_query: { status: 400, title: 'Query cannot be planned' },
+  query_failed: { status: 422, title: 'Query failed' },
+  table_missing: { status: 400, title: 'Table or file not found' },
+  table_changed: { status: 409, title: 'Files have changed' },
+  schema_mismatch: { status: 400, title: 'Files are incompatible' },
   path_refused: { status: 403, title: 'Path not allowed' },
   out_of_memory: { status: 507, title: 'Out of memory' },
   disk_full: { status: 507, title: 'Disk full' },
-  engine_crashed: { status: 500, title: 'The engine crashed' },
+  engine_crashed: { status: 500, title: 'Query engine crashed' },
   input_lost: { status: 500, title: 'Input lost' },
-  result_lost: { status: 410, title: 'The result is lost' },
+  result_lost: { status: 410, title: 'Result lost' },
   invariant: { status: 500, title: 'Internal error' },
 };
 
@@ -76,7 +76,7 @@ export function problemOf(error: unknown): Problem {
       code: 'invariant',
       title: KINDS.invariant.title,
       status: 500,
-      detail: 'Something went wrong in the server; its log says what.',
+      detail: 'Internal error. See the log of the server.',
     };
   }
   const { status, title, code } = kindOf(error);

@@ -27,13 +27,16 @@ export class Router {
     const found = fitting.find(({ route }) => route.method === wanted);
     if (found !== undefined) return found;
     if (fitting.length === 0) {
-      throw notFound('There is nothing at this path.', 'GET /openapi.json lists what there is.');
+      throw notFound('No route matches this path.', 'GET /openapi.json lists all routes.');
     }
     const methods = fitting.map(({ route }) => route.method);
     const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
     throw new HttpRefusal(
       'method_not_allowed',
-      { what: `${method.slice(0, 20)} is not for this path.`, todo: `Use ${allow}.` },
+      {
+        what: `Method ${method.slice(0, 20)} is not allowed for this path.`,
+        todo: `Use ${allow}.`,
+      },
       { allow },
     );
   }
@@ -59,7 +62,7 @@ function decodedSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    throw badInput('', 'The path has a % that is not followed by the code of a character.');
+    throw badInput('', 'The path contains an invalid percent-encoding.');
   }
 }
 
@@ -86,7 +89,7 @@ function decodedPairs(search: string): URLSearchParams {
     decodeURIComponent(search);
     return new URLSearchParams(search);
   } catch {
-    throw badInput('?', 'The query has a % that is not followed by the code of a character.');
+    throw badInput('?', 'The query string contains an invalid percent-encoding.');
   }
 }
 
@@ -109,7 +112,7 @@ function faultIn(parameter: Parameter, value: string): string | null {
 }
 
 function unknown(name: string, known: readonly string[]): Error {
-  const what = `There is no such parameter.${didYouMean(name, known)}`;
+  const what = `Unknown parameter.${didYouMean(name, known)}`;
   const todo = `Known here: ${known.length === 0 ? 'none' : known.join(', ')}.`;
   return badInput(`?${name.slice(0, 80)}`, what, todo);
 }

@@ -110,7 +110,7 @@ describe('a request', () => {
     wire.say(...POST, 'content-length: 3', 'connection: close', '', '');
     wire.socket.write(Buffer.from([0x22, 0xff, 0x22]));
     await wire.closed;
-    expect(wire.text).toContain('The body is not UTF-8.');
+    expect(wire.text).toContain('The body is not valid UTF-8.');
   });
 
   test('with another content type, or a compressed body, is 415', async () => {

@@ -136,8 +136,8 @@ function exchangeOptions(
 function noQueries(): never {
   throw new MillraceError({
     code: 'unimplemented',
-    what: 'This node serves no queries.',
-    todo: 'Ask a node that has access to the database.',
+    what: 'This node does not serve queries.',
+    todo: 'Use a node that has access to the database.',
   });
 }
 
@@ -175,12 +175,12 @@ function guarded(
 
 function refusalFor({ code }: NodeJS.ErrnoException): HttpRefusal {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new HttpRefusal('request_timeout', { what: 'The request took too long to arrive.' });
+    return new HttpRefusal('request_timeout', { what: 'The request was not received in time.' });
   }
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new HttpRefusal('headers_too_large', { what: 'The headers are too large.' });
   }
-  return new HttpRefusal('bad_request', { what: 'This is not an HTTP request.' });
+  return new HttpRefusal('bad_request', { what: 'Not a valid HTTP request.' });
 }
 
 /** For a connection that never became a request. */

@@ -57,7 +57,11 @@ export async function streamEvents(
       isOpen = await send(response, pageBytes(result.value), options);
       if (isOpen) next = ask();
     }
-    await farewell(response, signal.aborted ? 'the server stops' : 'the stream ends', options);
+    await farewell(
+      response,
+      signal.aborted ? 'the server is shutting down' : 'the stream ends',
+      options,
+    );
   } catch (error) {
     if (!response.headersSent) throw error;
     await farewell(response, isMillraceError(error) ? error.code : 'invariant', options);

@@ -200,9 +200,9 @@ export class EventFeed {
 function anotherHistory(position: number): MillraceError {
   return new MillraceError({
     code: 'expired',
-    what: `Event ${position} is not part of this history any more.`,
-    why: 'The database was restored, or has lost its last commits: that number means another event now.',
-    todo: 'Read the state anew, then follow the events from there.',
+    what: `Event ${position} no longer belongs to the current history.`,
+    why: 'The database was restored or has lost its last commits, so this number now identifies a different event.',
+    todo: 'Read the state again, then follow the events from there.',
   });
 }
 
@@ -216,9 +216,9 @@ async function confirmReaches(tail: Tail, position: number): Promise<void> {
   if (position <= tail.head) return;
   throw new MillraceError({
     code: 'expired',
-    what: `The log does not reach event ${position}; its newest is ${tail.head}.`,
-    why: 'It is another log than before: the database was restored or replaced.',
-    todo: `Read the state anew, then follow the events from ${tail.head}.`,
+    what: `Event ${position} is beyond the end of the log, which is ${tail.head}.`,
+    why: 'The log has been replaced: the database was restored or exchanged.',
+    todo: `Read the state again, then follow the events from ${tail.head}.`,
   });
 }
 

@@ -202,7 +202,7 @@ test('a task that was made again has the figures of the last time', async () => 
   expect((await own.query(id)).value?.stages[0]).toMatchObject({ rowsOut: 20 });
   const [reader] = await worker.pollNow(1);
   const { taskId, lease } = scans[0]!;
-  const error = { code: 'input_lost', message: 'It is gone.' };
+  const error = { code: 'input_lost', message: 'Deleted.' };
   await led.leader.workers.report(worker.session, [
     { kind: 'inputLost', lease: reader!.lease, lost: [{ taskId, fence: lease.fence }], error },
   ]);

@@ -67,7 +67,9 @@ describe('a role may do this and no more', () => {
       }
       const error = await refusal(() => allow(access, tokenOf(role), needed));
       expect(error.code).toBe('forbidden');
-      expect(error.message).toContain(`the-${role} has the role ${role}, and this needs ${needed}`);
+      expect(error.message).toContain(
+        `the-${role} has the role ${role}; this call requires ${needed}`,
+      );
       expect(error.message).not.toContain(tokenOf(role));
     }
   });
@@ -154,7 +156,7 @@ test('a file that everybody can read is told', () => {
 
 test('a file that is not there stops the start', async () => {
   const access = () => tokenAccess({ path, clock, warn: () => {} });
-  expect((await refusal(access)).message).toContain('is not there');
+  expect((await refusal(access)).message).toContain('does not exist');
   expect((await refusal(access)).code).toBe('bad_setting');
 });
 

@@ -63,11 +63,11 @@ function holderWith(token: string, name: string): (shown: string) => Caller | un
 /** A certificate adds nothing: a private authority signs for many purposes, a token is for this one. */
 function admitted(credentials: Credentials, needed: Role, book: Pick<TokenBook, 'find'>): Caller {
   const holder = holderOf(credentials.authorization, book);
-  if (holder === undefined) throw unauthenticated('This needs a token, and none was shown.');
+  if (holder === undefined) throw unauthenticated('This call requires a token, and none was sent.');
   if (grants(holder.role, needed)) return holder;
   throw new MillraceError({
     code: 'forbidden',
-    what: `The token of ${holder.name} has the role ${holder.role}, and this needs ${needed}.`,
+    what: `The token of ${holder.name} has the role ${holder.role}; this call requires ${needed}.`,
     todo: 'Use a token with that role.',
   });
 }
@@ -92,9 +92,9 @@ function holderOf(
 ): Caller | undefined {
   if (authorization === undefined || authorization === '') return undefined;
   const [, token] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
-  if (token === undefined) throw unauthenticated('The authorization is not a bearer token.');
+  if (token === undefined) throw unauthenticated('The Authorization header is not a bearer token.');
   const found = book.find(token);
-  if (found === undefined) throw unauthenticated('The token is not known here.');
+  if (found === undefined) throw unauthenticated('The token is not valid on this server.');
   return found;
 }
 

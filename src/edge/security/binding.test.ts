@@ -42,7 +42,7 @@ describe('an address to listen on', () => {
   test('of another needs TLS and tokens', () => {
     expect(checkBinding({ ...plain, tls: true, tokenFile: 'tokens' })).toBe('secured');
     expect(() => checkBinding(plain)).toThrow(
-      'Others could reach 0.0.0.0, and TLS (--tls-cert and --tls-key) and tokens (--token-file) are missing.',
+      '0.0.0.0 is reachable by other machines, and TLS (--tls-cert and --tls-key) and tokens (--token-file) are missing.',
     );
     expect(() => checkBinding({ ...plain, tls: true })).toThrow('tokens (--token-file) is missing');
     expect(() => checkBinding({ ...plain, tokenFile: 'tokens' })).toThrow(

@@ -34,8 +34,8 @@ export function checkBinding(binding: Binding): 'loopback' | 'secured' | 'insecu
   ];
   throw new MillraceError({
     code: 'bad_setting',
-    what: `Others could reach ${host}, and ${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing.`,
-    todo: 'Give them, listen on 127.0.0.1, or say --insecure if the network itself is trusted.',
+    what: `${host} is reachable by other machines, and ${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing.`,
+    todo: 'Set them, listen on 127.0.0.1, or use --insecure if the network itself is trusted.',
   });
 }
 
@@ -67,7 +67,7 @@ export function checkPage(
   }
   const isLink = mode === 'navigate' && (method === 'GET' || method === 'HEAD');
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isLink) {
-    throw foreign('A page of another server sends this request');
+    throw foreign('The request was sent by a page of another server');
   }
 }
 
@@ -78,7 +78,7 @@ function urlOf(text: string): URL | null {
 function foreign(what: string): MillraceError {
   return new MillraceError({
     code: 'forbidden',
-    what: `${what}, and a server without tokens answers no pages but its own.`,
+    what: `${what}; a server without tokens rejects requests of other origins.`,
     todo: 'Use http://127.0.0.1, or start the server with --token-file.',
   });
 }

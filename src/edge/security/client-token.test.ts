@@ -48,7 +48,7 @@ test.each([
 
 test('a file that is not there is told', () => {
   const tokenFile = join(folder, 'none');
-  expect(() => readToken({ token: undefined, tokenFile }, 'read')).toThrow('is not there');
+  expect(() => readToken({ token: undefined, tokenFile }, 'read')).toThrow('does not exist');
 });
 
 test('it is sent as a bearer token', () => {

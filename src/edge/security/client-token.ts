@@ -19,11 +19,11 @@ export function readToken(
   const text = readText(tokenFile).trim();
   if (!isTokenList(tokenFile)) {
     if (text.length >= TOKEN_LENGTH_MIN) return text;
-    throw wrong(tokenFile, `its token has less than ${TOKEN_LENGTH_MIN} characters`);
+    throw wrong(tokenFile, `its token has fewer than ${TOKEN_LENGTH_MIN} characters`);
   }
   const fitting = parseTokens(text, tokenFile).filter(({ role }) => grants(role, needed));
   const found = fitting.find(({ role }) => role === needed) ?? fitting[0];
-  if (found === undefined) throw wrong(tokenFile, `it holds no token with the role ${needed}`);
+  if (found === undefined) throw wrong(tokenFile, `it contains no token with the role ${needed}`);
   return found.token;
 }
 
@@ -86,8 +86,8 @@ export function checkTokenPath(url: URL, insecure: boolean): void {
   if (url.protocol === 'https:' || insecure || isLoopback(url.hostname)) return;
   throw new MillraceError({
     code: 'bad_setting',
-    what: `The token would travel to ${url.host} unencrypted.`,
-    todo: 'Use https://, a tunnel to 127.0.0.1, or say --insecure if the network itself is trusted.',
+    what: `The token would be sent to ${url.host} unencrypted.`,
+    todo: 'Use https://, a tunnel to 127.0.0.1, or --insecure if the network itself is trusted.',
   });
 }
 
@@ -99,7 +99,7 @@ export function bearer(token: string): string {
 function wrong(path: string, why: string): MillraceError {
   return new MillraceError({
     code: 'bad_setting',
-    what: `The token file ${path} is wrong: ${why}.`,
-    todo: 'A file for a client holds one token, or lines `role token [name]`.',
+    what: `The token file ${path} is not valid: ${why}.`,
+    todo: 'A token file for a client contains one token, or lines `role token [name]`.',
   });
 }

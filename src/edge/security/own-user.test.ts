@@ -39,7 +39,7 @@ test('refuses another user, and says what to do', async () => {
   for (const authorization of [undefined, bearer('wrong-0123456789abcdef'), `Basic ${TOKEN}`]) {
     await expect(access(1001).allow({ peer, authorization }, 'read')).rejects.toMatchObject({
       code: 'unauthenticated',
-      why: 'The connection is of user 1001, and the server runs as user 1000.',
+      why: 'The connection belongs to user 1001, and the server runs as user 1000.',
       todo: expect.stringContaining('--token-file') as string,
     });
   }

@@ -48,10 +48,10 @@ function refusal(owner: number | null, userId: number | null, path: string | nul
     code: 'unauthenticated',
     what: 'This server has no tokens and serves only the user who started it.',
     why: isOther
-      ? `The connection is of user ${owner}, and the server runs as user ${userId ?? 'unknown'}.`
-      : 'This system does not tell which user a connection belongs to.',
+      ? `The connection belongs to user ${owner}, and the server runs as user ${userId ?? 'unknown'}.`
+      : 'This operating system does not report the user of a connection.',
     todo: isOther
-      ? 'Run the command as that user, or start the server with --token-file and show a token.'
-      : `As that user ${file}start the server with --token-file and show a token.`,
+      ? 'Run the command as that user, or start the server with --token-file and send a token.'
+      : `As that user ${file}start the server with --token-file and send a token.`,
   });
 }

@@ -61,7 +61,7 @@ test('without files a server speaks plain text, and a client trusts whom the mac
 describe('a wrong file stops the start and says which', () => {
   test('one that is not there, or is a folder', () => {
     const tlsCert = join(folder, 'none.pem');
-    expect(refusal({ ...node, tlsCert })).toBe(`--tls-cert ${tlsCert} is not there.`);
+    expect(refusal({ ...node, tlsCert })).toBe(`--tls-cert ${tlsCert} does not exist.`);
     expect(refusal({ ...node, tlsKey: folder })).toBe(
       `--tls-key ${folder} cannot be read (EISDIR).`,
     );
@@ -73,10 +73,10 @@ describe('a wrong file stops the start and says which', () => {
       'broken.pem',
       '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
     );
-    expect(refusal({ ...node, tlsCert: junk })).toContain('holds no certificate in PEM form');
+    expect(refusal({ ...node, tlsCert: junk })).toContain('contains no certificate in PEM format');
     expect(refusal({ ...node, tlsCert: broken })).toContain('a certificate that cannot be read');
-    expect(refusal({ ...node, tlsCa: junk })).toContain(`--tls-ca ${junk} holds no certificate`);
-    expect(refusal({ ...node, tlsKey: junk })).toContain('holds no private key in PEM form');
+    expect(refusal({ ...node, tlsCa: junk })).toContain(`--tls-ca ${junk} contains no certificate`);
+    expect(refusal({ ...node, tlsKey: junk })).toContain('contains no private key in PEM format');
     // A certificate in the place of the key is a slip that happens.
     expect(refusal({ ...node, tlsKey: node.tlsCert })).toContain('holds no private key');
   });

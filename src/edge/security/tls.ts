@@ -52,7 +52,7 @@ export function loadClientTls(files: TlsFiles, now: Date = new Date()): ClientTl
   const cert = read('--tls-cert', tlsCert);
   const key = read('--tls-key', tlsKey);
   const [own] = certificatesIn(cert);
-  if (own === undefined) throw bad(`${cert.flag} ${cert.path}`, 'holds no certificate');
+  if (own === undefined) throw bad(`${cert.flag} ${cert.path}`, 'contains no certificate');
   checkDates(own, cert, now);
   if (!own.checkPrivateKey(privateKeyIn(key))) {
     throw bad(`${key.flag} ${key.path}`, `does not belong to the certificate ${cert.path}`);
@@ -74,7 +74,7 @@ function read(flag: string, path: string): Pem {
     return { flag, path, bytes: readFileSync(path) };
   } catch (cause) {
     const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-    throw bad(`${flag} ${path}`, code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`);
+    throw bad(`${flag} ${path}`, code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
   }
 }
 
@@ -83,11 +83,11 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 /** The leaf comes first, then whoever signed it. */
 function certificatesIn({ flag, path, bytes }: Pem): readonly X509Certificate[] {
   const blocks = bytes.toString('latin1').match(CERTIFICATE) ?? [];
-  if (blocks.length === 0) throw bad(`${flag} ${path}`, 'holds no certificate in PEM form');
+  if (blocks.length === 0) throw bad(`${flag} ${path}`, 'contains no certificate in PEM format');
   try {
     return blocks.map((block) => new X509Certificate(block));
   } catch {
-    throw bad(`${flag} ${path}`, 'holds a certificate that cannot be read');
+    throw bad(`${flag} ${path}`, 'contains an invalid certificate');
   }
 }
 
@@ -107,7 +107,9 @@ function privateKeyIn({ flag, path, bytes }: Pem): KeyObject {
     // The cause is left out: nothing of a private key may reach a log.
     throw bad(
       `${flag} ${path}`,
-      isLocked ? 'needs a passphrase, and none can be given' : 'holds no private key in PEM form',
+      isLocked
+        ? 'is encrypted with a passphrase, which is not supported'
+        : 'contains no private key in PEM format',
     );
   }
 }

@@ -70,7 +70,7 @@ export class TokenBook {
       this.#known = this.#read();
     } catch (error) {
       if (!isMillraceError(error)) throw error;
-      this.#warn(`${error.what} The tokens from before stay valid.`);
+      this.#warn(`${error.what} The previous tokens stay valid.`);
     }
   }
 
@@ -83,7 +83,9 @@ export class TokenBook {
   #read(): readonly KnownToken[] {
     const text = readText(this.#path);
     if (process.platform !== 'win32' && (statSync(this.#path).mode & 0o004) !== 0) {
-      this.#warn(`Everybody on this machine can read the token file ${this.#path}: chmod 600 it.`);
+      this.#warn(
+        `The token file ${this.#path} is readable by every user of this machine. Run chmod 600 on it.`,
+      );
     }
     return parseTokens(text, this.#path).map(({ token, role, name }) => ({
       digest: digestOf(token),
@@ -100,8 +102,8 @@ export function readText(path: string): string {
     const { code = 'unknown' } = cause as NodeJS.ErrnoException;
     throw new MillraceError({
       code: 'bad_setting',
-      what: `The token file ${path} ${code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`}.`,
-      todo: 'Name it with --token-file or MILLRACE_TOKEN_FILE.',
+      what: `The token file ${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`,
+      todo: 'Set it with --token-file or MILLRACE_TOKEN_FILE.',
     });
   }
 }

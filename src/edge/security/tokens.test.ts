@@ -29,16 +29,16 @@ describe('a wrong file is refused by place, never by content', () => {
     [A, 'line 1 does not begin with a role'],
     [`# x\n${A} admin`, 'line 2 does not begin with a role'],
     ['admin', 'line 1 has no token'],
-    ['admin s3cret', 'the token in line 1 has less than 16 characters'],
+    ['admin s3cret', 'the token in line 1 has fewer than 16 characters'],
     [`admin ${A}é`, 'line 1 has no token, or one with characters'],
     [`admin ${A} a b`, 'line 1 has more than role, token and name'],
-    [`admin ${A} a\nread ${A} b`, 'token number 2 is there twice'],
+    [`admin ${A} a\nread ${A} b`, 'token 2 is a duplicate'],
     [`[{"role": "admin", "token": "${A}"`, 'not valid JSON'],
     [`{"role": "admin", "token": "${A}"}`, 'must be a list'],
     [`["${A}"]`, 'entry 1 must be an object'],
     [`[{"role": "boss", "token": "${A}"}]`, 'entry 1 does not begin with a role'],
     [`[{"role": "admin", "token": 7}]`, 'entry 1 has no token'],
-    [`[{"role": "admin", "token": "${A}", "name": 7}]`, 'the name in entry 1 is no text'],
+    [`[{"role": "admin", "token": "${A}", "name": 7}]`, 'the name in entry 1 is not text'],
   ])('%j', (text, why) => {
     let told = '';
     try {

@@ -15,10 +15,10 @@ export const TOKEN_LENGTH_MIN = 16;
 export function parseTokens(text: string, path: string): readonly Token[] {
   const isJson = /^\s*[[{]/.test(text);
   const tokens = isJson ? fromJson(text, path) : fromLines(text, path);
-  if (tokens.length === 0) refuse(path, 'it holds no token, so nobody could use this server');
+  if (tokens.length === 0) refuse(path, 'it contains no token, so no client could use this server');
   const seen = new Set<string>();
   for (const [index, { token }] of tokens.entries()) {
-    if (seen.has(token)) refuse(path, `token number ${index + 1} is there twice`);
+    if (seen.has(token)) refuse(path, `token ${index + 1} is a duplicate`);
     seen.add(token);
   }
   return tokens;
@@ -55,20 +55,20 @@ function fromJson(text: string, path: string): Token[] {
 function checked(role: unknown, token: unknown, name: unknown, where: string, path: string): Token {
   if (!isRole(role)) refuse(path, `${where} does not begin with a role (${ROLES.join(', ')})`);
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token)) {
-    refuse(path, `${where} has no token, or one with characters that a header cannot carry`);
+    refuse(path, `${where} has no token, or one with characters that are not allowed in a header`);
   }
   if (token.length < TOKEN_LENGTH_MIN) {
-    refuse(path, `the token in ${where} has less than ${TOKEN_LENGTH_MIN} characters`);
+    refuse(path, `the token in ${where} has fewer than ${TOKEN_LENGTH_MIN} characters`);
   }
   if (name !== undefined && typeof name !== 'string')
-    refuse(path, `the name in ${where} is no text`);
+    refuse(path, `the name in ${where} is not text`);
   return { role, token, name: name ?? `${role} (${where})` };
 }
 
 function refuse(path: string, why: string): never {
   throw new MillraceError({
     code: 'bad_setting',
-    what: `The token file ${path} is wrong: ${why}.`,
-    todo: 'Write lines such as `submit A-LONG-RANDOM-TOKEN ci`.',
+    what: `The token file ${path} is not valid: ${why}.`,
+    todo: 'Use lines such as `submit A-LONG-RANDOM-TOKEN ci`.',
   });
 }

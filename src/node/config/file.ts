@@ -23,7 +23,7 @@ export function readConfigFile(
   const [first, second] = found;
   if (first === undefined) return undefined;
   if (second !== undefined) {
-    throw bad(`There are two configuration files here, ${first} and ${second}.`, 'Keep one.');
+    throw bad(`Two configuration files were found, ${first} and ${second}.`, 'Keep one.');
   }
   return read(join(folder, first), 'found in this folder');
 }
@@ -34,7 +34,7 @@ function read(path: string, by: string): ConfigFile {
   // An empty YAML file is null: a file in which every line is commented out.
   if (values === null) return { path, values: {} };
   if (typeof values !== 'object' || Array.isArray(values)) {
-    throw bad(`${path} must hold names and values.`, 'Write for example `port: 7070`.');
+    throw bad(`${path} must contain names and values.`, 'Use for example `port: 7070`.');
   }
   return { path, values: values as Readonly<Record<string, unknown>> };
 }
@@ -42,12 +42,12 @@ function read(path: string, by: string): ConfigFile {
 function textOf(path: string, by: string): string {
   try {
     const { size } = statSync(path);
-    if (size > BYTES_MAX) throw bad(`${path} has more than 1 MiB.`, 'Name a configuration file.');
+    if (size > BYTES_MAX) throw bad(`${path} is larger than 1 MiB.`, 'Give a configuration file.');
     return readFileSync(path, 'utf8');
   } catch (cause) {
     if (cause instanceof MillraceError) throw cause;
     const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`;
+    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
     throw bad(`The configuration file ${path} (${by}) ${why}.`);
   }
 }

@@ -96,8 +96,8 @@ describe('the file', () => {
     ['a.yaml', 'port: 1\ntoken: "s3cret-s3cret-s3cret', 'is not valid YAML: line 2'],
     ['a.yaml', 'port: 1\nport: 2\n', 'is not valid YAML: line 2'],
     ['a.yaml', 'token: *s3cret\n', 'is not valid YAML'],
-    ['a.yaml', '- port\n', 'must hold names and values'],
-    ['a.json', '7', 'must hold names and values'],
+    ['a.yaml', '- port\n', 'must contain names and values'],
+    ['a.json', '7', 'must contain names and values'],
   ])('%s with %j is refused without quoting it', (name, text, why) => {
     const configFile = write(name, text);
     const told = refusal({ configFile });
@@ -107,9 +107,9 @@ describe('the file', () => {
   });
 
   test('that is named must be there', () => {
-    expect(refusal({ configFile: 'none.json' })).toMatch(/none\.json \(--config\) is not there/);
+    expect(refusal({ configFile: 'none.json' })).toMatch(/none\.json \(--config\) does not exist/);
     expect(refusal({ environment: { MILLRACE_CONFIG: 'none.json' } })).toMatch(
-      /none\.json \(MILLRACE_CONFIG\) is not there/,
+      /none\.json \(MILLRACE_CONFIG\) does not exist/,
     );
     expect(refusal({ configFile: folder })).toContain('cannot be read (EISDIR)');
   });
@@ -179,7 +179,7 @@ describe('a wrong value is told with its name and where it comes from', () => {
 describe('an unknown name is refused with the one that was meant', () => {
   test('in the environment', () => {
     expect(refusal({ environment: { MILLRACE_SESION_TTL_MS: '1s' } })).toBe(
-      "MILLRACE_SESION_TTL_MS (environment): there is no such setting. Did you mean 'MILLRACE_SESSION_TTL_MS'?",
+      "MILLRACE_SESION_TTL_MS (environment): unknown setting. Did you mean 'MILLRACE_SESSION_TTL_MS'?",
     );
   });
 
@@ -216,7 +216,7 @@ describe('relations', () => {
     [
       'between a request and a document',
       { flags: { requestBytesMax: '16MiB' } },
-      /requestBytesMax is wrong: a document .*documentBytesMax: default/,
+      /requestBytesMax is not valid: a document .*documentBytesMax: default/,
     ],
     [
       'between a message and a document',

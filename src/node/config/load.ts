@@ -158,7 +158,7 @@ function strangersIn(file: ConfigFile | undefined): string[] {
     .filter((name) => !settingNames.some((known) => known === name))
     .map(
       (name) =>
-        `${quoted(name)} (${file?.path}): there is no such setting.${didYouMean(name, settingNames)}`,
+        `${quoted(name)} (${file?.path}): unknown setting.${didYouMean(name, settingNames)}`,
     );
 }
 
@@ -167,7 +167,7 @@ function strangersAmong(environment: Readonly<Record<string, string | undefined>
   return Object.entries(environment)
     .filter(([name]) => name.startsWith('MILLRACE_') && !known.includes(name))
     .filter(([name, value]) => !isServiceLink(name, value ?? ''))
-    .map(([name]) => `${name} (environment): there is no such setting.${didYouMean(name, known)}`);
+    .map(([name]) => `${name} (environment): unknown setting.${didYouMean(name, known)}`);
 }
 
 /**

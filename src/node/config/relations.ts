@@ -30,12 +30,12 @@ function brokenNode(core: Settings, node: NodeSettings): ReturnType<typeof broke
   const largest = core.documentBytesMax + FRAME_BYTES;
   for (const name of ['requestBytesMax', 'grpcMessageBytesMax'] as const) {
     if (node[name] >= largest) continue;
-    const problem = `The setting ${name} is wrong: a document of documentBytesMax needs ${largest} bytes.`;
+    const problem = `The setting ${name} is not valid: a document of documentBytesMax needs ${largest} bytes.`;
     return { problem, about: [name, 'documentBytesMax'] };
   }
   const { tlsCert, tlsKey } = node;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    const problem = 'The settings tlsCert and tlsKey belong together, and one of them is missing.';
+    const problem = 'The settings tlsCert and tlsKey must be set together; one of them is missing.';
     return { problem, about: ['tlsCert', 'tlsKey'] };
   }
   return undefined;

@@ -99,8 +99,7 @@ export class Candidate implements Part {
         this.#feed.wake();
       },
       onFault: (fault) => this.#options.say(faultLine(fault)),
-      onPruneFailed: ({ message }) =>
-        this.#options.say(`What is past its retention could not be removed: ${message}`),
+      onPruneFailed: ({ message }) => this.#options.say(`Removing expired data failed: ${message}`),
       onLead: (leader) => this.#leads(leader, addresses),
       onLoss: (loss) => this.#lost(loss),
       onFollow: (info, why) => this.#follows(info, why),
@@ -138,7 +137,7 @@ export class Candidate implements Part {
     const { gateway, nodeId, say } = this.#options;
     this.#cancelDeadline();
     gateway.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
-    say(`This node leads, epoch ${leader.term.epoch}.`);
+    say(`This node is now the leader, epoch ${leader.term.epoch}.`);
     // Those that went down with the last leader are missed by nobody else.
     for (const session of leader.workers.sessions()) this.#watch.lost(session);
     this.#options.onLead();
@@ -161,8 +160,8 @@ export class Candidate implements Part {
     const { nodeId, clock, settings, say } = this.#options;
     const fault = new MillraceError({
       code: 'conflict',
-      what: `Another server runs under the node id ${nodeId}${url === null ? '' : `, at ${url}`}, and leads.`,
-      todo: 'Give each server a --node-id of its own.',
+      what: `Another server uses the node id ${nodeId}${url === null ? '' : `, at ${url}`}, and is the leader.`,
+      todo: 'Give each server its own --node-id.',
     });
     if (this.#twinSinceMs === null) say(fault.message);
     this.#twinSinceMs ??= clock.monotonicMs();
@@ -178,7 +177,7 @@ export class Candidate implements Part {
     if (info !== null && this.#twins.isTwin(info)) this.#seesTwin(info);
     else if (info !== null && info.nodeId !== nodeId) this.#twinSinceMs = null;
     this.#lastFault = why;
-    if (wasOpen && why !== null) say(`This node leads no more: ${why.message}`);
+    if (wasOpen && why !== null) say(`This node is no longer the leader: ${why.message}`);
     if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();
   }
 
@@ -187,7 +186,7 @@ export class Candidate implements Part {
     this.#ready.reject(
       new MillraceError({
         code: 'not_leader',
-        what: `This node could not lead within ${deadlineMs} ms.`,
+        what: `This node did not become the leader within ${deadlineMs} ms.`,
         ...this.#whyNot(leader),
         ...(leader === null ? {} : { leader }),
       }),
@@ -197,14 +196,14 @@ export class Candidate implements Part {
   #whyNot(leader: LeaderAddress | null): { readonly why: string; readonly todo?: string } {
     const fault = this.#lastFault;
     if (fault !== null) return { why: fault.message };
-    const todo = 'Stop that one first, or use --role auto to take over when it ends.';
+    const todo = 'Stop that server first, or use --role auto to take over when it ends.';
     return leader === null ? { why: 'Nobody leads.' } : { why: `${leader.nodeId} leads.`, todo };
   }
 
   #gone(session: Session): void {
     const { gateway, say } = this.#options;
     if (!gateway.isOpen) return;
-    say(`Worker ${session.nodeId} is gone: its process has ended.`);
+    say(`Worker ${session.nodeId} is dead: its process has ended.`);
     gateway.leader().workers.gone(session);
   }
 
@@ -216,7 +215,7 @@ export class Candidate implements Part {
 
 /** Nothing that clients send may bring this about. */
 function faultLine(fault: MillraceError): string {
-  return `FAULT: the leader reads its state back because of a bug in Millrace, please report it: ${fault.message}`;
+  return `FAULT: the leader reloads its state because of a bug in Millrace, please report it: ${fault.message}`;
 }
 
 function addressOf({ nodeId, url, grpc, epoch }: LeaderInfo): LeaderAddress {

@@ -32,7 +32,7 @@ export function credentialsFor(
   const { host, tokenFile, insecure } = node;
   const tls = loadServerTls(node);
   const kind = checkBinding({ host, tokenFile, tls: tls !== undefined, insecure });
-  if (kind === 'insecure') say(`Anybody who reaches ${host} may do everything (--insecure).`);
+  if (kind === 'insecure') say(`Every client that can reach ${host} has full access (--insecure).`);
   const isEncrypted = tls !== undefined;
   const way = (token: string | undefined, mayBePlain: boolean): Way => ({
     tls: isEncrypted ? clientTls(node) : null,

@@ -24,6 +24,6 @@ export class LostJobs {
   why(id: JobId): string | null {
     const at = this.#since.get(id);
     if (at === undefined) return null;
-    return `It was accepted, and lost when the database lost its last commits, as was noticed at ${at}.`;
+    return `It was accepted, and lost when the database lost its last commits (detected at ${at}).`;
   }
 }

@@ -221,7 +221,8 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
   if (role === 'observer') {
     const source = store === null ? remote(channel) : storeReader(store);
     const limits = { jobsMax: observerJobsMax, eventsMax: OBSERVED_EVENTS, random: Math.random };
-    const onTrouble = (error: Error): void => say(`The cluster cannot be read: ${error.message}`);
+    const onTrouble = (error: Error): void =>
+      say(`Reading the cluster state failed: ${error.message}`);
     return new Observer({ ...base, ...limits, source, onTrouble });
   }
   if (store === null || queries === null) throw needsDatabase(role);
@@ -279,7 +280,7 @@ function needsDatabase(role: string): MillraceError {
   const alsoServers = role === 'observer' ? ', or the leader with --server HOST:GRPC' : '';
   return new MillraceError({
     code: 'bad_setting',
-    what: `A node with the role ${role} needs to know its cluster.`,
-    todo: `Name the database with --database postgres://...${alsoServers}.`,
+    what: `A node with the role ${role} needs the address of its cluster.`,
+    todo: `Set the database with --database postgres://...${alsoServers}.`,
   });
 }

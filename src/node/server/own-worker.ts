@@ -126,14 +126,14 @@ export class OwnWorker {
     if (isHopeless && !this.#wasReady) return this.#first.reject(cannotRun());
     if (code === DRAINED) {
       say(
-        'The worker of this node was drained and has left. It comes back when the node restarts.',
+        'The worker of this node was drained and has exited. It starts again when the node restarts.',
       );
       return;
     }
     const isSteady = clock.monotonicMs() - this.#startedAtMs > STEADY_MS;
     this.#restarts = isSteady ? 0 : this.#restarts + 1;
     const waitMs = RESTART_MS[Math.min(this.#restarts, RESTART_MS.length - 1)] ?? 0;
-    say(`The worker of this node has ended (${why}). It is started again in ${waitMs} ms.`);
+    say(`The worker of this node has ended (${why}); restarting it in ${waitMs} ms.`);
     this.#cancelRestart = clock.after(waitMs, () => this.start());
   }
 }
@@ -153,7 +153,7 @@ function stopped(): MillraceError {
 function cannotRun(): MillraceError {
   return new MillraceError({
     code: 'bad_setting',
-    what: 'The worker of this node cannot run with these modules and settings, see above.',
-    todo: 'Correct them, or start the node with --slots 0.',
+    what: 'The worker of this node cannot start with these modules and settings; its output is above.',
+    todo: 'Fix them, or start the node with --slots 0.',
   });
 }

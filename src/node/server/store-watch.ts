@@ -58,7 +58,7 @@ export class StoreWatch {
 function silent(cause?: unknown): MillraceError {
   return new MillraceError({
     code: 'store_unavailable',
-    what: `The database does not answer within ${LIMIT_MS} ms.`,
+    what: `The database did not answer within ${LIMIT_MS} ms.`,
     ...(cause === undefined ? {} : { cause }),
   });
 }

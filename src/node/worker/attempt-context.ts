@@ -48,7 +48,7 @@ export class AttemptContext implements TaskContext, WithLifeline {
     this.#owner = owner;
     this.#calls = new HandlerCalls((call) => {
       this.log.warn(
-        `${describeCall(call)} was called after the handler had ended, and is not done`,
+        `${describeCall(call)} was called after the handler had ended, and has no effect`,
       );
     });
   }
@@ -117,7 +117,7 @@ export class AttemptContext implements TaskContext, WithLifeline {
       const { as = name, nth = 1 } = options;
       const next = (each: OneSignal): Promise<unknown> => this.#allWaits.waitFor(name, each);
       const leftAside = (why: string, at: number): Promise<void> => {
-        this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
+        this.log.warn(`ignoring a signal ${name} that does not match its schema: ${why}`);
         return this.#allWaits.unfit(name, `${as}#${at}`, why);
       };
       // A thread looks at each signal itself, and asks again when one does not fit.

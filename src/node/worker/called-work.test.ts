@@ -77,7 +77,7 @@ test('a call that nobody can serve is named in the log and where somebody asks',
   const { lines } = await cluster.join({ tasks: [calls(flow([]))] });
   await cluster.submit('job', { id: 'a', executor: 'caller' });
   await cluster.pass(2_000);
-  expect(lines.join('\n')).toContain("calls work for the executor 'inner', which this worker does");
+  expect(lines.join('\n')).toContain("calls the executor 'inner', which this worker does");
   const explained = await cluster.leader.jobs.explain(jobId('job'), 'a' as TaskId);
   expect(explained).toMatchObject({
     code: 'child_job',

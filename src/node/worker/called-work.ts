@@ -37,8 +37,8 @@ export class CalledWork {
       if (executors.get(name) !== undefined || this.#missed.has(name)) continue;
       this.#missed.add(name);
       log.warn(
-        `${caller} calls work for the executor '${name}', which this worker does not have: it waits ` +
-          'until a worker offers it. `millrace explain` says whether one does.',
+        `${caller} calls the executor '${name}', which this worker does not have: the call waits ` +
+          'until a worker offers it. `millrace explain` shows whether one does.',
       );
     }
   }

@@ -27,7 +27,7 @@ test('a token does not leave the machine as plain text unless that is said in so
   expect(options({ token: TOKEN })).toMatchObject({ token: TOKEN, tls: null });
   const servers = ['127.0.0.1:7071', 'leader.example:7071'];
   expect(() => options({ token: TOKEN, servers })).toThrow(
-    'would travel to leader.example:7071 as plain text',
+    'would be sent to leader.example:7071 unencrypted',
   );
   expect(() => options({ token: TOKEN, servers })).not.toThrow(TOKEN);
   expect(options({ token: TOKEN, servers, insecure: true })).toMatchObject({ tls: null });

@@ -34,8 +34,8 @@ export function channelOptions(settings: ChannelSettings): ChannelOptions {
   if (servers.length === 0) {
     throw new MillraceError({
       code: 'bad_input',
-      what: 'A worker needs the address of a server.',
-      todo: 'Name at least one with --server HOST:PORT (its gRPC port, 7071 unless set).',
+      what: 'No server address was given.',
+      todo: 'Set at least one with --server HOST:PORT (the gRPC port, 7071 by default).',
     });
   }
   const token = readToken(settings, 'worker') ?? null;
@@ -45,8 +45,8 @@ export function channelOptions(settings: ChannelSettings): ChannelOptions {
   if (isPlain && token !== null && far !== undefined && !insecure) {
     throw new MillraceError({
       code: 'bad_setting',
-      what: `The token would travel to ${far} as plain text.`,
-      todo: 'Give --tls-ca (and --tls-cert, --tls-key), or say --insecure if the network is trusted.',
+      what: `The token would be sent to ${far} unencrypted.`,
+      todo: 'Give --tls-ca (and --tls-cert, --tls-key), or use --insecure if the network is trusted.',
     });
   }
   const tls = isPlain ? null : pemTexts({ ca, cert, key });

@@ -102,8 +102,8 @@ function checkedLimit(name: string, limit: number | undefined): number | null {
   if (Number.isSafeInteger(limit) && limit > 0) return limit;
   throw new MillraceError({
     code: 'bad_input',
-    what: `The map ${name} cannot run ${String(limit)} tasks at a time.`,
-    todo: 'Give a whole number of 1 or more, or none for no limit.',
+    what: `The map ${name} has an invalid concurrency: '${String(limit)}'.`,
+    todo: 'Use a whole number of 1 or more, or omit it for no limit.',
   });
 }
 
@@ -112,25 +112,25 @@ function checkIds(name: string, ids: readonly string[]): void {
   if (longest === undefined || isId(longest)) return;
   throw new MillraceError({
     code: 'bad_input',
-    what: `The map ${name} would add a task with the id ${longest.slice(0, ID_LENGTH_MAX)}.`,
+    what: `The map ${name} would add a task with the invalid id ${longest.slice(0, ID_LENGTH_MAX)}.`,
     why: `An id has 1 to ${ID_LENGTH_MAX} letters, digits and . _ : @ + = -`,
-    todo: 'Give the map a shorter or plainer name, or nest fewer of them.',
+    todo: 'Use a shorter or simpler name for the map, or nest fewer maps.',
   });
 }
 
 function notMappable(name: string): MillraceError {
   return new MillraceError({
     code: 'bad_input',
-    what: `The map ${name} does not say what to run.`,
-    todo: 'Give a task as the second argument.',
+    what: `The map ${name} has no task to run.`,
+    todo: 'Pass a task as the second argument.',
   });
 }
 
 function notAList(name: string): MillraceError {
   return new MillraceError({
     code: 'bad_input',
-    what: `The map ${name} needs a list of items.`,
-    todo: 'Give it an array.',
+    what: `The items of the map ${name} are not a list.`,
+    todo: 'Pass an array.',
   });
 }
 

@@ -96,8 +96,8 @@ function checkTransaction(given: unknown): void {
   if (speaks && !isPool) return;
   throw new MillraceError({
     code: 'bad_input',
-    what: `completeWith was given ${isPool ? 'a pool' : 'something that is no transaction'}.`,
-    todo: 'Give it the transaction: what `sql.begin` of postgres hands over, or a client of pg after BEGIN.',
+    what: `completeWith was given ${isPool ? 'a pool' : 'a value that is not a transaction'}.`,
+    todo: 'Pass the transaction: the argument of `sql.begin` of postgres, or a client of pg after BEGIN.',
   });
 }
 
@@ -112,7 +112,7 @@ function noTable(cause: unknown): MillraceError {
   return new MillraceError({
     code: 'bad_input',
     what: 'The database of this transaction has no table millrace.completion.',
-    why: 'Where Millrace keeps its jobs the table is there; in another database it has to be made.',
+    why: 'The table exists in the database of Millrace; in any other database it has to be created.',
     todo:
       'Run there: create schema if not exists millrace; create table millrace.completion (job text, ' +
       'task text, run integer, result text, completed_at timestamptz not null default now(), ' +
@@ -125,7 +125,7 @@ function twice(): MillraceError {
   return new MillraceError({
     code: 'bad_input',
     what: 'completeWith was called twice in one transaction.',
-    todo: 'Call it once, as the last thing before the transaction is committed.',
+    todo: 'Call it once, as the last statement before the commit.',
   });
 }
 

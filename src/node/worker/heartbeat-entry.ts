@@ -16,7 +16,7 @@ const sessions = new Map<number, { readonly loop: HeartbeatLoop; readonly close:
 
 /** The main thread is blocked, so nobody else can end the process; this one may not stop half-way. */
 function endProcess(why: string): void {
-  writeSync(2, `millrace: this worker ends itself: ${why}.\n`);
+  writeSync(2, `millrace: this worker exits: ${why}.\n`);
   process.kill(process.pid, 'SIGKILL');
 }
 

@@ -161,7 +161,7 @@ test('an expired session that nobody hears of ends the process while a handler i
   expect(stuck).toEqual([]);
   await clock.advance(1);
   expect(stuck).toHaveLength(1);
-  expect(stuck[0]).toContain('the leader was silent for too long');
+  expect(stuck[0]).toContain('the leader did not respond for too long');
 });
 
 test('a process that is not ours is never ended, however long a handler blocks it', async () => {

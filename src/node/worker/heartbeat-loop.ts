@@ -135,7 +135,7 @@ export class HeartbeatLoop implements Heartbeat {
     const atMs = this.#renewedAtMs + sessionTtlMs - marginMs(sessionTtlMs, heartbeatMs);
     this.#cancelDeadline();
     this.#cancelDeadline = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => {
-      this.#end({ type: 'expired' }, 'the leader was silent for too long');
+      this.#end({ type: 'expired' }, 'the leader did not respond for too long');
     });
   }
 
@@ -167,7 +167,7 @@ export class HeartbeatLoop implements Heartbeat {
     // The process is not ours to end. While it is blocked it does nothing else for its tasks either.
     if (stuck === 'abandon') return;
     this.#cancelStuck = clock.after(abortGraceMs, () => {
-      onStuck(`${why}, and a handler has blocked this process for ${abortGraceMs} ms since`);
+      onStuck(`${why}, and a handler has blocked this process for ${abortGraceMs} ms since then`);
     });
   }
 

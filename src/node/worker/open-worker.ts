@@ -72,7 +72,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     const onPressure = (): void => {
       worker
         ?.reoffer()
-        .catch((error: unknown) => say(`What it is short of was not told: ${String(error)}`));
+        .catch((error: unknown) => say(`Reporting resource pressure failed: ${String(error)}`));
     };
     const queries = await openQueryWork({ ...options, ...places, onPressure });
     for (const executor of queries?.node.executors ?? []) executors.add(executor, 'Millrace');

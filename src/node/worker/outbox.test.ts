@@ -121,7 +121,7 @@ test('what the leader will never take fails its task, and only that one', async 
       kind: 'failed',
       lease: lease(2),
       failure: 'fatal',
-      error: { code: 'too_large', message: 'the leader refused what it completed: too_large.' },
+      error: { code: 'too_large', message: 'the leader rejected what it completed: too_large.' },
     },
     done(3),
   ]);

@@ -146,7 +146,7 @@ export class Outbox {
         if (signal.aborted) return;
         if (endsSession(error)) return onOver(error);
         if (isFinal(error)) return this.#withoutOffender(batch, error);
-        say(`A report was not answered and is repeated: ${asError(error).message}`);
+        say(`A report was not acknowledged and is sent again: ${asError(error).message}`);
         await sleepOrAbort(clock, this.#backoff.nextMs(), signal);
       }
     }
@@ -162,7 +162,7 @@ export class Outbox {
     if (entry === undefined) return;
     const { item } = entry;
     if (item.kind === 'failed' || item.kind === 'released' || item.kind === 'aborted') {
-      this.#options.say(`A report was refused: ${error.message}`);
+      this.#options.say(`A report was rejected: ${error.message}`);
       this.#release(entry);
       return entry.onVerdict('lost');
     }
@@ -184,7 +184,7 @@ const WORDS: { readonly [Kind in WorkerReport['kind']]?: string } = {
 /** The task fails for good: no other attempt would say anything else. */
 function asRefused({ kind, lease }: WorkerReport, error: MillraceError): WorkerReport {
   const what = WORDS[kind] ?? `what it ${kind}`;
-  const message = `the leader refused ${what}: ${error.message}`;
+  const message = `the leader rejected ${what}: ${error.message}`;
   const usual = kind === 'completed' ? 'bad_result' : 'bad_report';
   const code = error.code === 'too_large' ? error.code : usual;
   return { kind: 'failed', lease, error: { code, message }, failure: 'fatal' };

@@ -11,7 +11,7 @@ export function tooLarge(what: string, text: string): MillraceError | null {
   if (bytes <= PAYLOAD_BYTES_MAX) return null;
   return new MillraceError({
     code: 'too_large',
-    what: `${what} is ${bytes} bytes long, and no more than ${PAYLOAD_BYTES_MAX} can be sent at all.`,
-    todo: 'Keep large things in a file or an object store, and return where they are.',
+    what: `${what} is ${bytes} bytes, more than the limit of ${PAYLOAD_BYTES_MAX}.`,
+    todo: 'Store large data in a file or an object store, and return its location.',
   });
 }

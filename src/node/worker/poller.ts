@@ -120,7 +120,7 @@ export class Poller {
         return 0;
       }
       if (parked.control.signal.aborted) return 0;
-      say(`A poll failed and is repeated: ${error instanceof Error ? error.message : 'unknown'}`);
+      say(`A poll failed and is retried: ${error instanceof Error ? error.message : 'unknown'}`);
       return this.#backoff.nextMs();
     } finally {
       this.#parked = null;

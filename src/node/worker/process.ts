@@ -76,7 +76,7 @@ export async function runWorkerProcess(
       executors,
       log: logWith(settings.clockOffsetMs, world.say),
       onStuck: die,
-      onBroken: (error) => die(new Error(`The heartbeat thread is gone: ${error.message}`)),
+      onBroken: (error) => die(new Error(`The heartbeat thread has exited: ${error.message}`)),
     });
     worker = opened.worker;
     try {
@@ -116,7 +116,11 @@ async function runUntilDrained(
   const stopNow = (): void => {
     worker.stopNow().catch(() => {});
     cancelEnd = processClock.after(ORPHAN_MS, () => {
-      die(new Error('Whoever started this worker is gone, and it could not give back its work.'));
+      die(
+        new Error(
+          'The parent process of this worker has exited, and the worker could not return its tasks.',
+        ),
+      );
     });
   };
   let cancelEnd = (): void => {};

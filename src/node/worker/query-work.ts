@@ -62,8 +62,8 @@ export async function openQueryWork(options: QueryWorkOptions): Promise<QueryWor
 /** What it made would be lost to all who are to read it. */
 function withoutFragments(node: QueryNode, say: (line: string) => void): QueryNode {
   say(
-    'Queries run on other workers only: nobody could fetch what this one makes, because no address is ' +
-      'known under which others reach it. Give it --listen HOST:PORT, or --advertise HOST.',
+    'This worker runs no queries: other nodes could not fetch its outputs, because no address is ' +
+      'known under which they can reach it. Set --listen HOST:PORT or --advertise HOST.',
   );
   return { ...node, executors: node.executors.filter(({ name }) => name === 'sql') };
 }

@@ -89,7 +89,7 @@ test('a leader that does not answer is asked again', async () => {
   leader.onUnneeded = () => Promise.reject(new Error('nobody leads'));
   kept.showSession(SESSION);
   await later();
-  expect(lines).toEqual(['Outputs of queries stay for now: nobody leads']);
+  expect(lines).toEqual(['Query outputs are kept for now: nobody leads']);
   leader.onUnneeded = (queries) => Promise.resolve(queries);
   await later();
   expect(retained.kept.size).toBe(0);

@@ -85,7 +85,7 @@ export class RetainedOutputs {
     } catch (error) {
       // It is asked again.
       const text = error instanceof Error ? error.message : String(error);
-      say(`Outputs of queries stay for now: ${text}`);
+      say(`Query outputs are kept for now: ${text}`);
     }
   }
 

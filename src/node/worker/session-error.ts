@@ -23,24 +23,24 @@ export function isRefusedAtStart(error: unknown): error is MillraceError {
 export function leaseLost(taskId: string): MillraceError {
   return new MillraceError({
     code: 'superseded',
-    what: `Task ${taskId} does not belong to this worker any more.`,
-    todo: 'Stop; its result would be refused.',
+    what: `Task ${taskId} is no longer assigned to this worker.`,
+    todo: 'Stop it; its result would be rejected.',
   });
 }
 
 export function stopOrdered(taskId: string): MillraceError {
   return new MillraceError({
     code: 'superseded',
-    what: `The leader wants task ${taskId} stopped.`,
-    why: 'It was cancelled, its time is up, or it was given to another worker.',
+    what: `The leader has ordered task ${taskId} to stop.`,
+    why: 'It was cancelled, timed out, or was assigned to another worker.',
   });
 }
 
 export function drainOver(taskId: string): MillraceError {
   return new MillraceError({
     code: 'shutting_down',
-    what: `The worker shuts down and task ${taskId} did not end in time.`,
-    why: 'It is given back and runs again elsewhere; this counts as nothing.',
+    what: `The worker is shutting down and task ${taskId} did not end within the grace period.`,
+    why: 'It is returned to the queue and runs again elsewhere; this does not count as an attempt.',
   });
 }
 
@@ -51,19 +51,19 @@ export function handlerStuck(
 ): MillraceError {
   return new MillraceError({
     code: 'shutting_down',
-    what: `Task ${taskId} of job ${jobId} was told to stop ${graceMs} ms ago and did not.`,
+    what: `Task ${taskId} of job ${jobId} did not stop within ${graceMs} ms of its abort signal.`,
     why:
       stuck === 'end'
-        ? 'Its slot can only be freed by ending this process.'
-        : 'Its slot is given to others; what it still does is done for nobody.',
-    todo: `Let the executor ${executor} heed its AbortSignal.`,
+        ? 'Its slot can only be freed by exiting this process.'
+        : 'Its slot is used for other tasks; its result is ignored.',
+    todo: `Make the executor ${executor} observe its AbortSignal.`,
   });
 }
 
 export function deadlinePassed(): MillraceError {
   return new MillraceError({
     code: 'superseded',
-    what: 'The leader has not answered for so long that this session may be over.',
-    todo: 'Stop all its work and register with a new session id.',
+    what: 'The leader has not answered for so long that this session may have expired.',
+    todo: 'Stop all its tasks and register with a new session id.',
   });
 }

@@ -44,7 +44,7 @@ test('a signal of a name that nobody waits for is named to its sender and where 
   await begin(({ waitFor }) => waitFor('approved'));
   const told = await cluster.leader.jobs.signal(jobId('job'), 'aproved', '1', 'typo');
   expect(told.signal).toEqual({ takenBy: null, awaited: ['approved'] });
-  expect(await why()).toBe('waits for signal approved; came, but nobody waits for: aproved');
+  expect(await why()).toBe('waits for signal approved; received but not awaited: aproved');
   const right = await cluster.leader.jobs.signal(jobId('job'), 'approved', '1', 'right');
   expect(right.signal).toMatchObject({ takenBy: 'a' });
   await cluster.pass(1_000);
@@ -66,7 +66,7 @@ test('a signal that does not fit is an event, once, and shows where somebody ask
   await cluster.signal('job', 'decision', { by: '' }, 's1');
   await cluster.pass(1_000);
   expect(await why()).toBe(
-    'waits for signal decision; left aside, because they do not fit: 1 of decision',
+    'waits for signal decision; ignored because they do not match the schema: 1 of decision',
   );
   await cluster.changeLeader();
   expect(await why()).toContain('1 of decision');
@@ -85,7 +85,7 @@ test('one that cannot fit is refused when it is sent, and the wait goes on', asy
     cluster.leader.jobs.signal(jobId('job'), 'decision', JSON.stringify(value), 'id');
   await expect(send('yes')).rejects.toMatchObject({
     code: 'bad_input',
-    what: 'The signal decision does not fit what task a waits for: it must be object, not string.',
+    what: 'The signal decision does not match the schema that task a waits for: it must be object, not string.',
   });
   await expect(send({ by: 5, answer: 'yes' })).rejects.toMatchObject({ path: '/by' });
   await expect(send({ answer: 'yes' })).rejects.toThrow('its /by is missing');

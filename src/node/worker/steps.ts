@@ -84,8 +84,8 @@ export class Steps {
 function noFunction(name: string): MillraceError {
   return new MillraceError({
     code: 'bad_input',
-    what: `The step ${name} has nothing to do.`,
-    todo: 'Give a function as the second argument; it runs only if the step is not done yet.',
+    what: `The step ${name} has no function.`,
+    todo: 'Pass a function as the second argument; it runs only if the step is not completed yet.',
   });
 }
 
@@ -99,30 +99,30 @@ export function checkName(what: string, name: unknown): asserts name is string {
     throw new MillraceError({
       code: 'bad_input',
       what: `A ${what} needs a name.`,
-      why: 'By it later attempts know what is done already.',
-      todo: `Give a text as the first argument, another one for each ${what} of the handler.`,
+      why: 'Later attempts find its recorded result by this name.',
+      todo: `Pass a text as the first argument, unique for each ${what} of the handler.`,
     });
   }
   if (name.length > NAME_LENGTH_MAX) {
     throw new MillraceError({
       code: 'bad_input',
-      what: `The name of a ${what} has ${name.length} characters, ${NAME_LENGTH_MAX} are allowed.`,
-      todo: 'Name the thing, and keep its data in the result.',
+      what: `The name of a ${what} has ${name.length} characters; the limit is ${NAME_LENGTH_MAX}.`,
+      todo: 'Use a short name, and keep data in the result.',
     });
   }
   if (UNSTORABLE.test(name)) {
     throw new MillraceError({
       code: 'bad_input',
       what: `The name of a ${what} contains a character that cannot be stored.`,
-      why: 'Under another name no later attempt would find it.',
-      todo: 'Leave out NUL characters and halves of surrogate pairs.',
+      why: 'Stored under a different name, it would not be found by later attempts.',
+      todo: 'Remove NUL characters and unpaired surrogates.',
     });
   }
   if (!name.startsWith(OURS)) return;
   throw new MillraceError({
     code: 'bad_input',
-    what: `A ${what} cannot be named ${name}.`,
-    why: `Names that begin with ${OURS} are kept for sleeps, signals and jobs.`,
+    what: `'${name}' is not a valid name for a ${what}.`,
+    why: `Names that begin with ${OURS} are reserved for sleeps, signals and jobs.`,
     todo: 'Choose another name.',
   });
 }

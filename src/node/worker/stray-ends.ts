@@ -48,8 +48,8 @@ export class StrayEnds {
     const { message } = classifyFailure(thrown).error;
     this.#options.die(
       new Error(
-        `${what} that nobody caught ends this worker: ${message}${placeOf(thrown)}. ${this.#lost()} ` +
-          'Await every promise of a handler, and catch what its callbacks throw.',
+        `${what} was not caught and ends this worker: ${message}${placeOf(thrown)}. ${this.#lost()} ` +
+          'Await every promise of a handler, and catch errors in its callbacks.',
       ),
     );
   }
@@ -60,18 +60,18 @@ export class StrayEnds {
     const call = `process.exit(${code})`;
     if (this.#isLoading) {
       process.exitCode = WRONG_USE;
-      writeSync(2, `millrace: A module has called ${call} while it was loaded.\n`);
+      writeSync(2, `millrace: A module called ${call} while it was being loaded.\n`);
       return;
     }
     process.exitCode = WORK_FAILED;
-    writeSync(2, `millrace: A handler has called ${call}: this worker ends. ${this.#lost()}\n`);
+    writeSync(2, `millrace: A handler called ${call}, so this worker exits. ${this.#lost()}\n`);
   };
 
   #lost(): string {
     const tasks = this.#options.atWork();
-    if (tasks.length === 0) return 'No task was at work.';
+    if (tasks.length === 0) return 'No task was running.';
     const more = tasks.length > SHOWN_MAX ? ` and ${tasks.length - SHOWN_MAX} more` : '';
-    return `At work: ${tasks.slice(0, SHOWN_MAX).join(', ')}${more}; they are run again.`;
+    return `Running: ${tasks.slice(0, SHOWN_MAX).join(', ')}${more}; they run again.`;
   }
 }
 

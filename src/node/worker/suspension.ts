@@ -140,8 +140,8 @@ export class Suspension {
     if (this.#bytes <= PAYLOAD_BYTES_MAX) return;
     throw new MillraceError({
       code: 'too_large',
-      what: `${what} are ${this.#bytes} bytes in one go, ${PAYLOAD_BYTES_MAX} are allowed.`,
-      todo: 'Hand over less at a time, or where things lie instead of the things.',
+      what: `${what} are ${this.#bytes} bytes in one call; the limit is ${PAYLOAD_BYTES_MAX}.`,
+      todo: 'Pass less at a time, or pass locations instead of data.',
     });
   }
 

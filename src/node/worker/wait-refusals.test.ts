@@ -58,10 +58,18 @@ test.each([
 });
 
 test.each([
-  ['a signal', ({ waitFor }: TaskContext) => waitFor('a/b'), 'cannot be the name of a signal'],
+  ['a signal', ({ waitFor }: TaskContext) => waitFor('a/b'), 'is not a valid signal name'],
   ['a sleep', ({ sleep: nap }: TaskContext) => nap('', 1), 'A sleep needs a name.'],
-  ['a call', ({ call }: TaskContext) => call('$x', child, 1), 'A call cannot be named $x.'],
-  ['a step', ({ step }: TaskContext) => step('$x', () => 1), 'A step cannot be named $x.'],
+  [
+    'a call',
+    ({ call }: TaskContext) => call('$x', child, 1),
+    "'$x' is not a valid name for a call.",
+  ],
+  [
+    'a step',
+    ({ step }: TaskContext) => step('$x', () => 1),
+    "'$x' is not a valid name for a step.",
+  ],
   [
     'a long wait',
     ({ waitFor }: TaskContext) => waitFor('go', { as: 'x'.repeat(1_001) }),
@@ -75,11 +83,11 @@ test.each([
 test('what is to be done must be said: by a flow, a task or a function', async () => {
   const nothing = undefined as never;
   await run(({ call }) => call('it', nothing, 1));
-  expect(lastItem()).toMatchObject(failure('bad_input', 'The call it does not say what to run.'));
+  expect(lastItem()).toMatchObject(failure('bad_input', 'The call it has nothing to run.'));
   await run(({ map }) => map('all', nothing, [1]));
-  expect(lastItem()).toMatchObject(failure('bad_input', 'The map all does not say what to run.'));
+  expect(lastItem()).toMatchObject(failure('bad_input', 'The map all has no task to run.'));
   await run(({ step }) => step('once', nothing));
-  expect(lastItem()).toMatchObject(failure('bad_input', 'The step once has nothing to do.'));
+  expect(lastItem()).toMatchObject(failure('bad_input', 'The step once has no function.'));
 });
 
 test('a call is refused for good: too deep, no JSON, too large', async () => {

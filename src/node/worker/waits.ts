@@ -150,7 +150,7 @@ function checkedMs(what: string, duration: Duration): number {
   throw new MillraceError({
     code: 'bad_input',
     what: `${what} cannot last ${ms === null ? shown(duration) : `${ms} ms`}.`,
-    todo: 'Give milliseconds or text such as 90s, 2h30m or 3d, up to ten years.',
+    todo: 'Use milliseconds or text such as 90s, 2h30m or 3d, up to ten years.',
   });
 }
 
@@ -163,7 +163,7 @@ function shown(value: unknown): string {
 function badSignal(name: unknown): MillraceError {
   return new MillraceError({
     code: 'bad_input',
-    what: `${shown(name)} cannot be the name of a signal.`,
+    what: `${shown(name)} is not a valid signal name.`,
     todo: `Use 1 to ${ID_LENGTH_MAX} letters, digits and . _ : @ + = - that start with a letter, a digit or _.`,
   });
 }
@@ -171,8 +171,8 @@ function badSignal(name: unknown): MillraceError {
 function notCallable(name: string): MillraceError {
   return new MillraceError({
     code: 'bad_input',
-    what: `The call ${name} does not say what to run.`,
-    todo: 'Give a flow or a task as the second argument.',
+    what: `The call ${name} has nothing to run.`,
+    todo: 'Pass a flow or a task as the second argument.',
   });
 }
 
@@ -186,8 +186,8 @@ function badDocument(name: string, fault: string): MillraceError {
 function tooDeep(name: string, jobId: string): MillraceError {
   return new MillraceError({
     code: 'bad_input',
-    what: `The call ${name} would make a job with an id of ${jobId.length} characters, ${ID_LENGTH_MAX} are allowed.`,
-    why: 'The id grows with every job that calls another.',
+    what: `The call ${name} would create a job with an id of ${jobId.length} characters; the limit is ${ID_LENGTH_MAX}.`,
+    why: 'The id grows with every level of calls.',
     todo: 'Nest fewer calls, or submit the outermost job under a shorter id.',
   });
 }

@@ -219,7 +219,9 @@ test('a handler that ignores its abort costs the process after the grace period'
   await clock.advance(4_999);
   expect(stuck).toEqual([]);
   await clock.advance(2);
-  expect(stuck[0]?.message).toContain('t1 of job job was told to stop 5000 ms ago and did not');
+  expect(stuck[0]?.message).toContain(
+    't1 of job job did not stop within 5000 ms of its abort signal',
+  );
 });
 
 test('with an order outstanding the leader is not asked more often than the pace allows', async () => {

@@ -190,7 +190,7 @@ export class Worker implements StartStop {
       this.#session = null;
       onSession?.(null);
       if (end.kind === 'left') return;
-      log.warn(`The session is over and its work was stopped: ${end.error.message}`);
+      log.warn(`The session has ended and its tasks were stopped: ${end.error.message}`);
       if (clock.monotonicMs() > session.lastsUntilMs) this.#rejoin.reset();
       await sleepOrAbort(clock, this.#rejoin.nextMs(), this.#drained.signal);
     }
@@ -225,7 +225,7 @@ export class Worker implements StartStop {
         // The registration was accepted, its answer lost, and its time is up.
         if (endsSession(error)) name = { nodeId, sessionId: newSessionId() };
         const text = error instanceof Error ? error.message : String(error);
-        log.warn(`No leader took the registration yet: ${text}`);
+        log.warn(`No leader has accepted the registration yet: ${text}`);
         await sleepOrAbort(clock, this.#backoff.nextMs(), signal);
       }
     }
@@ -245,7 +245,7 @@ export class Worker implements StartStop {
       } catch (error) {
         if (isFinal(error)) throw error;
         const text = error instanceof Error ? error.message : String(error);
-        log.warn(`The leader has not heard of the new executors yet: ${text}`);
+        log.warn(`The new executors are not registered with the leader yet: ${text}`);
         await sleepOrAbort(clock, this.#settings.retryMs, signal);
       }
     }
@@ -300,7 +300,7 @@ export class Worker implements StartStop {
         this.#called.called(`${jobId}/${taskId}`, what, names),
       beforeLeave: async (signal) => beforeLeave?.(session, signal),
       onDrain: () => {
-        log.info('The leader asks this node to drain.');
+        log.info('The leader has asked this node to drain.');
         this.#drain(this.#settings.drainMs);
       },
     });

@@ -25,7 +25,7 @@ export function readCursor(kind: Kind, count: number, cursor: string): readonly 
   throw new MillraceError({
     code: 'bad_input',
     path: '?cursor',
-    what: 'The cursor is not one of this list.',
-    todo: 'Use the cursor of the page before as it is, or leave it out to start anew.',
+    what: 'The cursor is not valid for this list.',
+    todo: 'Use the cursor of the previous page unchanged, or omit it to start from the beginning.',
   });
 }

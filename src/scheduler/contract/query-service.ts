@@ -6,7 +6,7 @@ import type { QueryShape } from './shapes.ts';
 /** A query in a list. */
 export interface QuerySummary {
   readonly id: JobId;
-  /** The beginning of its text, or the name that it was given. */
+  /** The beginning of its SQL text, or its name. */
   readonly name: string;
   readonly state: JobState;
   readonly error: TaskError | null;

@@ -28,7 +28,7 @@ export interface AsOf {
 /** A job without its tasks, as lists show it. */
 export interface JobSummary {
   readonly id: JobId;
-  /** Grows with each job: lists go by it, newest first. */
+  /** Increases with every job; lists are sorted by it, newest first. */
   readonly no: number;
   readonly name: string;
   readonly state: JobState;
@@ -37,7 +37,7 @@ export interface JobSummary {
   readonly taskCount: number;
   readonly idempotencyKey: string | null;
   readonly scheduleId: ScheduleId | null;
-  /** The time for which its schedule has started it, however late it came to run. */
+  /** The scheduled time of the occurrence, even if the job started later. */
   readonly scheduledAt: string | null;
   readonly error: TaskError | null;
   readonly createdAt: string;
@@ -103,7 +103,7 @@ export interface NodeShape {
   readonly status: NodeStatus;
   readonly draining: boolean;
   readonly slots: number;
-  /** Tasks that it holds. */
+  /** Tasks that are assigned to it. */
   readonly running: number;
   readonly executors: readonly string[];
   readonly capabilities: Readonly<Record<string, Json>>;
@@ -170,7 +170,7 @@ export interface StageShape {
     readonly running: number;
     readonly succeeded: number;
     readonly failed: number;
-    /** Run again because what they had made was lost. */
+    /** Recomputed because their output was lost. */
     readonly recomputed: number;
   };
   readonly estimate: { readonly rows: number | null; readonly bytes: number | null };

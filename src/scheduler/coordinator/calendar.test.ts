@@ -167,6 +167,6 @@ describe('checking', () => {
   });
 
   test.each(['Europe/Bärlin', 'Nowhere/Else', '', '+02:00', 'local'])('%j is no zone', (zone) => {
-    expect(cronCalendar.check('0 2 * * *', zone)).toBe(`There is no time zone '${zone}'.`);
+    expect(cronCalendar.check('0 2 * * *', zone)).toBe(`'${zone}' is not a valid time zone.`);
   });
 });

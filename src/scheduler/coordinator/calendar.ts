@@ -51,7 +51,7 @@ export const cronCalendar: Calendar = {
 
   check(cron: string, zone: string): string | null {
     if (kept.get(keyOf(cron, zone))?.isChecked === true) return null;
-    if (!isZone(zone)) return `There is no time zone '${zone}'.`;
+    if (!isZone(zone)) return `'${zone}' is not a valid time zone.`;
     try {
       const known = patternOf(cron, zone);
       const { pattern } = known;
@@ -62,7 +62,7 @@ export const cronCalendar: Calendar = {
       return null;
     } catch (error) {
       const why = error instanceof Error ? error.message.replace(/^\w+: /, '') : String(error);
-      return `'${cron}' is not a cron pattern: ${why.replace(/\.$/, '')}.`;
+      return `'${cron}' is not a valid cron pattern: ${why.replace(/\.$/, '')}.`;
     }
   },
 };

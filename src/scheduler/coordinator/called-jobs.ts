@@ -107,11 +107,11 @@ function timesNamed(output: string): number {
 }
 
 function expired(jobId: JobId): TaskError {
-  const message = `The job ${jobId} that it called has ended, but is no longer kept. Keep jobs longer (jobRetentionMs) than a task may wait.`;
+  const message = `The called job ${jobId} has ended but is past its retention. Set jobRetentionMs longer than a task may wait.`;
   return { code: 'expired', message };
 }
 
 function tooLarge(jobId: JobId): TaskError {
-  const message = `The result of the job ${jobId} that it called is too large to be handed on. Give that job a smaller output, and pass large things by where they are.`;
+  const message = `The result of the called job ${jobId} is too large to be passed on. Return a smaller output, and pass large data by location.`;
   return { code: 'too_large', message };
 }

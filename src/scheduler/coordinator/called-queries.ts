@@ -39,7 +39,7 @@ export function queryDocumentFault(document: QueryDocument): string | null {
   }
   const { query, name } = document;
   const isObject = typeof query === 'object' && query !== null && !Array.isArray(query);
-  if (!isObject) return 'the query that it calls is no object with sql and tables';
+  if (!isObject) return 'a called query must be an object with sql and tables';
   if (name === undefined) return null;
   const isName = typeof name === 'string' && name !== '' && name.length <= NAME_LENGTH_MAX;
   return isName

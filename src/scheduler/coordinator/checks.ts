@@ -17,7 +17,7 @@ export function checkId(id: string, kind: string): void {
   if (isId(id)) return;
   throw new MillraceError({
     code: 'bad_input',
-    what: `${JSON.stringify(cleanText(id).slice(0, 80))} is no ${kind} id.`,
+    what: `${JSON.stringify(cleanText(id).slice(0, 80))} is not a valid ${kind} id.`,
     todo: 'Use up to 200 letters, digits and _ . : @ + = -',
   });
 }
@@ -38,8 +38,8 @@ export function checkNewScheduleId(id: string): void {
   if (id.length <= SCHEDULE_ID_LENGTH_MAX) return;
   throw new MillraceError({
     code: 'bad_input',
-    what: `The id of the schedule has ${id.length} characters, ${SCHEDULE_ID_LENGTH_MAX} are allowed.`,
-    why: 'The ids of its jobs are made of it.',
+    what: `The id of the schedule has ${id.length} characters; the limit is ${SCHEDULE_ID_LENGTH_MAX}.`,
+    why: 'The ids of its jobs are derived from it.',
     todo: 'Choose a shorter id.',
   });
 }
@@ -87,7 +87,7 @@ export function wrappedSignal(
   if (!isId(name)) {
     throw new MillraceError({
       code: 'bad_input',
-      what: `${JSON.stringify(cleanText(name).slice(0, 80))} is no name of a signal.`,
+      what: `${JSON.stringify(cleanText(name).slice(0, 80))} is not a valid signal name.`,
       todo: 'Use up to 200 letters, digits and _ . : @ + = -',
     });
   }
@@ -96,8 +96,8 @@ export function wrappedSignal(
   if (wrapped.length > signalBytesMax || utf8Bytes(wrapped) > signalBytesMax) {
     throw new MillraceError({
       code: 'too_large',
-      what: `The signal is ${utf8Bytes(wrapped)} bytes, ${signalBytesMax} are allowed.`,
-      todo: 'Keep the data elsewhere, and send where it is.',
+      what: `The signal is ${utf8Bytes(wrapped)} bytes; the limit is ${signalBytesMax}.`,
+      todo: 'Store the data elsewhere, and send its location.',
     });
   }
   const fault = payloadFault(body, signalBytesMax);

@@ -245,7 +245,7 @@ function isFault({ code }: MillraceError): boolean {
 function stopping(): MillraceError {
   return new MillraceError({
     code: 'shutting_down',
-    what: 'This leader is stopping.',
-    todo: 'Ask again: another node takes over.',
+    what: 'This leader is shutting down.',
+    todo: 'Retry: another node takes over.',
   });
 }

@@ -13,7 +13,7 @@ export function refusal(fault: MillraceError): MillraceError {
   if (fault.code !== 'bad_row') return fault;
   return new MillraceError({
     code: 'bad_input',
-    what: 'The store cannot keep this.',
+    what: 'The store rejected this data.',
     why: fault.what,
     todo: 'Nothing was stored. Change the input.',
     cause: fault,
@@ -37,7 +37,7 @@ export function steppedDown(why: MillraceError): MillraceError {
     code: 'not_leader',
     what: 'This leader has stepped down.',
     why: why.what,
-    todo: 'Ask again: it reads its state back, or another node takes over.',
+    todo: 'Retry: it reloads its state, or another node takes over.',
     cause: why,
   });
 }
@@ -45,15 +45,15 @@ export function steppedDown(why: MillraceError): MillraceError {
 export function overloaded(events: number, bytes: number): MillraceError {
   return new MillraceError({
     code: 'overloaded',
-    what: `The leader has ${events} events of ${Math.round(bytes / 1024)} KiB waiting for the store.`,
-    todo: 'Try again later, and slow down.',
+    what: `The leader has ${events} events (${Math.round(bytes / 1024)} KiB) waiting to be committed.`,
+    todo: 'Retry later, at a lower rate.',
   });
 }
 
 export function reloading(): MillraceError {
   return new MillraceError({
     code: 'loading',
-    what: 'The leader is reading its state back.',
+    what: 'The leader is loading its state.',
     todo: 'Ask again.',
   });
 }

@@ -33,7 +33,7 @@ function minor(version: string): string {
 function refused(worker: string, leader: string): MillraceError {
   return new MillraceError({
     code: 'incompatible',
-    what: `This worker has ${worker.slice(0, 100)}, the leader has ${leader}.`,
+    what: `The worker runs ${worker.slice(0, 100)}, the leader ${leader}.`,
     todo: 'Install the same version of Millrace on both.',
   });
 }

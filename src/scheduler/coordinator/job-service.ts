@@ -366,7 +366,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new MillraceError({ code: 'bad_input', what: 'The document is not JSON.', cause });
+    throw new MillraceError({ code: 'bad_input', what: 'The document is not valid JSON.', cause });
   }
 }
 

@@ -9,7 +9,7 @@ const there = { nodeId: 'b', url: 'http://b', grpc: 'b:1', epoch: 2 };
 
 test('a node that does not lead says who does', () => {
   const gateway = new LeaderGateway('a');
-  expect(() => gateway.leader()).toThrow('Nobody leads at the moment.');
+  expect(() => gateway.leader()).toThrow('The cluster has no leader at the moment.');
   gateway.refer(there);
   expect(() => gateway.leader()).toThrow(
     expect.objectContaining({ code: 'not_leader', leader: there }),

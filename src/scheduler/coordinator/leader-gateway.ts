@@ -55,12 +55,13 @@ function notLeader(
   trouble: MillraceError | null,
 ): MillraceError {
   const where = leader?.url ?? leader?.grpc ?? null;
-  const nobody = trouble === null ? 'Nobody leads at the moment.' : `Nobody leads: ${trouble.what}`;
+  const nobody =
+    trouble === null ? 'The cluster has no leader at the moment.' : `Nobody leads: ${trouble.what}`;
   return new MillraceError({
     code: 'not_leader',
-    what: `Node ${nodeId} does not lead.`,
+    what: `Node ${nodeId} is not the leader.`,
     why: leader === null ? nobody : `${leader.nodeId} leads.`,
-    todo: where === null ? 'Ask again in a moment.' : `Ask ${where}.`,
+    todo: where === null ? 'Retry shortly.' : `Ask ${where}.`,
     ...(leader === null ? {} : { leader }),
   });
 }

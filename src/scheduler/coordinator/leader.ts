@@ -167,7 +167,7 @@ export class Leader implements LeaderServices {
     return began === null || acknowledged === null ? null : { term, began, acknowledged };
   }
 
-  /** Events that wait for the store. */
+  /** Events waiting to be committed. */
   get backlog(): number {
     return this.#dispatcher.backlog;
   }

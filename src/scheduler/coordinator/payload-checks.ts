@@ -11,14 +11,14 @@ const DEPTH_MAX = 1_000;
 export function sizeFault(text: string, bytesMax: number): string | null {
   if (text.length * BYTES_A_CHARACTER <= bytesMax) return null;
   const bytes = utf8Bytes(text);
-  return bytes <= bytesMax ? null : `is ${bytes} bytes long, ${bytesMax} are allowed`;
+  return bytes <= bytesMax ? null : `is ${bytes} bytes; the limit is ${bytesMax}`;
 }
 
 /** What is wrong with the text, as the end of a sentence; null when nothing is. */
 export function payloadFault(text: string, bytesMax: number): string | null {
   const large = sizeFault(text, bytesMax);
   if (large !== null) return large;
-  if (/[\0\p{Surrogate}]/u.test(text)) return 'contains NUL or half of a surrogate pair';
+  if (/[\0\p{Surrogate}]/u.test(text)) return 'contains NUL or an unpaired surrogate';
   try {
     JSON.parse(text);
   } catch {

@@ -93,7 +93,7 @@ describe('what is too large for a worker fails its task and nobody else', () => 
       expect(await errorOf(name, 'p')).toMatchObject({ code: 'too_large' });
     }
     expect((await errorOf('one', 'p'))?.message).toMatch(/^The results of its children/);
-    expect((await errorOf('two', 'p'))?.message).toMatch(/^The result of the job two.c/);
+    expect((await errorOf('two', 'p'))?.message).toMatch(/^The result of the called job two.c/);
   });
 });
 

@@ -285,9 +285,9 @@ async function outcomesOf(
   });
 }
 
-const INPUT_TODO = 'Keep large results in a file or an object store, and pass where they are.';
-const CHILDREN_TODO = 'Let the children keep what they make elsewhere, and return where it is.';
-const STEPS_TODO = 'Keep large things elsewhere, and let the steps return where they are.';
+const INPUT_TODO = 'Store large results in a file or an object store, and pass their location.';
+const CHILDREN_TODO = 'Let the children store their results elsewhere, and return the location.';
+const STEPS_TODO = 'Store large data elsewhere, and let the steps return its location.';
 
 function tooLarge(
   what: string,

@@ -18,7 +18,7 @@ export interface QueryPlanner {
 export function noQueries(): MillraceError {
   return new MillraceError({
     code: 'unimplemented',
-    what: 'This leader plans no queries.',
-    todo: 'Send queries to a server that was started with SQL.',
+    what: 'This leader does not plan queries.',
+    todo: 'Send queries to a server that has SQL enabled.',
   });
 }

@@ -67,7 +67,7 @@ function checkLease({ jobNo, taskNo, fence }: LeaseName): void {
   throw new MillraceError({
     code: 'bad_input',
     what: `${jobNo}/${taskNo} with the fence ${fence} is not a valid lease.`,
-    todo: 'Report the leases that a poll has given out, as they were given.',
+    todo: 'Report leases exactly as a poll returned them.',
   });
 }
 
@@ -86,10 +86,10 @@ function checkedStep(
   // The leader reads these itself when it sends the task out, so nobody else may write them.
   const badName = name.startsWith(CALLED_JOB)
     ? 'belongs to a called job'
-    : // Under another name no later attempt would find it.
+    : // Stored under a different name, it would not be found by later attempts.
       name === step.name
       ? stepNameFault(name)
-      : 'has a character in it that cannot be stored';
+      : 'contains a character that cannot be stored';
   if (badName !== null)
     return failed(step.lease, 'bad_step', `the name ${name.slice(0, 80)} of a step ${badName}`);
   const what = `the result of step ${name}`;
@@ -110,7 +110,7 @@ function badPayload(
   return fault === null ? null : failed(lease, code, `${what} ${fault}`);
 }
 
-const ELSEWHERE = 'keep large things in a file or an object store, and return where they are';
+const ELSEWHERE = 'store large data in a file or an object store, and return its location';
 
 function failed(lease: LeaseName, code: string, message: string): ReportItem {
   return { kind: 'failed', lease, error: { code, message: cleanText(message) }, failure: 'fatal' };

@@ -60,9 +60,9 @@ function checkedWait(
   job: LeasedJob | null,
 ): SuspendUntil | TaskError {
   const count = sleeps.length + signals.length + jobs.length;
-  if (count === 0) return fault('bad_wait', 'it wants to wait, but says not for what');
+  if (count === 0) return fault('bad_wait', 'it wants to wait for nothing');
   if (count > THINGS_MAX) {
-    return fault('bad_wait', `it waits for ${count} things at once, ${THINGS_MAX} are allowed`);
+    return fault('bad_wait', `it waits for ${count} things at once; the limit is ${THINGS_MAX}`);
   }
   const others = new Set([...sleeps, ...signals].map(({ step }) => step));
   for (const step of [...others, ...jobs.map((job) => job.step)]) {
@@ -76,7 +76,8 @@ function checkedWait(
     if (!isDuration(forMs)) return fault('bad_sleep', `it wants to sleep for ${forMs} ms`);
   }
   for (const { name } of signals) {
-    if (!isId(name)) return fault('bad_wait', `${shown(name)} is no name of a signal: ${ID_RULE}`);
+    if (!isId(name))
+      return fault('bad_wait', `${shown(name)} is not a valid signal name: ${ID_RULE}`);
   }
   const children: ChildJob[] = [];
   for (const called of jobs) {
@@ -92,7 +93,7 @@ const ID_RULE = `use up to ${ID_LENGTH_MAX} letters, digits and _ . : @ + = -`;
 /** Names that begin with `$` belong to waits, so that no step of a user can be taken for one. */
 function reservedNameFault(step: string): string | null {
   if (!step.startsWith('$')) return 'does not begin with $';
-  if (cleanText(step) !== step) return 'has a character in it that cannot be stored';
+  if (cleanText(step) !== step) return 'contains a character that cannot be stored';
   return stepNameFault(step);
 }
 
@@ -127,14 +128,14 @@ function inheriting(document: unknown, parent: LeasedJob | null): unknown {
 function childIdFault(jobId: string, parent: LeasedJob | null): string | null {
   if (jobId.length > ID_LENGTH_MAX) {
     return (
-      `the job that it calls would have an id of ${jobId.length} characters, ${ID_LENGTH_MAX} are ` +
-      'allowed; each level of calls makes it longer, so call less deeply, or give the first job a shorter id'
+      `the called job would have an id of ${jobId.length} characters; the limit is ${ID_LENGTH_MAX}` +
+      '; each level of calls makes it longer, so nest fewer calls, or give the first job a shorter id'
     );
   }
-  if (!isId(jobId)) return `${shown(jobId)} is no id of a job: ${ID_RULE}`;
-  if (isOccurrenceId(jobId)) return `the id ${jobId} belongs to the job of a schedule`;
+  if (!isId(jobId)) return `${shown(jobId)} is not a valid job id: ${ID_RULE}`;
+  if (isOccurrenceId(jobId)) return `the id ${jobId} is reserved for jobs of schedules`;
   if (parent === null || jobId.startsWith(`${parent.id}.`)) return null;
-  return `the job ${jobId} that it calls does not begin with its own id ${parent.id}`;
+  return `the id ${jobId} of the called job does not begin with the id of its caller, ${parent.id}`;
 }
 
 /** In an object, because a document could be mistaken for an error. */

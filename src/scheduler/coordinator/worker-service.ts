@@ -89,7 +89,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     if (executors.every((name) => node.executors.has(name))) return;
     throw new MillraceError({
       code: 'unknown_session',
-      what: `Node ${nodeId} offers other executors than it registered.`,
+      what: `Node ${nodeId} offers executors that it has not registered.`,
       todo: 'Register anew.',
     });
   }

@@ -30,7 +30,7 @@ export type ErrorCode =
   | 'unauthenticated'
   | 'forbidden'
   | 'shutting_down'
-  /** The SQL cannot be planned. */
+  /** Query cannot be planned. */
   | 'bad_query'
   /** The data made it fail: a cast, a division, more than one row. */
   | 'query_failed'
@@ -62,7 +62,7 @@ export interface ErrorParts {
   readonly cause?: unknown;
 }
 
-/** Where a leader is reached. */
+/** The addresses of a leader. */
 export interface LeaderAddress {
   readonly nodeId: string;
   /** By people and their tools. */

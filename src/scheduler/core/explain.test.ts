@@ -145,7 +145,7 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   dependencies: /^waits for x$/,
   children: /^waits for 2 of its children$/,
   execution_key: /^waits for the running task with key echo\/k$/,
-  admission: /^waits to be let in: 1 query is before it, 1 of 1 run$/,
+  admission: /^waits for admission: 1 query is before it, 1 of 1 run$/,
   back_off: /^runs again in \d+ ms, after flaky$/,
   sleep: /^sleeps for 700 ms$/,
   no_node_fits: /^no node fits; the nearest, w1, lacks capability cpu is 4, needs >= 8$/,
@@ -155,7 +155,7 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   concurrency_key: /^concurrency key db runs 1 of 1$/,
   limit_per_node: /^each node that fits runs 1 of these already$/,
   alone:
-    /^runs alone since 2 nodes were lost with it(, and no node is empty|; node w3 is being emptied for it, 1 task left)$/,
+    /^runs alone because 2 nodes were lost while running it(, and no node is empty|; node w3 is being drained for it, 1 task left)$/,
   being_stopped: /^node w1 was told to stop it$/,
   running: /^runs on node w1$/,
   ended: /^it has succeeded$/,
@@ -214,7 +214,7 @@ test('a node that turned out to lack the executor is named', () => {
   node.fail(node.poll()[0]!, { failure: 'missing' });
   expect(world.explain('job', 'a')).toMatchObject({
     code: 'nodes_unavailable',
-    why: '1 node fits, but: w1 turned out to lack an executor',
+    why: '1 node fits, but: w1 reported a missing executor',
   });
 });
 

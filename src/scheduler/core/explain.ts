@@ -86,7 +86,7 @@ function reason(state: SchedulerState, job: Job, slot: Slot, now: Instant): Reas
     case 'running': {
       const lease = state.leases.get(slot);
       if (lease?.stopping === 'cancel' || lease?.stopping === 'timeout') {
-        return { code: 'being_stopped', why: `node ${lease.node.id} was told to stop it` };
+        return { code: 'being_stopped', why: `node ${lease.node.id} has been asked to stop it` };
       }
       return { code: 'running', why: `runs on node ${lease?.node.id ?? '?'}` };
     }
@@ -133,8 +133,8 @@ function notLetIn({ admissions, settings, isComplete }: SchedulerState, job: Job
   const runs = isFull
     ? `${admissions.running} of ${maxQueries} run`
     : `the ${admissions.running} that run hold ${admissions.heldBytes} of ${queryMemoryBytes} bytes`;
-  const why = isComplete ? runs : 'the leader is still reading its jobs back';
-  return { code: 'admission', why: `waits to be let in: ${before}, ${why}`, position };
+  const why = isComplete ? runs : 'the leader is still loading its jobs';
+  return { code: 'admission', why: `waits for admission: ${before}, ${why}`, position };
 }
 
 /** Of a suspended task: the signals or jobs that it waits for. */
@@ -169,8 +169,10 @@ function inVain({ tasks }: SchedulerState, slot: Slot): string {
   const counts = unfit.map(({ step, name }) => `${unfitBefore(step)} of ${name}`);
   const { untaken } = tasks.job(slot).signals;
   return [
-    counts.length === 0 ? '' : `; left aside, because they do not fit: ${shown(counts, ', ')}`,
-    untaken.length === 0 ? '' : `; came, but nobody waits for: ${shown(untaken, ', ')}`,
+    counts.length === 0
+      ? ''
+      : `; ignored because they do not match the schema: ${shown(counts, ', ')}`,
+    untaken.length === 0 ? '' : `; received but not awaited: ${shown(untaken, ', ')}`,
   ].join('');
 }
 
@@ -243,11 +245,11 @@ function alone(state: SchedulerState, slot: Slot): Reason {
   const requirement = state.tasks.requirement(slot);
   const node = [...state.matching.cleared].find(({ clearedFor }) => clearedFor === requirement);
   const times = state.tasks.exposures(slot);
-  const since = `runs alone since ${times} ${times === 1 ? 'node was' : 'nodes were'} lost with it`;
+  const since = `runs alone because ${times} ${times === 1 ? 'node was' : 'nodes were'} lost while running it`;
   if (node === undefined) return { code: 'alone', why: `${since}, and no node is empty` };
   const { size } = node.leases;
   const tasks = size === 1 ? '1 task' : `${size} tasks`;
-  return { code: 'alone', why: `${since}; node ${node.id} is being emptied for it, ${tasks} left` };
+  return { code: 'alone', why: `${since}; node ${node.id} is being drained for it, ${tasks} left` };
 }
 
 function unavailable(state: SchedulerState, node: Node, requirement: Requirement): string {
@@ -257,14 +259,14 @@ function unavailable(state: SchedulerState, node: Node, requirement: Requirement
     const name = slot === undefined ? 'a task' : `task ${state.tasks.id(slot)}`;
     return `${node.id} runs ${name} alone`;
   }
-  if (node.clearedFor !== null) return `${node.id} is being emptied for a task that runs alone`;
+  if (node.clearedFor !== null) return `${node.id} is being drained for a task that runs alone`;
   const held = node.heldBy.get(requirement.kin) ?? 0;
   if (held > 0) return `${node.id} runs ${held} of these already`;
   if (node.quarantinedUntil !== null) return `${node.id} is in quarantine`;
   if (requirement.isBulk && node.pressure !== null)
     return `${node.id} is short of ${node.pressure}`;
   if (requirement.caution.avoids === node.id) return `it has failed on ${node.id}`;
-  return `${node.id} turned out to lack an executor`;
+  return `${node.id} reported a missing executor`;
 }
 
 /** The nearest nodes are those that lack least. */

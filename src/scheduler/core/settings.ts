@@ -133,7 +133,7 @@ export function checkedSettings(given: Partial<Settings> = {}): Settings {
 function refuse(name: string, why: string): never {
   throw new MillraceError({
     code: 'bad_setting',
-    what: `The setting ${name} is wrong: ${why}.`,
-    todo: 'Change it, or leave it out to get the default.',
+    what: `The setting ${name} is not valid: ${why}.`,
+    todo: 'Change it, or omit it to use the default.',
   });
 }

@@ -35,7 +35,7 @@ export function checkStorable(value: unknown, path = ''): void {
 
 function checkText(text: string, path: string): void {
   if (isStorableText(text)) return;
-  const why = 'contains NUL or half of a surrogate pair, which is not a character';
+  const why = 'contains NUL or an unpaired surrogate';
   refuse(path, `The text ${described(text)} ${why}.`, 'Send well-formed text.');
 }
 
@@ -77,9 +77,7 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
 function walk(value: unknown, path: string): Unstorable | null {
   switch (typeof value) {
     case 'string':
-      return isStorableText(value)
-        ? null
-        : { path, why: 'contains NUL or half of a surrogate pair' };
+      return isStorableText(value) ? null : { path, why: 'contains NUL or an unpaired surrogate' };
     case 'number':
       return Number.isFinite(value) ? null : { path, why: `is ${value}, which is not a number` };
     case 'object':

@@ -6,8 +6,8 @@ export function deposed(term: Term): MillraceError {
   return new MillraceError({
     code: 'deposed',
     what: `Term ${term.id} (epoch ${term.epoch}) no longer leads shard ${term.shard}.`,
-    why: 'Another node took over, or the term was given back. Nothing was changed.',
-    todo: 'Drop what is in memory and campaign again.',
+    why: 'Another node took over, or the term was released. Nothing was changed.',
+    todo: 'Discard the state in memory and campaign again.',
   });
 }
 
@@ -17,7 +17,7 @@ export function rewound(term: Term, commitNo: number, at: number): MillraceError
     code: 'rewound',
     what: `The store is at commit ${at} of shard ${term.shard}; term ${term.id} has made commit ${commitNo}.`,
     why: 'Its history was rewound: it was restored, or failed over to a replica that lacks the last commits. Nothing was changed.',
-    todo: 'Drop what is in memory, campaign again and start from what is there.',
+    todo: 'Discard the state in memory, campaign again and load the stored state.',
   });
 }
 
@@ -25,7 +25,7 @@ export function pastRetention(after: number, first: number): MillraceError {
   return new MillraceError({
     code: 'not_found',
     what: `Events after ${after} are no longer kept; the oldest one is ${first}.`,
-    todo: `Read the state anew, then follow the events from ${first - 1}.`,
+    todo: `Read the state again, then follow the events from ${first - 1}.`,
   });
 }
 
@@ -43,6 +43,6 @@ export function assertClusterable(store: Pick<Store, 'kind' | 'clustered'>): voi
   throw new MillraceError({
     code: 'bad_setting',
     what: `A cluster cannot run on a ${store.kind} store: one process owns its file.`,
-    todo: 'Give a PostgreSQL URL with --database, or run a single node.',
+    todo: 'Use a PostgreSQL URL with --database, or run a single node.',
   });
 }

@@ -28,7 +28,7 @@ import type { InboxRow } from './store.ts';
 export function badRow(row: string, why: string, cause?: unknown): MillraceError {
   return new MillraceError({
     code: 'bad_row',
-    what: `The store refused ${row}: ${why}.`,
+    what: `The store rejected ${row}: ${why}.`,
     todo: 'Nothing of the batch was stored.',
     ...(cause === undefined ? {} : { cause }),
   });
@@ -48,7 +48,7 @@ function nameOf(row: Named): string {
 
 function text(row: Named, column: string, value: Nullable<string>): void {
   if (value !== null && UNSTORABLE.test(value)) {
-    throw badRow(nameOf(row), `${column} contains NUL or half a surrogate pair`);
+    throw badRow(nameOf(row), `${column} contains NUL or an unpaired surrogate`);
   }
 }
 

@@ -34,7 +34,7 @@ test('a field called __proto__ is a field like any other', () => {
 });
 
 test.each<[string, Json]>([
-  ['An object with', null],
+  ['Must be an object with', null],
   ['/values: ', {}],
   ['/values: ', { values: 5 }],
   ['/op: ', { values: [], op: 'median' }],

@@ -47,11 +47,11 @@ export const aggregateExecutor: Executor = {
     const fields = new Fields(input, ['values', 'op', 'field']);
     const operation = fields.text('op') ?? 'collect';
     if (!OPERATIONS.includes(operation)) {
-      fields.refuse('op', 'There is no such operation.', `There are: ${OPERATIONS.join(', ')}.`);
+      fields.refuse('op', 'Not a valid operation.', `There are: ${OPERATIONS.join(', ')}.`);
     }
     const values = fields.value('values');
     if (values === undefined || typeof values !== 'object') {
-      return fields.refuse('values', 'A list or an object is wanted here.');
+      return fields.refuse('values', 'Must be a list or an object.');
     }
     const picked = pick(Object.entries(values as JsonObject), fields);
     const fold = FOLDS[operation];
@@ -63,7 +63,7 @@ export const aggregateExecutor: Executor = {
 function pick(entries: readonly Entry[], fields: Fields): readonly Entry[] {
   const field = fields.text('field');
   if (field === undefined) return entries;
-  const tokens = pointerTokens(field) ?? fields.refuse('field', 'This is no JSON Pointer.');
+  const tokens = pointerTokens(field) ?? fields.refuse('field', 'Not a valid JSON Pointer.');
   return entries.map(([key, value]) => {
     // What was skipped has no fields, and that is known to all operations.
     const found = value === null ? null : pointedAt(value, tokens);
@@ -102,5 +102,5 @@ function extreme(
 }
 
 function notA(kind: string, key: string): Error {
-  return badInput(`/values/${key}`, `This is no ${kind}.`);
+  return badInput(`/values/${key}`, `Not a ${kind}.`);
 }

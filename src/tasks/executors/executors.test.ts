@@ -114,7 +114,7 @@ test('undefined is null, and what JSON cannot hold is refused by name', () => {
   expect(faultOf(cycle)).toBe(
     'has a circular reference at /a~1b/0/self, which is not JSON; use plain data',
   );
-  expect(faultOf({ toJSON: () => undefined })).toBe('comes to nothing as JSON');
+  expect(faultOf({ toJSON: () => undefined })).toBe('has no JSON representation');
 });
 
 const faultOf = (value: unknown): string | null => {
@@ -133,7 +133,7 @@ test.each([
   [/x/, 'is a RegExp,'],
   [new Uint8Array(2), 'is a Uint8Array, which is not JSON; make it a list or base64 text'],
   [new ArrayBuffer(2), 'is an ArrayBuffer,'],
-  [{ at: new Date(Number.NaN) }, 'has a date that is none at /at,'],
+  [{ at: new Date(Number.NaN) }, 'has an invalid date at /at,'],
   [{ s: Symbol('x') }, 'has a symbol at /s,'],
   [[() => 1], 'has a function at /0,'],
   [{ toJSON: () => ({ n: Number.NaN }) }, 'has NaN at /n,'],

@@ -9,12 +9,12 @@ export class Fields {
   /** `at` is the place of the object itself: '' for the whole input. */
   constructor(input: Json, known: readonly string[], at: string = '') {
     if (!isObject(input)) {
-      throw badInput(at, `An object with ${known.join(', ')} is wanted here.`);
+      throw badInput(at, `Must be an object with ${known.join(', ')}.`);
     }
     for (const name of Object.keys(input)) {
       if (known.includes(name)) continue;
       const hint = didYouMean(name, known);
-      throw badInput(`${at}/${name}`, `There is no such field.${hint}`, fieldsAre(known));
+      throw badInput(`${at}/${name}`, `Unknown field.${hint}`, fieldsAre(known));
     }
     this.#at = at;
     this.#fields = input;
@@ -30,20 +30,20 @@ export class Fields {
   }
 
   required(name: string): string {
-    return this.text(name) ?? this.refuse(name, 'This field must be there, as text.');
+    return this.text(name) ?? this.refuse(name, 'This field is required and must be text.');
   }
 
   text(name: string): string | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
-    if (typeof value !== 'string' || value === '') return this.refuse(name, 'Text is wanted here.');
-    if (value.includes('\0')) return this.refuse(name, 'The text holds a NUL character.');
+    if (typeof value !== 'string' || value === '') return this.refuse(name, 'Must be text.');
+    if (value.includes('\0')) return this.refuse(name, 'The text contains a NUL character.');
     return value;
   }
 
   id(name: string): string {
     const text = this.required(name);
-    return isId(text) ? text : this.refuse(name, 'This is no name of an executor.');
+    return isId(text) ? text : this.refuse(name, 'Not a valid executor name.');
   }
 
   whole(name: string, min: number, max: number): number | undefined {
@@ -52,22 +52,20 @@ export class Fields {
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) {
       return value;
     }
-    return this.refuse(name, `A whole number from ${min} to ${max} is wanted here.`);
+    return this.refuse(name, `Must be a whole number from ${min} to ${max}.`);
   }
 
   list(name: string): readonly Json[] | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
-    return Array.isArray(value)
-      ? (value as readonly Json[])
-      : this.refuse(name, 'A list is wanted here.');
+    return Array.isArray(value) ? (value as readonly Json[]) : this.refuse(name, 'Must be a list.');
   }
 
   /** A list of text; empty texts are fine. */
   texts(name: string): readonly string[] {
     return (this.list(name) ?? []).map((value, index) => {
       if (typeof value === 'string' && !value.includes('\0')) return value;
-      return this.refuse(`${name}/${index}`, 'Text without NUL is wanted here.');
+      return this.refuse(`${name}/${index}`, 'Must be text without NUL characters.');
     });
   }
 
@@ -81,7 +79,7 @@ export class Fields {
   entries(name: string): readonly (readonly [string, Json])[] {
     const value = this.value(name);
     if (value === undefined) return [];
-    return isObject(value) ? Object.entries(value) : this.refuse(name, 'An object is wanted here.');
+    return isObject(value) ? Object.entries(value) : this.refuse(name, 'Must be an object.');
   }
 
   refuse(name: string, what: string, todo?: string): never {

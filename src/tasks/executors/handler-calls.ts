@@ -161,12 +161,12 @@ function duplicate(call: HandlerCall): MisuseError {
   const { kind, name } = call;
   const todo =
     kind === 'wait'
-      ? "Give the second wait a name of its own: { as: 'second' }."
+      ? "Give the second wait its own name: { as: 'second' }."
       : `Put the id of the item into the name, as in '${name} \${item.id}'.`;
   const again = kind === 'step' ? ' To try a failed step again, do so inside its function.' : '';
   return new MisuseError(
     'duplicate_step',
-    `The ${kind} '${name}' is used twice in one attempt. A ${kind} is found again by its name, so ` +
+    `The ${kind} '${name}' is used twice in one attempt. A ${kind} is identified by its name, so ` +
       `the second one would get the result of the first. ${todo}${again}`,
   );
 }
@@ -174,7 +174,7 @@ function duplicate(call: HandlerCall): MisuseError {
 function unawaited(call: HandlerCall): MisuseError {
   return new MisuseError(
     'unawaited_step',
-    `The handler returned and has not awaited ${describeCall(call)}. What it does would be lost. ` +
+    `The handler returned without awaiting ${describeCall(call)}. Its effect would be lost. ` +
       `Write 'await' before it, or return its promise.`,
   );
 }
@@ -182,7 +182,7 @@ function unawaited(call: HandlerCall): MisuseError {
 function begunTooLate(call: HandlerCall): MisuseError {
   return new MisuseError(
     'unawaited_step',
-    `${describeCall(call)} was called after the handler had returned, and is not done. ` +
+    `${describeCall(call)} was called after the handler had returned, and has no effect. ` +
       `Write 'await' before the function that calls it.`,
   );
 }
@@ -191,6 +191,6 @@ function waitInStep(call: HandlerCall, step: string): MisuseError {
   return new MisuseError(
     'wait_in_step',
     `${describeCall(call)} is called inside the step '${step}'. A step runs to its end in one attempt, ` +
-      `and cannot wait without a slot. Call it between two steps instead.`,
+      `and cannot be suspended. Call it between two steps instead.`,
   );
 }

@@ -15,9 +15,9 @@ export const mapExecutor: Executor = {
   name: 'map',
   run(input, context) {
     const fields = new Fields(input, ['items', 'task', 'with', 'concurrency']);
-    const items = fields.list('items') ?? fields.refuse('items', 'A list is wanted here.');
+    const items = fields.list('items') ?? fields.refuse('items', 'Must be a list.');
     const task = fields.within('task', TASK_FIELDS);
-    const executor = task?.id('executor') ?? fields.refuse('task', 'This field must be there.');
+    const executor = task?.id('executor') ?? fields.refuse('task', 'This field is required.');
     const concurrency = fields.whole('concurrency', 1, CONCURRENCY_MAX);
     const options = concurrency === undefined ? {} : { concurrency };
     const shared = fields.value('with');
@@ -28,9 +28,9 @@ export const mapExecutor: Executor = {
 };
 
 function checkShared(fields: Fields, shared: Json, items: readonly Json[]): void {
-  if (!isObject(shared)) fields.refuse('with', 'An object is wanted here.');
+  if (!isObject(shared)) fields.refuse('with', 'Must be an object.');
   const at = items.findIndex((item) => !isObject(item));
-  if (at >= 0) fields.refuse(`items/${at}`, 'Each item must be an object when there is a `with`.');
+  if (at >= 0) fields.refuse(`items/${at}`, 'Each item must be an object if `with` is given.');
 }
 
 function joined(shared: Json, item: Json): Json {

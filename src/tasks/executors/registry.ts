@@ -26,7 +26,7 @@ export class ExecutorRegistry {
     if (!isId(name)) {
       throw new MillraceError({
         code: 'bad_input',
-        what: `${from} defines a task with the name ${JSON.stringify(name)}.`,
+        what: `${from} defines a task with the invalid name ${JSON.stringify(name)}.`,
         todo: 'Use up to 200 letters, digits and _ . : @ + = -',
       });
     }
@@ -67,7 +67,7 @@ export class ExecutorRegistry {
     throw new MillraceError({
       code: 'bad_input',
       what: `Expected but not registered on this worker: ${hints.join(', ')}.`,
-      todo: `Load them with --module. Registered are: ${this.names.join(', ')}.`,
+      todo: `Load them with --module. Registered: ${this.names.join(', ')}.`,
     });
   }
 
@@ -80,8 +80,8 @@ export class ExecutorRegistry {
     }
     throw new MillraceError({
       code: 'bad_input',
-      what: `The task ${name} of ${from} has a thread that is no module of a file.`,
-      todo: 'Write thread: import.meta.url in the module that exports the task.',
+      what: `The thread of task ${name} of ${from} is not a module file.`,
+      todo: 'Use thread: import.meta.url in the module that exports the task.',
     });
   }
 }

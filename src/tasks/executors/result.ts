@@ -18,7 +18,7 @@ export function jsonText(value: unknown): JsonText {
   try {
     const text = JSON.stringify(value) as string | undefined;
     const fault =
-      sentence(lossIn(value, null)) ?? (text === undefined ? 'comes to nothing as JSON' : null);
+      sentence(lossIn(value, null)) ?? (text === undefined ? 'has no JSON representation' : null);
     return fault === null ? { isJson: true, text: text ?? 'null' } : { isJson: false, fault };
   } catch (cause) {
     const fault = obstacleIn(value) ?? `is not JSON: ${reason(cause)}`;
@@ -70,7 +70,7 @@ function lossInObject(value: object, above: Set<object> | null): Loss | null {
   const said = (value as { toJSON?: unknown }).toJSON;
   if (typeof said === 'function') {
     if (value instanceof Date && Number.isNaN(value.getTime())) {
-      return loss('a date that is none', 'use null for it');
+      return loss('an invalid date', 'use null for it');
     }
     return lossIn((value as { toJSON(): unknown }).toJSON(), above);
   }

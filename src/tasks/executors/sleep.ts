@@ -18,5 +18,5 @@ export function sleepExecutor(clock: Clock): Executor {
 function durationOf(input: Json): number {
   const ms = isObject(input) ? input['ms'] : undefined;
   if (typeof ms === 'number' && Number.isFinite(ms) && ms >= 0) return ms;
-  throw badInput('', 'sleep takes {"ms": NUMBER} with a number of 0 or more.');
+  throw badInput('', 'The input of sleep must be {"ms": NUMBER} with a number of 0 or more.');
 }

@@ -12,7 +12,7 @@ test('every built-in has an executor of its name, and no task can take the name 
   for (const { name } of Object.values(builtIns)) expect(names).toContain(name);
   for (const name of names) {
     expect(() => defineTask({ name, run: () => 1 })).toThrow(
-      'Millrace has an executor of this name',
+      'The name is reserved for a built-in executor',
     );
   }
 });

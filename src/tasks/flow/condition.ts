@@ -49,7 +49,7 @@ export function comparing(
     refuse(
       about,
       `'is' cannot compare with ${shown(operator)}.`,
-      `It knows ${COMPARISONS.join(' ')}.`,
+      `Use one of ${COMPARISONS.join(' ')}.`,
     );
   }
   const made = Object.freeze({}) as Condition;
@@ -80,6 +80,6 @@ export function testsOf(about: About, when: unknown): readonly Test[] {
   return refuse(
     about,
     `'when' takes a reference or what 'is', 'succeeded', 'failed' or 'skipped' returned, not ${shown(when)}.`,
-    'A condition is looked at when the job runs, not while the flow is built.',
+    'A condition is evaluated when the job runs, not while the flow is built.',
   );
 }

@@ -15,13 +15,13 @@ export function refuse(about: About, what: string, todo?: string, cause?: unknow
 
 export function refuseUnknownFields(about: About, given: unknown, known: readonly string[]): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    refuse(about, `what describes it must be an object, not ${shown(given)}.`);
+    refuse(about, `its definition must be an object, not ${shown(given)}.`);
   }
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue;
     refuse(
       about,
-      `there is no option '${key}'.${didYouMean(key, known)}`,
+      `unknown option '${key}'.${didYouMean(key, known)}`,
       `The options are ${known.join(', ')}.`,
     );
   }

@@ -32,16 +32,16 @@ describe('an input that does not fit', () => {
 
   test('is refused with its place', () => {
     expect(() => flow.toDocument({ id: 'o', cents: 'x' as unknown as number })).toThrow(
-      /^\/cents: The input of flow 'order' does not fit its schema: /,
+      /^\/cents: The input of flow 'order' does not match its schema: /,
     );
   });
 
   test('is refused when a task needs what is not there', () => {
     expect(() => flow.toDocument({ id: 'o', cents: 1, pages: [1], deep: 1 })).toThrow(
-      "/pages/1: Flow 'order', task 'a' needs input.pages[1], and the input has nothing there.",
+      "/pages/1: Flow 'order', task 'a' needs input.pages[1], which is missing in the input.",
     );
     expect(() => flow.toDocument({ id: 'o', cents: 1, pages: [1, 2] })).toThrow(
-      "/deep: Flow 'order', task 'a' needs input.deep, and the input has nothing there.",
+      "/deep: Flow 'order', task 'a' needs input.deep, which is missing in the input.",
     );
     const inside = defineFlow({
       name: 'inside',
@@ -82,7 +82,7 @@ describe('an input that does not fit', () => {
       },
     });
     expect(() => keyed.toDocument({ keys: {}, n: { max: 1 } })).toThrow(
-      "/keys/a: Flow 'keyed', task 'pay' needs input.keys.a, and the input has nothing there.",
+      "/keys/a: Flow 'keyed', task 'pay' needs input.keys.a, which is missing in the input.",
     );
     expect(() => keyed.toDocument({ keys: { a: 'k' }, n: {} })).toThrow(
       "/n/max: Flow 'keyed', task 'b' needs input.n.max",

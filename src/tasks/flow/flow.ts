@@ -106,11 +106,7 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   const conform = (input: unknown): Maybe<unknown> => {
     if (inputSchema !== undefined) return conformInput(inputSchema, input, `flow '${name}'`);
     if (input === undefined || input === null) return undefined;
-    return refuse(
-      about,
-      'it takes no input.',
-      "Give it a schema, 'input', or leave the input out.",
-    );
+    return refuse(about, 'it takes no input.', "Give it a schema in 'input', or omit the input.");
   };
   return Object.freeze({
     kind: 'millrace.flow',
@@ -147,7 +143,7 @@ function built(graph: Graph, build: unknown): unknown {
   return refuse(
     graph.about,
     "'build' must not be async.",
-    'It only says what is to be done; waiting is for the code of tasks.',
+    'It only describes the graph; do asynchronous work in tasks.',
   );
 }
 

@@ -113,7 +113,7 @@ export class Graph {
       refuse(
         about,
         `the task '${name}' has a limit of its own, for the key '${defaults.concurrency.key}'.`,
-        'Leave out the concurrency of the map: a task has one limit.',
+        'Remove the concurrency of the map: a task has one limit.',
       );
     }
     const needs = new Needs(about, this.#tasks, (pointed) => this.refuseForeign(pointed, about));
@@ -187,7 +187,7 @@ export class Graph {
         refuse(
           about,
           `the task '${pointed.task}' may be skipped, and then ${describe(pointed)} is null.`,
-          `Say so in the type of the result: orNull(${describe(pointed)}).`,
+          `Use orNull(${describe(pointed)}).`,
         );
       },
     });
@@ -208,13 +208,17 @@ export class Graph {
 
   #begin(id: unknown): About {
     if (this.#isBuilt) {
-      refuse(this.about, 'it is built already.', "Add tasks inside its 'build' function only.");
+      refuse(
+        this.about,
+        'it has already been built.',
+        "Add tasks inside its 'build' function only.",
+      );
     }
     if (typeof id !== 'string' || !isId(id)) {
-      refuse(this.about, `${shown(id)} cannot be the id of a task.`, ID_RULE);
+      refuse(this.about, `${shown(id)} is not a valid task id.`, ID_RULE);
     }
     if (id === INPUT_TASK) {
-      refuse(this.about, `the id '${id}' is taken.`, 'Choose another id.');
+      refuse(this.about, `the id '${id}' is already in use.`, 'Choose another id.');
     }
     if (this.#tasks.has(id)) {
       refuse(this.about, `there are two tasks with the id '${id}'.`, 'Give each its own id.');
@@ -296,8 +300,8 @@ function refuseImpossible({ subject, comparison }: GraphTest, needs: Needs): voi
   const word = end === 'failed' ? 'orNullIfFailed' : 'orNull';
   refuse(
     needs.about,
-    `it is to run when '${subject.task}' ${how}, but it needs '${subject.task}' and could never run.`,
-    `Where it uses the result, write ${word}(${subject.task}); leave it out of 'after'.`,
+    `it runs when '${subject.task}' ${how}, but it needs '${subject.task}' and could never run.`,
+    `Where it uses the result, write ${word}(${subject.task}); remove it from 'after'.`,
   );
 }
 
@@ -331,7 +335,7 @@ function onlyInput(value: unknown, needs: Needs, what: string): Part | undefined
   return refuse(
     needs.about,
     `${what} with a plain value or one part of the flow's input.`,
-    'The result of a task is known too late for that.',
+    'The result of a task is not known when the flow is built.',
   );
 }
 

@@ -21,7 +21,7 @@ test('an operator is its parts, checked', () => {
 });
 
 test.each<[Record<string, unknown>, string]>([
-  [{ name: '' }, 'Operator: "" cannot be its name.'],
+  [{ name: '' }, 'Operator: "" is not a valid name.'],
   [{ output: undefined }, "Operator 'rank': 'output' must be an object, not undefined."],
   [{ output: ['DOUBLE'] }, "Operator 'rank': 'output' must be an object, not a list."],
   [{ output: {} }, "Operator 'rank': 'output' has no column."],
@@ -31,7 +31,7 @@ test.each<[Record<string, unknown>, string]>([
   [{ distribution: { hash: [] } }, "Operator 'rank': 'distribution' cannot be an object."],
   [{ distribution: { hash: [1] } }, "Operator 'rank': 'distribution' cannot be an object."],
   [{ run: 1 }, "Operator 'rank': 'run' must be a function, not the number 1."],
-  [{ outputs: {} }, "Operator 'rank': there is no option 'outputs'. Did you mean 'output'?"],
+  [{ outputs: {} }, "Operator 'rank': unknown option 'outputs'. Did you mean 'output'?"],
 ])('an operator that is no good is refused: %#', (change, message) => {
   const parts = { name: 'rank', output: { score: 'DOUBLE' }, run, ...change } as OperatorParts;
   expect(() => defineOperator(parts)).toThrow(message);

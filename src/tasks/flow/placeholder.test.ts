@@ -30,8 +30,8 @@ test.each<[string, (ref: TaskRef<{ list: number[] }>) => unknown, string]>([
   ['a loop', (ref) => [...(ref.list as unknown as number[])], '`map` runs a task for each item.'],
   ['a spread', (ref) => ({ ...ref.list }), 'Its fields cannot be listed or spread.'],
   ['keys', (ref) => Object.keys(ref.list), 'Its fields cannot be listed or spread.'],
-  ['in', (ref) => 'x' in ref.list, 'Nobody knows which fields it will have.'],
-  ['hasOwn', (ref) => Object.hasOwn(ref.list, 'x'), 'Nobody knows which fields it will have.'],
+  ['in', (ref) => 'x' in ref.list, 'Its fields are not known yet.'],
+  ['hasOwn', (ref) => Object.hasOwn(ref.list, 'x'), 'Its fields are not known yet.'],
   ['a change', (ref) => Object.assign(ref.list, { x: 1 }), 'It cannot be changed.'],
   ['a removal', (ref) => Reflect.deleteProperty(ref.list, 'x'), 'It cannot be changed.'],
   [
@@ -43,7 +43,7 @@ test.each<[string, (ref: TaskRef<{ list: number[] }>) => unknown, string]>([
   const error = withRef(use);
   expect(isMillraceError(error, 'bad_input')).toBe(true);
   expect((error as Error).message).toContain(
-    "Flow 'order': first.list stands for a value that is there only when the job runs.",
+    "Flow 'order': first.list stands for a value that exists only when the job runs.",
   );
   expect((error as Error).message).toContain(message);
 });

@@ -44,8 +44,8 @@ const MISUSES: ReadonlyMap<string | symbol, string> = new Map<string | symbol, s
 function misuse(pointed: Pointed, fault: string): never {
   refuse(
     `Flow '${pointed.flow}'`,
-    `${describe(pointed)} stands for a value that is there only when the job runs. ${fault}`,
-    'Pass it to a task as it is and do the rest in the code of that task.',
+    `${describe(pointed)} stands for a value that exists only when the job runs. ${fault}`,
+    'Pass it to a task unchanged, and do the rest in the code of that task.',
   );
 }
 
@@ -63,9 +63,9 @@ export function placeholder(pointed: Pointed): object {
       fields.set(key, field);
       return field;
     },
-    has: () => misuse(pointed, 'Nobody knows which fields it will have.'),
+    has: () => misuse(pointed, 'Its fields are not known yet.'),
     ownKeys: () => misuse(pointed, 'Its fields cannot be listed or spread.'),
-    getOwnPropertyDescriptor: () => misuse(pointed, 'Nobody knows which fields it will have.'),
+    getOwnPropertyDescriptor: () => misuse(pointed, 'Its fields are not known yet.'),
     set: () => misuse(pointed, 'It cannot be changed.'),
     defineProperty: () => misuse(pointed, 'It cannot be changed.'),
     deleteProperty: () => misuse(pointed, 'It cannot be changed.'),

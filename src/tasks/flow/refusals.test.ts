@@ -45,8 +45,8 @@ loop['self'] = loop;
 test.each<[(kit: LooseKit) => unknown, string]>([
   [() => {}, 'it has no task.'],
   [async ({ task }) => task('a', echo), "'build' must not be async."],
-  [({ task }) => task('a b', echo), '"a b" cannot be the id of a task. Use 1 to 200 letters'],
-  [({ task }) => task(7, echo), 'the number 7 cannot be the id of a task.'],
+  [({ task }) => task('a b', echo), '"a b" is not a valid task id. Use 1 to 200 letters'],
+  [({ task }) => task(7, echo), 'the number 7 is not a valid task id.'],
   [({ task }) => task('_input', echo), "the id '_input' is taken."],
   [({ task }) => [task('a', echo), task('a', echo)], "there are two tasks with the id 'a'."],
   [({ task }) => task('a', { name: 'x' }), 'an object cannot be run as a task.'],
@@ -75,7 +75,7 @@ test.each<[(kit: LooseKit) => unknown, string]>([
   [({ task }) => task('a', echo, { x: Promise.resolve(1) }), 'a promise is not a value, at /x.'],
   [({ task }) => task('a', echo, { $from: 'b' }), 'the key $from is taken, at /$from.'],
   [({ task }) => task('a', echo, loop), 'the value contains itself or is nested too deeply'],
-  [({ task }) => task('a', echo, 1, { retires: 1 }), "there is no option 'retires'."],
+  [({ task }) => task('a', echo, 1, { retires: 1 }), "unknown option 'retires'."],
   [({ task }) => task('a', echo, 1, 5), 'must be an object, not the number 5.'],
   [({ task }) => task('a', echo, 1, { retry: { maxAttempts: 0 } }), '/retry/maxAttempts: Must be'],
   [({ task }) => task('a', echo, 1, { after: 'b' }), `'after' takes a list of tasks, not "b".`],
@@ -153,7 +153,7 @@ test('a result that may be null says so', () => {
     };
   expect(refusal(skipping((_kit, last) => ({ last: last['ok'] })))).toBe(
     "Flow 'order', its result: the task 'c' may be skipped, and then c.ok is null. " +
-      'Say so in the type of the result: orNull(c.ok).',
+      'Use orNull(c.ok).',
   );
   expect(() =>
     defineFlow({
@@ -175,7 +175,7 @@ test('a result that may be null says so', () => {
 
 test('the flow itself is refused that is no good', () => {
   const build = ({ task }: LooseKit): void => void task('a', echo);
-  expect(refusal(build, { name: 'a b' })).toContain('Flow: "a b" cannot be its name.');
+  expect(refusal(build, { name: 'a b' })).toContain('Flow: "a b" is not a valid name.');
   expect(refusal(5)).toBe("Flow 'order': 'build' must be a function, not the number 5.");
   expect(refusal(build, { input: 'x' })).toContain(`Flow 'order': 'input' must be a schema`);
   expect(refusal(build, { maxParallel: 0 })).toContain("Flow 'order': /maxParallel: Must be a");
@@ -192,7 +192,7 @@ test('what `build` was given is of no use after it', () => {
       task('a', echo);
     },
   });
-  expect(() => late?.('b', echo)).toThrow("Flow 'order': it is built already.");
+  expect(() => late?.('b', echo)).toThrow("Flow 'order': it has already been built.");
 });
 
 test('the same task may be used many times, and names from elsewhere too', () => {

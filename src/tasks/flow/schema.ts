@@ -31,7 +31,7 @@ export function checkSchema(about: About, field: string, schema: unknown): void 
   refuse(
     about,
     `'${field}' must be a schema, not ${shown(schema)}.`,
-    'Use a library that keeps the Standard Schema, such as zod, valibot or arktype.',
+    'Use a library that implements Standard Schema, such as zod, valibot or arktype.',
   );
 }
 
@@ -62,7 +62,7 @@ export function conformResult<T>(
   return andThen(validated(schema, value), (outcome) => {
     if (outcome.issues === undefined) return outcome.value;
     throw new BadResultError(
-      `The result of ${whose} does not fit its schema: ${listed(outcome.issues)}.`,
+      `The result of ${whose} does not match its schema: ${listed(outcome.issues)}.`,
     );
   });
 }
@@ -84,7 +84,7 @@ function badInput(whose: string, issues: Issues): MillraceError {
   return new MillraceError({
     code: 'bad_input',
     ...(path === '' ? {} : { path }),
-    what: `The input of ${whose} does not fit its schema: ${first?.message ?? 'it was refused'}.`,
+    what: `The input of ${whose} does not match its schema: ${first?.message ?? 'it was rejected'}.`,
     ...(others.length === 0 ? {} : { why: `Also: ${listed(others)}.` }),
   });
 }

@@ -27,7 +27,7 @@ export async function submissionOf(what: unknown, input: unknown): Promise<ReadS
     throw new MillraceError({
       code: 'bad_input',
       what: 'A job document takes no input.',
-      todo: 'Write the inputs into its tasks, or submit a flow.',
+      todo: 'Put the inputs into its tasks, or submit a flow.',
     });
   }
   return { document: what, readResult: (result) => result, tasks: [] };
@@ -39,7 +39,7 @@ function isCallable(what: unknown): what is Callable<unknown, unknown> {
 
 function asDocument(document: unknown, name: string): Readonly<Record<string, unknown>> {
   if (isObject(document)) return document;
-  throw new MillraceError({ code: 'bad_input', what: `${name} made no job document.` });
+  throw new MillraceError({ code: 'bad_input', what: `${name} did not return a job document.` });
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -52,7 +52,7 @@ test('an input that does not fit fails for good, with every fault and the place 
   const failure = await failureOf(() => charge.run({ cents: 1.5 }, context));
   expect(failure).toMatchObject({ failure: 'fatal', error: { code: 'bad_input' } });
   expect(failure.error.message).toMatch(
-    /^\/order: The input of task 'charge' does not fit its schema: .*string.* Also: \/cents: .*int/,
+    /^\/order: The input of task 'charge' does not match its schema: .*string.* Also: \/cents: .*int/,
   );
 });
 
@@ -67,7 +67,7 @@ test('a result that does not fit fails for good and says where', async () => {
     error: {
       code: 'bad_result',
       message: expect.stringMatching(
-        /^The result of task 'bad' does not fit its schema: \/lines\/1: .*number/,
+        /^The result of task 'bad' does not match its schema: \/lines\/1: .*number/,
       ) as string,
     },
   });
@@ -212,14 +212,14 @@ test('a thread is kept for the worker, and is a module', () => {
 
 const run = (): null => null;
 test.each<[unknown, string]>([
-  [{ name: 'a/b', run }, `Task: "a/b" cannot be its name. Use 1 to 200 letters`],
-  [{ name: 7, run }, 'Task: the number 7 cannot be its name.'],
-  [undefined, 'Task: it is described by an object, not by undefined.'],
-  [{ name: 'http', run }, "Task 'http': Millrace has an executor of this name."],
+  [{ name: 'a/b', run }, `Task: "a/b" is not a valid name. Use 1 to 200 letters`],
+  [{ name: 7, run }, 'Task: the number 7 is not a valid name.'],
+  [undefined, 'Task: its definition must be an object, not undefined.'],
+  [{ name: 'http', run }, "Task 'http': The name is reserved for a built-in executor."],
   [{ name: 't' }, "Task 't': 'run' must be a function, not undefined."],
   [
     { name: 't', run, retires: 3 },
-    "Task 't': there is no option 'retires'. The options are name, input",
+    "Task 't': unknown option 'retires'. The options are name, input",
   ],
   [{ name: 't', run, retry: { maxAttempts: 0 } }, "Task 't': /retry/maxAttempts: Must be a whole"],
   [{ name: 't', run, retry: { maxAtempts: 1 } }, "Did you mean 'maxAttempts'?"],
@@ -253,7 +253,7 @@ test('a schema may be a function, and may say nothing of what it refuses', () =>
   }) as unknown as StandardSchemaV1<string>;
   const task = defineTask({ name: 'never', input: never, run: () => 1 });
   expect(() => task.toDocument('x')).toThrow(
-    "The input of task 'never' does not fit its schema: it was refused.",
+    "The input of task 'never' does not match its schema: it was refused.",
   );
 });
 

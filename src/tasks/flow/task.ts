@@ -108,7 +108,7 @@ export function defineTask(
   refuseUnknownFields(about, parts, FIELDS);
   const { name, input: inputSchema, output: outputSchema, thread } = parts;
   if (TAKEN.includes(name)) {
-    refuse(about, 'Millrace has an executor of this name.', 'Choose another name.');
+    refuse(about, 'The name is reserved for a built-in executor.', 'Choose another name.');
   }
   const handler: unknown = parts.run;
   if (typeof handler !== 'function') {
@@ -199,10 +199,10 @@ function usableNamed<Input, Result>(name: string, given: TaskDefaults): Usable<I
 /** What to call the thing in messages. */
 export function checkedName(what: string, parts: { readonly name: unknown }): string {
   const isObject = typeof parts === 'object' && parts !== null;
-  if (!isObject) refuse(what, `it is described by an object, not by ${shown(parts)}.`);
+  if (!isObject) refuse(what, `its definition must be an object, not ${shown(parts)}.`);
   const { name } = parts;
   if (typeof name !== 'string' || !isId(name)) {
-    refuse(what, `${shown(name)} cannot be its name.`, ID_RULE);
+    refuse(what, `${shown(name)} is not a valid name.`, ID_RULE);
   }
   return `${what} '${name}'`;
 }

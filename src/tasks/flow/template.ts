@@ -98,7 +98,12 @@ function objectPart(object: object, wiring: Wiring, path: string, depth: number)
   for (const [key, value] of Object.entries(object)) {
     const inner = path + pointerOf([key]);
     if (key === FROM) {
-      unfit(wiring, inner, `the key ${FROM} is taken`, 'Pass what `task` returned to refer to it.');
+      unfit(
+        wiring,
+        inner,
+        `the key ${FROM} is reserved`,
+        'Pass what `task` returned to refer to it.',
+      );
     }
     const part = partOf(value, wiring, inner, depth + 1);
     if (part !== undefined) fields.push([key, part]);
@@ -178,7 +183,7 @@ function absent(pointed: Pointed, about: About): never {
   throw new MillraceError({
     code: 'bad_input',
     ...(path === '' ? {} : { path }),
-    what: `${about} needs ${describe(pointed)}, and the input has nothing there.`,
+    what: `${about} needs ${describe(pointed)}, which is missing in the input.`,
     todo: 'Give it in the input, or wrap the reference in orNull.',
   });
 }

@@ -21,7 +21,7 @@ export function clientChannel(channel: LeaderChannel): RemoteJobService {
         const method = ControlPlaneService.submitJob;
         const response = await channel.unary(method, { jobs: part }, { deadlineMs: SUBMIT_MS });
         if (response.jobs.length !== part.length) {
-          refuse('jobs', `${part.length} jobs were sent, ${response.jobs.length} answered.`);
+          refuse('jobs', `Sent ${part.length} jobs but received ${response.jobs.length} answers.`);
         }
         for (const reply of response.jobs) replies.push(fromWireJobReply(reply));
       }

@@ -33,7 +33,7 @@ const CONNECT_MS = 2_000;
 const NOT_CONNECTED = {
   failure: Object.assign(new Error('no connection'), {
     code: status.UNAVAILABLE,
-    details: 'No connection could be made in time.',
+    details: 'The connection timed out.',
     metadata: new Metadata(),
   }),
 };
@@ -56,8 +56,8 @@ export class LeaderChannel {
     if (addresses.length === 0) {
       throw new MillraceError({
         code: 'bad_setting',
-        what: 'There is no address to connect to.',
-        todo: 'Name at least one node as HOST:PORT.',
+        what: 'No server address was given.',
+        todo: 'Give at least one address as HOST:PORT.',
       });
     }
     this.#clock = clock;
@@ -236,7 +236,7 @@ export class LeaderChannel {
     if (waitMs >= leftMs) {
       throw new MillraceError({
         code: 'unreachable',
-        what: 'Nobody who leads could be asked in time.',
+        what: 'No leader answered in time.',
       });
     }
   }
@@ -245,6 +245,6 @@ export class LeaderChannel {
 function channelClosed(): MillraceError {
   return new MillraceError({
     code: 'shutting_down',
-    what: 'The connection was closed on purpose.',
+    what: 'The connection was closed by this process.',
   });
 }

@@ -121,6 +121,6 @@ function errorOfCall(thrown: unknown, address: string): MillraceError {
 function stalled(address: string): MillraceError {
   return new MillraceError({
     code: 'unreachable',
-    what: `The worker at ${address} has stopped sending.`,
+    what: `The worker at ${address} stopped sending data.`,
   });
 }

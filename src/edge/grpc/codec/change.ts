@@ -36,13 +36,13 @@ export function toWireJobState(state: JobState): WireJobState {
 }
 
 export function fromWireJobState(state: WireJobState, field: string): JobState {
-  return JOB_STATE_AT.get(state) ?? refuse(field, `There is no state ${state}.`);
+  return JOB_STATE_AT.get(state) ?? refuse(field, `${state} is not a valid state.`);
 }
 
 export function toWireNewJob(job: NewJob): WireNewJob {
   // Functions and undefined have no JSON: such a document is none.
   const text = JSON.stringify(job.document) as string | undefined;
-  if (text === undefined) refuse('document_json', 'The document is no JSON value.');
+  if (text === undefined) refuse('document_json', 'The document is not a valid JSON value.');
   const firstTry = job.isFresh === true;
   return { documentJson: jsonBytes(text), jobId: job.jobId, firstTry };
 }

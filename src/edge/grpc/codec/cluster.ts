@@ -50,7 +50,7 @@ export function toWireNode(node: NodeShape): NodeInfo {
 }
 
 export function fromWireNode(node: NodeInfo): NodeShape {
-  if (!STATUSES.has(node.status)) refuse('status', 'A node is healthy, stale or dead.');
+  if (!STATUSES.has(node.status)) refuse('status', 'Must be healthy, stale or dead.');
   return {
     id: requiredText(node.id, 'id'),
     status: node.status as NodeStatus,
@@ -71,7 +71,7 @@ function fromWireCapabilities(bytes: Buffer): NodeShape['capabilities'] {
   const field = 'capabilities_json';
   const value = parsedJson(jsonText(bytes, field), field);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return refuse(field, 'It is no JSON object.');
+    return refuse(field, 'It is not a JSON object.');
   }
   return value as Readonly<Record<string, Json>>;
 }
@@ -129,7 +129,8 @@ function toWireEvent(event: EventShape): WireEvent {
 const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);
 
 function fromWireEvent(event: WireEvent): EventShape {
-  if (!KINDS.has(event.kind)) refuse('kind', `There is no kind '${event.kind.slice(0, 40)}'.`);
+  if (!KINDS.has(event.kind))
+    refuse('kind', `'${event.kind.slice(0, 40)}' is not a valid event kind.`);
   return {
     seq: safeNumber(event.seq, 'seq'),
     at: isoTime(event.atMs, 'at_ms'),

@@ -47,7 +47,7 @@ export function toWireState(state: TaskState): WireState {
 }
 
 export function fromWireState(state: WireState): TaskState {
-  return STATE_AT.get(state) ?? refuse('state', `There is no state ${state}.`);
+  return STATE_AT.get(state) ?? refuse('state', `${state} is not a valid state.`);
 }
 
 export function toWireError(error: TaskError | null): WireError | undefined {
@@ -88,7 +88,7 @@ export function fromWireSummary(job: WireJob): JobSummary {
     state: fromWireJobState(job.state, 'state'),
     run: job.run,
     priority:
-      PRIORITIES[job.priority] ?? refuse('priority', `There is no priority ${job.priority}.`),
+      PRIORITIES[job.priority] ?? refuse('priority', `${job.priority} is not a valid priority.`),
     taskCount: job.taskCount,
     idempotencyKey: optionalText(job.idempotencyKey),
     scheduleId: optionalText(job.scheduleId),

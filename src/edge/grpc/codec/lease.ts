@@ -21,7 +21,7 @@ export function toWireLease(lease: LeaseName): WireLease {
 export function fromWireLease(given: WireLease | undefined): LeaseName {
   const lease = present(given, 'lease');
   if (lease.taskNo >= TASKS_PER_JOB_LIMIT) {
-    refuse('lease/task_no', `${lease.taskNo} is beyond the limit of tasks in a job.`);
+    refuse('lease/task_no', `${lease.taskNo} exceeds the limit of tasks per job.`);
   }
   return {
     jobNo: jobNo(safeNumber(lease.jobNo, 'lease/job_no')),

@@ -49,7 +49,7 @@ export interface NewQuery {
 export function fromWireQuery(query: SubmitQueryRequest, newJobId: () => JobId): NewQuery {
   const { queryId, sql, physicalPlanJson, idempotencyKey, priority, firstTry } = query;
   if (sql === '' && physicalPlanJson.length === 0) {
-    refuse('sql', 'There is neither SQL nor a plan.');
+    refuse('sql', 'The request has neither SQL nor a plan.');
   }
   if (priority !== undefined && !PRIORITIES.some((known) => known === priority)) {
     refuse('priority', 'It must be 0 to 3.');

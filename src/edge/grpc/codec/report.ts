@@ -77,13 +77,13 @@ function toWireReport(item: WorkerReport): TaskReport {
 
 function tooLarge({ kind, lease }: WorkerReport, bytes: number): WorkerReport {
   const [what, todo] = kind === 'suspended' ? TOO_MUCH_TO_ADD : TOO_MUCH_TO_KEEP;
-  const message = `${what} about ${bytes} bytes, and no more than ${PAYLOAD_BYTES_MAX} reach the leader. ${todo}`;
+  const message = `${what} about ${bytes} bytes, more than the ${PAYLOAD_BYTES_MAX} bytes that can be sent to the leader. ${todo}`;
   return { kind: 'failed', lease, error: { code: 'too_large', message }, failure: 'fatal' };
 }
 
 const TOO_MUCH_TO_KEEP = [
   'What it returned is',
-  'Keep large things in a file or an object store, and return where they are.',
+  'Store large data in a file or an object store, and return its location.',
 ] as const;
 const TOO_MUCH_TO_ADD = [
   'The tasks or jobs that it starts are',
@@ -234,7 +234,7 @@ export function fromWireReportReply(
   count: number,
 ): ReportReply {
   if (response.verdicts.length !== count) {
-    refuse('verdicts', `${count} reports were sent, ${response.verdicts.length} answered.`);
+    refuse('verdicts', `Sent ${count} reports but received ${response.verdicts.length} verdicts.`);
   }
   const verdicts: ReportReply['verdicts'][number][] = [];
   for (const verdict of response.verdicts) {

@@ -104,12 +104,12 @@ function fromWireCalledJob({ step, jobId, documentJson }: JobWait): CalledJob {
 function fromWireChildren(bytes: Buffer): readonly unknown[] {
   const field = 'suspended/children_json';
   const tasks = parsedJson(jsonText(bytes, field), field);
-  return Array.isArray(tasks) ? (tasks as unknown[]) : refuse(field, 'It is no list.');
+  return Array.isArray(tasks) ? (tasks as unknown[]) : refuse(field, 'It is not a list.');
 }
 
 /** The generated code would fail with an error of its own for a number below 0. */
 function wireDuration(forMs: number): bigint {
-  if (forMs < 0) refuse('sleeps/for_ms', `${forMs} ms lie in the past.`);
+  if (forMs < 0) refuse('sleeps/for_ms', `${forMs} ms is negative.`);
   return wireNumber(forMs, 'sleeps/for_ms');
 }
 
@@ -119,7 +119,9 @@ function documentBytes(document: unknown, field: string): Buffer {
   try {
     text = JSON.stringify(document) as string | undefined;
   } catch {
-    return refuse(field, 'The document is no JSON value.');
+    return refuse(field, 'The document is not a valid JSON value.');
   }
-  return text === undefined ? refuse(field, 'The document is no JSON value.') : jsonBytes(text);
+  return text === undefined
+    ? refuse(field, 'The document is not a valid JSON value.')
+    : jsonBytes(text);
 }

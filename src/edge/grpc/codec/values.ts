@@ -15,20 +15,20 @@ export function refuse(field: string, what: string): never {
 /** Both signs, because times may lie before 1970. */
 export function safeNumber(value: bigint, field: string): number {
   if (value > SAFE_MAX || value < -SAFE_MAX) {
-    refuse(field, `${value} is beyond what a number holds exactly.`);
+    refuse(field, `${value} is too large to be represented exactly.`);
   }
   return Number(value);
 }
 
 export function wireNumber(value: number, field: string): bigint {
-  if (!Number.isSafeInteger(value)) refuse(field, `${value} is no whole number.`);
+  if (!Number.isSafeInteger(value)) refuse(field, `${value} is not a whole number.`);
   return BigInt(value);
 }
 
 /** For the fields of 32 bits: the generated code would fail with an error of its own. */
 export function wireCount(value: number, field: string): number {
   if (!Number.isInteger(value) || value < 0 || value > 0xff_ff_ff_ff) {
-    refuse(field, `${value} is no whole number from 0 to 4294967295.`);
+    refuse(field, `${value} is not a whole number from 0 to 4294967295.`);
   }
   return value;
 }
@@ -49,7 +49,7 @@ export function present<T>(message: T | undefined, field: string): T {
 }
 
 export function jsonText(bytes: Buffer, field: string): string {
-  if (!isUtf8(bytes)) refuse(field, 'It is no UTF-8 text.');
+  if (!isUtf8(bytes)) refuse(field, 'It is not valid UTF-8.');
   return bytes.toString('utf8');
 }
 
@@ -61,14 +61,14 @@ export function parsedJson(text: string, field: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return refuse(field, 'It is no JSON.');
+    return refuse(field, 'It is not valid JSON.');
   }
 }
 
 /** Times that people read as ISO 8601 text travel as milliseconds; 0 stands for none. */
 export function wireTime(text: string, field: string): bigint {
   const ms = Date.parse(text);
-  if (Number.isNaN(ms)) refuse(field, `'${text.slice(0, 40)}' is no time.`);
+  if (Number.isNaN(ms)) refuse(field, `'${text.slice(0, 40)}' is not a valid time.`);
   return BigInt(ms);
 }
 
@@ -80,7 +80,7 @@ export function wireTimeOrNone(text: string | null, field: string): bigint {
 const DATE_MAX_MS = 8_640_000_000_000_000n;
 
 export function isoTime(ms: bigint, field: string): string {
-  if (ms > DATE_MAX_MS || ms < -DATE_MAX_MS) refuse(field, `${ms} is no time.`);
+  if (ms > DATE_MAX_MS || ms < -DATE_MAX_MS) refuse(field, `${ms} is not a valid time.`);
   return new Date(Number(ms)).toISOString();
 }
 

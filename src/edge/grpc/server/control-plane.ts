@@ -181,8 +181,8 @@ async function admitted<T>(
   if (share?.hold(requestBytes(textBytes, jobs.length)) === false) {
     throw new MillraceError({
       code: 'overloaded',
-      what: 'The node holds as much of other submissions in memory as it may.',
-      todo: 'Send them again in a moment, fewer at a time.',
+      what: 'The node has reached its memory limit for pending submissions.',
+      todo: 'Send them again shortly, fewer at a time.',
     });
   }
   try {
@@ -197,7 +197,7 @@ async function submitAll(
   service: JobService,
   jobs: readonly WireNewJob[],
 ): Promise<SubmitJobResponse> {
-  if (jobs.length > JOBS_PER_CALL_MAX) refuse('jobs', `${jobs.length} jobs are too many.`);
+  if (jobs.length > JOBS_PER_CALL_MAX) refuse('jobs', `${jobs.length} jobs exceed the limit of a request.`);
   const read = jobs.map(readJob);
   const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
   const replies = good.length === 0 ? [] : await service.submitAll(good);
@@ -206,7 +206,7 @@ async function submitAll(
     if (job instanceof MillraceError) return job;
     const reply = replies[next];
     next += 1;
-    return reply ?? new MillraceError({ code: 'invariant', what: 'A job got no answer.' });
+    return reply ?? new MillraceError({ code: 'invariant', what: 'A job has no answer.' });
   });
   return { jobs: merged.map(toWireJobReply) };
 }

@@ -40,7 +40,7 @@ function checkRequest(request: unknown, life: AbortSignal): void {
   if (request === UNDECODABLE) {
     throw new MillraceError({
       code: 'bad_input',
-      what: 'The request is not what the method takes.',
+      what: 'The request does not match the type of the method.',
     });
   }
   if (life.aborted) throw shuttingDown();

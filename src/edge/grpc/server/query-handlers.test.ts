@@ -185,7 +185,7 @@ test('a plan may stand for the SQL, and an id is made up', async () => {
 
 test.each([
   [{}, 'neither SQL nor a plan'],
-  [{ sql: 'x', tablesJson: Buffer.from('{') }, '/tables_json: It is no JSON.'],
+  [{ sql: 'x', tablesJson: Buffer.from('{') }, '/tables_json: It is not valid JSON.'],
   [{ sql: 'x', priority: 9 }, '/priority: It must be 0 to 3.'],
 ])('%j is bad input', async (request, words) => {
   await expect(submit(request)).rejects.toMatchObject({

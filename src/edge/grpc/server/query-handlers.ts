@@ -70,8 +70,8 @@ function callerOf(call: { readonly metadata: Metadata; getPeer(): string }): str
 }
 
 const NOT_REGISTERED =
-  'Results are not submitted by themselves: a task tells where its rows lie when it completes ' +
-  '(ReportTaskStatus), and they are fetched from there.';
+  'Results cannot be submitted separately: a task reports the location of its rows on completion ' +
+  '(ReportTaskStatus), and readers fetch them from there.';
 
 async function found({ reader }: QueryService, id: JobId): Promise<QueryShape> {
   const { value } = await reader.query(id);
@@ -96,7 +96,7 @@ async function* chunks(
 function refuse(): never {
   throw new MillraceError({
     code: 'unimplemented',
-    what: 'This node serves no queries.',
-    todo: 'Ask a node that has access to the database.',
+    what: 'This node does not serve queries.',
+    todo: 'Use a node that has access to the database.',
   });
 }

@@ -45,7 +45,7 @@ test('a port that is taken is named', async () => {
   await expect(wireNode({ port })).rejects.toMatchObject({
     code: 'bad_setting',
     what: `Cannot listen on 127.0.0.1:${port}.`,
-    why: 'The port is taken by another process.',
+    why: 'The port is in use by another process.',
   });
   expect(authority('::1', 5)).toBe('[::1]:5');
 });

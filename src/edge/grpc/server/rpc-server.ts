@@ -112,7 +112,7 @@ function cannotListen(host: string, port: number, cause: Error): MillraceError {
   return new MillraceError({
     code: 'bad_setting',
     what: `Cannot listen on ${authority(host, port)}.`,
-    why: isTaken ? 'The port is taken by another process.' : `${cause.message}.`,
+    why: isTaken ? 'The port is in use by another process.' : `${cause.message}.`,
     todo: isTaken ? 'Choose another port, or 0 for any free one.' : 'Choose another address.',
     cause,
   });
@@ -133,7 +133,7 @@ function serverCredentials(tls: ServerTls | null): ServerCredentials {
       code: 'bad_setting',
       what: 'The TLS certificate and key cannot be used.',
       ...(cause instanceof Error ? { why: `${cause.message}.` } : {}),
-      todo: 'Give a PEM certificate and the key that belongs to it.',
+      todo: 'Give a PEM certificate and its matching private key.',
       cause,
     });
   }

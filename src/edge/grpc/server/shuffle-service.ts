@@ -53,7 +53,7 @@ export function shuffleService(
 function refuse(): never {
   throw new MillraceError({
     code: 'unimplemented',
-    what: 'No data of queries is kept on this node.',
-    todo: 'Ask the worker that has made it.',
+    what: 'This node stores no query outputs.',
+    todo: 'Ask the worker that produced the output.',
   });
 }

@@ -57,5 +57,5 @@ function lastSeen({ headers, query }: Call): Place | null {
   const [, number = '', history] = PLACE.exec(text) ?? [];
   const after = number === '' ? NaN : Number(number);
   if (Number.isSafeInteger(after)) return { after, ...(history === undefined ? {} : { history }) };
-  throw badInput(isHeader ? 'Last-Event-ID' : '?after', 'It is not the number or id of an event.');
+  throw badInput(isHeader ? 'Last-Event-ID' : '?after', 'Not a valid event number or id.');
 }

@@ -26,7 +26,7 @@ export const healthRoutes: readonly Route[] = [
       const { isReady, storeAnswers = true, leads, nodeId } = standing();
       // Whoever asks may be a stranger: this says no more than yes or no.
       if (call.query['leader'] !== undefined && !leads) {
-        throw new MillraceError({ code: 'not_leader', what: `Node ${nodeId} does not lead.` });
+        throw new MillraceError({ code: 'not_leader', what: `Node ${nodeId} is not the leader.` });
       }
       if (!storeAnswers) {
         throw new MillraceError({
@@ -42,7 +42,7 @@ export const healthRoutes: readonly Route[] = [
     method: 'GET',
     path: '/metrics',
     role: 'read',
-    summary: 'Figures for Prometheus',
+    summary: 'Metrics in the Prometheus text format',
     answers: { 200: { description: 'Prometheus text.', contentType: 'text/plain' } },
     async handle(_call, { metrics }) {
       const type = 'text/plain; version=0.0.4; charset=utf-8';

@@ -18,12 +18,12 @@ export const pageParameters: Readonly<Record<'limit' | 'cursor', Parameter>> = {
     type: 'integer',
     minimum: 1,
     maximum: PAGE_MAX,
-    description: `How many on a page; ${PAGE_DEFAULT} if not given.`,
+    description: `Page size; ${PAGE_DEFAULT} by default.`,
   },
   cursor: {
     type: 'string',
     maxLength: 200,
-    description: 'The `cursor` of the page before, as it is.',
+    description: 'The `cursor` of the previous page, unchanged.',
   },
 };
 
@@ -42,7 +42,7 @@ export const jobRoutes: readonly Route[] = [
     summary: 'List jobs, newest first',
     parameters: {
       state: { type: 'enum', values: JOB_STATES, description: 'Only jobs in this state.' },
-      name: { type: 'string', maxLength: 1_000, description: 'Only jobs by this very name.' },
+      name: { type: 'string', maxLength: 1_000, description: 'Only jobs with exactly this name.' },
       ...pageParameters,
     },
     answers: { 200: { description: 'A page of jobs.', schema: 'JobPage' } },
@@ -61,7 +61,7 @@ export const jobRoutes: readonly Route[] = [
     path: '/api/v1/jobs/:id/cancel',
     role: 'submit',
     summary: 'Cancel a job',
-    description: 'A job that is over stays as it is.',
+    description: 'A finished job is not changed.',
     body: { schema: 'CancelRequest', required: false },
     answers: JOB_ANSWER,
     async handle(call, api) {
@@ -75,7 +75,7 @@ export const jobRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/jobs/:id/rerun',
     role: 'submit',
-    summary: 'Run again what did not succeed',
+    summary: 'Rerun the tasks that did not succeed',
     body: { schema: 'RerunRequest', required: false },
     answers: JOB_ANSWER,
     async handle(call, api) {
@@ -88,14 +88,14 @@ export const jobRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/jobs/:id/fork',
     role: 'submit',
-    summary: 'Make a new job that runs again from one task on',
-    description: 'What does not lie below that task and succeeded is taken over.',
+    summary: 'Fork a job: create a new job that runs again from one task',
+    description: 'Results of tasks that succeeded and do not depend on that task are reused.',
     headers: { 'Millrace-Job-Id': 'The id of the new job, so that the call can be repeated.' },
     body: { schema: 'ForkRequest', required: true },
     answers: { 201: { description: 'The new job.', schema: 'Job' } },
     async handle(call, api) {
       const from = textIn(objectOf(await call.body(), ['from']), 'from');
-      if (from === undefined) throw badInput('/from', 'It is missing.', 'Name a task of the job.');
+      if (from === undefined) throw badInput('/from', 'It is missing.', 'Give a task of the job.');
       const task = checkedId(from, '/from') as TaskId;
       const forkId = chosenId(call) ?? api.newJobId();
       const { jobId } = await api.leader().jobs.fork(jobIn(call), task, forkId);
@@ -106,7 +106,7 @@ export const jobRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/jobs/:id/tasks/:task/redrive',
     role: 'submit',
-    summary: 'Run a task again that is out of attempts, and what was skipped because of it',
+    summary: 'Redrive a task that is out of attempts, and the tasks skipped because of it',
     answers: JOB_ANSWER,
     async handle(call, api) {
       const { jobId } = await api.leader().jobs.redrive(jobIn(call), taskIn(call));
@@ -117,11 +117,11 @@ export const jobRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/jobs/:id/signals/:name',
     role: 'submit',
-    summary: 'Tell a job something that a task of it waits for',
+    summary: 'Send a signal to a job',
     description:
       'The oldest task that waits for a signal of this name takes it; if none does, it is kept for ' +
-      'the next that will. `signal` in the answer says which of the two it was.',
-    headers: { 'Idempotency-Key': 'The same key again changes nothing.' },
+      'the next one that does. `signal` in the response says which of the two happened.',
+    headers: { 'Idempotency-Key': 'A repeated call with the same key has no effect.' },
     body: { schema: 'SignalRequest', required: false },
     answers: JOB_ANSWER,
     async handle(call, api) {
@@ -138,8 +138,8 @@ export const jobRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/jobs/:id/tasks/:task/explain',
     role: 'read',
-    summary: 'Say why a task waits',
-    description: 'Only the leader knows: other nodes answer `not_leader`.',
+    summary: 'Explain why a task is waiting',
+    description: 'Answered by the leader only; other nodes respond `not_leader`.',
     answers: { 200: { description: 'The reason.', schema: 'Explanation' } },
     handle: explainTask,
   },
@@ -183,7 +183,7 @@ async function explainTask(call: Call, api: ApiParts): Promise<Answer> {
   // Not in the leader's memory: it has ended, or there never was one.
   const { value: job } = await api.reader.job(jobId);
   const task = job?.tasks.find(({ id }) => id === taskId);
-  if (task === undefined) throw notFound(`There is no task ${taskId} in a job ${jobId}.`);
+  if (task === undefined) throw notFound(`There is no task ${taskId} in job ${jobId}.`);
   const { state } = task;
   const why = `it ${state === 'cancelled' || state === 'skipped' ? 'was' : 'has'} ${state}`;
   return dated(asOf, {

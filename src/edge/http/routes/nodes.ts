@@ -24,7 +24,7 @@ export const nodeRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/nodes/:id/drain',
     role: 'admin',
-    summary: 'Give a node no more work',
+    summary: 'Drain a node',
     answers: NODE_ANSWER,
     async handle(call, api) {
       await api.leader().workers.drain(nodeIn(call));
@@ -35,7 +35,7 @@ export const nodeRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/nodes/:id/release',
     role: 'admin',
-    summary: 'Take a node out of quarantine, and out of a drain',
+    summary: 'End the quarantine or drain of a node',
     answers: NODE_ANSWER,
     async handle(call, api) {
       await api.leader().workers.release(nodeIn(call));
@@ -46,7 +46,7 @@ export const nodeRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/leader',
     role: 'read',
-    summary: 'Show who leads',
+    summary: 'Show the leader',
     answers: { 200: { description: 'The leader.', schema: 'Leader' } },
     async handle(_call, { reader }) {
       const asOf = await reader.head();
@@ -54,8 +54,8 @@ export const nodeRoutes: readonly Route[] = [
       if (leader !== null) return dated(asOf, leader);
       throw new MillraceError({
         code: 'not_leader',
-        what: 'Nobody leads at the moment.',
-        todo: 'Ask again in a moment.',
+        what: 'The cluster has no leader at the moment.',
+        todo: 'Retry shortly.',
       });
     },
   },

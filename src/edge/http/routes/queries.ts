@@ -27,7 +27,7 @@ const wait: Parameter = {
   type: 'integer',
   minimum: 0,
   maximum: WAIT_MS_MAX,
-  description: 'Answer when the query is over, but not later than after so many milliseconds.',
+  description: 'Wait up to this many milliseconds for the query to finish.',
 };
 
 export const queryRoutes: readonly Route[] = [
@@ -36,12 +36,12 @@ export const queryRoutes: readonly Route[] = [
     path: QUERIES,
     role: 'submit',
     summary: 'Submit a query',
-    description: 'It is planned before the answer: SQL that cannot be planned is refused at once.',
+    description: 'The query is planned before the response is sent, so invalid SQL is rejected immediately.',
     headers: ID_HEADERS,
     body: { schema: 'QueryRequest', required: true },
     answers: {
       200: {
-        description: 'Nothing is new: the same `idempotencyKey` or id came before.',
+        description: 'Nothing was created: the `idempotencyKey` or id was used before.',
         schema: 'Submitted',
       },
       201: { description: 'Accepted.', schema: 'Submitted' },
@@ -53,7 +53,7 @@ export const queryRoutes: readonly Route[] = [
     path: QUERIES,
     role: 'read',
     summary: 'List queries, newest first',
-    description: 'A page may have fewer than asked for; only a cursor that is null is the end.',
+    description: 'A page may have fewer entries than requested; only a null cursor marks the end.',
     parameters: {
       state: { type: 'enum', values: JOB_STATES, description: 'Only queries in this state.' },
       ...pageParameters,
@@ -99,13 +99,13 @@ export const queryRoutes: readonly Route[] = [
     role: 'read',
     summary: 'Read the rows of a query',
     description:
-      'Rows are sent as they are read. An answer that breaks off is not complete. Numbers that do ' +
+      'Rows are streamed. A response that ends prematurely is incomplete. Numbers that do ' +
       'not fit into a JavaScript number are text in JSON, by type.',
     parameters: {
       format: {
         type: 'enum',
         values: RESULT_FORMATS,
-        description: 'How rows are written; json if not given.',
+        description: 'The output format; json by default.',
       },
     },
     answers: {
@@ -121,7 +121,7 @@ export const queryRoutes: readonly Route[] = [
     method: 'GET',
     path: `${QUERIES}/:id/explain`,
     role: 'read',
-    summary: 'Show the plan of a query with what its stages took',
+    summary: 'Show the plan of a query with statistics per stage',
     answers: { 200: { description: 'The plan as text.', schema: 'QueryAnalysis' } },
     async handle(call, api) {
       const id = jobIn(call);
@@ -135,7 +135,7 @@ export const queryRoutes: readonly Route[] = [
     path: `${QUERIES}/:id/cancel`,
     role: 'submit',
     summary: 'Cancel a query',
-    description: 'A query that is over stays as it is.',
+    description: 'A finished query is not changed.',
     body: { schema: 'CancelRequest', required: false },
     answers: QUERY_ANSWER,
     async handle(call, api) {

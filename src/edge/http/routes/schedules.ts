@@ -39,7 +39,7 @@ export const scheduleRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/schedules',
     role: 'submit',
-    summary: 'Create a schedule, or change the one by that id',
+    summary: 'Create a schedule, or replace the one with that id',
     body: { schema: 'NamedScheduleDocument', required: true },
     answers: { 201: { description: 'The schedule.', schema: 'Schedule' } },
     async handle(call, api) {
@@ -79,16 +79,16 @@ export const scheduleRoutes: readonly Route[] = [
     path: '/api/v1/schedules/:id',
     role: 'submit',
     summary: 'Delete a schedule',
-    description: 'Jobs that it has started stay.',
-    answers: { 204: { description: 'It is gone.' } },
+    description: 'Jobs that it has started are not affected.',
+    answers: { 204: { description: 'Deleted.' } },
     async handle(call, api) {
       await api.leader().schedules.change(scheduleIn(call), 'delete');
       return { kind: 'empty', status: 204 };
     },
   },
-  changing('pause', 'Hold a schedule back until it is resumed'),
-  changing('resume', 'Let a schedule go on; what passed meanwhile is left out'),
-  changing('trigger', 'Start its job now; `lastJob` names it'),
+  changing('pause', 'Pause a schedule until it is resumed'),
+  changing('resume', 'Resume a schedule; occurrences during the pause are skipped'),
+  changing('trigger', 'Trigger a schedule now; `lastJob` is the id of the job'),
 ];
 
 function changing(change: Exclude<ChangeSchedule['change'], 'delete'>, summary: string): Route {

@@ -27,7 +27,7 @@ export const submitRoutes: readonly Route[] = [
     role: 'submit',
     summary: 'Submit a job, or a list of jobs',
     description:
-      'Every document of a list is accepted or refused by itself: one that is refused does not sink ' +
+      'Every document of a list is accepted or rejected independently: a rejected one does not affect ' +
       'the others, and then the status is 207. An id that the caller chooses makes the call safe to ' +
       'repeat; the jobs of a list get that id with `.0`, `.1` and so on behind it.',
     parameters: {
@@ -41,11 +41,11 @@ export const submitRoutes: readonly Route[] = [
     body: { schema: 'JobDocumentOrList', required: true },
     answers: {
       200: {
-        description: 'Nothing is new: the same `idempotencyKey` or id came before.',
+        description: 'Nothing was created: the `idempotencyKey` or id was used before.',
         schema: 'SubmittedOrList',
       },
       201: { description: 'Accepted.', schema: 'SubmittedOrList' },
-      207: { description: 'Some documents of the list were refused.', schema: 'SubmittedOrList' },
+      207: { description: 'Some documents of the list were rejected.', schema: 'SubmittedOrList' },
     },
     async handle(call, api) {
       const ids = newIds(call, api);
@@ -66,7 +66,7 @@ export function chosenId(call: Call): JobId | null {
   if (typeof header === 'string' && inQuery !== undefined && header !== inQuery) {
     throw badInput(
       '?id',
-      'It is not the id in the header Millrace-Job-Id.',
+      'It differs from the id in the header Millrace-Job-Id.',
       'Send one of the two.',
     );
   }
@@ -100,7 +100,7 @@ async function submitList(
     throw new MillraceError({
       code: 'too_large',
       what: `The list has ${documents.length} documents, and ${listMax} is the limit.`,
-      todo: 'Send it in parts.',
+      todo: 'Send it in several requests.',
     });
   }
   const replies = await jobs.submitAll(documents.map((document, at) => ({ document, ...ids(at) })));

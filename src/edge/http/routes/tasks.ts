@@ -13,7 +13,7 @@ export const taskRoutes: readonly Route[] = [
       dead: {
         type: 'enum',
         values: ['true'],
-        description: 'Must be there: only these are listed.',
+        description: 'Required: only dead tasks are listed.',
       },
       ...pageParameters,
     },

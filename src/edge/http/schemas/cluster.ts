@@ -44,7 +44,7 @@ const nodeFields: Readonly<Record<string, Schema>> = {
   status: oneOf(['healthy', 'stale', 'dead']),
   draining: flag,
   slots: whole,
-  running: described('Tasks that it holds.', whole),
+  running: described('Tasks that are assigned to it.', whole),
   executors: listOf(text),
   capabilities: { type: 'object', additionalProperties: anything },
   address: orNull(text),
@@ -76,7 +76,7 @@ const scheduleFields: Readonly<Record<string, Schema>> = {
   nextAt: orNull(moment),
   lastAt: orNull(moment),
   lastJob: orNull(text),
-  upcoming: described('The next times it will run, none while it is paused.', listOf(moment)),
+  upcoming: described('The next occurrences; empty while it is paused.', listOf(moment)),
 };
 
 const asOf = ref('AsOf');
@@ -110,9 +110,9 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
     { nodes: listOf(record('A node.', nodeFields)), asOf },
     { example: { nodes: [NODE_EXAMPLE], asOf: ASKED_AT } },
   ),
-  LeaderAddress: record('Where a leader is reached.', leaderFields, { example: LEADER_EXAMPLE }),
+  LeaderAddress: record('The addresses of a leader.', leaderFields, { example: LEADER_EXAMPLE }),
   Leader: record(
-    'Who leads, as far as this node knows.',
+    'The leader, as far as this node knows.',
     { ...leaderFields, asOf },
     { example: { ...LEADER_EXAMPLE, asOf: ASKED_AT } },
   ),
@@ -180,15 +180,15 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
   ),
   Health: record('It is there.', { status: text }, { example: { status: 'ok' } }),
   Problem: record(
-    'An error (RFC 9457). `code` is stable, the sentences are for people.',
+    'An error (RFC 9457). `code` is stable; the text is for people and may change.',
     {
       code: text,
       title: text,
       status: { type: 'integer', minimum: 400, maximum: 599 },
       detail: text,
       path: described('Where in the body, or `?name` of a parameter.', text),
-      todo: described('The next step.', text),
-      leader: described('For `not_leader`: whom to ask.', orNull(ref('LeaderAddress'))),
+      todo: described('What to do about it.', text),
+      leader: described('For `not_leader`: the current leader.', orNull(ref('LeaderAddress'))),
     },
     {
       optional: ['path', 'todo', 'leader'],
@@ -196,7 +196,7 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
         code: 'not_leader',
         title: 'Not the leader',
         status: 503,
-        detail: 'Node n-2 does not lead. n-1 leads.',
+        detail: 'Node n-2 is not the leader. The leader is n-1.',
         todo: 'Ask http://10.0.0.1:7070.',
         leader: LEADER_EXAMPLE,
       },

@@ -53,16 +53,16 @@ const TASK_EXAMPLE = {
 
 const summaryFields: Readonly<Record<string, Schema>> = {
   id: text,
-  no: described('Grows with each job: lists go by it, newest first.', whole),
+  no: described('Increases with every job; lists are sorted by it, newest first.', whole),
   name: text,
   state: oneOf(JOB_STATES),
-  run: described('Grows with each re-run.', whole),
+  run: described('Increases with every rerun.', whole),
   priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)),
   taskCount: whole,
   idempotencyKey: orNull(text),
   scheduleId: orNull(text),
   scheduledAt: described(
-    'The time for which its schedule has started it, however late it came to run.',
+    'The scheduled time of the occurrence, even if the job started later.',
     orNull(moment),
   ),
   error: orNull(ref('TaskError')),
@@ -90,7 +90,7 @@ export type JobSchemaName =
 
 export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
   AsOf: record(
-    'How fresh an answer is: everything up to this event is in it.',
+    'The freshness of a response: it includes everything up to this event.',
     {
       seq: whole,
       at: moment,
@@ -108,16 +108,22 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     'A job with its tasks.',
     {
       ...summaryFields,
-      result: described('What its `output` says, once it has succeeded; null before.', anything),
-      isResultOmitted: described('Only where the result is too large to be shown.', {
+      result: described(
+        'The value of its `output` once it has succeeded, otherwise null.',
+        anything,
+      ),
+      isResultOmitted: described('Present only if the result is too large to be included.', {
         enum: [true],
       }),
       tasks: listOf(ref('Task')),
       history: listOf(ref('PastRun')),
       signal: described(
-        'Only in the answer to a signal.',
-        record('What became of it.', {
-          takenBy: described('The task that took it; null when nobody waits for it.', orNull(text)),
+        'Present only in the response to a signal.',
+        record('What happened to it.', {
+          takenBy: described(
+            'The task that received it; null if no task is waiting for it.',
+            orNull(text),
+          ),
           awaited: described('Names of the signals that tasks wait for.', listOf(text)),
         }),
       ),
@@ -157,13 +163,13 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       progress: { type: 'number', minimum: 0, maximum: 1 },
       result: anything,
       isResultOmitted: described(
-        'Only where a result was left out: the job has too much of them.',
+        'Present only if the result was omitted because the job has too many result bytes.',
         {
           enum: [true],
         },
       ),
       error: orNull(ref('TaskError')),
-      waiting: described('Why it does not run, if the node that answers knows.', orNull(text)),
+      waiting: described('Why it is not running, if the responding node knows.', orNull(text)),
       queuedAt: orNull(moment),
       startedAt: orNull(moment),
       finishedAt: orNull(moment),
@@ -236,9 +242,9 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       [{ id: SUMMARY_EXAMPLE.id, state: 'queued' }],
     ],
   },
-  NotSubmitted: record('Why one document of a list was refused.', { error: ref('Problem') }),
+  NotSubmitted: record('Why one document of a list was rejected.', { error: ref('Problem') }),
   Explanation: record(
-    'Why a task waits.',
+    'Why a task is waiting.',
     {
       jobId: text,
       taskId: text,
@@ -247,7 +253,7 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       why: described('A sentence for people.', text),
       ageMs: described('How long it has been ready.', orNull(whole)),
       nearest: listOf(
-        record('A node that comes near, and what it lacks.', {
+        record('The nearest node, and the requirements that it does not meet.', {
           nodeId: text,
           lacks: listOf(text),
         }),

@@ -53,23 +53,23 @@ const COLUMN = record('A column of the result.', {
 });
 
 const stageFields: Readonly<Record<string, Schema>> = {
-  id: described('Its place: producers come before those who read them.', whole),
+  id: described('Its position: a stage comes after the stages that it reads.', whole),
   title: text,
   state: oneOf(['waiting', 'running', 'succeeded', 'failed', 'cancelled']),
   output: described(
-    'How its rows are handed on: `hash(4)`, `broadcast`, `gather`, `result`.',
+    'How its output is exchanged: `hash(4)`, `broadcast`, `gather`, `result`.',
     text,
   ),
   inputs: listOf(record('What it reads.', { stage: whole, mode: text })),
-  tasks: record('How far they are.', {
+  tasks: record('Their progress.', {
     total: whole,
     queued: whole,
     running: whole,
     succeeded: whole,
     failed: whole,
-    recomputed: described('Run again because what they had made was lost.', whole),
+    recomputed: described('Recomputed because their output was lost.', whole),
   }),
-  estimate: record('What the planner expected.', {
+  estimate: record('The estimate of the planner.', {
     rows: orNull({ type: 'number' }),
     bytes: orNull({ type: 'number' }),
   }),
@@ -105,13 +105,18 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
       partitions: whole,
       stages: listOf(record('A stage.', stageFields)),
       waiting: described(
-        'While it waits to be let in, or for a worker that can run it.',
-        orNull(record('Its place in the queue, and why.', { position: whole, why: text })),
+        'While it waits for admission, or for a worker that can run it.',
+        orNull(
+          record('Its position in the admission queue, and the reason.', {
+            position: whole,
+            why: text,
+          }),
+        ),
       ),
       submittedAt: moment,
       startedAt: orNull(moment),
       finishedAt: orNull(moment),
-      expiresAt: described('From then on its rows are gone.', orNull(moment)),
+      expiresAt: described('When its result expires.', orNull(moment)),
       asOf,
     },
     {
@@ -139,7 +144,7 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
       queries: listOf(
         record('A query without its stages.', {
           id: text,
-          name: described('The beginning of its text, or the name that it was given.', text),
+          name: described('The beginning of its SQL text, or its name.', text),
           state: oneOf(JOB_STATES),
           error: orNull(ref('TaskError')),
           submittedAt: moment,
@@ -153,25 +158,25 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
     { example: { queries: [SUMMARY_EXAMPLE], cursor: null, asOf: ASKED_AT } },
   ),
   QueryRows: record(
-    'Rows in the order of the columns (`format=json`).',
+    'Rows with values in column order (`format=json`).',
     { columns: listOf(COLUMN), rows: listOf(listOf(anything)) },
     { example: { columns: [{ name: 'one', type: 'INTEGER' }], rows: [[1]] } },
   ),
   QueryExplanation: record(
-    'What would be run.',
+    'The plan that would be executed.',
     { plan: described('The physical plan: see docs/plan-format.md.', anything), text },
     { example: { plan: { version: 1 }, text: 'stage 0 ...' } },
   ),
   QueryAnalysis: record(
-    'What was run, with what it took.',
+    'The plan that was executed, with its statistics.',
     { id: text, text },
     { example: { id: ID, text: 'stage 0 ...' } },
   ),
   QueryRequest: record(
     'A query over Parquet, CSV or JSON files.',
     {
-      sql: described('One statement that only reads.', text),
-      plan: described('Instead of `sql`: a plan as docs/plan-format.md has it.', anything),
+      sql: described('One read-only statement.', text),
+      plan: described('Instead of `sql`: a plan as described in docs/plan-format.md.', anything),
       params: described('Of `$1`, `$2`, ... or, by name, of `$name`.', {
         anyOf: [listOf(anything), { type: 'object', additionalProperties: anything }],
       }),
@@ -186,7 +191,7 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
       idempotencyKey: described('The same key again gives the first query.', text),
       priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)),
       name: text,
-      timeZone: described('Of timestamps with time zone; UTC if not given.', text),
+      timeZone: described('The session time zone; UTC by default.', text),
     },
     {
       optional: [

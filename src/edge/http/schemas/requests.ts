@@ -79,9 +79,9 @@ const scheduleFields: Readonly<Record<string, Schema>> = {
       at: anything,
     }),
   ),
-  misfire: described('What becomes of times that were missed.', oneOf(['skip', 'once', 'all'])),
+  misfire: described('What happens to missed occurrences.', oneOf(['skip', 'once', 'all'])),
   overlap: described(
-    'What happens while the last job still runs.',
+    'What happens while the previous job is still running.',
     oneOf(['skip', 'queue', 'cancel']),
   ),
   document: ref('JobDocument'),
@@ -212,20 +212,19 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     anyOf: [ref('JobDocument'), listOf(ref('JobDocument'))],
     examples: [DOCUMENT_EXAMPLE],
   },
-  CancelRequest: optionalRecord('Why it is cancelled.', { reason: text }),
+  CancelRequest: optionalRecord('The reason for the cancellation.', { reason: text }),
   RerunRequest: optionalRecord(
-    'Only if the job is at this run: then a repeated call is harmless.',
+    'Only if the job is at this run, which makes the call safe to repeat.',
     {
       expectedRun: whole,
     },
   ),
   SignalRequest: {
-    description:
-      'What the task that waits for the signal gets: any JSON, null if there is no body.',
+    description: 'The value that the waiting task receives: any JSON; null without a body.',
     examples: [{ approved: true }],
   },
   ForkRequest: record(
-    'The task from which on the new job runs again.',
+    'The task from which the new job runs again.',
     { from: text },
     { example: { from: 'sum' } },
   ),

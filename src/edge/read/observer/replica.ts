@@ -142,7 +142,7 @@ export class Replica implements Reader {
     if (source.deadTasks !== undefined) return source.deadTasks(query);
     throw new MillraceError({
       code: 'not_leader',
-      what: 'An observer without a database does not know the dead tasks.',
+      what: 'An observer without database access cannot list dead tasks.',
       todo: 'Ask the leader.',
       ...(this.#leader === null ? {} : { leader: this.#leader }),
     });
@@ -273,5 +273,5 @@ function queryFrom({ seq: after, history }: AsOf): EventsQuery {
 
 function asTrouble(cause: unknown): MillraceError {
   if (isMillraceError(cause)) return cause;
-  return new MillraceError({ code: 'invariant', what: 'The log could not be followed.', cause });
+  return new MillraceError({ code: 'invariant', what: 'Following the event log failed.', cause });
 }

@@ -54,7 +54,7 @@ describe('a condition on the end of a task', () => {
       '/tasks/3/when/succeeded: Must be true or false, not 1.',
     );
     expect(() => stored({ when: { $from: 'a', path: '', succeeded: true } })).toThrow(
-      "/tasks/3/when/path: 'succeeded' looks at the task, not into its result.",
+      "/tasks/3/when/path: 'succeeded' tests the state of the task, not its result.",
     );
   });
 });

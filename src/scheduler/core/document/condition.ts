@@ -49,7 +49,7 @@ export function readConditions(
 function readCondition(value: unknown, path: string, referable: Referable): Condition {
   const fields = Fields.of(value, path, 'A condition', CONDITION);
   if (fields.raw(FROM) === undefined) {
-    fields.missing(FROM, 'Name the dependency whose result is looked at.');
+    fields.missing(FROM, 'Give the dependency whose result is tested.');
   }
   checkReference({ [FROM]: fields.raw(FROM), ...given(fields, 'path') }, path, referable);
   const tests = TESTS.filter((test) => fields.raw(test) !== undefined);
@@ -65,8 +65,8 @@ function readCondition(value: unknown, path: string, referable: Referable): Cond
   if (test !== undefined && isEnd(test) && fields.raw('path') !== undefined) {
     refuse(
       fields.at('path'),
-      `'${test}' looks at the task, not into its result.`,
-      'Leave the path out.',
+      `'${test}' tests the state of the task, not its result.`,
+      'Remove the path.',
     );
   }
   return {

@@ -72,8 +72,8 @@ function readRetry(task: Fields, settings: Settings): RetryPolicy {
   if (backoffMs !== null && maxBackoffMs !== null && backoffMs > maxBackoffMs) {
     refuse(
       fields.at('maxBackoffMs'),
-      `The longest back-off, ${maxBackoffMs} ms, is shorter than the first, ${backoffMs} ms.`,
-      'Raise maxBackoffMs, lower backoffMs, or leave one of them out.',
+      `maxBackoffMs (${maxBackoffMs} ms) is less than backoffMs (${backoffMs} ms).`,
+      'Raise maxBackoffMs, lower backoffMs, or omit one of them.',
     );
   }
   // Whichever was given wins over the default of the other.

@@ -138,7 +138,7 @@ function refuseCrowd(count: number, already: number, path: string, settings: Set
   const onTop = already === 0 ? '' : ` on top of ${already}`;
   refuseSize(
     path,
-    `${count} tasks${onTop} are too many, a job may have ${settings.tasksPerJobMax}.`,
+    `${count} tasks${onTop} exceed the limit of ${settings.tasksPerJobMax} tasks per job.`,
     'Split the work into several jobs.',
   );
 }
@@ -155,7 +155,7 @@ function readIds(tasks: readonly Fields[], known: KnownTasks): ReadonlyMap<TaskI
     if (first !== undefined) {
       refuse(
         task.at('id'),
-        `The id '${id}' is taken by the task at place ${first - known.size}.`,
+        `The id '${id}' is already used by the task at index ${first - known.size}.`,
         'Give each task an id of its own.',
       );
     }

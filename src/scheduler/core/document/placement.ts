@@ -36,7 +36,7 @@ export function readPlacement(task: Fields): Placement {
     refuse(
       fields.at('executorsAny'),
       'An empty list leaves no executor to choose from.',
-      'Name at least one, or leave the field out.',
+      'Give at least one, or omit the field.',
     );
   }
   const allowedNodes = fields.names('allowedNodes', readId);
@@ -44,7 +44,7 @@ export function readPlacement(task: Fields): Placement {
     refuse(
       fields.at('allowedNodes'),
       'An empty list allows no node, so the task could never run.',
-      'Name at least one, or leave the field out to allow any node.',
+      'Give at least one, or omit the field to allow any node.',
     );
   }
   // A node that is both allowed and forbidden is legal: deny wins.
@@ -69,7 +69,7 @@ function readTests(placement: Fields): Readonly<Record<string, CapabilityTest>> 
   const entries = Object.entries(value as Readonly<Record<string, unknown>>);
   if (entries.length === 0) return NO_TESTS;
   if (entries.length > NAMES_MAX) {
-    refuse(path, `Has ${entries.length} entries, ${NAMES_MAX} are allowed.`);
+    refuse(path, `Has ${entries.length} entries; the limit is ${NAMES_MAX}.`);
   }
   const tests = entries.map(([name, test]): [string, CapabilityTest] => {
     const at = (): string => below(path, name);

@@ -107,7 +107,7 @@ export class Fields {
     const list = this.list(field);
     if (list === undefined) return undefined;
     if (list.length > NAMES_MAX) {
-      refuse(this.at(field), `Has ${list.length} entries, ${NAMES_MAX} are allowed.`);
+      refuse(this.at(field), `Has ${list.length} entries; the limit is ${NAMES_MAX}.`);
     }
     // Array.from and not map: a hole in the list is undefined, and refused as such.
     const names = Array.from(list, (each, at) => read(each, () => below(this.at(field), at)));
@@ -139,7 +139,7 @@ export function readId(value: unknown, path: Path): string {
   if (isId(value)) return value;
   return refuse(
     path(),
-    `${described(value)} is not an id.`,
+    `${described(value)} is not a valid id.`,
     `Use 1 to ${ID_LENGTH_MAX} letters, digits and . _ : @ + = - that start with a letter, a digit or _.`,
   );
 }

@@ -64,11 +64,12 @@ const OF_QUERIES: ReadonlySet<string> = new Set(['sql.fragment', 'sql.plan']);
 
 export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundings): TaskDocument {
   const executor =
-    task.name('executor') ?? task.missing('executor', "Name what runs it, such as 'http'.");
+    task.name('executor') ??
+    task.missing('executor', "Give the executor that runs it, such as 'http'.");
   if (OF_QUERIES.has(executor)) {
     refuse(
       task.at('executor'),
-      `'${executor}' runs the parts of queries, and nobody else's work.`,
+      `The executor '${executor}' is reserved for fragments of queries.`,
       "Use the executor 'sql' for a query as a task.",
     );
   }
@@ -99,7 +100,7 @@ function readTaskInput(
     mayName: (from) => namedBy[(siblings.get(from) ?? NaN) - firstNo] === self,
     ids: () => siblings.keys(),
     fault: 'is not a dependency of this task',
-    todo: "Name it in the task's dependsOn first.",
+    todo: "Add it to the task's dependsOn first.",
   };
   const path = task.at('input');
   const input = value === null ? null : readTemplate(value, path, referable);
@@ -130,7 +131,7 @@ function refuseImpossible(
       wanted === 'failed' ? ['has failed', 'false'] : ['was skipped', '"unlessSkipped"'];
     refuse(
       task.at('when'),
-      `The condition asks whether '${id}' ${how}, but in that case this task does not run.`,
+      `The condition tests whether '${id}' ${how}, but in that case this task does not run.`,
       `Write { "id": "${id}", "required": ${need} } in its dependsOn.`,
     );
   }
@@ -224,7 +225,7 @@ function unknownDependency(id: string, path: string, around: Surroundings): neve
   if (around.existing(id) !== undefined) {
     refuse(
       path,
-      `The task '${id}' is already in the job, and new tasks cannot wait for it.`,
+      `The task '${id}' is already in the job, and new tasks cannot depend on it.`,
       'New tasks depend on one another only.',
     );
   }

@@ -57,8 +57,8 @@ export function checkSize(text: string | null, path: string, what: string, bytes
   if (bytes <= bytesMax) return;
   refuseSize(
     path,
-    `${what} is ${bytes} bytes as JSON, ${bytesMax} are allowed.`,
-    'Store the data elsewhere and pass where it is.',
+    `${what} is ${bytes} bytes as JSON; the limit is ${bytesMax}.`,
+    'Store the data elsewhere, and pass its location.',
   );
 }
 
@@ -76,7 +76,7 @@ function check(value: unknown, path: string, referable: Referable | null): void 
       if (Array.isArray(value)) return checkList(value as readonly unknown[], path, referable);
       return checkObject(value, path, referable);
     case 'undefined':
-      return refuse(path, 'undefined is not a JSON value.', 'Leave the field out, or use null.');
+      return refuse(path, 'undefined is not a JSON value.', 'Omit the field, or use null.');
     case 'bigint':
     case 'symbol':
     case 'function':
@@ -162,6 +162,6 @@ export function checkReference(
   refuse(
     below(path, 'path'),
     `${described(pointer)} is not a JSON Pointer.`,
-    "Write '/body/rows/0'; ~ in a key is ~0 and / is ~1. Leave it out to take the whole result.",
+    "Write '/body/rows/0'; ~ in a key is ~0 and / is ~1. Omit it to take the whole result.",
   );
 }

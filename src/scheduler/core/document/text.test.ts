@@ -40,7 +40,7 @@ describe('text', () => {
     ['', 'is empty'],
     ['a\u0000b', 'contains a control character'],
     ['line\nbreak', 'contains a control character'],
-    ['\uD83D', 'contains half of a surrogate pair, which is not a character'],
+    ['\uD83D', 'contains an unpaired surrogate'],
     ['x'.repeat(201), 'is 201 characters long, 200 are allowed'],
     ['Größe 😀', null],
   ])('the name %j has the fault %j', (name, fault) => {

@@ -54,10 +54,10 @@ function isLowSurrogate(unit: number): boolean {
 export function nameFault(text: string): string | null {
   if (text === '') return 'is empty';
   if (text.length > NAME_LENGTH_MAX) {
-    return `is ${text.length} characters long, ${NAME_LENGTH_MAX} are allowed`;
+    return `is ${text.length} characters long; the limit is ${NAME_LENGTH_MAX}`;
   }
   if (CONTROL.test(text)) return 'contains a control character';
-  if (!wellFormed(text)) return 'contains half of a surrogate pair, which is not a character';
+  if (!wellFormed(text)) return 'contains an unpaired surrogate';
   return null;
 }
 

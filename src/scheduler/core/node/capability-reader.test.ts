@@ -20,7 +20,7 @@ describe("a node's capabilities", () => {
   test.each([
     ['null', null, undefined, 'must be an object'],
     ['a list', [], undefined, 'must be an object'],
-    ['a null value', { gpu: null }, '/gpu', 'null is not a capability value'],
+    ['a null value', { gpu: null }, '/gpu', 'null is not a valid capability value'],
     ['an object as value', { gpu: { kind: 'x' } }, '/gpu', 'an object is not'],
     ['NaN', { cpu: NaN }, '/cpu', 'NaN is not'],
     ['a flag in a list', { tags: ['a', true] }, '/tags/1', 'true is not'],

@@ -25,7 +25,7 @@ export function parseCapabilities(value: unknown, path = ''): Capabilities {
   if (entries.length > NAMES_MAX) {
     refuseSize(
       path,
-      `${entries.length} capabilities are too many, ${NAMES_MAX} are allowed.`,
+      `${entries.length} capabilities; the limit is ${NAMES_MAX}.`,
       'Put values that belong together into one list.',
     );
   }
@@ -44,7 +44,7 @@ export function readCapabilityTest(value: unknown, path: Path): CapabilityTest {
   }
   const entries = Object.entries(value as Readonly<Record<string, unknown>>);
   if (entries.length === 0) {
-    refuse(path(), 'An empty object tests nothing.', `The operators are ${OPERATORS.join(' ')}.`);
+    refuse(path(), 'An empty object has no operator.', `The operators are ${OPERATORS.join(' ')}.`);
   }
   const tests = entries.map(([name, operand]): [Operator, CapabilityValue] => {
     const at = (): string => below(path(), name);
@@ -52,7 +52,7 @@ export function readCapabilityTest(value: unknown, path: Path): CapabilityTest {
     if (operator === undefined) {
       refuse(
         at(),
-        `There is no operator ${described(name)}.${didYouMean(name, OPERATORS)}`,
+        `${described(name)} is not a valid operator.${didYouMean(name, OPERATORS)}`,
         `The operators are ${OPERATORS.join(' ')}.`,
       );
     }
@@ -82,14 +82,14 @@ function checkedOperand(operator: Operator, operand: CapabilityValue, path: Path
 function readOperand(value: unknown, path: Path): CapabilityValue {
   const operand = readValue(value, path);
   if (!Array.isArray(operand) || operand.length > 0) return operand;
-  return refuse(path(), 'An empty list asks for nothing.', 'Name at least one value.');
+  return refuse(path(), 'An empty list has no effect.', 'Name at least one value.');
 }
 
 function readValue(value: unknown, path: Path): CapabilityValue {
   if (typeof value === 'boolean') return value;
   if (!Array.isArray(value)) return readScalar(value, path);
   if (value.length > NAMES_MAX) {
-    refuse(path(), `Has ${value.length} entries, ${NAMES_MAX} are allowed.`);
+    refuse(path(), `Has ${value.length} entries; the limit is ${NAMES_MAX}.`);
   }
   return Array.from(value as readonly unknown[], (each, at) =>
     readScalar(each, () => below(path(), at)),
@@ -101,7 +101,7 @@ function readScalar(value: unknown, path: Path): string | number {
   if (typeof value !== 'string') {
     refuse(
       path(),
-      `${described(value)} is not a capability value.`,
+      `${described(value)} is not a valid capability value.`,
       'Use text, a number, true, false, or a list of texts and numbers.',
     );
   }

@@ -17,8 +17,8 @@ export function readMoment(value: unknown, path: Path): Instant {
   if (at !== null && at >= 0 && at <= LAST) return instant(at);
   return refuse(
     path(),
-    `${described(value)} is not a point in time.`,
-    "Write '2026-11-15T02:00:00Z', with Z or an offset such as +01:00, or milliseconds since 1970.",
+    `${described(value)} is not a valid point in time.`,
+    "Use '2026-11-15T02:00:00Z', with Z or an offset such as +01:00, or milliseconds since 1970.",
   );
 }
 

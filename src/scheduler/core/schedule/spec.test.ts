@@ -8,7 +8,7 @@ import { decodeScheduleSpec, encodeScheduleSpec, parseScheduleSpec } from './spe
 const calendar: Calendar = {
   next: () => null,
   check(cron, zone) {
-    if (zone !== 'UTC' && zone !== 'Europe/Berlin') return `There is no time zone '${zone}'.`;
+    if (zone !== 'UTC' && zone !== 'Europe/Berlin') return `'${zone}' is not a valid time zone.`;
     return cron.split(' ').length === 5 ? null : `'${cron}' is not a cron pattern.`;
   },
 };

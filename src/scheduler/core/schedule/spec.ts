@@ -32,16 +32,16 @@ export function parseScheduleSpec(
   if (document.idempotencyKey !== null) {
     refuse(
       `${fields.at('document')}/idempotencyKey`,
-      'A scheduled job cannot have a key of its own: the second firing would be the first job again.',
-      'Leave it out; every firing gets its own key.',
+      'A scheduled job cannot have an idempotency key: its second run would return the first job.',
+      'Remove it; every run gets its own key.',
     );
   }
   const keyed = document.tasks.findIndex((task) => task.idempotencyKey !== null);
   if (keyed >= 0) {
     refuse(
       `${fields.at('document')}/tasks/${keyed}/idempotencyKey`,
-      'A task of a scheduled job cannot have a key: the second firing would take the first result.',
-      'Leave it out; every firing executes its tasks.',
+      'A task of a scheduled job cannot have an idempotency key: its second run would return the first result.',
+      'Remove it; every run executes its tasks.',
     );
   }
   // A copy, so that what the caller does to his object later changes nothing here.
@@ -49,7 +49,7 @@ export function parseScheduleSpec(
 }
 
 function readSpec(fields: Fields): ScheduleSpec {
-  if (fields.raw('document') === undefined) fields.missing('document', 'Say which job to submit.');
+  if (fields.raw('document') === undefined) fields.missing('document', 'Give the job to submit.');
   const misfire = fields.choice('misfire', MISFIRES) ?? 'once';
   return {
     timing: readTiming(fields),
@@ -78,7 +78,7 @@ function readTiming(spec: Fields): Timing {
     const fields = spec.inner('timing', ONCE) as Fields;
     return { at: readMoment(fields.raw('at'), () => fields.at('at')) };
   }
-  return refuse(spec.at('timing'), 'Says neither cron, everyMs nor at.', howTo);
+  return refuse(spec.at('timing'), 'One of cron, everyMs and at is required.', howTo);
 }
 
 function checkCron(

@@ -113,7 +113,7 @@ describe('while it waits', () => {
     expect(world.explain('q2', 'plan')).toMatchObject({
       code: 'admission',
       position: 0,
-      why: 'waits to be let in: it is the next, 1 of 1 run',
+      why: 'waits for admission: it is the next, 1 of 1 run',
     });
     expect(world.explain('q3', 'plan')).toMatchObject({ position: 1 });
   });
@@ -123,7 +123,7 @@ describe('while it waits', () => {
     query(world, 'q1', { memoryBytes: 80 });
     query(world, 'q2', { memoryBytes: 80 });
     expect(world.explain('q2', 'plan')?.why).toBe(
-      'waits to be let in: it is the next, the 1 that run hold 80 of 100 bytes',
+      'waits for admission: it is the next, the 1 that run hold 80 of 100 bytes',
     );
   });
 
@@ -147,7 +147,7 @@ describe('while it waits', () => {
     world.advance(500);
     expect(world.task('q2', 'plan').error).toEqual({
       code: 'queue_timeout',
-      message: 'the job waited longer than timeouts.queueMs to be let in',
+      message: 'the job waited longer than timeouts.queueMs for admission',
     });
     expect(world.job('q2').state).toBe('failed');
     expect(inside(world)).toEqual(['q1', 'q3']);

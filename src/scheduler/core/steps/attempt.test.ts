@@ -138,7 +138,7 @@ describe('loss of the node', () => {
       error: {
         code: 'dead',
         message:
-          'lost its node 4 times, the last one w4: its process is gone; what that node said last may tell why',
+          'lost its node 4 times, the last one w4: its process is gone; see the last log lines of that node',
       },
     });
   });

@@ -46,7 +46,7 @@ export function cancelled(turn: Turn, lease: Lease): boolean {
     finish(turn, slot, 'cancelled');
     return true;
   }
-  turn.log('released', { slot, nodeId: node.id }, { why: 'what it has read is made again' });
+  turn.log('released', { slot, nodeId: node.id }, { why: 'its input is being recomputed' });
   endLease(turn, lease);
   makeReady(turn, slot);
   return true;
@@ -76,7 +76,7 @@ export function loseAttempt(turn: Turn, lease: Lease, loss: Loss): void {
   if (losses > maxLosses) {
     const message =
       `lost its node ${losses} times, the last one ${node.id}: ${why}; ` +
-      'what that node said last may tell why';
+      'see the last log lines of that node';
     return finish(turn, slot, 'failed', { error: { code: 'dead', message } });
   }
   turn.log('reassigned', { slot, nodeId: node.id }, { why });

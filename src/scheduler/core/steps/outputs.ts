@@ -54,7 +54,7 @@ export function inputLost(
   tasks.losses.set(slot, tasks.losses.get(slot) + 1);
   const losses = tasks.losses.get(slot);
   if (losses > tasks.options(slot).retry.maxLosses) {
-    const message = `what it reads was lost ${losses} times; the last time: ${error.message}`;
+    const message = `its input was lost ${losses} times; the last time: ${error.message}`;
     return finish(turn, slot, 'failed', { error: { code: 'input_lost', message } });
   }
   turn.log('reassigned', { slot, nodeId: node.id }, { ...error });
@@ -196,7 +196,7 @@ function countUnmet(turn: Turn, job: Job, again: ReadonlySet<Slot>): void {
 
 function lostTooOften({ state: { tasks } }: Turn, slot: Slot): TaskError {
   const message =
-    `what it made was lost ${tasks.losses.get(slot)} times; ` +
-    'what the nodes that ran it said last may tell why';
+    `its output was lost ${tasks.losses.get(slot)} times; ` +
+    'see the last log lines of the nodes that ran it';
   return { code: 'dead', message };
 }

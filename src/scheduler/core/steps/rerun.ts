@@ -42,7 +42,8 @@ export function rerun(turn: Turn, event: Rerun): void {
 function choose(turn: Turn, job: Job, event: Rerun): readonly Slot[] | MillraceError {
   const { tasks } = turn.state;
   if (event.expectedRun !== undefined && event.expectedRun !== job.run) return [];
-  if (job.stopping !== null) return conflict('The job is being stopped.', 'Wait until it has.');
+  if (job.stopping !== null)
+    return conflict('The job is being cancelled.', 'Wait until it has ended.');
   const unsuccessful = job.slots.filter(
     (slot) => isUnsuccessful(tasks.state(slot)) && !isSettledAbove(turn, job, slot),
   );
@@ -77,7 +78,7 @@ function withGates(
     if (tasks.options(slot).admission === undefined) continue;
     if (isFinished(job.state)) all.add(slot);
     if (all.has(slot) && event.seeds?.has(tasks.no(slot)) !== true) {
-      return conflict('What the job was given at its start is not at hand.', 'Submit it again.');
+      return conflict('The original input of the job is not available.', 'Submit it again.');
     }
   }
   return [...all];

@@ -164,7 +164,7 @@ function unknown(id: ScheduleId): MillraceError {
 function tooMany(max: number): MillraceError {
   return new MillraceError({
     code: 'conflict',
-    what: `There are ${max} schedules already, which is the limit.`,
+    what: `The limit of ${max} schedules is reached.`,
     todo: 'Delete one, or raise the setting schedulesMax.',
   });
 }

@@ -268,8 +268,8 @@ export function releaseNode(turn: Turn, event: ReleaseNode): void {
 function superseded(nodeId: NodeId): MillraceError {
   return new MillraceError({
     code: 'superseded',
-    what: `This session of node ${nodeId} is over.`,
-    todo: 'Stop all its work and register with a new session id.',
+    what: `This session of node ${nodeId} has ended.`,
+    todo: 'Stop all its tasks and register with a new session id.',
   });
 }
 
@@ -281,8 +281,8 @@ function nameTaken(turn: Turn, { id, offer, expiresAt, seenAt }: Node): Millrace
     return new MillraceError({
       code: 'conflict',
       what: `The last session of node ${id} has not ended yet.`,
-      why: 'Its worker is not heard any more, but nobody has proof that its process is gone.',
-      todo: `Try again: it ends in ${leftMs} ms unless the other worker is heard again.`,
+      why: 'Its worker no longer sends heartbeats, but there is no proof that its process has ended.',
+      todo: `Retry: it expires in ${leftMs} ms unless the other worker sends a heartbeat.`,
     });
   }
   const address = offer.address === null ? '' : ` at ${offer.address}`;
@@ -290,7 +290,7 @@ function nameTaken(turn: Turn, { id, offer, expiresAt, seenAt }: Node): Millrace
     code: 'name_taken',
     what: `Another worker with the name ${id}${address} is connected.`,
     why: 'Two workers with the same name would end each other’s sessions.',
-    todo: `Give this one another --node-id. If the other one has crashed, its session ends in ${leftMs} ms.`,
+    todo: `Give this one another --node-id. If the other one has crashed, its session expires in ${leftMs} ms.`,
   });
 }
 
@@ -298,7 +298,7 @@ function unknownSession(nodeId: NodeId): MillraceError {
   return new MillraceError({
     code: 'unknown_session',
     what: `Node ${nodeId} has no such session here.`,
-    todo: 'Stop all its work and register with a new session id.',
+    todo: 'Stop all its tasks and register with a new session id.',
   });
 }
 

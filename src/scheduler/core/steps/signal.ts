@@ -50,8 +50,12 @@ function firstListener({ tasks }: SchedulerState, job: Job, name: string): Slot 
 function refusalOf(state: SchedulerState, job: Job, event: Signal): MillraceError | null {
   const { settings } = state;
   if (job.open === 0 || job.stopping !== null) {
-    const what = job.open === 0 ? `Job ${job.id} has ended.` : `Job ${job.id} is being stopped.`;
-    return new MillraceError({ code: 'conflict', what, todo: 'Nobody is left to hear of it.' });
+    const what = job.open === 0 ? `Job ${job.id} has ended.` : `Job ${job.id} is being cancelled.`;
+    return new MillraceError({
+      code: 'conflict',
+      what,
+      todo: 'It cannot receive signals any more.',
+    });
   }
   const misfit = misfitOf(state, job, event);
   if (misfit !== null) return misfit;
@@ -60,13 +64,13 @@ function refusalOf(state: SchedulerState, job: Job, event: Signal): MillraceErro
     return new MillraceError({
       code: 'too_large',
       what: `The body of the signal is larger than ${signalBytesMax} bytes.`,
-      todo: 'Store the data elsewhere and send where it is.',
+      todo: 'Store the data elsewhere, and send its location.',
     });
   }
   if (job.signals.count < signalsPerJobMax) return null;
   return new MillraceError({
     code: 'conflict',
-    what: `Job ${job.id} was sent ${signalsPerJobMax} signals already, which is the limit.`,
+    what: `Job ${job.id} has reached the limit of ${signalsPerJobMax} signals.`,
     todo: 'Put more into one signal, or raise the setting signalsPerJobMax.',
   });
 }
@@ -83,8 +87,8 @@ function misfitOf(state: SchedulerState, job: Job, { name, body }: Signal): Mill
   return new MillraceError({
     code: 'bad_input',
     ...(fault.path === '' ? {} : { path: fault.path }),
-    what: `The signal ${name} does not fit what task ${state.tasks.id(slot)} waits for: ${subject} ${fault.what}.`,
-    todo: 'Nothing was sent. Send one that fits.',
+    what: `The signal ${name} does not match the schema that task ${state.tasks.id(slot)} waits for: ${subject} ${fault.what}.`,
+    todo: 'Nothing was sent. Send a value that matches.',
   });
 }
 

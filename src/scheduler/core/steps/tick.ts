@@ -136,7 +136,7 @@ function endQueued(turn: Turn, slot: Slot): void {
 
 const ADMISSION_TIMEOUT: TaskError = {
   code: 'queue_timeout',
-  message: 'the job waited longer than timeouts.queueMs to be let in',
+  message: 'the job waited longer than timeouts.queueMs for admission',
 };
 const QUEUE_TIMEOUT: TaskError = {
   code: 'queue_timeout',

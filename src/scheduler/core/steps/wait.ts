@@ -30,7 +30,7 @@ export function waitFault(turn: Turn, lease: Lease, wait: Wait): TaskError | nul
   for (const { jobId, document } of jobs) {
     // Whatever is called ends with its caller: it must not be anybody else's.
     if (!jobId.startsWith(`${lease.job.id}.`)) {
-      return fault(`the id ${jobId} of a called job does not begin with that of its caller`);
+      return fault(`the id ${jobId} of a called job does not begin with the id of its caller`);
     }
     for (const { id, executor, idempotencyKey } of document?.tasks ?? []) {
       if (idempotencyKey === null || !held.has(keyScope(executor, idempotencyKey))) continue;

@@ -22,7 +22,7 @@ export function damaged(path: string, why: string, cause?: unknown): MillraceErr
   return new MillraceError({
     code: 'store_unavailable',
     what: `The store ${path} is damaged: ${why}.`,
-    why: 'Parts of it were lost, or it was copied without its log or while it was in use. Nothing was changed.',
+    why: 'Parts of it were lost, or it was copied without its log or while in use. Nothing was changed.',
     todo: 'Restore the file and its log (.wal) together from a backup of the stopped node. To start empty, move both away.',
     ...(cause === undefined ? {} : { cause }),
   });
@@ -35,7 +35,7 @@ export function unavailable(cause: unknown): MillraceError {
     code: 'store_unavailable',
     what: 'The DuckDB file could not be read or written.',
     why: textOf(cause),
-    todo: 'Look for a full disk or missing rights, then start again.',
+    todo: 'Check for a full disk or missing permissions, then start again.',
     cause,
   });
 }
@@ -44,9 +44,9 @@ export function unavailable(cause: unknown): MillraceError {
 export function unknownOutcome(cause: unknown): MillraceError {
   return new MillraceError({
     code: 'outcome_unknown',
-    what: 'It is not known whether the last batch was stored.',
+    what: 'It is unknown whether the last batch was committed.',
     why: textOf(cause),
-    todo: 'Drop what is in memory and load it again.',
+    todo: 'Discard the state in memory and load it again.',
     cause,
   });
 }

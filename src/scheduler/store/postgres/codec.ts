@@ -195,7 +195,7 @@ function elementOf(value: Scalar): string {
 /** UTF-8 has no half surrogate pairs: the driver would write U+FFFD in their place and say nothing. */
 function refuseTorn(text: string, column: string): void {
   if ((text as string & { isWellFormed(): boolean }).isWellFormed()) return;
-  throw badRow(`a value of ${column}`, 'it contains half a surrogate pair');
+  throw badRow(`a value of ${column}`, 'it contains an unpaired surrogate');
 }
 
 /** The times of a batch are few and close to each other: each is written out once, or nearly. */
@@ -209,7 +209,7 @@ function timeText(at: Instant): string {
   const kept = times[at % TIMES_KEPT];
   if (kept?.at === at) return kept.text;
   if (!Number.isInteger(at) || Math.abs(at) > INSTANT_MAX) {
-    throw badRow(`the time ${at}`, 'it is no whole number of milliseconds that a date can have');
+    throw badRow(`the time ${at}`, 'it is not a valid whole number of milliseconds');
   }
   const iso = new Date(at).toISOString();
   const text = iso.startsWith('+') ? iso.slice(1) : iso;

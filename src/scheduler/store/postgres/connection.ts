@@ -71,8 +71,8 @@ export function connect(
   } catch (cause) {
     throw new MillraceError({
       code: 'bad_setting',
-      what: 'The database URL cannot be read.',
-      todo: 'Give one like postgres://user:password@host:5432/database.',
+      what: 'The database URL is not valid.',
+      todo: 'Use the form postgres://user:password@host:5432/database.',
       cause,
     });
   }

@@ -13,7 +13,7 @@ export function unavailable(cause: unknown): MillraceError {
     what:
       cause instanceof postgres.PostgresError
         ? `PostgreSQL refused: ${messageOf(cause)}.`
-        : `PostgreSQL does not answer: ${messageOf(cause)}.`,
+        : `PostgreSQL is not available: ${messageOf(cause)}.`,
     why: 'Nothing was changed.',
     todo: 'Check the server and the --database URL, then try again.',
     cause: bare(cause),
@@ -26,7 +26,7 @@ export function migrationFailure(cause: unknown): MillraceError {
     code: 'store_version',
     what: `The database could not be migrated: ${messageOf(cause)}.`,
     why: 'It is as it was before this step.',
-    todo: 'The role needs the right to create the schema "millrace" and all that is in it.',
+    todo: 'The role needs permission to create the schema "millrace" and its objects.',
     cause: bare(cause),
   });
 }
@@ -49,7 +49,7 @@ export function writeFailure(cause: unknown, term?: Term, commitNo = 0): Millrac
     code: 'outcome_unknown',
     what: `The answer to a write was lost: ${messageOf(cause)}.`,
     why: 'It may have been committed, or may be yet.',
-    todo: 'Resign, campaign again and reload: the new epoch shuts out what is still under way.',
+    todo: 'Resign, campaign again and reload: the new epoch fences out writes that are still in flight.',
     cause: bare(cause),
   });
 }

@@ -112,7 +112,7 @@ class PostgresLedger implements Ledger {
     if (leader === undefined) return;
     throw new MillraceError({
       code: 'conflict',
-      what: `Node ${String(leader['node_id'])} leads on this database, with the version as it is.`,
+      what: `Node ${String(leader['node_id'])} is the leader on this database and uses its current version.`,
       todo: 'Stop it, then migrate.',
     });
   }

@@ -89,7 +89,7 @@ function refusedAddress(host: string): TaskFailure {
   return new TaskFailure(
     'refused_address',
     'fatal',
-    `${host} is no public host, and this worker calls no others. ` +
-      'A worker started with --allow-private-http does.',
+    `${host} is not a public address, and this worker may call only public ones. ` +
+      'Start the worker with --allow-private-http to allow it.',
   );
 }

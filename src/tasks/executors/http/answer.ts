@@ -59,7 +59,11 @@ function valueOf(response: IncomingMessage, body: Buffer): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    throw new TaskFailure('bad_response', 'fatal', 'The answer says that it is JSON and is not.');
+    throw new TaskFailure(
+      'bad_response',
+      'fatal',
+      'The response has a JSON content type but is not valid JSON.',
+    );
   }
 }
 
@@ -97,6 +101,10 @@ function unpackerOf(coding: string): ReturnType<typeof createGunzip> | null {
     case 'br':
       return createBrotliDecompress();
     default:
-      throw new TaskFailure('bad_response', 'fatal', `The answer is packed as ${coding}.`);
+      throw new TaskFailure(
+        'bad_response',
+        'fatal',
+        `The response has the unsupported encoding ${coding}.`,
+      );
   }
 }

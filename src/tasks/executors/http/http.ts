@@ -87,7 +87,7 @@ async function follow(
   throw new TaskFailure(
     'too_many_redirects',
     'fatal',
-    `${shown(plan.request)} was sent on more than ${plan.redirectsMax} times.`,
+    `${shown(plan.request)} was redirected more than ${plan.redirectsMax} times.`,
   );
 }
 
@@ -128,7 +128,7 @@ async function read(
   throw new TaskFailure(
     'too_large',
     'fatal',
-    `${shown(request)} answered with more than ${maxBytes} bytes. Raise maxBytes, or ask for less.`,
+    `${shown(request)} answered with more than ${maxBytes} bytes. Raise maxBytes, or request less.`,
   );
 }
 

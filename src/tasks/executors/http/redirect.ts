@@ -27,7 +27,7 @@ export function redirected(request: HttpRequest, status: number, location: strin
     throw new TaskFailure(
       'bad_redirect',
       'fatal',
-      `${shown(request)} answered ${status} and sends on to what is no http or https URL.`,
+      `${shown(request)} answered ${status} with a redirect that is not an http or https URL.`,
     );
   }
   // Nobody asked for the user that a server names.

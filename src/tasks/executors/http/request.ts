@@ -49,7 +49,10 @@ export function readPlan(input: Json, idempotencyKey: string): HttpPlan {
   const authorization = readAuth(fields, url);
   if (authorization !== null) {
     if ('authorization' in headers) {
-      fields.refuse('auth', 'There is a header authorization as well, or user and password twice.');
+      fields.refuse(
+        'auth',
+        'The authorization is given twice: in auth, in the URL or in a header.',
+      );
     }
     headers['authorization'] = authorization.header;
   }
@@ -76,9 +79,9 @@ export function readPlan(input: Json, idempotencyKey: string): HttpPlan {
 function readUrl(fields: Fields): URL {
   const text = fields.required('url');
   // The text itself is not repeated: it may hold a password.
-  if (!URL.canParse(text)) fields.refuse('url', 'This is no URL.', 'Write https://HOST/PATH.');
+  if (!URL.canParse(text)) fields.refuse('url', 'Not a valid URL.', 'Use https://HOST/PATH.');
   const url = new URL(text);
-  if (!isWeb(url)) fields.refuse('url', 'Only http and https can be called.');
+  if (!isWeb(url)) fields.refuse('url', 'Only http and https are supported.');
   return url;
 }
 
@@ -90,10 +93,10 @@ export function isWeb({ protocol }: URL): boolean {
 function readMethod(fields: Fields, body: string | null): string {
   const method = fields.text('method')?.toUpperCase() ?? (body === null ? 'GET' : 'POST');
   if (!METHODS.includes(method)) {
-    fields.refuse('method', 'There is no such method.', `There are: ${METHODS.join(', ')}.`);
+    fields.refuse('method', 'Not a supported method.', `There are: ${METHODS.join(', ')}.`);
   }
   if (body !== null && (method === 'GET' || method === 'HEAD')) {
-    fields.refuse('body', `${method} has no body.`);
+    fields.refuse('body', `${method} cannot have a body.`);
   }
   return method;
 }
@@ -103,8 +106,10 @@ function readHeaders(fields: Fields): Record<string, string | readonly string[]>
   for (const [name, value] of fields.entries('headers')) {
     const key = name.toLowerCase();
     if (value === null) continue;
-    if (NOT_YOURS.test(key)) fields.refuse(`headers/${name}`, 'This header is not yours to set.');
-    if (Object.hasOwn(headers, key)) fields.refuse(`headers/${name}`, 'This header is here twice.');
+    if (NOT_YOURS.test(key))
+      fields.refuse(`headers/${name}`, 'This header cannot be set by a task.');
+    if (Object.hasOwn(headers, key))
+      fields.refuse(`headers/${name}`, 'This header is given twice.');
     headers[key] = readHeader(fields, name, value);
   }
   return headers;
@@ -114,13 +119,13 @@ function readHeader(fields: Fields, name: string, value: Json): string | readonl
   const texts = (Array.isArray(value) ? (value as readonly Json[]) : [value]).map((each) => {
     if (typeof each === 'string') return each;
     if (typeof each === 'number') return String(each);
-    return fields.refuse(`headers/${name}`, 'Text is wanted here, or a list of texts.');
+    return fields.refuse(`headers/${name}`, 'Must be text or a list of texts.');
   });
   try {
     validateHeaderName(name);
     for (const text of texts) validateHeaderValue(name, text);
   } catch {
-    fields.refuse(`headers/${name}`, 'A character in it is not allowed in a header.');
+    fields.refuse(`headers/${name}`, 'Contains a character that is not allowed in a header.');
   }
   return Array.isArray(value) ? texts : (texts[0] ?? '');
 }
@@ -134,15 +139,15 @@ function readAuth(fields: Fields, url: URL): Authorization | null {
   const auth = fields.within('auth', ['bearer', 'basic']);
   const inUrl = url.username === '' && url.password === '' ? null : userOf(fields, url);
   if (auth === undefined) return inUrl;
-  if (inUrl !== null) fields.refuse('auth', 'The URL has a user as well.');
+  if (inUrl !== null) fields.refuse('auth', 'The URL contains a user as well.');
   const bearer = auth.text('bearer');
   const basic = auth.within('basic', ['user', 'password']);
   if ((bearer === undefined) === (basic === undefined)) {
-    fields.refuse('auth', 'Either bearer or basic is wanted here.');
+    fields.refuse('auth', 'Must have either bearer or basic.');
   }
   if (basic !== undefined) return basicOf(basic.required('user'), basic.text('password') ?? '');
   const token = bearer ?? '';
-  if (!/^[\x21-\x7e]+$/.test(token)) auth.refuse('bearer', 'A token has no spaces and is ASCII.');
+  if (!/^[\x21-\x7e]+$/.test(token)) auth.refuse('bearer', 'A token must be ASCII without spaces.');
   return { header: `Bearer ${token}`, secrets: [token] };
 }
 
@@ -150,7 +155,7 @@ function userOf(fields: Fields, { username, password }: URL): Authorization {
   try {
     return basicOf(decodeURIComponent(username), decodeURIComponent(password));
   } catch {
-    return fields.refuse('url', 'Its user or password is not written as a URL wants it.');
+    return fields.refuse('url', 'Its user or password is not properly percent-encoded.');
   }
 }
 

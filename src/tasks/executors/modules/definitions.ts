@@ -98,7 +98,7 @@ function isOperator(value: Fields): value is Fields & OperatorDefinition {
 function notWhole(where: string, file: string, kind: string, todo: string): MillraceError {
   return new MillraceError({
     code: 'bad_input',
-    what: `The export ${where} of ${file} is no whole ${kind}.`,
+    what: `The export ${where} of ${file} is not a complete ${kind}.`,
     todo,
   });
 }

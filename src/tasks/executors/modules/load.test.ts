@@ -78,7 +78,7 @@ test('two modules with one name for two tasks are refused, and both are named', 
 });
 
 test.each([
-  ['no-file.mjs', null, 'There is no file'],
+  ['no-file.mjs', null, 'does not exist'],
   ['nothing.mjs', 'export const x = 1;', 'exports no task, flow or operator'],
   ['throws.mjs', '\n\nthrow new Error("on purpose");', /on purpose \(.*throws\.mjs:3:7\)/],
   ['lost.mjs', "import './not-there.mjs';", /not-there\.mjs/],
@@ -93,12 +93,12 @@ test.each([
   [
     'name.mjs',
     "export const t = { kind: 'millrace.task', name: 'a/b', run() {} };",
-    'defines a task with the name "a/b"',
+    'defines a task with the invalid name "a/b"',
   ],
   [
     'thread.mjs',
     "export const t = { kind: 'millrace.task', name: 't', thread: './x.js', run() {} };",
-    'has a thread that is no module of a file',
+    'is not a module file',
   ],
   [
     'echo.mjs',
@@ -123,7 +123,7 @@ test('a syntax error is told with the file it is in, and nothing of the module h
     `import { writeFileSync } from 'node:fs'; import './deep.mjs'; writeFileSync('${effect}', '');`,
   );
   await expect(loadDefinitions(path)).rejects.toThrow(`(${broken}:2)`);
-  await expect(loadDefinitions(effect)).rejects.toThrow('There is no file');
+  await expect(loadDefinitions(effect)).rejects.toThrow('does not exist');
 });
 
 test('a mistake in JavaScript is told with its line', async () => {

@@ -13,7 +13,7 @@ import { importedFrom } from './import.ts';
 export async function loadDefinitions(file: string): Promise<Definitions> {
   const path = resolve(file);
   const found = await stat(path).catch(() => null);
-  if (found === null || !found.isFile()) throw bad(`There is no file ${file}.`);
+  if (found === null || !found.isFile()) throw bad(`File ${file} does not exist.`);
   return definitionsIn(await importedFrom(pathToFileURL(path).href), file);
 }
 

@@ -142,7 +142,7 @@ function startTimer(clock: Clock, ms: number | null, fn: () => void): () => void
 }
 
 function late({ name, timeoutMs }: ChildPlan): TaskFailure {
-  const message = `${name} took longer than ${timeoutMs} ms and was ended.`;
+  const message = `${name} took longer than ${timeoutMs} ms and was killed.`;
   return new TaskFailure('timeout', 'retryable', message);
 }
 

@@ -58,10 +58,14 @@ async function runCommand(
 
 /** A folder that is not there looks like a command that is not there. */
 async function checkFolder(fields: Fields, cwd: string): Promise<void> {
-  if (!isAbsolute(cwd)) fields.refuse('cwd', 'An absolute path is wanted here.');
+  if (!isAbsolute(cwd)) fields.refuse('cwd', 'Must be an absolute path.');
   const found = await stat(cwd).catch(() => null);
   if (found?.isDirectory() !== true) {
-    throw new TaskFailure('cannot_start', 'retryable', `There is no folder ${cwd} on this worker.`);
+    throw new TaskFailure(
+      'cannot_start',
+      'retryable',
+      `The folder ${cwd} does not exist on this worker.`,
+    );
   }
 }
 
@@ -69,6 +73,6 @@ function notAllowed(name: string): TaskFailure {
   return new TaskFailure(
     'refused_command',
     'fatal',
-    `This worker may not run ${name}. A worker started with --allow-command ${name} may.`,
+    `This worker may not run ${name}. Start the worker with --allow-command ${name} to allow it.`,
   );
 }

@@ -31,7 +31,7 @@ export async function readContainer(input: Json, roots: readonly string[]): Prom
   // Letters first: a dash would make it an option.
   const image =
     matching(fields, 'image', /^[A-Za-z0-9][\w./:@+-]*$/) ??
-    fields.refuse('image', 'This field must be there.');
+    fields.refuse('image', 'This field is required.');
   const memory = matching(fields, 'memory', /^[1-9]\d{0,14}[bkmg]?$/i);
   const user = matching(fields, 'user', /^\w[\w.-]*(:\w[\w.-]*)?$/);
   const workdir = matching(fields, 'workdir', /^\/[^\n]*$/);
@@ -49,7 +49,8 @@ export async function readContainer(input: Json, roots: readonly string[]): Prom
     ],
     args: fields.texts('args'),
     env: Object.entries(readEnv(fields)).map(([name, value]) => {
-      if (/[\r\n]/.test(value)) fields.refuse(`env/${name}`, 'A value has one line.');
+      if (/[\r\n]/.test(value))
+        fields.refuse(`env/${name}`, 'A value must not contain line breaks.');
       return `${name}=${value}\n`;
     }),
     limits: readLimits(fields),
@@ -84,7 +85,7 @@ function ownerPairs({ jobId, taskId }: Owner): readonly (readonly [string, strin
 /** Those of the machine and of other containers would undo the walls. */
 function readNetwork(fields: Fields): string {
   const network = matching(fields, 'network', /^[A-Za-z0-9][\w.-]*$/) ?? 'none';
-  if (network === 'host') fields.refuse('network', 'The network of the machine is not given away.');
+  if (network === 'host') fields.refuse('network', 'The host network is not allowed.');
   return network;
 }
 
@@ -92,7 +93,7 @@ function readCpus(fields: Fields): string | undefined {
   const cpus = fields.value('cpus');
   if (cpus === undefined) return undefined;
   if (typeof cpus === 'number' && cpus > 0 && cpus <= CPUS_MAX) return String(cpus);
-  return fields.refuse('cpus', `A number above 0 and up to ${CPUS_MAX} is wanted here.`);
+  return fields.refuse('cpus', `Must be a number above 0 and at most ${CPUS_MAX}.`);
 }
 
 async function readMounts(fields: Fields, roots: readonly string[]): Promise<readonly string[]> {
@@ -102,12 +103,12 @@ async function readMounts(fields: Fields, roots: readonly string[]): Promise<rea
     const mount = new Fields(value, ['source', 'target', 'readOnly'], `/${place}`);
     const target = mount.required('target');
     const isReadOnly = mount.value('readOnly') ?? true;
-    if (typeof isReadOnly !== 'boolean') mount.refuse('readOnly', 'true or false is wanted here.');
-    if (!isAbsolute(target)) mount.refuse('target', 'An absolute path is wanted here.');
+    if (typeof isReadOnly !== 'boolean') mount.refuse('readOnly', 'Must be true or false.');
+    if (!isAbsolute(target)) mount.refuse('target', 'Must be an absolute path.');
     const source = await allowedSource(mount.required('source'), roots);
     // The option is a list with commas in which quotes mean something.
     if (/[,"\n]/.test(source + target))
-      fields.refuse(place, 'A path has no comma, quote or line end.');
+      fields.refuse(place, 'A path must not contain commas, quotes or line breaks.');
     const parts = ['type=bind', `source=${source}`, `target=${target}`];
     mounts.push('--mount', [...parts, ...(isReadOnly ? ['readonly'] : [])].join(','));
   }
@@ -124,7 +125,7 @@ async function allowedSource(source: string, roots: readonly string[]): Promise<
   throw new TaskFailure(
     'refused_mount',
     'fatal',
-    `${source} is no folder or file below a root of this worker. Roots are given with --root.`,
+    `${source} is not below a root of this worker. Set roots with --root.`,
   );
 }
 
@@ -137,7 +138,7 @@ function matching(fields: Fields, name: string, pattern: RegExp): string | undef
   const value = fields.value(name);
   const text = typeof value === 'number' ? String(value) : fields.text(name);
   if (text === undefined || pattern.test(text)) return text;
-  return fields.refuse(name, `This is no ${name} that a container can have.`);
+  return fields.refuse(name, `Not a valid ${name} for a container.`);
 }
 
 function option(name: string, value: string | undefined): readonly string[] {

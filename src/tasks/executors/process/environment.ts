@@ -22,8 +22,8 @@ export function allowedEnvironment(
     if (isAllowed(name, allowed)) continue;
     fields.refuse(
       `env/${name}`,
-      'This worker does not let tasks set this variable.',
-      `Start the worker with --allow-env ${name} if the allowed commands may be given it.`,
+      'Tasks may not set this variable on this worker.',
+      `Start the worker with --allow-env ${name} to allow it.`,
     );
   }
   return env;

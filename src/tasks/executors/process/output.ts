@@ -35,7 +35,7 @@ export class Output {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail);
     if (this.#leftOut === 0) return Buffer.concat([head, tail]).toString();
-    return `${head.toString()}\n[... ${this.#leftOut} bytes left out ...]\n${tail.toString()}`;
+    return `${head.toString()}\n[... ${this.#leftOut} bytes omitted ...]\n${tail.toString()}`;
   }
 
   #trim(): void {

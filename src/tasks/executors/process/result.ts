@@ -35,7 +35,7 @@ export function readOkExitCodes(fields: Fields): readonly number[] {
   const codes = fields.list('okExitCodes') ?? [0];
   return codes.map((code, index) => {
     if (typeof code === 'number' && Number.isInteger(code) && code >= 0 && code <= 255) return code;
-    return fields.refuse(`okExitCodes/${index}`, 'A whole number from 0 to 255 is wanted here.');
+    return fields.refuse(`okExitCodes/${index}`, 'Must be a whole number from 0 to 255.');
   });
 }
 
@@ -43,10 +43,10 @@ export function readOkExitCodes(fields: Fields): readonly number[] {
 export function readEnv(fields: Fields): Record<string, string> {
   const env = fields.entries('env').map(([name, value]) => {
     const place = `env/${name}`;
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) fields.refuse(place, 'This is no name for it.');
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) fields.refuse(place, 'Not a valid name.');
     if (typeof value === 'number' || typeof value === 'boolean') return [name, String(value)];
     if (typeof value === 'string' && !value.includes('\0')) return [name, value];
-    return fields.refuse(place, 'Text is wanted here.');
+    return fields.refuse(place, 'Must be text.');
   });
   return Object.fromEntries(env) as Record<string, string>;
 }
@@ -59,11 +59,11 @@ export function processResult(
 ): ProcessResult {
   const { exitCode, killedBy, stdout, stderr, leftOutBytes } = end;
   if (leftOutBytes > 0) {
-    log.warn(`${leftOutBytes} bytes of the output of ${name} are left out, see maxOutputBytes.`);
+    log.warn(`${leftOutBytes} bytes of the output of ${name} were omitted; see maxOutputBytes.`);
   }
   if (exitCode !== null && okExitCodes.includes(exitCode)) return { exitCode, stdout, stderr };
   const last = stderr.trim().slice(-STDERR_IN_MESSAGE);
-  const how = exitCode === null ? `was ended by ${killedBy}` : `ended with exit code ${exitCode}`;
+  const how = exitCode === null ? `was killed by ${killedBy}` : `ended with exit code ${exitCode}`;
   throw new TaskFailure(
     exitCode === null ? `signal_${killedBy}` : `exit_${exitCode}`,
     'retryable',

@@ -20,7 +20,7 @@ async function taskOf({ module, name }: ThreadTask): Promise<Executor> {
   throw badInput(
     '',
     `The module ${module} exports no task ${name}.`,
-    'A task with `thread` is exported by the module that it names.',
+    'A task with `thread` must be exported by the module that it names.',
   );
 }
 

@@ -60,7 +60,7 @@ export class TaskThread {
     const stop = (): void => {
       attempt.abort(signal.reason);
       cancel = this.#options.clock.after(this.#options.graceMs, () => {
-        this.#end('its task was told to stop and did not');
+        this.#end('its task did not stop after its abort signal');
       });
     };
     signal.addEventListener('abort', stop, { once: true });
@@ -75,7 +75,7 @@ export class TaskThread {
   }
 
   close(): void {
-    this.#end('it is not needed any more');
+    this.#end('it is no longer needed');
   }
 
   #end(why: string): void {
@@ -90,7 +90,7 @@ export class TaskThread {
       new TaskFailure(
         'thread_died',
         'retryable',
-        `The thread of the task has ended before it: ${this.#why}.`,
+        `The thread of the task ended before the task: ${this.#why}.`,
       ),
     );
     this.#options.onGone(this);

@@ -38,7 +38,9 @@ export class ThreadContext implements TaskContext {
   readonly #errors: ErrorPost = new ErrorPost();
   /** Here, where the handler runs: the main thread awaits whatever is asked of it. */
   readonly #calls: HandlerCalls = new HandlerCalls((call) => {
-    this.log.warn(`${describeCall(call)} was called after the handler had ended, and is not done`);
+    this.log.warn(
+      `${describeCall(call)} was called after the handler had ended, and has no effect`,
+    );
   });
   readonly #open: Map<number, { readonly answer: Deferred<unknown>; readonly fn: Told | null }> =
     new Map();
@@ -127,7 +129,7 @@ export class ThreadContext implements TaskContext {
         this.#request({ member: 'waitFor', name, options: each });
       // A schema is code: it stays in the thread.
       return fittingSignal(next, options ?? {}, async (why, nth) => {
-        this.log.warn(`a signal ${name} does not fit and is left aside: ${why}`);
+        this.log.warn(`ignoring a signal ${name} that does not match its schema: ${why}`);
         await this.#request({ member: 'unfit', name, step: `${options?.as ?? name}#${nth}`, why });
       }) as Promise<never>;
     });
@@ -147,7 +149,7 @@ export class ThreadContext implements TaskContext {
   ): Promise<O[]> =>
     this.#calls.begin({ kind: 'map', name }, async () => {
       if (!Array.isArray(items)) {
-        throw badInput('', `The map ${name} needs a list of items.`, 'Give it an array.');
+        throw badInput('', `The items of the map ${name} are not a list.`, 'Pass an array.');
       }
       const tasks = items.map((item: I) => what.toTask(item));
       const results = await this.#request({ member: 'map', name, what: what.name, tasks, options });
@@ -226,7 +228,9 @@ export class ThreadContext implements TaskContext {
     try {
       structuredClone(request);
     } catch {
-      return Promise.reject(badInput('', `ctx.${request.member} was given what is no plain data.`));
+      return Promise.reject(
+        badInput('', `ctx.${request.member} was called with a value that is not plain data.`),
+      );
     }
     this.#requests += 1;
     const no = this.#requests;
