@@ -69,7 +69,7 @@ async function inFolder(
   let isOver = false;
   const say = (line: string): void => {
     // Who leads is no question here. And whoever pressed Ctrl-C in a terminal told the worker as well.
-    if (!isOver && !signal.aborted && !line.startsWith('This node leads')) print(line);
+    if (!isOver && !signal.aborted && !line.startsWith('This node is now the leader')) print(line);
   };
   const environment = embeddedEnvironment(folder);
   const heard = (line: string): void => {

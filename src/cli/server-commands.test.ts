@@ -218,7 +218,7 @@ describe('changing', () => {
     server.script('GET /api/v1/nodes', nodes(2), nodes(0));
     const { code, out } = await millrace(['drain', 'w-1', '--wait']);
     expect(code).toBe(exit.done);
-    expect(out).toContain('It still holds 2 tasks.\nNode w-1 is empty.\n');
+    expect(out).toContain('It still holds 2 tasks.\nNode w-1 is drained.\n');
   });
 
   test('release takes a node back', async () => {
@@ -229,7 +229,7 @@ describe('changing', () => {
   test('signal tells a job something, once', async () => {
     server.script('POST /api/v1/jobs/j-1/signals/approved', { json: shape });
     const told = await millrace(['signal', 'j-1', 'approved', '{"by": "ada"}', '--id', 'once']);
-    expect(told).toEqual({ code: 0, out: 'Signal approved is with job j-1.\n', err: '' });
+    expect(told).toEqual({ code: 0, out: 'Sent signal approved to job j-1.\n', err: '' });
     expect(server.received[0]).toMatchObject({
       body: '{"by":"ada"}',
       headers: { 'idempotency-key': 'once' },
@@ -245,17 +245,26 @@ describe('changing', () => {
 describe('what does not work', () => {
   test.each([
     [['jobs', '--state', 'done'], 'Use queued, running'],
-    [['jobs', '--limit', 'all'], '--limit takes a whole number'],
-    [['events', '--after', '-'], '--after takes a whole number'],
+    [['jobs', '--limit', 'all'], "'all' is not a valid whole number for --limit"],
+    [['events', '--after', '-'], "'-' is not a valid whole number for --after"],
     [['schedules', 'paus', 'x'], "Did you mean 'pause'?"],
-    [['schedules', 'pause'], 'Name its id'],
+    [['schedules', 'pause'], 'Give the id of the schedule'],
     [['schedules', 'put', 'x'], 'A file is required'],
-    [['schedules', 'create', 'x', 'j.yaml', '--cron', '* * * * *', '--at', '1'], 'two timings'],
-    [['schedules', 'create', 'x', 'j.yaml', '--every', 'hour'], '--every takes a duration'],
-    [['schedules', 'create', 'x', 'j.yaml', '--every', '1h', '--zone', 'UTC'], 'for --cron'],
+    [
+      ['schedules', 'create', 'x', 'j.yaml', '--cron', '* * * * *', '--at', '1'],
+      '--cron and --at cannot be combined',
+    ],
+    [
+      ['schedules', 'create', 'x', 'j.yaml', '--every', 'hour'],
+      "'hour' is not a valid duration for --every",
+    ],
+    [
+      ['schedules', 'create', 'x', 'j.yaml', '--every', '1h', '--zone', 'UTC'],
+      '--zone applies only to --cron',
+    ],
     [['schedules', 'create', 'x', 'j.yaml', '--overlap', 'queue'], 'Add --cron, --every or --at'],
     [['schedules', 'create', 'x', 'j.yaml', '--misfire', 'never'], 'skip, once, all'],
-    [['signal', 'j-1', 'go', 'yes'], 'Text needs quotes of its own'],
+    [['signal', 'j-1', 'go', 'yes'], 'A JSON string needs its own quotes'],
     [['submit', 'no/such/file'], 'does not exist'],
     [['nodes', '--token-file', 'no/such/file'], 'no/such/file'],
     [['nodes', '--tls-ca', 'no/such/file'], '--tls-ca no/such/file does not exist'],
@@ -293,7 +302,7 @@ describe('what does not work', () => {
     server.script('GET /api/v1/nodes', { json: { nodes: [], asOf } });
     const tokens = file('tokens', 'read a-token-for-readers\nadmin a-token-for-admins\n');
     const { out } = await millrace(['nodes', '--token-file', tokens]);
-    expect(out).toContain('There are no nodes');
+    expect(out).toContain('No nodes are registered');
     expect(server.received[0]?.headers.authorization).toBe('Bearer a-token-for-readers');
   });
 

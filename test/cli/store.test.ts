@@ -93,7 +93,7 @@ test.each([
   writeFileSync(file, text);
   const { code, err } = millrace('import', file, '--data', target);
   expect(code).toBe(2);
-  expect(err).toContain('is not an export');
+  expect(err).toContain('is not a valid export');
   expect(existsSync(target)).toBe(false);
 });
 
@@ -120,7 +120,7 @@ test.each([
   [['migrate', 'sideways'], 'up, down or status'],
   [['migrate', 'up', '--to', 'x'], 'version number'],
   [['export', 'x', '--database', 'mysql://nope'], 'not a PostgreSQL URL'],
-  [['export', 'x', '--database', 'postgres://a@b/c', '--data', '.'], 'two different stores'],
+  [['export', 'x', '--database', 'postgres://a@b/c', '--data', '.'], 'cannot be combined'],
   [['export', 'x', '--data', 'no/such/folder'], 'No store exists'],
   [['import', 'no/such/file'], 'does not exist'],
   [['import', tmpdir(), '--data', 'no'], 'is a folder'],

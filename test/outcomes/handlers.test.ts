@@ -45,12 +45,9 @@ test('a result that JSON would lose or cannot hold fails for good, and the messa
     getter: bad('is not JSON: nobody may look'),
     five: [
       'too_large',
-      /^its result is 5242882 bytes long, 4194304 are allowed; keep large things in a file/,
+      /^its result is 5242882 bytes; the limit is 4194304; store large data in a file/,
     ],
-    fifty: [
-      'too_large',
-      /^The result of returns is 52428802 bytes long, .* Keep large things in a file/,
-    ],
+    fifty: ['too_large', /^The result of returns is 52428802 bytes, .* Store large data in a file/],
   } satisfies Record<string, Expected>;
   expectFailures(await outcomes(client, 'returns', Object.keys(expected)), expected);
 
@@ -97,12 +94,10 @@ test('steps, sleeps, waits, maps and calls that make no sense fail for good, and
   const { client } = await startNode();
   const duration = 'Use milliseconds or text such as 90s, 2h30m or 3d, up to ten years.$';
   const expected = {
-    noStepName: refused(
-      'A step needs a name. By it later attempts know .* Give a text as the first',
-    ),
+    noStepName: refused('A step needs a name. Later attempts find .* Pass a text as the first'),
     ourStepName: refused("'\\$sleep/x' is not a valid name for a step. .* Choose another name.$"),
     longStepName: refused(
-      'The name of a step has 2000 characters, 1000 are allowed. Name the thing',
+      'The name of a step has 2000 characters; the limit is 1000. Use a short name',
     ),
     noStep: refused('The step pay has no function. Pass a function'),
     stepNotJson: [
@@ -118,7 +113,7 @@ test('steps, sleeps, waits, maps and calls that make no sense fail for good, and
     sleepNaN: refused(`The sleep nap cannot last NaN. ${duration}`),
     sleepParsecs: refused(`The sleep nap cannot last "10 parsecs". ${duration}`),
     sleepCentury: refused(`The sleep nap cannot last 3153600000000 ms. ${duration}`),
-    sleepUnnamed: refused('A sleep needs a name. .* Give a text as the first argument'),
+    sleepUnnamed: refused('A sleep needs a name. .* Pass a text as the first argument'),
     badTimeout: refused(`The timeout of the wait for go cannot last "soon". ${duration}`),
     badSignal: refused('"go on!" is not a valid signal name. Use 1 to 200 letters'),
     mapNoList: refused('The items of the map each are not a list. Pass an array.$'),

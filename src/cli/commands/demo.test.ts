@@ -165,5 +165,5 @@ test('it ends with 0 only if every claim was found true', async () => {
 test.each(['0', '10000001', 'many', '-1'])('--rows %s is wrong use', async (rows) => {
   const { code, err } = await demo(`--rows=${rows}`);
   expect(code).toBe(exit.wrongUse);
-  expect(err).toContain('--rows takes');
+  expect(err).toContain('for --rows');
 });

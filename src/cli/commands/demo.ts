@@ -47,7 +47,10 @@ export const command: CommandModule = {
 function rowsOf(text: string | undefined): number {
   const rows = wholeOption('--rows', text) ?? ROWS;
   if (rows >= 1 && rows <= ROWS_MAX) return rows;
-  throw wrongUse(`--rows takes a number from 1 to ${ROWS_MAX}, not ${rows}.`, 'Leave it out.');
+  throw wrongUse(
+    `'${rows}' is not a valid value for --rows.`,
+    `Use a number from 1 to ${ROWS_MAX}.`,
+  );
 }
 
 function sumUp(reply: Reply, told: Told, findings: readonly Finding[], tookMs: number): void {

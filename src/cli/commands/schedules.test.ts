@@ -116,7 +116,7 @@ test('a mistake in the job is told with its line, before anything is sent', asyn
   const plain = file('job.yaml', 'tasks:\n  - id: a\n');
   const other = await millrace('create', 'nightly', plain, '--every', '1h');
   expect(other.err).toContain(`${plain}:2:5: /tasks/0/executor: `);
-  expect((await millrace('create', 'nightly', file('j', job))).err).toContain('says no time');
+  expect((await millrace('create', 'nightly', file('j', job))).err).toContain('has no timing');
   expect(server.received).toEqual([]);
 });
 

@@ -125,10 +125,10 @@ describe('millrace sql', () => {
 
   test.each([
     [['select 1', '--format', 'xml'], "'xml' is not a valid format."],
-    [['select 1', '--workers', '2'], '--workers is for a query that runs here'],
-    [['select 1', '--catalog', 'x.yaml'], '--catalog is for a query that runs here'],
+    [['select 1', '--workers', '2'], '--workers applies to queries that run locally'],
+    [['select 1', '--catalog', 'x.yaml'], '--catalog applies to queries that run locally'],
     [['select 1', '--explain', '--analyze'], '--explain does not run the query'],
-    [['select 1', '--output', 'no/such/folder/x.csv'], 'Folder no/such does not exist/folder'],
+    [['select 1', '--output', 'no/such/folder/x.csv'], 'Folder no/such/folder does not exist'],
     [
       ['select 1', '--output', 'rows.xls'],
       'The format cannot be derived from the file name rows.xls.',
@@ -152,7 +152,7 @@ describe('millrace sql', () => {
     control.abort();
     const { code, err } = await ended;
     expect(code).toBe(130);
-    expect(err).toContain('the query is being cancelled');
+    expect(err).toContain('cancelling the query');
     expect(server.received.some(({ path }) => path.endsWith('/cancel'))).toBe(true);
   });
 

@@ -116,7 +116,7 @@ function workersOf(text: string | undefined): number {
   const workers = wholeOption('--workers', text) ?? 1;
   if (workers >= 1 && workers <= WORKERS_MAX) return workers;
   throw wrongUse(
-    `--workers takes a number from 1 to ${WORKERS_MAX}, not ${workers}.`,
+    `'${workers}' is not a valid value for --workers: use a number from 1 to ${WORKERS_MAX}.`,
     'Omit it to run with one worker.',
   );
 }

@@ -133,7 +133,7 @@ class StageBuilder {
     const { store } = await openOrCreate(storePlace({ data: this.#folder }, {}));
     const say = (line: string): void => {
       // Who leads is no question here.
-      if (!line.startsWith('This node leads')) this.#print('node', line);
+      if (!line.startsWith('This node is now the leader')) this.#print('node', line);
     };
     return ServerNode.start({ config, store, environment: {}, say }).catch(
       async (error: unknown) => {

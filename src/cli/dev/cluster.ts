@@ -114,7 +114,7 @@ class DevCluster {
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.start()));
     const [first, second] = addresses;
     reply.note(
-      `${NODES[0]} leads, ${NODES[1]} (${second?.url}) stands by, ${WORKERS.join(' and ')} work.`,
+      `Leader: ${NODES[0]}. Standby: ${NODES[1]} (${second?.url}). Workers: ${WORKERS.join(', ')}.`,
     );
     reply.say(`millrace ready ${first?.url}`);
     reply.answer({ ready: true, url: first?.url, nodes: addresses, workers: WORKERS });

@@ -71,7 +71,7 @@ test.each([
   ['several.mjs', `export const x = flow('x'); export const y = flow('y');`, {}, '--flow x'],
   ['wrong.mjs', `export const order = flow('order');`, { flow: 'ordr' }, "Did you mean 'order'?"],
   ['none.mjs', `export const n = 1;`, {}, 'exports no flow and no task'],
-  ['text.mjs', `export default flow('x');`, { input: 'yes' }, 'Text needs quotes of its own'],
+  ['text.mjs', `export default flow('x');`, { input: 'yes' }, 'A JSON string needs its own quotes'],
 ])('%s is refused in a sentence', async (name, text, given, sentence) => {
   const refused = work(file(name, PARTS + text), given);
   await expect(refused).rejects.toThrow(MillraceError);
@@ -111,14 +111,14 @@ test('a flow that makes a document which nobody takes is told as such', async ()
     `export default { kind: 'millrace.flow', name: 'broken', tasks: [], toDocument: () => ({ tasks: [] }) };`,
   );
   await expect(work(module)).rejects.toThrow(
-    'The document of broken is refused: The list is empty.',
+    'The document of broken was rejected: The list is empty.',
   );
 });
 
 test('a job document has no input and no flows', async () => {
   const document = file('job.yaml', 'tasks: [{id: a, executor: echo}]');
-  await expect(work(document, { input: '1' })).rejects.toThrow('--input is for modules');
-  await expect(work(document, { flow: 'x' })).rejects.toThrow('--flow is for modules');
+  await expect(work(document, { input: '1' })).rejects.toThrow('--input applies to modules');
+  await expect(work(document, { flow: 'x' })).rejects.toThrow('--flow applies to modules');
   const two = file('two.yaml', 'tasks: []\n---\ntasks: []\n');
   await expect(work(two)).rejects.toThrow('contains several documents');
 });

@@ -53,13 +53,13 @@ test('the query may stand in a file', async () => {
 
 test.each<[SqlFlags, string | undefined, string]>([
   [{}, undefined, 'No SQL statement was given.'],
-  [{ file: 'x' }, 'select 1', 'There are two queries'],
+  [{ file: 'x' }, 'select 1', 'Two queries were given'],
   [{ table: ['x'] }, 'q', "'x' is not a valid NAME=VALUE for --table."],
   [{ table: ['x='] }, 'q', "'x=' is not a valid NAME=VALUE for --table."],
   [{ table: ['x={a'] }, 'q', 'The definition of table x is not valid JSON'],
   [{ table: ['x={"paths":"a"}', 'x=b'] }, 'q', 'Table x was given twice.'],
   [{ table: ['x=b', 'x={"paths":"a"}'] }, 'q', 'Table x was given twice.'],
-  [{ param: ['=1'] }, 'q', '--param takes NAME=VALUE'],
+  [{ param: ['=1'] }, 'q', 'is not a valid NAME=VALUE for --param'],
   [{ param: ['a=1', 'a=2'] }, 'q', 'A --param was given twice.'],
   [{ param: ['1=1', '3=2'] }, 'q', 'Parameter --param 2=... is missing.'],
   [
@@ -67,7 +67,7 @@ test.each<[SqlFlags, string | undefined, string]>([
     'q',
     "'many' is not a valid number for --set shufflePartitions.",
   ],
-  [{ set: ['memoryBytes=1 apple'] }, 'q', '--set memoryBytes takes a number'],
+  [{ set: ['memoryBytes=1 apple'] }, 'q', 'is not a valid number for --set memoryBytes'],
 ])('%o with %s is refused', async (flags, query, words) => {
   await expect(ask(flags, query)).rejects.toMatchObject({ code: 'bad_input' });
   await expect(ask(flags, query)).rejects.toThrow(words);

@@ -58,7 +58,7 @@ test('each stage has a line with its bar and its figures', () => {
   expect(stageFrame(query, options)).toEqual([
     'query  running  1s  ███████████░░░░░  6 of 9 tasks done',
     '  ✓  0 scan sales  ████████████████  4/4  1,200 rows  34.2 KiB  120ms',
-    '  ⠋  1 aggregate   ████████░░░░░░░░  2/4      0 rows  30ms  1 failed  1 made again  2.0 MiB spilled',
+    '  ⠋  1 aggregate   ████████░░░░░░░░  2/4      0 rows  30ms  1 failed  1 recomputed  2.0 MiB spilled',
     '  ·  2 sort        ░░░░░░░░░░░░░░░░  0/1',
   ]);
 });

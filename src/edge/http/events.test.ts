@@ -148,7 +148,7 @@ describe('a place', () => {
       bench.call('GET', '/api/v1/events', undefined, { 'last-event-id': id });
     const { status, body } = await from('3@lost');
     expect([status, body.code]).toEqual([410, 'expired']);
-    expect(body.detail).toMatch(/not part of this history/);
+    expect(body.detail).toMatch(/no longer belongs to the current history/);
     const again = await follow('', { 'last-event-id': `3@${asOf.history}` });
     expect(ids(await again.events(1))).toEqual([4]);
   });

@@ -15,7 +15,7 @@ let feed: EventFeed;
 
 const EXPIRED = {
   code: 'expired',
-  what: expect.stringMatching(/not part of this history/) as string,
+  what: expect.stringMatching(/no longer belongs to the current history/) as string,
 };
 
 beforeEach(async () => {

@@ -77,13 +77,13 @@ describe('a role may do this and no more', () => {
 
 describe('who shows no right token is unauthenticated', () => {
   test.each([
-    [undefined, 'none was shown'],
-    ['', 'none was shown'],
+    [undefined, 'none was sent'],
+    ['', 'none was sent'],
     [`Basic ${tokenOf('admin')}`, 'not a bearer token'],
     [tokenOf('admin'), 'not a bearer token'],
     ['Bearer ', 'not a bearer token'],
-    [`Bearer ${tokenOf('admin')}x`, 'not known'],
-    [`Bearer ${tokenOf('admin').slice(0, -1)}`, 'not known'],
+    [`Bearer ${tokenOf('admin')}x`, 'not valid on this server'],
+    [`Bearer ${tokenOf('admin').slice(0, -1)}`, 'not valid on this server'],
     [`Bearer ${tokenOf('admin')} ${tokenOf('admin')}`, 'not a bearer token'],
   ])('%j', async (authorization, why) => {
     const error = await refusal(() => open(LINES).allow({ authorization }, 'read'));

@@ -37,9 +37,9 @@ test("of a server's file the first token is taken that may do what is needed, th
 });
 
 test.each([
-  ['s3cret', 'less than 16 characters'],
+  ['s3cret', 'fewer than 16 characters'],
   [`worker ${A}`, 'no token with the role submit'],
-  ['', 'holds no token'],
+  ['', 'contains no token'],
   [`boss ${A}`, 'does not begin with a role'],
 ])('%j is refused without quoting it', (text, why) => {
   expect(() => read(text)).toThrow(why);

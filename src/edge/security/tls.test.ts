@@ -74,11 +74,11 @@ describe('a wrong file stops the start and says which', () => {
       '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
     );
     expect(refusal({ ...node, tlsCert: junk })).toContain('contains no certificate in PEM format');
-    expect(refusal({ ...node, tlsCert: broken })).toContain('a certificate that cannot be read');
+    expect(refusal({ ...node, tlsCert: broken })).toContain('an invalid certificate');
     expect(refusal({ ...node, tlsCa: junk })).toContain(`--tls-ca ${junk} contains no certificate`);
     expect(refusal({ ...node, tlsKey: junk })).toContain('contains no private key in PEM format');
     // A certificate in the place of the key is a slip that happens.
-    expect(refusal({ ...node, tlsKey: node.tlsCert })).toContain('holds no private key');
+    expect(refusal({ ...node, tlsKey: node.tlsCert })).toContain('contains no private key');
   });
 
   test('a key of another certificate', async () => {
@@ -95,7 +95,7 @@ describe('a wrong file stops the start and says which', () => {
       privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
     });
     const told = refusal({ ...node, tlsKey: file('locked.pem', privateKey) });
-    expect(told).toContain('needs a passphrase');
+    expect(told).toContain('is encrypted with a passphrase');
   });
 
   test('a certificate out of its time', async () => {

@@ -23,9 +23,9 @@ test('JSON is a list, or an object with one', () => {
 
 describe('a wrong file is refused by place, never by content', () => {
   test.each([
-    ['', 'holds no token'],
-    ['# nothing\n', 'holds no token'],
-    ['[]', 'holds no token'],
+    ['', 'contains no token'],
+    ['# nothing\n', 'contains no token'],
+    ['[]', 'contains no token'],
     [A, 'line 1 does not begin with a role'],
     [`# x\n${A} admin`, 'line 2 does not begin with a role'],
     ['admin', 'line 1 has no token'],
@@ -46,7 +46,7 @@ describe('a wrong file is refused by place, never by content', () => {
     } catch (error) {
       told = String(error);
     }
-    expect(told).toContain('The token file tokens.txt is wrong');
+    expect(told).toContain('The token file tokens.txt is not valid');
     expect(told).toContain(why);
     expect(told).not.toContain('s3cret');
   });

@@ -211,7 +211,7 @@ describe('relations', () => {
     [
       'of the core',
       { environment: { MILLRACE_LEADER_RENEW_MS: '4s' }, flags: { leaderTtlMs: '11s' } },
-      /leaderRenewMs is wrong: 4000 is more than a third of leaderTtlMs 11000\..*leaderTtlMs: --leader-ttl-ms \(flag\); leaderRenewMs: MILLRACE_LEADER_RENEW_MS \(environment\)/,
+      /leaderRenewMs is not valid: 4000 is more than a third of leaderTtlMs 11000\..*leaderTtlMs: --leader-ttl-ms \(flag\); leaderRenewMs: MILLRACE_LEADER_RENEW_MS \(environment\)/,
     ],
     [
       'between a request and a document',
@@ -221,9 +221,13 @@ describe('relations', () => {
     [
       'between a message and a document',
       { environment: { MILLRACE_DOCUMENT_BYTES_MAX: '32MiB' }, flags: { requestBytesMax: '1GB' } },
-      /grpcMessageBytesMax is wrong/,
+      /grpcMessageBytesMax is not valid/,
     ],
-    ['between certificate and key', { flags: { tlsKey: 'k.pem' } }, /tlsCert and tlsKey belong/],
+    [
+      'between certificate and key',
+      { flags: { tlsKey: 'k.pem' } },
+      /tlsCert and tlsKey must be set/,
+    ],
   ])('%s', (_case, sources, told) => {
     expect(refusal(sources)).toMatch(told);
   });

@@ -197,7 +197,9 @@ export class Candidate implements Part {
     const fault = this.#lastFault;
     if (fault !== null) return { why: fault.message };
     const todo = 'Stop that server first, or use --role auto to take over when it ends.';
-    return leader === null ? { why: 'Nobody leads.' } : { why: `${leader.nodeId} leads.`, todo };
+    return leader === null
+      ? { why: 'The cluster has no leader.' }
+      : { why: `The leader is ${leader.nodeId}.`, todo };
   }
 
   #gone(session: Session): void {

@@ -43,7 +43,7 @@ test('a handler that does not stop is left alone, and its slot goes to the next 
   await calm();
   expect(leader.told).toEqual(['started 1', 'aborted 1', 'completed 2']);
   expect(stuck).toEqual([]);
-  expect(lines.join()).toContain('Its slot is given to others');
+  expect(lines.join()).toContain('Its slot is used for other tasks');
   // Whatever it says later is heard by nobody.
   deaf.calls[0]!.end.resolve('late');
   await calm();

@@ -136,7 +136,7 @@ test('when nobody hears that a running task must stop, the process is ended afte
   expect(stuck).toEqual([]);
   await clock.advance(1);
   expect(stuck).toEqual([
-    'the leader ordered a task to stop, and a handler has blocked this process for 5000 ms since',
+    'the leader ordered a task to stop, and a handler has blocked this process for 5000 ms since then',
   ]);
 });
 

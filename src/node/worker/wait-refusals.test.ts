@@ -53,7 +53,7 @@ test.each([
 ])('a sleep cannot last %s', async (_name, duration, shown) => {
   await run(({ sleep: nap }) => nap('night', duration as string));
   expect(lastItem()).toMatchObject(
-    failure('bad_input', `The sleep night cannot last ${shown}. Give milliseconds`),
+    failure('bad_input', `The sleep night cannot last ${shown}. Use milliseconds`),
   );
 });
 

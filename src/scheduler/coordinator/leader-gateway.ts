@@ -56,11 +56,13 @@ function notLeader(
 ): MillraceError {
   const where = leader?.url ?? leader?.grpc ?? null;
   const nobody =
-    trouble === null ? 'The cluster has no leader at the moment.' : `Nobody leads: ${trouble.what}`;
+    trouble === null
+      ? 'The cluster has no leader at the moment.'
+      : `The cluster has no leader: ${trouble.what}`;
   return new MillraceError({
     code: 'not_leader',
     what: `Node ${nodeId} is not the leader.`,
-    why: leader === null ? nobody : `${leader.nodeId} leads.`,
+    why: leader === null ? nobody : `The leader is ${leader.nodeId}.`,
     todo: where === null ? 'Retry shortly.' : `Ask ${where}.`,
     ...(leader === null ? {} : { leader }),
   });

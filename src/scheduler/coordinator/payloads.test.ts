@@ -52,7 +52,7 @@ describe('what is too large for a worker fails its task and nobody else', () => 
     expect(assignments.map(({ taskId }) => taskId)).toEqual(['other']);
     expect(await errorOf('one', 'b')).toMatchObject({
       code: 'too_large',
-      message: expect.stringMatching(/^Its input.* over 64 MiB\. .*pass where they are/) as string,
+      message: expect.stringMatching(/^Its input.* over 64 MiB\. .*pass their location/) as string,
     });
   });
 

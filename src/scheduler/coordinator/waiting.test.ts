@@ -189,8 +189,13 @@ describe('a called job', () => {
     ['no tasks', { tasks: [] }, ID, /\/tasks/],
     ['a wrong field', { tasks: [task('x', { retri: 1 })] }, ID, /\/tasks\/0\/retri/],
     ['no document', null, ID, /document/],
-    ['an id of somebody else', { tasks: [task('x')] }, jobId('two.x'), /begin with its own id/],
-    ['an id that is none', { tasks: [task('x')] }, jobId('one.a/b'), /no id/],
+    [
+      'an id of somebody else',
+      { tasks: [task('x')] },
+      jobId('two.x'),
+      /begin with the id of its caller/,
+    ],
+    ['an id that is none', { tasks: [task('x')] }, jobId('one.a/b'), /not a valid job id/],
     [
       'an id that is too long',
       { tasks: [task('x')] },

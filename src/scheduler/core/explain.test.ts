@@ -156,7 +156,7 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   limit_per_node: /^each node that fits runs 1 of these already$/,
   alone:
     /^runs alone because 2 nodes were lost while running it(, and no node is empty|; node w3 is being drained for it, 1 task left)$/,
-  being_stopped: /^node w1 was told to stop it$/,
+  being_stopped: /^node w1 has been asked to stop it$/,
   running: /^runs on node w1$/,
   ended: /^it has succeeded$/,
 };

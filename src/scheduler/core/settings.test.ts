@@ -23,6 +23,6 @@ describe('a wrong setting is refused by name', () => {
     ['nodeDeadMs', { nodeDeadMs: 19_000 }],
     ['tasksPerJobMax', { tasksPerJobMax: 262_145 }],
   ])('%s', (name, given) => {
-    expect(() => checkedSettings(given)).toThrow(`The setting ${name} is wrong`);
+    expect(() => checkedSettings(given)).toThrow(`The setting ${name} is not valid`);
   });
 });

@@ -253,7 +253,7 @@ test('a schema may be a function, and may say nothing of what it refuses', () =>
   }) as unknown as StandardSchemaV1<string>;
   const task = defineTask({ name: 'never', input: never, run: () => 1 });
   expect(() => task.toDocument('x')).toThrow(
-    "The input of task 'never' does not match its schema: it was refused.",
+    "The input of task 'never' does not match its schema: it was rejected.",
   );
 });
 

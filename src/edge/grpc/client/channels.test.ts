@@ -189,7 +189,7 @@ test('what no message can carry fails its task, and what is reported with it arr
   expect(codes).toEqual([tooLarge, 'completed', tooLarge, tooLarge, tooLarge, 'boom', 'progress']);
   expect(seen[0]).toMatchObject({ failure: 'fatal', lease });
   const message = seen[0]?.kind === 'failed' ? seen[0].error.message : '';
-  expect(message).toMatch(/50000002 bytes.* 16777216 .*return where they are/);
+  expect(message).toMatch(/50000002 bytes.* 16777216 .*return its location/);
 });
 
 test('work that does not fit into one answer is left for the next', async () => {

@@ -62,5 +62,5 @@ test('bytes that are no message are refused', () => {
     ...FetchShufflePartitionResponse.decode(Buffer.alloc(0)),
     endOffset: 2n ** 60n,
   }).finish();
-  expect(() => decodeChunk(Buffer.from(tooLarge))).toThrow('beyond what a number holds exactly');
+  expect(() => decodeChunk(Buffer.from(tooLarge))).toThrow('too large to be represented exactly');
 });

@@ -197,7 +197,8 @@ async function submitAll(
   service: JobService,
   jobs: readonly WireNewJob[],
 ): Promise<SubmitJobResponse> {
-  if (jobs.length > JOBS_PER_CALL_MAX) refuse('jobs', `${jobs.length} jobs exceed the limit of a request.`);
+  if (jobs.length > JOBS_PER_CALL_MAX)
+    refuse('jobs', `${jobs.length} jobs exceed the limit of a request.`);
   const read = jobs.map(readJob);
   const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
   const replies = good.length === 0 ? [] : await service.submitAll(good);

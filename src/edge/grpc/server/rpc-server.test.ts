@@ -160,7 +160,7 @@ test('a node that serves no queries says so', async () => {
   ]) {
     await expect(raw(address, path, new Uint8Array())).rejects.toMatchObject({
       code: 12,
-      details: expect.stringContaining('serves no queries') as string,
+      details: expect.stringContaining('does not serve queries') as string,
     });
   }
 });

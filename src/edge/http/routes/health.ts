@@ -19,7 +19,7 @@ export const healthRoutes: readonly Route[] = [
     role: null,
     summary: 'The node is ready: it accepts work or knows who does, and its database answers',
     parameters: {
-      leader: { type: 'enum', values: ['1'], description: 'Only if this node leads.' },
+      leader: { type: 'enum', values: ['1'], description: 'Require that this node is the leader.' },
     },
     answers: { 200: { description: 'It is.', schema: 'Health' } },
     handle(call, { standing }) {

@@ -225,7 +225,11 @@ describe('a condition is refused', () => {
     ['when it is more than an object', { $from: 'a', '>': {} }, 'Must be a number or text'],
     ['when a number is none', { $from: 'a', '=': NaN }, 'is not a JSON number'],
     ['when a set is no list', { $from: 'a', in: 'x' }, 'Must be a list of values'],
-    ['with a path into an end', { $from: 'warm', path: '/x', failed: true }, "'failed' looks at"],
+    [
+      'with a path into an end',
+      { $from: 'warm', path: '/x', failed: true },
+      "'failed' tests the state",
+    ],
     ['when an end is no flag', { $from: 'warm', skipped: 1 }, 'Must be true or false'],
     [
       'when it asks whether a required dependency has failed',

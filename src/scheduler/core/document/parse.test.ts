@@ -308,7 +308,7 @@ describe('tasks for a running job', () => {
       expect(parseTaskDocuments(tasks, tight, again)).toHaveLength(2);
       const more = [...tasks, { id: 'newer', executor: 'x' }];
       const refusal = refusalOf(() => parseTaskDocuments(more, tight, again));
-      expect(refusal.what).toContain('2 tasks on top of 2 are too many');
+      expect(refusal.what).toContain('2 tasks on top of 2 exceed the limit');
     });
   });
 });

@@ -98,7 +98,7 @@ describe('a job document is refused', () => {
       'with one id twice',
       { tasks: [ok, { id: 'b', executor: 'x' }, ok] },
       '/tasks/2/id',
-      'taken by the task at place 0',
+      'already used by the task at index 0',
     ],
   ];
   test.each(cases)('%s', (_, value, path, words) => {
@@ -169,7 +169,7 @@ describe('a task is refused', () => {
       'with a ceiling below the back-off',
       retry({ backoffMs: 9, maxBackoffMs: 8 }),
       '/retry/maxBackoffMs',
-      'shorter',
+      'is less than backoffMs',
     ],
     ['with no loss allowed', retry({ maxLosses: 0 }), '/retry/maxLosses', 'from 1'],
     ['with an unknown retry field', retry({ attempts: 3 }), '/retry/attempts', 'no field'],
@@ -213,7 +213,12 @@ describe('a placement is refused', () => {
   const cases: readonly Case[] = [
     ['when it is a list', [], '', 'must be an object'],
     ['with an empty allow list', { allowedNodes: [] }, '/allowedNodes', 'allows no node'],
-    ['with a node id that is none', { forbiddenNodes: ['a/b'] }, '/forbiddenNodes/0', 'not an id'],
+    [
+      'with a node id that is none',
+      { forbiddenNodes: ['a/b'] },
+      '/forbiddenNodes/0',
+      'not a valid id',
+    ],
     [
       'with an empty choice of executors',
       { executorsAny: [] },
@@ -249,18 +254,13 @@ describe('a placement is refused', () => {
       'null is not a valid capability value',
     ],
     ['with a test of NaN', { capabilities: { cpu: NaN } }, '/capabilities/cpu', 'NaN is not'],
-    ['with an empty test', { capabilities: { gpu: {} } }, '/capabilities/gpu', 'tests nothing'],
-    [
-      'with an empty list',
-      { capabilities: { tags: [] } },
-      '/capabilities/tags',
-      'asks for nothing',
-    ],
+    ['with an empty test', { capabilities: { gpu: {} } }, '/capabilities/gpu', 'has no operator'],
+    ['with an empty list', { capabilities: { tags: [] } }, '/capabilities/tags', 'has no effect'],
     [
       'with an unknown operator',
       { capabilities: { cpu: { '=>': 8 } } },
       '/capabilities/cpu/=>',
-      'no operator',
+      'is not a valid operator',
     ],
     [
       'with >= of text',

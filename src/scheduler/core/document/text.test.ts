@@ -41,7 +41,7 @@ describe('text', () => {
     ['a\u0000b', 'contains a control character'],
     ['line\nbreak', 'contains a control character'],
     ['\uD83D', 'contains an unpaired surrogate'],
-    ['x'.repeat(201), 'is 201 characters long, 200 are allowed'],
+    ['x'.repeat(201), 'is 201 characters long; the limit is 200'],
     ['Größe 😀', null],
   ])('the name %j has the fault %j', (name, fault) => {
     expect(nameFault(name)).toBe(fault);

@@ -72,7 +72,12 @@ describe('a schedule', () => {
     ['without timing', { document }, '/timing', 'missing'],
     ['without a document', { timing }, '/document', 'missing'],
     ['with an unknown field', { timing, document, catchUp: true }, '/catchUp', 'no field'],
-    ['with an empty timing', { timing: {}, document }, '/timing', 'neither cron, everyMs nor at'],
+    [
+      'with an empty timing',
+      { timing: {}, document },
+      '/timing',
+      'One of cron, everyMs and at is required',
+    ],
     [
       'with two timings',
       { timing: { cron: '* * * * *', everyMs: 5 }, document },
@@ -96,13 +101,13 @@ describe('a schedule', () => {
       'with a bad anchor',
       { timing: { everyMs: 100, anchorAt: 'noon' }, document },
       '/timing/anchorAt',
-      'not a point in time',
+      'not a valid point in time',
     ],
     [
       'with a bad time',
       { timing: { at: '2026-02-30T00:00:00Z' }, document },
       '/timing/at',
-      'not a point in time',
+      'not a valid point in time',
     ],
     [
       'with a bad pattern',
@@ -133,7 +138,7 @@ describe('a schedule', () => {
       'with a key for all its jobs',
       { timing, document: { ...document, idempotencyKey: 'k' } },
       '/document/idempotencyKey',
-      'second firing',
+      'second run',
     ],
     [
       'with a key for a task of all its jobs',
@@ -147,7 +152,7 @@ describe('a schedule', () => {
         },
       },
       '/document/tasks/1/idempotencyKey',
-      'second firing',
+      'second run',
     ],
   ])('%s is refused', (_, value, path, words) => {
     const refusal = refusalOf(() => parse(value));

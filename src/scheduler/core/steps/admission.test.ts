@@ -184,7 +184,7 @@ describe('its place', () => {
     const [running, waiting] = world.rows.liveImages();
     world.restartWith([[waiting!], [running!]], () => {
       query(world, 'q3');
-      expect(world.explain('q3', 'plan')?.why).toMatch(/still reading its jobs back/);
+      expect(world.explain('q3', 'plan')?.why).toMatch(/still loading its jobs/);
     });
     world.tick();
     expect(inside(world)).toEqual(['q1']);

@@ -157,7 +157,7 @@ test('of too much output the beginning and the end are kept, with a mark and a w
   const context = testContext();
   const script = 'printf begin; head -c 3000000 /dev/zero | tr "\\0" x; printf end';
   const { stdout } = await run(shell(script, { maxOutputBytes: 1_000 }), context);
-  expect(stdout).toMatch(/^beginx+\n\[\.\.\. 2999008 bytes left out \.\.\.\]\nx+end$/);
+  expect(stdout).toMatch(/^beginx+\n\[\.\.\. 2999008 bytes omitted \.\.\.\]\nx+end$/);
   expect(stdout.length).toBeLessThan(1_100);
   expect(context.logged).toEqual([expect.stringContaining('2999008 bytes')]);
 });
