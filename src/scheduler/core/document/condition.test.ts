@@ -232,12 +232,12 @@ describe('a condition is refused', () => {
     ],
     ['when an end is no flag', { $from: 'warm', skipped: 1 }, 'Must be true or false'],
     [
-      'when it asks whether a required dependency has failed',
+      'when it tests whether a required dependency has failed',
       { $from: 'a', failed: true },
-      'asks whether \'a\' has failed, but in that case this task does not run. Write { "id": "a", "required": false }',
+      'tests whether \'a\' has failed, but in that case this task does not run. Write { "id": "a", "required": false }',
     ],
     [
-      'when it asks whether a required dependency was skipped',
+      'when it tests whether a required dependency was skipped',
       { $from: 'a', skipped: true },
       '"required": "unlessSkipped"',
     ],
