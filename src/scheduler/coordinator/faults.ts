@@ -61,8 +61,8 @@ export function reloading(): MillraceError {
 export function hasEnded({ id, state }: JobRow): MillraceError {
   return new MillraceError({
     code: 'conflict',
-    what: `The job ${id} is over (${state}): nobody can take the signal.`,
-    todo: 'Send signals while the job runs; run it again with `millrace rerun` if it has to.',
+    what: `Job ${id} has ended (${state}) and cannot receive signals.`,
+    todo: 'Send signals while the job is running; `millrace rerun` runs it again.',
   });
 }
 

@@ -36,7 +36,8 @@ export const queryRoutes: readonly Route[] = [
     path: QUERIES,
     role: 'submit',
     summary: 'Submit a query',
-    description: 'The query is planned before the response is sent, so invalid SQL is rejected immediately.',
+    description:
+      'The query is planned before the response is sent, so invalid SQL is rejected immediately.',
     headers: ID_HEADERS,
     body: { schema: 'QueryRequest', required: true },
     answers: {
