@@ -13,7 +13,7 @@ const heard = (demo: TestProcess, pattern: RegExp, from: 'stdout' | 'stderr') =>
 
 test.each([
   ['SIGINT', 'stdout', /^Millrace/],
-  ['SIGTERM', 'stderr', /are being started/],
+  ['SIGTERM', 'stderr', /Starting a node/],
   ['SIGINT', 'stdout', /^A shop counts/],
   ['SIGINT', 'stdout', /^--- kill -9/],
 ] as const)('one %s after a line on %s like %s ends it, and nothing stays', async (...given) => {
@@ -22,7 +22,7 @@ test.each([
   await heard(demo, line, from);
   demo.kill(signal);
   expect(await ended(demo)).toEqual({ code: 130, signal: null });
-  expect(said(demo, 'stderr')).toMatch(/^No process and no file is left\.$/m);
+  expect(said(demo, 'stderr')).toMatch(/^All processes have ended and all files were removed\.$/m);
 });
 
 test('a second Ctrl-C ends it on the spot, and nothing stays', async () => {

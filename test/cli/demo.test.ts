@@ -57,6 +57,6 @@ test('a folder that is not there is told in a sentence', async () => {
   const demo = start([], { TMPDIR: join(temporaryFolder(), 'nowhere') });
   expect(await ended(demo)).toEqual({ code: 2, signal: null });
   expect(said(demo, 'stderr')).toMatch(
-    /nowhere cannot take the files of the demo: it is not there/,
+    /Cannot write the files of the demo to \S*nowhere: it does not exist/,
   );
 });

@@ -14,7 +14,7 @@ test('dev has reloaded only when the old worker takes nothing more', async () =>
   const old = (await answer('who')) as number;
   process.kill(old, 'SIGSTOP');
   save(`export const word: string = 'two';`);
-  await told(/part\.ts changed: a new worker/);
+  await told(/part\.ts changed: starting a new worker/);
   await client.waitForEvent(isSuccessor);
   // The new one has long said that it is ready when these are answered.
   for (let round = 0; round < 20; round += 1) await client.nodes();

@@ -6,7 +6,7 @@ test('dev runs new code once it is saved, and keeps the old worker while the new
   const { dev, answer, save, told } = await scene('single');
   expect(await answer()).toBe('one');
   save(`export const word: string = 'two';`);
-  await told(/part\.ts changed: a new worker/);
+  await told(/part\.ts changed: starting a new worker/);
   await told(/^millrace reloaded in/);
   expect(await answer()).toBe('two');
   save('export const word: string = ;');

@@ -47,7 +47,7 @@ test.each([
   [
     'strange.yaml',
     'tasks: [{ id: a, executor: ech }]',
-    /Nothing here runs ech.*Did you mean 'echo'\?/,
+    /needs the executor 'ech'.*Did you mean 'echo'\?/,
   ],
   ['broken.ts', 'export default {', /broken\.ts/],
 ])('%s is refused with 2 and a sentence', async (name, text, sentence) => {

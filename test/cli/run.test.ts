@@ -44,7 +44,7 @@ test.each(['process', 'group'] as const)(
     const { run, worker } = await atWork('wait');
     run.kill('SIGINT', whom);
     expect(await ended(run)).toEqual({ code: 130, signal: null });
-    expect(lines(run, 'stderr')).toContain('Interrupted: the job is being cancelled.');
+    expect(lines(run, 'stderr')).toContain('Interrupted: cancelling the job.');
     expect(lines(run, 'stderr')).toMatch(/Job \S+ cancelled after/);
     expect(isAlive(worker)).toBe(false);
   },

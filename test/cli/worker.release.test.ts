@@ -19,7 +19,10 @@ test('a handler that only ignores its abort costs the process as well, with exit
   await started;
   leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
   expect(await worker.exited).toEqual({ code: 1, signal: null });
-  await worker.output.line(/t1 of job job was told to stop 300 ms ago/, 'stderr');
+  await worker.output.line(
+    /t1 of job job did not stop within 300 ms of its abort signal/,
+    'stderr',
+  );
 });
 
 test('a clock that is ten minutes off changes nothing but the times in its lines', async () => {

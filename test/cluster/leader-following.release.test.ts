@@ -46,7 +46,7 @@ test('a write to a follower is UNAVAILABLE over gRPC, with the whole error besid
   const failure = await failed.promise;
   if (failure === null) return expect.fail('a follower took a job');
   expect(failure.code).toBe(status.UNAVAILABLE);
-  expect(failure.details).toMatch(/n-2 does not lead.*n-1 leads/);
+  expect(failure.details).toMatch(/n-2 is not the leader.*The leader is n-1/);
   expect(errorOfStatus(failure, 'n-2')).toMatchObject({ code: 'not_leader', leader });
   await expectRest(play);
 });

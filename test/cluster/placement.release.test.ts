@@ -106,7 +106,7 @@ test('a factory that is missing at run time sends the task elsewhere and counts 
     node: 'w-1',
     detail: { message: "custom physical operator 'geo' is not registered on worker" },
   });
-  await waitingFor(cluster, id, /w-1 turned out to lack an executor/);
+  await waitingFor(cluster, id, /w-1 reported a missing executor/);
   expect(await cluster.client.nodes()).toMatchObject([{ id: 'w-1', quarantinedUntil: null }]);
   await cluster.startWorker({ modules: [moduleOf(cluster, 'custom', "() => 'made'")] });
   expect(await cluster.client.waitForJob(id)).toMatchObject({

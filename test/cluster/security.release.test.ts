@@ -25,7 +25,7 @@ test('nobody listens to strangers without TLS and tokens, unless told to', async
   for (const args of [serve, up]) {
     const open = ear.start([...args, '--insecure']);
     await open.line(/^millrace ready http:/);
-    await complaint(open, /Anybody who reaches 0\.0\.0\.0 may do everything/);
+    await complaint(open, /Every client that can reach 0\.0\.0\.0 has full access/);
     expect(await open.stop()).toEqual({ code: 0, signal: null });
   }
 });
@@ -56,18 +56,18 @@ test('a worker needs a certificate of the authority and a token', async () => {
   // The authority signs for more than this cluster: its certificate alone makes nobody a worker.
   const tokenless = ear.start([...work, '--node-id', 'w-4', ...(await pairOf('tokenless'))]);
   expect(await tokenless.exited).toMatchObject({ code: 2 });
-  await complaint(tokenless, /needs a token/);
+  await complaint(tokenless, /requires a token/);
   const bare = ear.start([...work, '--node-id', 'w-2', '--tls-ca', ca], {
     MILLRACE_TOKEN: TOKENS.worker,
   });
-  await complaint(bare, /No leader took the registration yet|needs --tls-cert/);
+  await complaint(bare, /No leader has accepted the registration yet|needs --tls-cert/);
   const stranger = await makeCertificate(await makeAuthority('somebody else'), 'stranger');
   const { tlsCert, tlsKey } = writePair(folder, 'stranger', stranger);
   const foreign = ear.start([
     ...[...work, '--node-id', 'w-3'],
     ...['--tls-cert', tlsCert, '--tls-key', tlsKey, '--tls-ca', ca],
   ]);
-  await complaint(foreign, /No leader took the registration yet/);
+  await complaint(foreign, /No leader has accepted the registration yet/);
   const server = ['--server', `https://127.0.0.1:${port}`, '--tls-ca', ca, '--token-file', file];
   const document = join(folder, 'job.json');
   const placement = { allowedNodes: ['w-1'] };

@@ -82,7 +82,7 @@ test('tokens decide who may do what, by HTTP and by gRPC', async () => {
   const work = ['worker', '--server', grpc, '--node-id', 'w-1'];
   const stranger = ear.start(work);
   expect(await stranger.exited).toMatchObject({ code: 2 });
-  await complaint(stranger, /needs a token/);
+  await complaint(stranger, /requires a token/);
   const wrong = ear.start(work, { MILLRACE_TOKEN: TOKENS.read });
   expect(await wrong.exited).toMatchObject({ code: 2 });
   const worker = ear.start(work, { MILLRACE_TOKEN: TOKENS.worker });

@@ -142,7 +142,7 @@ test('a report whose answer is lost is sent again, and answered as accepted', as
     tasks: [{ id: 'a', executor: 'note', input: { value: MARK } }],
   });
   expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  await complaint(cluster.node('w-1').process, /A report was not answered/);
+  await complaint(cluster.node('w-1').process, /A report was not acknowledged/);
   const next = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'note' }] });
   expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
   expect((await kindsOf(cluster, id)).filter((kind) => kind === 'completed')).toHaveLength(1);

@@ -9,7 +9,7 @@ test('`millrace drain` empties a node, which then ends', async () => {
   const server = cluster.urls[0] ?? '';
   const drained = await millrace(['drain', 'w-1', '--server', server]);
   expect(drained).toMatchObject({ code: 0, err: '' });
-  expect(drained.out).toMatch(/w-1 takes no more work/);
+  expect(drained.out).toMatch(/w-1 is draining/);
   expect(await cluster.client.waitForJob(held)).toMatchObject({ tasks: [{ node: 'w-2' }] });
   const shown = await millrace(['nodes', '--server', server]);
   expect(shown.out).toMatch(/w-1 .*draining/);

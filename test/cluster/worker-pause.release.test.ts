@@ -94,6 +94,6 @@ test('a handler that ignores its abort costs its process after the grace, and th
   const deaf = (await eventsOf(cluster, id)).find(({ kind }) => kind === 'assigned')?.node ?? '';
   expect(job.tasks[0]?.node).not.toBe(deaf);
   expect(await cluster.node(deaf).process.exited).toMatchObject({ code: 1 });
-  await complaint(cluster.node(deaf).process, /was told to stop 300 ms ago/);
+  await complaint(cluster.node(deaf).process, /did not stop within 300 ms of its abort signal/);
   await expectCleanEnd(scene);
 });

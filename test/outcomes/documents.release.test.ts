@@ -17,7 +17,9 @@ const lines = ({ output }: TestProcess, from: 'stdout' | 'stderr'): readonly str
 test('an executor that nobody has: refused where nobody can come, and told where somebody may', async () => {
   const alone = await millrace(['run', file('job.yaml', 'tasks: [{ id: a, executor: doublin }]')]);
   expect(alone).toMatchObject({ code: 2, out: '' });
-  expect(alone.err).toMatch(/Nothing here runs doublin, which task a names\. .*--module.*--server/);
+  expect(alone.err).toMatch(
+    /Task 'a' needs the executor 'doublin', which is not registered here\. .*--module.*--server/,
+  );
 
   const { url, grpc, client } = await startNode({ modules: [] });
   const document = file('job.yaml', 'tasks: [{ id: a, executor: doubling, input: { n: 4 } }]');
@@ -77,7 +79,7 @@ test('a signal that nobody can take is refused with the reason', async () => {
   await expect(handle.signal('go', 1)).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringMatching(
-      /is over \(succeeded\): nobody can take the signal. Send signals while/,
+      /has ended \(succeeded\) and cannot receive signals. Send signals while/,
     ) as string,
   });
   await expect(client.signal('nobody', 'go', 1)).rejects.toMatchObject({
@@ -95,6 +97,6 @@ test('a signal that nobody can take is refused with the reason', async () => {
   const unquoted = await signal(live.id, 'go', 'yes');
   expect(unquoted).toMatchObject({ code: 2 });
   expect(unquoted.err).toContain(
-    'A signal takes JSON, and yes is not. Text needs quotes of its own',
+    "'yes' is not valid JSON for A signal. A JSON string needs its own quotes",
   );
 });

@@ -12,11 +12,11 @@ vi.setConfig({ testTimeout: 120_000 });
 test.each([
   [
     'deaf',
-    /Task harmful of job \S+ was told to stop 300 ms ago and did not.*Let the executor deaf heed its AbortSignal/,
+    /Task harmful of job \S+ did not stop within 300 ms of its abort signal.*Make the executor deaf observe its AbortSignal/,
   ],
   [
     'busy',
-    /this worker ends itself: the leader ordered a task to stop, and a handler has blocked this process/,
+    /this worker exits: the leader ordered a task to stop, and a handler has blocked this process/,
   ],
 ])(
   '%s: a handler that never ends is ended by its runMs, with its process',
@@ -47,6 +47,6 @@ test('a module that ends the process while it is loaded is named as the reason',
   const ports = ['--port', '0', '--grpc-port', '0'];
   const said = await millrace(['up', '--data', join(folder, 'data'), ...ports, '--module', module]);
   expect(said).toMatchObject({ code: 2, out: '' });
-  expect(said.err).toContain('A module has called process.exit(0) while it was loaded.');
-  expect(said.err).toContain('cannot run with these modules and settings');
+  expect(said.err).toContain('A module called process.exit(0) while it was being loaded.');
+  expect(said.err).toContain('cannot start with these modules and settings');
 });

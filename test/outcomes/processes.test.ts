@@ -10,11 +10,11 @@ vi.setConfig({ testTimeout: 120_000 });
 test.each([
   [
     'rejecting',
-    /^millrace: A rejected promise that nobody caught ends this worker: a stray promise, thrown at \S*stray-tasks\.ts:\d+:\d+\. At work: \S+\/\w+, \S+\/\w+; they are run again\. Await every promise/,
+    /^millrace: A rejected promise was not caught and ends this worker: a stray promise, thrown at \S*stray-tasks\.ts:\d+:\d+\. Running: \S+\/\w+, \S+\/\w+; they run again\. Await every promise/,
   ],
   [
     'exiting',
-    /^millrace: A handler has called process\.exit\(0\): this worker ends\. At work: .*; they are run again\.$/,
+    /^millrace: A handler called process\.exit\(0\), so this worker exits\. Running: .*; they run again\.$/,
   ],
 ])(
   '%s: the worker says what ended it, is started again, and both tasks run again',
@@ -27,10 +27,7 @@ test.each([
       { id: 'beside', state: 'succeeded', result: 'run again', attempt: 2 },
     ]);
     await complaint(solo.up, words);
-    await complaint(
-      solo.up,
-      /^The worker of this node has ended \(exit code 1\)\. It is started again/,
-    );
+    await complaint(solo.up, /^The worker of this node has ended \(exit code 1\); restarting it/);
     await expectStillAtWork(solo.client);
   },
 );
