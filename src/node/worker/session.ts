@@ -378,9 +378,7 @@ export class WorkerSession {
         return this.#finish({ kind: 'left' });
       } catch (error) {
         if (endsSession(error)) return this.#finish({ kind: 'left' });
-        log.warn(
-          `Closing the session was not acknowledged: ${error instanceof Error ? error.message : ''}`,
-        );
+        log.warn(`Leaving was not acknowledged: ${error instanceof Error ? error.message : ''}`);
         await sleepOrAbort(clock, backoff.nextMs(), this.#life.signal);
       }
     }
