@@ -14,6 +14,7 @@ import type { LeaderOptions } from '../../src/scheduler/coordinator/index.ts';
 import { deferred } from '../../src/kit/index.ts';
 import { ownHandshake } from '../../src/scheduler/contract/index.ts';
 import type {
+  CommittedEvents,
   PollReply,
   ReadyAssignment,
   ReportReply,
@@ -46,6 +47,7 @@ export interface LeadOptions extends Pick<
   'planner' | 'backlogMax' | 'onFault' | 'onPruneFailed'
 > {
   readonly settings?: Partial<Settings>;
+  readonly onCommitted?: (committed: CommittedEvents) => void;
 }
 
 export async function lead(
@@ -72,6 +74,7 @@ export async function lead(
     settings,
     calendar: cronCalendar,
     elected: { ...campaign, nodeId, askedAtMs: clock.monotonicMs() },
+    onCommitted: ({ events }, at) => given.onCommitted?.({ term: campaign.term.id, events, at }),
     onEnd: ended.resolve,
     ...(given.backlogMax === undefined ? {} : { backlogMax: given.backlogMax }),
     ...(given.onPruneFailed === undefined ? {} : { onPruneFailed: given.onPruneFailed }),

@@ -53,7 +53,7 @@ export class EngineQueries {
       catalog: this.#catalog,
       engine: this.#planning,
       settings: defaultSettings,
-      slots: () => Promise.resolve(3),
+      slots: () => 3,
       clock: systemClock,
       onFault: (error) => this.faults.push(error),
     });

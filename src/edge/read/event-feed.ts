@@ -1,12 +1,17 @@
 /**
- * The event log for any number of followers. One tail reads it for all of them, and only while
- * there are any. Each follower goes at its own pace: one that keeps up reads what the tail has just
+ * The event log for any number of followers. One tail follows it for all of them, and only while
+ * there are any: from the memory of the leader in this process, from the store otherwise. Each follower goes at its own pace: one that keeps up reads what the tail has just
  * seen, one that has fallen behind reads the store; nothing is ever kept for a slow one.
  */
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId, TermId } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
-import type { EventPage, EventShape, EventsQuery } from '../../scheduler/contract/index.ts';
+import type {
+  CommittedEvents,
+  EventPage,
+  EventShape,
+  EventsQuery,
+} from '../../scheduler/contract/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 import { eventShape, textOf } from './row-shapes.ts';
 import { SharedPages } from './shared-pages.ts';
@@ -55,6 +60,11 @@ export class EventFeed {
 
   get followers(): number {
     return this.#followers;
+  }
+
+  /** The leader in this process has committed these: followers need neither wait nor ask the store for them. */
+  committed(committed: CommittedEvents): void {
+    this.#tail?.committed(committed);
   }
 
   /** Something was committed: followers need not wait for the next look. */

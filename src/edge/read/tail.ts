@@ -1,8 +1,8 @@
 import { isMillraceError } from '../../scheduler/core/index.ts';
-import type { Instant, JobId, TermId } from '../../scheduler/core/index.ts';
+import type { EventView, Instant, JobId, TermId } from '../../scheduler/core/index.ts';
 import { type Clock, type Deferred, deferred, sleep } from '../../kit/index.ts';
 import type { LogHead, Store } from '../../scheduler/store/index.ts';
-import type { EventShape } from '../../scheduler/contract/index.ts';
+import type { CommittedEvents, EventShape } from '../../scheduler/contract/index.ts';
 import { RecentEvents } from './recent-events.ts';
 import { eventShape } from './row-shapes.ts';
 
@@ -21,8 +21,9 @@ export interface TailOptions {
 }
 
 /**
- * Reads the log as it grows, once for everybody. It looks when it is woken, and now and then by
- * itself, because a node that does not lead hears of no commits. While the store is away it keeps
+ * Follows the log as it grows, once for everybody. A leader in this process hands over what it commits. The store is
+ * read for the rest: when somebody asks for a fresh look, when what was handed over does not continue what is known
+ * here, and now and then, because a node that does not lead hears of no commits. While the store is away it keeps
  * trying: those who follow see by the time in their answers that nothing new is known.
  */
 export class Tail {
@@ -36,6 +37,9 @@ export class Tail {
   #term: TermId | null;
   /** Each time that the log went on from an earlier event than was known here, that event. */
   readonly #forks: number[] = [];
+  /** Committed by the leader in this process and not passed on yet. */
+  #committed: CommittedEvents[] = [];
+  #committedCount = 0;
   /** Those who want to know the result of a look that has not begun yet. */
   #asked: Deferred<void>[] = [];
   #wakeUp: () => void = () => {};
@@ -91,6 +95,20 @@ export class Tail {
   wake(): void {
     this.#isWoken = true;
     this.#wakeUp();
+  }
+
+  /** They are passed on with the next look: events that come closer together share a page. */
+  committed(committed: CommittedEvents): void {
+    this.#committed.push(committed);
+    this.#committedCount += committed.events.length;
+    // So many at once are not kept: those who follow read them from the store.
+    if (this.#committedCount > this.#options.keptMax) this.#dropCommitted();
+    this.wake();
+  }
+
+  #dropCommitted(): void {
+    this.#committed = [];
+    this.#committedCount = 0;
   }
 
   /** Settles when it has looked at the store once more, from now on. */
@@ -152,7 +170,7 @@ export class Tail {
       const asked = this.#asked;
       this.#asked = [];
       try {
-        await this.#look();
+        if (asked.length > 0 || !this.#takeCommitted()) await this.#look();
         for (const look of asked) look.resolve();
       } catch (error) {
         for (const look of asked) look.reject(error);
@@ -167,6 +185,39 @@ export class Tail {
     }
     // Whoever asks a tail that is over is told so, not left waiting.
     for (const look of this.#asked) look.resolve();
+  }
+
+  /**
+   * Passes on what the leader in this process has committed. False when there is nothing, or when it does not
+   * continue what is known here: another term has begun, or events are missing between the two.
+   */
+  #takeCommitted(): boolean {
+    const committed = this.#committed;
+    if (committed.length === 0) return false;
+    this.#dropCommitted();
+    const events: EventView[] = [];
+    let { head } = this;
+    for (const { term, events: all } of committed) {
+      if (term !== this.#term) return false;
+      for (const event of all) {
+        // It was read from the store meanwhile.
+        if (event.seq <= head) continue;
+        if (event.seq !== head + 1) return false;
+        head = event.seq;
+        events.push(event);
+      }
+    }
+    this.#push(events);
+    const at = committed.at(-1)?.at ?? this.#at;
+    if (at > this.#at) this.#at = at;
+    return true;
+  }
+
+  #push(rows: readonly EventView[]): void {
+    if (rows.length === 0) return;
+    const events = rows.map(eventShape);
+    for (const event of events) this.#recent.push(event);
+    this.#tell(events);
   }
 
   async #look(): Promise<void> {
@@ -187,9 +238,7 @@ export class Tail {
         head = after;
         continue;
       }
-      const events = rows.map(eventShape);
-      for (const event of events) this.#recent.push(event);
-      this.#tell(events);
+      this.#push(rows);
     }
     this.#at = head.at;
   }

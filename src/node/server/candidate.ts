@@ -94,9 +94,9 @@ export class Candidate implements Part {
       newTermId: () => this.#newTerm(),
       random: Math.random,
       planner,
-      onCommitted: () => {
+      onCommitted: (committed) => {
         onCommitted();
-        this.#feed.wake();
+        this.#feed.committed(committed);
       },
       onFault: (fault) => this.#options.say(faultLine(fault)),
       onPruneFailed: ({ message }) => this.#options.say(`Removing expired data failed: ${message}`),

@@ -14,19 +14,14 @@ import { startPlanningEngine, startRowEngine } from '../../sql/engine/index.ts';
 import type { EngineLimits, PlanningEngine, RowEngine } from '../../sql/engine/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { ShuffleChannel } from '../../edge/grpc/index.ts';
-import type {
-  NodeShape,
-  QueryService,
-  QueryShape,
-  ShuffleSource,
-} from '../../scheduler/contract/index.ts';
+import type { QueryService, QueryShape, ShuffleSource } from '../../scheduler/contract/index.ts';
 import { QueryResults, SqlPlanner } from '../../sql/planner/index.ts';
 import { FRAGMENT_EXECUTOR, explainAnalyze } from '../../sql/plan/index.ts';
 import { isLoopback } from '../../edge/security/index.ts';
 import type { Access } from '../../edge/security/index.ts';
 import { PartitionReader } from '../../sql/shuffle/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
-import { EventFeed, JobWaits, QueryViews, StoreReader } from '../../edge/read/index.ts';
+import { JobWaits, QueryViews } from '../../edge/read/index.ts';
 import type { NodeCredentials } from './credentials.ts';
 import { mapRegistry } from './map-registry.ts';
 import { QueryFolder } from './query-folder.ts';
@@ -43,8 +38,6 @@ export interface QuerySideOptions {
 
 const GIB = 2 ** 30;
 const WARM_MS = 2_000;
-/** How long the number of slots is believed. */
-const SLOTS_MS = 1_000;
 
 interface Parts {
   readonly folder: QueryFolder;
@@ -163,7 +156,7 @@ function partsOf(
     clock,
     planMs: node.planTimeoutMs,
     onFault,
-    slots: slotsOf(store, clock),
+    slots: () => slotsOf(gateway),
   });
   const waits = new JobWaits({
     store,
@@ -208,25 +201,9 @@ function rowLimits(folder: string): EngineLimits {
   };
 }
 
-/** Fragments that the living workers can run at once, each on a processor of its own. */
-function slotsOf(store: Store, clock: Clock): () => Promise<number> {
-  const reader = new StoreReader({ store, feed: new EventFeed({ store, clock }) });
-  let known = 1;
-  let untilMs = -Infinity;
-  return async () => {
-    if (clock.monotonicMs() >= untilMs) {
-      const { value } = await reader.nodes();
-      known = value.reduce((sum, node) => sum + slotsIn(node), 0);
-      untilMs = clock.monotonicMs() + SLOTS_MS;
-    }
-    return known;
-  };
-}
-
-function slotsIn({ status, draining, executors, slots, capabilities }: NodeShape): number {
-  if (status !== 'healthy' || draining || !executors.includes(FRAGMENT_EXECUTOR)) return 0;
-  const cores = capabilities['cpu_cores'];
-  return typeof cores === 'number' ? Math.min(slots, cores) : slots;
+/** Fragments that the living workers can run at once. Only the leader plans, and it has them in memory. */
+function slotsOf(gateway: LeaderGateway): number {
+  return gateway.leader().workers.slotsFor(FRAGMENT_EXECUTOR);
 }
 
 /** Only the leader knows. A term that ends meanwhile takes the reason away, not the query. */

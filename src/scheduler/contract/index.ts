@@ -2,6 +2,7 @@
  * What the parts of Millrace agree on: the public shapes of jobs, nodes and queries, the ports between leader, workers,
  * readers and shuffle, and the version handshake. Types and small pure functions only: no transport, no packages.
  */
+export type * from './committed-events.ts';
 export { cursorOf, readCursor } from './cursor.ts';
 export { idempotencyKeyOf } from './execution-key.ts';
 export { millraceVersion, ownHandshake } from './handshake.ts';

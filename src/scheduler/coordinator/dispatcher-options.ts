@@ -1,5 +1,5 @@
 /** What a dispatcher is made of, and whom it tells. */
-import type { Batch, Effects, MillraceError, SchedulerState } from '../core/index.ts';
+import type { Effects, Instant, MillraceError, NamedBatch, SchedulerState } from '../core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { Store } from '../store/index.ts';
 import type { LeaderTerm } from './leader-term.ts';
@@ -19,7 +19,7 @@ export interface DispatcherOptions {
   /** The term is over; called once. */
   readonly onEnd: (why: MillraceError) => void;
   /** Told of every batch that was committed, before its answers go out. */
-  readonly onCommitted?: (rows: Batch) => void;
+  readonly onCommitted?: (rows: NamedBatch, at: Instant) => void;
   /** Events that may wait before callers are told that the leader is overloaded. */
   readonly backlogMax?: number;
 }

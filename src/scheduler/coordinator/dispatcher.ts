@@ -257,12 +257,13 @@ export class Dispatcher {
     if (!batch.effects.isEmpty) {
       const state = this.#state;
       const rows = batch.effects.batch(state);
-      await leaderTerm.renewedBy(() => store.commit(leaderTerm.term, leaderTerm.ttlMs, rows));
+      const { term, ttlMs } = leaderTerm;
+      const at = await leaderTerm.renewedBy(() => store.commit(term, ttlMs, rows));
       state.commitNo = rows.commitNo;
       leaderTerm.acknowledged = rows;
-      return this.#options.onCommitted?.(rows);
+      return this.#options.onCommitted?.(rows, at);
     }
-    if (leaderTerm.isRenewalDue) return leaderTerm.renew();
+    if (leaderTerm.isRenewalDue) await leaderTerm.renew();
   }
 
   /** Committed is committed: the answers go out even if the term has ended meanwhile. */

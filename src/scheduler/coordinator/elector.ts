@@ -8,6 +8,7 @@
 import { MillraceError } from '../core/index.ts';
 import type { Settings, TermId } from '../core/index.ts';
 import { backoffMs } from '../../kit/index.ts';
+import type { CommittedEvents } from '../contract/index.ts';
 import type { LeaderInfo, Store, Term } from '../store/index.ts';
 import { asFault } from './faults.ts';
 import { AcknowledgedHistory, type Loss } from './history.ts';
@@ -28,8 +29,8 @@ export interface ElectorOptions extends Pick<
   | 'onFault'
   | 'onPruneFailed'
 > {
-  /** Called after every commit. */
-  readonly onCommitted?: () => void;
+  /** Called after every commit, before its answers go out. */
+  readonly onCommitted?: (committed: CommittedEvents) => void;
   readonly shard: number;
   readonly nodeId: string;
   readonly url: string | null;
@@ -184,9 +185,9 @@ export class Elector {
   ): Promise<void> {
     const leader = await Leader.start({
       ...this.#options,
-      onCommitted: (rows) => {
+      onCommitted: (rows, at) => {
         this.#history.learn(rows);
-        this.#options.onCommitted?.();
+        this.#options.onCommitted?.({ term: elected.term.id, events: rows.events, at });
       },
       elected,
       onEnd,

@@ -42,14 +42,15 @@ export class LeaderTerm {
   }
 
   /** Runs a transaction that renews the term as well, and takes the database's time from it. */
-  async renewedBy(act: () => Promise<Instant>): Promise<void> {
+  async renewedBy(act: () => Promise<Instant>): Promise<Instant> {
     const askedAtMs = this.#clock.monotonicMs();
     const now = await act();
     this.time.heard(now, askedAtMs);
     this.#renewedAtMs = askedAtMs;
+    return now;
   }
 
-  renew(): Promise<void> {
+  renew(): Promise<Instant> {
     const { commitNo } = this.acknowledged ?? { commitNo: 0 };
     return this.renewedBy(() => this.#store.renew(this.term, this.ttlMs, commitNo));
   }

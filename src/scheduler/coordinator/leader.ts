@@ -4,12 +4,12 @@
  */
 import { announceLoss, announceTerm, figures, isFinished, step } from '../core/index.ts';
 import type {
-  Batch,
   Calendar,
   Instant,
   JobId,
   LossDetail,
   MillraceError,
+  NamedBatch,
   NodeId,
   SchedulerFigures,
   Settings,
@@ -49,8 +49,8 @@ export interface LeaderOptions {
   readonly planner?: QueryPlanner;
   /** True is proof that the process of this name has ended; without it this machine's processes are looked at. */
   readonly isProcessGone?: (process: string) => boolean;
-  /** Called after every commit. */
-  readonly onCommitted?: (rows: Batch) => void;
+  /** Called after every commit, before its answers go out. */
+  readonly onCommitted?: (rows: NamedBatch, at: Instant) => void;
   /** A fault of this program that cost a reading back; callers have been told what concerns them. */
   readonly onFault?: (fault: MillraceError) => void;
   /** What is past its retention could not be removed; it is tried again. */
@@ -110,9 +110,9 @@ export class Leader implements LeaderServices {
       clock,
       leaderTerm,
       memory,
-      onCommitted: (rows) => {
+      onCommitted: (rows, at) => {
         payloads.learn(rows);
-        options.onCommitted?.(rows);
+        options.onCommitted?.(rows, at);
       },
       reload: () => {
         memories += 1;

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { NodeId, TaskId } from '../core/index.ts';
+import type { NodeId, SessionId, TaskId } from '../core/index.ts';
 import { ownHandshake } from '../contract/index.ts';
 import type { WorkerReport } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
@@ -109,23 +109,26 @@ test('progress that is no number is none, and the other items of the report coun
   expect(verdicts).toEqual(['ok', 'ok']);
 });
 
-test.each([{ id: 'a/b' as NodeId }, { slots: Number.NaN }, { slots: -1 }, { executors: ['a\0'] }])(
-  'an offer with %j is refused before it is stored',
-  async (wrong) => {
-    const offer = {
-      ...worker.session,
-      id: 'n' as NodeId,
-      slots: 1,
-      prefetch: 0,
-      executors: [],
-      version: '0',
-    };
-    const full = { ...offer, capabilities: {}, address: null, ...wrong };
-    await expect(led.leader.workers.register(full, ownHandshake())).rejects.toMatchObject({
-      code: 'bad_input',
-    });
-  },
-);
+test.each([
+  { id: 'a/b' as NodeId },
+  { slots: Number.NaN },
+  { slots: -1 },
+  { prefetch: 1.5 },
+  { executors: ['a\0'] },
+])('an offer with %j is refused before it is stored', async (wrong) => {
+  const offer = {
+    ...worker.session,
+    id: 'n' as NodeId,
+    slots: 1,
+    prefetch: 0,
+    executors: [],
+    version: '0',
+  };
+  const full = { ...offer, capabilities: {}, address: null, ...wrong };
+  await expect(led.leader.workers.register(full, ownHandshake())).rejects.toMatchObject({
+    code: 'bad_input',
+  });
+});
 
 test('text that no store could keep is cleaned before it is stored', async () => {
   await submit('one', { id: 'a', executor: 'echo' });
@@ -229,4 +232,24 @@ test('inputs that are too much for one answer come with the next polls, each onc
   expect(seen.size).toBe(40);
   expect(sizes.length).toBeGreaterThan(1);
   expect(worker.held).toHaveLength(40);
+});
+
+test('counts the slots of living nodes for an executor, no more than their processors', async () => {
+  const { workers } = led.leader;
+  const register = (id: string, slots: number, capabilities: object, executors = ['sql']) =>
+    workers.register(
+      {
+        ...{ id: id as NodeId, sessionId: `${id}-1` as SessionId, slots, prefetch: 500 },
+        ...{ executors, capabilities: { ...capabilities }, address: null, version: '0.1.0' },
+      },
+      ownHandshake(),
+    );
+  expect(workers.slotsFor('sql')).toBe(0);
+  await register('many', 8, { cpu_cores: 4 });
+  await register('few', 2, { cpu_cores: 16 });
+  await register('unknown', 3, {});
+  await register('other', 5, {}, ['echo']);
+  expect(workers.slotsFor('sql')).toBe(4 + 2 + 3);
+  await workers.drain('few' as NodeId);
+  expect(workers.slotsFor('sql')).toBe(4 + 3);
 });

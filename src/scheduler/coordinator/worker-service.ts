@@ -291,6 +291,16 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     return alive.map(({ id: nodeId, sessionId }) => ({ nodeId, sessionId }));
   }
 
+  /** How many tasks of this executor the living nodes can run at once, each on a processor of its own. */
+  slotsFor(executor: string): number {
+    const nodes = this.#options.dispatcher.peek((state) => [...state.nodes.values()]);
+    const able = nodes.filter((node) => node.takesWork && node.executors.has(executor));
+    return able.reduce((sum, { offer: { slots, capabilities } }) => {
+      const { cpu_cores: cores } = capabilities;
+      return sum + (typeof cores === 'number' ? Math.min(slots, cores) : slots);
+    }, 0);
+  }
+
   /** When the node was heard last; null when it is not known. */
   seenAt(nodeId: NodeId): Instant | null {
     return this.#options.dispatcher.peek((state) => state.nodes.get(nodeId)?.seenAt ?? null);

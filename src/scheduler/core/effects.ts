@@ -9,9 +9,10 @@ import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId, TaskNo } from '
 import type { Batch, TaskRef } from './rows.ts';
 import type {
   CopiedResultRow,
-  EventRow,
+  EventView,
   JobRow,
   KeyRow,
+  NamedBatch,
   NodeRow,
   ResultRow,
   ScheduleRow,
@@ -122,7 +123,7 @@ export class Effects {
   readonly #nodes: Map<NodeId, NodeRow | null> = new Map();
   readonly #schedules: Map<ScheduleId, ScheduleRow | null> = new Map();
   readonly #inboxDeletes: number[] = [];
-  readonly #events: EventRow[] = [];
+  readonly #events: EventView[] = [];
 
   reply(ask: Ask, body: ReplyBody): void {
     this.#replies.push({ ask, body });
@@ -204,7 +205,7 @@ export class Effects {
     this.#inboxDeletes.push(no);
   }
 
-  event(row: EventRow): void {
+  event(row: EventView): void {
     this.#events.push(row);
   }
 
@@ -255,7 +256,7 @@ export class Effects {
   }
 
   /** For a shard whose counters are these, `commitNo` that of the last commit. */
-  batch({ commitNo, lastSeq, nextJobNo }: Counters): Batch {
+  batch({ commitNo, lastSeq, nextJobNo }: Counters): NamedBatch {
     return {
       commitNo: commitNo + 1,
       lastSeq,

@@ -205,6 +205,12 @@ export interface EventRow {
   readonly detail: string | null;
 }
 
+/** An event with the names of what it is about. */
+export interface EventView extends EventRow {
+  readonly jobId: JobId | null;
+  readonly taskId: TaskId | null;
+}
+
 export interface TaskRef {
   readonly jobNo: JobNo;
   readonly taskNo: TaskNo;
@@ -267,6 +273,11 @@ export interface Batch {
   readonly scheduleDeletes: readonly ScheduleId[];
   readonly inboxDeletes: readonly number[];
   readonly events: readonly EventRow[];
+}
+
+/** A batch as the scheduler makes it: its events can be shown without asking the store for names. */
+export interface NamedBatch extends Batch {
+  readonly events: readonly EventView[];
 }
 
 /** A batch with nothing in it but what is given. */

@@ -38,12 +38,15 @@ export class Turn {
     this.state.lastSeq += 1;
     const { slot, job, nodeId } = about;
     const { tasks } = this.state;
+    const of = slot === undefined ? job : tasks.job(slot);
     this.effects.event({
       seq: this.state.lastSeq,
       at: this.now,
       kind,
-      jobNo: slot === undefined ? (job?.no ?? null) : tasks.job(slot).no,
+      jobNo: of?.no ?? null,
+      jobId: of?.id ?? null,
       taskNo: slot === undefined ? null : tasks.no(slot),
+      taskId: slot === undefined ? null : tasks.id(slot),
       nodeId: nodeId ?? null,
       run: slot === undefined ? (job?.run ?? null) : tasks.run.get(slot),
       attempt: slot === undefined ? null : tasks.attempt.get(slot),

@@ -15,6 +15,7 @@ import type {
   Batch,
   ClusterImage,
   EventRow,
+  EventView,
   Instant,
   JobId,
   JobImage,
@@ -35,7 +36,7 @@ import type {
   TermId,
 } from '../core/index.ts';
 
-export type { ClusterImage, JobImage } from '../core/index.ts';
+export type { ClusterImage, EventView, JobImage } from '../core/index.ts';
 
 /** One leader's term over one shard. */
 export interface Term {
@@ -152,11 +153,6 @@ export interface Counters {
   readonly commitNo: number;
   readonly lastSeq: number;
   readonly nextJobNo: JobNo;
-}
-
-export interface EventView extends EventRow {
-  readonly jobId: JobId | null;
-  readonly taskId: TaskId | null;
 }
 
 export interface InboxRow {

@@ -59,7 +59,7 @@ async function planned(sql: string, bind: PlanningEngine['bind']): Promise<Query
       bind,
     },
     settings: checkedSettings(),
-    slots: () => Promise.resolve(3),
+    slots: () => 3,
     clock: new VirtualClock(),
     planMs: 20_000,
     onFault: (error) => faults.push(String(error)),

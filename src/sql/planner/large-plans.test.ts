@@ -55,7 +55,7 @@ test('a large plan is split by the engine, and a small one at once', async () =>
       },
     },
     settings: checkedSettings(),
-    slots: () => Promise.resolve(3),
+    slots: () => 3,
     clock: new VirtualClock(),
     planMs: 60_000,
     onFault: (error) => expect.fail(String(error)),

@@ -112,7 +112,7 @@ describe('a statement that was planned before', () => {
         split: (input, signal) => engine.split(input, signal),
       },
       settings: checkedSettings(),
-      slots: () => Promise.resolve(slots),
+      slots: () => slots,
       clock: new VirtualClock(),
       onFault: (error) => expect.fail(String(error)),
     });

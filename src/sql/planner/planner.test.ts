@@ -53,7 +53,7 @@ function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
       split: nothingBound,
     },
     settings: checkedSettings(),
-    slots: () => Promise.resolve(3),
+    slots: () => 3,
     clock,
     planMs: 20_000,
     onFault: (error) => faults.push(error),

@@ -37,7 +37,7 @@ export interface QueryPlannerOptions {
   /** The scheduler's. */
   readonly settings: Settings;
   /** How many fragments the cluster can run at once. */
-  readonly slots: () => Promise<number>;
+  readonly slots: () => number;
   readonly clock: Clock;
   /** A plan of DuckDB that could not be read for a reason that nobody had thought of: the query runs whole. */
   readonly onFault: (error: unknown) => void;
@@ -147,12 +147,10 @@ export class SqlPlanner {
     const { sql, params, timeZone } = request;
     if (sql === null)
       return { request, ...(await checkedPlan(request, { catalog, engine, caller }, signal)) };
-    const dividing = this.#planSettings(request.settings);
-    // Whoever waits for it below is told.
-    dividing.catch(() => {});
+    const settings = this.#planSettings(request.settings);
     const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
     const asked = { sql, params, tables, timeZone, caller };
-    const plan = await this.#planOf(asked, await dividing, signal);
+    const plan = await this.#planOf(asked, settings, signal);
     return { request, tables, plan };
   }
 
@@ -222,10 +220,10 @@ export class SqlPlanner {
     }
   }
 
-  async #planSettings(settings: QuerySettings): Promise<PlanInput['settings']> {
+  #planSettings(settings: QuerySettings): PlanInput['settings'] {
     const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes } = settings;
     const partitions =
-      shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, await this.#options.slots()));
+      shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, this.#options.slots()));
     return { partitions, broadcastThresholdBytes, singleFragmentBytes };
   }
 
