@@ -1,5 +1,5 @@
 /** How long work stands still when a process dies or is stopped, with default settings. */
-import { HttpClient } from '../src/client/http/index.ts';
+import { HttpClient } from '../src/client/index.ts';
 import type { JobId } from '../src/scheduler/core/index.ts';
 import { pause } from './cluster/contender.ts';
 import { BenchDatabase } from './cluster/database.ts';
@@ -122,13 +122,13 @@ class Scene {
   /** Whatever died, every job came to its end. */
   async audit(): Promise<void> {
     for (const id of this.#jobs) {
-      const { state } = await this.#client.result(id);
+      const { state } = await this.#client.ended(id);
       if (state !== 'succeeded') throw new Error(`The audit failed: job ${id} ${state}.`);
     }
   }
 
   async close(): Promise<void> {
-    this.#http?.close();
+    this.#http?.end();
     for (const worker of this.#workers.values()) await worker.end();
     for (const { process } of this.#nodes) await process.end();
   }
@@ -145,7 +145,7 @@ class Scene {
     const begun = this.#stamps.next(key);
     const [stamp, { id }] = await Promise.all([
       begun,
-      this.#client.submit(jobOf(executor, { key })),
+      this.#client.submitDocument(jobOf(executor, { key })),
     ]);
     this.#jobs.push(id);
     return { ...stamp, key };

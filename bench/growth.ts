@@ -1,6 +1,6 @@
 /** What a long queue costs: tasks a second, memory, and the time that a new leader needs to take over. */
 import postgres from 'postgres';
-import { HttpClient } from '../src/client/http/index.ts';
+import { HttpClient } from '../src/client/index.ts';
 import { pause } from './cluster/contender.ts';
 import { BenchDatabase } from './cluster/database.ts';
 import {
@@ -189,8 +189,8 @@ class Queue {
     await this.#leader.process.crash();
     this.#leader = next;
     const http = new HttpClient({ server: next.url, retryBudgetMs: 120_000 });
-    await http.submit(DOCUMENT);
-    http.close();
+    await http.submitDocument(DOCUMENT);
+    http.end();
     this.#submitted += 1;
     return (performance.now() - killedAt) / 1_000;
   }

@@ -1,6 +1,6 @@
 /** From submitting a job to the start of its handler, one at a time on an idle system. */
 import postgres from 'postgres';
-import { HttpClient } from '../src/client/http/index.ts';
+import { HttpClient } from '../src/client/index.ts';
 import { pause } from './cluster/contender.ts';
 import { BenchDatabase } from './cluster/database.ts';
 import { startGraphileWorkers } from './cluster/graphile.ts';
@@ -85,11 +85,11 @@ async function setUp(database: BenchDatabase, stamps: Stamps): Promise<Scene> {
       way('graphile-worker', (key) => {
         return sql`select 1 from graphile_worker.add_job('stamp', ${sql.json({ key })}::json)`;
       }),
-      way('millrace-http', (key) => http.submit(document(key))),
+      way('millrace-http', (key) => http.submitDocument(document(key))),
     ],
     async close() {
       grpc.close();
-      http.close();
+      http.end();
       await sql.end();
       for (const process of [worker, leader.process, ...graphile]) await process.end();
       folder.remove();

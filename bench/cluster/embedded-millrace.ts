@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { JobsPage } from '../../src/client/http/index.ts';
+import type { JobsPage } from '../../src/client/index.ts';
 import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
 import { auditStore } from './audit.ts';
 import type { Contender } from './contender.ts';

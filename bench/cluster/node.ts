@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { uuidv7 } from 'uuidv7';
 import type { JobId } from '../../src/scheduler/core/index.ts';
-import { HttpClient } from '../../src/client/http/index.ts';
+import { HttpClient } from '../../src/client/index.ts';
 import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
 import type { JobService, NewJob } from '../../src/scheduler/contract/index.ts';
 import { freePort } from '../../test/rig/cluster/free-port.ts';
@@ -121,13 +121,13 @@ export class HttpSubmitter extends Submitter {
   }
 
   async submit(documents: readonly unknown[]): Promise<void> {
-    const answers = await this.#client.submitAll(documents);
+    const answers = await this.#client.submitDocuments(documents);
     const refused = answers.find((answer) => answer instanceof Error);
     if (refused !== undefined) throw refused;
   }
 
   close(): void {
-    this.#client.close();
+    this.#client.end();
   }
 }
 

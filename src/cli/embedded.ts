@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { HttpClient } from '../client/http/index.ts';
+import { HttpClient } from '../client/index.ts';
 import type { Config } from '../node/config/index.ts';
 import type { ServerNode } from '../node/server/index.ts';
 import { exit, type ExitCode } from './exit.ts';
@@ -135,7 +135,7 @@ async function useNode(
   try {
     return await use({ client, url });
   } finally {
-    client.close();
+    client.end();
   }
 }
 

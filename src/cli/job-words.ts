@@ -1,5 +1,5 @@
 /** Jobs, tasks and events as people read them. */
-import type { DatedJob } from '../client/http/index.ts';
+import type { DatedJob } from '../client/index.ts';
 import { type JobId, isFinished, isTerminal } from '../scheduler/core/index.ts';
 import type { EventShape, JobSummary, TaskShape } from '../scheduler/contract/index.ts';
 import { facts, plain, table } from './table.ts';

@@ -1,5 +1,5 @@
 /** How a job that is over is told: its result on stdout, a sentence beside it, and the exit code. */
-import type { DatedJob } from '../client/http/index.ts';
+import type { DatedJob } from '../client/index.ts';
 import type { Reply } from './command.ts';
 import { exit, type ExitCode } from './exit.ts';
 import { endingOf, failureLines } from './job-words.ts';

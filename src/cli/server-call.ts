@@ -1,6 +1,6 @@
 /** Commands that talk to a server: which one, as whom, and what to do when it does not work. */
 import type { Command } from 'commander';
-import { HttpClient } from '../client/http/index.ts';
+import { HttpClient } from '../client/index.ts';
 import type { SettingName } from '../node/config/index.ts';
 import { type ErrorParts, MillraceError, isMillraceError } from '../scheduler/core/index.ts';
 import { loadClientTls, readToken, type Role } from '../edge/security/index.ts';
@@ -43,7 +43,7 @@ export async function withClient(
     if (signal.aborted) return exit.interrupted;
     throw withNextStep(error, needed);
   } finally {
-    client.close();
+    client.end();
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { FatalError, JobError, builtIns, defineFlow, defineTask } from '../client/sdk/index.ts';
+import { FatalError, JobError, builtIns, defineFlow, defineTask } from '../client/millrace.ts';
 import { StandstillError, createTestRuntime } from './index.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -382,7 +382,7 @@ test('wrong use is refused in words', async () => {
   const other = defineTask({ name: 'greet', run: () => 1 });
   await expect(runtime.submit(other, null)).rejects.toThrow('Two different tasks');
   const job = await runtime.submit(hello, { name: 'x' });
-  await expect(job.signal('go', () => {})).rejects.toThrow('no JSON');
+  await expect(job.signal('go', () => {})).rejects.toThrow('not valid JSON');
 });
 
 test('SQL is not run, and the error says what to do instead', async () => {

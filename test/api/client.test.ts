@@ -1,15 +1,10 @@
 import { uuidv7 } from 'uuidv7';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { startApi, type Api } from '../../src/edge/http/index.ts';
-import { HttpClient } from '../../src/client/http/index.ts';
+import { HttpClient } from '../../src/client/index.ts';
 import { run } from '../../src/cli/index.ts';
 import { cronCalendar, type Leader } from '../../src/scheduler/coordinator/index.ts';
-import {
-  type JobId,
-  MillraceError,
-  type ScheduleId,
-  type TaskId,
-} from '../../src/scheduler/core/index.ts';
+import { type JobId, MillraceError, type ScheduleId } from '../../src/scheduler/core/index.ts';
 import { type Deferred, deferred, systemClock } from '../../src/kit/index.ts';
 import type { EventPage, EventsQuery } from '../../src/scheduler/contract/index.ts';
 import { openAccess } from '../../src/edge/security/index.ts';
@@ -70,7 +65,7 @@ beforeEach(async () => {
   client = new HttpClient({ server: following.url });
 });
 afterEach(async () => {
-  client.close();
+  client.end();
   await following.stop();
   await leading.stop();
   await store.close();
@@ -78,9 +73,9 @@ afterEach(async () => {
 
 test('a job is submitted through a follower, watched to its end and read', async () => {
   const worker = await ScriptedWorker.join(leader, 'w-1', ['echo']);
-  const { id, state } = await client.submit(document);
+  const { id, state } = await client.submitDocument(document);
   expect(state).toBe('queued');
-  const again = await client.submit(document, { jobId: id });
+  const again = await client.submitDocument(document, { jobId: id });
   expect(again).toEqual({ id, state, isNew: false });
   const kinds: string[] = [];
   const watching = client.watch(id);
@@ -110,21 +105,21 @@ test('a job is submitted through a follower, watched to its end and read', async
 });
 
 test('a list is taken one by one, and what is refused names its field', async () => {
-  const [first, second] = await client.submitAll([document, { tasks: [] }]);
+  const [first, second] = await client.submitDocuments([document, { tasks: [] }]);
   expect(first).toMatchObject({ state: 'queued' });
   expect(second).toMatchObject({ code: 'bad_input', path: '/tasks' });
-  await expect(client.submit({ tasks: [] })).rejects.toMatchObject({ path: '/tasks' });
-  for await (const page of client.jobs({ state: 'queued' })) expect(page.jobs).toHaveLength(1);
+  await expect(client.submitDocument({ tasks: [] })).rejects.toMatchObject({ path: '/tasks' });
+  for await (const page of client.jobPages({ state: 'queued' })) expect(page.jobs).toHaveLength(1);
 });
 
 test('waiting tasks are explained, jobs cancelled, run again and forked', async () => {
-  const { id } = await client.submit(document);
-  expect(await client.explain(id, 'a' as TaskId)).toMatchObject({ code: 'no_node_fits' });
+  const { id } = await client.submitDocument(document);
+  expect(await client.explain(id, 'a')).toMatchObject({ code: 'no_node_fits' });
   expect(await client.cancel(id, 'enough')).toMatchObject({ state: 'cancelled' });
-  expect(await client.result(id)).toMatchObject({ state: 'cancelled' });
+  expect(await client.ended(id)).toMatchObject({ state: 'cancelled' });
   expect(await client.rerun(id)).toMatchObject({ run: 2 });
-  expect(await client.fork(id, { from: 'a' as TaskId })).toMatchObject({ name: 'pair' });
-  await expect(client.job('none' as JobId)).rejects.toMatchObject({ code: 'not_found' });
+  expect(await client.forkJob(id, 'a')).toMatchObject({ name: 'pair' });
+  await expect(client.job('none')).rejects.toMatchObject({ code: 'not_found' });
   expect(await client.leader()).toMatchObject({ epoch: 1 });
 });
 
@@ -140,11 +135,11 @@ test('nodes are drained and released, schedules put, changed and deleted', async
   const { lastJob } = await client.changeSchedule(id, 'trigger');
   expect(lastJob).not.toBeNull();
   await client.deleteSchedule(id);
-  expect((await client.schedules()).schedules).toEqual([]);
+  expect((await client.listSchedules()).schedules).toEqual([]);
 });
 
 test('the command line shows what the server has', async () => {
-  const { id } = await client.submit(document);
+  const { id } = await client.submitDocument(document);
   const millrace = async (...args: string[]) => {
     let out = '';
     let err = '';

@@ -9,7 +9,7 @@ import { hiveKeys } from '../../src/sql/catalog/hive.ts';
 import { mentionedNames } from '../../src/sql/catalog/mentions.ts';
 import { readTables } from '../../src/sql/catalog/spec.ts';
 import { isTypeText } from '../../src/sql/catalog/type-text.ts';
-import { SseParser } from '../../src/client/http/sse.ts';
+import { SseParser } from '../../src/client/calls/sse.ts';
 import { parseBytes, parseMs } from '../../src/node/config/units.ts';
 import { cronCalendar } from '../../src/scheduler/coordinator/calendar.ts';
 import { pointerTokens } from '../../src/scheduler/core/document/pointer.ts';

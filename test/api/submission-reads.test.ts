@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, type Server, type Socket, connect, createServer } from 'node:net';
 import { uuidv7 } from 'uuidv7';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { HttpClient } from '../../src/client/http/index.ts';
+import { HttpClient } from '../../src/client/index.ts';
 import { isMillraceError } from '../../src/scheduler/core/index.ts';
 import type { Store } from '../../src/scheduler/store/index.ts';
 import { type ApiBench, openApi } from '../rig/api.ts';
@@ -70,7 +70,7 @@ class Relay {
 
 async function throughRelay(losses: number): Promise<HttpClient> {
   relay = new Relay(bench.api.url, losses);
-  client.close();
+  client.end();
   client = new HttpClient({ server: await relay.listen() });
   return client;
 }
@@ -92,19 +92,19 @@ beforeEach(async () => {
   reads.length = 0;
 });
 afterEach(async () => {
-  client.close();
+  client.end();
   await relay?.close();
   await bench.close();
 });
 
 describe('a first submission through the shipped client', () => {
   test('reads nothing from the store', async () => {
-    expect(await client.submit(document)).toMatchObject({ state: 'queued', isNew: true });
+    expect(await client.submitDocument(document)).toMatchObject({ state: 'queued', isNew: true });
     expect(reads).toEqual([]);
   });
 
   test('reads nothing for a list of 1,000 either', async () => {
-    const answers = await client.submitAll(Array.from({ length: 1_000 }, () => document));
+    const answers = await client.submitDocuments(Array.from({ length: 1_000 }, () => document));
     expect(answers.filter((each) => !isMillraceError(each) && each.isNew)).toHaveLength(1_000);
     expect(reads).toEqual([]);
   });
@@ -115,28 +115,28 @@ describe('a first submission through the shipped client', () => {
     const { port } = gone.address() as AddressInfo;
     gone.close();
     await once(gone, 'close');
-    client.close();
+    client.end();
     client = new HttpClient({ server: `http://127.0.0.1:${port},${bench.api.url}` });
-    expect(await client.submit(document)).toMatchObject({ isNew: true });
+    expect(await client.submitDocument(document)).toMatchObject({ isNew: true });
     expect(reads).toEqual([]);
   });
 
   test('looks up its idempotency key, and only that', async () => {
-    await client.submit({ ...document, idempotencyKey: 'once' });
+    await client.submitDocument({ ...document, idempotencyKey: 'once' });
     expect(reads).toEqual(['jobIdForKey']);
   });
 });
 
 describe('a submission that is repeated because its answer was lost', () => {
   test('makes one job, and says that it is new', async () => {
-    const { id, isNew } = await (await throughRelay(1)).submit(document);
+    const { id, isNew } = await (await throughRelay(1)).submitDocument(document);
     expect(relay?.lost).toBe(1);
     expect(isNew).toBe(true);
     expect((await bench.store.jobs(0, { limit: 10 })).map((job) => job.id)).toEqual([id]);
   });
 
   test('makes one job of each document of a list', async () => {
-    const answers = await (await throughRelay(2)).submitAll([document, document]);
+    const answers = await (await throughRelay(2)).submitDocuments([document, document]);
     expect(relay?.lost).toBe(2);
     const ids = answers.map((each) => (isMillraceError(each) ? each.code : each.id));
     const stored = await bench.store.jobs(0, { limit: 10 });
@@ -145,10 +145,10 @@ describe('a submission that is repeated because its answer was lost', () => {
 });
 
 test('an id that the caller chose is looked up: it may be of a job that has ended', async () => {
-  const { id } = await client.submit(document);
+  const { id } = await client.submitDocument(document);
   await finish();
   reads.length = 0;
-  expect(await client.submit(document, { jobId: id })).toMatchObject({ id, isNew: false });
+  expect(await client.submitDocument(document, { jobId: id })).toMatchObject({ id, isNew: false });
   expect(reads).toEqual(['jobRow']);
 });
 
@@ -160,7 +160,7 @@ describe('a caller that presents an old id as a new one', () => {
     });
 
   test('is answered with the job that has the id, running or over', async () => {
-    const { id } = await client.submit(document);
+    const { id } = await client.submitDocument(document);
     expect(await submitAsNew(id)).toMatchObject({ status: 200, body: { id, state: 'queued' } });
     await finish();
     expect(await submitAsNew(id)).toMatchObject({ status: 200, body: { id, state: 'succeeded' } });
@@ -168,7 +168,7 @@ describe('a caller that presents an old id as a new one', () => {
   });
 
   test('costs the leader one reload: from then on such ids are looked up for a while', async () => {
-    const { id } = await client.submit(document);
+    const { id } = await client.submitDocument(document);
     await finish();
     const { leader } = bench.led;
     await submitAsNew(id);
@@ -201,15 +201,15 @@ describe('a caller that presents an old id as a new one', () => {
   });
 
   test('is believed again after a while', async () => {
-    const { id } = await client.submit(document);
+    const { id } = await client.submitDocument(document);
     await finish();
     await submitAsNew(id);
     reads.length = 0;
-    await client.submit(document);
+    await client.submitDocument(document);
     expect(reads).toEqual(['jobRow']);
     await bench.leaderClock.advance(11 * 60_000);
     reads.length = 0;
-    await client.submit(document);
+    await client.submitDocument(document);
     expect(reads).toEqual([]);
   });
 });

@@ -143,7 +143,7 @@ test('nobody else can look into what a node keeps, also where it was made more o
   writeFileSync(
     module,
     `import { writeFileSync } from 'node:fs';
-     import { defineTask } from '${new URL('../../dist/client/sdk/index.js', import.meta.url).href}';
+     import { defineTask } from '${new URL('../../dist/client/millrace.js', import.meta.url).href}';
      export const write = defineTask({ name: 'write', run: (input) => writeFileSync(input, 'x') });`,
   );
   const csv = join(folder, 'a.csv');

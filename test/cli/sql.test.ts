@@ -1,6 +1,6 @@
 /** `millrace sql` as people use it: real processes, to their end or to Ctrl-C, and nothing left of them. */
 import { expect, onTestFinished, test } from 'vitest';
-import { HttpClient } from '../../src/client/http/index.ts';
+import { HttpClient } from '../../src/client/index.ts';
 import { within } from '../rig/cluster/deadline.ts';
 import { until } from '../cluster/scene.ts';
 import { LIMIT_MS, start, said, alive } from './sql-setup.ts';
@@ -36,5 +36,5 @@ test('at a server, wrong SQL is shown where it is wrong, and Ctrl-C cancels the 
 
 function client(server: string) {
   const http = new HttpClient({ server });
-  return { queries: http.queries, close: () => http.close() };
+  return { queries: http.queries, close: () => http.end() };
 }

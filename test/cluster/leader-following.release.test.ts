@@ -2,7 +2,7 @@ import { Client, credentials, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import { uuidv7 } from 'uuidv7';
 import { expect, onTestFinished, test } from 'vitest';
-import { HttpClient } from '../../src/client/http/index.ts';
+import { HttpClient } from '../../src/client/index.ts';
 import type { JobId } from '../../src/scheduler/core/index.ts';
 import { deferred } from '../../src/kit/index.ts';
 import { ControlPlaneService } from '../../src/edge/grpc/gen/millrace/v1/control_plane.ts';
@@ -54,7 +54,7 @@ test('a write to a follower is UNAVAILABLE over gRPC, with the whole error besid
 test('our own clients, HTTP and gRPC, follow the leader that a follower names', async () => {
   const { play, follower } = await pair();
   const http = new HttpClient({ server: follower.plan.url ?? '' });
-  onTestFinished(() => http.close());
+  onTestFinished(() => http.end());
   const channel = new LeaderChannel({
     addresses: [follower.plan.grpc],
     tls: null,
@@ -63,7 +63,7 @@ test('our own clients, HTTP and gRPC, follow the leader that a follower names', 
   onTestFinished(() => channel.close());
   const jobId = uuidv7() as JobId;
   const [one, two] = await Promise.all([
-    http.submit(DOCUMENT),
+    http.submitDocument(DOCUMENT),
     clientChannel(channel).submitAll([{ document: DOCUMENT, jobId }]),
   ]);
   expect(two).toEqual([expect.objectContaining({ id: jobId, changed: true })]);

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { HttpClient } from '../../src/client/http/index.ts';
+import { HttpClient } from '../../src/client/index.ts';
 import { expectRest } from './stage.ts';
 import { DOCUMENT, pair } from './leader-following-setup.ts';
 
@@ -7,10 +7,10 @@ test('our client follows from leader to leader, and one job stays one job', asyn
   const { play, follower } = await pair();
   const { cluster, client } = play;
   const http = new HttpClient({ server: cluster.urls.join(','), responseTimeoutMs: 2_000 });
-  onTestFinished(() => http.close());
-  const before = await http.submit(DOCUMENT);
+  onTestFinished(() => http.end());
+  const before = await http.submitDocument(DOCUMENT);
   await cluster.node('n-1').process.crash();
-  const after = await http.submit(DOCUMENT);
+  const after = await http.submitDocument(DOCUMENT);
   for (const { id } of [before, after]) {
     client.acknowledged.add(id);
     expect(await client.waitForJob(id)).toMatchObject({ state: 'succeeded' });

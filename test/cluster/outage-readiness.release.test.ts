@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/client/sdk/index.ts';
+import { connect } from '../../src/client/millrace.ts';
 import { freePort } from '../rig/cluster/free-port.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
 import { Proxy } from '../rig/cluster/proxy.ts';

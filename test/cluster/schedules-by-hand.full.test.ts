@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { connect } from '../../src/client/sdk/index.ts';
+import { connect } from '../../src/client/millrace.ts';
 import { RefusedCall } from '../rig/cluster/client.ts';
 import { changeSchedule, deleteSchedule, firingsOf, putSchedule } from './firings.ts';
 import type { ScheduleSeen } from './firings.ts';

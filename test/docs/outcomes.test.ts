@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { isMillraceError } from '../../src/scheduler/core/index.ts';
-import { JobError, defineTask } from '../../src/client/sdk/index.ts';
-import type { TaskDefinition } from '../../src/client/sdk/index.ts';
+import { JobError, defineTask } from '../../src/client/millrace.ts';
+import type { TaskDefinition } from '../../src/client/millrace.ts';
 import { StandstillError, createTestRuntime } from '../../src/testing/index.ts';
 import { GUIDE, readPage } from './page.ts';
 

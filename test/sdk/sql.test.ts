@@ -10,8 +10,8 @@ import {
   connect,
   createRuntime,
   defineFlow,
-} from '../../src/client/sdk/index.ts';
-import type { Runtime } from '../../src/client/sdk/index.ts';
+} from '../../src/client/millrace.ts';
+import type { Runtime } from '../../src/client/millrace.ts';
 
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -25,7 +25,7 @@ export const isRule = (file: TextFile): boolean => file.path.startsWith('test/ti
 
 /** The room of a file under `src`: `kit`, `scheduler/core`. A room is the folder that has a door, in a group or by itself. */
 export function roomOf(path: string): string | undefined {
-  return /^src\/((?:(?:scheduler|tasks|sql|edge|node|client)\/)?[^/]+)\//.exec(path)?.[1];
+  return /^src\/((?:(?:scheduler|tasks|sql|edge|node)\/)?[^/]+)\//.exec(path)?.[1];
 }
 
 export function lineAt(text: string, offset: number): number {

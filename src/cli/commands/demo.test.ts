@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import type { DatedJob } from '../../client/http/index.ts';
+import type { DatedJob } from '../../client/index.ts';
 import type { EventShape, QueryShape } from '../../scheduler/contract/index.ts';
 import { type Finding, findingsOf } from '../demo/findings.ts';
 import type { Told } from '../demo/story.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { HttpClient } from '../../client/http/index.ts';
+import type { HttpClient } from '../../client/index.ts';
 import type { NodeId } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit } from '../exit.ts';
@@ -39,7 +39,7 @@ async function emptied(
 ): Promise<number> {
   let before = -1;
   for (;;) {
-    const { nodes } = await client.nodes({ signal });
+    const { nodes } = await client.listNodes({ signal });
     const running = nodes.find((node) => node.id === id)?.running ?? 0;
     if (running === 0) {
       reply.say(plain(`Node ${id} is drained.`));

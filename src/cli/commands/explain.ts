@@ -1,4 +1,3 @@
-import type { JobId, TaskId } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient, wrongUse } from '../server-call.ts';
@@ -21,7 +20,7 @@ export const command: CommandModule = {
       );
     }
     return withClient(command, 'read', signal, async (client) => {
-      const answer = await client.explain(job as JobId, task as TaskId, { signal });
+      const answer = await client.explain(job, task, { signal });
       const { state, why, ageMs, nearest } = answer;
       const age = ageMs === null ? '' : ` for ${span(ageMs)}`;
       reply.say(

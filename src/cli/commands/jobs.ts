@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { HttpClient, JobsFilter, JobsPage } from '../../client/http/index.ts';
+import type { HttpClient, JobsFilter, JobsPage } from '../../client/index.ts';
 import { JOB_STATES, type JobState } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
@@ -48,7 +48,7 @@ async function firstJobs(client: HttpClient, filter: JobsFilter, limit: number):
   let from = filter;
   for (;;) {
     const size = Math.min(PAGE_MAX, limit - jobs.length);
-    const { value: page } = await client.jobs({ ...from, limit: size }).next();
+    const { value: page } = await client.jobPages({ ...from, limit: size }).next();
     if (page === undefined) throw wrongUse('The list has no such page.', 'Ask again.');
     jobs.push(...page.jobs);
     if (page.cursor === null || jobs.length >= limit) return { ...page, jobs };

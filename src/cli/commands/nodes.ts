@@ -10,7 +10,7 @@ export const command: CommandModule = {
   declare: (command) => declareServer(command),
   run(command, reply, signal) {
     return withClient(command, 'read', signal, async (client) => {
-      const answer = await client.nodes({ signal });
+      const answer = await client.listNodes({ signal });
       const { nodes, asOf } = answer;
       if (nodes.length === 0)
         reply.say('No nodes are registered; tasks wait until a worker connects.');

@@ -6,7 +6,7 @@ import { declareServer, wholeOption, withClient, wrongUse } from '../server-call
 import { withWords } from '../settings.ts';
 import { facts, plain, table } from '../table.ts';
 import { bytesWords, countWords, errorWords, shortened, span, took, when } from '../wording.ts';
-import type { ListOptions, QueryCalls, QueryPage } from '../../client/http/index.ts';
+import type { ListOptions, QueryCalls, QueryPage } from '../../client/index.ts';
 import type { QueryShape } from '../../scheduler/contract/index.ts';
 
 const LIMIT = 20;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { HttpClient } from '../../client/http/index.ts';
+import type { HttpClient } from '../../client/index.ts';
 import { didYouMean, type JobId, MillraceError } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { type Embedded, withEmbedded } from '../embedded.ts';
@@ -71,7 +71,7 @@ interface Story {
 async function runOnServer(client: HttpClient, story: Story): Promise<ExitCode> {
   const { work, reply, signal, isJson } = story;
   const { seq } = await client.head({ signal });
-  const { id } = await withPlaces(work, () => client.submit(work.document, { signal }));
+  const { id } = await withPlaces(work, () => client.submitDocument(work.document, { signal }));
   reply.note(plain(`Submitted job ${id}.`));
   try {
     const job = await follow(client, id, { signal, reply, say: reply.note, after: seq });
@@ -88,7 +88,7 @@ async function runOnServer(client: HttpClient, story: Story): Promise<ExitCode> 
 async function runEmbedded({ client, url }: Embedded, story: Story): Promise<ExitCode> {
   const { work, reply, signal, isJson } = story;
   await requireExecutors(client, work.document);
-  const { id } = await withPlaces(work, () => client.submit(work.document));
+  const { id } = await withPlaces(work, () => client.submitDocument(work.document));
   reply.note(plain(`Job ${id} runs on an embedded node at ${url}.`));
   const ended = new AbortController();
   const stop = (): void => {
@@ -115,7 +115,7 @@ async function runEmbedded({ client, url }: Embedded, story: Story): Promise<Exi
 
 /** A task that waits for a node which will never come is a mistake, and told before it waits. */
 async function requireExecutors(client: HttpClient, document: unknown): Promise<void> {
-  const { nodes } = await client.nodes();
+  const { nodes } = await client.listNodes();
   const known = nodes.flatMap(({ executors }) => executors);
   const { tasks } = document as { readonly tasks: readonly TaskLike[] };
   const missing = tasks.find(({ executor }) => !known.includes(executor));

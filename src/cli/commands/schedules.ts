@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { HttpClient } from '../../client/http/index.ts';
+import type { HttpClient } from '../../client/index.ts';
 import { didYouMean, type ScheduleId } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit, type ExitCode } from '../exit.ts';
@@ -70,7 +70,7 @@ async function act({ client, action, id, work, reply, signal }: Act): Promise<Ex
     at === null ? `Schedule ${id} has no further runs.` : `Schedule ${id} runs next at ${at}.`;
   switch (action) {
     case 'list': {
-      const answer = await client.schedules({ signal });
+      const answer = await client.listSchedules({ signal });
       const lines = scheduleLines(answer.schedules);
       for (const line of lines) reply.say(line);
       reply.answer(answer);

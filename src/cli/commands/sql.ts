@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { HttpClient, QueryRequest } from '../../client/http/index.ts';
+import type { HttpClient, QueryRequest } from '../../client/index.ts';
 import type { QueryShape } from '../../scheduler/contract/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { withEmbedded } from '../embedded.ts';

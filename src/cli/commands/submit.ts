@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { HttpClient, Submitted } from '../../client/http/index.ts';
+import type { HttpClient, Submitted } from '../../client/index.ts';
 import { MillraceError, type Settings } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit, type ExitCode, exitCodeOf } from '../exit.ts';
@@ -91,7 +91,7 @@ async function submitOne(client: HttpClient, work: Work, batch: Batch): Promise<
   const { wait, isJson, reply, signal } = batch;
   // Asked for before the job is there, so that nothing of it is missed.
   const after = wait ? (await client.head({ signal })).seq : 0;
-  const job = await withPlaces(work, () => client.submit(work.document, { signal }));
+  const job = await withPlaces(work, () => client.submitDocument(work.document, { signal }));
   const { id } = job;
   reply.say(id);
   if (!wait) {
@@ -114,7 +114,7 @@ async function submitMany(
   documents: readonly unknown[],
   { wait, reply, signal }: Batch,
 ): Promise<ExitCode> {
-  const answers = await client.submitAll(documents, { signal });
+  const answers = await client.submitDocuments(documents, { signal });
   for (const [at, answer] of answers.entries()) {
     reply.say(answer instanceof MillraceError ? `number ${at + 1}: ${answer.message}` : answer.id);
   }
@@ -131,7 +131,7 @@ async function submitMany(
     reply.answer(shown);
     return refused === undefined ? exit.done : exitCodeOf(refused);
   }
-  const jobs = await Promise.all(accepted.map(({ id }) => client.result(id, { signal })));
+  const jobs = await Promise.all(accepted.map(({ id }) => client.ended(id, { signal })));
   for (const job of jobs) reply.say(endingOf(job));
   const ended = new Map(jobs.map((job) => [job.id, job]));
   reply.answer(shown.map((answer) => ('id' in answer ? (ended.get(answer.id) ?? answer) : answer)));

@@ -1,5 +1,5 @@
 /** What the demo claims, each claim held against what was seen. */
-import type { DatedJob } from '../../client/http/index.ts';
+import type { DatedJob } from '../../client/index.ts';
 import type { EventShape, QueryShape } from '../../scheduler/contract/index.ts';
 import { counted } from '../wording.ts';
 import { type Fulfilled, ORDER, type Report } from './flow.ts';

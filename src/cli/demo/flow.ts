@@ -14,7 +14,7 @@ import {
   type SqlInput,
   type SqlResult,
   type Task,
-} from '../../client/sdk/index.ts';
+} from '../../tasks/flow/index.ts';
 import { literally, query } from './duckdb.ts';
 
 export interface Day {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { HttpClient } from '../../client/http/index.ts';
+import { HttpClient } from '../../client/index.ts';
 import { loadConfig } from '../../node/config/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { ServerNode } from '../../node/server/index.ts';
@@ -108,7 +108,7 @@ class StageBuilder {
     await this.#building;
     for (const worker of this.#workers) worker.kill();
     await Promise.all(this.#workers.map((worker) => worker.exited));
-    this.#client?.close();
+    this.#client?.end();
     await this.#node?.stop();
     await this.#shop?.close();
   }

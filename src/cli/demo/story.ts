@@ -1,10 +1,10 @@
 /** What `millrace demo` shows: work that goes on although a process that did it was killed. */
 import { join } from 'node:path';
-import type { DatedJob, HttpClient } from '../../client/http/index.ts';
+import type { DatedJob, HttpClient } from '../../client/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { type Deferred, deferred, systemClock } from '../../kit/index.ts';
 import type { EventShape, QueryShape } from '../../scheduler/contract/index.ts';
-import type { SqlResult } from '../../client/sdk/index.ts';
+import type { SqlResult } from '../../tasks/flow/index.ts';
 import type { Reply } from '../command.ts';
 import { eventLine } from '../job-words.ts';
 import { follow } from '../view/follow.ts';
@@ -84,7 +84,9 @@ class Story {
     const { client, workers, shop } = stage;
     const { signal } = this.#options;
     this.#introduce(stage);
-    const { id } = await client.submit(await demo.toDocument(this.#input(stage)), { signal });
+    const { id } = await client.submitDocument(await demo.toDocument(this.#input(stage)), {
+      signal,
+    });
     const ended = this.#followed(client, id);
     const killed = this.#kill(stage, id, ended);
     const [job, kill] = await Promise.all([ended, killed]);
@@ -130,7 +132,7 @@ class Story {
     if (reply.terminal !== null) {
       return follow(client, id, { signal, reply, say: this.#say, after: 0 });
     }
-    const watching = client.watch(id, { signal, after: 0 });
+    const watching = client.watch(id, { signal, retriesForever: false });
     for (;;) {
       const next = await watching.next();
       if (next.done === true) return next.value;
@@ -170,7 +172,7 @@ class Story {
     let written = 0;
     for await (const { kind, task } of client.watch(id, {
       signal: this.#options.signal,
-      after: 0,
+      retriesForever: false,
     })) {
       if (kind === 'completed' && task?.startsWith(`${SALES}.`) === true) written += 1;
       if (written >= FILES / 2) return;
@@ -207,7 +209,7 @@ async function eventsOf(
   signal: AbortSignal,
 ): Promise<readonly EventShape[]> {
   const events: EventShape[] = [];
-  for await (const event of client.watch(id, { signal, after: 0 })) events.push(event);
+  for await (const event of client.watch(id, { signal, retriesForever: false })) events.push(event);
   return events;
 }
 

@@ -1,5 +1,5 @@
 /** A query followed to its end: its stages in a terminal, and where there is none a word if it has to wait. */
-import type { QueryCalls } from '../../client/http/index.ts';
+import type { QueryCalls } from '../../client/index.ts';
 import { isFinished, type JobId } from '../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../kit/index.ts';
 import type { QueryShape } from '../../scheduler/contract/index.ts';

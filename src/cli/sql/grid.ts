@@ -1,5 +1,5 @@
 /** Rows as a table for people: aligned, framed, and no wider than what it is read on. */
-import type { JsonRow, ResultColumn } from '../../client/http/index.ts';
+import type { JsonRow, ResultColumn } from '../../client/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { fitted, padded, textWidth } from '../view/text-width.ts';
 

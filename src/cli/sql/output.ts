@@ -3,12 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import {
-  type JsonRow,
-  type QueryCalls,
-  type ResultFormat,
-  readRows,
-} from '../../client/http/index.ts';
+import { type JsonRow, type QueryCalls, type ResultFormat, readRows } from '../../client/index.ts';
 import type { QueryShape } from '../../scheduler/contract/index.ts';
 import type { Reply } from '../command.ts';
 import { pathError, requireTarget } from '../local-path.ts';

@@ -1,6 +1,6 @@
 /** What the flags of `millrace sql` ask for, as the API takes it. */
 import { resolve } from 'node:path';
-import type { QueryRequest } from '../../client/http/index.ts';
+import type { QueryRequest } from '../../client/index.ts';
 import { parseBytes, parseMs } from '../../node/config/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { readTextOf } from '../files/document-file.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DatedJob, HttpClient } from '../../client/http/index.ts';
+import type { DatedJob, HttpClient } from '../../client/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { deferred, settled, VirtualClock } from '../../kit/index.ts';
 import type { EventShape } from '../../scheduler/contract/index.ts';
@@ -109,7 +109,7 @@ function startOn(glass: Glass | null, looks: (() => DatedJob)[]) {
   const { signal } = new AbortController();
   const said: string[] = [];
   const say = (line: string): void => void said.push(line);
-  const ended = follow(source.client, 'j-1' as JobId, { signal, reply, say, clock });
+  const ended = follow(source.client, 'j-1' as JobId, { signal, reply, say, clock, after: 0 });
   const note = (line: string): void => print?.(line);
   return { clock, glass: glass as Glass, source, ended, said, note };
 }

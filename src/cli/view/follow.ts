@@ -1,5 +1,5 @@
 /** A job followed to its end, for people: a view that is drawn anew in a terminal, lines elsewhere. */
-import type { DatedJob, HttpClient } from '../../client/http/index.ts';
+import type { DatedJob, HttpClient } from '../../client/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../kit/index.ts';
 import type { Reply } from '../command.ts';
@@ -16,7 +16,7 @@ export interface FollowOptions {
   /** Where lines go when there is no terminal. */
   readonly say: (line: string) => void;
   /** Lines begin behind this event; without it, with what happens from now on. */
-  readonly after?: number;
+  readonly after: number;
   readonly clock?: Clock;
 }
 
@@ -40,7 +40,7 @@ async function followLines(
   id: JobId,
   { signal, say, after, clock = systemClock }: FollowOptions,
 ): Promise<DatedJob> {
-  const watching = client.watch(id, { signal, ...(after === undefined ? {} : { after }) });
+  const watching = client.watch(id, { signal, after, retriesForever: false });
   const waiting = new WaitingLines({ look: () => client.job(id, { signal }), say, clock });
   try {
     for (;;) {
@@ -88,7 +88,11 @@ class LiveView {
       this.#look(job);
       this.#animate();
       this.#lookLater(LOOK_EVERY_MS);
-      const watching = this.#client.watch(this.#id, { signal, after: job.asOf.seq });
+      const watching = this.#client.watch(this.#id, {
+        signal,
+        after: job.asOf.seq,
+        retriesForever: false,
+      });
       for (;;) {
         const { done, value } = await watching.next();
         if (done === true) {

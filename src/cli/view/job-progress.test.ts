@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DatedJob } from '../../client/http/index.ts';
+import type { DatedJob } from '../../client/index.ts';
 import type { EventShape, TaskShape } from '../../scheduler/contract/index.ts';
 import { graphOrder } from './graph-order.ts';
 import { JobProgress } from './job-progress.ts';

@@ -1,5 +1,5 @@
 /** A job as it is being followed: a look at it now and then, and the events in between. */
-import type { DatedJob } from '../../client/http/index.ts';
+import type { DatedJob } from '../../client/index.ts';
 import {
   isTerminal,
   type JobState,

@@ -2,7 +2,7 @@
  * A job that nobody can run has no events, and whoever follows it line by line would look at nothing. So
  * after a while of silence he is told what is waited for, once for each reason.
  */
-import type { DatedJob } from '../../client/http/index.ts';
+import type { DatedJob } from '../../client/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { plain } from '../table.ts';
 import { reasonWords } from '../wording.ts';

@@ -9,7 +9,7 @@ export { LeaderChannel } from './client/leader-channel.ts';
 export type { LeaderChannelOptions } from './client/leader-channel.ts';
 export { remoteReader } from './client/remote-reader.ts';
 export { workerChannel } from './client/worker-channel.ts';
-export { keepAliveFor, PAYLOAD_BYTES_MAX } from './limits.ts';
+export { keepAliveFor } from './limits.ts';
 export type { KeepAlive } from './limits.ts';
 export { controlPlaneService } from './server/control-plane.ts';
 export type { ControlPlaneOptions } from './server/control-plane.ts';

@@ -1,4 +1,5 @@
 /** Limits of the wire, by name. Both ends keep the same ones. */
+import { PAYLOAD_BYTES_MAX } from '../../scheduler/contract/index.ts';
 
 /** What a server takes in: the largest document, 16 MiB, and what stands around it. */
 export const REQUEST_BYTES_MAX: number = 20 * 1024 * 1024;
@@ -50,9 +51,6 @@ export function channelOptions(
   };
 }
 
-/** What is put into one message; what stands around it has room in the rest. No single result, step
- * or document is larger than this on its way to the leader. */
-export const PAYLOAD_BYTES_MAX: number = 16 * 1024 * 1024;
 /** Room for what stands around each item. */
 const ITEM_BYTES = 256;
 

@@ -7,6 +7,6 @@
 export { HeartbeatLoop } from './heartbeat-loop.ts';
 export { Worker } from './worker.ts';
 export type { WorkerOptions } from './worker.ts';
-export { openWorker } from './open-worker.ts';
 export type { OpenWorker } from './open-worker.ts';
-export { registryOf, runWorkerProcess } from './process.ts';
+export { openWorker, runWorkerProcess } from './on-demand.ts';
+export { registryOf } from './registry.ts';

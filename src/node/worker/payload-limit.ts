@@ -1,6 +1,6 @@
 /** What cannot reach the leader at all is refused here, at once and for good. */
 import { MillraceError, utf8Bytes } from '../../scheduler/core/index.ts';
-import { PAYLOAD_BYTES_MAX } from '../../edge/grpc/index.ts';
+import { PAYLOAD_BYTES_MAX } from '../../scheduler/contract/index.ts';
 
 /** No character takes more bytes than this. */
 const BYTES_A_CHARACTER = 3;

@@ -1,16 +1,11 @@
 /** A worker as a process of its own: its modules, and the signals that end it. */
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { Capabilities, NodeId } from '../../scheduler/core/index.ts';
-import {
-  ExecutorRegistry,
-  builtIns,
-  graceWithin,
-  loadModule,
-} from '../../tasks/executors/index.ts';
 import type { TaskLog } from '../../tasks/executors/index.ts';
 import type { ChannelSettings } from './channel.ts';
 import { openWorker } from './open-worker.ts';
 import { processClock } from './process-clock.ts';
+import { registryOf } from './registry.ts';
 import type { QuerySettings } from './query-work.ts';
 import { StrayEnds } from './stray-ends.ts';
 import { wallTime } from './wall-time.ts';
@@ -90,17 +85,6 @@ export async function runWorkerProcess(
   } finally {
     stray.close();
   }
-}
-
-/** What a worker with these settings can run, without the executors of queries: `openWorker` adds those. */
-export async function registryOf(
-  settings: Omit<WorkerProcessSettings, keyof ChannelSettings | 'resultBytesMax' | 'expect'>,
-): Promise<ExecutorRegistry> {
-  const graceMs = graceWithin(settings.abortGraceMs);
-  const registry = new ExecutorRegistry({ max: Math.max(1, settings.slots), graceMs });
-  for (const executor of builtIns(processClock, settings)) registry.add(executor, 'Millrace');
-  for (const file of settings.modules) await loadModule(file, registry);
-  return registry;
 }
 
 async function runUntilDrained(

@@ -5,7 +5,7 @@
  */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { SignalShape } from '../../scheduler/core/index.ts';
-import { PAYLOAD_BYTES_MAX } from '../../edge/grpc/index.ts';
+import { PAYLOAD_BYTES_MAX } from '../../scheduler/contract/index.ts';
 import type { CalledJob, WorkerSuspension } from '../../scheduler/contract/index.ts';
 
 export interface SuspensionOwner {

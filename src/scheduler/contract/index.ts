@@ -9,6 +9,7 @@ export { millraceVersion, ownHandshake } from './handshake.ts';
 export type * from './job-service.ts';
 export type * from './leader-services.ts';
 export * from './query-service.ts';
+export { PAYLOAD_BYTES_MAX } from './payload.ts';
 export type * from './reader-port.ts';
 export type * from './schedule-service.ts';
 export type * from './shapes.ts';

@@ -8,7 +8,8 @@ import type {
   TaskReport,
 } from '../gen/millrace/v1/task.ts';
 import { TaskState as WireState } from '../gen/millrace/v1/types.ts';
-import { inParts, PAYLOAD_BYTES_MAX } from '../limits.ts';
+import { PAYLOAD_BYTES_MAX } from '../../../scheduler/contract/index.ts';
+import { inParts } from '../limits.ts';
 import type { ReportReply, Session, WorkerReport } from '../../../scheduler/contract/index.ts';
 import { fromWireLease, fromWireOrders, toWireLease, toWireOrders } from './lease.ts';
 import { fromWireInputLost, inputLostBytes, toWireInputLost } from './outputs.ts';

@@ -1,0 +1,84 @@
+/** What calls are answered, and queries as they are sent. Jobs, nodes and events have the shapes of the contract. */
+import type { JobId, JobState, SignalFate } from '../scheduler/core/index.ts';
+import type {
+  AsOf,
+  JobShape,
+  JobSummary,
+  NodeShape,
+  QuerySummary,
+  ScheduleShape,
+} from '../scheduler/contract/index.ts';
+import type { CallOptions } from './options.ts';
+
+/** The id is of an older job when the document's `idempotencyKey` was known. */
+export interface Submitted {
+  readonly id: JobId;
+  readonly state: JobState;
+  /** Made by this call; false when its key or its id was known. */
+  readonly isNew: boolean;
+}
+
+export interface JobsPage {
+  readonly jobs: readonly JobSummary[];
+  readonly cursor: string | null;
+  readonly asOf: AsOf;
+}
+
+export interface DatedJob extends JobShape {
+  readonly asOf: AsOf;
+  /** Only in the answer to a signal that was just taken in. */
+  readonly signal?: SignalFate;
+}
+
+export interface DatedNodes {
+  readonly nodes: readonly NodeShape[];
+  readonly asOf: AsOf;
+}
+
+export interface DatedSchedules {
+  readonly schedules: readonly ScheduleShape[];
+  readonly asOf: AsOf;
+}
+
+/** What is asked by a query, as the API takes it. */
+export interface QueryRequest {
+  readonly sql: string;
+  /** Of `$1`, `$2` or of `$name`. */
+  readonly params?: readonly unknown[] | Readonly<Record<string, unknown>>;
+  /** Name to path, glob, list of them, or more. */
+  readonly tables?: Readonly<Record<string, unknown>>;
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Of its job. */
+  readonly name?: string;
+  /** An IANA name such as `Europe/Berlin`; UTC if not given. */
+  readonly timeZone?: string;
+  readonly idempotencyKey?: string;
+  readonly priority?: number;
+}
+
+export interface SubmitQueryOptions extends CallOptions {
+  /** Without it one is made up. With it the whole call can be repeated later, by another process too. */
+  readonly queryId?: JobId;
+  /** The id was made for this call. */
+  readonly isNewId?: boolean;
+}
+
+export interface QueryOptions extends CallOptions {
+  /** The answer comes when the query is over, or after so long. */
+  readonly waitMs?: number;
+}
+
+export interface QueryPage {
+  readonly queries: readonly QuerySummary[];
+  readonly cursor: string | null;
+  readonly asOf: AsOf;
+}
+
+export interface QueryExplanation {
+  /** The physical plan: see `docs/plan-format.md`. */
+  readonly plan: unknown;
+  /** The same for people. */
+  readonly text: string;
+}
+
+export type ResultFormat = 'json' | 'ndjson' | 'csv' | 'parquet';

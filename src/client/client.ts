@@ -1,0 +1,102 @@
+/** What a program can ask of a runtime, wherever that runs: the types of the client. */
+import type { Explanation, Json } from '../scheduler/core/index.ts';
+import type { Callable } from '../tasks/executors/index.ts';
+import type { EventShape, JobShape, JobSummary, NodeShape } from '../scheduler/contract/index.ts';
+import type {
+  CallOptions,
+  EventsOptions,
+  ForkOptions,
+  JobRef,
+  JobsFilter,
+  RerunOptions,
+  SignalOptions,
+  SubmitOptions,
+  WatchOptions,
+} from './options.ts';
+import type { Schedules } from './schedules.ts';
+import type { Sql } from './sql/sql.ts';
+
+/** `createRuntime()` and `connect(url)` both give one. */
+export interface Client extends AsyncDisposable {
+  /**
+   * Submits a flow or a task with its input, or a job document as it is. The answer comes when the
+   * job is durable; however often the call had to be repeated, there is one job.
+   */
+  submit: Submit;
+  /** Many jobs at once. One that is refused does not sink the others: it answers its error. */
+  submitAll(
+    jobs: readonly Submission[],
+    options?: CallOptions,
+  ): Promise<readonly (JobHandle<unknown> | Error)[]>;
+  /** A handle for a job that was submitted elsewhere. With the flow, its result has its type. */
+  handle<O = Json>(id: string, what?: Callable<never, O>): JobHandle<O>;
+  /** The job with all its tasks, as it stands. */
+  job(job: JobRef, options?: CallOptions): Promise<JobShape>;
+  /** Jobs, newest first; more are read as the loop goes on. */
+  jobs(filter?: JobsFilter): AsyncGenerator<JobSummary, void>;
+  /** Waits for the end of the job. Throws a `JobError` when it did not succeed. */
+  result<O>(job: JobHandle<O>, options?: CallOptions): Promise<O>;
+  result(job: string, options?: CallOptions): Promise<Json>;
+  /**
+   * What happens to the job, from its beginning to its end; the generator's own result is the job as
+   * it ended.
+   */
+  watch(job: JobRef, options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
+  /** A finished job is not changed. */
+  cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<JobShape>;
+  /** Runs again what did not succeed, and keeps what did. */
+  rerun(job: JobRef, options?: RerunOptions): Promise<JobShape>;
+  /** A new job from the same document: what lies at or below the task runs again, the rest is taken over. */
+  fork<O>(job: JobHandle<O>, from: string, options?: ForkOptions): Promise<JobHandle<O>>;
+  fork(job: string, from: string, options?: ForkOptions): Promise<JobHandle<Json>>;
+  /** One task that is out of attempts, and what was skipped because of it. */
+  redrive(job: JobRef, task: string, options?: CallOptions): Promise<JobShape>;
+  /** Tells a live job something; a `ctx.waitFor` of that name takes it. */
+  signal(job: JobRef, name: string, value?: unknown, options?: SignalOptions): Promise<JobShape>;
+  /** Why a task waits. */
+  explain(job: JobRef, task: string, options?: CallOptions): Promise<Explanation>;
+  /** The log of the cluster, without end: leave the loop, or abort it by its signal. */
+  events(options?: EventsOptions): AsyncGenerator<EventShape, void>;
+  nodes(options?: CallOptions): Promise<readonly NodeShape[]>;
+  readonly schedules: Schedules;
+  /** Distributed SQL over Parquet and other files: rows by a loop. */
+  readonly sql: Sql;
+  /** Lets all connections go; what still waits for an answer is given up. */
+  close(): Promise<void>;
+}
+
+/** What can be submitted by itself. A job document is any other object. */
+export type Document = Readonly<Record<string, unknown>>;
+
+export interface Submit {
+  <I, O>(what: Callable<I, O>, ...rest: InputAndOptions<I>): Promise<JobHandle<O>>;
+  /** A document carries its inputs itself. */
+  (document: Document, input?: undefined, options?: SubmitOptions): Promise<JobHandle<Json>>;
+}
+
+/** The input may be left out where there need not be one: nothing is null then. */
+export type InputAndOptions<I> = undefined extends I
+  ? [input?: I, options?: SubmitOptions]
+  : null extends I
+    ? [input?: I | undefined, options?: SubmitOptions]
+    : [input: I, options?: SubmitOptions];
+
+/** One of many: see `submission`. */
+export interface Submission {
+  readonly what: Callable<never, unknown> | Document;
+  readonly input?: unknown;
+  readonly options?: Omit<SubmitOptions, keyof CallOptions | 'jobId'>;
+}
+
+/** One job, and what can be done with it. */
+export interface JobHandle<O> {
+  readonly id: string;
+  /** False when an earlier submission had the same idempotency key or job id. */
+  readonly isNew: boolean;
+  /** Waits for the end of the job. Throws a `JobError` when it did not succeed. */
+  result(options?: CallOptions): Promise<O>;
+  watch(options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
+  cancel(reason?: string): Promise<JobShape>;
+  signal(name: string, value?: unknown): Promise<JobShape>;
+  job(): Promise<JobShape>;
+}

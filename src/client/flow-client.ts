@@ -1,0 +1,179 @@
+/** The client of programs: what `connect` gives, and what a runtime gives with a node of its own. */
+import { uuidv7 } from 'uuidv7';
+import { MillraceError, isMillraceError } from '../scheduler/core/index.ts';
+import type { Json } from '../scheduler/core/index.ts';
+import type { Callable, TaskDefinition } from '../tasks/executors/index.ts';
+import { definitionsOf } from '../tasks/executors/index.ts';
+import { submissionOf } from '../tasks/flow/index.ts';
+import type { JobSummary, NodeShape } from '../scheduler/contract/index.ts';
+import type { Client, InputAndOptions, JobHandle, Submission } from './client.ts';
+import { HttpClient } from './http-client.ts';
+import { JobError } from './job-error.ts';
+import type {
+  CallOptions,
+  ClientOptions,
+  ForkOptions,
+  JobRef,
+  JobsFilter,
+  SubmitOptions,
+} from './options.ts';
+import { schedulesOver } from './schedules.ts';
+import type { Schedules } from './schedules.ts';
+import { sqlOver } from './sql/sql-query.ts';
+import type { Sql, SqlTables } from './sql/sql.ts';
+
+/** What stands behind the client, where that is more than a server elsewhere. */
+export interface Backing {
+  /** Called before something is submitted: whoever executes it has to know its tasks. */
+  readonly offer?: (tasks: readonly TaskDefinition[]) => Promise<void>;
+  /** Tables of all queries. */
+  readonly tables?: SqlTables | undefined;
+  /** Called when the client is closed, while it still works. */
+  readonly onClose?: () => Promise<void>;
+}
+
+type Read<O> = (result: Json) => O | Promise<O>;
+
+export class FlowClient extends HttpClient implements Client {
+  readonly schedules: Schedules;
+  readonly sql: Sql;
+  readonly #backing: Backing;
+  readonly #readers: WeakMap<object, Read<unknown>> = new WeakMap();
+  #closing: Promise<void> | null = null;
+
+  constructor(options: ClientOptions, backing: Backing = {}) {
+    super(options);
+    this.#backing = backing;
+    this.schedules = schedulesOver(this, (what) => this.#offer(definitionsOf(what)));
+    this.sql = sqlOver({ calls: this.queries, tables: backing.tables });
+  }
+
+  async submit<I, O>(
+    what: Callable<I, O> | object,
+    ...[input, options = {}]: InputAndOptions<I>
+  ): Promise<JobHandle<O>> {
+    const { document, tasks, readResult } = await submissionOf(what, input);
+    await this.#offer(tasks);
+    const { id, isNew } = await this.submitDocument(adjusted(document, options), options);
+    return this.#handle(id, isNew, readResult as Read<O>);
+  }
+
+  async submitAll(
+    jobs: readonly Submission[],
+    options?: CallOptions,
+  ): Promise<readonly (JobHandle<unknown> | Error)[]> {
+    const read = await Promise.all(jobs.map(readSubmission));
+    const good = read.flatMap((each) => (each instanceof Error ? [] : [each]));
+    await this.#offer([...new Set(good.flatMap(({ tasks }) => tasks))]);
+    const documents = good.map(({ document }) => document);
+    const answers = await this.submitDocuments(documents, options);
+    let at = 0;
+    return read.map((each) => {
+      if (each instanceof Error) return each;
+      const answer = answers[at];
+      at += 1;
+      if (answer === undefined || isMillraceError(answer)) return answer ?? noAnswer();
+      return this.#handle(answer.id, answer.isNew, each.readResult);
+    });
+  }
+
+  handle<O = Json>(id: string, what?: Callable<never, O>): JobHandle<O> {
+    const read: Read<O> =
+      what === undefined ? (result) => result as O : (result) => what.readResult(result);
+    return this.#handle(id, false, read);
+  }
+
+  async *jobs(filter?: JobsFilter): AsyncGenerator<JobSummary, void> {
+    for await (const page of this.jobPages(filter)) yield* page.jobs;
+  }
+
+  result<O>(job: JobHandle<O>, options?: CallOptions): Promise<O>;
+  result(job: string, options?: CallOptions): Promise<Json>;
+  async result(job: JobRef, options?: CallOptions): Promise<unknown> {
+    const read = typeof job === 'string' ? undefined : this.#readers.get(job);
+    // However long the cluster is away: the caller decides when to give up.
+    const ended = await this.ended(job, { retriesForever: true, ...options });
+    if (ended.state !== 'succeeded') throw new JobError(ended);
+    return read === undefined ? ended.result : read(ended.result);
+  }
+
+  fork<O>(job: JobHandle<O>, from: string, options?: ForkOptions): Promise<JobHandle<O>>;
+  fork(job: string, from: string, options?: ForkOptions): Promise<JobHandle<Json>>;
+  async fork(job: JobRef, from: string, options: ForkOptions = {}): Promise<JobHandle<unknown>> {
+    const read = typeof job === 'string' ? undefined : this.#readers.get(job);
+    const { jobId = uuidv7() } = options;
+    const { id } = await this.forkJob(job, from, { ...options, jobId });
+    return this.#handle(id, id === jobId, read ?? ((result) => result));
+  }
+
+  async nodes(options?: CallOptions): Promise<readonly NodeShape[]> {
+    return (await this.listNodes(options)).nodes;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    try {
+      await this.#backing.onClose?.();
+    } finally {
+      this.end();
+    }
+  }
+
+  async #offer(tasks: readonly TaskDefinition[]): Promise<void> {
+    // The workers of a cluster bring their own.
+    await this.#backing.offer?.(tasks);
+  }
+
+  #handle<O>(id: string, isNew: boolean, read: Read<O>): JobHandle<O> {
+    const handle: JobHandle<O> = {
+      id,
+      isNew,
+      result: (options) => this.result(handle, options),
+      watch: (options) => this.watch(id, options),
+      cancel: (reason) => this.cancel(id, reason),
+      signal: (name, value) => this.signal(id, name, value),
+      job: () => this.job(id),
+    };
+    this.#readers.set(handle, read);
+    return handle;
+  }
+}
+
+type ReadJob = Awaited<ReturnType<typeof submissionOf>>;
+
+async function readSubmission({ what, input, options = {} }: Submission): Promise<ReadJob | Error> {
+  try {
+    const { document, ...rest } = await submissionOf(what, input);
+    return { document: adjusted(document, options), ...rest };
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** What the caller says counts more than what the flow says. */
+function adjusted(
+  document: Readonly<Record<string, unknown>>,
+  { name, priority, idempotencyKey }: SubmitOptions,
+): Readonly<Record<string, unknown>> {
+  return {
+    ...document,
+    ...(name === undefined ? {} : { name }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  };
+}
+
+function noAnswer(): MillraceError {
+  return new MillraceError({
+    code: 'invariant',
+    what: 'The server did not answer for every submitted job.',
+  });
+}

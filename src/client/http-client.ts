@@ -1,0 +1,332 @@
+import { setMaxListeners } from 'node:events';
+import { uuidv7 } from 'uuidv7';
+import { MillraceError } from '../scheduler/core/index.ts';
+import type {
+  Explanation,
+  JobId,
+  Json,
+  LeaderAddress,
+  NodeId,
+  ScheduleId,
+} from '../scheduler/core/index.ts';
+import type { AsOf, EventShape, NodeShape, ScheduleShape } from '../scheduler/contract/index.ts';
+import { checkTokenPath } from '../edge/security/index.ts';
+import type { DatedJob, DatedNodes, DatedSchedules, JobsPage, Submitted } from './answers.ts';
+import { type Call, Caller, FIRST_TRY } from './calls/caller.ts';
+import { objectIn } from './calls/reading.ts';
+import { Servers } from './calls/servers.ts';
+import { Transport } from './calls/transport.ts';
+import { followEvents } from './events.ts';
+import { paceOf } from './options.ts';
+import type {
+  CallOptions,
+  ClientOptions,
+  EventsOptions,
+  ForkOptions,
+  JobRef,
+  JobsFilter,
+  Limit,
+  Pace,
+  RerunOptions,
+  SignalOptions,
+  SubmitOptions,
+  WatchOptions,
+} from './options.ts';
+import { QueryCalls } from './sql/query-calls.ts';
+import { submitPortions } from './submitting.ts';
+import { watchJob } from './watching.ts';
+
+/**
+ * The client of a cluster, as its HTTP API has it: job documents in, the API's own answers out. The command line
+ * uses it as it is; `FlowClient` adds what programs know, flows and typed results. Calls may run side by side.
+ */
+export class HttpClient {
+  /** SQL. */
+  readonly queries: QueryCalls;
+  readonly #pace: Pace;
+  readonly #transport: Transport;
+  readonly #caller: Caller;
+  readonly #life = new AbortController();
+  readonly #limited: Limit = <T extends CallOptions>(options?: T) => {
+    const { signal } = this.#life;
+    const given = options?.signal;
+    const either = given === undefined ? signal : AbortSignal.any([signal, given]);
+    return { ...(options as T), signal: either };
+  };
+
+  constructor(options: ClientOptions) {
+    this.#pace = paceOf(options);
+    const servers = new Servers(options.server);
+    this.#transport = new Transport(options.tls, this.#pace.clock);
+    const { token = null, insecure = false } = options;
+    if (token !== null) for (const url of servers.given) checkTokenPath(url, insecure);
+    this.#caller = new Caller(this.#transport, servers, this.#pace, { token, insecure });
+    this.queries = new QueryCalls(this.#caller, this.#pace, this.#limited);
+    // Every call that waits listens to it, and there may be thousands.
+    setMaxListeners(0, this.#life.signal);
+  }
+
+  /** Lets all connections go. All that waits ends with this reason, and so does all that is asked from now on. */
+  end(reason: Error = closed()): void {
+    this.#life.abort(reason);
+    this.#transport.close();
+  }
+
+  /** The id is chosen here, so however often the call has to be repeated there is one job. */
+  async submitDocument(
+    document: unknown,
+    options: Pick<SubmitOptions, 'jobId' | keyof CallOptions> = {},
+  ): Promise<Submitted> {
+    const { jobId = uuidv7() } = options;
+    const isNewId = options.jobId === undefined;
+    const answer = await this.#caller.call({
+      method: 'POST',
+      path: '/api/v1/jobs',
+      headers: { 'millrace-job-id': jobId },
+      ...(isNewId ? { firstHeaders: FIRST_TRY } : {}),
+      body: JSON.stringify(document),
+      isRepeatable: true,
+      what: 'the submission',
+      ...this.#limited(options),
+    });
+    const { id, state } = objectIn(answer, 'id') as unknown as Submitted;
+    // A second try that finds the job may have found what the first one made.
+    const isOurs = answer.isRepeated && isNewId && id === jobId;
+    return { id, state, isNew: answer.status === 201 || isOurs };
+  }
+
+  /** One answer for each document, in order: one that is refused does not sink the others. */
+  submitDocuments(
+    documents: readonly unknown[],
+    options?: CallOptions,
+  ): Promise<readonly (Submitted | MillraceError)[]> {
+    return submitPortions(this.#caller, this.#pace, documents, this.#limited(options));
+  }
+
+  job(job: JobRef, options?: CallOptions): Promise<DatedJob> {
+    return this.#get('tasks', jobPath(job), options);
+  }
+
+  /** Page after page, newest job first. */
+  async *jobPages(filter: JobsFilter = {}): AsyncGenerator<JobsPage, void> {
+    const { state, name, limit } = filter;
+    const query = {
+      ...(state === undefined ? {} : { state }),
+      ...(name === undefined ? {} : { name }),
+      ...(limit === undefined ? {} : { limit: String(limit) }),
+    };
+    for (let cursor: string | null | undefined = filter.cursor; cursor !== null;) {
+      const from: Record<string, string> = cursor === undefined ? {} : { cursor };
+      const all = { ...query, ...from };
+      const page: JobsPage = await this.#get('jobs', '/api/v1/jobs', filter, all);
+      yield page;
+      ({ cursor } = page);
+    }
+  }
+
+  cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<DatedJob> {
+    const body = reason === undefined ? {} : { reason };
+    return this.#post('id', `${jobPath(job)}/cancel`, body, 'the cancellation', options);
+  }
+
+  /** From the tasks that did not succeed. It happens once, however often the call is repeated. */
+  async rerun(job: JobRef, options: RerunOptions = {}): Promise<DatedJob> {
+    const expectedRun = options.expectedRun ?? (await this.job(job, options)).run;
+    return this.#post('id', `${jobPath(job)}/rerun`, { expectedRun }, 'the rerun', options);
+  }
+
+  /** A new job: what lies at or below the task runs again; everything else that succeeded is taken over. */
+  forkJob(job: JobRef, from: string, options: ForkOptions = {}): Promise<DatedJob> {
+    return this.#ask('id', {
+      method: 'POST',
+      path: `${jobPath(job)}/fork`,
+      headers: { 'millrace-job-id': options.jobId ?? uuidv7() },
+      body: JSON.stringify({ from }),
+      isRepeatable: true,
+      what: 'the fork',
+      ...this.#limited(options),
+    });
+  }
+
+  redrive(job: JobRef, task: string, options?: CallOptions): Promise<DatedJob> {
+    return this.#post('id', `${taskPath(job, task)}/redrive`, undefined, 'the redrive', options);
+  }
+
+  /** It is taken in once, however often the call is repeated: it carries an id of its own. */
+  async signal(
+    job: JobRef,
+    name: string,
+    value?: unknown,
+    options: SignalOptions = {},
+  ): Promise<DatedJob> {
+    return this.#ask('id', {
+      method: 'POST',
+      path: `${jobPath(job)}/signals/${encodeURIComponent(name)}`,
+      headers: { 'idempotency-key': options.signalId ?? uuidv7() },
+      body: JSON.stringify(asJson(name, value)),
+      isRepeatable: true,
+      what: 'the signal',
+      ...this.#limited(options),
+    });
+  }
+
+  /** Why a task waits, as the leader sees it. */
+  explain(job: JobRef, task: string, options?: CallOptions): Promise<Explanation> {
+    return this.#get('why', `${taskPath(job, task)}/explain`, options);
+  }
+
+  /** The number of the last event. */
+  async head(options?: CallOptions): Promise<AsOf> {
+    return (await this.#get<JobsPage>('asOf', '/api/v1/jobs', options, { limit: '1' })).asOf;
+  }
+
+  /** Throws `expired` when what comes after `after` is no longer kept. */
+  async *events(options: EventsOptions = {}): AsyncGenerator<EventShape, void> {
+    // Asked once: a stream that breaks before its first event must not start at a later now.
+    const after = options.after ?? (await this.head(options)).seq;
+    const job = options.job === undefined ? undefined : jobIdOf(options.job);
+    yield* followEvents(this.#caller, this.#pace, { ...this.#limited(options), after, job });
+  }
+
+  /**
+   * What happens to a job until it ends, however long the cluster is away; the generator's own result is the job
+   * as it ended.
+   */
+  watch(job: JobRef, options: WatchOptions = {}): AsyncGenerator<EventShape, DatedJob> {
+    const { after = 0, retriesForever = true } = options;
+    return watchJob(this, this.#pace, jobIdOf(job), {
+      ...this.#limited(options),
+      after,
+      retriesForever,
+    });
+  }
+
+  /** Waits for the end of a job, however it ends. */
+  async ended(job: JobRef, options?: CallOptions): Promise<DatedJob> {
+    const watching = watchJob(this, this.#pace, jobIdOf(job), this.#limited(options));
+    for (;;) {
+      const next = await watching.next();
+      if (next.done === true) return next.value;
+    }
+  }
+
+  listNodes(options?: CallOptions): Promise<DatedNodes> {
+    return this.#get('nodes', '/api/v1/nodes', options);
+  }
+
+  /** The node takes no more work and gives back what it has not begun. */
+  drain(id: NodeId, options?: CallOptions): Promise<NodeShape> {
+    return this.#post('id', `${nodePath(id)}/drain`, undefined, 'the drain', options);
+  }
+
+  /** Out of quarantine, or back from a drain. */
+  release(id: NodeId, options?: CallOptions): Promise<NodeShape> {
+    return this.#post('id', `${nodePath(id)}/release`, undefined, 'the release', options);
+  }
+
+  leader(options?: CallOptions): Promise<LeaderAddress> {
+    return this.#get('nodeId', '/api/v1/leader', options);
+  }
+
+  listSchedules(options?: CallOptions): Promise<DatedSchedules> {
+    return this.#get('schedules', '/api/v1/schedules', options);
+  }
+
+  putSchedule(id: ScheduleId, spec: unknown, options?: CallOptions): Promise<ScheduleShape> {
+    return this.#ask('id', {
+      method: 'PUT',
+      path: schedulePath(id),
+      body: JSON.stringify(spec),
+      isRepeatable: true,
+      what: 'the schedule',
+      ...this.#limited(options),
+    });
+  }
+
+  async deleteSchedule(id: ScheduleId, options?: CallOptions): Promise<void> {
+    await this.#caller.call({
+      method: 'DELETE',
+      path: schedulePath(id),
+      isRepeatable: true,
+      what: 'the deletion',
+      ...this.#limited(options),
+    });
+  }
+
+  changeSchedule(
+    id: ScheduleId,
+    change: 'pause' | 'resume' | 'trigger',
+    options?: CallOptions,
+  ): Promise<ScheduleShape> {
+    const path = `${schedulePath(id)}/${change}`;
+    return this.#post('id', path, undefined, `the ${change}`, options, change !== 'trigger');
+  }
+
+  #get<T>(
+    key: string,
+    path: string,
+    options: CallOptions | undefined,
+    query: Readonly<Record<string, string>> = {},
+  ): Promise<T> {
+    const { signal, retriesForever } = this.#limited(options);
+    const about = { isRepeatable: true, what: 'it', retriesForever, signal };
+    return this.#ask<T>(key, { method: 'GET', path, query, ...about });
+  }
+
+  #post<T>(
+    key: string,
+    path: string,
+    body: unknown,
+    what: string,
+    options: CallOptions | undefined,
+    isRepeatable = true,
+  ): Promise<T> {
+    const { signal, retriesForever } = this.#limited(options);
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const about = { isRepeatable, what, retriesForever, signal };
+    return this.#ask<T>(key, { method: 'POST', path, ...content, ...about });
+  }
+
+  /** The answer is what the caller expects if it is an object with this field. */
+  async #ask<T>(key: string, call: Call): Promise<T> {
+    return objectIn(await this.#caller.call(call), key) as T;
+  }
+}
+
+function jobIdOf(job: JobRef): JobId {
+  return (typeof job === 'string' ? job : job.id) as JobId;
+}
+
+/** Nothing said is null. */
+function asJson(name: string, value: unknown): Json {
+  if (value === undefined) return null;
+  if (JSON.stringify(value) !== undefined) return value as Json;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `The value of signal ${name} is not valid JSON: it is a ${typeof value}.`,
+  });
+}
+
+function closed(): MillraceError {
+  return new MillraceError({
+    code: 'shutting_down',
+    what: 'This client was closed.',
+    todo: 'Close it after all calls have returned.',
+  });
+}
+
+function jobPath(job: JobRef): string {
+  return `/api/v1/jobs/${encodeURIComponent(jobIdOf(job))}`;
+}
+
+function taskPath(job: JobRef, task: string): string {
+  return `${jobPath(job)}/tasks/${encodeURIComponent(task)}`;
+}
+
+function nodePath(id: NodeId): string {
+  return `/api/v1/nodes/${encodeURIComponent(id)}`;
+}
+
+function schedulePath(id: ScheduleId): string {
+  return `/api/v1/schedules/${encodeURIComponent(id)}`;
+}

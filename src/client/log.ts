@@ -1,0 +1,17 @@
+import type { TaskLog } from '../tasks/executors/index.ts';
+
+/** Where lines for people go. `console` fits. */
+export type LogOption = TaskLog;
+
+const line =
+  (level: keyof TaskLog) =>
+  (message: string): void =>
+    void process.stderr.write(`${new Date().toISOString()} ${level} ${message}\n`);
+
+/** Standard error, without what only those want to know who look for a fault. */
+export const consoleLog: TaskLog = {
+  debug: () => {},
+  info: line('info'),
+  warn: line('warn'),
+  error: line('error'),
+};

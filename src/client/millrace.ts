@@ -1,0 +1,140 @@
+/**
+ * What a program imports as `millrace`: how work is defined, and the client that hands it in, to a runtime
+ * inside the program or to a server. The doors `millrace/worker` and `millrace/server` are files beside
+ * this one. Nothing is decided here; and neither gRPC nor DuckDB is loaded before a runtime starts.
+ */
+export { MillraceError, isMillraceError } from '../scheduler/core/index.ts';
+export type {
+  Capabilities,
+  ErrorCode,
+  Explanation,
+  JobState,
+  Json,
+  LogKind,
+  Priority,
+  TaskError,
+  TaskState,
+} from '../scheduler/core/index.ts';
+export {
+  AlreadyCompletedError,
+  ChildJobError,
+  ChildrenError,
+  FatalError,
+  MisuseError,
+} from '../tasks/executors/index.ts';
+export type {
+  Callable,
+  Executor,
+  FlowDefinition,
+  MapOptions,
+  Mappable,
+  TaskContext,
+  TaskDefinition,
+  TaskLog,
+  Transaction,
+  WaitOptions,
+} from '../tasks/executors/index.ts';
+export {
+  BadResultError,
+  builtIns,
+  defineFlow,
+  defineOperator,
+  defineTask,
+  externalTask,
+} from '../tasks/flow/index.ts';
+export type {
+  AggregateInput,
+  BuiltIns,
+  CommandInput,
+  ProcessLimits,
+  ProcessResult,
+  Comparison,
+  Condition,
+  ContainerInput,
+  ExternalTask,
+  Flow,
+  FlowGraph,
+  FlowGraphTask,
+  FlowKit,
+  FlowParts,
+  HttpInput,
+  HttpResult,
+  InputRef,
+  Jsonified,
+  MapUse,
+  Operand,
+  OperatorBatch,
+  OperatorContext,
+  OperatorDefinition,
+  OperatorDistribution,
+  OperatorParts,
+  PlacementOptions,
+  Ref,
+  ResultOf,
+  Settled,
+  SqlInput,
+  SqlResult,
+  Task,
+  TaskArguments,
+  TaskDefaults,
+  TaskParts,
+  TaskRef,
+  TaskUse,
+  TimeoutOptions,
+  Usable,
+  Wired,
+  WiredJson,
+} from '../tasks/flow/index.ts';
+export type { ResultFormat } from './answers.ts';
+export type { Duration } from '../kit/index.ts';
+export type {
+  EventShape,
+  JobShape,
+  JobSummary,
+  NodeShape,
+  PastRun,
+  QueryShape,
+  StageShape,
+  TaskShape,
+} from '../scheduler/contract/index.ts';
+export type { Client, Document, InputAndOptions, JobHandle, Submission, Submit } from './client.ts';
+export type {
+  CallOptions,
+  ConnectOptions,
+  EventsOptions,
+  ForkOptions,
+  JobRef,
+  JobsFilter,
+  RerunOptions,
+  SignalOptions,
+  SubmitOptions,
+  TlsFileNames,
+  WatchOptions,
+} from './options.ts';
+export { connect } from './connect.ts';
+export { JobError } from './job-error.ts';
+export type { LogOption } from './log.ts';
+export type { Offered } from './registry.ts';
+export { createRuntime } from './runtime/runtime.ts';
+export type { Runtime, RuntimeOptions, RuntimeSettings } from './runtime/runtime.ts';
+export type {
+  Schedule,
+  ScheduledWork,
+  ScheduleInfo,
+  Schedules,
+  ScheduleTiming,
+} from './schedules.ts';
+export { QueryError } from './sql/sql.ts';
+export type {
+  Sql,
+  SqlColumn,
+  SqlOptions,
+  SqlParameter,
+  SqlPlan,
+  SqlQuery,
+  SqlRow,
+  SqlSettings,
+  SqlTable,
+  SqlTables,
+  SqlValue,
+} from './sql/sql.ts';

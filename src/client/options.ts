@@ -1,0 +1,129 @@
+/** What a client and its calls may be told. There is one set of these types, for programs and for the command line. */
+import type { JobState, MillraceError, Priority } from '../scheduler/core/index.ts';
+import type { ClientTls } from '../edge/security/index.ts';
+import { type BackoffRange, type Clock, systemClock } from '../kit/index.ts';
+
+export interface ConnectOptions {
+  /** What the server's token file lists; not needed for a server of the same user on this machine. */
+  readonly token?: string;
+  /** Lets the token travel unencrypted to another machine, for networks that are trusted themselves. */
+  readonly insecure?: boolean;
+  readonly tls?: TlsFileNames;
+  /** How long a call goes on trying once the cluster has answered: longer than a fail-over takes. */
+  readonly retryBudgetMs?: number;
+  /** Called when a call has to wait, and for what: an outage of the cluster or of its database. */
+  readonly onWait?: (why: MillraceError) => void;
+}
+
+/** Names of PEM files. */
+export interface TlsFileNames {
+  /** Who signs the servers' certificates; by default those that Node.js trusts. */
+  readonly ca?: string;
+  /** The certificate and the key that this side presents. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** All that can be set: `connect` sets the rest for its callers. */
+export interface ClientOptions extends Omit<ConnectOptions, 'tls'> {
+  /** One address or several, separated by commas: `http://127.0.0.1:7070`. */
+  readonly server: string;
+  readonly tls?: ClientTls;
+  /** How long a call tries while no server has ever answered: a wrong address should not look like a slow one. */
+  readonly firstContactMs?: number;
+  /** A connection without a byte for so long, while an answer is awaited, counts as lost. */
+  readonly responseTimeoutMs?: number;
+  /** The same for a stream of events, on which the server sends a sign of life now and then. */
+  readonly streamTimeoutMs?: number;
+  readonly clock?: Clock;
+  /** For jitter: a number in [0, 1). */
+  readonly random?: () => number;
+}
+
+/** Between two rounds of calls that failed. */
+export const BACKOFF: BackoffRange = { firstMs: 100, maxMs: 2_000 };
+
+export type Pace = Required<
+  Pick<
+    ClientOptions,
+    | 'retryBudgetMs'
+    | 'firstContactMs'
+    | 'responseTimeoutMs'
+    | 'streamTimeoutMs'
+    | 'onWait'
+    | 'clock'
+    | 'random'
+  >
+>;
+
+export function paceOf(options: ClientOptions): Pace {
+  return {
+    retryBudgetMs: options.retryBudgetMs ?? 30_000,
+    firstContactMs: options.firstContactMs ?? 2_000,
+    responseTimeoutMs: options.responseTimeoutMs ?? 10_000,
+    streamTimeoutMs: options.streamTimeoutMs ?? 45_000,
+    onWait: options.onWait ?? (() => {}),
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+  };
+}
+
+/** The options of a call, with a signal that ends it with its client as well. */
+export type Limit = <T extends CallOptions>(options?: T) => T & { readonly signal: AbortSignal };
+
+/** A job by its handle or its id. */
+export type JobRef = string | { readonly id: string };
+
+export interface CallOptions {
+  /** Gives the call up; it then rejects with the signal's reason. What was asked for may happen all the same. */
+  readonly signal?: AbortSignal | undefined;
+  /** Outlasts any outage once a server has answered: only the signal gives the call up. */
+  readonly retriesForever?: boolean | undefined;
+}
+
+export interface SubmitOptions extends CallOptions {
+  /** A second submission with the same key answers the first job; its handle says `isNew: false`. */
+  readonly idempotencyKey?: string;
+  readonly priority?: Priority;
+  /** Instead of the flow's own. */
+  readonly name?: string;
+  /** Without it one is made up. With it the whole call can be repeated later, by another process too: a job of
+   * this id that is there already is answered as it is. */
+  readonly jobId?: string;
+}
+
+export interface RerunOptions extends CallOptions {
+  /** Only if the job is still at this run; without it, at the run that it is found at now. */
+  readonly expectedRun?: number;
+}
+
+export interface ForkOptions extends CallOptions {
+  readonly jobId?: string;
+}
+
+export interface SignalOptions extends CallOptions {
+  /** Without it one is made up. The same one again changes nothing, by another process too. */
+  readonly signalId?: string;
+}
+
+export interface WatchOptions extends CallOptions {
+  /** The last event that you have seen; without it, from the beginning of the job. */
+  readonly after?: number;
+}
+
+export interface EventsOptions extends CallOptions {
+  /** The last event that you have seen, 0 for all that are kept; without it, from now on. */
+  readonly after?: number;
+  readonly job?: JobRef;
+  /** Ends once everything up to this event has been seen; without it, never. */
+  readonly until?: number;
+}
+
+export interface JobsFilter extends CallOptions {
+  readonly state?: JobState;
+  readonly name?: string;
+  /** How many on a page. */
+  readonly limit?: number;
+  /** Where to go on, from an earlier page. */
+  readonly cursor?: string;
+}

@@ -1,0 +1,33 @@
+/** What a worker of the library can run: the built-in executors, modules, and definitions from the program. */
+import type { NodeSettings } from '../node/config/index.ts';
+import type { ExecutorRegistry, FlowDefinition, TaskDefinition } from '../tasks/executors/index.ts';
+import { definitionsOf } from '../tasks/executors/index.ts';
+import { registryOf } from '../node/worker/index.ts';
+import type { OpenWorker } from '../node/worker/index.ts';
+
+export interface Offered {
+  readonly tasks?: readonly TaskDefinition[];
+  readonly flows?: readonly FlowDefinition[];
+  /** Files whose exports are tasks and flows. */
+  readonly modules?: readonly string[];
+}
+
+export async function ownRegistry(
+  node: NodeSettings,
+  { tasks = [], flows = [], modules = [] }: Offered,
+): Promise<ExecutorRegistry> {
+  const registry = await registryOf({ ...node, modules });
+  const definitions = [...tasks, ...flows].flatMap((each) => definitionsOf(each));
+  // A task that several flows use, or that is in a module as well, is one task.
+  for (const definition of definitions) registry.add(definition, 'this program');
+  return registry;
+}
+
+/** Threads of tasks end with the worker. */
+export function withRegistry(opened: OpenWorker, registry: ExecutorRegistry): OpenWorker {
+  const close = async (): Promise<void> => {
+    await opened.close();
+    registry.close();
+  };
+  return { ...opened, close };
+}

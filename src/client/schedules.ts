@@ -1,0 +1,105 @@
+/** Schedules: what is submitted by itself, and when. */
+import type { ScheduleId, ScheduleSpec } from '../scheduler/core/index.ts';
+import type { Callable } from '../tasks/executors/index.ts';
+import { submissionOf } from '../tasks/flow/index.ts';
+import type { ScheduleShape } from '../scheduler/contract/index.ts';
+import type { Document } from './client.ts';
+import type { HttpClient } from './http-client.ts';
+import type { CallOptions } from './options.ts';
+
+export interface Schedules {
+  /** Creates the schedule, or gives the one by that id a new timing and job. */
+  put<I>(id: string, schedule: Schedule<I>, options?: CallOptions): Promise<ScheduleInfo>;
+  /** With their next runs. */
+  list(options?: CallOptions): Promise<readonly ScheduleInfo[]>;
+  pause(id: string, options?: CallOptions): Promise<ScheduleInfo>;
+  /** What passed meanwhile is left out. */
+  resume(id: string, options?: CallOptions): Promise<ScheduleInfo>;
+  /** Starts its job now; `lastJob` names it. */
+  trigger(id: string, options?: CallOptions): Promise<ScheduleInfo>;
+  /** Jobs that it has started are not affected. */
+  delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+export interface ScheduleInfo extends ScheduleShape {
+  /** The next times, as ISO 8601 text; none while it is paused. */
+  readonly upcoming: readonly string[];
+}
+
+/** When, what, and what happens to missed occurrences or that overlap. */
+export type Schedule<I> = ScheduleTiming &
+  ScheduledWork<I> & {
+    /** Times that passed while nobody was there: drop them, run once for all (the default), run each. */
+    readonly misfire?: ScheduleSpec['misfire'];
+    /** The last job still runs: leave this time out (the default), start after it, or cancel it. */
+    readonly overlap?: ScheduleSpec['overlap'];
+  };
+
+export type ScheduleTiming =
+  | {
+      /** Five fields, or six with seconds first. */
+      readonly cron: string;
+      /** An IANA name such as `Europe/Berlin`; UTC if not given. */
+      readonly zone?: string;
+    }
+  | {
+      readonly everyMs: number;
+      /** Runs are whole intervals away from here; without it, from now. */
+      readonly anchorAt?: Date | string;
+    }
+  | { readonly at: Date | string };
+
+export type ScheduledWork<I> =
+  | ({ readonly flow: Callable<I, unknown> } & (undefined extends I
+      ? { readonly input?: I }
+      : { readonly input: I }))
+  | { readonly document: Document };
+
+type Calls = Pick<
+  HttpClient,
+  'putSchedule' | 'listSchedules' | 'changeSchedule' | 'deleteSchedule'
+>;
+
+export function schedulesOver(http: Calls, offer: (what: unknown) => Promise<void>): Schedules {
+  const change =
+    (kind: 'pause' | 'resume' | 'trigger') =>
+    async (id: string, options?: CallOptions): Promise<ScheduleInfo> =>
+      asInfo(await http.changeSchedule(id as ScheduleId, kind, options));
+  return {
+    async put(id, schedule, options) {
+      const what = 'flow' in schedule ? schedule.flow : schedule.document;
+      const input = 'flow' in schedule ? schedule.input : undefined;
+      const { document } = await submissionOf(what, input);
+      await offer(what);
+      const { misfire, overlap } = schedule;
+      const spec = {
+        timing: timingOf(schedule),
+        ...(misfire === undefined ? {} : { misfire }),
+        ...(overlap === undefined ? {} : { overlap }),
+        document,
+      };
+      return asInfo(await http.putSchedule(id as ScheduleId, spec, options));
+    },
+    async list(options) {
+      return (await http.listSchedules(options)).schedules.map(asInfo);
+    },
+    pause: change('pause'),
+    resume: change('resume'),
+    trigger: change('trigger'),
+    delete: (id, options) => http.deleteSchedule(id as ScheduleId, options),
+  };
+}
+
+/** Only what was given: the server refuses what does not belong together, and says why. */
+function timingOf(schedule: ScheduleTiming): Readonly<Record<string, unknown>> {
+  const timing: Record<string, unknown> = {};
+  for (const name of ['cron', 'zone', 'everyMs', 'anchorAt', 'at'] as const) {
+    const value: unknown = name in schedule ? schedule[name as keyof typeof schedule] : undefined;
+    if (value !== undefined) timing[name] = value instanceof Date ? value.toISOString() : value;
+  }
+  return timing;
+}
+
+function asInfo(schedule: ScheduleShape & { readonly upcoming?: readonly string[] }): ScheduleInfo {
+  return { ...schedule, upcoming: schedule.upcoming ?? [] };
+}

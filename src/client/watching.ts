@@ -1,0 +1,88 @@
+/** Following one job to its end: by its events, and by looking at it when they say that it is over. */
+import { type JobId, MillraceError, isFinished, isMillraceError } from '../scheduler/core/index.ts';
+import type { EventShape } from '../scheduler/contract/index.ts';
+import type { DatedJob } from './answers.ts';
+import { backoffMs, sleep } from '../kit/index.ts';
+import {
+  BACKOFF,
+  type CallOptions,
+  type EventsOptions,
+  type Pace,
+  type WatchOptions,
+} from './options.ts';
+
+interface Sources {
+  job(id: JobId, options: CallOptions): Promise<DatedJob>;
+  events(options: EventsOptions): AsyncIterable<EventShape>;
+}
+
+const ENDS: ReadonlySet<string> = new Set(['job.succeeded', 'job.failed', 'job.cancelled']);
+
+/**
+ * Yields what happens to the job, from now on or after a given event; the generator's own result is the
+ * job as it ended.
+ */
+export async function* watchJob(
+  sources: Sources,
+  pace: Pace,
+  id: JobId,
+  { after: given, signal, retriesForever }: WatchOptions,
+): AsyncGenerator<EventShape, DatedJob> {
+  const options = { signal, retriesForever };
+  let job = await sources.job(id, options);
+  let after = given ?? job.asOf.seq;
+  const knownSeq = job.asOf.seq;
+  let expirations = 0;
+  for (;;) {
+    const isOver = isFinished(job.state);
+    // What has happened already is told, too, if the caller wants to know it.
+    if (isOver && after >= job.asOf.seq) return job;
+    const until = isOver ? { until: job.asOf.seq } : {};
+    try {
+      for await (const event of sources.events({ ...options, job: id, after, ...until })) {
+        yield event;
+        after = event.seq;
+        if (isOver || !ENDS.has(event.kind)) continue;
+        job = await jobSince(sources, pace, id, event.seq, options);
+        // It may run again already; and what was old when we came may be the end of an earlier run.
+        if (!isFinished(job.state)) continue;
+        if (event.seq >= knownSeq) return job;
+        break;
+      }
+      if (isOver) return job;
+    } catch (error) {
+      // We were away for so long that the log is gone; the job itself knows how it stands.
+      if (!isMillraceError(error, 'expired')) throw error;
+      job = await sources.job(id, options);
+      after = job.asOf.seq;
+      expirations += 1;
+      await sleep(pace.clock, backoffMs(BACKOFF, expirations, pace.random), options.signal);
+    }
+  }
+}
+
+/** The job as of an event at least: after a fail-over the answer may come from a node that is behind. */
+async function jobSince(
+  sources: Sources,
+  pace: Pace,
+  id: JobId,
+  seq: number,
+  options: CallOptions,
+): Promise<DatedJob> {
+  const startedMs = pace.clock.monotonicMs();
+  for (let attempt = 1; ; attempt += 1) {
+    const job = await sources.job(id, options);
+    if (job.asOf.seq >= seq) return job;
+    const isLate = pace.clock.monotonicMs() - startedMs > pace.retryBudgetMs;
+    if (isLate && options.retriesForever !== true) throw isBehind(id, job, seq);
+    await sleep(pace.clock, backoffMs(BACKOFF, attempt, pace.random), options.signal);
+  }
+}
+
+function isBehind(id: JobId, job: DatedJob, seq: number): MillraceError {
+  return new MillraceError({
+    code: 'unreachable',
+    what: `Job ${id} has ended, but the responding server has only events up to ${job.asOf.seq}, not ${seq}.`,
+    todo: 'Ask a server that is up to date.',
+  });
+}
