@@ -2,19 +2,19 @@
 import { createTestRuntime } from 'millrace/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { expense } from './expense.ts';
-import { office } from './office.ts';
+import { services } from './services.ts';
 
 const claim = { id: 'E-1', who: 'Bob', cents: 12_050, approver: 'Ada', deputy: 'Eve' };
 
 beforeEach(() => {
-  vi.spyOn(office, 'mail').mockReturnValue();
-  vi.spyOn(office, 'transfer').mockReturnValue('T-1');
+  vi.spyOn(services, 'mail').mockReturnValue();
+  vi.spyOn(services, 'transfer').mockReturnValue('T-1');
 });
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const mailed = (): string[] => vi.mocked(office.mail).mock.calls.map(([to]) => to);
+const mailed = (): string[] => vi.mocked(services.mail).mock.calls.map(([to]) => to);
 
 test('an expense that is approved is paid', async () => {
   const runtime = await createTestRuntime();
@@ -23,7 +23,7 @@ test('an expense that is approved is paid', async () => {
   await job.signal('decision', { approved: true, by: 'Ada' });
   expect(await job.result()).toEqual({ approved: true, by: 'Ada', transfer: 'T-1' });
   expect(mailed()).toEqual(['Ada']);
-  expect(office.transfer).toHaveBeenCalledTimes(1);
+  expect(services.transfer).toHaveBeenCalledTimes(1);
 });
 
 test('an expense that is rejected is not paid, and its owner hears why', async () => {
@@ -31,8 +31,8 @@ test('an expense that is rejected is not paid, and its owner hears why', async (
   const job = await runtime.submit(expense, claim);
   await job.signal('decision', { approved: false, by: 'Ada', note: 'no receipt' });
   expect(await job.result()).toEqual({ approved: false, by: 'Ada', transfer: null });
-  expect(office.mail).toHaveBeenLastCalledWith('Bob', 'E-1 was rejected by Ada: no receipt');
-  expect(office.transfer).not.toHaveBeenCalled();
+  expect(services.mail).toHaveBeenLastCalledWith('Bob', 'E-1 was rejected by Ada: no receipt');
+  expect(services.transfer).not.toHaveBeenCalled();
 });
 
 test('after three days the deputy is asked, whose word counts', async () => {
@@ -63,5 +63,5 @@ test('whenever a worker dies, nobody is asked twice and nothing is paid twice', 
   expect(await job.result()).toMatchObject({ approved: true, transfer: 'T-1' });
   expect(runtime.crashesLeft).toEqual([]);
   expect(mailed()).toEqual(['Ada']);
-  expect(office.transfer).toHaveBeenCalledTimes(1);
+  expect(services.transfer).toHaveBeenCalledTimes(1);
 });

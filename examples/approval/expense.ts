@@ -1,7 +1,7 @@
 /** An expense that somebody has to approve. The flow may wait for days; it needs no process to do so. */
 import { defineFlow, defineTask } from 'millrace';
 import { z } from 'zod';
-import { office } from './office.ts';
+import { services } from './services.ts';
 
 const Expense = z.object({
   id: z.string(),
@@ -20,12 +20,12 @@ export const decide = defineTask({
   output: Decision,
   run: async (expense, ctx) => {
     const question = `Approve ${expense.cents / 100} EUR for ${expense.who}? (${expense.id})`;
-    await ctx.step('ask the approver', () => office.mail(expense.approver, question));
+    await ctx.step('ask the approver', () => services.mail(expense.approver, question));
     // An answer that is none is left aside, and the wait goes on.
     const first = await ctx.waitFor('decision', { schema: Decision, timeout: '3d' });
     if (first !== undefined) return first;
 
-    await ctx.step('ask the deputy', () => office.mail(expense.deputy, `Overdue: ${question}`));
+    await ctx.step('ask the deputy', () => services.mail(expense.deputy, `Overdue: ${question}`));
     // The same signal is waited for a second time, which needs a name of its own.
     const again = { as: 'decision, overdue', schema: Decision, timeout: '2d' };
     const second = await ctx.waitFor('decision', again);
@@ -40,7 +40,7 @@ export const pay = defineTask({
   input: z.object({ id: z.string(), who: z.string(), cents: z.number().int() }),
   output: z.object({ transfer: z.string() }),
   run: async ({ who, cents }, ctx) => ({
-    transfer: await ctx.step('transfer', () => office.transfer(who, cents, ctx.idempotencyKey)),
+    transfer: await ctx.step('transfer', () => services.transfer(who, cents, ctx.idempotencyKey)),
   }),
 });
 
@@ -49,7 +49,9 @@ export const reject = defineTask({
   input: z.object({ id: z.string(), who: z.string(), decision: Decision }),
   run: async ({ id, who, decision }, ctx) => {
     const why = decision.note ?? 'no reason was given';
-    await ctx.step('tell', () => office.mail(who, `${id} was rejected by ${decision.by}: ${why}`));
+    await ctx.step('tell', () =>
+      services.mail(who, `${id} was rejected by ${decision.by}: ${why}`),
+    );
   },
 });
 

@@ -27,7 +27,7 @@ export interface Reply {
   readonly terminal: Terminal | null;
   /** What the answer is read on; null when it is not read by people. */
   readonly page: Terminal | null;
-  /** The answer itself, when it is no line and no object: always on stdout. */
+  /** The answer itself, when it is not a line and no object: always on stdout. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
   /** Notes go there until the returned function is called: somebody draws on the terminal. */
   printThrough(print: (line: string) => void): () => void;

@@ -68,7 +68,7 @@ async function inFolder(
   const { ServerNode } = await import('../node/server/index.ts');
   let isOver = false;
   const say = (line: string): void => {
-    // Who leads is no question here. And whoever pressed Ctrl-C in a terminal told the worker as well.
+    // There is only one candidate here. And Ctrl-C in a terminal reaches the worker as well.
     if (!isOver && !signal.aborted && !line.startsWith('This node is now the leader')) print(line);
   };
   const environment = embeddedEnvironment(folder);

@@ -25,6 +25,6 @@ test.each([
   '3 days',
   '-1s',
   '1h!',
-])('%s is no length of time', (duration) => {
+])('%s is not a length of time', (duration) => {
   expect(durationMs(duration)).toBeNull();
 });

@@ -66,7 +66,7 @@ test('JSON is read to its end, and nothing is read past it', () => {
   );
 });
 
-test('a string of megabytes is no trouble', () => {
+test('a string of megabytes is not a problem', () => {
   const long = `{"a":"${'x'.repeat(5_000_000)}`;
   expect(jsonFaultAt(long)).toBe(long.length);
 });

@@ -87,7 +87,7 @@ test.each([
   ['another text', '# Millrace\n'],
   ['other JSON', '{"format":"other"}\n'],
   ['null', 'null\n'],
-])('%s is no export, and no store is made for it', (_name, text) => {
+])('%s is not an export, and no store is made for it', (_name, text) => {
   const file = join(folder, 'x.ndjson');
   const target = join(folder, 'other');
   writeFileSync(file, text);

@@ -15,5 +15,5 @@ export async function besides(
   options: object = {},
 ): Promise<JobShape> {
   const harmful = { id: 'harmful', executor, input: 'first', ...options };
-  return ended(await client.submit({ tasks: [harmful, { id: 'beside', executor: 'bystander' }] }));
+  return ended(await client.submit({ tasks: [harmful, { id: 'beside', executor: 'neighbour' }] }));
 }

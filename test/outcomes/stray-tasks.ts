@@ -3,13 +3,13 @@ import { defineTask } from 'millrace';
 import type { TaskContext } from 'millrace';
 
 let isThere = (): void => {};
-const bystanderIsThere = new Promise<void>((resolve) => {
+const neighbourIsThere = new Promise<void>((resolve) => {
   isThere = resolve;
 });
 
 /** In its first attempt it stays until its process is gone. */
-export const bystander = defineTask({
-  name: 'bystander',
+export const neighbour = defineTask({
+  name: 'neighbour',
   run: (_input: null, { attempt }): Promise<string> | string => {
     if (attempt > 1) return 'run again';
     isThere();
@@ -23,7 +23,7 @@ function harmful(name: string, harm: (ctx: TaskContext) => unknown) {
     name,
     run: async (when: 'first' | 'always', ctx): Promise<unknown> => {
       if (when === 'first' && ctx.attempt > 1) return 'behaved';
-      if (when === 'first') await bystanderIsThere;
+      if (when === 'first') await neighbourIsThere;
       return harm(ctx);
     },
   });

@@ -60,7 +60,7 @@ function rangeFaults(schema: Schema, value: unknown, at: string): string[] {
   if (typeof value === 'string') {
     if (maxLength !== undefined && value.length > maxLength) faults.push(`${at}: is too long`);
     const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value);
-    if (format === 'date-time' && !isMoment) faults.push(`${at}: ${value} is no time`);
+    if (format === 'date-time' && !isMoment) faults.push(`${at}: ${value} is not a time`);
   }
   const isShort = Array.isArray(value) && minItems !== undefined && value.length < minItems;
   return isShort ? [...faults, `${at}: has less than ${minItems} items`] : faults;

@@ -1,6 +1,6 @@
 /**
  * Broken on purpose: each variant takes one promise away, from outside, through the ports that the
- * production code is given. A checker that lets one of these pass is no checker.
+ * production code is given. A checker that lets one of these pass is not a checker.
  */
 import { instant } from '../../src/scheduler/core/index.ts';
 import type {

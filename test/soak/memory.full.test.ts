@@ -19,7 +19,7 @@ const WARM = SAMPLES / 3;
 const MIB = 2 ** 20;
 /** What a heap may have more at the end than after the warm-up: payloads and plans are remembered, up to a limit. */
 const HEAP_GROWTH_MAX = 8 * MIB;
-/** Fragmentation is no leak; a leak of 2 MB a minute passes it in a longer run. */
+/** Fragmentation is not a leak; a leak of 2 MB a minute passes it in a longer run. */
 const RESIDENT_GROWTH_MAX = 48 * MIB;
 const REPORT = new URL('../../dist/rig/cluster/modules/memory-report.js', import.meta.url).href;
 

@@ -1,3 +1,4 @@
+import { decisionRecords, namedFiles, vocabulary } from './prose.ts';
 import { provenRequirements, sqlHasOneReader } from './relations.ts';
 import { importOrder, roomTable } from './rooms.ts';
 import type { Rule } from './rule.ts';
@@ -19,4 +20,7 @@ export const rules: readonly Rule[] = [
   roomTable,
   sqlHasOneReader,
   provenRequirements,
+  vocabulary,
+  decisionRecords,
+  namedFiles,
 ];

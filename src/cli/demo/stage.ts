@@ -132,7 +132,7 @@ class StageBuilder {
     const config = loadConfig({ flags, folder: this.#folder });
     const { store } = await openOrCreate(storePlace({ data: this.#folder }, {}));
     const say = (line: string): void => {
-      // Who leads is no question here.
+      // There is only one candidate here.
       if (!line.startsWith('This node is now the leader')) this.#print('node', line);
     };
     return ServerNode.start({ config, store, environment: {}, say }).catch(

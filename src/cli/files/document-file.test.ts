@@ -98,7 +98,7 @@ test('an error that is about something else stays as it is', async () => {
   expect(value?.located(error)).toBe(error);
 });
 
-test('a byte order mark is no part of the text', async () => {
+test('a byte order mark is not part of the text', async () => {
   const [value] = await readDocuments(file('a.json', '\uFEFF{"a": 1}'), signal);
   expect(value?.value).toEqual({ a: 1 });
 });

@@ -92,7 +92,7 @@ function spec(name: string, text: string): unknown {
   return { ...value, paths: wholePaths(value.paths) };
 }
 
-/** A server has another working directory. What is no path is refused by it. */
+/** A server has another working directory. What is not a path is refused by it. */
 function wholePaths(paths: unknown): unknown {
   if (Array.isArray(paths)) return paths.map(wholePaths);
   return typeof paths !== 'string' || isUrl(paths) ? paths : resolve(paths);

@@ -50,7 +50,7 @@ test.each([
   ['without rows', '{"columns":[]}'],
   ['that is another page', '<html>[]</html>'],
   ['that ends where rows should be', '{"columns":[],"rows":[[1]'],
-  ['with something that is no JSON', '{"columns":[],"rows":[[x]]}'],
+  ['with something that is not JSON', '{"columns":[],"rows":[[x]]}'],
 ])('an answer %s is not taken for rows', async (_what, text) => {
   await expect(read(text, 7)).rejects.toMatchObject({ code: 'incompatible' });
 });

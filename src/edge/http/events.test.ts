@@ -153,7 +153,7 @@ describe('a place', () => {
     expect(ids(await again.events(1))).toEqual([4]);
   });
 
-  test('that is no number is refused', async () => {
+  test('that is not a number is refused', async () => {
     expect((await bench.call('GET', '/api/v1/events?after=x')).body.path).toBe('?after');
     const headers = { 'last-event-id': 'x' };
     const heard = await bench.call('GET', '/api/v1/events', undefined, headers);

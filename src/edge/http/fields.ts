@@ -36,7 +36,7 @@ export function wholeIn(body: Body, name: string): number | undefined {
   return value;
 }
 
-/** What is no id cannot name anything. */
+/** What is not an id cannot name anything. */
 function idIn(call: Call, name: string, kind: string): string {
   const id = call.path[name] ?? '';
   if (!isId(id)) throw notFound(`Not a valid ${kind} id, so no such ${kind} exists.`);

@@ -157,7 +157,7 @@ describe('submitting', () => {
 });
 
 describe('looking', () => {
-  test('a job that is no query is not found here', async () => {
+  test('a job that is not a query is not found here', async () => {
     await bench.call('POST', '/api/v1/jobs', { tasks: [{ id: 'a', executor: 'echo' }] });
     const { status, body } = await get('/made-1');
     expect([status, body.detail]).toEqual([404, 'There is no query made-1.']);

@@ -240,7 +240,7 @@ describe('a slow client', () => {
     expect(wire.text).not.toContain('HTTP/1.1 20');
   });
 
-  test('that goes away within its body is no fault of ours', async () => {
+  test('that goes away within its body is not a fault of ours', async () => {
     const wire = await Wire.open();
     wire.say(...POST, 'content-length: 100000', '', '{"tasks"');
     await settled();
@@ -253,7 +253,7 @@ describe('a slow client', () => {
 });
 
 describe('a connection', () => {
-  test('that is no HTTP, or has endless headers, gets an answer and is closed', async () => {
+  test('that is not HTTP, or has endless headers, gets an answer and is closed', async () => {
     for (const [text, status] of [
       ['HELLO\r\n\r\n', 400],
       [`GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],

@@ -237,7 +237,7 @@ test('a plan that was told long ago, or is long, is read back', async () => {
   expect(reads.filter((read) => read.startsWith('task'))).toHaveLength(2);
 });
 
-test('what was told of a job that is no query is not believed', async () => {
+test('what was told of a job that is not a query is not believed', async () => {
   views.tell('other' as JobId, JSON.stringify(samplePlan));
   await led.leader.jobs.submit(
     { tasks: [{ id: 'a', executor: 'echo' }] },
@@ -250,7 +250,7 @@ test('the error of a query is that of the task that failed', async () => {
   await submitted();
   const worker = await ScriptedWorker.join(led.leader, 'w', ['sql.fragment']);
   const [first] = await worker.pollNow(1);
-  const error = { code: 'query_failed', message: 'Conversion Error: x is no number' };
+  const error = { code: 'query_failed', message: 'Conversion Error: x is not a number' };
   await led.leader.workers.report(worker.session, [
     { kind: 'failed', lease: first!.lease, error, failure: 'fatal' },
   ]);

@@ -270,7 +270,7 @@ export class QueryViews implements QueryReader {
     });
   }
 
-  /** Null when the job is no query. */
+  /** Null when the job is not a query. */
   async #keep(job: JobRow): Promise<Kept | null> {
     const known = this.#kept.get(job.id);
     // The one that was asked for last is forgotten last.

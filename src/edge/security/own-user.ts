@@ -27,7 +27,7 @@ export function ownUserAccess(options: OwnUserOptions): Access {
     async allow(credentials) {
       if (showsToken(credentials, digest)) return OWN_USER;
       const owner = credentials.peer === undefined ? null : await ownerOf(credentials.peer);
-      // A wrong token is no reason to refuse him: it may be meant for another server.
+      // A wrong token is not a reason to refuse him: it may be meant for another server.
       if (owner !== null && (owner === userId || owner === ROOT)) return OWN_USER;
       throw refusal(owner, userId, options.tokenPath());
     },

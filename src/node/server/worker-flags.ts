@@ -32,7 +32,7 @@ const LISTS = [
 /** The command line of the worker of this node. */
 export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): string[] {
   const flags = ['--server', grpc, '--node-id', nodeId, '--listen', `${bracketed(node.host)}:0`];
-  // Others find the worker where they find the node: a wildcard is no address to fetch from.
+  // Others find the worker where they find the node: a wildcard is not an address to fetch from.
   if (node.advertise === undefined && isWildcard(node.host))
     flags.push(`--advertise=${grpc.slice(0, grpc.lastIndexOf(':'))}`);
   if (node.insecure) flags.push('--insecure');

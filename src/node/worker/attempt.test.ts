@@ -135,7 +135,7 @@ test.each([
     },
     'circular',
   ],
-])('a result that is no JSON fails for good: %s', async (_name, result, reason) => {
+])('a result that is not JSON fails for good: %s', async (_name, result, reason) => {
   await run(result);
   expect(lastItem()).toMatchObject({
     kind: 'failed',

@@ -134,7 +134,7 @@ test('tasks that did not succeed fail the map, with their number and the first o
 });
 
 test.each([
-  ['its name is no id', 'a/b', [1], {}, 'a task with the invalid id t1.a/b.0'],
+  ['its name is not an id', 'a/b', [1], {}, 'a task with the invalid id t1.a/b.0'],
   ['its name is too long', 'x'.repeat(200), [1], {}, 'Use a shorter or simpler name'],
   ['no list', 'part', 'text', {}, 'The items of the map part are not a list.'],
   ['none at a time', 'part', [1], { concurrency: 0 }, "has an invalid concurrency: '0'"],

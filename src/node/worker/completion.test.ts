@@ -282,7 +282,7 @@ test.each([
   ['a pool of postgres', () => sql as unknown as Transaction, 'was given a pool'],
   ['a pool of pg', () => pool as unknown as Transaction, 'was given a pool'],
   ['nothing', () => null as unknown as Transaction, 'a value that is not a transaction'],
-])('what is no transaction is refused for good: %s', async (_name, given, text) => {
+])('what is not a transaction is refused for good: %s', async (_name, given, text) => {
   const end = await attempt(({ completeWith }) => completeWith(given(), 1));
   expect(end).toMatchObject({
     failure: 'fatal',

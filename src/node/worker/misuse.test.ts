@@ -193,7 +193,7 @@ describe('a promise that nobody awaits', () => {
     );
   });
 
-  test('is no fault when it lost a race', async () => {
+  test('is not a fault when it lost a race', async () => {
     await run(
       ({ sleep: nap, waitFor, call }) =>
         Promise.race([nap('limit', '1h').then(() => 'late'), call('c', child, 1), waitFor('go')]),
@@ -202,7 +202,7 @@ describe('a promise that nobody awaits', () => {
     expect(leader.items.at(-1)).toMatchObject({ kind: 'completed', result: '"go"' });
   });
 
-  test('is no fault when it is awaited later', async () => {
+  test('is not a fault when it is awaited later', async () => {
     await run(async ({ step }) => {
       const first = step('first', () => 1);
       const second = step('second', () => 2);

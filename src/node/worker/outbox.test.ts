@@ -89,7 +89,7 @@ test('a report is bounded in items and in bytes, and a large result still goes',
   ]);
 });
 
-test('an answer with too few verdicts is no answer', async () => {
+test('an answer with too few verdicts is not an answer', async () => {
   const box = outbox();
   const verdicts: string[] = [];
   answer = () => fine([]);

@@ -45,7 +45,7 @@ const child: Callable<number, string> = {
 };
 
 test.each([
-  ['text that is no duration', 'soon', '"soon"'],
+  ['text that is not a duration', 'soon', '"soon"'],
   ['less than nothing', -1, '-1'],
   ['more than ten years', '4000d', '345600000000 ms'],
   ['nothing at all', undefined, 'undefined'],

@@ -16,7 +16,7 @@ export interface QuerySummary {
 }
 
 export interface QueryReader {
-  /** Null when there is no such job, or it is no query. */
+  /** Null when there is no such job, or it is not a query. */
   query(id: JobId): Promise<Dated<QueryShape | null>>;
   /** Newest first. A page may have fewer than asked for and still not be the last: the cursor says. */
   queries(query: Omit<JobsQuery, 'name'>): Promise<Dated<Page<QuerySummary>>>;

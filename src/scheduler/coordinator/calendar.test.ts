@@ -166,7 +166,10 @@ describe('checking', () => {
     expect(fault).toMatch(/\.$/);
   });
 
-  test.each(['Europe/Bärlin', 'Nowhere/Else', '', '+02:00', 'local'])('%j is no zone', (zone) => {
-    expect(cronCalendar.check('0 2 * * *', zone)).toBe(`'${zone}' is not a valid time zone.`);
-  });
+  test.each(['Europe/Bärlin', 'Nowhere/Else', '', '+02:00', 'local'])(
+    '%j is not a zone',
+    (zone) => {
+      expect(cronCalendar.check('0 2 * * *', zone)).toBe(`'${zone}' is not a valid time zone.`);
+    },
+  );
 });

@@ -101,7 +101,7 @@ export class CalledQueries {
       } catch (thrown) {
         this.#life.signal.throwIfAborted();
         const fault = asFault(thrown);
-        // What the store cannot keep is no better the next time.
+        // What the store cannot keep is not better the next time.
         if (fault.code === 'bad_input') event = failed(query, fault);
         // The leader has too much to do, or is still loading its state.
         await sleep(this.#options.clock, AGAIN_MS);

@@ -29,7 +29,7 @@ export function notStorable({ path, why }: Unstorable): MillraceError {
   });
 }
 
-/** What everybody who still waits is told when a term ends. A fault of our own is no answer to
+/** What everybody who still waits is told when a term ends. A fault of our own is not an answer to
  * their question: the next leader has one. */
 export function steppedDown(why: MillraceError): MillraceError {
   if (why.code !== 'bad_row' && why.code !== 'invariant') return why;

@@ -12,7 +12,7 @@ test('a worker of the same versions joins, and one that runs no SQL', () => {
   expect(() => joins({}, { ...leader, duckdb: null })).not.toThrow();
 });
 
-test('a patch of Millrace or DuckDB is no obstacle, so that nodes can be upgraded one by one', () => {
+test('a patch of Millrace or DuckDB is not an obstacle, so that nodes can be upgraded one by one', () => {
   expect(() => joins({ millrace: '1.9.0', duckdb: '1.5.0' })).not.toThrow();
   expect(() =>
     joins({ millrace: '0.3.9' }, { ...leader, millrace: '0.3.1', duckdb: null }),

@@ -295,7 +295,7 @@ describe('a signal', () => {
     ['a name that is none', 'a/b', 'null', 's', 'bad_input'],
     ['an empty name', '', 'null', 's', 'bad_input'],
     ['an id that is none', 'go', 'null', 'a b', 'bad_input'],
-    ['a value that is no JSON', 'go', '1,"x":2', 's', 'bad_input'],
+    ['a value that is not JSON', 'go', '1,"x":2', 's', 'bad_input'],
     ['half of a character', 'go', '"\uD800"', 's', 'bad_input'],
     ['a value without end', 'go', `${'['.repeat(2_000)}${']'.repeat(2_000)}`, 's', 'bad_input'],
     ['a value over the limit', 'go', `"${'x'.repeat(1024 * 1024)}"`, 's', 'too_large'],

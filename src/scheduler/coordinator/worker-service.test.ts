@@ -98,7 +98,7 @@ test.each<[string, Partial<WorkerReport>, string]>([
   });
 });
 
-test('progress that is no number is none, and the other items of the report count', async () => {
+test('progress that is not a number is none, and the other items of the report count', async () => {
   await submit('one', { id: 'a', executor: 'echo' });
   const [a] = await worker.poll(1);
   const { lease } = a!;

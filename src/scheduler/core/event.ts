@@ -35,7 +35,7 @@ export interface Submit {
   readonly inboxNo?: number;
 }
 
-/** An inbox row whose document is no good: kept as a failed job, so that its owner can see why. */
+/** An inbox row whose document is not valid: kept as a failed job, so that its owner can see why. */
 export interface Reject {
   readonly type: 'reject';
   readonly ask: Ask;

@@ -21,7 +21,7 @@ import { Turn } from './turn.ts';
 
 /**
  * Takes `event` at time `now`. The state is changed in place; everything that must be written or
- * answered is added to `effects`. If this throws, the state is no good any more: drop it.
+ * answered is added to `effects`. If this throws, the state is not valid any more: drop it.
  */
 export function step(
   state: SchedulerState,

@@ -126,7 +126,7 @@ function checkedVersion(value: unknown): number {
   return version;
 }
 
-/** A row of the version before, as this one writes it. What is no row is left for the checks. */
+/** A row of the version before, as this one writes it. What is not a row is left for the checks. */
 function completed(value: unknown): unknown {
   const { table, row, ...rest } = (value ?? {}) as Readonly<Record<string, unknown>>;
   const added = typeof table === 'string' && Object.hasOwn(ADDED, table) ? ADDED[table] : undefined;

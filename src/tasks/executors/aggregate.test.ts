@@ -20,7 +20,7 @@ test.each<[string, Json, Json]>([
   ['the greatest text', { values: ['a', 'c', 'b'], op: 'max' }, 'c'],
   ['the greatest of a field', { values: [{ n: 1 }, { n: 9 }], op: 'max', field: '/n' }, 9],
   ['nothing has a sum', { values: [], op: 'sum' }, 0],
-  ['nothing is no number', { values: [], op: 'avg' }, null],
+  ['nothing is not a number', { values: [], op: 'avg' }, null],
   ['nothing is the least of nothing', { values: [null], op: 'min' }, null],
 ])('%s', (_name, input, expected) => {
   expect(run(input)).toEqual(expected);

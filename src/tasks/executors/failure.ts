@@ -35,7 +35,7 @@ export class MissingOperatorError extends Error {
 }
 
 /**
- * Thrown by an executor that cannot read what earlier tasks have made. It is no failure of the task: those
+ * Thrown by an executor that cannot read what earlier tasks have made. It is not a failure of the task: those
  * outputs are made again, and then it runs once more.
  */
 export class InputLostError extends Error {

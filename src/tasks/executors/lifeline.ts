@@ -1,5 +1,5 @@
 /**
- * What an executor of our own needs of its attempt, and no handler should see: it is no part of
+ * What an executor of our own needs of its attempt, and no handler should see: it is not part of
  * `TaskContext`. A context without it works, but is never suspended well from afar.
  */
 import type { TaskContext } from './executor.ts';

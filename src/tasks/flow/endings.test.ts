@@ -1,4 +1,4 @@
-/** How a task ended decides what its users do: a skipped one may do without, a failed one is no answer. */
+/** How a task ended decides what its users do: a skipped one may do without, a failed one is not an answer. */
 import { describe, expect, test } from 'vitest';
 import { createTestRuntime } from '../../testing/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';

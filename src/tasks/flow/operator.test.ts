@@ -32,7 +32,7 @@ test.each<[Record<string, unknown>, string]>([
   [{ distribution: { hash: [1] } }, "Operator 'rank': 'distribution' cannot be an object."],
   [{ run: 1 }, "Operator 'rank': 'run' must be a function, not the number 1."],
   [{ outputs: {} }, "Operator 'rank': unknown option 'outputs'. Did you mean 'output'?"],
-])('an operator that is no good is refused: %#', (change, message) => {
+])('an operator that is not valid is refused: %#', (change, message) => {
   const parts = { name: 'rank', output: { score: 'DOUBLE' }, run, ...change } as OperatorParts;
   expect(() => defineOperator(parts)).toThrow(message);
 });

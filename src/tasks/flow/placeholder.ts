@@ -20,7 +20,7 @@ export interface Pointed {
 
 const known = new WeakMap<object, Pointed>();
 
-/** What a value refers to; undefined when it is no reference. Touches nothing of the value. */
+/** What a value refers to; undefined when it is not a reference. Touches nothing of the value. */
 export function pointedBy(value: unknown): Pointed | undefined {
   return typeof value === 'object' && value !== null ? known.get(value) : undefined;
 }

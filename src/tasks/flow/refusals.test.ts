@@ -57,7 +57,7 @@ test.each<[(kit: LooseKit) => unknown, string]>([
   [({ input, is }) => is(input, '~', 1), `'is' cannot compare with "~". Use one of = != >`],
   [({ is }) => is(5, '=', 5), "'is' compares a reference, not the number 5."],
   [({ orNull }) => orNull(5), "'orNull' takes a reference, not the number 5."],
-])('a flow is refused that is no good: %#', (build, message) => {
+])('a flow is refused that is not valid: %#', (build, message) => {
   const text = refusal(build);
   expect(text).toContain("Flow 'order'");
   expect(text).toContain(message);
@@ -100,7 +100,7 @@ test.each<[(kit: LooseKit) => unknown, string]>([
     ({ task }) => task('a', echo, 1, { concurrency: { key: 5, limit: 1 } }),
     "'concurrency.key' must be text, not the number 5.",
   ],
-])('a task of a flow is refused that is no good: %#', (build, message) => {
+])('a task of a flow is refused that is not valid: %#', (build, message) => {
   const text = refusal((kit: LooseKit) => {
     build(kit);
   });
@@ -135,7 +135,7 @@ test.each<[(kit: LooseKit, a: Record<string, unknown>) => unknown, string]>([
     ({ task }) => task('b', defineFlow({ name: 'f', build: ({ task }) => void task('x', echo) })),
     'a flow cannot be a task of another flow.',
   ],
-])('the second task of a flow is refused that is no good: %#', (build, message) => {
+])('the second task of a flow is refused that is not valid: %#', (build, message) => {
   const text = refusal((kit: LooseKit) => {
     build(kit, kit.task('a', done));
   });
@@ -173,7 +173,7 @@ test('a result that may be null says so', () => {
   );
 });
 
-test('the flow itself is refused that is no good', () => {
+test('the flow itself is refused that is not valid', () => {
   const build = ({ task }: LooseKit): void => void task('a', echo);
   expect(refusal(build, { name: 'a b' })).toContain('Flow: "a b" is not a valid name.');
   expect(refusal(5)).toBe("Flow 'order': 'build' must be a function, not the number 5.");

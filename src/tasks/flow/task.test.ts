@@ -236,7 +236,7 @@ test.each<[unknown, string]>([
   ],
   [{ name: 't', run, output: 'text' }, `Task 't': 'output' must be a schema, not "text".`],
   [{ name: 't', run, thread: './here.ts' }, `Task 't': 'thread' is "./here.ts". Write`],
-])('a definition that is no good is refused: %#', (parts, message) => {
+])('a definition that is not valid is refused: %#', (parts, message) => {
   let thrown: unknown;
   try {
     defineTask(parts as { readonly name: string; readonly run: () => null });

@@ -180,7 +180,7 @@ describe('the wiring of a flow', () => {
         expectRefusal(() => task('t3', charge));
         // @ts-expect-error there is no such field in the result
         expectRefusal(() => paid.reciept);
-        // @ts-expect-error a boolean is no text
+        // @ts-expect-error a boolean is not text
         task('t5', ship, { receipt: paid.ok });
         // @ts-expect-error there is no such field in the input
         task('t6', ship, { receipt: paid.receipt, nota: 'x' });
@@ -213,7 +213,7 @@ describe('the wiring of a flow', () => {
         task('t10', charge, paid);
         // @ts-expect-error there is no such option
         expectRefusal(() => task('t11', ship, { receipt: 'r' }, { retries: 3 }));
-        // @ts-expect-error the input is no task
+        // @ts-expect-error the input is not a task
         expectRefusal(() => task('t12', ship, { receipt: 'r' }, { after: [input.id] }));
         // @ts-expect-error a result is known too late to be a key
         expectRefusal(() => task('t13', ship, { receipt: 'r' }, { idempotencyKey: paid.receipt }));

@@ -57,7 +57,7 @@ test('a job that is submitted with an order reaches a worker when the order is c
   expect(await store.inbox(0, 9)).toEqual([]);
 });
 
-test('a document that is no good becomes a failed job that says why', async () => {
+test('a document that is not valid becomes a failed job that says why', async () => {
   const { store, sql, start } = await leading();
   const bad = await submit(sql, { tasks: 'none' });
   const good = await submit(sql, ECHO);

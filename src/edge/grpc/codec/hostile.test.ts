@@ -119,7 +119,7 @@ describe('bad input is', () => {
         ),
     ],
     [
-      'a result that is no text',
+      'a result that is not text',
       () =>
         reports(
           report({ what: { $case: 'completed', value: { resultJson: Buffer.from([0xff]) } } }),
@@ -170,11 +170,11 @@ describe('bad input is', () => {
       () => waiting({ jobs: [{ step: 's', jobId: '', documentJson: bytes('{}') }] }),
     ],
     [
-      'a called job that is no JSON',
+      'a called job that is not JSON',
       () => waiting({ jobs: [{ step: 's', jobId: 'j', documentJson: bytes('') }] }),
     ],
     [
-      'a called job that is no text',
+      'a called job that is not text',
       () => waiting({ jobs: [{ step: 's', jobId: 'j', documentJson: Buffer.from([0xff]) }] }),
     ],
     ['children that are no JSON', () => suspended({ $case: 'childrenJson', value: bytes('[') })],
@@ -182,7 +182,7 @@ describe('bad input is', () => {
     ['a signal to no job', () => fromWireSignal(hostile({ jobId: '' }), () => 's')],
     ['a signal of no name', () => fromWireSignal(hostile({ jobId: 'j', name: '' }), () => 's')],
     [
-      'a signal that is no text',
+      'a signal that is not text',
       () =>
         fromWireSignal(
           hostile({ jobId: 'j', name: 'n', bodyJson: Buffer.from([0xff]) }),
@@ -228,7 +228,7 @@ describe('bad input is', () => {
     ['too few verdicts', () => fromWireReportReply({ verdicts: [], orders: undefined }, 1)],
     ['a verdict that is none', () => fromWireReportReply({ verdicts: [0], orders: undefined }, 1)],
     [
-      'a document that is no JSON',
+      'a document that is not JSON',
       () => fromWireNewJob(hostile({ documentJson: bytes('{') }), () => hostile('j')),
     ],
     ['a document that has no JSON', () => toWireNewJob(hostile({ document: undefined }))],

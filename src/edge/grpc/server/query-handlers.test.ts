@@ -222,7 +222,7 @@ test('the state of a query has the figures of its stages', async () => {
   expect(JSON.parse(status?.queryJson.toString() ?? '')).toEqual(QUERY);
 });
 
-test('what is no query cannot be looked at or cancelled', async () => {
+test('what is not a query cannot be looked at or cancelled', async () => {
   const look = ask<GetQueryStatusRequest, GetQueryStatusResponse>(
     ControlPlaneService.getQueryStatus,
     { queryId: 'nobody' },

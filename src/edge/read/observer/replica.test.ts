@@ -320,7 +320,7 @@ test('each trouble is told once, a cut log is none, and what was seen stays', as
   await replica.ready;
 });
 
-test('a fault that is no trouble of the cluster is told as one of ours', async () => {
+test('a fault that is not a problem of the cluster is told as one of ours', async () => {
   source.leader = () => Promise.reject(new TypeError('a bug'));
   await replica.start();
   await clock.advance(1_000);

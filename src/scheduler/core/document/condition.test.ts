@@ -206,11 +206,11 @@ describe('a condition is refused', () => {
   };
 
   test.each([
-    ['when it is no object', 3, '/tasks/3/when: A condition must be an object, not 3.'],
+    ['when it is not an object', 3, '/tasks/3/when: A condition must be an object, not 3.'],
     ['when it is null', null, '/tasks/3/when: A condition must be an object, not null.'],
     ['without a task', { '=': 1 }, "/tasks/3/when/$from: The field '$from' is missing."],
     [
-      'for a task that is no dependency',
+      'for a task that is not a dependency',
       { $from: 'other' },
       "/tasks/3/when/$from: 'other' is not a dependency",
     ],
@@ -224,13 +224,13 @@ describe('a condition is refused', () => {
     ['with an unknown comparison', { $from: 'a', '==': 1 }, "has no field '=='"],
     ['when it is more than an object', { $from: 'a', '>': {} }, 'Must be a number or text'],
     ['when a number is none', { $from: 'a', '=': NaN }, 'is not a JSON number'],
-    ['when a set is no list', { $from: 'a', in: 'x' }, 'Must be a list of values'],
+    ['when a set is not a list', { $from: 'a', in: 'x' }, 'Must be a list of values'],
     [
       'with a path into an end',
       { $from: 'warm', path: '/x', failed: true },
       "'failed' tests the state",
     ],
-    ['when an end is no flag', { $from: 'warm', skipped: 1 }, 'Must be true or false'],
+    ['when an end is not a flag', { $from: 'warm', skipped: 1 }, 'Must be true or false'],
     [
       'when it tests whether a required dependency has failed',
       { $from: 'a', failed: true },

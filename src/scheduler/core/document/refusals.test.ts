@@ -319,7 +319,7 @@ describe('an input is refused', () => {
     ['that refers to no dependency', { $from: 'other' }, '/$from', "'other' is not a dependency"],
     ['that refers to itself', { x: { $from: 'a' } }, '/x/$from', 'is not a dependency'],
     ['that misspells a dependency', [{ $from: 'dap' }], '/0/$from', "Did you mean 'dep'?"],
-    ['with a $from that is no text', { $from: 1 }, '/$from', '1 is not a dependency'],
+    ['with a $from that is not text', { $from: 1 }, '/$from', '1 is not a dependency'],
     ['with a $from that is null', { $from: null }, '/$from', 'null is not a dependency'],
     [
       'with more than path beside $from',

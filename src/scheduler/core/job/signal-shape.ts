@@ -22,7 +22,7 @@ export interface SignalShape {
 export const SHAPE_LENGTH_MAX = 4_096;
 const DEPTH_MAX = 6;
 
-/** Null for what is no shape. Whatever is not known in it makes it none. */
+/** Null for what is not a shape. Whatever is not known in it makes it none. */
 export function readSignalShape(value: unknown, depth = 0): SignalShape | null {
   if (depth > DEPTH_MAX || !isObject(value)) return null;
   if (Object.keys(value).some((key) => !KEYS.has(key))) return null;

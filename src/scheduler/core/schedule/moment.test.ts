@@ -47,6 +47,6 @@ test.each<unknown>([
   1.5,
   NaN,
   true,
-])('%j is no point in time', (value) => {
+])('%j is not a point in time', (value) => {
   expect(refusalOf(() => read(value))).toMatchObject({ code: 'bad_input', path: '/at' });
 });

@@ -22,7 +22,7 @@ export function readMoment(value: unknown, path: Path): Instant {
   );
 }
 
-/** Milliseconds since 1970, or null when the text is no RFC 3339 date and time. */
+/** Milliseconds since 1970, or null when the text is not a RFC 3339 date and time. */
 function parseMoment(text: string): number | null {
   const parts = RFC_3339.exec(text);
   if (parts === null) return null;

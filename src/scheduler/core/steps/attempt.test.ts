@@ -108,7 +108,7 @@ describe('retries', () => {
 });
 
 describe('loss of the node', () => {
-  test('is no failure of the task: it goes on elsewhere at once', () => {
+  test('is not a failure of the task: it goes on elsewhere at once', () => {
     const world = new Harness();
     const [w1, w2] = [world.node('w1'), world.node('w2')];
     world.submit({ name: 'job', tasks: [echo('a', { retry: { maxAttempts: 1 } })] });

@@ -34,7 +34,7 @@ describe('overlap, when the last job still runs', () => {
     expect(node.poll(9)).toHaveLength(1);
   });
 
-  test('queue is no misfire, however long the last job takes', () => {
+  test('queue is not a misfire, however long the last job takes', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.schedule('s', every(5 * MINUTE_MS, { overlap: 'queue', misfire: 'skip' }));

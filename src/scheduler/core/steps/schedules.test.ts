@@ -49,7 +49,7 @@ describe('timing', () => {
     expect(fired(world)).toBe(1);
   });
 
-  test('by hand is no occurrence: one that has fired does not come again when it is put', () => {
+  test('by hand is not an occurrence: one that has fired does not come again when it is put', () => {
     const world = new Harness();
     const node = world.node('w1');
     const at = world.later(1_000);
@@ -169,7 +169,7 @@ describe('misfires, when nobody led for a while', () => {
     expect([fired(world), missed(world)]).toEqual([1, 1]);
   });
 
-  test('a little late is on time: a fail-over is no misfire', () => {
+  test('a little late is on time: a fail-over is not a misfire', () => {
     const world = new Harness();
     world.schedule('s', every(HOUR_MS, { misfire: 'skip' }));
     asleep(world, HOUR_MS + 30_000);
@@ -178,7 +178,7 @@ describe('misfires, when nobody led for a while', () => {
 });
 
 describe('by hand', () => {
-  test('a paused schedule does not fire, and what passed is no misfire', () => {
+  test('a paused schedule does not fire, and what passed is not a misfire', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.schedule('s', every(HOUR_MS));

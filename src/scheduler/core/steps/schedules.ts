@@ -65,7 +65,7 @@ export function changeSchedule(turn: Turn, event: ChangeSchedule): void {
       logChange(turn, schedule, 'pause');
       break;
     case 'resume':
-      // What passed during the pause was meant to be left out: it is no misfire.
+      // What passed during the pause was meant to be left out: it is not a misfire.
       if (schedule.paused && schedule.nextAt !== null) {
         const { timing } = schedule.spec;
         schedule.nextAt = resumedOccurrence(timing, schedule.nextAt, turn.now, state.calendar);
@@ -96,7 +96,7 @@ export function scheduleDue(turn: Turn, schedule: Schedule): void {
   schedule.isWaiting = overlap === 'queue' && running.length > 0;
   if (schedule.isWaiting) return;
   const due = dueOccurrences(
-    // To wait for the last job is no misfire: one runs in any case.
+    // To wait for the last job is not a misfire: one runs in any case.
     { timing, misfire: hasWaited && misfire === 'skip' ? 'once' : misfire },
     schedule.nextAt,
     turn.now,
@@ -134,7 +134,7 @@ function replace(turn: Turn, schedule: Schedule, running: readonly Job[], at: In
 
 function fire(turn: Turn, schedule: Schedule, at: Instant, detail: { byHand?: true } = {}): void {
   const jobId = occurrenceJobId(schedule.id, at, turn.state.nextJobNo);
-  // By hand is no occurrence: what has fired by time is still known to have.
+  // By hand is not an occurrence: what has fired by time is still known to have.
   if (detail.byHand === undefined) schedule.lastAt = at;
   schedule.lastJobId = jobId;
   const document = { ...schedule.document, idempotencyKey: null };

@@ -128,7 +128,7 @@ describe('a fork', () => {
   });
 });
 
-test('an inbox document that is no good becomes a failed job that says why', () => {
+test('an inbox document that is not valid becomes a failed job that says why', () => {
   const world = new Harness();
   const error = { code: 'bad_input', message: '/tasks: The list is empty.' };
   const jobId = 'bad' as JobId;

@@ -198,7 +198,7 @@ export function armTaskTotal(turn: Turn, slot: Slot): void {
   });
 }
 
-/** A document from the inbox that is no good: stored as a failed job without tasks. */
+/** A document from the inbox that is not valid: stored as a failed job without tasks. */
 export function reject(turn: Turn, event: Reject): void {
   turn.effects.deleteInbox(event.inboxNo);
   turn.replyJob(event.ask, createFailed(turn, event), true);

@@ -119,7 +119,7 @@ describe('what cannot be opened says why', () => {
     await expect(store).rejects.toMatchObject({ code: 'bad_setting' });
   });
 
-  test('a file that is no database, and it can be replaced afterwards', async () => {
+  test('a file that is not a database, and it can be replaced afterwards', async () => {
     await writeFile(path, 'not a database '.repeat(1_000));
     await expect(openDuckdbStore({ path })).rejects.toMatchObject({ code: 'store_unavailable' });
     await rm(path);

@@ -74,7 +74,7 @@ const BLOCK_BYTES = 256 * 1024;
 
 /**
  * DuckDB reads a block when it needs it, so a file that was cut short opens, and fails much later. The length that
- * its header says is no measure: free blocks at the end need not be there.
+ * its header says is not a measure: free blocks at the end need not be there.
  */
 async function refuseCutShort(file: string, session: Session): Promise<void> {
   const { size } = statSync(file);

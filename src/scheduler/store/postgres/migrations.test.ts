@@ -283,7 +283,7 @@ test('nobody migrates under a leader that is at work', async () => {
   await down(url);
 });
 
-test('a version that does not exist is no target', async () => {
+test('a version that does not exist is not a target', async () => {
   const url = await emptyDatabase();
   await expect(up(url, 99)).rejects.toMatchObject({ code: 'bad_input' });
 });

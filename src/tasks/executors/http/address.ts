@@ -44,7 +44,7 @@ for (const [net, bits] of REFUSED_V6) refused.addSubnet(net, bits, 'ipv6');
 const publicV6 = new BlockList();
 publicV6.addSubnet(...PUBLIC_V6, 'ipv6');
 
-/** What is no address is refused as well. */
+/** What is not an address is refused as well. */
 export function isRefusedAddress(text: string): boolean {
   const [address = ''] = text.split('%', 1);
   switch (isIP(address)) {

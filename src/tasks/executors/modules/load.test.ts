@@ -82,14 +82,14 @@ test.each([
   ['nothing.mjs', 'export const x = 1;', 'exports no task, flow or operator'],
   ['throws.mjs', '\n\nthrow new Error("on purpose");', /on purpose \(.*throws\.mjs:3:7\)/],
   ['lost.mjs', "import './not-there.mjs';", /not-there\.mjs/],
-  ['half.mjs', "export const t = { kind: 'millrace.task', name: 't' };", 'no whole task'],
-  ['flow.mjs', "export const t = { kind: 'millrace.flow', name: 't' };", 'no whole flow'],
+  ['half.mjs', "export const t = { kind: 'millrace.task', name: 't' };", 'not a complete task'],
+  ['flow.mjs', "export const t = { kind: 'millrace.flow', name: 't' };", 'not a complete flow'],
   [
     'inner.mjs',
     "export const f = { kind: 'millrace.flow', name: 'f', tasks: [{ kind: 'millrace.task' }], toDocument() {} };",
     'The export f.tasks of',
   ],
-  ['operator.mjs', "export const t = { kind: 'millrace.operator' };", 'no whole operator'],
+  ['operator.mjs', "export const t = { kind: 'millrace.operator' };", 'not a complete operator'],
   [
     'name.mjs',
     "export const t = { kind: 'millrace.task', name: 'a/b', run() {} };",
@@ -105,7 +105,7 @@ test.each([
     "export const t = { kind: 'millrace.task', name: 'echo', run() {} };",
     'defines the task echo, and so does Millrace.',
   ],
-])('a module that is no good is told by its name: %s', async (name, text, message) => {
+])('a module that is not valid is told by its name: %s', async (name, text, message) => {
   const path = text === null ? join(folder, name) : file(name, text);
   const registry = new ExecutorRegistry();
   registry.add({ name: 'echo', run: (input) => input }, 'Millrace');

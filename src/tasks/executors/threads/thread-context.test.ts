@@ -44,7 +44,7 @@ test('whatever is thrown there is thrown here', async () => {
   expect(pool.size).toBe(1);
 });
 
-test('what is no JSON fails for good, and undefined is null', async () => {
+test('what is not JSON fails for good, and undefined is null', async () => {
   expect(await run('returns', 'nothing')).toBe(null);
   for (const what of ['bigint', 'symbol']) {
     const thrown = await thrownBy(() => run('returns', what));

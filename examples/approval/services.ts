@@ -1,5 +1,5 @@
 /** What the flow does to the world. Here it is only said; put your own mail and bank in its place. */
-export const office = {
+export const services = {
   mail: (to: string, text: string): void => {
     console.log(`mail to ${to}: ${text}`);
   },
