@@ -11,14 +11,14 @@ import { GUIDE, readPage } from './page.ts';
 const { text } = readPage(join(GUIDE, 'durability.md'));
 const MIB = 2 ** 20;
 
-/** The row of the table that begins so, without the spaces between its columns. */
+/** The entry of the list that begins so. */
 function outcomeOf(what: string): string {
-  const row = text.split('\n').find((line) => line.startsWith(`| ${what}`));
-  expect(row, `a row '${what}' in durability.md`).toBeDefined();
+  const row = text.split('\n').find((line) => line.startsWith(`- **${what}`));
+  expect(row, `an entry '${what}' in durability.md`).toBeDefined();
   return row ?? '';
 }
 
-/** What stands between quotes in the row. */
+/** The quoted text of the entry. */
 function wordsOf(row: string): string {
   const [, words = ''] = /"([^"]+)"/.exec(row) ?? [];
   expect(words).not.toBe('');
@@ -115,7 +115,7 @@ test.each<[what: string, task: TaskDefinition, attempts: number]>([
   const isNamed =
     row.includes(`\`${error?.code}\``) || (row.includes('the same') && error?.code === 'dead');
   expect(isNamed, `${error?.code} in ${row}`).toBe(true);
-  expect(row.includes('failed for good')).toBe(attempts === 1);
+  expect(row.includes('failed permanently')).toBe(attempts === 1);
   expect(attempt).toBe(attempts);
 });
 
