@@ -3,6 +3,7 @@ import { instant } from '../scheduler/core/index.ts';
 import type { Instant, JobId, Settings, TermId } from '../scheduler/core/index.ts';
 import { Leader, cronCalendar } from '../scheduler/coordinator/index.ts';
 import type { VirtualClock } from '../kit/index.ts';
+import { parsedJob } from '../scheduler/contract/index.ts';
 import type { JobShape } from '../scheduler/contract/index.ts';
 import { openMemoryStore } from '../scheduler/store/index.ts';
 import type { Store } from '../scheduler/store/index.ts';
@@ -51,5 +52,9 @@ export async function leadInMemory(options: {
     feed: new EventFeed({ store, clock }),
     explain: (job, tasks) => leader.jobs.explainAll(job, tasks),
   });
-  return { store, leader, now, job: async (id) => (await reader.job(id)).value };
+  const job = async (id: JobId): Promise<JobShape | null> => {
+    const { value } = await reader.job(id);
+    return value === null ? null : parsedJob(value);
+  };
+  return { store, leader, now, job };
 }

@@ -168,6 +168,17 @@ describe('looking', () => {
     expect(body.tasks[299]).toMatchObject({ id: 't-299', result: { big } });
   });
 
+  test('sends a result as it was reported, to the letter', async () => {
+    const worker = await bench.worker();
+    await post('/jobs', document({ tasks: [echo('t')], output: null }));
+    const [assignment] = await worker.pollNow(1);
+    const result = '{"exact": 12345678901234567890.10, "é": [1e400]}';
+    const report = { kind: 'completed', lease: assignment!.lease, result } as const;
+    await bench.led.leader.workers.report(worker.session, [report]);
+    const { text } = await get('/jobs/made-1');
+    expect(text).toContain(`"result":${result}`);
+  });
+
   test('at what is not there is 404', async () => {
     for (const path of ['/jobs/ghost', '/jobs/no%2Fid', '/jobs/ghost/tasks/a/explain']) {
       const { status, body } = await get(path);

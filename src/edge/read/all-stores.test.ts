@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { JsonText } from '../../scheduler/contract/index.ts';
 import { openTestStore } from '../../../test/rig/millrace-database.ts';
 import { instant, jobNo, taskNo } from '../../scheduler/core/index.ts';
 import { systemClock } from '../../kit/index.ts';
@@ -109,7 +110,7 @@ test.each([
     head: 3,
     one: {
       tasks: [
-        { result: { text: 'ünï', list: [1, null, 1e300] } },
+        { result: new JsonText('{"text":"ünï","list":[1,null,1e+300]}') },
         { run: 2, dependsOn: ['task-0'] },
         { parent: 'task-0', dependsOn: ['task-0', 'task-1'] },
       ],

@@ -8,13 +8,15 @@ import type {
   TaskId,
   TaskRow,
 } from '../../scheduler/core/index.ts';
+import { JsonText } from '../../scheduler/contract/index.ts';
 import type {
   DeadTask,
   EventShape,
-  JobShape,
   JobSummary,
   NodeShape,
   PastRun,
+  ReadJob,
+  ReadResult,
   ScheduleShape,
   TaskShape,
 } from '../../scheduler/contract/index.ts';
@@ -61,7 +63,7 @@ export function jobShape(
   view: JobView,
   waiting: ReadonlyMap<TaskId, string>,
   resultCharsMax: number,
-): JobShape {
+): ReadJob {
   const shown = resultsUpTo(resultCharsMax);
   const ids = new Map<number, TaskId>(view.tasks.map(({ spec }) => [spec.taskNo, spec.id]));
   /** A task that is not in the view has no name: it is left out. */
@@ -72,7 +74,7 @@ export function jobShape(
   return {
     ...jobSummary(view.job),
     ...jobResult(view, resultCharsMax),
-    tasks: view.tasks.map(({ spec, task, result }): TaskShape => ({
+    tasks: view.tasks.map(({ spec, task, result }): TaskShape<ReadResult> => ({
       id: spec.id,
       state: task.state,
       run: task.run,
@@ -95,13 +97,13 @@ export function jobShape(
 
 function resultsUpTo(
   charsMax: number,
-): (text: string | null) => Pick<TaskShape, 'result' | 'isResultOmitted'> {
+): (text: string | null) => Pick<TaskShape<ReadResult>, 'result' | 'isResultOmitted'> {
   let chars = 0;
   return (text) => {
     const more = text?.length ?? 0;
     if (chars + more > charsMax) return { result: null, isResultOmitted: true };
     chars += more;
-    return { result: jsonOf(text) };
+    return { result: text === null ? null : new JsonText(text) };
   };
 }
 

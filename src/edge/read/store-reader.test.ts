@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { JsonText, parsedJob } from '../../scheduler/contract/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId, NodeId, ScheduleId, TaskId } from '../../scheduler/core/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
@@ -81,7 +82,7 @@ describe('a job', () => {
       dependsOn: ['a', 'c'],
       parent: null,
       progress: 1,
-      result: { of: 'b' },
+      result: new JsonText('{"of":"b"}'),
       error: null,
       waiting: null,
       queuedAt: '2001-09-09T01:46:40.000Z',
@@ -136,7 +137,8 @@ describe('a job', () => {
     await submit('j', { tasks: ['a', 'b', 'much-too-long', 'd', 'e'].map((id) => task(id)) });
     await runAll(worker);
     // Each is {"of":"x"}, ten characters; three of them have room.
-    const tasks = (await readerWith({ resultCharsMax: 39 }).job(jobId('j'))).value?.tasks ?? [];
+    const { value } = await readerWith({ resultCharsMax: 39 }).job(jobId('j'));
+    const tasks = value === null ? [] : parsedJob(value).tasks;
     expect(tasks.map(({ result, isResultOmitted }) => [result, isResultOmitted])).toEqual([
       [{ of: 'a' }, undefined],
       [{ of: 'b' }, undefined],

@@ -15,7 +15,7 @@ import type {
   DeadTask,
   EventPage,
   EventsQuery,
-  JobShape,
+  ReadJob,
   JobSummary,
   JobsQuery,
   NodeShape,
@@ -94,7 +94,7 @@ export class StoreReader implements Reader {
     });
   }
 
-  job(id: JobId): Promise<Dated<JobShape | null>> {
+  job(id: JobId): Promise<Dated<ReadJob | null>> {
     return this.#dated(async () => {
       const view = await this.#store.job(this.#shard, id);
       if (view === null) return this.#missing(id);

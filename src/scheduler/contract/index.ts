@@ -7,6 +7,8 @@ export { cursorOf, readCursor } from './cursor.ts';
 export { idempotencyKeyOf } from './execution-key.ts';
 export { millraceVersion, ownHandshake } from './handshake.ts';
 export type * from './job-service.ts';
+export { JsonText, parsedJob } from './json-text.ts';
+export type { ReadJob, ReadResult } from './json-text.ts';
 export type * from './leader-services.ts';
 export * from './query-service.ts';
 export { PAYLOAD_BYTES_MAX } from './payload.ts';

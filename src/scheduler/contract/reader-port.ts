@@ -3,15 +3,8 @@
  * from what it has seen; whoever asks cannot tell, but for `asOf`.
  */
 import type { JobId, JobState, LeaderAddress } from '../core/index.ts';
-import type {
-  AsOf,
-  DeadTask,
-  EventShape,
-  JobShape,
-  JobSummary,
-  NodeShape,
-  ScheduleShape,
-} from './shapes.ts';
+import type { AsOf, DeadTask, EventShape, JobSummary, NodeShape, ScheduleShape } from './shapes.ts';
+import type { ReadJob } from './json-text.ts';
 
 /** An answer, and how fresh it is. */
 export interface Dated<T> {
@@ -50,7 +43,7 @@ export interface Reader {
   leader(): Promise<LeaderAddress | null>;
   jobs(query: JobsQuery): Promise<Dated<Page<JobSummary>>>;
   /** Null when there is no such job; throws `not_found` where it is known why. */
-  job(id: JobId): Promise<Dated<JobShape | null>>;
+  job(id: JobId): Promise<Dated<ReadJob | null>>;
   deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>>;
   nodes(): Promise<Dated<readonly NodeShape[]>>;
   schedules(): Promise<Dated<readonly ScheduleShape[]>>;

@@ -45,17 +45,17 @@ export interface JobSummary {
   readonly finishedAt: string | null;
 }
 
-export interface JobShape extends JobSummary {
+export interface JobShape<Result = Json> extends JobSummary {
   /** Null until it has succeeded. See `jobResult` for a document that names no output. */
-  readonly result: Json;
+  readonly result: Result;
   /** There is a result, but it is too large to be shown with the job. */
   readonly isResultOmitted?: true;
-  readonly tasks: readonly TaskShape[];
+  readonly tasks: readonly TaskShape<Result>[];
   /** Earlier runs of tasks, oldest first. */
   readonly history: readonly PastRun[];
 }
 
-export interface TaskShape {
+export interface TaskShape<Result = Json> {
   readonly id: TaskId;
   readonly state: TaskState;
   readonly run: number;
@@ -65,7 +65,7 @@ export interface TaskShape {
   readonly dependsOn: readonly TaskId[];
   readonly parent: TaskId | null;
   readonly progress: number;
-  readonly result: Json;
+  readonly result: Result;
   /** There is a result, but the job has too much of them to show them all. */
   readonly isResultOmitted?: true;
   readonly error: TaskError | null;

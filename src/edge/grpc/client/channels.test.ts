@@ -5,7 +5,8 @@ import type { JobId, LeaseName, NodeId, SessionId, TaskId } from '../../../sched
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { JobService, JobReply } from '../../../scheduler/contract/job-service.ts';
 import type { Reader } from '../../../scheduler/contract/reader-port.ts';
-import type { JobShape } from '../../../scheduler/contract/shapes.ts';
+import { JsonText } from '../../../scheduler/contract/index.ts';
+import type { ReadJob } from '../../../scheduler/contract/index.ts';
 import type {
   Handshake,
   WorkerService,
@@ -282,7 +283,7 @@ test('bytes that are no document are refused by themselves, and a job without an
 });
 
 const asOf = { seq: BIG, at: '2026-01-02T03:04:05.678Z' };
-const job: JobShape = {
+const job: ReadJob = {
   id: 'j1' as JobId,
   no: BIG,
   name: 'job',
@@ -297,7 +298,7 @@ const job: JobShape = {
   createdAt: asOf.at,
   startedAt: null,
   finishedAt: null,
-  result: { é: [1] },
+  result: new JsonText('{"é": [1e400]}'),
   tasks: [],
   history: [],
 };

@@ -10,7 +10,7 @@ import type {
   Dated,
   EventPage,
   EventsQuery,
-  JobShape,
+  ReadJob,
   Reader,
 } from '../../../scheduler/contract/index.ts';
 import type { CallOptions, LeaderChannel } from './leader-channel.ts';
@@ -25,7 +25,7 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
     const response = await channel.unary(ControlPlaneService.listNodes, {}, READ);
     return { value: response.nodes.map(fromWireNode), asOf: fromWireAsOf(response.asOf) };
   };
-  const job = async (id: JobId): Promise<Dated<JobShape> | null> => {
+  const job = async (id: JobId): Promise<Dated<ReadJob> | null> => {
     try {
       const response = await channel.unary(ControlPlaneService.getJob, { jobId: id }, READ);
       return {

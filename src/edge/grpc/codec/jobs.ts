@@ -1,14 +1,16 @@
 /** Jobs and their tasks as people see them. */
 import { PRIORITIES, TASK_STATES } from '../../../scheduler/core/index.ts';
-import type { Json, TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
+import type { TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
 import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState, TaskState as WireState } from '../gen/millrace/v1/types.ts';
 import type { TaskError as WireError } from '../gen/millrace/v1/types.ts';
+import { JsonText } from '../../../scheduler/contract/index.ts';
 import type {
-  JobShape,
   JobSummary,
   JobsQuery,
   PastRun,
+  ReadJob,
+  ReadResult,
   TaskShape,
 } from '../../../scheduler/contract/index.ts';
 import { fromWireJobState, toWireJobState } from './change.ts';
@@ -100,17 +102,17 @@ export function fromWireSummary(job: WireJob): JobSummary {
   };
 }
 
-export function toWireJob(job: JobShape): WireJob {
+export function toWireJob(job: ReadJob): WireJob {
   const wire = toWireSummary(job);
-  if (job.result !== null) wire.resultJson = jsonBytes(JSON.stringify(job.result));
+  if (job.result !== null) wire.resultJson = resultBytes(job.result);
   wire.resultOmitted = job.isResultOmitted === true;
   for (const task of job.tasks) wire.tasks.push(toWireTask(task));
   for (const run of job.history) wire.history.push(toWirePastRun(run));
   return wire;
 }
 
-export function fromWireJob(job: WireJob): JobShape {
-  const tasks: TaskShape[] = [];
+export function fromWireJob(job: WireJob): ReadJob {
+  const tasks: TaskShape<ReadResult>[] = [];
   for (const task of job.tasks) tasks.push(fromWireTask(task));
   const history: PastRun[] = [];
   for (const run of job.history) history.push(fromWirePastRun(run));
@@ -123,9 +125,17 @@ export function fromWireJob(job: WireJob): JobShape {
   };
 }
 
-function fromWireResult(bytes: Buffer | undefined): Json {
+function resultBytes(result: ReadResult): Buffer {
+  return jsonBytes(result instanceof JsonText ? result.text : JSON.stringify(result));
+}
+
+/** Parsed only to see that it is JSON: it is passed on as text. */
+function fromWireResult(bytes: Buffer | undefined): ReadResult {
+  if (bytes === undefined) return null;
   const field = 'result_json';
-  return bytes === undefined ? null : parsedJson(jsonText(bytes, field), field);
+  const text = jsonText(bytes, field);
+  parsedJson(text, field);
+  return new JsonText(text);
 }
 
 function toWirePastRun(task: PastRun): JobTask {
@@ -161,7 +171,7 @@ function fromWirePastRun(task: JobTask): PastRun {
   };
 }
 
-function toWireTask(task: TaskShape): JobTask {
+function toWireTask(task: TaskShape<ReadResult>): JobTask {
   const { result } = task;
   return {
     ...toWirePastRun(task),
@@ -169,14 +179,14 @@ function toWireTask(task: TaskShape): JobTask {
     dependsOn: [...task.dependsOn],
     parent: task.parent ?? '',
     progress: task.progress,
-    ...(result === null ? {} : { resultJson: jsonBytes(JSON.stringify(result)) }),
+    ...(result === null ? {} : { resultJson: resultBytes(result) }),
     resultOmitted: task.isResultOmitted === true,
     waiting: task.waiting ?? '',
     queuedAtMs: wireTimeOrNone(task.queuedAt, 'queued_at_ms'),
   };
 }
 
-function fromWireTask(task: JobTask): TaskShape {
+function fromWireTask(task: JobTask): TaskShape<ReadResult> {
   return {
     ...fromWirePastRun(task),
     executor: task.executor,

@@ -14,6 +14,8 @@ import * as job from '../gen/millrace/v1/job.ts';
 import * as task from '../gen/millrace/v1/task.ts';
 import { AsOf, LeaderInfo } from '../gen/millrace/v1/types.ts';
 import type { JobReply, NewJob } from '../../../scheduler/contract/job-service.ts';
+import { JsonText } from '../../../scheduler/contract/json-text.ts';
+import type { ReadJob, ReadResult } from '../../../scheduler/contract/json-text.ts';
 import type { EventPage, JobsQuery } from '../../../scheduler/contract/reader-port.ts';
 import type {
   JobShape,
@@ -270,9 +272,10 @@ describe('what people see comes out as it went in', () => {
     expectSame(fc.record<JobSummary>(summary), (given) =>
       jobs.fromWireSummary(sent(job.Job, jobs.toWireSummary(given))),
     );
-    const shape: fc.Arbitrary<JobShape> = fc.record({
+    const result: fc.Arbitrary<ReadResult> = orNull(jsonText.map((text) => new JsonText(text)));
+    const shape: fc.Arbitrary<ReadJob> = fc.record({
       ...summary,
-      result: json,
+      result,
       history: fc.array(fc.record(pastRun), { maxLength: 3 }),
       tasks: fc.array(
         fc.record({
@@ -281,7 +284,7 @@ describe('what people see comes out as it went in', () => {
           dependsOn: fc.array(pastRun.id),
           parent: orNull(pastRun.id),
           progress: fc.double({ min: 0, noNaN: true }),
-          result: json,
+          result,
           waiting: orNull(name),
           queuedAt: orNull(time),
         }),
@@ -289,7 +292,7 @@ describe('what people see comes out as it went in', () => {
       ),
     });
     expectSame(shape, (given) => jobs.fromWireJob(sent(job.Job, jobs.toWireJob(given))));
-    const omitted = shape.map((given): JobShape => ({ ...given, isResultOmitted: true }));
+    const omitted = shape.map((given): ReadJob => ({ ...given, isResultOmitted: true }));
     expectSame(omitted, (given) => jobs.fromWireJob(sent(job.Job, jobs.toWireJob(given))));
   });
 

@@ -1,8 +1,8 @@
-import { cursorOf, readCursor } from '../../../scheduler/contract/index.ts';
+import { JsonText, cursorOf, readCursor } from '../../../scheduler/contract/index.ts';
 import type {
   AsOf,
   Dated,
-  JobShape,
+  ReadJob,
   JobSummary,
   JobsQuery,
   Page,
@@ -11,14 +11,14 @@ import type { JobId } from '../../../scheduler/core/index.ts';
 
 interface Entry {
   /** As it was read last. */
-  readonly read: Dated<JobShape>;
+  readonly read: Dated<ReadJob>;
   readonly era: number;
   /** About how many characters it takes. */
   readonly chars: number;
 }
 
 interface KeptJob {
-  readonly read: Dated<JobShape>;
+  readonly read: Dated<ReadJob>;
   /** Something has happened to it since. */
   readonly isStale: boolean;
 }
@@ -81,7 +81,7 @@ export class CachedJobs {
   }
 
   /** Answers may come in another order than they were asked for, `era` is when that was. */
-  put(read: Dated<JobShape>, era: number = this.#era): void {
+  put(read: Dated<ReadJob>, era: number = this.#era): void {
     const { id } = read.value;
     if (era !== this.#era || this.#knowsMore(id, read.asOf)) return;
     const chars = charsOf(read.value);
@@ -126,7 +126,7 @@ export class CachedJobs {
     };
   }
 
-  #youngestFirst(): JobShape[] {
+  #youngestFirst(): ReadJob[] {
     return [...this.#byId.values()].map(({ read }) => read.value).toSorted((a, b) => b.no - a.no);
   }
 
@@ -161,15 +161,16 @@ export class CachedJobs {
 }
 
 /** Only an estimate: results are what may be large. */
-function charsOf({ result: own, tasks, history }: JobShape): number {
+function charsOf({ result: own, tasks, history }: ReadJob): number {
   let chars = (1 + tasks.length + history.length) * ROW_CHARS;
   for (const result of [own, ...tasks.map((task) => task.result)]) {
-    if (result !== null) chars += JSON.stringify(result).length;
+    if (result instanceof JsonText) chars += result.text.length;
+    else if (result !== null) chars += JSON.stringify(result).length;
   }
   return chars;
 }
 
-function summaryOf(job: JobShape): JobSummary {
+function summaryOf(job: ReadJob): JobSummary {
   const { result: _, isResultOmitted: _omitted, tasks: _tasks, history: _history, ...rest } = job;
   return rest;
 }

@@ -1,5 +1,5 @@
 import type { JobId } from '../../../scheduler/core/index.ts';
-import type { AsOf, Dated, JobShape, Reader } from '../../../scheduler/contract/index.ts';
+import type { AsOf, Dated, ReadJob, Reader } from '../../../scheduler/contract/index.ts';
 import type { CachedJobs } from './cached-jobs.ts';
 
 /** Jobs read at the same time. */
@@ -59,7 +59,7 @@ export class Refresher {
     this.#cleanAsOf = null;
   }
 
-  async read(id: JobId): Promise<Dated<JobShape | null>> {
+  async read(id: JobId): Promise<Dated<ReadJob | null>> {
     const { era } = this.#jobs;
     const { asOf, value } = await this.#source.job(id);
     if (value === null) this.#jobs.remove(id, asOf, era);

@@ -8,7 +8,7 @@ import type {
   DeadTask,
   EventPage,
   EventsQuery,
-  JobShape,
+  ReadJob,
   JobSummary,
   JobsQuery,
   NodeShape,
@@ -121,7 +121,7 @@ export class Replica implements Reader {
     }
   }
 
-  async job(id: JobId): Promise<Dated<JobShape | null>> {
+  async job(id: JobId): Promise<Dated<ReadJob | null>> {
     const kept = this.#jobs.get(id);
     const asOf = this.#log.asOf;
     // Nothing has happened to it since it was read: it is as fresh as the log, or even fresher.

@@ -1,0 +1,35 @@
+import type { Json } from '../core/index.ts';
+import type { JobShape } from './shapes.ts';
+
+/**
+ * JSON that is kept as the text that was stored, so that whoever passes it on neither parses nor writes it.
+ * `JSON.stringify` writes the value that it stands for.
+ */
+export class JsonText {
+  /** Well-formed JSON. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  toJSON(): Json {
+    return JSON.parse(this.text) as Json;
+  }
+}
+
+/** A result as readers pass it on. */
+export type ReadResult = Json | JsonText;
+
+/** A job as readers pass it on. */
+export type ReadJob = JobShape<ReadResult>;
+
+/** The job with its results as values. */
+export function parsedJob(job: ReadJob): JobShape {
+  const tasks = job.tasks.map((task) => ({ ...task, result: parsed(task.result) }));
+  return { ...job, result: parsed(job.result), tasks };
+}
+
+function parsed(result: ReadResult): Json {
+  return result instanceof JsonText ? result.toJSON() : result;
+}
