@@ -1,14 +1,5 @@
 /** What a simulated handler does with a task: drawn from the seed, the task and the fence alone. */
-import type { FailureClass, LostOutput } from '../../src/scheduler/core/index.ts';
-import type {
-  ReadyAssignment,
-  StepRecord,
-  WorkerSuspension,
-} from '../../src/scheduler/contract/index.ts';
-import { endPart } from './part.ts';
-import type { PartPlace } from './part.ts';
 import type { Random } from './random.ts';
-import { drawPlan, goOn } from './waiting.ts';
 
 export interface BehaviourOptions {
   readonly usualMs: number;
@@ -26,14 +17,13 @@ export interface BehaviourOptions {
   readonly callQueryRate: number;
   /** How many tasks end the process that runs them, every time. */
   readonly poisonRate: number;
+  /** How many attempts keep their thread busy, so that nothing else runs on it. */
+  readonly blockRate: number;
 }
 
-export type Ending =
-  | { readonly kind: 'completed'; readonly result: string | null }
-  | { readonly kind: 'failed'; readonly failure: FailureClass }
-  | { readonly kind: 'inputLost'; readonly lost: readonly LostOutput[] }
-  | { readonly kind: 'suspended'; readonly until: WorkerSuspension };
+export type Failure = 'missing' | 'retryable' | 'fatal';
 
+/** How one attempt goes. */
 export interface Behaviour {
   readonly durationMs: number;
   /** How long it goes on after it was told to stop. */
@@ -42,88 +32,62 @@ export interface Behaviour {
   readonly showsProgress: boolean;
   /** It ends its process soon after it has begun. */
   readonly kills: boolean;
-  /** How it ends, and what it writes down before; `now` is the database's time as the worker knows it. */
-  readonly finish: (now: number) => {
-    readonly steps: readonly StepRecord[];
-    readonly ending: Ending;
-  };
+  /** It blocks its thread for this long. */
+  readonly blockMs: number;
+  readonly failure: Failure | null;
+  /** How long it sleeps, without a slot, before it ends. */
+  readonly napMs: number | null;
+  readonly hasBadResult: boolean;
+  readonly hasResult: boolean;
 }
 
-export function behave(
-  random: Random,
-  options: BehaviourOptions,
-  assignment: ReadyAssignment,
-  place: PartPlace,
-): Behaviour {
-  const { lease, executor } = assignment;
-  const dice = random.fork(`${lease.jobNo}/${lease.taskNo}/${lease.fence}`);
-  const probe = executor === 'probe';
-  return {
-    durationMs: probe ? 2_000 : dice.delayMs(options.usualMs, options.worstMs),
-    graceMs: dice.chance(options.stubbornRate) ? dice.between(100, 3_000) : 0,
-    steps: dice.chance(0.2) ? ['first', 'second'].slice(0, dice.whole(1, 2)) : [],
-    showsProgress: dice.chance(0.2),
-    kills:
-      !probe && random.fork(`poison ${lease.jobNo}/${lease.taskNo}`).chance(options.poisonRate),
-    finish: finisher(random, dice, options, assignment, place),
-  };
-}
-
-function finisher(
-  random: Random,
-  dice: Random,
-  options: BehaviourOptions,
-  assignment: ReadyAssignment,
-  place: PartPlace,
-): Behaviour['finish'] {
-  const { lease, taskId, resumed, executor } = assignment;
-  if (executor === 'probe')
-    return () => ({ steps: [], ending: { kind: 'completed', result: null } });
-  const drawn = ending(dice, options, { taskId, fence: lease.fence, resumed, executor });
-  if (
-    executor === 'part' &&
-    drawn.kind === 'completed' &&
-    drawn.result?.startsWith('{ ') !== true
-  ) {
-    const ends = (): Ending => endPart(assignment, place, dice, options.wronglyLostRate);
-    return () => ({ steps: [], ending: ends() });
-  }
-  if (executor !== 'waiter' || drawn.kind === 'failed') return () => ({ steps: [], ending: drawn });
-  const plan = drawPlan(random, assignment, options.callQueryRate);
-  return (now) => {
-    const { steps, until } = goOn(plan, assignment, now);
-    return { steps, ending: until === null ? drawn : { kind: 'suspended', until } };
-  };
-}
-
-interface About {
+export interface Attempted {
+  readonly jobId: string;
   readonly taskId: string;
   readonly fence: number;
-  readonly resumed: boolean;
+  readonly run: number;
   readonly executor: string;
 }
 
-function ending(
-  dice: Random,
+const PROBE: Behaviour = {
+  durationMs: 2_000,
+  graceMs: 0,
+  steps: [],
+  showsProgress: false,
+  kills: false,
+  blockMs: 0,
+  failure: null,
+  napMs: null,
+  hasBadResult: false,
+  hasResult: false,
+};
+
+export function drawBehaviour(
+  random: Random,
   options: BehaviourOptions,
-  { taskId, fence, resumed, executor }: About,
-): Ending {
-  if (dice.chance(options.missingRate)) return { kind: 'failed', failure: 'missing' };
-  if (dice.chance(options.failRate)) return { kind: 'failed', failure: 'retryable' };
-  if (dice.chance(options.fatalRate)) return { kind: 'failed', failure: 'fatal' };
-  if (executor === 'fan' && !resumed) {
-    const tasks = Array.from({ length: dice.whole(1, 4) }, (_, at) => ({
-      id: `${taskId}.c${at}`,
-      executor: 'leaf',
-      ...(dice.chance(options.childKeyRate) ? { idempotencyKey: `key${dice.whole(1, 4)}` } : {}),
-    }));
-    return { kind: 'suspended', until: { type: 'children', tasks } };
-  }
-  if (executor !== 'waiter' && !resumed && dice.chance(options.sleepRate)) {
-    const sleeps = [{ step: '$sleep/nap', forMs: dice.whole(100, 8_000) }];
-    return { kind: 'suspended', until: { type: 'wait', sleeps, signals: [], jobs: [] } };
-  }
-  if (dice.chance(options.badResultRate)) return { kind: 'completed', result: '{ not JSON' };
-  const result = dice.chance(0.2) ? null : JSON.stringify({ task: taskId, fence });
-  return { kind: 'completed', result };
+  { jobId, taskId, fence, run, executor }: Attempted,
+): Behaviour {
+  if (executor === 'probe') return PROBE;
+  const dice = random.fork(`${jobId}/${taskId}/${fence}`);
+  // The same in every attempt of a run: a handler asks for the same waits each time.
+  const lasting = random.fork(`${jobId}/${taskId}/run ${run}`);
+  const napMs = lasting.whole(100, 8_000);
+  return {
+    durationMs: dice.delayMs(options.usualMs, options.worstMs),
+    graceMs: dice.chance(options.stubbornRate) ? dice.between(100, 3_000) : 0,
+    steps: dice.chance(0.2) ? ['first', 'second'].slice(0, dice.whole(1, 2)) : [],
+    showsProgress: dice.chance(0.2),
+    kills: random.fork(`poison ${jobId}/${taskId}`).chance(options.poisonRate),
+    blockMs: dice.chance(options.blockRate) ? dice.between(100, 6_000) : 0,
+    failure: drawFailure(dice, options),
+    napMs: lasting.chance(options.sleepRate) ? napMs : null,
+    hasBadResult: dice.chance(options.badResultRate),
+    hasResult: !dice.chance(0.2),
+  };
+}
+
+function drawFailure(dice: Random, options: BehaviourOptions): Failure | null {
+  if (dice.chance(options.missingRate)) return 'missing';
+  if (dice.chance(options.failRate)) return 'retryable';
+  return dice.chance(options.fatalRate) ? 'fatal' : null;
 }

@@ -54,6 +54,8 @@ export class Client {
   #connection: Connection | null = null;
   #life: Life | null = null;
   #isBusy = true;
+  /** No rewind came between the last call and its answer: what it says is still true. */
+  #isSure = true;
   #isStopped = false;
 
   constructor(options: ClientOptions) {
@@ -118,7 +120,7 @@ export class Client {
       return leader.jobs.submit(document, options);
     });
     if (reply === null) return;
-    if (key !== null) witness.answeredKey(key, reply.jobId);
+    if (key !== null && this.#isSure) witness.answeredKey(key, reply.jobId);
     this.#acknowledged(jobId, reply, draft);
   }
 
@@ -140,7 +142,7 @@ export class Client {
       witness.jobs.delete(jobId);
       return world.say(name, `query ${number} cannot be planned`);
     }
-    if (key !== null) witness.answeredKey(key, reply.jobId);
+    if (key !== null && this.#isSure) witness.answeredKey(key, reply.jobId);
     this.#acknowledged(jobId, reply, draft);
   }
 
@@ -148,7 +150,7 @@ export class Client {
     const { witness, findings } = this.#options;
     if (reply.jobId !== jobId) witness.jobs.delete(jobId);
     const known = witness.jobs.get(reply.jobId);
-    if (known !== undefined) known.isAcknowledged = true;
+    if (known !== undefined && this.#isSure) known.isAcknowledged = true;
     if (reply.jobId === jobId && known?.document !== draft) {
       findings.add('replies', `job ${jobId} was acknowledged to somebody else`);
     }
@@ -156,7 +158,10 @@ export class Client {
 
   async #cancel(jobId: JobId): Promise<void> {
     const reply = await this.#insist('cancel', (leader) => leader.jobs.cancel(jobId, 'not needed'));
-    if (reply?.changed === true) this.#options.witness.cancelled.add(jobId);
+    const { witness, journal } = this.#options;
+    if (reply?.changed === true && this.#isSure) {
+      witness.cancelled.set(jobId, journal.commits.length);
+    }
   }
 
   async #rerun(jobId: JobId): Promise<void> {
@@ -200,7 +205,7 @@ export class Client {
     const reply = await this.#insist('signal', (leader) =>
       leader.jobs.signal(jobId as JobId, name, body, id),
     );
-    if (reply !== null) Object.assign(signal, { isAcknowledged: true });
+    if (reply !== null && this.#isSure) Object.assign(signal, { isAcknowledged: true });
   }
 
   /** Until the cluster has come to rest, whoever waits for a signal gets one. */
@@ -277,18 +282,21 @@ export class Client {
     if (reply === null) return null;
     const { world, name, witness } = this.#options;
     world.say(name, `${what}: ${reply.jobId} is ${reply.state}, run ${reply.run}`);
-    witness.answered(reply);
+    if (this.#isSure) witness.answered(reply);
     return reply;
   }
 
   /** Until it is answered; null when it was refused fairly. */
   async #retried<T>(what: string, act: (leader: Leader) => Promise<T>): Promise<T | null> {
-    const { name, world, findings } = this.#options;
+    const { name, world, findings, journal } = this.#options;
     for (;;) {
+      const { rewinds } = journal;
       try {
-        return await (this.#connection as Connection).ask(what, 2_000, (service) =>
+        const answer = await (this.#connection as Connection).ask(what, 2_000, (service) =>
           act(service.leader()),
         );
+        this.#isSure = journal.rewinds === rewinds;
+        return answer;
       } catch (error) {
         if (FAIR.some((code) => isMillraceError(error, code))) {
           world.say(name, `${what}: ${String(error)}`);

@@ -18,6 +18,8 @@ export interface FaultInjectorOptions {
   readonly coordinators: readonly Coordinator[];
   readonly workers: readonly Worker[];
   readonly simulation: SimulationOptions;
+  /** Keeps the state of the store; answers how to go back to it. */
+  readonly picture: () => () => void;
 }
 
 export class FaultInjector {
@@ -25,6 +27,8 @@ export class FaultInjector {
   readonly #random: Random;
   readonly #calm: StoreConditions;
   #isOver = false;
+  /** One at a time: the state to go back to is always of the history that the store has. */
+  #isRewinding = false;
 
   constructor(options: FaultInjectorOptions) {
     this.#options = options;
@@ -46,6 +50,7 @@ export class FaultInjector {
     this.#every(faults.partitionMs, () => this.#partition());
     this.#every(faults.storeOutageMs, () => this.#outage());
     this.#every(faults.slowStoreMs, () => this.#slowStore());
+    this.#every(faults.rewindMs, () => this.#rewind());
   }
 
   /** The end of all faults. What they have left behind is not repaired. */
@@ -132,6 +137,19 @@ export class FaultInjector {
     this.#later(200, simulation.settings.leaderTtlMs * 2, () => {
       store.isAway = false;
       world.say(STORE, 'is back');
+    });
+  }
+
+  /** From a standby that is behind, or from a backup; the processes go on meanwhile. */
+  #rewind(): void {
+    if (this.#isRewinding) return;
+    this.#isRewinding = true;
+    const { picture, simulation } = this.#options;
+    const restore = picture();
+    const longMs = this.#random.pick([500, simulation.settings.sessionTtlMs, 30_000]);
+    this.#later(10, longMs, () => {
+      this.#isRewinding = false;
+      restore();
     });
   }
 

@@ -56,6 +56,7 @@ function request<T>(link: StoreLink, name: string, act: () => Promise<T>): Promi
   const settle = (how: () => void): void => {
     if (isOpen) how();
     isOpen = false;
+    cancelTimeout();
   };
   const giveUp = (): void => {
     settle(() => {
@@ -63,7 +64,7 @@ function request<T>(link: StoreLink, name: string, act: () => Promise<T>): Promi
       answer.reject(isWrite ? unknown(name) : away(name));
     });
   };
-  life.clock.after(conditions.timeoutMs, giveUp);
+  const cancelTimeout = life.clock.after(conditions.timeoutMs, giveUp);
   if (!isReachable(link)) {
     // Refused at once, or nothing but silence.
     if (random.chance(0.7)) life.clock.after(1, () => settle(() => answer.reject(away(name))));

@@ -31,12 +31,21 @@ export interface Elected {
   readonly nodeId: string;
 }
 
+/** A state of the shared store to which it can be taken back. */
+export interface Picture {
+  readonly commits: number;
+  readonly terms: number;
+}
+
 export class Journal {
+  /** Of the history that the store has; what a rewind has taken away is not among them. */
   readonly commits: Applied[] = [];
   readonly terms: Elected[] = [];
   readonly events: EventRow[] = [];
   /** Jobs that have not ended. */
   readonly live: Set<string> = new Set();
+  #rewinds = 0;
+  /** Of all histories. */
   readonly #byFence: Map<string, EventRow[]> = new Map();
   readonly #jobIds: Map<JobId, JobNo> = new Map();
   readonly #idsByNo: Map<JobNo, JobId> = new Map();
@@ -65,10 +74,42 @@ export class Journal {
     });
   }
 
-  /** Committed by now: the log entries of this kind for one lease. */
-  find(jobNo: number, taskNo: number, fence: number, kinds: readonly string[]): EventRow | null {
+  /** How often the store was taken back. */
+  get rewinds(): number {
+    return this.#rewinds;
+  }
+
+  picture(): Picture {
+    return { commits: this.commits.length, terms: this.terms.length };
+  }
+
+  /** The store is as it was then. */
+  rewind({ commits, terms }: Picture): void {
+    const left = this.commits.slice(0, commits);
+    this.commits.length = 0;
+    this.events.length = 0;
+    this.terms.length = terms;
+    this.live.clear();
+    for (const map of [this.#jobIds, this.#idsByNo, this.#runs, this.#rows]) map.clear();
+    for (const applied of left) this.#tell(applied);
+    this.#rewinds += 1;
+  }
+
+  /** Whether the event is part of the history that the store has. */
+  isCurrent(event: EventRow): boolean {
+    return this.events[event.seq - 1] === event;
+  }
+
+  /** The log entries of these kinds for one lease that were committed, in this history or in one that a rewind
+   * has taken away since. */
+  all(jobNo: number, taskNo: number, fence: number, kinds: readonly string[]): EventRow[] {
     const events = this.#byFence.get(`${jobNo}/${taskNo}/${fence}`) ?? [];
-    return events.find(({ kind }) => kinds.includes(kind)) ?? null;
+    return events.filter(({ kind }) => kinds.includes(kind));
+  }
+
+  /** The same of this history only. */
+  find(jobNo: number, taskNo: number, fence: number, kinds: readonly string[]): EventRow | null {
+    return this.all(jobNo, taskNo, fence, kinds).find((each) => this.isCurrent(each)) ?? null;
   }
 
   hasJob(jobId: string): boolean {
@@ -94,6 +135,17 @@ export class Journal {
   }
 
   #take(applied: Applied): void {
+    this.#tell(applied);
+    for (const event of applied.batch.events) {
+      if (event.taskNo === null) continue;
+      const key = `${event.jobNo}/${event.taskNo}/${event.fence}`;
+      const known = this.#byFence.get(key);
+      if (known === undefined) this.#byFence.set(key, [event]);
+      else known.push(event);
+    }
+  }
+
+  #tell(applied: Applied): void {
     const { batch } = applied;
     this.commits.push(applied);
     for (const { no, id, run, state } of [...batch.jobInserts, ...batch.jobUpdates]) {
@@ -106,14 +158,7 @@ export class Journal {
     for (const row of [...batch.taskInserts, ...batch.taskUpdates]) {
       this.#rows.set(refKey(row.jobNo, row.taskNo), row);
     }
-    for (const event of batch.events) {
-      this.events.push(event);
-      if (event.taskNo === null) continue;
-      const key = `${event.jobNo}/${event.taskNo}/${event.fence}`;
-      const known = this.#byFence.get(key);
-      if (known === undefined) this.#byFence.set(key, [event]);
-      else known.push(event);
-    }
+    this.events.push(...batch.events);
   }
 }
 

@@ -68,10 +68,13 @@ export class Network {
     const settle = (outcome: Outcome<T>): void => {
       if (!isOpen) return;
       isOpen = false;
+      cancelTimeout();
       if ('value' in outcome) answer.resolve(outcome.value);
       else answer.reject(outcome.error);
     };
-    from.clock.after(timeoutMs, () => settle({ error: noAnswer(call.what) }));
+    const cancelTimeout = from.clock.after(timeoutMs, () => {
+      settle({ error: noAnswer(call.what) });
+    });
     this.#send(call, settle);
     if (this.#random.chance(this.options.duplicateRate)) this.#send(call, settle);
     return answer.promise;

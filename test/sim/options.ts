@@ -20,6 +20,8 @@ export interface FaultRates {
   readonly partitionMs: number | null;
   readonly storeOutageMs: number | null;
   readonly slowStoreMs: number | null;
+  /** The store is replaced by an earlier state of itself. */
+  readonly rewindMs: number | null;
 }
 
 export interface SimulationOptions {
@@ -59,7 +61,12 @@ function poisoned(drawn: SimulationOptions, random: Random): SimulationOptions {
     ...drawn,
     hasTwin: false,
     settings: checkedSettings({ ...drawn.settings, maxLosses: random.whole(1, 6) }),
-    handlers: { ...drawn.handlers, poisonRate: random.between(0.005, 0.05), stubbornRate: 0 },
+    handlers: {
+      ...drawn.handlers,
+      poisonRate: random.between(0.005, 0.05),
+      stubbornRate: 0,
+      blockRate: 0,
+    },
     network: { ...drawn.network, lossRate: 0, worstMs: 50 },
     faults: {
       ...NO_FAULTS,
@@ -69,7 +76,7 @@ function poisoned(drawn: SimulationOptions, random: Random): SimulationOptions {
   };
 }
 
-const NO_FAULTS: FaultRates = {
+export const NO_FAULTS: FaultRates = {
   crashCoordinatorMs: null,
   pauseCoordinatorMs: null,
   stopCoordinatorMs: null,
@@ -79,6 +86,7 @@ const NO_FAULTS: FaultRates = {
   partitionMs: null,
   storeOutageMs: null,
   slowStoreMs: null,
+  rewindMs: null,
 };
 
 function drawUsual(seed: number): SimulationOptions {
@@ -109,7 +117,7 @@ function drawUsual(seed: number): SimulationOptions {
     backlogMax: random.chance(0.2) ? random.whole(3, 30) : 10_000,
     storeUsualMs: random.between(0.5, 20),
     storeWorstMs: random.chance(0.3) ? random.between(100, settings.leaderTtlMs * 1.5) : 50,
-    faults: drawFaults(random),
+    faults: { ...drawFaults(random), rewindMs: drawRewinds(new Random(seed).fork('rewinds')) },
   };
 }
 
@@ -172,6 +180,7 @@ function drawHandlers(random: Random): BehaviourOptions {
     callQueryRate: some(random.fork('called queries'), 0.6, 0.1, 0.5),
     wronglyLostRate: some(random.fork('wrongly lost'), 0.3, 0.005, 0.05),
     poisonRate: 0,
+    blockRate: some(random.fork('blocked'), 0.3, 0.005, 0.05),
   };
 }
 
@@ -184,7 +193,7 @@ function drawNetwork(random: Random): NetworkOptions {
   };
 }
 
-function drawFaults(random: Random): FaultRates {
+function drawFaults(random: Random): Omit<FaultRates, 'rewindMs'> {
   const everyMs = (fromMs: number, toMs: number): number | null =>
     random.chance(0.45) ? random.between(fromMs, toMs) : null;
   return {
@@ -198,6 +207,10 @@ function drawFaults(random: Random): FaultRates {
     storeOutageMs: everyMs(10_000, 80_000),
     slowStoreMs: everyMs(10_000, 80_000),
   };
+}
+
+function drawRewinds(random: Random): number | null {
+  return random.chance(0.2) ? random.between(8_000, 60_000) : null;
 }
 
 /** A rate between the two, or none at all. */

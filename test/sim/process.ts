@@ -12,20 +12,30 @@ export class Life {
   readonly name: string;
   readonly clock: Clock;
   readonly #world: World;
+  readonly #makeThread: () => Life;
+  readonly #threads: Life[] = [];
   readonly #lateTimers: (() => void)[] = [];
   readonly #late: (() => void)[] = [];
   #isPaused = false;
+  #isBlocked = false;
   #overdue = 0;
   #isOver = false;
 
-  constructor(name: string, world: World, rate: number) {
+  constructor(name: string, world: World, rate: number, bornMs: number = world.nowMs) {
     this.name = name;
     this.#world = world;
-    const bornMs = world.nowMs;
+    this.#makeThread = () => new Life(name, world, rate, bornMs);
     this.clock = {
       monotonicMs: () => (world.nowMs - bornMs) * rate,
       after: (ms, fn) => world.after(ms / rate, () => this.run(fn, this.#lateTimers)),
     };
+  }
+
+  /** Another thread of the process: paused and ended with it, and not blocked by the first one. */
+  thread(): Life {
+    const thread = this.#makeThread();
+    this.#threads.push(thread);
+    return thread;
   }
 
   get isOver(): boolean {
@@ -38,22 +48,46 @@ export class Life {
 
   /** It has caught up with all that came while it was paused: nothing of it is as it was before. */
   get isAwake(): boolean {
-    return !this.#isPaused && this.#overdue === 0;
+    return !this.#isPaused && !this.#isBlocked && this.#overdue === 0;
   }
 
   /** Runs `act` now, or when the process is awake again, or never. */
   run(act: () => void, late: (() => void)[] = this.#late): void {
     if (this.#isOver) return;
-    if (this.#isPaused) late.push(act);
+    if (this.#isPaused || this.#isBlocked) late.push(act);
     else act();
   }
 
   pause(): void {
     this.#isPaused = true;
+    for (const thread of this.#threads) thread.pause();
   }
 
   resume(): void {
     this.#isPaused = false;
+    this.#catchUp();
+    for (const thread of this.#threads) thread.resume();
+  }
+
+  /** A handler keeps this thread busy; the others go on. */
+  block(): void {
+    this.#isBlocked = true;
+  }
+
+  unblock(): void {
+    this.#isBlocked = false;
+    this.#catchUp();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#lateTimers.length = 0;
+    this.#late.length = 0;
+    for (const thread of this.#threads) thread.end();
+  }
+
+  #catchUp(): void {
+    if (this.#isPaused || this.#isBlocked) return;
     // One event each, all of this very moment; an event loop looks at its timers before it reads.
     const acts = [...this.#lateTimers.splice(0), ...this.#late.splice(0)];
     this.#overdue += acts.length;
@@ -63,12 +97,6 @@ export class Life {
         this.run(act);
       });
     }
-  }
-
-  end(): void {
-    this.#isOver = true;
-    this.#lateTimers.length = 0;
-    this.#late.length = 0;
   }
 }
 
@@ -105,9 +133,9 @@ export class Process {
     this.#boot(this.#life);
   }
 
-  crash(): void {
+  crash(how = 'crashes'): void {
     if (this.#life === null) return;
-    this.#world.say(this.name, 'crashes');
+    this.#world.say(this.name, how);
     this.#life.end();
     this.#life = null;
   }

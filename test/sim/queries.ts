@@ -1,5 +1,5 @@
 /**
- * Random queries: what a planner makes of a number. Stages of parts that leave what they make with the session
+ * Random queries: what a planner makes of a number. Stages of fragments that leave what they make with the process
  * that ran them, and read what the stage before has left.
  */
 import {
@@ -13,6 +13,7 @@ import type { PlannedQuery, QueryPlanner } from '../../src/scheduler/coordinator
 import { deferred } from '../../src/kit/index.ts';
 import { withOwnOptions } from '../rig/harness/raw-tasks.ts';
 import type { Draft, DraftTask } from './documents.ts';
+import type { OutputKind } from './outputs.ts';
 import type { Life } from './process.ts';
 import { Random } from './random.ts';
 
@@ -29,31 +30,31 @@ function isBadQuery(number: number): boolean {
   return number % BAD_EVERY === 0;
 }
 
-/** What a part is given to know beside what it reads. */
-export interface PartInput {
+/** What a fragment is given to know beside what it reads. */
+export interface FragmentInput {
   readonly isUnstable: boolean;
+  readonly kind: OutputKind;
   /** By task: its result. */
-  readonly from: Readonly<Record<string, PartResult | null>>;
+  readonly from: Readonly<Record<string, FragmentResult | null>>;
 }
 
-/** What a part has made, where it lies, and what it has read for that. */
-export interface PartResult {
+/** What a fragment has made, in which process it lies, and what it has read for that. */
+export interface FragmentResult {
   readonly content: string;
   readonly fence: number;
-  readonly session: string;
-  readonly node: string;
+  readonly process: string;
   readonly reads: Readonly<Record<string, { readonly fence: number; readonly content: string }>>;
 }
 
-interface DraftPartition extends DraftTask {
+interface DraftFragment extends DraftTask {
   readonly isUnstable: boolean;
 }
 
 /** The document as the client expects it: `plan`, and then the parts stage by stage. */
-export function draftQuery(number: number): Draft & { readonly tasks: readonly DraftPartition[] } {
+export function draftQuery(number: number): Draft & { readonly tasks: readonly DraftFragment[] } {
   const dice = new Random(number).fork('query');
   const stages = dice.whole(2, 5);
-  const tasks: DraftPartition[] = [
+  const tasks: DraftFragment[] = [
     { id: 'plan', executor: 'plan', dependsOn: [], isUnstable: false },
   ];
   let before: string[] = [];
@@ -65,7 +66,8 @@ export function draftQuery(number: number): Draft & { readonly tasks: readonly D
       // All of the stage before, or the part at the same place; now and then one from further up.
       const reads = dice.chance(0.8) ? before : before.slice(0, 1);
       const far = tasks.slice(1).filter((each) => !before.includes(each.id) && dice.chance(0.1));
-      tasks.push(part(dice, id, isUnstable, [...reads, ...far.map((each) => each.id)]));
+      const kind = stage === stages - 1 ? 'result' : 'inner';
+      tasks.push(part(dice, id, { isUnstable, kind }, [...reads, ...far.map((each) => each.id)]));
       own.push(id);
     }
     before = own;
@@ -76,16 +78,16 @@ export function draftQuery(number: number): Draft & { readonly tasks: readonly D
 function part(
   dice: Random,
   id: string,
-  isUnstable: boolean,
+  { isUnstable, kind }: Pick<FragmentInput, 'isUnstable' | 'kind'>,
   reads: readonly string[],
-): DraftPartition {
+): DraftFragment {
   const from = Object.fromEntries(reads.map((each) => [each, { $from: each }]));
   return {
     id,
     executor: 'part',
     isUnstable,
     dependsOn: ['plan', ...reads],
-    input: { isUnstable: { $from: 'plan', path: `/${id}` }, from },
+    input: { isUnstable: { $from: 'plan', path: `/${id}` }, kind, from },
     retry: {
       maxAttempts: dice.whole(2, 4),
       backoffMs: dice.whole(20, 500),

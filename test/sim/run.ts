@@ -31,6 +31,7 @@ export interface Outcome {
   readonly jobs: number;
   readonly leases: number;
   readonly terms: number;
+  readonly rewinds: number;
 }
 
 export interface RunOptions {
@@ -52,7 +53,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
     journal,
     witness,
     findings,
-    slots: new Map(workers.map((worker) => [worker.name, worker.slots])),
+    slots: new Map(workers.map((worker) => [worker.name, worker.heldMax])),
     healedAt: simulation.healedAt,
     driftMs: drawn.settings.leaderTtlMs * 0.03,
     settings: drawn.settings,
@@ -69,6 +70,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
     jobs: evidence.tables.jobs.size,
     leases: evidence.replay.leases.length,
     terms: journal.terms.length,
+    rewinds: journal.rewinds,
   };
 }
 

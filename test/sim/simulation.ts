@@ -1,7 +1,7 @@
 /** The whole cluster in one place: coordinators, workers and clients around one store. */
 import type { Instant } from '../../src/scheduler/core/index.ts';
 import type { Leader } from '../../src/scheduler/coordinator/index.ts';
-import type { Store } from '../../src/scheduler/store/index.ts';
+import type { MemoryStore, Store } from '../../src/scheduler/store/index.ts';
 import { openMemoryStore } from '../../src/scheduler/store/index.ts';
 import { Client } from './client.ts';
 import { Cluster } from './cluster.ts';
@@ -9,19 +9,20 @@ import { Coordinator } from './coordinator.ts';
 import { Desertion } from './desertion.ts';
 import { ALL_CAPABILITIES, EXECUTORS } from './documents.ts';
 import type { Vocabulary } from './documents.ts';
-import { storeThrough } from './faulty-store.ts';
+import { STORE, storeThrough } from './faulty-store.ts';
 import type { StoreConditions } from './faulty-store.ts';
 import { Findings } from './findings.ts';
 import { Journal } from './journal.ts';
 import { Network } from './network.ts';
 import type { SimulationOptions } from './options.ts';
+import { OutputNetwork } from './outputs.ts';
 import type { Life } from './process.ts';
 import { Random } from './random.ts';
-import { RetainedOutputs } from './retained-outputs.ts';
 import type { Trace } from './trace.ts';
 import { FaultInjector } from './fault-injector.ts';
 import { Witness } from './witness.ts';
 import { Worker } from './worker.ts';
+import type { WorkerKind } from './worker.ts';
 import { World } from './world.ts';
 
 /** The worker that joins when all faults are over. */
@@ -42,7 +43,7 @@ export class Simulation {
   readonly journal: Journal = new Journal();
   readonly witness: Witness;
   readonly network: Network;
-  readonly retainedOutputs: RetainedOutputs;
+  readonly outputs: OutputNetwork;
   readonly store: Store;
   readonly conditions: StoreConditions;
   readonly coordinators: readonly Coordinator[];
@@ -69,7 +70,7 @@ export class Simulation {
     this.world = new World(trace);
     this.witness = new Witness(this.findings, this.journal);
     this.network = new Network(this.world, this.random.fork('network'), options.network);
-    this.retainedOutputs = new RetainedOutputs(this.network);
+    this.outputs = new OutputNetwork(this.network);
     this.conditions = {
       isAway: false,
       lossRate: options.storeLossRate,
@@ -101,7 +102,21 @@ export class Simulation {
       coordinators: this.coordinators,
       workers: [...this.workers, ...this.twins],
       simulation: options,
+      picture: () => this.#picture(tables),
     });
+  }
+
+  /** Answers how to take the store back to what it is now. */
+  #picture(tables: MemoryStore): () => void {
+    const { journal, witness, world } = this;
+    const restore = tables.snapshot();
+    const picture = journal.picture();
+    return () => {
+      world.say(STORE, `goes back by ${journal.commits.length - picture.commits} commits`);
+      restore();
+      journal.rewind(picture);
+      witness.rewound(picture.commits);
+    };
   }
 
   start(): void {
@@ -149,24 +164,18 @@ export class Simulation {
 
   #worker(name: string, isAble: boolean, alike?: Worker): Worker {
     const random = this.random.fork(alike === undefined ? name : `twin of ${name}`);
-    const { options, world, witness, findings, retainedOutputs } = this;
-    const memory = random.pick([8, 16, 64]);
-    const executors = EXECUTORS.filter((each) => isAble || each !== 'gpu' || random.chance(0.3));
+    const { options, world, witness, findings, outputs } = this;
     return new Worker({
       name,
+      kind: alike?.kind ?? this.#workerKind(name, isAble, random),
       world,
       random,
       witness,
       findings,
-      retainedOutputs,
+      outputs,
       dice: this.random.fork('handlers'),
       settings: options.settings,
       cluster: this.#cluster,
-      offer: {
-        slots: name === ABLE ? 8 : (alike?.slots ?? random.whole(1, options.slotsMax)),
-        executors,
-        capabilities: isAble ? ALL_CAPABILITIES : { memory },
-      },
       named: (life) => {
         const known = [...this.#lives].find(([, each]) => each === life)?.[0];
         const process = known ?? `machine:${this.#lives.size + 1}:`;
@@ -177,6 +186,27 @@ export class Simulation {
       handlers: () =>
         this.healedAt !== null ? { ...options.handlers, missingRate: 0 } : options.handlers,
     });
+  }
+
+  #workerKind(name: string, isAble: boolean, random: Random): WorkerKind {
+    const dice = random.fork('kind');
+    const memory = random.pick([8, 16, 64]);
+    return {
+      slots: name === ABLE ? 8 : random.whole(1, this.options.slotsMax),
+      prefetch: name === ABLE ? 0 : dice.pick([0, 0, 1, 3, undefined]),
+      executors: EXECUTORS.filter((each) => isAble || each !== 'gpu' || random.chance(0.3)),
+      capabilities: isAble ? ALL_CAPABILITIES : { memory },
+      stuck: dice.pick(['end', 'abandon']),
+      callMs: dice.whole(1_000, 6_000),
+      settings: {
+        drainMs: dice.between(500, 8_000),
+        abortGraceMs: dice.between(500, 5_000),
+        nameTakenMs: dice.between(5_000, 30_000),
+        ...(dice.chance(0.2) ? { unreportedItemsMax: dice.whole(1, 4) } : {}),
+        ...(dice.chance(0.3) ? { reportItemsMax: dice.whole(1, 4) } : {}),
+        ...(dice.chance(0.1) ? { reportBytesMax: 50 } : {}),
+      },
+    };
   }
 
   #client(name: string, words: Vocabulary): Client {

@@ -8,7 +8,7 @@ const portions = Array.from({ length: 20 }, (_, at) => 1_001 + at * SEEDS_PER_PO
 describe('the simulated cluster, at length', () => {
   test.each(portions)(
     `keeps every rule, ${SEEDS_PER_PORTION} seeds from %i`,
-    { timeout: 300_000 },
+    { timeout: 1_200_000 },
     async (from) => {
       for (let seed = from; seed < from + SEEDS_PER_PORTION; seed += 1) {
         const outcome = await simulate(seed);

@@ -21,6 +21,7 @@ import type {
 import type { Term } from '../../src/scheduler/store/index.ts';
 import type { Draft } from './documents.ts';
 import { intercepted } from './journal.ts';
+import { NO_FAULTS } from './options.ts';
 import type { RunOptions } from './run.ts';
 import type { Sabotage } from './simulation.ts';
 
@@ -31,6 +32,8 @@ export interface Variant {
   readonly sabotage: Sabotage;
   /** Where it shows soonest. */
   readonly change?: RunOptions['change'];
+  /** The first seed to try; 1 if not given. It saves time, and nothing depends on it. */
+  readonly from?: number;
 }
 
 /** Every commit of a process goes through `change` first. */
@@ -100,6 +103,18 @@ const epochUnchecked: Sabotage = {
       renew: (term: Term, ttlMs: number) => store.renew(current(term), ttlMs, 0),
     });
   },
+};
+
+/** Nobody notices that the store was taken back. */
+const rewindUnnoticed: Sabotage = {
+  store: (store) =>
+    intercepted(store, {
+      commit: async (term: Term, ttlMs: number, batch: Batch) => {
+        const { commitNo } = await store.loadCluster(term.shard);
+        return store.commit(term, ttlMs, { ...batch, commitNo: commitNo + 1 });
+      },
+      renew: (term: Term, ttlMs: number) => store.renew(term, ttlMs, 0),
+    }),
 };
 
 /** What one worker is given, the next one that asks is given as well. */
@@ -256,23 +271,66 @@ const manyQueries: NonNullable<RunOptions['change']> = (drawn) => ({
   faults: { ...drawn.faults, crashWorkerMs: 3_000 },
 });
 
+/** Commits that arrive when another one leads. */
+const lateCommits: NonNullable<RunOptions['change']> = (drawn) => ({
+  ...withoutQueries(drawn),
+  coordinators: 3,
+  storeUsualMs: 50,
+  storeWorstMs: drawn.settings.leaderTtlMs * 2,
+  faults: { ...NO_FAULTS, slowStoreMs: 5_000, pauseCoordinatorMs: 5_000 },
+});
+
+/** A store that is taken back again and again, and no other faults. */
+export const manyRewinds: NonNullable<RunOptions['change']> = (drawn) => ({
+  ...withoutQueries(drawn),
+  faults: { ...NO_FAULTS, rewindMs: 5_000 },
+});
+
+/** The same, with clients that often have to ask again. */
+const repeatedSubmits: NonNullable<RunOptions['change']> = (drawn) => ({
+  ...manyRewinds(drawn),
+  clients: 4,
+  pauseMs: 500,
+  callsPerClient: 200,
+  network: { ...drawn.network, lossRate: 0.2 },
+  faults: { ...NO_FAULTS, rewindMs: 3_000 },
+});
+
 export const VARIANTS: readonly Variant[] = [
-  { name: 'fence ignored', caughtBy: 'replies', sabotage: fenceIgnored },
+  { name: 'fence ignored', caughtBy: 'reports', sabotage: fenceIgnored, from: 8 },
   { name: 'reply before commit', caughtBy: 'replies', sabotage: replyBeforeCommit },
-  { name: 'epoch unchecked', caughtBy: 'terms', sabotage: epochUnchecked },
+  {
+    name: 'epoch unchecked',
+    caughtBy: 'terms',
+    sabotage: epochUnchecked,
+    change: lateCommits,
+    from: 7,
+  },
+  {
+    name: 'rewind unnoticed',
+    caughtBy: 'replies',
+    sabotage: rewindUnnoticed,
+    change: repeatedSubmits,
+  },
   { name: 'double lease', caughtBy: 'one lease', sabotage: doubleLease },
   { name: 'dependencies skipped', caughtBy: 'dependencies', sabotage: dependenciesSkipped },
   { name: 'lost update', caughtBy: 'log and rows', sabotage: lostUpdate },
   { name: 'sequence repeated', caughtBy: 'refusals', sabotage: sequenceRepeated },
   { name: 'event twice', caughtBy: 'log and rows', sabotage: eventTwice },
   { name: 'result changed', caughtBy: 'results', sabotage: resultChanged },
-  { name: 'history lost', caughtBy: 'history', sabotage: historyLost },
-  { name: 'schedule forgotten', caughtBy: 'schedules', sabotage: scheduleForgotten },
+  { name: 'history lost', caughtBy: 'history', sabotage: historyLost, from: 4 },
+  { name: 'schedule forgotten', caughtBy: 'schedules', sabotage: scheduleForgotten, from: 2 },
   { name: 'signal not taken', caughtBy: 'signals', sabotage: signalNotTaken },
   { name: 'signal twice', caughtBy: 'signals', sabotage: signalTwice },
   { name: 'wait forgotten', caughtBy: 'rest', sabotage: waitForgotten },
   { name: 'sleep cut short', caughtBy: 'wake-ups', sabotage: sleepCutShort },
-  { name: 'versions mixed', caughtBy: 'outputs', sabotage: versionsMixed, change: manyQueries },
+  {
+    name: 'versions mixed',
+    caughtBy: 'outputs',
+    sabotage: versionsMixed,
+    change: manyQueries,
+    from: 4,
+  },
   { name: 'outputs dropped', caughtBy: 'outputs', sabotage: outputsDropped, change: asDrawn },
   {
     name: 'admission forgotten',

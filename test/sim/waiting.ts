@@ -1,15 +1,9 @@
 /**
- * A simulated handler that waits: for times, for signals, for jobs that it calls. Like a real one it is
- * run from its start each time, and what it has waited for answers from its steps.
+ * What a simulated handler waits for: times, signals, jobs that it calls. It asks its context for them as any
+ * handler does; what it has waited for already is answered from the steps of earlier attempts.
  */
-import type { JobId, Wait } from '../../src/scheduler/core/index.ts';
-import { mix } from '../../src/scheduler/core/index.ts';
-import type {
-  CalledJob,
-  ReadyAssignment,
-  StepRecord,
-  WorkerSuspension,
-} from '../../src/scheduler/contract/index.ts';
+import type { Json } from '../../src/scheduler/core/index.ts';
+import type { Callable, TaskContext } from '../../src/tasks/executors/index.ts';
 import type { Random } from './random.ts';
 
 /** The signals that anybody waits for. */
@@ -28,22 +22,29 @@ type Thing =
     }
   | { readonly kind: 'call'; readonly name: string; readonly document: unknown };
 
-/** Round after round; the things of one round are waited for together, until all have come. */
-export type Plan = readonly (readonly Thing[])[];
+interface Round {
+  readonly things: readonly Thing[];
+  /** It goes on with the first of them; otherwise it waits for all. */
+  readonly isRace: boolean;
+}
+
+/** Round after round; the things of one round are waited for together. */
+export type Plan = readonly Round[];
 
 /** The same in every attempt of the run. */
 export function drawPlan(
   random: Random,
-  { lease, jobId, run }: ReadyAssignment,
+  { jobId, taskId, run }: Pick<TaskContext, 'jobId' | 'taskId' | 'run'>,
   queryRate: number,
 ): Plan {
-  const dice = random.fork(`${lease.jobNo}/${lease.taskNo}/run ${run}`);
+  const dice = random.fork(`${jobId}/${taskId}/run ${run}`);
   const depth = jobId.split('.').length;
-  return Array.from({ length: dice.whole(1, 3) }, (_, round) =>
-    Array.from({ length: dice.chance(0.6) ? 1 : dice.whole(2, 3) }, (_each, at) =>
+  return Array.from({ length: dice.whole(1, 3) }, (_, round) => ({
+    isRace: dice.chance(0.3),
+    things: Array.from({ length: dice.chance(0.6) ? 1 : dice.whole(2, 3) }, (_each, at) =>
       drawThing(dice, `${round}.${at}`, depth, queryRate),
     ),
-  );
+  }));
 }
 
 function drawThing(dice: Random, name: string, depth: number, queryRate: number): Thing {
@@ -65,88 +66,45 @@ function drawThing(dice: Random, name: string, depth: number, queryRate: number)
   return { kind: 'call', name, document: { name: 'called', tasks } };
 }
 
-export interface Going {
-  /** What the attempt has found out and writes down. */
-  readonly steps: readonly StepRecord[];
-  /** What it waits for; null when it has waited for everything. */
-  readonly until: WorkerSuspension | null;
-}
-
-/** One attempt. `now` is what the worker takes for the database's time. */
-export function goOn(plan: Plan, assignment: ReadyAssignment, now: number): Going {
-  const attempt = new Attempt(assignment, now);
-  for (const round of plan) {
-    for (const thing of round) attempt.look(thing);
-    if (attempt.isWaiting) return { steps: attempt.steps, until: attempt.until };
-  }
-  return { steps: attempt.steps, until: null };
-}
-
-class Attempt {
-  readonly steps: StepRecord[] = [];
-  readonly #assignment: ReadyAssignment;
-  readonly #known: ReadonlyMap<string, string>;
-  readonly #now: number;
-  readonly #sleeps: Wait['sleeps'][number][] = [];
-  readonly #signals: Wait['signals'][number][] = [];
-  readonly #jobs: CalledJob[] = [];
-
-  constructor(assignment: ReadyAssignment, now: number) {
-    this.#assignment = assignment;
-    this.#now = now;
-    this.#known = new Map(assignment.steps.map(({ name, body }) => [name, body]));
-  }
-
-  get isWaiting(): boolean {
-    return this.#sleeps.length + this.#signals.length + this.#jobs.length > 0;
-  }
-
-  get until(): WorkerSuspension {
-    return { type: 'wait', sleeps: this.#sleeps, signals: this.#signals, jobs: this.#jobs };
-  }
-
-  look(thing: Thing): void {
-    switch (thing.kind) {
-      case 'sleep':
-        return this.#sleep(`$sleep/${thing.name}`, thing.forMs);
-      case 'signal':
-        return this.#waitFor(thing);
-      case 'call':
-        return this.#call(thing);
+/**
+ * Waits for everything in the plan. Who wins a race is recorded by the first attempt that sees it; answers what
+ * is wrong when a later attempt sees another one win.
+ */
+export async function goThrough(plan: Plan, context: TaskContext): Promise<string | null> {
+  for (const [no, { things, isRace }] of plan.entries()) {
+    const all = things.map((thing) => waitFor(thing, context));
+    if (!isRace) {
+      await Promise.all(all);
+      continue;
     }
+    const winner = await Promise.race(all.map((each, at) => each.then(() => at)));
+    const recorded = await context.step(`winner ${no}`, () => winner);
+    if (recorded !== winner) return `round ${no} was won by ${recorded}, now by ${winner}`;
   }
+  return null;
+}
 
-  #sleep(step: string, forMs: number): void {
-    const restMs = this.#restMs(step, forMs);
-    if (restMs > 0 || !this.#known.has(step)) this.#sleeps.push({ step, forMs: restMs });
-  }
-
-  #restMs(step: string, forMs: number): number {
-    const known = this.#known.get(step);
-    if (known === undefined) return forMs;
-    const { until } = JSON.parse(known) as { readonly until: number };
-    return Math.max(0, Math.ceil(until - this.#now));
-  }
-
-  #waitFor({ name, signal, timeoutMs }: Extract<Thing, { kind: 'signal' }>): void {
-    const step = `$signal/${name}`;
-    const end = `$until/${name}`;
-    if (this.#known.has(step)) return;
-    if (timeoutMs !== null && this.#known.has(end) && this.#restMs(end, timeoutMs) === 0) {
-      this.steps.push({ name: step, body: '{"timeout":true}' });
+async function waitFor(thing: Thing, context: TaskContext): Promise<void> {
+  switch (thing.kind) {
+    case 'sleep':
+      return context.sleep(thing.name, thing.forMs);
+    case 'signal': {
+      const { name, signal, timeoutMs } = thing;
+      const timeout = timeoutMs === null ? {} : { timeout: timeoutMs };
+      await context.waitFor(signal, { as: name, ...timeout });
       return;
     }
-    if (timeoutMs !== null) this.#sleep(end, timeoutMs);
-    this.#signals.push({ step, name: signal });
+    case 'call':
+      // However it ended: the handler goes on.
+      await context.call(thing.name, callable(thing.document), null).catch(onlyFailures);
   }
+}
 
-  #call({ name, document }: Extract<Thing, { kind: 'call' }>): void {
-    const step = `$job/${name}`;
-    if (this.#known.has(step)) return;
-    const { jobId, taskId, run } = this.#assignment;
-    let hash = run;
-    for (const letter of `${taskId}/${name}`) hash = mix(hash, letter.codePointAt(0) ?? 0);
-    const digits = hash.toString(16).padStart(8, '0');
-    this.#jobs.push({ step, jobId: `${jobId}.${digits}` as JobId, document });
-  }
+function onlyFailures(error: unknown): void {
+  if (error instanceof Error && error.name === 'ChildJobError') return;
+  throw error;
+}
+
+function callable(document: unknown): Callable<null, Json> {
+  return { name: 'called', toDocument: () => document, readResult: (result) => result };
 }

@@ -2,7 +2,7 @@
  * What workers and clients saw with their own eyes, checked at once against what is committed: an
  * answer that leaves before its commit is caught here, and so are two handlers at the same time.
  */
-import type { LeaseName, Need, Verdict } from '../../src/scheduler/core/index.ts';
+import type { EventRow, LeaseName, Need, Verdict } from '../../src/scheduler/core/index.ts';
 import type { JobReply } from '../../src/scheduler/contract/index.ts';
 import type { ReadyAssignment, WorkerReport } from '../../src/scheduler/contract/index.ts';
 import type { Findings } from './findings.ts';
@@ -13,12 +13,16 @@ import type { Life } from './process.ts';
 export interface Running {
   readonly lease: LeaseName;
   readonly life: Life;
+  /** The worker knows that its session or lease is over, and has told the handler to stop. */
+  readonly isKnownLost: () => boolean;
 }
 
 /** A result that a worker was told is accepted. */
 export interface Accepted {
   readonly lease: LeaseName;
   readonly result: string | null;
+  /** The entry of the log that says so. */
+  readonly event: EventRow;
 }
 
 export interface SubmittedJob {
@@ -39,6 +43,12 @@ export interface SentSignal {
   /** JSON text. */
   readonly body: string;
   isAcknowledged: boolean;
+}
+
+/** Where the history stood when somebody asked. */
+export interface Place {
+  readonly rewinds: number;
+  readonly run: number;
 }
 
 const ENDS_OF: Readonly<Record<WorkerReport['kind'], readonly string[]>> = {
@@ -67,12 +77,15 @@ const ENDS_OF: Readonly<Record<WorkerReport['kind'], readonly string[]>> = {
 
 export class Witness {
   readonly accepted: Accepted[] = [];
+  /** What workers have said of leases: kind, job, task and fence. */
+  readonly said: Set<string> = new Set();
   readonly jobs: Map<string, SubmittedJob> = new Map();
   readonly jobByKey: Map<string, string> = new Map();
   /** By job and id. */
   readonly signals: Map<string, SentSignal> = new Map();
-  readonly cancelled: Set<string> = new Set();
-  /** Tasks that end every process that runs them. */
+  /** Jobs that were said to be cancelled, and how many commits there were then. */
+  readonly cancelled: Map<string, number> = new Map();
+  /** Tasks that end every process that runs them, as JOB/TASK. */
   readonly poisons: Set<string> = new Set();
   readonly schedules: Set<string> = new Set();
   /** Schedules whose put was not answered yet. */
@@ -87,11 +100,13 @@ export class Witness {
   }
 
   assigned(worker: string, { lease }: ReadyAssignment): void {
-    const found = this.#journal.find(lease.jobNo, lease.taskNo, lease.fence, ['assigned']);
-    if (found === null) {
+    const found = this.#journal.all(lease.jobNo, lease.taskNo, lease.fence, ['assigned']);
+    if (found.some(({ nodeId }) => nodeId === worker)) return;
+    const [first] = found;
+    if (first === undefined) {
       this.#findings.add('replies', `${worker} was given ${named(lease)}, which is not committed`);
-    } else if (found.nodeId !== worker) {
-      const whose = found.nodeId ?? 'nobody';
+    } else {
+      const whose = first.nodeId ?? 'nobody';
       this.#findings.add('one lease', `${worker} was given ${named(lease)} of ${whose}`);
     }
   }
@@ -106,10 +121,12 @@ export class Witness {
 
   /** The handler did something just now: nobody else may be at the same task. */
   acts(running: Running): void {
+    // A process that wakes up cannot know at once what it has missed.
+    if (!this.#counts(running)) return;
     const all = this.#running.get(taskKey(running.lease)) ?? new Set<Running>();
     for (const other of all) {
       if (other.life.isOver) all.delete(other);
-      else if (other !== running && other.life.isAwake) {
+      else if (other !== running && this.#counts(other)) {
         const where = `${other.life.name} (fence ${other.lease.fence})`;
         const what = `${running.life.name} runs ${named(running.lease)} while ${where} does`;
         this.#findings.add('one handler', what);
@@ -117,33 +134,44 @@ export class Witness {
     }
   }
 
+  /** A handler of a lease that a rewind has taken away works for nobody, and hears of that later. */
+  #counts({ life, lease, isKnownLost }: Running): boolean {
+    if (!life.isAwake || isKnownLost()) return false;
+    const { jobNo, taskNo, fence, term } = lease;
+    if (this.#journal.find(jobNo, taskNo, fence, ['assigned']) === null) return false;
+    const row = this.#journal.row(jobNo, taskNo);
+    return this.#journal.rewinds === 0 || row?.fence !== fence || row.term === term;
+  }
+
   ends(running: Running): void {
     this.#running.get(taskKey(running.lease))?.delete(running);
+  }
+
+  reports({ kind, lease }: WorkerReport): void {
+    this.said.add(`${kind} ${lease.jobNo}/${lease.taskNo}/${lease.fence}`);
   }
 
   verdict(worker: string, item: WorkerReport, verdict: Verdict): void {
     if (verdict !== 'ok') return;
     const { jobNo, taskNo, fence } = item.lease;
-    // A result that nobody could read fails the task instead.
-    const isBad = item.kind === 'completed' && item.result?.startsWith('{ ') === true;
-    const kinds = ENDS_OF[isBad ? 'failed' : item.kind];
-    const found = this.#journal.find(jobNo, taskNo, fence, kinds);
-    if (found === null) {
+    const event = this.#journal.all(jobNo, taskNo, fence, ENDS_OF[item.kind]).at(-1);
+    if (event === undefined) {
       const what = `${worker} was told ok for ${item.kind} of ${named(item.lease)}`;
       this.#findings.add('replies', `${what}, which is not committed`);
+    } else if (item.kind === 'completed') {
+      this.accepted.push({ lease: item.lease, result: item.result, event });
     }
-    if (item.kind === 'completed' && !isBad)
-      this.accepted.push({ lease: item.lease, result: item.result });
   }
 
-  runOf(jobId: string): number {
-    return this.#journal.runOf(jobId);
+  placeOf(jobId: string): Place {
+    return { rewinds: this.#journal.rewinds, run: this.#journal.runOf(jobId) };
   }
 
   /** A worker was told that nobody needs what it keeps of the job: then the job is over, unless it was begun
-   * again since the worker asked. */
-  unneeded(worker: string, jobId: string, runWhenAsked: number): void {
-    if (!this.#journal.live.has(jobId) || this.#journal.runOf(jobId) > runWhenAsked) return;
+   * again, or the store was taken back, since the worker asked. */
+  unneeded(worker: string, jobId: string, asked: Place): void {
+    if (!this.#journal.live.has(jobId) || this.#journal.runOf(jobId) > asked.run) return;
+    if (this.#journal.rewinds > asked.rewinds) return;
     this.#findings.add(
       'outputs',
       `${worker} was told to drop what it keeps of ${jobId}, which lives`,
@@ -160,6 +188,18 @@ export class Witness {
       const what = `job ${reply.jobId} was said to be at run ${reply.run}`;
       this.#findings.add('replies', `${what}, committed is run ${run}`);
     }
+  }
+
+  /** The store is as it was when there were so many commits: what was promised after that does not hold. */
+  rewound(commits: number): void {
+    const { cancelled, jobs, jobByKey, signals } = this;
+    for (const [jobId, at] of cancelled) if (at > commits) cancelled.delete(jobId);
+    for (const job of jobs.values()) job.isAcknowledged &&= this.#journal.hasJob(job.jobId);
+    for (const [key, jobId] of jobByKey) if (!this.#journal.hasJob(jobId)) jobByKey.delete(key);
+    const stored = new Set(
+      this.#journal.commits.flatMap(({ batch }) => batch.signalInserts.map(({ id }) => id)),
+    );
+    for (const signal of signals.values()) signal.isAcknowledged &&= stored.has(signal.id);
   }
 
   /** One key, one job, whoever submitted it. */

@@ -10,6 +10,7 @@ import { checkLog } from './log.ts';
 import { checkLosses } from './losses.ts';
 import { checkOutputs, checkRounds } from './outputs.ts';
 import { checkPromises } from './promises.ts';
+import { checkReports } from './reports.ts';
 import { checkResults } from './results.ts';
 import { checkRows } from './rows.ts';
 import { checkSchedules } from './schedules.ts';
@@ -25,6 +26,7 @@ const ALWAYS = [
   checkRows,
   checkDependencies,
   checkLimits,
+  checkReports,
   checkResults,
   checkExecutionKeys,
   checkPromises,

@@ -1,5 +1,5 @@
 import type { JobNo, TaskSpecRow } from '../../../src/scheduler/core/index.ts';
-import type { PartResult } from '../queries.ts';
+import type { FragmentResult } from '../queries.ts';
 import type { Evidence } from './evidence.ts';
 
 /**
@@ -14,7 +14,7 @@ export function checkOutputs(evidence: Evidence): void {
     const row = tables.tasks.get(key);
     const result = tables.results.get(`${key}/${row?.run}`);
     if (row?.state !== 'succeeded' || result === undefined) continue;
-    const { reads = {}, fence } = JSON.parse(result.body) as Partial<PartResult>;
+    const { reads = {}, fence } = JSON.parse(result.body) as Partial<FragmentResult>;
     const name = `${tables.jobs.get(spec.jobNo)?.id}/${spec.id}`;
     if (fence !== row.fence) {
       findings.add('outputs', `${name} stands with fence ${row.fence}, its result is of ${fence}`);
@@ -33,7 +33,7 @@ function checkRead(
   { jobNo }: TaskSpecRow,
   name: string,
   id: string,
-  read: PartResult['reads'][string],
+  read: FragmentResult['reads'][string],
 ): void {
   const maker = makerOf(tables.specs, jobNo, id);
   const key = `${jobNo}/${maker?.taskNo}`;
@@ -45,7 +45,7 @@ function checkRead(
   }
   if (tables.jobs.get(jobNo)?.state !== 'succeeded') return;
   const stands = tables.results.get(`${key}/${tables.tasks.get(key)?.run}`);
-  const content = stands === undefined ? null : (JSON.parse(stands.body) as PartResult).content;
+  const content = stands === undefined ? null : (JSON.parse(stands.body) as FragmentResult).content;
   if (content !== read.content) {
     findings.add('outputs', `${name} has read ${read.content} of ${id}, but ${content} stands`);
   }

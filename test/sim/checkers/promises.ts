@@ -17,7 +17,7 @@ export function checkPromises({ tables, witness, findings }: Evidence): void {
   const cancelled = new Set(
     tables.events.flatMap(({ kind, jobNo }) => (kind === 'job.cancelled' ? [jobNo] : [])),
   );
-  for (const jobId of witness.cancelled) {
+  for (const jobId of witness.cancelled.keys()) {
     const job = jobs.get(jobId);
     if (job !== undefined && !cancelled.has(job.no)) {
       findings.add('promises', `job ${jobId} was said to be cancelled and never was`);

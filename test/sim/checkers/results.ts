@@ -1,20 +1,31 @@
+import type { JobNo } from '../../../src/scheduler/core/index.ts';
 import type { Evidence } from './evidence.ts';
 
-/** At most one accepted result an attempt, and what is stored is what was accepted. */
+/** At most one accepted result an attempt, what is stored is what was accepted, and it is the job's own. */
 export function checkResults({ tables, journal, witness, replay, findings }: Evidence): void {
   const accepted = new Map<string, string | null>();
-  for (const { lease, result } of witness.accepted) {
+  for (const { lease, result, event } of witness.accepted) {
+    // What a rewind has taken away is not there, and need not be.
+    if (!journal.isCurrent(event)) continue;
     const name = `${lease.jobNo}/${lease.taskNo}/${lease.fence}`;
     const before = accepted.get(name);
     if (before !== undefined && before !== result) {
       findings.add('results', `two results of ${name} were accepted: ${before} and ${result}`);
     }
     accepted.set(name, result);
-    const end = journal.find(lease.jobNo, lease.taskNo, lease.fence, ['completed']);
-    if (end === null) findings.add('results', `${name} was accepted, the log does not know it`);
-    const stored = tables.results.get(`${lease.jobNo}/${lease.taskNo}/${end?.run}`)?.body ?? null;
+    const stored = tables.results.get(`${lease.jobNo}/${lease.taskNo}/${event.run}`)?.body ?? null;
     if (stored !== result) {
       findings.add('results', `${name} was accepted with ${result}, stored is ${stored}`);
+    }
+  }
+  for (const { key, run, state, event } of replay.ends) {
+    // One that was taken over from another task under the same key says so.
+    if (state !== 'succeeded' || event.detail !== null || event.nodeId === null) continue;
+    const body = tables.results.get(`${key}/${run}`)?.body ?? 'null';
+    const job = (JSON.parse(body) as { readonly job?: string } | null)?.job;
+    const own = tables.jobs.get(event.jobNo as JobNo)?.id;
+    if (job !== undefined && job !== own) {
+      findings.add('results', `run ${run} of ${own}, task ${key}, has a result of ${job}`);
     }
   }
   const succeeded = new Set(
