@@ -41,7 +41,7 @@ function readFiles(): ReadonlyMap<string, DashboardFile> {
       if (type === undefined) return [];
       const bytes = readFileSync(new URL(name, folder));
       const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
-      return [[name, { type, bytes, gzipped: gzipSync(bytes), etag: `"${digest}"` }]];
+      return [[name, { type, bytes, gzipped: gzipSync(bytes, { level: 9 }), etag: `"${digest}"` }]];
     }),
   );
 }

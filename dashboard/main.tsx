@@ -1,0 +1,21 @@
+/**
+ * The dashboard: one page, served by every node, that shows what the HTTP API tells and asks it for changes. It keeps
+ * nothing but the theme, and a token for the time that its tab is open.
+ */
+import './style/main.css';
+import { render } from 'preact';
+import { followEvents } from './api/live.ts';
+import { watchStanding } from './api/standing.ts';
+import { App } from './app.tsx';
+import { watchKeys } from './keyboard.ts';
+import { watchRoute } from './route.ts';
+import { watchTheme } from './theme.ts';
+import { watchClock } from './words.ts';
+
+watchTheme();
+watchRoute();
+watchClock();
+watchKeys();
+followEvents();
+watchStanding();
+render(<App />, document.querySelector('#app') as Element);

@@ -1,0 +1,109 @@
+/** Something read from the API, kept fresh by events. */
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { EventShape } from '../../src/scheduler/contract/index.ts';
+import { signInNeeded, token } from '../api/call.ts';
+import { listen } from '../api/live.ts';
+import { type Problem, asProblem, isAbort } from '../api/problem.ts';
+
+export interface Loaded<T> {
+  /** The last answer, also while a newer one is on its way or could not be had. */
+  readonly value: T | null;
+  readonly problem: Problem | null;
+}
+
+export interface Resource<T> {
+  readonly state: Signal<Loaded<T>>;
+  readonly refresh: () => void;
+}
+
+export interface ResourceOptions {
+  /** Whether an event makes what is shown out of date. */
+  readonly refreshOn?: (event: EventShape) => boolean;
+  /** At most one call in so many milliseconds. */
+  readonly everyMs?: number;
+  /** Read again after so long in any case. */
+  readonly pollMs?: number;
+}
+
+/** `key` names what is read: when it changes, what was read before is forgotten. */
+export function useResource<T>(
+  key: string,
+  read: (signal: AbortSignal) => Promise<T>,
+  options: ResourceOptions = {},
+): Resource<T> {
+  const state = useSignal<Loaded<T>>({ value: null, problem: null });
+  const reader = useRef(read);
+  const settings = useRef(options);
+  const refresh = useRef(() => {});
+  reader.current = read;
+  settings.current = options;
+  const { value: shown } = token;
+  const waits = signInNeeded.value !== null;
+  useEffect(() => {
+    if (waits) return;
+    state.value = { value: null, problem: null };
+    const loader = new Loader(
+      () => settings.current,
+      async (signal) => {
+        try {
+          state.value = { value: await reader.current(signal), problem: null };
+        } catch (error) {
+          if (!isAbort(error)) state.value = { ...state.peek(), problem: asProblem(error) };
+        }
+      },
+    );
+    refresh.current = () => loader.want(0);
+    const forget = listen((event) => {
+      const { refreshOn, everyMs = 400 } = settings.current;
+      if (event === null || refreshOn?.(event) === true) loader.want(everyMs);
+    });
+    loader.want(0);
+    return () => {
+      forget();
+      loader.stop();
+    };
+  }, [key, shown, waits]);
+  return { state, refresh: () => refresh.current() };
+}
+
+/** One call at a time; what is wanted meanwhile is one more call. */
+class Loader {
+  readonly #options: () => ResourceOptions;
+  readonly #load: (signal: AbortSignal) => Promise<void>;
+  readonly #over = new AbortController();
+  #timer: number | null = null;
+  #dueAt = Infinity;
+  #isLoading = false;
+  #lastAt = -Infinity;
+
+  constructor(options: () => ResourceOptions, load: (signal: AbortSignal) => Promise<void>) {
+    this.#options = options;
+    this.#load = load;
+  }
+
+  want(everyMs: number): void {
+    if (this.#over.signal.aborted) return;
+    const at = Math.max(performance.now(), this.#lastAt + everyMs);
+    if (at >= this.#dueAt) return;
+    this.#dueAt = at;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => void this.#go(), at - performance.now());
+  }
+
+  stop(): void {
+    this.#over.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  async #go(): Promise<void> {
+    if (this.#isLoading) return;
+    [this.#isLoading, this.#dueAt, this.#lastAt] = [true, Infinity, performance.now()];
+    await this.#load(this.#over.signal);
+    this.#isLoading = false;
+    // Something came while it was read.
+    if (this.#dueAt !== Infinity) return void this.#go();
+    const { pollMs } = this.#options();
+    if (pollMs !== undefined) this.want(pollMs);
+  }
+}

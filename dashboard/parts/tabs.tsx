@@ -1,0 +1,31 @@
+import type { JSX } from 'preact';
+import { link, route } from '../route.ts';
+
+export interface TabsProps {
+  readonly tabs: readonly {
+    readonly id: string;
+    readonly title: string;
+    readonly count?: string;
+  }[];
+  readonly selected: string;
+  readonly label: string;
+}
+
+/** Tabs are addresses, so that one can be sent to somebody else. */
+export function Tabs({ tabs, selected, label }: TabsProps): JSX.Element {
+  const { path } = route.value;
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(({ id, title, count }, at) => (
+        <a
+          key={id}
+          href={link(path, at === 0 ? {} : { tab: id })}
+          aria-current={id === selected ? 'page' : undefined}
+        >
+          {title}
+          {count !== undefined && <span class="tab-count">{count}</span>}
+        </a>
+      ))}
+    </nav>
+  );
+}

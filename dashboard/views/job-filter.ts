@@ -1,0 +1,173 @@
+/** The text of the search box, as a grammar: terms with a key, and bare words. */
+import type { JobSummary } from '../../src/scheduler/contract/index.ts';
+import type { JobState } from '../../src/scheduler/core/index.ts';
+
+const STATES: readonly JobState[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
+
+export type Term =
+  | { readonly kind: 'state'; readonly states: readonly JobState[] }
+  /** `isPrefix`: written with a `*` at its end. */
+  | { readonly kind: 'name'; readonly name: string; readonly isPrefix: boolean }
+  | { readonly kind: 'id'; readonly id: string }
+  | { readonly kind: 'schedule'; readonly id: string }
+  | { readonly kind: 'age' | 'took'; readonly op: '<' | '>'; readonly ms: number };
+
+export interface ParsedTerm {
+  readonly text: string;
+  readonly term: Term;
+}
+
+export type Parsed =
+  | { readonly ok: true; readonly terms: readonly ParsedTerm[] }
+  | { readonly ok: false; readonly message: string };
+
+/** A key, an operator and a value, which may stand in quotes; or a bare word. */
+const TERM = /^(?:([a-z]+)([:<>]))?("(?:[^"\\]|\\.)*"|[^\s"]+)(?=\s|$)/;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+export function parseFilter(text: string): Parsed {
+  const terms: ParsedTerm[] = [];
+  let rest = text.trim();
+  while (rest !== '') {
+    const match = TERM.exec(rest);
+    if (match === null)
+      return {
+        ok: false,
+        message: `Cannot read '${rest.slice(0, 40)}': a quote is not closed, or a value is missing.`,
+      };
+    const [whole, key, op, quoted = ''] = match;
+    const value = quoted.startsWith('"') ? unquoted(quoted) : quoted;
+    const term = key === undefined ? bareWord(value) : keyed(key, op ?? ':', value);
+    if (typeof term === 'string') return { ok: false, message: term };
+    terms.push({ text: whole, term });
+    rest = rest.slice(whole.length).trimStart();
+  }
+  const twice = terms.find(({ term }, at) =>
+    terms.some((other, no) => no < at && sameKind(other.term, term)),
+  );
+  return twice === undefined
+    ? { ok: true, terms }
+    : { ok: false, message: `'${twice.text}': there is a ${twice.term.kind} already.` };
+}
+
+const sameKind = (a: Term, b: Term): boolean =>
+  a.kind === b.kind && !('op' in a && 'op' in b && a.op !== b.op);
+
+const unquoted = (text: string): string => text.slice(1, -1).replaceAll(/\\(.)/g, '$1');
+
+/** What looks like an id is one. */
+function bareWord(word: string): Term {
+  const isId = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i.test(word);
+  return isId ? { kind: 'id', id: word } : nameTerm(word);
+}
+
+function nameTerm(word: string): Term {
+  const isPrefix = word.endsWith('*');
+  return { kind: 'name', name: isPrefix ? word.slice(0, -1) : word, isPrefix };
+}
+
+/** The term, or what is wrong with it. */
+function keyed(key: string, op: string, value: string): Term | string {
+  switch (key) {
+    case 'state': {
+      if (op !== ':') return `'state' takes a colon: state:failed.`;
+      const states = value.split(',');
+      const wrong = states.find((each) => !STATES.some((state) => state === each));
+      if (wrong !== undefined) return `'${wrong}' is not a state. Use ${STATES.join(', ')}.`;
+      return { kind: 'state', states: states as JobState[] };
+    }
+    case 'name':
+      return op === ':' ? nameTerm(value) : `'name' takes a colon: name:nightly.`;
+    case 'id':
+      return op === ':' ? { kind: 'id', id: value } : `'id' takes a colon: id:ID.`;
+    case 'schedule':
+      return op === ':'
+        ? { kind: 'schedule', id: value }
+        : `'schedule' takes a colon: schedule:nightly.`;
+    case 'age':
+    case 'took': {
+      const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|min|h|d)$/.exec(value) ?? [];
+      if (number === undefined || op === ':')
+        return `'${key}' compares with a time: ${key}>5m, ${key}<30s.`;
+      return { kind: key, op: op === '<' ? '<' : '>', ms: Number(number) * (UNIT_MS[unit] ?? 1) };
+    }
+    default:
+      return `'${key}' is not known. Use state, name, id, schedule, age or took.`;
+  }
+}
+
+/** What the server can look up by itself. */
+export function serverPart(terms: readonly ParsedTerm[]): {
+  readonly state?: JobState;
+  readonly name?: string;
+} {
+  const [state, ...more] = terms.flatMap(({ term }) => (term.kind === 'state' ? term.states : []));
+  const name = terms.flatMap(({ term }) =>
+    term.kind === 'name' && !term.isPrefix ? [term.name] : [],
+  )[0];
+  return {
+    ...(state === undefined || more.length > 0 ? {} : { state }),
+    ...(name === undefined ? {} : { name }),
+  };
+}
+
+/** Whether some terms are looked at here, job by job. */
+export const hasLocalPart = (terms: readonly ParsedTerm[]): boolean =>
+  terms.some(
+    ({ term }) =>
+      term.kind === 'age' ||
+      term.kind === 'took' ||
+      term.kind === 'schedule' ||
+      (term.kind === 'name' && term.isPrefix) ||
+      (term.kind === 'state' && term.states.length > 1),
+  );
+
+export function fits(job: JobSummary, terms: readonly ParsedTerm[], nowMs: number): boolean {
+  return terms.every(({ term }) => {
+    switch (term.kind) {
+      case 'state':
+        return term.states.includes(job.state);
+      case 'name':
+        return term.isPrefix ? job.name.startsWith(term.name) : job.name === term.name;
+      case 'id':
+        return job.id === term.id;
+      case 'schedule':
+        return job.scheduleId === term.id;
+      case 'age':
+        return compared(nowMs - Date.parse(job.createdAt), term);
+      case 'took': {
+        if (job.startedAt === null) return false;
+        const end = job.finishedAt === null ? nowMs : Date.parse(job.finishedAt);
+        return compared(end - Date.parse(job.startedAt), term);
+      }
+    }
+  });
+}
+
+const compared = (
+  ms: number,
+  { op, ms: limit }: { readonly op: '<' | '>'; readonly ms: number },
+): boolean => (op === '<' ? ms < limit : ms > limit);
+
+/** Jobs come newest first: behind this one none can be young enough. */
+export const isPast = (job: JobSummary, terms: readonly ParsedTerm[], nowMs: number): boolean =>
+  terms.some(
+    ({ term }) =>
+      term.kind === 'age' && term.op === '<' && nowMs - Date.parse(job.createdAt) >= term.ms,
+  );
+
+/** The text with a term of that kind replaced, added or removed. */
+export function withState(text: string, state: JobState | null): string {
+  const parsed = parseFilter(text);
+  const others = parsed.ok ? parsed.terms.filter(({ term }) => term.kind !== 'state') : [];
+  return [...(state === null ? [] : [`state:${state}`]), ...others.map((each) => each.text)].join(
+    ' ',
+  );
+}

@@ -1,0 +1,51 @@
+/** Jobs, page after page, with the terms that only the page can look at. */
+import type { JobSummary } from '../../src/scheduler/contract/index.ts';
+import { call } from '../api/call.ts';
+import { serverNow } from '../words.ts';
+import { type ParsedTerm, fits, hasLocalPart, isPast, serverPart } from './job-filter.ts';
+
+export interface JobsPage {
+  readonly jobs: readonly JobSummary[];
+  readonly cursor: string | null;
+  /** How many were read to find these. */
+  readonly looked: number;
+}
+
+const PAGE = 100;
+const LOCAL_PAGE = 500;
+/** A search must not read the whole store. */
+const LOOK_MAX = 5_000;
+
+export async function jobsPage(
+  terms: readonly ParsedTerm[],
+  from: string | null,
+  signal?: AbortSignal,
+): Promise<JobsPage> {
+  const id = terms.find(({ term }) => term.kind === 'id')?.term;
+  if (id?.kind === 'id') return oneJob(id.id, signal);
+  const isLocal = hasLocalPart(terms);
+  const found: JobSummary[] = [];
+  let [cursor, looked] = [from, 0];
+  for (;;) {
+    const query = new URLSearchParams({
+      ...serverPart(terms),
+      limit: String(isLocal ? LOCAL_PAGE : PAGE),
+    });
+    if (cursor !== null) query.set('cursor', cursor);
+    const page = await call<{ jobs: JobSummary[]; cursor: string | null }>(`jobs?${query}`, {
+      signal,
+    });
+    const nowMs = serverNow();
+    found.push(...page.jobs.filter((job) => fits(job, terms, nowMs)));
+    looked += page.jobs.length;
+    const last = page.jobs.at(-1);
+    cursor = last !== undefined && isPast(last, terms, nowMs) ? null : page.cursor;
+    if (cursor === null || found.length >= PAGE || looked >= LOOK_MAX)
+      return { jobs: found, cursor, looked };
+  }
+}
+
+async function oneJob(id: string, signal?: AbortSignal): Promise<JobsPage> {
+  const job = await call<JobSummary>(`jobs/${encodeURIComponent(id)}`, { signal });
+  return { jobs: [job], cursor: null, looked: 1 };
+}

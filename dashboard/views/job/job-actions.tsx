@@ -1,0 +1,174 @@
+/** What can be done about a job: offered by its state and by what the caller may do. */
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { JobShape } from '../../../src/scheduler/contract/index.ts';
+import { post } from '../../api/call.ts';
+import { may } from '../../api/standing.ts';
+import { Confirm } from '../../parts/dialog.tsx';
+import { plural } from '../../words.ts';
+import { tally } from './groups.ts';
+
+type Asked = 'cancel' | 'rerun' | 'signal' | null;
+
+export function JobActions({ job }: { readonly job: JobShape }): JSX.Element | null {
+  const asked = useSignal<Asked>(null);
+  if (!may('submit')) return null;
+  const close = (): void => {
+    asked.value = null;
+  };
+  const isLive = job.finishedAt === null;
+  const canRerun = job.state === 'failed' || job.state === 'cancelled';
+  return (
+    <div class="actions">
+      {isLive && (
+        <button type="button" onClick={() => (asked.value = 'signal')}>
+          Signal
+        </button>
+      )}
+      {canRerun && (
+        <button type="button" onClick={() => (asked.value = 'rerun')}>
+          Rerun
+        </button>
+      )}
+      {isLive && (
+        <button type="button" onClick={() => (asked.value = 'cancel')}>
+          Cancel
+        </button>
+      )}
+      {asked.value === 'cancel' && <Cancel job={job} close={close} />}
+      {asked.value === 'rerun' && <Rerun job={job} close={close} />}
+      {asked.value === 'signal' && <Signal job={job} close={close} />}
+    </div>
+  );
+}
+
+interface Props {
+  readonly job: JobShape;
+  readonly close: () => void;
+}
+
+const pathOf = ({ id }: JobShape): string => `jobs/${encodeURIComponent(id)}`;
+
+function Cancel({ job, close }: Props): JSX.Element {
+  const reason = useSignal('');
+  const { running, ready, blocked, delayed, succeeded } = tally(job.tasks);
+  return (
+    <Confirm
+      title={`Cancel ${job.name}`}
+      action="Cancel the job"
+      isDanger
+      onClose={close}
+      run={async () => {
+        const text = reason.value.trim();
+        await post(`${pathOf(job)}/cancel`, text === '' ? {} : { reason: text });
+        return 'The job is being cancelled.';
+      }}
+    >
+      <p>
+        {plural(running, 'running task')} will be told to stop, and{' '}
+        {plural(ready + blocked + delayed, 'task')} will not start. {plural(succeeded, 'result')}{' '}
+        {succeeded === 1 ? 'stays' : 'stay'}.
+      </p>
+      <label>
+        Reason (optional)
+        <input
+          value={reason.value}
+          maxLength={500}
+          onInput={(event) => (reason.value = event.currentTarget.value)}
+        />
+      </label>
+    </Confirm>
+  );
+}
+
+function Rerun({ job, close }: Props): JSX.Element {
+  const { failed, cancelled, skipped, succeeded } = tally(job.tasks);
+  return (
+    <Confirm
+      title={`Rerun ${job.name}`}
+      action="Rerun"
+      onClose={close}
+      run={async () => {
+        await post(`${pathOf(job)}/rerun`, { expectedRun: job.run });
+        return `Run ${job.run + 1} has started.`;
+      }}
+    >
+      <p>
+        {plural(failed + cancelled + skipped, 'task')} that did not succeed will run again, as run{' '}
+        {job.run + 1}. {plural(succeeded, 'result')} {succeeded === 1 ? 'is' : 'are'} kept.
+      </p>
+    </Confirm>
+  );
+}
+
+/** The names that tasks say they wait for. */
+const awaitedSignals = (job: JobShape): readonly string[] => [
+  ...new Set(
+    job.tasks.flatMap(({ waiting }) => {
+      const [, names] = /signal (.+?)(?:;| for another|$)/.exec(waiting ?? '') ?? [];
+      return names === undefined ? [] : names.split(' or ').filter((name) => name !== '...');
+    }),
+  ),
+];
+
+function Signal({ job, close }: Props): JSX.Element {
+  const awaited = awaitedSignals(job);
+  const name = useSignal(awaited[0] ?? '');
+  const body = useSignal('');
+  const key = useSignal(String(Math.random()).slice(2));
+  const value = parsed(body.value);
+  return (
+    <Confirm
+      title={`Signal ${job.name}`}
+      action="Send"
+      isDisabled={name.value.trim() === '' || !value.ok}
+      onClose={close}
+      run={async () => {
+        const path = `${pathOf(job)}/signals/${encodeURIComponent(name.value.trim())}`;
+        const sent = value.ok ? value.value : null;
+        const { signal } = await post<{ signal?: { takenBy: string | null } }>(path, sent, {
+          'idempotency-key': `dashboard-${key.value}`,
+        });
+        const taker = signal?.takenBy ?? null;
+        return taker === null ? 'Nobody waits for it yet; it is kept.' : `${taker} took it.`;
+      }}
+    >
+      <p class="muted">
+        {awaited.length === 0
+          ? 'No task waits for a signal now. It is kept for the first that will.'
+          : `Tasks wait for: ${awaited.join(', ')}.`}
+      </p>
+      <label>
+        Name
+        <input
+          value={name.value}
+          required
+          maxLength={200}
+          onInput={(event) => (name.value = event.currentTarget.value)}
+        />
+      </label>
+      <label>
+        Value (JSON, or nothing for null)
+        <textarea
+          rows={5}
+          value={body.value}
+          spellcheck={false}
+          onInput={(event) => (body.value = event.currentTarget.value)}
+          placeholder='{"approved": true}'
+        />
+      </label>
+      {!value.ok && <p class="error">{value.why}</p>}
+    </Confirm>
+  );
+}
+
+function parsed(
+  text: string,
+): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string } {
+  if (text.trim() === '') return { ok: true, value: null };
+  try {
+    return { ok: true, value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return { ok: false, why: `This is not JSON: ${error instanceof Error ? error.message : ''}` };
+  }
+}

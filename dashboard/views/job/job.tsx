@@ -1,0 +1,226 @@
+/** A job: a sentence first, then its tasks over time, as a graph, as a list of events, and what it gave. */
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { JobShape } from '../../../src/scheduler/contract/index.ts';
+import { call } from '../../api/call.ts';
+import { followJob, isPaused } from '../../api/live.ts';
+import { type Problem, asProblem, isAbort } from '../../api/problem.ts';
+import { useKeys } from '../../keyboard.ts';
+import { JsonView } from '../../parts/json-view.tsx';
+import {
+  Ago,
+  Empty,
+  Glyph,
+  Id,
+  Loading,
+  ProblemNote,
+  StateMark,
+  Took,
+} from '../../parts/marks.tsx';
+import { useResource } from '../../parts/resource.ts';
+import { Tabs } from '../../parts/tabs.tsx';
+import { link, replaceQuery, route } from '../../route.ts';
+import { count, now } from '../../words.ts';
+import { EventTable } from '../event-table.tsx';
+import { Graph } from './graph.tsx';
+import { JobActions } from './job-actions.tsx';
+import { SpanBook } from './spans.ts';
+import { TaskPanel } from './task-panel.tsx';
+import { Timeline } from './timeline.tsx';
+import { verdictOf } from './verdict.ts';
+
+const PRIORITIES = ['urgent', 'high', 'normal', 'low'];
+
+export function JobView({ id }: { readonly id: string }): JSX.Element {
+  const path = `jobs/${encodeURIComponent(id)}`;
+  const { state } = useResource(path, (signal) => call<JobShape>(path, { signal }), {
+    refreshOn: (event) => event.job === id,
+    everyMs: 700,
+  });
+  const { value: job, problem } = state.value;
+  useKeys({ p: () => (isPaused.value = !isPaused.value) });
+  if (job === null) {
+    if (problem === null)
+      return (
+        <section class="view">
+          <Loading />
+        </section>
+      );
+    return problem.status === 404 ? (
+      <Gone id={id} />
+    ) : (
+      <section class="view">
+        <ProblemNote problem={problem} />
+      </section>
+    );
+  }
+  return (
+    <section class="view fill">
+      {problem !== null && <Stale problem={problem} />}
+      <JobHead job={job} />
+      <JobBody job={job} />
+    </section>
+  );
+}
+
+function Gone({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <Empty title="There is no such job">
+      <p>
+        <code>{id}</code> was never submitted here, or it ended so long ago that it was removed.
+      </p>
+      <a href="#/jobs">Back to the jobs</a>
+    </Empty>
+  );
+}
+
+function Stale({ problem }: { readonly problem: Problem }): JSX.Element {
+  if (problem.status !== 404) return <ProblemNote problem={problem} />;
+  return (
+    <div class="problem" role="alert">
+      <strong>This job is gone</strong>
+      <p>It was removed from the store while this page was open. You see what was read last.</p>
+    </div>
+  );
+}
+
+function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
+  const verdict = verdictOf(job, now.value);
+  return (
+    <>
+      <p class="crumb">
+        <a href="#/jobs">Jobs</a>
+      </p>
+      <div class="view-head">
+        <h1 class="wrap">{job.name}</h1>
+        <JobActions job={job} />
+      </div>
+      <p class="facts">
+        <StateMark state={job.state} />
+        <Id id={job.id} />
+        <span>
+          created <Ago at={job.createdAt} />
+        </span>
+        {job.startedAt !== null && (
+          <span>
+            took <Took from={job.startedAt} to={job.finishedAt} />
+          </span>
+        )}
+        <span>{PRIORITIES[job.priority]} priority</span>
+        {job.run > 1 && <span>run {job.run}</span>}
+        {job.scheduleId !== null && (
+          <a href={link(['schedules'], { id: job.scheduleId })}>{job.scheduleId}</a>
+        )}
+        {job.idempotencyKey !== null && (
+          <span title="Idempotency key">key {job.idempotencyKey}</span>
+        )}
+      </p>
+      <p class={`verdict v-${verdict.state}`}>
+        <Glyph state={verdict.state} />
+        <span class="wrap">
+          <strong>{verdict.head}</strong> {verdict.text}{' '}
+          {verdict.task !== null && (
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => replaceQuery({ task: verdict.task ?? '' })}
+            >
+              show {verdict.task}
+            </button>
+          )}
+        </span>
+      </p>
+    </>
+  );
+}
+
+/** The job's own events, followed for as long as it is shown. */
+function useSpans(job: JobShape): { readonly book: SpanBook; readonly problem: Problem | null } {
+  const book = useRef(new SpanBook());
+  const version = useSignal(0);
+  const problem = useSignal<Problem | null>(null);
+  useEffect(() => {
+    const over = new AbortController();
+    book.current = new SpanBook();
+    followJob(
+      job.id,
+      (events) => {
+        book.current.add(events);
+        version.value += 1;
+      },
+      over.signal,
+    ).catch((error: unknown) => {
+      if (!isAbort(error)) problem.value = asProblem(error);
+    });
+    return () => over.abort();
+  }, [job.id, isPaused.value]);
+  void version.value;
+  return { book: book.current, problem: problem.value };
+}
+
+function JobBody({ job }: { readonly job: JobShape }): JSX.Element {
+  const { query } = route.value;
+  const tab = query.get('tab') ?? 'timeline';
+  const { book, problem } = useSpans(job);
+  const chosen = job.tasks.find(({ id }) => id === query.get('task'));
+  const address = (task: string): Record<string, string> => ({
+    ...(tab === 'timeline' ? {} : { tab }),
+    task,
+  });
+  const select = (task: string): void => replaceQuery(address(task === chosen?.id ? '' : task));
+  return (
+    <>
+      <Tabs
+        label="Parts of the job"
+        selected={tab}
+        tabs={[
+          { id: 'timeline', title: 'Timeline', count: count(job.tasks.length) },
+          { id: 'graph', title: 'Graph' },
+          { id: 'events', title: 'Events', count: count(book.events.length) },
+          { id: 'result', title: 'Result' },
+        ]}
+      />
+      {problem !== null && (
+        <p class="muted">
+          The events of this job cannot be read: {problem.message} Times are those of the last
+          attempt.
+        </p>
+      )}
+      <div class={`job-body ${chosen === undefined ? '' : 'split'}`}>
+        <div class="job-main">
+          {tab === 'timeline' && (
+            <Timeline job={job} book={book} selected={chosen?.id ?? null} select={select} />
+          )}
+          {tab === 'graph' && <Graph job={job} selected={chosen?.id ?? null} select={select} />}
+          {tab === 'events' && <EventTable events={book.events.toReversed()} hasJob={false} />}
+          {tab === 'result' && <Result job={job} />}
+        </div>
+        {chosen !== undefined && (
+          <TaskPanel
+            job={job}
+            task={chosen}
+            book={book}
+            select={(task) => replaceQuery(address(task))}
+            close={() => replaceQuery(address(''))}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+function Result({ job }: { readonly job: JobShape }): JSX.Element {
+  if (job.isResultOmitted === true)
+    return <Empty title="The result is too large to be shown here" />;
+  if (job.state === 'succeeded') return <JsonView value={job.result} name="result" />;
+  if (job.error !== null) {
+    return (
+      <div class="problem">
+        <strong>{job.error.code}</strong>
+        <p class="wrap">{job.error.message}</p>
+      </div>
+    );
+  }
+  return <Empty title="No result yet">It is there when the job has succeeded.</Empty>;
+}

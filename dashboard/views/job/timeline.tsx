@@ -1,0 +1,253 @@
+/** The waterfall: a line for each task, with all its attempts and everything that it waited for. */
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
+import { Empty, Glyph } from '../../parts/marks.tsx';
+import { VirtualList } from '../../parts/virtual-list.tsx';
+import { useKeys } from '../../keyboard.ts';
+import { duration, now, plural } from '../../words.ts';
+import { type Item, type TaskGroup, grouped, stateOfMany, tally } from './groups.ts';
+import { type Span, type SpanBook, attemptsIn } from './spans.ts';
+import { type TimeScale, timeScale } from './time-scale.ts';
+
+const ROW = 30;
+
+export interface TimelineProps {
+  readonly job: JobShape;
+  readonly book: SpanBook;
+  readonly selected: string | null;
+  readonly select: (task: string) => void;
+}
+
+const KINDS: readonly (readonly [string, string])[] = [
+  ['queued', 'queued'],
+  ['running', 'running'],
+  ['waiting', 'waiting'],
+  ['sleeping', 'sleeping'],
+  ['backoff', 'back-off'],
+  ['failed', 'failed attempt'],
+];
+
+export function Timeline({ job, book, selected, select }: TimelineProps): JSX.Element {
+  const open = useSignal<ReadonlySet<string>>(new Set());
+  const items = grouped(inOrder(job.tasks, book), open.value);
+  const tasks: string[] = items.flatMap((item) => (item.kind === 'task' ? [item.task.id] : []));
+  const move = (by: number) => (): void => {
+    const next = tasks[Math.max(0, Math.min(tasks.length - 1, tasks.indexOf(selected ?? '') + by))];
+    if (next !== undefined) select(next);
+  };
+  useKeys({ j: move(1), k: move(-1) });
+  const fromMs = Date.parse(job.createdAt);
+  const toMs = job.finishedAt === null ? now.value : Date.parse(job.finishedAt);
+  const all = job.tasks.flatMap((task) => book.of(task));
+  const scale = timeScale(all, fromMs, toMs);
+  const toggle = (id: string): void => {
+    const next = new Set(open.value);
+    if (!next.delete(id)) next.add(id);
+    open.value = next;
+  };
+  if (job.tasks.length === 0) return <Empty title="No tasks" />;
+  return (
+    <div class="timeline">
+      <ul class="legend">
+        {KINDS.map(([kind, title]) => (
+          <li key={kind}>
+            <span class={`swatch k-${kind}`} />
+            {title}
+          </li>
+        ))}
+      </ul>
+      <VirtualList
+        label="Timeline"
+        class="lines"
+        count={items.length}
+        rowHeight={ROW}
+        reveal={revealed(items, selected)}
+        header={<Axis scale={scale} />}
+        row={(at) => {
+          const item = items[at] as Item;
+          return item.kind === 'task' ? (
+            <TaskLine
+              key={item.task.id}
+              task={item.task}
+              spans={book.of(item.task)}
+              scale={scale}
+              isSelected={item.task.id === selected}
+              select={select}
+            />
+          ) : (
+            <GroupLine
+              key={item.group.id}
+              group={item.group}
+              book={book}
+              scale={scale}
+              isOpen={open.value.has(item.group.id)}
+              toggle={() => toggle(item.group.id)}
+            />
+          );
+        }}
+      />
+    </div>
+  );
+}
+
+function revealed(items: readonly Item[], selected: string | null): number | null {
+  const at = items.findIndex((item) => item.kind === 'task' && item.task.id === selected);
+  return at < 0 ? null : at;
+}
+
+/** By when each first became ready; those that never did come last. */
+function inOrder(tasks: readonly TaskShape[], book: SpanBook): readonly TaskShape[] {
+  const since = new Map(tasks.map((task) => [task, book.of(task)[0]?.fromMs ?? Infinity]));
+  return tasks.toSorted((a, b) => {
+    const [x = 0, y = 0] = [since.get(a), since.get(b)];
+    return x === y ? 0 : x - y;
+  });
+}
+
+const percent = (part: number): string => `${(part * 100).toFixed(3)}%`;
+
+function Axis({ scale }: { readonly scale: TimeScale }): JSX.Element {
+  return (
+    <div class="line head" role="row">
+      <span role="columnheader">Task</span>
+      <span role="columnheader" class="track" aria-label="Time since the job was created">
+        {scale.ticks.map(({ at, ms }) => (
+          <span key={ms} class="tick" style={{ left: percent(at) }}>
+            {duration(ms)}
+          </span>
+        ))}
+        {scale.breaks.map(({ at, ms }) => (
+          <span
+            key={at}
+            class="break"
+            style={{ left: percent(at) }}
+            title={`${duration(ms)} left out`}
+          >
+            // {duration(ms)}
+          </span>
+        ))}
+      </span>
+      <span role="columnheader" class="right">
+        Ran
+      </span>
+    </div>
+  );
+}
+
+interface LineProps {
+  readonly task: TaskShape;
+  readonly spans: readonly Span[];
+  readonly scale: TimeScale;
+  readonly isSelected: boolean;
+  readonly select: (task: string) => void;
+}
+
+function TaskLine({ task, spans, scale, isSelected, select }: LineProps): JSX.Element {
+  const attempts = attemptsIn(spans).length;
+  return (
+    <div class={`line row ${isSelected ? 'selected' : ''}`} role="row">
+      <span role="cell" class="line-name">
+        <Glyph state={task.state} />
+        <button
+          type="button"
+          class="cover"
+          onClick={() => select(task.id)}
+          title={`${task.id} (${task.executor})`}
+        >
+          {task.id}
+        </button>
+        {attempts > 1 && <span class="times">×{attempts}</span>}
+      </span>
+      <span role="cell" class="track">
+        {scale.breaks.map(({ at }) => (
+          <span key={at} class="cut" style={{ left: percent(at) }} />
+        ))}
+        {spans.map((span, at) => (
+          <Bar key={at} span={span} scale={scale} task={task} />
+        ))}
+      </span>
+      <span role="cell" class="right num muted">
+        {ranFor(spans)}
+      </span>
+    </div>
+  );
+}
+
+function ranFor(spans: readonly Span[]): string {
+  const runs = spans.filter(({ kind }) => kind === 'running');
+  if (runs.length === 0) return '';
+  return duration(runs.reduce((sum, { fromMs, toMs }) => sum + (toMs ?? now.value) - fromMs, 0));
+}
+
+function Bar({
+  span,
+  scale,
+  task,
+}: {
+  readonly span: Span;
+  readonly scale: TimeScale;
+  readonly task: TaskShape;
+}): JSX.Element {
+  const end = span.toMs ?? scale.toMs;
+  const [left, right] = [scale.at(span.fromMs), scale.at(end)];
+  const kind = span.outcome === 'failed' || span.outcome === 'lost' ? 'failed' : span.kind;
+  const isOver = span.kind === 'running' && span.toMs !== null && kind !== 'failed';
+  const words = [
+    `${span.outcome ?? span.kind} ${duration(end - span.fromMs)}`,
+    span.kind === 'running'
+      ? `attempt ${span.attempt}${span.node === null ? '' : ` on ${span.node}`}`
+      : null,
+    span.note ?? (span.toMs === null ? task.waiting : null),
+  ];
+  return (
+    <span
+      class={`bar k-${kind} ${span.toMs === null ? 'open' : ''} ${isOver ? 'over' : ''}`}
+      style={{ left: percent(left), width: `max(3px, ${percent(right - left)})` }}
+      title={words.filter((each) => each !== null).join('\n')}
+    />
+  );
+}
+
+interface GroupProps {
+  readonly group: TaskGroup;
+  readonly book: SpanBook;
+  readonly scale: TimeScale;
+  readonly isOpen: boolean;
+  readonly toggle: () => void;
+}
+
+function GroupLine({ group, book, scale, isOpen, toggle }: GroupProps): JSX.Element {
+  const { tasks, title } = group;
+  const counts = tally(tasks);
+  const spans = tasks.flatMap((task) => book.of(task));
+  const first = Math.min(...spans.map(({ fromMs }) => fromMs), scale.toMs);
+  const last = Math.max(...spans.map(({ toMs }) => toMs ?? scale.toMs), first);
+  const done = counts.succeeded / tasks.length;
+  return (
+    <div class="line row group" role="row">
+      <span role="cell" class="line-name">
+        <Glyph state={stateOfMany(tasks)} />
+        <button type="button" class="cover" onClick={toggle} aria-expanded={isOpen}>
+          {isOpen ? '▾' : '▸'} {title}
+        </button>
+        <span class="times">{tasks.length}</span>
+      </span>
+      <span role="cell" class="track">
+        <span
+          class="bar many"
+          style={{
+            left: percent(scale.at(first)),
+            width: percent(scale.at(last) - scale.at(first)),
+          }}
+          title={`${plural(counts.succeeded, 'task')} of ${tasks.length} succeeded, ${counts.failed} failed`}
+        >
+          <span class="done" style={{ width: percent(done) }} />
+        </span>
+      </span>
+      <span role="cell" class="right num muted">
+        {counts.succeeded}/{tasks.length}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,148 @@
+/** Where a query is written, explained and run. */
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { post } from '../../api/call.ts';
+import { may } from '../../api/standing.ts';
+import { type Problem, asProblem } from '../../api/problem.ts';
+import { ProblemNote } from '../../parts/marks.tsx';
+import { go, link } from '../../route.ts';
+import type { SqlEditor, createEditor } from '../../sql-editor.ts';
+import { draft, requestOf } from './draft.ts';
+
+export function QueryEditor(): JSX.Element {
+  const problem = useSignal<Problem | string | null>(null);
+  const plan = useSignal<string | null>(null);
+  const isBusy = useSignal(false);
+  const act = async (run: (body: unknown) => Promise<void>): Promise<void> => {
+    const request = requestOf(draft.value);
+    if (!request.ok) return void (problem.value = request.why);
+    [isBusy.value, problem.value, plan.value] = [true, null, null];
+    try {
+      await run(request.body);
+    } catch (error) {
+      problem.value = asProblem(error);
+    } finally {
+      isBusy.value = false;
+    }
+  };
+  const run = (): Promise<void> =>
+    act(async (body) => go(link(['queries', (await post<{ id: string }>('queries', body)).id])));
+  const explain = (): Promise<void> =>
+    act(
+      async (body) =>
+        void (plan.value = (await post<{ text: string }>('queries/explain', body)).text),
+    );
+  return (
+    <div class="editor">
+      <SqlBox onRun={() => void run()} />
+      <div class="editor-more">
+        <label>
+          Tables
+          <textarea
+            rows={2}
+            spellcheck={false}
+            placeholder="orders = /data/orders/*.parquet"
+            value={draft.value.tables}
+            onInput={(event) =>
+              (draft.value = { ...draft.value, tables: event.currentTarget.value })
+            }
+          />
+        </label>
+        <label>
+          Parameters
+          <textarea
+            rows={2}
+            spellcheck={false}
+            placeholder='["EU", 100]'
+            value={draft.value.params}
+            onInput={(event) =>
+              (draft.value = { ...draft.value, params: event.currentTarget.value })
+            }
+          />
+        </label>
+      </div>
+      <div class="actions">
+        <button
+          type="button"
+          class="primary"
+          disabled={isBusy.value || !may('submit')}
+          onClick={() => void run()}
+        >
+          Run
+        </button>
+        <button
+          type="button"
+          disabled={isBusy.value || !may('submit')}
+          onClick={() => void explain()}
+        >
+          Explain
+        </button>
+        <span class="muted">
+          {may('submit') ? (
+            <>
+              <kbd>Ctrl Enter</kbd> runs it
+            </>
+          ) : (
+            'Your role may look at queries, not run them.'
+          )}
+        </span>
+      </div>
+      {typeof problem.value === 'string' && <p class="error">{problem.value}</p>}
+      {problem.value !== null && typeof problem.value !== 'string' && (
+        <ProblemNote problem={problem.value} />
+      )}
+      {plan.value !== null && <pre class="plan">{plan.value}</pre>}
+    </div>
+  );
+}
+
+/** The names of tables that are given, for completion. */
+const tablesIn = (text: string): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries([...text.matchAll(/^\s*([^=\s]+)\s*=/gm)].map(([, name = '']) => [name, []]));
+
+/** A plain box until the editor is there, and where it cannot be loaded. */
+function SqlBox({ onRun }: { readonly onRun: () => void }): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const editor = useRef<SqlEditor | null>(null);
+  const runs = useRef(onRun);
+  const isReady = useSignal(false);
+  runs.current = onRun;
+  useEffect(() => {
+    let isGone = false;
+    const address = new URL('sql-editor.js', import.meta.url).href;
+    void (import(address) as Promise<{ createEditor: typeof createEditor }>).then(
+      ({ createEditor: create }) => {
+        if (isGone || host.current === null) return;
+        const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: 'open' });
+        editor.current = create(root, {
+          text: draft.peek().sql,
+          onText: (sql) => (draft.value = { ...draft.peek(), sql }),
+          onRun: () => runs.current(),
+        });
+        editor.current.setTables(tablesIn(draft.peek().tables));
+        isReady.value = true;
+      },
+    );
+    return () => {
+      isGone = true;
+      editor.current?.destroy();
+    };
+  }, []);
+  const { tables } = draft.value;
+  useEffect(() => editor.current?.setTables(tablesIn(tables)), [tables]);
+  return (
+    <div class="sql-box">
+      <div ref={host} class={isReady.value ? '' : 'offscreen'} />
+      {!isReady.value && (
+        <textarea
+          rows={7}
+          aria-label="SQL"
+          spellcheck={false}
+          value={draft.value.sql}
+          onInput={(event) => (draft.value = { ...draft.value, sql: event.currentTarget.value })}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,128 @@
+/** The stages of a query over time, with what each read and wrote. */
+import type { JSX } from 'preact';
+import type { JobShape, QueryShape, StageShape } from '../../../src/scheduler/contract/index.ts';
+import { StateMark } from '../../parts/marks.tsx';
+import { bytes, count, duration, now } from '../../words.ts';
+import { skewOf } from './skew.ts';
+
+interface Extent {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Tasks of stage 2 are called `s2.0`, `s2.1` and so on. */
+function extentOf(stage: StageShape, job: JobShape | null): Extent | null {
+  const own = (job?.tasks ?? []).filter(
+    ({ id, startedAt }) => id.startsWith(`s${stage.id}.`) && startedAt !== null,
+  );
+  if (own.length === 0) return null;
+  const fromMs = Math.min(...own.map(({ startedAt }) => Date.parse(startedAt ?? '')));
+  const toMs = Math.max(
+    ...own.map(({ finishedAt }) => (finishedAt === null ? now.value : Date.parse(finishedAt))),
+  );
+  return { fromMs, toMs };
+}
+
+export function Stages({
+  query,
+  job,
+}: {
+  readonly query: QueryShape;
+  readonly job: JobShape | null;
+}): JSX.Element {
+  const start = Date.parse(query.startedAt ?? query.submittedAt);
+  const end = query.finishedAt === null ? now.value : Date.parse(query.finishedAt);
+  const whole = Math.max(1, end - start);
+  return (
+    <div class="stages">
+      {query.stages.map((stage) => (
+        <Stage
+          key={stage.id}
+          stage={stage}
+          extent={extentOf(stage, job)}
+          start={start}
+          whole={whole}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface StageProps {
+  readonly stage: StageShape;
+  readonly extent: Extent | null;
+  readonly start: number;
+  readonly whole: number;
+}
+
+function Stage({ stage, extent, start, whole }: StageProps): JSX.Element {
+  const { tasks } = stage;
+  const skew = skewOf(stage.partitionBytes, bytes);
+  const facts = [
+    `${count(stage.rowsIn)} rows in`,
+    `${count(stage.rowsOut)} out${stage.estimate.rows === null ? '' : ` (estimated ${count(Math.round(stage.estimate.rows))})`}`,
+    `${bytes(stage.bytesOut)} written`,
+    `${duration(stage.workMs)} of work`,
+    ...(stage.fetchedBytes > 0 ? [`${bytes(stage.fetchedBytes)} fetched`] : []),
+    ...(stage.spilledBytes > 0 ? [`${bytes(stage.spilledBytes)} spilled`] : []),
+    ...(tasks.recomputed > 0 ? [`${tasks.recomputed} recomputed`] : []),
+  ];
+  const left = extent === null ? 0 : Math.max(0, (extent.fromMs - start) / whole);
+  const width = extent === null ? 0 : Math.min(1 - left, (extent.toMs - extent.fromMs) / whole);
+  return (
+    <article class="stage">
+      <header>
+        <span class="stage-no num">{stage.id}</span>
+        <strong class="wrap">{stage.title}</strong>
+        <StateMark state={stage.state} />
+        <span class="muted num">
+          {tasks.succeeded}/{tasks.total} tasks
+        </span>
+        <span class="muted">{arrows(stage)}</span>
+      </header>
+      <div class="track">
+        {extent !== null && (
+          <span
+            class={`bar k-${stage.state === 'failed' ? 'failed' : 'running'} ${stage.state === 'succeeded' ? 'over' : ''}`}
+            style={{ left: `${left * 100}%`, width: `max(3px, ${width * 100}%)` }}
+            title={duration(extent.toMs - extent.fromMs)}
+          />
+        )}
+      </div>
+      <p class="muted num">{facts.join(' · ')}</p>
+      {skew !== null && (
+        <div class="skew">
+          <Partitions sizes={stage.partitionBytes} isSkewed={skew.isSkewed} />
+          <span class={skew.isSkewed ? 's-delayed' : 'muted'}>{skew.words}</span>
+        </div>
+      )}
+    </article>
+  );
+}
+
+const arrows = ({ inputs, output }: StageShape): string =>
+  `${inputs.length === 0 ? '' : `from ${inputs.map(({ stage, mode }) => `${stage} (${mode})`).join(', ')} `}→ ${output}`;
+
+const BARS_MAX = 64;
+
+/** A bar for each partition. */
+function Partitions({
+  sizes,
+  isSkewed,
+}: {
+  readonly sizes: readonly number[];
+  readonly isSkewed: boolean;
+}): JSX.Element {
+  const max = Math.max(1, ...sizes);
+  return (
+    <span class={`partitions ${isSkewed ? 'uneven' : ''}`} aria-hidden="true">
+      {sizes.slice(0, BARS_MAX).map((size, at) => (
+        <span
+          key={at}
+          style={{ height: `${Math.max(6, (size / max) * 100)}%` }}
+          title={`partition ${at}: ${bytes(size)}`}
+        />
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,22 @@
+/** One look at the dashboard with a real browser; the rest is in the release tests. */
+import { afterAll, expect, test } from 'vitest';
+import { closeBrowser, openPage } from '../rig/browser.ts';
+import { startDashboard } from '../rig/dashboard-server.ts';
+
+afterAll(closeBrowser);
+
+test('shows a job that is submitted while the page is open, without a complaint of the browser', async () => {
+  const server = await startDashboard();
+  const { page, complaints } = await openPage(server.url);
+  await page.getByText('No jobs yet').waitFor();
+  const id = await server.submit({
+    name: 'hello <img src=x onerror=alert(1)>',
+    tasks: [{ id: 'a', executor: 'echo', input: { said: '<script>alert(2)</script>' } }],
+  });
+  await page.getByRole('link', { name: 'hello <img' }).click();
+  await page.getByText(/^Succeeded in/).waitFor();
+  expect(page.url()).toContain(`#/jobs/${id}`);
+  await page.getByRole('link', { name: 'Result' }).click();
+  await page.getByText('"<script>alert(2)</script>"').waitFor();
+  expect(complaints).toEqual([]);
+}, 60_000);
