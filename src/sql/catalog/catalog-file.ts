@@ -1,4 +1,4 @@
-/** The file that names tables for everybody. It is read at the start, and again when it has changed. */
+/** The catalog file, which names tables for all users. It is read at the start, and again whenever it has changed. */
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, extname, resolve } from 'node:path';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
@@ -10,13 +10,13 @@ import type { TableDefinition } from './spec.ts';
 
 export interface CatalogContent {
   readonly tables: readonly TableDefinition[];
-  /** Relative paths start here. */
+  /** The folder that relative paths start from. */
   readonly folder: string;
-  /** The error with the line and column that it speaks of. */
+  /** Adds the line and column in the file to an error. */
   readonly located: (error: unknown) => unknown;
 }
 
-/** One catalog names a thousand tables at most; more is not a catalog. */
+/** A catalog has at most a thousand tables; a larger file is not one. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 export class CatalogFile {
@@ -24,10 +24,10 @@ export class CatalogFile {
   readonly #say: (line: string) => void;
   #stamp = '';
   #content: CatalogContent;
-  /** Why the file as it is now cannot be used; the last good content stays. */
+  /** Why the current file cannot be used; the last valid content stays in use. */
   #trouble: string | null = null;
 
-  /** Throws `bad_input` with the place in the file, or when there is no such file. */
+  /** Throws `bad_input` with the position in the file, or if there is no such file. */
   static async open(path: string, say: (line: string) => void): Promise<CatalogFile> {
     const file = new CatalogFile(resolve(path), say);
     const stamp = await file.#look();
@@ -42,17 +42,17 @@ export class CatalogFile {
     this.#content = { tables: [], folder: dirname(path), located: (error) => error };
   }
 
-  /** What is wrong with the file since it was changed, as a sentence; null when nothing is. */
+  /** What is wrong with the file since it was changed, as a sentence; null if nothing is. */
   get trouble(): string | null {
     return this.#trouble;
   }
 
-  /** As it is now; as it was, while what it is now cannot be used. */
+  /** The current content, or the last valid one while the file cannot be used. */
   async content(): Promise<CatalogContent> {
     try {
       const stamp = await this.#look();
       if (stamp !== this.#stamp) {
-        // Also when it is wrong: the same mistake need not be read again.
+        // Also if it is not valid: the same error need not be read again.
         this.#stamp = stamp;
         this.#content = await this.#read();
         this.#say(`The catalog ${this.#path} was read again.`);
@@ -119,7 +119,7 @@ export class CatalogFile {
   }
 }
 
-/** `tables: {...}` or the tables themselves. */
+/** Accepts `tables: {...}` or the tables themselves. */
 function wrapped(value: unknown): { readonly tables: unknown; readonly at: string } {
   if (typeof value !== 'object' || value === null || !('tables' in value)) {
     return { tables: value, at: '' };

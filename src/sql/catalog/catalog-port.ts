@@ -1,32 +1,34 @@
-/** The tables of queries: where they lie, and what may be read at all. */
+/** The tables of queries: where their files are, and what may be read at all. */
 import type { PinnedTable } from '../plan/index.ts';
 
-/** What a user says of a table: a path, a glob, a list of them, or more. */
+/** A table as a user writes it: a path, a glob, a list of them, or an object. */
 export type TableSpec =
   | string
   | readonly string[]
   | {
       readonly paths: string | readonly string[];
       readonly format?: PinnedTable['format'];
-      /** By column; what is missing is inferred. */
+      /** By column; missing types are inferred. */
       readonly schema?: Readonly<Record<string, string>>;
-      /** Hive folders (`year=2024/`): true, false, or the types of their keys. */
+      /** Hive partitioning (`year=2024/`): true, false, or the types of the keys. */
       readonly hive?: boolean | Readonly<Record<string, string>>;
-      /** Files may have different columns: by name, and absent ones are NULL. */
+      /** Files may have different columns, which are matched by name; missing ones are NULL. */
       readonly unionByName?: boolean;
     };
 
 export type TableSpecs = Readonly<Record<string, TableSpec>>;
 
 export interface TablesRequest {
-  /** Unchecked, as a request has it: all of these are pinned. They win over the catalog. */
+  /** Unchecked, as in the request. All of them are pinned; they take precedence over the catalog. */
   readonly tables: unknown;
-  /** Of the catalog only those are pinned that it may speak of. */
+  /** Only the catalog tables that this statement may mention are pinned. */
   readonly sql: string;
 }
 
 export interface CatalogPort {
-  /** Pins every table that is named. Throws `bad_input` with the path of the field, `table_missing`,
-   * `path_refused`, `schema_mismatch`. */
+  /**
+   * Pins every table that is named. Throws `bad_input` with the path of the field, `table_missing`, `path_refused` or
+   * `schema_mismatch`.
+   */
   resolve(request: TablesRequest, signal: AbortSignal): Promise<readonly PinnedTable[]>;
 }

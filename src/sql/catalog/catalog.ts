@@ -1,4 +1,4 @@
-/** From what people write of tables to pinned files with known columns. */
+/** Resolves table definitions to pinned files with known columns. */
 import type { BigIntStats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize, resolve } from 'node:path';
@@ -21,22 +21,22 @@ import type { TableFormat, TableDefinition } from './spec.ts';
 
 export interface CatalogOptions {
   readonly allowed: Allowed;
-  /** The same for the tables of the catalog file, which are named by whoever runs the server. */
+  /** The same for the tables of the catalog file, which the server's operator names. */
   readonly allowedByFile?: Allowed;
   readonly describe: PlanningEngine['describe'];
-  /** Null when only requests name tables. */
+  /** Null if only requests name tables. */
   readonly file: CatalogFile | null;
-  /** Where relative paths of requests start. */
+  /** The folder that relative paths of requests start from. */
   readonly folder: string;
   readonly filesMax?: number;
 }
 
 const FILES_MAX = 10_000;
-/** Tables that are looked at at once. */
+/** Tables resolved at the same time. */
 const TABLES_AT_ONCE = 4;
 const FILES_AT_ONCE = 16;
 
-/** `stats` of a plain file that was looked at already. */
+/** `stats` is set for a regular file that was examined already. */
 interface Found {
   readonly path: string;
   readonly stats: BigIntStats | null;
@@ -70,7 +70,7 @@ export class Catalog implements CatalogPort {
     });
   }
 
-  /** What a query may mean that names a table that nobody knows. */
+  /** The fault of the catalog file, which may explain why a table is not known. */
   get trouble(): string | null {
     return this.#options.file?.trouble ?? null;
   }
@@ -116,7 +116,7 @@ export class Catalog implements CatalogPort {
     });
   }
 
-  /** The files that one path or pattern means. */
+  /** The files that one path or pattern matches. */
   async #filesAt(
     text: string,
     { table, checker, folder }: Pick<Wanted, 'table' | 'checker' | 'folder'>,
@@ -179,7 +179,7 @@ function absolute(text: string, folder: string): string {
   }
 }
 
-/** An error that does not say where it belongs gets the place of the field. */
+/** Adds the path of the field to an error that has none. */
 async function fieldOf<T>(at: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** What files say of their columns. Asked once: for the same files it is remembered. */
+/** The columns of files, as the engine describes them. Descriptions are cached by the identity of the files. */
 import { createHash } from 'node:crypto';
 import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core/index.ts';
 import type { PlanningEngine, TableDescription } from '../engine/index.ts';
@@ -16,7 +16,7 @@ export interface Undescribed {
 
 type Described = Pick<PinnedTable, 'files' | 'columns' | 'options' | 'select' | 'clusters'>;
 
-/** Files, and row groups of clusters, over all descriptions that are remembered. */
+/** Files, and row groups of clusters, over all cached descriptions. */
 const PARTS_MAX = 200_000;
 
 export class Descriptions {
@@ -51,7 +51,7 @@ export class Descriptions {
   }
 
   #remember(key: string, entry: TableDescription): void {
-    // The one that was used last is forgotten last. Another who asked meanwhile may have been told first.
+    // Least recently used first. Another caller may have added it meanwhile.
     const known = this.#known.get(key);
     if (known !== undefined) this.#forget(key, known);
     this.#known.set(key, entry);
@@ -81,7 +81,7 @@ function keyOf({ table, format, pins }: Undescribed): string {
   return hash.digest('base64');
 }
 
-/** What the user has said; what the files suggest is added by whoever looks at them. */
+/** The options that the user gave; the engine adds those that follow from the files. */
 function optionsOf({ hive, unionByName }: TableDefinition): string {
   const options: string[] = [];
   if (hive !== null) options.push(`hive_partitioning = ${hive !== false}`);
@@ -119,7 +119,7 @@ function checkHive({ hive, at }: TableDefinition, paths: readonly string[]): voi
   }
 }
 
-/** What the files are to blame for, not the request. */
+/** The files are at fault, not the request. */
 function asMismatch(error: unknown): unknown {
   if (!isMillraceError(error, 'bad_input')) return error;
   const { what, why, todo } = error;

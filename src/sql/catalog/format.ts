@@ -1,4 +1,4 @@
-/** What is in a file, by its name, or else by its first bytes. */
+/** The format of a file, by its name or else by its first bytes. */
 import { open } from 'node:fs/promises';
 import type { TableFormat } from './spec.ts';
 
@@ -12,7 +12,7 @@ export function formatByName(path: string): TableFormat | null {
   return ENDINGS.find(([ending]) => ending.test(path))?.[1] ?? null;
 }
 
-/** Null when the bytes do not say. */
+/** Returns null if the bytes do not tell. */
 export async function formatByContent(path: string): Promise<TableFormat | null> {
   const file = await open(path, 'r');
   try {

@@ -1,8 +1,8 @@
 /**
- * Patterns of paths, with DuckDB's rules: `*`, `?` and `[a-z]` within one part of a path (names with a dot at the
- * beginning included), `**` for any number of folders, once, without following links. Braces are just characters.
- * Brackets mean one character, where DuckDB means one byte; folders are never meant, where DuckDB names some and
- * then cannot read them.
+ * Path patterns with DuckDB's rules: `*`, `?` and `[a-z]` within one path segment (including names that begin with a
+ * dot), and `**` once, for any number of folders, without following links. Braces are ordinary characters. There are
+ * two differences: brackets match a character, where DuckDB matches a byte, and folders never match, where DuckDB
+ * returns some and then cannot read them.
  */
 import { readdir, stat } from 'node:fs/promises';
 import type { Dirent } from 'node:fs';
@@ -11,20 +11,20 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 
 export interface GlobOptions {
   readonly signal: AbortSignal;
-  /** More files than this are too many. */
+  /** More files than this are refused. */
   readonly filesMax: number;
 }
 
 const MARKS = /[*?[]/;
 const ANY_FOLDERS = '**';
-/** Entries of folders that are looked at for each file that may be found. */
+/** Folder entries that may be examined for each file allowed. */
 const ENTRIES_PER_FILE = 20;
 
 export function isPattern(path: string): boolean {
   return MARKS.test(path);
 }
 
-/** The folders before the first mark. */
+/** The path segments before the first wildcard. */
 export function fixedPart(pattern: string): string {
   const { root } = parse(pattern);
   const parts = pattern.slice(root.length).split(sep);
@@ -32,8 +32,10 @@ export function fixedPart(pattern: string): string {
   return join(root, ...(first < 0 ? parts : parts.slice(0, first)));
 }
 
-/** The files that an absolute pattern means, by name. A file by that very name is the only one; with `isNone` it is
- * known that there is none. */
+/**
+ * The files that an absolute pattern matches, sorted. A file with exactly that name is the only match; `isNone` says
+ * that there is none.
+ */
 export async function filesOf(
   pattern: string,
   options: GlobOptions,
@@ -48,7 +50,7 @@ export async function filesOf(
   return walk.found.toSorted();
 }
 
-/** All files below a folder that `wanted` takes, by name. */
+/** All files below a folder that `wanted` accepts, sorted. */
 export async function filesBelow(
   folder: string,
   wanted: (path: string) => boolean,
@@ -106,7 +108,7 @@ class Walk {
     const { signal, filesMax } = this.#options;
     signal.throwIfAborted();
     const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
-      // A name that is no folder has nothing below it; a folder that cannot be read may have.
+      // A name that is not a folder has nothing below it; an unreadable folder may have.
       const { code } = cause as NodeJS.ErrnoException;
       if (code === 'ENOENT' || code === 'ENOTDIR') return [];
       throw unreadable(folder, cause);
@@ -133,13 +135,13 @@ type Piece =
   | { readonly kind: 'one'; readonly fits: (char: string) => boolean }
   | { readonly kind: 'many' };
 
-/** Whether a name fits one part of a pattern. Takes time in proportion to name times pattern, never more. */
+/** Matches a name against one path segment of a pattern, in time at most proportional to name times pattern. */
 export function partMatcher(part: string): (name: string) => boolean {
   const pieces = piecesOf(Array.from(part));
   return (name) => {
     const chars = Array.from(name);
     let [piece, char] = [0, 0];
-    /** Where the last `*` stands, and what it has taken. */
+    /** The position of the last `*`, and how far it has matched. */
     let [star, taken] = [-1, 0];
     while (char < chars.length) {
       const next = pieces[piece];
@@ -160,7 +162,7 @@ export function partMatcher(part: string): (name: string) => boolean {
 
 function piecesOf(chars: readonly string[]): readonly Piece[] {
   const pieces: Piece[] = [];
-  // After the last `]` nobody looks for another one: thousands of `[` would each look to the end.
+  // After the last `]` no set can end, so thousands of `[` need not each search to the end.
   const last = chars.lastIndexOf(']');
   for (let at = 0; at < chars.length; at += 1) {
     const char = chars[at] ?? '';
@@ -179,7 +181,7 @@ function piecesOf(chars: readonly string[]): readonly Piece[] {
   return pieces;
 }
 
-/** Where a set ends: a `]` right at its beginning is one of its characters. */
+/** The end of a set: a `]` right at its beginning is one of its characters. */
 function closing(chars: readonly string[], open: number): number {
   const first = chars[open + 1] === '!' ? open + 2 : open + 1;
   return chars.indexOf(']', first + 1);

@@ -1,7 +1,7 @@
-/** Folders that carry values: `year=2024/month=1/`. */
+/** Hive partition folders: `year=2024/month=1/`. */
 import { sep } from 'node:path';
 
-/** The keys that all files have in their folders; none when they do not have the same ones. */
+/** The keys in the folders of all files; empty if they differ between files. */
 export function hiveKeys(paths: readonly string[]): readonly string[] {
   const [first, ...others] = paths.map(keysIn);
   if (first === undefined || first.size === 0) return [];

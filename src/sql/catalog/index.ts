@@ -1,6 +1,6 @@
 /**
- * Tables: the catalog file, paths and globs, roots, and pinned sets of files. It says which files a query reads
- * and notices when they change; reading them is the engine's work.
+ * Tables: the catalog file, paths and globs, allowed roots, and pinned files. This room decides which files a query
+ * reads and detects changes to them; the engine reads them.
  */
 export type * from './catalog-port.ts';
 export { CatalogFile } from './catalog-file.ts';

@@ -1,4 +1,4 @@
-/** Which names a statement may speak of: all its words, so perhaps some that are no tables. */
+/** The names a statement may mention: all its words, so possibly some that are not tables. */
 import { tokensOf } from '../engine/index.ts';
 
 /** In lower case, as SQL compares them. */

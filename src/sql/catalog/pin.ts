@@ -1,6 +1,6 @@
 /**
- * Pinned files: what a query was planned for must be what it reads. A file is known by its size, the time of its
- * last change in nanoseconds and a hash of its last bytes, where Parquet keeps its footer.
+ * Pinned files: a query must read the files it was planned for. A file is identified by its size, its modification
+ * time in nanoseconds and a hash of its last bytes, where Parquet has its footer.
  */
 import { createHash } from 'node:crypto';
 import { open, realpath, stat } from 'node:fs/promises';
@@ -10,23 +10,23 @@ import { eachOf } from '../../kit/index.ts';
 import type { PinnedFile } from '../plan/index.ts';
 import { isBelow } from './roots.ts';
 
-/** What a file is known by. */
+/** What identifies a file. */
 export type Pin = Pick<PinnedFile, 'path' | 'bytes' | 'mtimeNs' | 'footer'>;
 
 export interface CheckOptions {
   readonly signal: AbortSignal;
-  /** Real paths; a file that a link leads out of all of them is refused. Null for no limit. */
+  /** Real paths; a file that resolves to outside of all of them is refused. Null for no limit. */
   readonly roots?: readonly string[] | null;
 }
 
 const FOOTER_BYTES = 64 * 1024;
-/** A footer is read again only when the file has changed; so many are remembered. */
+/** Footers are read again only if the file has changed; this many are cached. */
 const FOOTERS_MAX = 20_000;
-/** Files that are looked at at once: more would only wait for the disk. */
+/** Files examined at the same time: more would only wait for the disk. */
 const AT_ONCE = 16;
 
 export class Pins {
-  /** By what the file system cannot give twice: its change time is set by nobody but itself. */
+  /** By what the file system never gives twice: nothing else can set a file's change time. */
   readonly #footers: Map<string, string> = new Map();
   readonly #footersMax: number;
 
@@ -34,8 +34,10 @@ export class Pins {
     this.#footersMax = footersMax;
   }
 
-  /** In the order of `paths`; `seen` is what somebody has seen of them just now, by place. Throws what the file
-   * system says: see `readFault`. */
+  /**
+   * Pins in the order of `paths`; `seen` has stats that were just taken, by index. Throws file system errors: see
+   * `readFault`.
+   */
   pinAll(
     paths: readonly string[],
     signal: AbortSignal,
@@ -44,7 +46,7 @@ export class Pins {
     return eachOf(paths, AT_ONCE, signal, (path, at) => this.#pin(path, seen[at] ?? null));
   }
 
-  /** Throws `table_changed` when a file is not what it was, `path_refused` when it is not to be read. */
+  /** Throws `table_changed` if a file is not the one pinned, and `path_refused` if it must not be read. */
   async check(files: readonly Pin[], { signal, roots = null }: CheckOptions): Promise<void> {
     await eachOf(files, AT_ONCE, signal, async (file) => {
       if (roots !== null) await requireBelow(file.path, roots);
@@ -58,7 +60,7 @@ export class Pins {
 
   async #pin(path: string, seen: BigIntStats | null = null): Promise<Pin> {
     const before = seen ?? (await stat(path, { bigint: true }));
-    // A pipe or a device would be waited for.
+    // Opening a pipe or a device would block.
     if (!before.isFile()) throw new NoFileError();
     const key = identity(before);
     const known = this.#footers.get(key);
@@ -77,7 +79,7 @@ export class Pins {
       const bytes = Buffer.alloc(length);
       const { bytesRead } = await file.read(bytes, 0, length, size - length);
       const after = await file.stat({ bigint: true });
-      // Neither the old nor the new file: whoever writes it is not done.
+      // Neither the old nor the new file: it is still being written.
       if (bytesRead < length || identity(after) !== identity(before)) throw new ChangingError();
       return createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
     } finally {

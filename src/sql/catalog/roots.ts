@@ -1,6 +1,7 @@
 /**
- * What may be read at all. With roots: what really lies below one of them. Without: where only the server's own
- * user is let in, exactly what he names; on another server of this machine, the working folder; elsewhere nothing.
+ * Which files may be read. With roots: those whose real path is below one of them. Without roots: any named file if
+ * only the server's own user has access; the working folder if other users of this machine have access; otherwise
+ * none.
  */
 import type { BigIntStats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
@@ -8,23 +9,26 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { MillraceError } from '../../scheduler/core/index.ts';
 
 export interface Root {
-  /** As it was given, made absolute. */
+  /** As given, made absolute. */
   readonly named: string;
-  /** Without links. */
+  /** With symbolic links resolved. */
   readonly real: string;
 }
 
-/** `named`: whatever is named. `nothing`: no file. */
+/** `named`: any file that is named. `nothing`: no file. */
 export type Allowed =
   | 'named'
   | 'nothing'
   | {
       readonly roots: readonly Root[];
-      /** Nobody has given them: workers have no such root, and none is asked of them. */
+      /**
+       * The working folder, because no root was given: workers do not offer it as a root, and tasks do not require
+       * it.
+       */
       readonly isDefault: boolean;
     };
 
-/** A file that may be read: the path that it is opened by, and the root that it lies below. */
+/** A file that may be read: the path to open it by, and its root. */
 export interface AllowedFile {
   readonly path: string;
   readonly root: string | null;
@@ -35,10 +39,10 @@ export function isBelow(path: string, folder: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
-/** What is allowed where no root is given. */
+/** What is allowed if no root is given. */
 export type WithoutRoots = 'named' | 'nothing' | { readonly folder: string };
 
-/** Throws `bad_setting` for a root that is not there. */
+/** Throws `bad_setting` for a root that does not exist. */
 export async function allowedPaths(
   given: readonly string[],
   without: WithoutRoots,
@@ -61,26 +65,25 @@ export async function allowedPaths(
   return { roots: await Promise.all(roots.map(read)), isDefault };
 }
 
-/** Before anything is looked at: whether the path, or the fixed beginning of a pattern, may be read.
- * Answers the path to look at. */
+/** Checks the path, or the fixed beginning of a pattern, before anything is examined. Returns the path to examine. */
 export function checkedPath(path: string, allowed: Allowed): string {
   if (allowed === 'named') return path;
   if (allowed === 'nothing') throw noRoot();
   for (const { named, real } of allowed.roots) {
     if (isBelow(path, real)) return path;
-    // Below the real folder, so that whoever is limited to that can open it.
+    // Below the real folder, so that a process that is limited to the root can open it.
     if (isBelow(path, named)) return join(real, relative(named, path));
   }
   throw outside(path, allowed);
 }
 
-/** A file that was looked at. */
+/** A file that was examined. */
 export interface SeenFile extends AllowedFile {
-  /** Of the file itself; null when a link leads to it, or nobody has seen it. */
+  /** Of the file itself; null if it is a symbolic link, or was not examined. */
   readonly stats: BigIntStats | null;
 }
 
-/** PathChecker at the files of one request: once at each, and once at each folder. */
+/** Examines the files of one request: each file and each folder once. */
 export class PathChecker {
   readonly allowed: Allowed;
   readonly #folders: Map<string, Promise<string | null>> = new Map();
@@ -89,13 +92,13 @@ export class PathChecker {
     this.allowed = allowed;
   }
 
-  /** After links are followed. `seen` is what somebody has seen of it just now. */
+  /** Checks a file after resolving links. `seen` has stats that were just taken. */
   async checkedFile(path: string, seen: BigIntStats | null): Promise<SeenFile> {
     const { allowed } = this;
     if (allowed === 'nothing') throw noRoot();
     const stats = seen ?? (await fileStats(path));
     if (allowed === 'named') return { path, root: null, stats };
-    // What is no link itself lies where its folder does.
+    // A file that is not a link is in the real path of its folder.
     const folder = stats === null ? null : await this.#realFolder(dirname(path));
     const real = folder === null ? await realpath(path) : join(folder, basename(path));
     const root = allowed.roots.find((root) => isBelow(real, root.real) && isBelow(path, root.real));
@@ -104,14 +107,14 @@ export class PathChecker {
   }
 
   #realFolder(folder: string): Promise<string | null> {
-    // Whoever gets none asks for the file, and is told what is wrong with that.
+    // On failure the caller examines the file itself, and reports what is wrong with it.
     const known = this.#folders.get(folder) ?? realpath(folder).catch(() => null);
     this.#folders.set(folder, known);
     return known;
   }
 }
 
-/** Null for anything but a plain file. */
+/** Returns null for anything but a regular file. */
 async function fileStats(path: string): Promise<BigIntStats | null> {
   const stats = await lstat(path, { bigint: true }).catch(() => null);
   return stats?.isFile() === true ? stats : null;

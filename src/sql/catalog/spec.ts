@@ -1,14 +1,14 @@
-/** What people write of tables, checked field by field. */
+/** Reads table definitions, checked field by field. */
 import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
 import type { PinnedTable } from '../plan/index.ts';
 import { isTypeText } from './type-text.ts';
 
 export type TableFormat = PinnedTable['format'];
 
-/** A table as it was written, with everything said. */
+/** A table definition with all defaults filled in. */
 export interface TableDefinition {
   readonly name: string;
-  /** A pointer to the table, and to each of its paths. */
+  /** JSON pointer to the table; each path has its own. */
   readonly at: string;
   readonly paths: readonly { readonly text: string; readonly at: string }[];
   readonly format: TableFormat | null;
@@ -24,7 +24,7 @@ const PATHS_MAX = 10_000;
 const PATH_CHARS_MAX = 4_096;
 const NAME_CHARS_MAX = 200;
 
-/** `value` maps names to tables, or is a list of tables that have a `name`. */
+/** `value` maps names to tables, or is a list of tables with a `name`. */
 export function readTables(value: unknown, at: string): readonly TableDefinition[] {
   const tables = Array.isArray(value) ? fromList(value, at) : fromObject(value, at);
   if (tables.length > TABLES_MAX) {
@@ -42,7 +42,7 @@ export function readTables(value: unknown, at: string): readonly TableDefinition
   return tables;
 }
 
-/** Names that differ only in case are one name in SQL. */
+/** SQL names are case-insensitive. */
 export function tableKey(name: string): string {
   return name.toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * Types that people write go into SQL as they are. What they mean is for DuckDB to say; here it is made sure
- * that such a text is nothing but a type: names, numbers and quoted words in balanced brackets.
+ * Types from users go into SQL as they are. DuckDB decides what they mean; this check makes sure that the text is
+ * nothing but a type: names, numbers and quoted words in balanced brackets.
  */
 
 const TOKEN = /\s*(?:([A-Za-z_]\w*|\d+|'(?:[^']|'')*'|"(?:[^"]|"")*"|,)|([([])|([)\]]))\s*/y;

@@ -1,6 +1,6 @@
 /**
- * DuckDB at work, always in a child process: planning at the leader, fragments on workers, rows for those who
- * read results. Limits on memory, spilling and paths are set here. What the SQL means is decided in `query`.
+ * DuckDB, always in a child process: planning on the leader, fragments on workers, and rows for readers of results.
+ * Limits on memory, spilling and paths are set here. What the SQL means is decided in `sql/plan`.
  */
 export type * from './engine.ts';
 export { startFragmentEngine } from './parent/fragment-engine.ts';

@@ -1,4 +1,4 @@
-/** What is said between an engine and its child process. SQL is made on this side of it and run on the other. */
+/** The messages between an engine and its child process. The parent writes the SQL, the child runs it. */
 import type { ErrorCode } from '../../scheduler/core/index.ts';
 import type { SplitQueryInput } from '../plan/index.ts';
 import type {
@@ -13,20 +13,22 @@ import type {
 export interface InstanceSettings {
   readonly memoryBytes: number;
   readonly threads: number;
-  /** Of this process alone. */
+  /** Of this child process. */
   readonly spillFolder: string;
   readonly spillBytesMax: number;
-  /** The engine's own: what lies in it can be read and written. Of the engine, not of this process alone. */
+  /**
+   * The engine's own folder, which calls can read and write. It is the same for later child processes of the engine.
+   */
   readonly folder: string;
-  /** It plans: some optimizers are off. */
+  /** For planning: some optimizers are disabled. */
   readonly isPlanning: boolean;
 }
 
-/** All that a call can open, besides what it writes itself. */
+/** What a call can open, besides what it writes itself. */
 export interface Sandbox {
-  /** Opened where they are. */
+  /** Opened by their own paths. */
   readonly files: readonly string[];
-  /** Linked into the engine's own folder while the call lasts, by the path that they have there. */
+  /** Linked into the engine's own folder during the call; `as` is the path there. */
   readonly links: readonly { readonly path: string; readonly as: string }[];
 }
 
@@ -34,35 +36,35 @@ export interface FragmentCall {
   readonly name: 'fragment';
   readonly sandbox: Sandbox;
   readonly timeZone: string;
-  /** Statements that are run first; empty for none. */
+  /** Statements to run first; empty for none. */
   readonly setup: string;
   /** Writes into `OUTPUT` in the engine's own folder. */
   readonly copy: string;
-  /** Where it is moved to. */
+  /** Where the output is moved to. */
   readonly target:
     | { readonly kind: 'file'; readonly folder: string; readonly file: string }
     | { readonly kind: 'partitions'; readonly folder: string; readonly count: number };
-  /** A file without rows stays where it is. */
+  /** A file without rows is kept. */
   readonly keepEmpty: boolean;
-  /** How its rows are answered when they are few; null when nobody asks for them. */
+  /** How to return the rows if they are few; null if not requested. */
   readonly rows: InlineRowsRequest | null;
-  /** Nothing of it stays on the connection but the time zone, so the next call may have it. */
+  /** It leaves nothing on the connection but the time zone, so the next call may use it. */
   readonly leavesNoState: boolean;
 }
 
 /** Of the one file that was written. */
 export interface InlineRowsRequest extends RowsMax {
-  /** Of one column: a row as a list in JSON. */
+  /** Has one column: a row as a JSON list. */
   readonly sql: string;
   readonly timeZone: string;
   readonly columns: number;
-  /** No value of it is longer than the file, however well that is written. */
+  /** No value can be longer than the file. */
   readonly isFlat: boolean;
 }
 
 export interface FragmentAnswer {
   readonly parts: FragmentOutput['parts'];
-  /** A list in JSON; null when nobody asked, or there are too many. */
+  /** A JSON list; null if not requested, or if there are too many. */
   readonly rows: string | null;
   readonly sums: FragmentOutput['sums'];
   readonly runMs: number;
@@ -74,7 +76,7 @@ export interface RowsCall {
   readonly sandbox: Sandbox;
   readonly timeZone: string;
   readonly source:
-    /** A query with one column of text; the pieces are joined. */
+    /** A query with one text column; its values are joined. */
     | {
         readonly kind: 'text';
         readonly sql: string;
@@ -82,7 +84,7 @@ export interface RowsCall {
         readonly separator: string;
         readonly tail: string;
       }
-    /** A Parquet file of this query is made, sent and removed. */
+    /** Writes the query into a Parquet file, which is sent and removed. */
     | { readonly kind: 'file'; readonly query: string; readonly file: string };
 }
 
@@ -95,14 +97,14 @@ export interface PlanCall {
   readonly name: 'plan';
   readonly sql: string;
   readonly timeZone: string;
-  /** The same key, the same tables. */
+  /** Equal keys mean equal tables. */
   readonly key: string;
   readonly tables: readonly { readonly name: string; readonly select: string }[];
   /** Nothing else can be opened. */
   readonly files: readonly string[];
 }
 
-/** Binds a statement where a plan was made, without running it. */
+/** Binds a statement in the instance of a plan, without running it. */
 export interface BindCall extends Omit<PlanCall, 'name' | 'sql'> {
   readonly name: 'bind';
   /** Begins with DESCRIBE. */
@@ -135,21 +137,21 @@ export interface Answers {
   readonly split: SplitAnswer;
 }
 
-/** DuckDB's parser counts characters, all else in it bytes of UTF-8. */
+/** DuckDB's parser counts characters; everything else in DuckDB counts UTF-8 bytes. */
 export interface Position {
   readonly at: number;
   readonly unit: 'byte' | 'character';
 }
 
 export interface Fault {
-  /** `interrupted`: it was told to stop. */
+  /** `interrupted`: the call was aborted. */
   readonly code: ErrorCode | 'interrupted';
   readonly what: string;
   readonly why?: string;
   readonly todo?: string;
-  /** Where in the statement, from its beginning. */
+  /** Offset in the statement. */
   readonly position?: Position;
-  /** DuckDB is not to be used any more. */
+  /** DuckDB must not be used any more. */
   readonly isBroken?: boolean;
 }
 
@@ -157,20 +159,23 @@ export type ToChild =
   | { readonly kind: 'open'; readonly settings: InstanceSettings }
   | { readonly kind: 'call'; readonly id: number; readonly call: EngineCall }
   | { readonly kind: 'abort'; readonly id: number }
-  /** The reader has taken so many pieces. */
+  /** The reader has taken this many pieces. */
   | { readonly kind: 'credit'; readonly id: number; readonly pieces: number }
   | { readonly kind: 'close' };
 
 export type FromChild =
   | { readonly kind: 'ready'; readonly duckdb: string }
-  /** Where the system does not tell others: what this process has in memory. */
+  /** The memory of this process, where the parent cannot read it. */
   | { readonly kind: 'memory'; readonly residentBytes: number }
   | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: 'done'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'failed'; readonly id: number | null; readonly fault: Fault };
 
-/** What a fragment writes into; empty before and after it. A folder for each would take longer than most fragments. */
+/**
+ * The folder that a fragment writes into; empty before and after. A folder per fragment would take longer than most
+ * fragments.
+ */
 export const OUTPUT = 'out';
 
-/** How many pieces may be under way to a reader that has taken none of them. */
+/** How many pieces may be in flight to a reader. */
 export const WINDOW_PIECES = 4;

@@ -1,7 +1,7 @@
 /**
- * SQL as a pure function: DuckDB's optimised plan in, stages with fragments of SQL out. Here the plan is read
- * (`logical/`), divided (`distribute/`), written as SQL text (`sql/`) and explained; `physical/` is the format in
- * which it is stored and sent. No file is opened and no query is run in this room.
+ * SQL planning as a pure function: DuckDB's optimised plan in, stages with SQL fragments out. The plan is read
+ * (`logical/`), distributed (`distribute/`), written as SQL (`sql/`) and explained (`explain/`); `physical/` is the
+ * format in which it is stored and sent. Nothing here opens a file or runs a query.
  */
 export * from './physical/plan.ts';
 export type { QueryRecord } from './physical/query-record.ts';

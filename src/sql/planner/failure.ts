@@ -1,8 +1,8 @@
-/** The error of a query that failed, for whoever asks for its rows. */
+/** The error of a failed query, for a client that asks for its rows. */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode, JobId, TaskError } from '../../scheduler/core/index.ts';
 
-/** What tells a user what to do. Any other is told by its words. */
+/** Codes that tell a user what to do. For any other code the message has to do. */
 const TOLD: ReadonlySet<string> = new Set<ErrorCode>([
   'query_failed',
   'table_changed',

@@ -1,5 +1,3 @@
-/**
- * The leader's side of SQL: from text and tables to a job that can be submitted, and from a finished job to rows.
- */
+/** The leader's side of SQL: from a request to a job that can be submitted, and from a finished job to rows. */
 export { SqlPlanner } from './planner.ts';
 export { QueryResults } from './results.ts';

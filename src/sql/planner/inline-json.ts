@@ -1,9 +1,9 @@
-/** Small results lie in the store as JSON already: nothing has to be decoded for them. */
+/** Small results are stored as JSON, so they are served without decoding. */
 import type { FragmentResult, ResultColumn } from '../plan/index.ts';
 
 const PIECE_CHARS = 256 * 1024;
 
-/** Null when a part is not there as JSON. */
+/** Returns null if a partition is not stored as JSON. */
 export function inlineJson(
   columns: readonly ResultColumn[],
   parts: readonly FragmentResult[],

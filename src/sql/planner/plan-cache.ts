@@ -1,7 +1,7 @@
 /**
- * Plans of the latest statements. A plan says nothing that its key does not: the statement with its parameters,
- * the time zone, the tables down to the ends of their files, and what it was divided by. The time is the
- * exception: whoever takes a plan gives it its own, and statements that ask for it are not kept.
+ * The plan cache. A plan depends on nothing but its key: the statement with its parameters, the time zone, the tables
+ * down to their footers, and the plan settings. The exception is the time: a cached plan gets the current one, and
+ * statements that read the clock are not cached.
  */
 import { createHash } from 'node:crypto';
 import type { PlanRequest } from '../engine/index.ts';
@@ -11,15 +11,15 @@ import type { PinnedTable, PlanInput, QueryPlan } from '../plan/index.ts';
 export interface PlanCacheOptions {
   readonly clock: Clock;
   readonly plansMax?: number;
-  /** Of all of them, as JSON. */
+  /** Over all plans, as JSON. */
   readonly charsMax?: number;
 }
 
 const PLANS_MAX = 500;
 const CHARS_MAX = 32 * 2 ** 20;
-/** One that takes more than this part of the room would drive out too many others. */
+/** A plan that takes more than this share of the cache would evict too many others. */
 const SHARE_MAX = 1 / 8;
-/** Nothing in a plan grows old. If something did that nobody has thought of, it would not for long. */
+/** Plans do not become stale. The limit bounds the damage if that ever proves wrong. */
 const KEPT_MS = 5 * 60_000;
 
 interface Kept {
@@ -32,7 +32,7 @@ export class PlanCache {
   readonly #clock: Clock;
   readonly #plansMax: number;
   readonly #charsMax: number;
-  /** The one that was used last stands last. */
+  /** In order of use, most recently used last. */
   readonly #kept: Map<string, Kept> = new Map();
   #chars = 0;
 
@@ -75,7 +75,7 @@ export class PlanCache {
   }
 }
 
-/** `sql` has its parameters in it. What else a table has comes from these files, read in this way. */
+/** `sql` has its parameters inlined. Everything else about a table follows from these files and how they are read. */
 export function planKey(
   sql: string,
   { tables, timeZone }: Pick<PlanRequest, 'tables' | 'timeZone'>,

@@ -1,6 +1,6 @@
 /**
- * From what a user asks for to a job: tables are pinned, DuckDB plans, the plan is divided and cut into tasks. A
- * few at a time, and none for ever.
+ * Plans queries: pins the tables, lets DuckDB plan, splits the plan into stages and tasks, and returns a job. The
+ * number of concurrent plans and the time of each are limited.
  */
 import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
@@ -36,12 +36,12 @@ export interface QueryPlannerOptions {
   readonly engine: Pick<PlanningEngine, 'plan' | 'bind' | 'split'>;
   /** The scheduler's. */
   readonly settings: Settings;
-  /** How many fragments the cluster can run at once. */
+  /** How many fragments the cluster can run at the same time. */
   readonly slots: () => number;
   readonly clock: Clock;
-  /** A plan of DuckDB that could not be read for a reason that nobody had thought of: the query runs whole. */
+  /** Called with an unexpected error while splitting a plan; the query then runs as a single fragment. */
   readonly onFault: (error: unknown) => void;
-  /** The longest that finding the tables and planning may take. */
+  /** The limit for resolving the tables and planning. */
   readonly planMs: number;
   readonly atOnce?: number;
   readonly perCallerMax?: number;
@@ -50,7 +50,7 @@ export interface QueryPlannerOptions {
 
 export interface PlannerFigures {
   readonly plans: number;
-  /** Of these, the ones that DuckDB had planned before. */
+  /** How many of them came from the plan cache. */
   readonly planHits: number;
   readonly plansFailed: number;
   readonly planningMs: number;
@@ -62,13 +62,13 @@ export interface QueryExplanation {
   readonly text: string;
 }
 
-/** Most of these wait for the disk or for a turn of the engine, which has limits of its own. */
+/** Most of these wait for the disk or for the engine, which has limits of its own. */
 const AT_ONCE = 12;
-/** One caller's plans that are all slow leave room for others. */
+/** Slow plans of one caller leave room for others. */
 const PER_CALLER_MAX = 6;
 const WAITING_MAX = 200;
 const ANYBODY = '';
-/** Of a plan and its estimates as JSON: such are split within some 20 ms. */
+/** Size of a plan with its estimates as JSON: up to this, splitting takes about 20 ms at most. */
 const SMALL_CHARS = 64 * 1024;
 
 const UNBOUND =
@@ -82,7 +82,7 @@ interface Planned {
 
 interface Divided {
   readonly plan: QueryPlan;
-  /** Nothing was met that nobody had thought of. */
+  /** No unexpected error occurred. */
   readonly isSound: boolean;
 }
 
@@ -113,7 +113,7 @@ export class SqlPlanner {
     };
   }
 
-  /** Takes what a client sends, unchecked. Callers take turns. */
+  /** Takes an unchecked request. Callers are served in turn. */
   async plan(request: unknown, signal: AbortSignal, caller: string = ANYBODY): Promise<QueryJob> {
     return this.#measured(signal, caller, async (within) => {
       const { plan, tables, request: asked } = await this.#planned(request, within, caller);
@@ -129,7 +129,7 @@ export class SqlPlanner {
     });
   }
 
-  /** What would be run. */
+  /** Returns the plan without running it. */
   async explain(
     request: unknown,
     signal: AbortSignal,
@@ -172,13 +172,13 @@ export class SqlPlanner {
     const logical = { plan: answer.plan, whyNot: answer.whyNot, estimates: answer.estimates };
     const divided = await this.#divided({ ...input, ...logical }, asked.caller, signal);
     const { plan, isSound } = await this.#bound(divided, input, asked.caller, signal);
-    // Without a plan or estimates something may have gone wrong that does not the next time.
+    // A missing plan or estimate may have a transient cause, so such a plan is not cached.
     const isWhole = answer.plan !== null && answer.estimates !== null;
     if (key !== null && isSound && isWhole) this.#kept.keep(key, plan);
     return plan;
   }
 
-  /** A small plan takes milliseconds. How long a large one takes is up to whoever wrote it, so the engine does it. */
+  /** A small plan is split in milliseconds. A large one may take as long as its author likes, so the engine does it. */
   async #divided(
     input: SplitQueryInput,
     caller: string | undefined,
@@ -193,8 +193,8 @@ export class SqlPlanner {
   }
 
   /**
-   * DuckDB has the last word on what a fragment is. One that it would refuse, or give other types than planned, would
-   * fail the query on a worker or answer otherwise: such a query runs whole.
+   * DuckDB decides what a fragment means. If it refuses a fragment, or binds it to other types than planned, the
+   * query would fail on a worker or return something else, so it runs as a single fragment.
    */
   async #bound(
     divided: Divided,
@@ -252,7 +252,7 @@ export class SqlPlanner {
   }
 }
 
-/** The statement with its parameters in it. */
+/** The statement with its parameters inlined. */
 function textOf(asked: PlanRequest): string {
   try {
     return statementOf(asked).sql;
@@ -261,14 +261,14 @@ function textOf(asked: PlanRequest): string {
   }
 }
 
-/** As DuckDB writes it. */
+/** In DuckDB's format. */
 function timeNow(): string {
   return new Date().toISOString().replace('T', ' ').replace('Z', '+00');
 }
 
 const OF_SQL: ReadonlySet<string> = new Set(['bad_query', 'table_missing', 'path_refused']);
 
-/** What is wrong with the statement is wrong with that field. */
+/** A fault of the statement is a fault of that field. */
 function atSql(error: unknown): never {
   if (!isMillraceError(error) || error.path !== undefined || !OF_SQL.has(error.code)) throw error;
   const { code, what, why, todo } = error;

@@ -1,4 +1,4 @@
-/** What a user asks for, checked field by field. Tables are checked by the catalog. */
+/** Reads a query request, checked field by field. The catalog checks the tables. */
 import {
   MillraceError,
   PRIORITIES,
@@ -11,7 +11,7 @@ import { readSettings } from './settings.ts';
 import type { QuerySettings } from './settings.ts';
 
 export interface QueryRequest {
-  /** Null when a plan is given. */
+  /** Null if a plan is submitted. */
   readonly sql: string | null;
   /** A physical plan, unchecked. */
   readonly plan: unknown;
@@ -23,9 +23,9 @@ export interface QueryRequest {
   readonly about: JobWords;
 }
 
-/** What the job of a query is called and when it runs. */
+/** The job's name and when it runs. */
 export interface JobWords {
-  /** Null for the beginning of its text. */
+  /** Null for the beginning of the SQL text. */
   readonly name: string | null;
   readonly priority: Priority;
   readonly idempotencyKey: JobDocument['idempotencyKey'];
@@ -45,7 +45,7 @@ const FIELDS = [
 
 const SQL_CHARS_MAX = 1_000_000;
 const PARAMS_MAX = 10_000;
-/** Lists and objects inside each other. DuckDB has a limit of its own, and a plan needs much less. */
+/** Nesting of lists and objects. DuckDB has a limit of its own, and a plan needs much less. */
 const DEPTH_MAX = 200;
 const NAME_CHARS_MAX = 200;
 const KEY_CHARS_MAX = 500;
@@ -64,7 +64,7 @@ export function readRequest(value: unknown): QueryRequest {
     const what = `There is no such field.${didYouMean(field, FIELDS)}`;
     throw bad(`/${field.slice(0, 80)}`, what, `Known fields are ${FIELDS.join(', ')}.`);
   }
-  // All of it is written somewhere: into the job's name, into fragments, into the stored plan.
+  // All of it is stored somewhere: in the name of the job, in fragments, in the plan.
   checkDepth(given, DEPTH_MAX);
   checkStorable(given);
   const { plan } = given;
@@ -115,7 +115,7 @@ function readTimeZone(value: unknown): string {
   const zone = readText(value, '/timeZone', NAME_CHARS_MAX);
   if (zone === null) return 'UTC';
   try {
-    // Whoever has no such zone throws.
+    // Throws for an unknown time zone.
     return Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
   } catch {
     throw bad('/timeZone', 'There is no such time zone.', 'Name one such as Europe/Berlin.');

@@ -1,6 +1,6 @@
 /**
- * The rows of a finished query, read from where they lie: small ones from the store, others from the worker that
- * made them. Nothing is read ahead of whoever takes them.
+ * Serves the rows of a finished query: small results from the store, others from the worker that has them. Nothing is
+ * read ahead of the client.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -20,9 +20,9 @@ export interface QueryResultsOptions {
   readonly record: (id: JobId) => Promise<QueryRecord | null>;
   readonly parts: Pick<PartitionReader, 'localize'>;
   readonly rows: Pick<RowEngine, 'rows'>;
-  /** For what is fetched, until it is read. */
+  /** For fetched files, until they are read. */
   readonly folder: string;
-  /** Results that are read through the engine at once. */
+  /** Results read through the engine at the same time. */
   readonly openMax?: number;
 }
 
@@ -58,7 +58,10 @@ export class QueryResults {
     };
   }
 
-  /** Throws `not_found`, `conflict` while it runs, its own error when it failed, `expired`, `result_lost`. */
+  /**
+   * Throws `not_found`, `conflict` while the query runs, the query's own error if it failed, `expired` or
+   * `result_lost`.
+   */
   async open(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream> {
     const record = await this.#options.record(id);
     if (record === null) {
@@ -106,7 +109,7 @@ export class QueryResults {
     }
   }
 
-  /** In the order of the parts. */
+  /** In the order of the partitions. */
   async #files(
     { id, parts }: QueryRecord,
     folder: string,

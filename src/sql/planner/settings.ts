@@ -1,16 +1,16 @@
-/** The settings of one query, by the names that users know. */
+/** The settings of one query, under their public names. */
 import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
 import { PARTITIONS_MAX } from '../plan/index.ts';
 
 export interface QuerySettings {
-  /** Null: by what the cluster can run at once. */
+  /** Null: by the number of fragments the cluster can run at the same time. */
   readonly shufflePartitions: number | null;
   readonly broadcastThresholdBytes: number;
   readonly singleFragmentBytes: number;
-  /** Of each task; null: what a slot has. */
+  /** Per task; null: the share of a slot. */
   readonly memoryBytes: number | null;
   readonly timeoutMs: number | null;
-  /** Null: what the cluster's settings say. */
+  /** Null: the cluster's setting. */
   readonly maxAttempts: number | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Plans that clients submit. Their SQL is looked at and bound like any other, in an instance that sees nothing but the
- * relations that a fragment declares: so it is known to be one SELECT that calls nothing that it may not, and opens
- * no files of its own. Which files a scan reads, and how, is never taken from the plan.
+ * Checks plans that clients submit. Their SQL is checked and bound like any other, in an instance that sees nothing
+ * but the relations that a fragment declares, so it is known to be one SELECT that calls only allowed functions and
+ * opens no files. Which files a scan reads, and how, is never taken from the plan.
  */
 import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
@@ -30,7 +30,7 @@ export async function checkedPlan(
 ): Promise<CheckedPlan> {
   const given = within(() => readPlan(request.plan));
   const names = namesIn(given);
-  // In quotes each is a name, whatever it looks like.
+  // Quoted, each is an identifier, whatever it looks like.
   const sql = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(' ');
   const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
   const byName = new Map(tables.map((table) => [table.name, table]));
@@ -53,7 +53,7 @@ function namesIn({ stages }: QueryPlan): readonly string[] {
   return [...new Set(names)];
 }
 
-/** The stage with files, formats and types as they are here. */
+/** The stage with the files, formats and types of this server's tables. */
 function ownStage(stage: Stage, at: string, tables: ReadonlyMap<string, PinnedTable>): Stage {
   const find = (name: string, path: string): PinnedTable =>
     tables.get(name) ?? refuseTable(name, path);
@@ -80,7 +80,7 @@ function ownScan(scan: Scan, { format, options, columns }: PinnedTable, path: st
   };
 }
 
-/** The stage with its SQL as it was found right: what runs is what was looked at. */
+/** The stage with its SQL as checked: what runs is what was checked. */
 async function bound(
   { engine, caller }: Pick<PlanChecks, 'engine' | 'caller'>,
   { duckdb, session }: QueryPlan,
@@ -108,7 +108,7 @@ async function bound(
   const sql = await ask(fragment.sql, length, `${path}/sql`);
   const partition = partitionOf(output);
   if (partition !== null) {
-    // In the same words as it will run, so that the keys cannot be something else there.
+    // The same text that will run, so that the keys cannot mean something else there.
     const names = fragment.columns.map(({ name }) => name).join(', ');
     const whole = `SELECT *, ${partition} AS p FROM (\n${sql}\n) AS f(${names})`;
     await ask(whole, length + 1, path.replace(/fragment$/, 'output/by'));
@@ -116,7 +116,7 @@ async function bound(
   return { ...stage, fragment: { ...fragment, sql } };
 }
 
-/** What a fragment may read, without a row in it. */
+/** The relations that a fragment may read, without rows. */
 function relationsOf({ scans, inputs }: Fragment): readonly PinnedTable[] {
   return [...scans, ...inputs].map(({ relation, columns }) => {
     const list = columns.map(({ type }, at) => `CAST(NULL AS ${type}) AS c${at}`);

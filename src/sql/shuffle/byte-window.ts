@@ -1,4 +1,4 @@
-/** How much may be under way at the same time; who comes first is let in first. */
+/** Limits the bytes in flight, first come, first served. */
 
 export class ByteWindow {
   readonly #max: number;
@@ -13,7 +13,7 @@ export class ByteWindow {
     return this.#used === 0 && this.#waiting.length === 0;
   }
 
-  /** Answers what gives the room back. More than there is at all is let in alone. */
+  /** Returns the function that releases the bytes. A request for more than the maximum is admitted alone. */
   async enter(wanted: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     const bytes = Math.min(wanted, this.#max);
@@ -22,7 +22,7 @@ export class ByteWindow {
       const leave = (): void => {
         const at = this.#waiting.indexOf(turn);
         if (at >= 0) this.#waiting.splice(at, 1);
-        // Whoever aborts says why, as a MillraceError.
+        // The reason of an abort is a MillraceError.
         // oxlint-disable-next-line typescript/prefer-promise-reject-errors
         reject(signal.reason);
         this.#letIn();

@@ -1,4 +1,4 @@
-/** Length and CRC-32 of files, and by what one knows that a file has not changed since. */
+/** Length and CRC-32 of files, and how to tell that a file has not changed since. */
 import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
@@ -9,13 +9,13 @@ export interface Checksum {
 }
 
 export interface CheckedFile extends Checksum {
-  /** As `stateOf` had it before it was read. */
+  /** The result of `stateOf` before it was read. */
   readonly state: string;
 }
 
 const PIECE_BYTES: number = 2 ** 20;
 
-/** Reads all of it; a small file at once. */
+/** Reads the whole file. */
 export async function checksumOf(path: string, signal?: AbortSignal): Promise<CheckedFile> {
   const file = await open(path, 'r');
   try {
@@ -37,7 +37,7 @@ export async function checksumOf(path: string, signal?: AbortSignal): Promise<Ch
   }
 }
 
-/** Another one whenever somebody writes to the file or puts another one in its place. */
+/** A value that changes whenever the file is written to or replaced. */
 export async function stateOf(path: string): Promise<string> {
   return textOf(path, await stat(path, { bigint: true }));
 }

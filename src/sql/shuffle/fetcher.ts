@@ -1,6 +1,6 @@
 /**
- * Fetches partitions from other workers into files. What is under way from one node is bounded, however many
- * tasks fetch from it; a connection that breaks is tried again from the byte that came last.
+ * Fetches partitions from other workers into files. The bytes in flight from one node are bounded, however many tasks
+ * fetch from it. A broken connection is retried from the last byte received.
  */
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode, JobId } from '../../scheduler/core/index.ts';
@@ -21,28 +21,28 @@ export interface FetcherOptions {
   readonly clock?: Clock;
 }
 
-/** From one node, over all who fetch from it. */
+/** From one node, over all fetches. */
 const WINDOW_BYTES: number = 48 * 2 ** 20;
-/** One call brings at most so much: then others have their turn. */
+/** The most that one call fetches; then others have their turn. */
 const RANGE_BYTES: number = 16 * 2 ** 20;
 /**
- * What a call counts at least, which bounds how many there are at a time. Measured on one machine: three streams
- * carry twice as much as eight, and who came first can already work while others are still fetching. Small
- * ones bring little and wait for their round trip only.
+ * The minimum cost of a call, which bounds the number of concurrent calls. Measured on one machine: three streams
+ * carry twice as much as eight, and the first tasks can start while others are still fetching. Small calls carry
+ * little and mostly wait for the round trip.
  */
 const LARGE_COST_BYTES: number = 16 * 2 ** 20;
 const SMALL_COST_BYTES: number = 2 * 2 ** 20;
 const SMALL_BYTES: number = 256 * 1_024;
-/** Waits after calls that failed and brought nothing. After the last the output counts as lost. */
+/** Backoff after calls that failed without progress. After the last one the output counts as lost. */
 const RETRY_MS: readonly number[] = [50, 200, 800];
 /**
- * Nor is it tried again once calls that brought nothing took so long together. A node that has stopped takes calls
- * and answers none, each of them for as long as a stream may be silent; meanwhile the leader has given it up.
+ * The retry budget of calls without progress. A node that has stopped accepts calls and answers none of them until
+ * the response timeout, by which time the leader has given it up.
  */
 const RETRY_BUDGET_MS = 15_000;
-/** The other side, or the way to it, may be well again in a moment. */
+/** The other node, or the way to it, may recover in a moment. */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set(['unreachable', 'overloaded', 'shutting_down']);
-/** These say nothing of the data: whoever runs the cluster has to know. */
+/** These say nothing about the data, and the operator has to know. */
 const NOT_LOST: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
 
 export class Fetcher {
@@ -55,7 +55,7 @@ export class Fetcher {
     this.#clock = clock;
   }
 
-  /** The files of the partition, in order. Throws `PartitionLostError` when it cannot be had whole. */
+  /** Returns the files of the partition, in order. Throws `PartitionLostError` if it cannot be fetched completely. */
   async fetch(
     query: JobId,
     read: PartitionRead,
@@ -140,7 +140,7 @@ function costOf(bytes: number): number {
   return bytes <= SMALL_BYTES ? SMALL_COST_BYTES : Math.max(LARGE_COST_BYTES, bytes);
 }
 
-/** A committed output never changes: what does not fit is another one. */
+/** A committed output never changes, so a chunk that does not fit belongs to another one. */
 function faultOf(
   chunk: PartitionChunk,
   offset: number,

@@ -1,6 +1,6 @@
 /**
- * Data between stages: the folders that map tasks write, their index and checksums, and how readers on this node
- * and on others get at them. Which outputs count is the leader's decision, not made here.
+ * The exchange of rows between stages: the folders that map tasks write, their index and checksums, and how readers
+ * on this node and on others get at them. The leader decides which outputs count.
  */
 export { MapOutputs } from './map-outputs.ts';
 export type { OutputName } from './output-name.ts';

@@ -1,4 +1,4 @@
-/** Which map outputs are registered here, and how far each partition may be read. */
+/** The map outputs that are registered here, and how far each partition may be read. */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import type { MapOutput, MapOutputKey, MapPartition } from '../../scheduler/contract/index.ts';
@@ -6,12 +6,12 @@ import type { MapOutput, MapOutputKey, MapPartition } from '../../scheduler/cont
 interface Entry {
   readonly layoutVersion: number;
   readonly layoutFingerprint: bigint;
-  /** Committed here: what others say of it changes nothing. */
+  /** Committed here: registrations by others change nothing. */
   readonly isSealed: boolean;
   readonly partitions: Map<number, MapPartition>;
 }
 
-/** Registered by others, who could go on for ever. */
+/** A limit, because others could register without end. */
 const FOREIGN_MAX = 10_000;
 const PARTITIONS_MAX = 100_000;
 
@@ -23,7 +23,10 @@ export class MapOutputs {
   readonly #queries: Map<JobId, Map<string, Entry>> = new Map();
   #foreign = 0;
 
-  /** From anywhere, any number of times: words of an older epoch or another layout change nothing. */
+  /**
+   * Accepts registrations from anywhere, any number of times: one with an older epoch or another layout changes
+   * nothing.
+   */
   register(output: MapOutput): void {
     if (output.partitions.length > PARTITIONS_MAX) {
       throw new MillraceError({
@@ -40,7 +43,7 @@ export class MapOutputs {
     for (const partition of output.partitions) put(known.partitions, partition);
   }
 
-  /** Committed here. */
+  /** Registers an output that was committed here. */
   seal(output: MapOutput): void {
     if (this.#entry(output)?.isSealed === false) this.#foreign -= 1;
     this.#set(output, true);
@@ -105,7 +108,7 @@ function put(partitions: Map<number, MapPartition>, given: MapPartition): void {
   partitions.set(partition.partition, isSame ? sane(merged(known, partition)) : partition);
 }
 
-/** Nothing can be read that is not there, and a finished partition can be read to its end. */
+/** No more can be read than there is, and a finished partition can be read to its end. */
 function sane(partition: MapPartition): MapPartition {
   const { bytes, committedOffset, isFinalized } = partition;
   return { ...partition, committedOffset: isFinalized ? bytes : Math.min(committedOffset, bytes) };

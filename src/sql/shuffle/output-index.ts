@@ -1,6 +1,6 @@
 /**
- * The index of an output: what lies in its folder, with the length and the checksum of every segment. It is
- * written last, so a folder with an index is whole, and its hash stands for everything in the folder.
+ * The index of an output: the contents of its folder, with the length and checksum of every segment. It is written
+ * last, so a folder with an index is complete, and the hash of the index identifies everything in the folder.
  */
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -9,10 +9,10 @@ import type { PartitionInfo } from '../plan/index.ts';
 import type { OutputName } from './output-name.ts';
 import { PRIVATE_FILE } from '../../kit/index.ts';
 
-/** Grows when a reader of today could not read what is written then. On the wire: `layout_version`. */
+/** Raised when a current reader could not read the new layout. On the wire: `layout_version`. */
 const LAYOUT_VERSION = 1;
 const INDEX_FILE = 'index.json';
-/** Two outputs with the same one are the same. */
+/** Outputs with the same hash are the same. */
 const HASH_DIGITS = 32;
 
 export interface OutputIndex extends OutputName {
@@ -33,14 +33,14 @@ export interface Segment {
   readonly crc32: number;
 }
 
-/** Answers the hash. Not forced to the disk: an output that a crash of the machine takes away is made again. */
+/** Returns the hash. The file is not synced to disk: an output lost in a crash of the machine is recomputed. */
 export async function writeIndex(folder: string, index: OutputIndex): Promise<string> {
   const text = JSON.stringify(index);
   await writeFile(join(folder, INDEX_FILE), text, { flag: 'wx', mode: PRIVATE_FILE });
   return hashOf(text);
 }
 
-/** Null when the folder is not here, or is not the one that is meant. */
+/** Returns null if the folder does not exist, or is not the expected one. */
 export async function readIndex(folder: string, hash: string): Promise<OutputIndex | null> {
   let text: string;
   try {
@@ -49,7 +49,7 @@ export async function readIndex(folder: string, hash: string): Promise<OutputInd
     return null;
   }
   if (hashOf(text) !== hash) return null;
-  // By its hash it is what a worker has written; only the names become paths, and they are looked at.
+  // The hash proves that a worker has written it. Only the file names become paths, so they are checked.
   const index = JSON.parse(text) as OutputIndex;
   const files = index.parts.flatMap(({ segments }) => segments.map(({ file }) => file));
   return files.every(isPlain) ? index : null;
@@ -75,7 +75,7 @@ export function indexOf(
   return { query, task, fence, layout: LAYOUT_VERSION, epoch: fence, parts };
 }
 
-/** A path below the folder, with no way out of it. */
+/** Whether it is a path inside the folder, with no way out of it. */
 export function isPlain(file: string): boolean {
   const parts = file.split(/[/\\]/);
   return (

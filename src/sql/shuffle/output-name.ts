@@ -1,4 +1,4 @@
-/** What outputs are called, and where that puts them on disk. Nothing unchecked becomes part of a path. */
+/** Names of outputs and their folders on disk. Every part of a path is checked first. */
 import { join } from 'node:path';
 import { MillraceError, isId } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
@@ -13,7 +13,7 @@ export interface OutputName {
 }
 
 const TASK = /^s(\d{1,9})\.(\d{1,9})$/;
-/** On the wire it has 32 bits. */
+/** It has 32 bits on the wire. */
 const FENCE_MAX = 0xff_ff_ff_ff;
 
 export function checkedName({ query, task, fence }: OutputName): OutputName {
@@ -23,13 +23,13 @@ export function checkedName({ query, task, fence }: OutputName): OutputName {
   return { query, task, fence };
 }
 
-/** One for each, side by side: folders between them would have to be made and removed. */
+/** Flat, without folders per query, which would have to be created and removed. */
 export function folderOf(root: string, name: OutputName): string {
   const { query, task, fence } = checkedName(name);
   return join(root, `${query}.${task}.${fence}`);
 }
 
-/** As the shuffle service names it. */
+/** The name that the shuffle service uses. */
 export function keyOf(name: OutputName): MapOutputKey {
   const { query, task, fence } = checkedName(name);
   const [, stage, mapTask] = TASK.exec(task) ?? [];

@@ -1,7 +1,7 @@
 /**
- * The outputs that this worker keeps. A task writes into a draft; committing it writes the index and renames
- * the folder, so an output is there as a whole or not at all. Nothing survives the process: whoever needs an
- * output of a process that is gone has it made again.
+ * The outputs that this worker retains. A task writes into a draft; committing it writes the index and renames the
+ * folder, so an output exists completely or not at all. Nothing survives the process: outputs of a process that has
+ * ended are recomputed.
  */
 import { mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -20,33 +20,33 @@ import type { OutputIndex, Segment } from './output-index.ts';
 import { TOUCH_MS, makeOwnFolder, sweep, touchOwner } from './owner.ts';
 
 export interface OutputStoreOptions {
-  /** The worker's data folder. Nothing is made in it before there is something to keep. */
+  /** The worker's data folder. Nothing is created in it before there is something to store. */
   readonly folder: string;
-  /** The folder itself goes with the last who has something in it. */
+  /** Whether to remove the folder itself once it is empty. */
   readonly isTemporary?: boolean;
   readonly clock?: Clock;
 }
 
-/** What a task has written: for each partition the files, in order. */
+/** What a task has written: the files of each partition, in order. */
 export interface DraftPartition {
   readonly rows: number;
   readonly files: readonly string[];
 }
 
-/** Of files that whoever has written them has read again, by name. */
+/** Checksums of files that their writer has already computed, by name. */
 export type FileSums = Readonly<Record<string, Checksum>>;
 
 export interface OutputDraft {
-  /** An empty folder, for this one alone. */
+  /** An empty folder for this draft alone. */
   readonly folder: string;
-  /** `result`: for those who asked, and kept longer than what stages hand to each other. */
+  /** A `result` is for the client, and retained longer than outputs between stages (`inner`). */
   commit(
     parts: readonly DraftPartition[],
     kind: OutputKind,
     signal?: AbortSignal,
     sums?: FileSums,
   ): Promise<RetainedOutput>;
-  /** Removes it; does nothing once it is committed. */
+  /** Removes the draft; does nothing once it is committed. */
   discard(): Promise<void>;
 }
 
@@ -81,14 +81,14 @@ export class OutputStore {
     this.#isTemporary = isTemporary;
   }
 
-  /** Removes what processes that are gone have left there. */
+  /** Opens the store, and removes what ended processes have left there. */
   static async open(options: OutputStoreOptions): Promise<OutputStore> {
     const store = new OutputStore(options);
     await sweep(store.#root);
     return store;
   }
 
-  /** Everything that is kept here lies below it. */
+  /** The folder that contains everything in this store. */
   get root(): string {
     return this.#root;
   }
@@ -100,7 +100,7 @@ export class OutputStore {
     return { outputs, bytes: this.#bytes };
   }
 
-  /** Queries of which there is something here. */
+  /** Queries that have outputs here. */
   queries(kind?: OutputKind): readonly JobId[] {
     return [...this.#kept].flatMap(([query, kept]) =>
       kind === undefined || [...kept.values()].some((each) => each.kind === kind) ? [query] : [],
@@ -131,7 +131,7 @@ export class OutputStore {
     };
   }
 
-  /** An empty folder on the same disk. Whoever asked for it removes it. */
+  /** Creates an empty folder on the same disk. The caller removes it. */
   async scratch(prefix: string, among: 'tmp' | 'shared' = 'tmp'): Promise<string> {
     const own = await this.#ownFolder();
     const folder = join(own, among);
@@ -143,25 +143,25 @@ export class OutputStore {
     }
   }
 
-  /** A folder for what lasts as long as this store, and goes with it. */
+  /** A folder that lasts as long as this store. */
   async place(name: 'spill'): Promise<string> {
     const folder = join(await this.#ownFolder(), name);
     await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
     return folder;
   }
 
-  /** Somebody removes folders of his here, and nobody waits for that but the end of this store. */
+  /** Registers removals that nobody but `close` waits for. */
   afterwards(work: Promise<void>): void {
     const over = work.catch(() => {}).finally(() => this.#afterwards.delete(over));
     this.#afterwards.add(over);
   }
 
-  /** Settles when what is removed now is gone. */
+  /** Resolves when the removals under way are done. */
   async tidied(): Promise<void> {
     await Promise.all(this.#afterwards);
   }
 
-  /** With `inner` only what stages hand to each other. */
+  /** Removes the outputs of a query: with `inner` only those between stages. */
   async drop(query: JobId, kind?: OutputKind): Promise<void> {
     const kept = this.#kept.get(query);
     if (kept === undefined) return;
@@ -178,7 +178,7 @@ export class OutputStore {
     for (const [, { folder }] of going) await remove(folder);
   }
 
-  /** Nothing of it is needed any more, or nobody can reach it. */
+  /** Removes everything. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -290,7 +290,7 @@ function bytesIn(index: OutputIndex): number {
   return index.parts.reduce((sum, { segments }) => sum + bytesOf(segments), 0);
 }
 
-/** Relative to the draft, and below it. */
+/** Relative to the draft, and inside it. */
 function fileIn(draft: string, file: string): string {
   const path = relative(draft, resolve(draft, file));
   if (isPlain(path)) return path;
@@ -301,7 +301,7 @@ async function remove(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 2 });
 }
 
-/** If there is nothing in it. */
+/** Removes the folder if it is empty. */
 async function removeEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch(() => {});
 }
@@ -315,7 +315,7 @@ function twice(name: OutputName, cause: unknown): MillraceError {
   });
 }
 
-/** The folder above it is made for the first one. */
+/** Creates the parent folder for the first output. */
 async function putInPlace(draft: string, folder: string): Promise<void> {
   try {
     await rename(draft, folder);

@@ -1,7 +1,7 @@
 /**
- * Whose folder is it? Every store has a folder of its own below the one that it was given, with a file that
- * says which process made it. So workers may share a data folder, and what a process has left behind when
- * it died is removed by the next one, and nothing else.
+ * Ownership of data folders. Every store has a folder of its own below the given one, with a file that names the
+ * process that created it. So workers can share a data folder, and what a dead process left behind is removed by the
+ * next one, and nothing else is.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -12,23 +12,23 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../kit/index.ts';
 
 interface Owner {
   readonly pid: number;
-  /** When the process began, as the system counts it; null where it does not say. */
+  /** When the process started, in the units of the operating system; null where it is not known. */
   readonly started: string | null;
-  /** Process numbers mean the same only here. */
+  /** The namespace in which the process id is valid. */
   readonly place: string;
 }
 
 const OWNER_FILE = 'owner.json';
-/** Made complete under a name that begins like this, then renamed. */
+/** Folders are created completely under a name with this prefix, then renamed. */
 const UNFINISHED = '.new-';
-/** An owner that nobody here can look at says that it lives by touching its file. */
+/** An owner that cannot be examined from here proves that it is alive by touching its file. */
 export const TOUCH_MS = 60_000;
 const STALE_MS = 600_000;
 
 export async function makeOwnFolder(root: string): Promise<string> {
   const id = randomBytes(8).toString('hex');
   const unfinished = join(root, `${UNFINISHED}${id}`);
-  // What queries read is nobody else's business.
+  // The data of queries is private.
   await mkdir(unfinished, { recursive: true, mode: PRIVATE_FOLDER });
   await writeFile(join(unfinished, OWNER_FILE), JSON.stringify(ownOwner()), { mode: PRIVATE_FILE });
   const folder = join(root, id);
@@ -41,14 +41,14 @@ export async function touchOwner(folder: string): Promise<void> {
   await utimes(join(folder, OWNER_FILE), now, now);
 }
 
-/** Removes what dead processes have left below `root`. Answers how many folders it were. */
+/** Removes what dead processes have left below `root`. Returns the number of folders removed. */
 export async function sweep(root: string): Promise<number> {
   const names = await readdir(root).catch(() => []);
   let swept = 0;
   for (const name of names) {
     const folder = join(root, name);
     if (!(await isAbandoned(folder, name))) continue;
-    // Another process may be at the same work.
+    // Another process may be sweeping too.
     await rm(folder, { recursive: true, force: true }).catch(() => {});
     swept += 1;
   }
@@ -57,14 +57,14 @@ export async function sweep(root: string): Promise<number> {
 
 async function isAbandoned(folder: string, name: string): Promise<boolean> {
   const file = name.startsWith(UNFINISHED) ? folder : join(folder, OWNER_FILE);
-  // Not a folder of ours: hands off.
+  // Not one of our folders: left alone.
   const touched = await stat(file).catch(() => null);
   if (touched === null) return false;
   const isStale = Date.now() - touched.mtimeMs > STALE_MS;
   const owner = file === folder ? null : await readOwner(file);
   if (owner === null || owner.place !== ownPlace()) return isStale;
   if (!isRunning(owner.pid)) return true;
-  // The number may have been given to another process since.
+  // The process id may have been reused since.
   return owner.started === null ? isStale : owner.started !== startOf(owner.pid);
 }
 
@@ -88,7 +88,7 @@ function ownPlace(): string {
 
 function startOf(pid: number): string | null {
   const line = quiet(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  // The name of the program stands in parentheses and may have anything in it.
+  // The program's name is in parentheses and may contain anything.
   return line?.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? null;
 }
 
@@ -97,7 +97,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is there, and somebody else's.
+    // The process exists and belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

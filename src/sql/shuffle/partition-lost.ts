@@ -1,7 +1,7 @@
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { OutputPlace } from '../plan/index.ts';
 
-/** An output cannot be read: it is gone, cut short or damaged. Whoever needs it has it made again. */
+/** An output cannot be read: it is missing, truncated or damaged. The leader has it recomputed. */
 export class PartitionLostError extends MillraceError {
   readonly task: string;
   readonly fence: number;

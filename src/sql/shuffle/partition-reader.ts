@@ -1,7 +1,6 @@
 /**
- * Makes partitions readable as files on this node: those that lie here are read in place, those that lie in a
- * folder of another worker that is visible here are linked, all others are fetched. Every segment is
- * checked before it is handed out, wherever it lies.
+ * Makes partitions readable as files on this node. Partitions on this worker are read in place, those in a visible
+ * folder of another worker are linked, and all others are fetched. Every segment is verified first, wherever it is.
  */
 import { setMaxListeners } from 'node:events';
 import { link, rm } from 'node:fs/promises';
@@ -19,31 +18,31 @@ import type { OutputStore } from './output-store.ts';
 import { PartitionLostError } from './partition-lost.ts';
 
 export interface PartitionReaderOptions extends FetcherOptions {
-  /** The outputs of this worker; null where there are none. */
+  /** The outputs of this worker; null if there are none. */
   readonly own: OutputStore | null;
-  /** Whether folders of other workers are looked at: where they share a disk, nothing has to be sent. */
+  /** Whether to read folders of other workers: where they share a disk, nothing has to be sent. */
   readonly mayReadInPlace: boolean;
 }
 
 export interface LocalPartition {
-  /** In order; none for an empty partition. */
+  /** In order; empty for an empty partition. */
   readonly files: readonly string[];
-  /** How each of them was when it was found right. */
+  /** The state of each file when it was verified. */
   readonly states: readonly string[];
   readonly fetchedBytes: number;
   readonly localBytes: number;
 }
 
-/** Producers that are read from at the same time. */
+/** Producers read at the same time. */
 const READS_AT_ONCE = 8;
-/** Of each of them. */
+/** Segments read at the same time, per producer. */
 const SEGMENTS_AT_ONCE = 4;
 const CHECKED_MAX = 20_000;
 
 export class PartitionReader {
   readonly #options: PartitionReaderOptions;
   readonly #fetcher: Fetcher;
-  /** How own files were when they were found right, by path: a broadcast is read by many tasks. */
+  /** The state of own files when they were verified, by path: a broadcast is read by many tasks. */
   readonly #checked: Map<string, string> = new Map();
 
   constructor(options: PartitionReaderOptions) {
@@ -52,9 +51,9 @@ export class PartitionReader {
   }
 
   /**
-   * One answer for each read. What does not lie here is put into `folder`, which the caller removes when it
-   * has read it; one that has yet to be made is asked for when there is something to put there. Throws
-   * `PartitionLostError` for the first that cannot be had; then nothing is under way any more.
+   * Returns one entry for each read. Files that are not here are put into `folder`, which the caller removes
+   * afterwards; a function is called only if a folder is needed. Throws `PartitionLostError` for the first partition
+   * that cannot be read; nothing is in flight then.
    */
   async localize(
     query: JobId,
@@ -67,13 +66,13 @@ export class PartitionReader {
       (asked ??= typeof folder === 'string' ? Promise.resolve(folder) : folder());
     const over = new AbortController();
     const all = AbortSignal.any([signal, over.signal]);
-    // One for each read that is under way.
+    // One listener for each read under way.
     setMaxListeners(0, all);
     return eachOf(reads, READS_AT_ONCE, signal, async (read, at) => {
       try {
         return await this.#one(query, read, () => pathsIn(made(), at), all);
       } catch (error) {
-        // What else is under way would be brought for nothing; its end is no loss of its own.
+        // The other reads would be for nothing; aborting them does not count as a loss.
         over.abort(error);
         throw over.signal.reason;
       }
@@ -124,8 +123,10 @@ export class PartitionReader {
     return { files, states };
   }
 
-  /** Null when it cannot be linked, because it lies on another disk or goes away just now. A link stays
-   * readable when the other worker removes the file. */
+  /**
+   * Returns null if the segments cannot be linked, because they are on another disk or are just being removed. A link
+   * stays readable when the other worker removes the file.
+   */
   async #linked(
     read: PartitionRead,
     index: OutputIndex,
@@ -157,7 +158,7 @@ async function pathsIn(folder: Promise<string>, read: number): Promise<PathOf> {
   return (segment) => join(made, `${read}-${segment}.parquet`);
 }
 
-/** Answers how the file is, if it is what its task has written. */
+/** Returns the state of the file if it is what its task has written. */
 async function checkedSegment(
   { at, part }: PartitionRead,
   number: number,
@@ -183,7 +184,7 @@ type Checked = Pick<LocalPartition, 'files' | 'states'>;
 
 const NOTHING: LocalPartition = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
 
-/** Whether its files are those that were brought: what somebody has changed since is something else. */
+/** Whether the files are still the ones that were verified. */
 export async function isUnchanged({ files, states }: Checked): Promise<boolean> {
   const now = await Promise.all(files.map((file) => stateOf(file).catch(() => null)));
   return states.every((state, at) => state === now[at]);

@@ -1,11 +1,11 @@
-/** Takes the bytes of a partition as they come and makes a file of each segment, if its checksum is right. */
+/** Receives the bytes of a partition and writes each segment into a file, verifying its checksum. */
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import type { PartitionInfo } from '../plan/index.ts';
 
 export class SegmentWriter {
-  /** The bytes taken so far. */
+  /** The bytes received so far. */
   offset = 0;
   readonly files: string[] = [];
   readonly #segments: PartitionInfo['segments'];
@@ -19,7 +19,7 @@ export class SegmentWriter {
     this.#pathOf = pathOf;
   }
 
-  /** Answers what is wrong, null when nothing is. */
+  /** Returns what is wrong, or null. */
   async take(payload: Buffer): Promise<string | null> {
     for (let at = 0; at < payload.length;) {
       if (this.#file === null && !(await this.#next())) return 'It has more bytes than it should.';
@@ -44,7 +44,7 @@ export class SegmentWriter {
     await file?.close();
   }
 
-  /** All of it: a disk that is nearly full takes a part, and only the next call fails. */
+  /** Writes all of it: a nearly full disk may accept only some of the bytes, and fail at the next call. */
   async #write(piece: Buffer): Promise<void> {
     for (let written = 0; this.#file !== null && written < piece.length;) {
       const { bytesWritten } = await this.#file.write(piece, written, piece.length - written);

@@ -1,4 +1,4 @@
-/** Serves the outputs of a store to other nodes, in byte ranges over the segments of a partition. */
+/** Serves the outputs of a store to other nodes, as byte ranges over the segments of a partition. */
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,13 +17,13 @@ import type { OutputStore } from './output-store.ts';
 const CHUNK_BYTES: number = 2 ** 20;
 const EMPTY: Buffer = Buffer.alloc(0);
 
-/** What of a store is needed to serve it. */
+/** What is needed of a store to serve it. */
 export type Served = Pick<OutputStore, 'outputs' | 'find'>;
 
 export function shuffleSource(store: Served): ShuffleSource {
   return {
     register: (output) => {
-      // The name becomes a path where the output is looked for.
+      // Validates the name, which becomes a path when the output is looked up.
       nameOf(output);
       store.outputs.register(output);
     },
@@ -59,7 +59,7 @@ async function* chunksOf(
   }
 }
 
-/** The partition, if the reader and this node mean the same one. */
+/** Returns the partition if the reader and this node mean the same one. */
 function readable(store: Served, range: PartitionRange): MapPartition {
   const output = store.outputs.find(range);
   if (output === null) throw notRegistered();
@@ -67,7 +67,7 @@ function readable(store: Served, range: PartitionRange): MapPartition {
   if (layoutVersion !== 0 && layoutVersion !== output.layoutVersion) {
     throw stale(`layout ${layoutVersion}`, `layout ${output.layoutVersion}`);
   }
-  // Of an output that is registered every partition is, the empty ones too: so this one will come.
+  // Every partition of a registered output is registered, including the empty ones, so this one will follow.
   const partition = output.partition(range.partition) ?? { ...NOTHING, partition: range.partition };
   if (minEpoch > partition.epoch) throw stale(`epoch ${minEpoch}`, `epoch ${partition.epoch}`);
   return partition;
@@ -117,7 +117,7 @@ async function piece(handle: FileHandle, file: string, from: number, to: number)
   return buffer;
 }
 
-/** The words are part of the contract. */
+/** This text is part of the contract. */
 function notRegistered(): MillraceError {
   return new MillraceError({
     code: 'conflict',

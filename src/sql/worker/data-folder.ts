@@ -1,4 +1,4 @@
-/** Where the outputs of queries lie when nobody has named a folder. */
+/** The default folder for the outputs of queries. */
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,8 +7,8 @@ import { join } from 'node:path';
 const TRIES = 20;
 
 /**
- * The same one for every worker of a user, so that each sweeps what others have left behind. A folder of that
- * name that belongs to somebody else is left alone.
+ * The same folder for every worker of a user, so that each sweeps what others have left behind. A folder of that name
+ * that belongs to another user is not used.
  */
 export async function temporaryData(): Promise<string> {
   const owner = process.getuid?.() ?? 'user';
@@ -19,7 +19,7 @@ export async function temporaryData(): Promise<string> {
   return isOurs ? folder : mkdtemp(join(tmpdir(), 'millrace-'));
 }
 
-/** A worker that ends takes the folder with it when nobody has put anything there yet: then it is made again. */
+/** A worker that ends removes the folder if it is empty, possibly between the two calls: then it is created again. */
 async function made(folder: string): Promise<Stats | null> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     try {

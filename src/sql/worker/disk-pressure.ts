@@ -1,7 +1,7 @@
 /**
- * Whether this node has room for fragments on its disk. It has none after one has met a full disk, and when
- * hardly anything is free; then it says so and is given no more, until there is room again. What a fragment has
- * spilled goes with its failure, so a node that looks free right after one is not believed at once.
+ * Disk pressure: whether this node has room for fragments on its disk. It has none after a fragment failed on a full
+ * disk, and when hardly anything is free; the node then reports it and gets no more fragments until there is room
+ * again. What a fragment has spilled is removed when it fails, so free space right after a failure is not trusted.
  */
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../../kit/index.ts';
@@ -14,17 +14,17 @@ export interface DiskSpace {
 export interface DiskPressureOptions {
   readonly clock: Clock;
   readonly space: () => Promise<DiskSpace>;
-  /** It has become short of room, or has room again. */
+  /** Called when pressure begins or ends. */
   readonly onChange: () => void;
 }
 
 const LOOK_EVERY_MS = 5_000;
-/** So long after a fragment has met a full disk nothing is believed. */
+/** How long free space is not trusted after a fragment failed on a full disk. */
 const HOLD_MS = 30_000;
 const MIB = 2 ** 20;
-/** Short of room with less than this; below a part of the whole, where that is less. */
+/** Pressure begins with less free space than this, in bytes or as a share of the disk, whichever is less. */
 const LITTLE = { bytes: 256 * MIB, part: 0.02 } as const;
-/** And again with room only above this. */
+/** Pressure ends with more free space than this. */
 const ENOUGH = { bytes: 1_024 * MIB, part: 0.05 } as const;
 
 export class DiskPressure {
@@ -43,7 +43,7 @@ export class DiskPressure {
     return this.#isShort;
   }
 
-  /** A fragment has met a full disk. */
+  /** A fragment failed on a full disk. */
   met(): void {
     this.#heldUntilMs = this.#options.clock.monotonicMs() + HOLD_MS;
     this.#set(true);
@@ -66,7 +66,7 @@ export class DiskPressure {
       const isHeld = this.#heldUntilMs !== null && clock.monotonicMs() < this.#heldUntilMs;
       this.#set(isHeld || freeBytes < Math.min(limit.bytes, totalBytes * limit.part));
     } catch {
-      // What cannot be asked cannot be told: the next fragment finds out.
+      // Unknown: the next fragment will find out.
     }
     if (!this.#isClosed) this.#lookLater();
   }

@@ -1,6 +1,6 @@
 /**
- * The version of DuckDB that engines here run, as `v1.5.6`; null where there is none for this machine. It is
- * read from the package and not asked of DuckDB, which would have to be loaded into this process for it.
+ * The version of DuckDB that engines run here, as `v1.5.6`; null if there is none for this platform. It is read from
+ * the package, because asking DuckDB would load it into this process.
  */
 import { createRequire } from 'node:module';
 

@@ -1,4 +1,4 @@
-/** The executor of fragments, and what each run of one needs of its node. */
+/** The executor of fragments, and what each run needs of its node. */
 import type { Pins } from '../catalog/index.ts';
 import type { EngineSize, PooledEngine } from '../engine/index.ts';
 import { MissingOperatorError } from '../../tasks/executors/index.ts';
@@ -12,32 +12,32 @@ import { isDiskFull, taskFault } from './task-fault.ts';
 import { readFragmentTask } from './task-input.ts';
 
 export interface FragmentNode {
-  /** As readers of its outputs know it. */
+  /** The id under which other nodes know its outputs. */
   readonly nodeId: string;
-  /** Where they fetch them, as HOST:PORT; null when nobody can. */
+  /** Where others fetch its outputs, as HOST:PORT; null if they cannot. */
   readonly address: () => Promise<string | null>;
   readonly store: OutputStore;
   readonly reader: PartitionReader;
   readonly shared: SharedInputs;
   readonly pins: Pins;
-  /** Real paths below which files may be read; null for no limit. */
+  /** Real paths that may be read; null for no limit. */
   readonly roots: readonly string[] | null;
   readonly budget: MemoryBudget;
-  /** What a fragment gets if nobody says otherwise. */
+  /** The default memory of a fragment. */
   readonly shareBytes: number;
-  /** Fragments that run at the same time, at most. */
+  /** The most fragments that run at the same time. */
   readonly slots: number;
   /** Processors of this node. */
   readonly cores: number;
   readonly engines: Engines;
-  /** Whether this worker offers an executor or operator of this name. */
+  /** Whether this worker has an executor or operator of this name. */
   readonly offers: (name: string) => boolean;
-  /** A fragment has met a full disk. */
+  /** A fragment failed on a full disk. */
   readonly onDiskFull: () => void;
 }
 
 export interface Engines {
-  /** Engines with the same limits are used again. */
+  /** Engines with the same limits are reused. */
   acquire(size: EngineSize, signal: AbortSignal): Promise<PooledEngine>;
 }
 
@@ -48,7 +48,7 @@ export function fragmentExecutor(node: FragmentNode): Executor {
     async run(input, context) {
       const task = readFragmentTask(input);
       const missing = task.requires.find((name) => !node.offers(name));
-      // The leader sends it to others; that it came here at all is no fault of the query.
+      // The leader sends the task to another node; it is not the query's fault.
       if (missing !== undefined) throw new MissingOperatorError(missing);
       atWork += 1;
       try {
@@ -66,14 +66,14 @@ export function fragmentExecutor(node: FragmentNode): Executor {
 }
 
 /**
- * A few fragments have all processors each, many have their share. Only these two: each number of threads is an
- * engine of its own, and starting one costs a quarter of a second.
+ * A few fragments have all processors each, many have their share. Only these two values: each number of threads is
+ * an engine of its own, and starting one costs a quarter of a second.
  */
 export function threadsFor(cores: number, slots: number, atWork: number): number {
   return atWork <= fewOf(slots) ? cores : Math.max(1, Math.floor(cores / slots));
 }
 
-/** How many are few; for them there are engines beyond those of the slots. */
+/** Up to how many fragments count as few; they have engines beyond those of the slots. */
 export function fewOf(slots: number): number {
   return Math.max(1, Math.floor(slots / 4));
 }

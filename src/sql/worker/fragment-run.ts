@@ -1,6 +1,6 @@
 /**
- * One run of a fragment: brings its inputs here, waits for memory, lets an engine run the SQL and keeps what
- * it has written. However it ends, nothing half-made stays.
+ * One run of a fragment: localizes its inputs, waits for memory, lets an engine run the SQL and retains the output.
+ * However it ends, nothing incomplete is left.
  */
 import { rm } from 'node:fs/promises';
 import type { Pin } from '../catalog/index.ts';
@@ -21,11 +21,11 @@ import type { FragmentNode } from './fragment-executor.ts';
 import { INLINE_ROWS, inlineResult } from './inline-result.ts';
 import { hasStep } from './task-fault.ts';
 
-/** How far a run is, for people: what is left of it cannot be known. */
+/** Progress shown to people; the rest cannot be estimated. */
 const INPUTS_HERE = 0.2;
-/** A fragment that is over sooner tells nothing before its end: each word is a commit that others wait for. */
+/** A fragment reports no progress before this time: each report is a commit that others wait for. */
 const QUIET_MS = 500;
-/** An output that is not on this node has no place: the same everywhere, so that nobody looks for it. */
+/** An inline output has no location: the same values everywhere, so that nobody looks for it. */
 const NOWHERE = { address: null, folder: '', index: '', epoch: 0, layout: 0 } as const;
 
 interface Inputs {
@@ -46,7 +46,7 @@ export class FragmentRun {
   readonly #task: FragmentTask;
   readonly #context: TaskContext;
   readonly #name: OutputName;
-  /** Undone in the opposite order. */
+  /** Run in reverse order. */
   readonly #undo: (() => Promise<void> | void)[] = [];
 
   constructor(node: FragmentNode, task: FragmentTask, context: TaskContext) {
@@ -59,7 +59,7 @@ export class FragmentRun {
   async run(threads: () => number): Promise<FragmentResult> {
     try {
       const result = await this.#result(threads);
-      // Nobody who reads it needs to wait until the inputs are gone.
+      // Readers of the output need not wait until the inputs are removed.
       this.#node.store.afterwards(this.#undoAll());
       return result;
     } catch (error) {
@@ -117,7 +117,10 @@ export class FragmentRun {
     return this.#task.output.kind === 'result' ? 'result' : 'inner';
   }
 
-  /** After the engine has read them, whatever became of it: one that was given other bytes is not to blame. */
+  /**
+   * Checked after the engine has read the inputs, even if it failed: an engine that was given other bytes is not to
+   * blame.
+   */
   async #checkRead({ brought }: Inputs): Promise<void> {
     const [, states] = await bothOf(
       this.#checkPins(),
@@ -128,7 +131,7 @@ export class FragmentRun {
       throw new PartitionLostError(changed.at, 'It changed while it was read.');
   }
 
-  /** Before and after: what is read in between is then what was planned for. */
+  /** Checked before and after, so that what was read in between is what was planned for. */
   async #checkPins(): Promise<void> {
     const { ranges, fragment } = this.#task;
     const files: readonly Pin[] = [
@@ -220,7 +223,7 @@ export class FragmentRun {
     }
   }
 
-  /** After it ran out of memory once it gets twice as much, as far as the node has it. */
+  /** After running out of memory once it gets twice as much, if the node has it. */
   #memoryBytes(): number {
     const { shareBytes, budget } = this.#node;
     const usual = Math.min(this.#task.memoryBytes ?? shareBytes, budget.totalBytes);
@@ -268,7 +271,7 @@ export class FragmentRun {
   }
 }
 
-/** Both to their end: nothing may still be made when what was made is removed. The first one's failure counts. */
+/** Waits for both: nothing may still be written when the clean-up begins. The first one's failure wins. */
 async function bothOf<One, Other>(
   one: Promise<One>,
   other: Promise<Other>,
@@ -287,7 +290,7 @@ function base64Bytes(text: string): number {
   return Buffer.byteLength(text, 'base64');
 }
 
-/** Microseconds are enough for anybody. */
+/** Microseconds are precise enough. */
 function rounded(ms: number): number {
   return Math.round(ms * 1_000) / 1_000;
 }

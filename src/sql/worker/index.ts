@@ -1,6 +1,6 @@
 /**
- * Runs the tasks of queries on a worker: brings the inputs here, lets an engine run the fragment, keeps the output.
- * What leads to a plan, and what becomes of results, is not decided here.
+ * Runs fragment tasks on a worker: localizes the inputs, runs the fragment in an engine, retains the output.
+ * Planning, and what becomes of results, is elsewhere.
  */
 export { openQueryNode } from './query-node.ts';
 export type { QueryNode } from './query-node.ts';

@@ -1,4 +1,4 @@
-/** Results that are small enough to travel with the answer of their task. */
+/** Results that are small enough to be stored with the result of their task. */
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { FragmentOutput, RowsMax } from '../engine/index.ts';
@@ -6,10 +6,10 @@ import type { InlineResult } from '../plan/index.ts';
 
 const PARQUET_BYTES_MAX: number = 256 * 1_024;
 
-/** A few bytes of Parquet may be a million rows: making them costs half a microsecond a value and more. */
+/** A few bytes of Parquet may be a million rows, and each value costs half a microsecond or more to write. */
 export const INLINE_ROWS: RowsMax = { values: 8_000, bytes: 64 * 1_024 };
 
-/** Null when it is too large, or in several files. */
+/** Returns null if it is too large, or in several files. */
 export async function inlineResult(
   folder: string,
   { parts, rows }: FragmentOutput,

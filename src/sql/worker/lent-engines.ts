@@ -1,4 +1,4 @@
-/** The engines of this node, made when the first fragment comes: most workers never run a query. */
+/** The engine pool of this node, created with the first fragment: most workers never run a query. */
 import { EnginePool } from '../engine/index.ts';
 import type { EnginePoolOptions, EngineSize, PooledEngine } from '../engine/index.ts';
 import type { Engines } from './fragment-executor.ts';
@@ -7,7 +7,7 @@ export class LentEngines implements Engines {
   readonly #options: () => Promise<EnginePoolOptions>;
   #pool: Promise<EnginePool> | null = null;
 
-  /** The options are asked for with the first engine: then there is a folder to spill to. */
+  /** The options are requested with the first engine, because only then is there a folder to spill to. */
   constructor(options: () => Promise<EnginePoolOptions>) {
     this.#options = options;
   }
@@ -16,7 +16,7 @@ export class LentEngines implements Engines {
     if (this.#pool === null) {
       const made = this.#options().then((options) => new EnginePool(options));
       this.#pool = made;
-      // The next one tries anew.
+      // The next call tries again.
       made.catch(() => (this.#pool = null));
     }
     return (await this.#pool).acquire(size, signal);

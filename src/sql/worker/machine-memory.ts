@@ -1,11 +1,11 @@
-/** How much memory this process may hope for. */
+/** The memory available to this process. */
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 
-/** Where a container's limit stands: version 2 of cgroups, then version 1. */
+/** The files with a container's limit: cgroups version 2, then version 1. */
 const LIMIT_FILES = ['/sys/fs/cgroup/memory.max', '/sys/fs/cgroup/memory/memory.limit_in_bytes'];
 
-/** The machine's memory, or the container's if that is less. */
+/** The machine's memory, or the container's limit if that is less. */
 export function machineMemoryBytes(read: (path: string) => string = readText): number {
   const limits = LIMIT_FILES.flatMap((path) => {
     try {

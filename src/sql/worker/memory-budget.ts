@@ -1,4 +1,4 @@
-/** The memory of this node that queries may use, handed out in the order in which it is asked for. */
+/** The node's memory for queries, granted first come, first served. */
 
 export class MemoryBudget {
   readonly totalBytes: number;
@@ -14,7 +14,7 @@ export class MemoryBudget {
     return this.#free;
   }
 
-  /** Waits until so much is free; more than there is at all is cut to that. `release` may be called twice. */
+  /** Waits until this much is free. A request for more than the total is reduced to it. `release` is idempotent. */
   async reserve(wanted: number, signal: AbortSignal): Promise<Reservation> {
     const bytes = Math.min(wanted, this.totalBytes);
     signal.throwIfAborted();
@@ -42,7 +42,7 @@ export class MemoryBudget {
       };
       const leave = (): void => {
         this.#waiting.splice(this.#waiting.indexOf(turn), 1);
-        // Whoever aborts says why, as a MillraceError.
+        // The reason of an abort is a MillraceError.
         // oxlint-disable-next-line typescript/prefer-promise-reject-errors
         reject(signal.reason);
         this.#handOut();
@@ -53,7 +53,10 @@ export class MemoryBudget {
     });
   }
 
-  /** The first one waits for as long as it takes, and all others behind it: a large one is not passed by. */
+  /**
+   * The first request waits for as long as it takes, with all others behind it, so that a large request is not
+   * starved.
+   */
   #handOut(): void {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       if (first.bytes > this.#free) return;

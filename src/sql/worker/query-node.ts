@@ -1,6 +1,6 @@
 /**
- * A worker's part in queries. What is needed to run them is loaded and made when the first fragment comes:
- * most workers never see one, and all of them want to start soon.
+ * A worker's SQL side. What it needs to run queries is loaded with the first fragment: most workers never run one,
+ * and all should start fast.
  */
 import { realpathSync } from 'node:fs';
 import { MillraceError } from '../../scheduler/core/index.ts';
@@ -20,51 +20,51 @@ export interface QueryNodeOptions {
   readonly nodeId: string;
   /** Fragments that run at the same time. */
   readonly slots: number;
-  /** Where outputs lie; a temporary folder if not given. */
+  /** The folder for outputs; a temporary one if undefined. */
   readonly data: string | undefined;
-  /** For all fragments together; a part of the machine's if not given. */
+  /** For all fragments together; a share of the machine's memory if undefined. */
   readonly memoryBytes: number | undefined;
-  /** Processors that fragments use; all there are when undefined. */
+  /** Processors for fragments; all of them if undefined. */
   readonly threads: number | undefined;
-  /** What all fragments together may spill to disk; a part of what is free if not given. */
+  /** What all fragments together may spill to disk; a share of the free space if undefined. */
   readonly spillBytesMax: number | undefined;
-  /** Folders below which files may be read; none for no limit. */
+  /** Folders that may be read; empty for no limit. */
   readonly roots: readonly string[];
   readonly shuffleInPlace: boolean;
   /** The largest result of a task. */
   readonly resultBytesMax: number;
-  /** Opened with the first fragment: how outputs of other workers are fetched. */
+  /** Called with the first fragment; fetches outputs of other workers. */
   readonly remoteShuffle: () => RemoteShuffle;
-  /** Where they reach this one; null when they cannot. */
+  /** Where others reach this worker; null if they cannot. */
   readonly address: () => Promise<string | null>;
   /** Whether this worker has an executor or operator of this name. */
   readonly offers: (name: string) => boolean;
-  /** What `pressure` says has changed. */
+  /** Called when `pressure` has changed. */
   readonly onPressure?: () => void;
 }
 
 export interface QueryNode {
   readonly executors: readonly Executor[];
   readonly capabilities: Capabilities;
-  /** As DuckDB says it. */
+  /** The version of DuckDB. */
   readonly duckdb: string;
   readonly source: ShuffleSource;
-  /** What it is short of, as a capability; nothing if it is not. */
+  /** What the node is short of, as a capability; empty if nothing. */
   pressure(): Capabilities;
-  /** Queries of which there is something here. */
+  /** Queries that have outputs here. */
   queries(kind?: OutputKind): readonly JobId[];
-  /** Nobody needs it any more. */
+  /** Removes the outputs of a query. */
   drop(query: JobId, kind?: OutputKind): Promise<void>;
-  /** Ends the engines and removes what they have made. */
+  /** Ends the engines and removes their files. */
   close(): Promise<void>;
 }
 
-/** By their names; they themselves are loaded later. */
+/** By name; the executors themselves are loaded later. */
 const EXECUTORS = ['sql', 'sql.fragment'] as const;
-/** Many fragments are over before anybody looks, and a commit of their start takes time from those that are not. */
+/** Many fragments end before anybody looks, and each commit of a start delays the others. */
 const QUIET_MS = 250;
 
-/** A look at the disk keeps no process alive. */
+/** Checking the disk must not keep a process alive. */
 const backgroundClock: Clock = {
   monotonicMs: () => systemClock.monotonicMs(),
   after: (ms, fn) => {
@@ -73,7 +73,7 @@ const backgroundClock: Clock = {
   },
 };
 
-/** Null where there is no DuckDB: such a worker runs everything but queries. */
+/** Returns null if there is no DuckDB for this platform: such a worker runs everything but queries. */
 export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNode | null> {
   const duckdb = duckdbVersion();
   if (duckdb === null || options.slots === 0) return null;
@@ -124,7 +124,7 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
   };
 }
 
-/** As files are found, however many links lead there. */
+/** With symbolic links resolved, as the paths of files are. */
 function realRoots(roots: readonly string[]): readonly string[] {
   return roots.map((root) => {
     try {

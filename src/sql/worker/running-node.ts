@@ -1,4 +1,4 @@
-/** What runs the fragments of a worker: inputs, memory, engines, and the executors. */
+/** What runs the fragments of a worker: inputs, memory, engines and executors. */
 import { statfs } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { Pins } from '../catalog/index.ts';
@@ -16,7 +16,7 @@ import { SharedInputs } from './shared-inputs.ts';
 import { sqlExecutor } from './sql-executor.ts';
 
 export interface RunningNodeOptions extends Omit<QueryNodeOptions, 'onPressure'> {
-  /** A fragment has met a full disk. */
+  /** A fragment failed on a full disk. */
   readonly onDiskFull: () => void;
 }
 
@@ -26,7 +26,7 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
-/** The rest is for what is not a query. */
+/** The rest is for other tasks. */
 const MEMORY_PART = 0.6;
 const SPILL_PART = 0.5;
 
@@ -70,7 +70,7 @@ export function startNode(options: RunningNodeOptions, store: OutputStore): Runn
   };
 }
 
-/** Only as long as they are read does it need an engine. */
+/** Holds an engine only while rows are read. */
 async function* rowsOf(
   { engines, budget, shareBytes, cores, slots }: FragmentNode,
   request: RowsRequest,

@@ -1,6 +1,6 @@
 /**
- * Outputs that every task of a stage reads in full: one copy on this node serves them all. It stays until
- * nobody needs the query any more.
+ * Broadcast inputs: one copy on this node serves all tasks that read the same output. It is kept until the query is
+ * dropped.
  */
 import { rm } from 'node:fs/promises';
 import type { JobId } from '../../scheduler/core/index.ts';
@@ -11,10 +11,10 @@ import type { LocalPartition, OutputStore, PartitionReader } from '../shuffle/in
 const NOTHING: LocalPartition = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
 
 interface Copy {
-  /** What it has here; nothing for what is read where it lies. */
+  /** Removes the copied files, if any. */
   readonly remove: () => Promise<void>;
   readonly part: Promise<LocalPartition>;
-  /** Ends the fetch when the last who waits for it is gone. */
+  /** Aborts the fetch when nobody waits for it any more. */
   readonly control: AbortController;
   waiting: number;
   isHere: boolean;
@@ -34,7 +34,7 @@ export class SharedInputs {
     return [...this.#queries.keys()];
   }
 
-  /** Who comes first brings it. What was here already counts as neither fetched nor read from elsewhere. */
+  /** The first caller fetches it. For later callers it counts as local. */
   async take(query: JobId, read: PartitionRead, signal: AbortSignal): Promise<LocalPartition> {
     signal.throwIfAborted();
     if (read.part.segments.length === 0) return NOTHING;
@@ -47,7 +47,7 @@ export class SharedInputs {
       if (part !== null) {
         return { ...part, fetchedBytes: 0, localBytes: part.fetchedBytes + part.localBytes };
       }
-      // Whoever else has found that out may have another one under way.
+      // Another caller may have replaced it already.
       if (copies.get(key) === known) copies.delete(key);
       return this.take(query, read, signal);
     }
@@ -75,7 +75,7 @@ export class SharedInputs {
       if (folder !== null) await rm(folder, { recursive: true, force: true });
     };
     const control = new AbortController();
-    // The next one who wants it tries anew, and does not wait for one that is given up.
+    // The next caller fetches again instead of waiting for an aborted fetch.
     control.signal.addEventListener('abort', forget, { once: true });
     const part = this.#reader
       .localize(query, [read], made, control.signal)
@@ -93,7 +93,7 @@ export class SharedInputs {
     return copy;
   }
 
-  /** Null when it is of no use any more: given up, or changed by somebody. */
+  /** Returns null if the copy cannot be used any more: aborted, or changed on disk. */
   async #reused(copy: Copy, signal: AbortSignal): Promise<LocalPartition | null> {
     if (copy.control.signal.aborted) return null;
     const part = await this.#wait(copy, signal);
@@ -108,7 +108,7 @@ export class SharedInputs {
     let leave = (): void => {};
     try {
       return await new Promise<LocalPartition>((resolve, reject) => {
-        // Whoever aborts says why, as a MillraceError.
+        // The reason of an abort is a MillraceError.
         // oxlint-disable-next-line typescript/prefer-promise-reject-errors
         leave = (): void => reject(signal.reason);
         signal.addEventListener('abort', leave, { once: true });

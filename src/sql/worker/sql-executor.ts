@@ -1,7 +1,7 @@
 /**
- * `sql` takes `{sql, tables?, params?, settings?}`, runs the query as a job of its own and answers `{queryId, columns,
- * rows}`, with values as `format=json` has them. While the query runs the task holds no slot; when the task is
- * cancelled the query is too. Rows beyond what a result may hold fail the task: such a query writes no JSON.
+ * The `sql` executor takes `{sql, tables?, params?, settings?}`, runs the query as a job of its own and returns
+ * `{queryId, columns, rows}`, with values in the form of `format=json`. While the query runs the task holds no slot;
+ * cancelling the task cancels the query. A query with more rows than a task result may hold fails the task.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { PRIVATE_FILE } from '../../kit/index.ts';
 export interface SqlExecutorOptions {
   readonly parts: Pick<PartitionReader, 'localize'>;
   readonly engine: Pick<RowEngine, 'rows'>;
-  /** An empty folder for rows that lie elsewhere, removed when they are read. */
+  /** Creates an empty folder for fetched rows; it is removed once they are read. */
   readonly folder: () => Promise<string>;
   /** The largest result of a task. */
   readonly resultBytesMax: number;
@@ -30,14 +30,14 @@ interface SqlRequest {
   readonly settings?: Json;
 }
 
-/** A query that has succeeded, as its job answers it. */
+/** The result of a query that has succeeded. */
 interface Answered {
   readonly queryId: JobId;
   readonly columns: readonly ResultColumn[];
   readonly parts: readonly FragmentResult[];
 }
 
-/** Rows may be gone with their node before they are read: then they are made again, so often. */
+/** Rows may be lost with their node before they are read: then the query runs again, up to this many times. */
 const ROUNDS_MAX = 3;
 
 export function sqlExecutor(options: SqlExecutorOptions): Executor {
@@ -72,7 +72,7 @@ function requestIn(input: Json): SqlRequest {
   return { sql, ...Object.fromEntries(given) };
 }
 
-/** Each round has a name of its own: what was recorded of the one before is not asked again. */
+/** Each round has a step name of its own, so that the recorded result of the previous one is not used. */
 async function queried(
   request: SqlRequest,
   round: number,
@@ -94,12 +94,12 @@ async function queried(
   }
 }
 
-/** In the words of the query: that it was a job of its own is not what went wrong. */
+/** Reports the query's own error: that it was a separate job is a detail. */
 function failedQuery({ jobId, state, error }: ChildJobError): FatalError {
   const message = error?.message ?? `The query ${jobId} was ${state}.`;
   const code = error?.code ?? state;
   if (code !== 'task_failed') return Object.assign(new FatalError(message), { code });
-  // Nobody but us knows its tasks.
+  // The tasks of a query are internal.
   const words = message.replace(/^task \S+ failed: /, '');
   return Object.assign(new FatalError(words), { code: 'query_failed' });
 }
@@ -112,7 +112,7 @@ async function rowsOf(
   const inline = parts.map((part) => part.inline?.rows ?? null);
   if (inline.every((rows) => rows !== null)) return inline.flat() as Json[];
   const bytes = parts.reduce((sum, part) => sum + (part.parts[0]?.bytes ?? 0), 0);
-  // Compressed they are smaller than as JSON: there is no need to fetch what cannot fit.
+  // Parquet is smaller than JSON, so what exceeds the limit already need not be fetched.
   if (bytes > options.resultBytesMax) throw tooLarge(queryId, options.resultBytesMax);
   const folder = await options.folder();
   try {
@@ -124,7 +124,7 @@ async function rowsOf(
   }
 }
 
-/** In the order of the parts, which is that of the rows. */
+/** In the order of the partitions, which is the order of the rows. */
 async function filesOf(
   queryId: JobId,
   parts: readonly FragmentResult[],

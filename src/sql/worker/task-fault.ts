@@ -1,17 +1,17 @@
-/** How a fragment that failed is told to the leader: tried again, given up, or waiting for lost inputs. */
+/** How a failed fragment is reported to the leader: retryable, fatal, or waiting for lost inputs. */
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode, TaskId } from '../../scheduler/core/index.ts';
 import { InputLostError, TaskFailure, lifelineOf } from '../../tasks/executors/index.ts';
 import type { TaskContext } from '../../tasks/executors/index.ts';
 import { PartitionLostError } from '../shuffle/index.ts';
 
-/** What an attempt leaves behind for the next one: it ran out of memory, or of room on the disk. */
+/** Recorded for the next attempt: this one ran out of memory or disk space. */
 type Shortage = 'out_of_memory' | 'disk_full';
 
-/** Another attempt, on this node or another one, may do better. All other codes are for good. */
+/** Another attempt, on this node or another one, may succeed. All other codes are fatal. */
 const WORTH_ANOTHER_TRY: ReadonlySet<ErrorCode> = new Set([
   'engine_crashed',
-  // A file of an input went away while it was read: the next attempt finds out whose.
+  // An input file disappeared while it was read: the next attempt finds out which one.
   'input_lost',
   'unreachable',
   'overloaded',
@@ -22,15 +22,15 @@ const WORTH_ANOTHER_TRY: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
 ]);
 
-/** What to throw instead. */
+/** Returns the error to throw instead. */
 export async function taskFault(error: unknown, context: TaskContext): Promise<unknown> {
-  // It was told to stop, and so it fails: whoever told it knows why.
+  // It was aborted, and whoever aborted it knows why.
   if (context.signal.aborted) return error;
   if (error instanceof PartitionLostError) {
     const lost = [{ taskId: error.task as TaskId, fence: error.fence }];
     return new InputLostError(lost, error.message, error);
   }
-  // The disk of this node is full, others may have room: tried again as often as any failure.
+  // The disk of this node is full, but others may have space, so it is retried like any failure.
   if (isShortOfDisk(error)) {
     const message = `There is no room left on the disk: ${error.message}`;
     return new TaskFailure('disk_full', 'retryable', message);
@@ -42,7 +42,7 @@ export async function taskFault(error: unknown, context: TaskContext): Promise<u
   return new TaskFailure(code, WORTH_ANOTHER_TRY.has(code) ? 'retryable' : 'fatal', message);
 }
 
-/** Once is tried again, with twice the memory and perhaps elsewhere; twice is for good. */
+/** The first time is retried, with twice the memory and perhaps elsewhere; the second time is fatal. */
 async function shortage(
   code: Shortage,
   message: string,
@@ -56,12 +56,12 @@ async function shortage(
   return new TaskFailure(code, isFirst ? 'retryable' : 'fatal', message);
 }
 
-/** Whether an earlier attempt of this run has left it. */
+/** Whether an earlier attempt of this run has recorded it. */
 export function hasStep(context: TaskContext, code: Shortage): boolean {
   return lifelineOf(context)?.hasStep(code) ?? false;
 }
 
-/** The disk itself is full, which says nothing of other nodes. A limit on what may be spilled is another matter. */
+/** Whether the disk itself is full, which says nothing about other nodes. A limit on spilling is another matter. */
 export function isDiskFull(error: unknown): boolean {
   if (isShortOfDisk(error)) return true;
   if (!isMillraceError(error, 'disk_full')) return false;

@@ -1,4 +1,6 @@
-/** Reads the input of a fragment task. The leader made it: what is wrong with it no other attempt will mend. */
+/**
+ * Reads the input of a fragment task. The leader made it, so an invalid one is fatal: another attempt would not help.
+ */
 import type { Json } from '../../scheduler/core/index.ts';
 import { TaskFailure } from '../../tasks/executors/index.ts';
 import type { FragmentTask } from '../plan/index.ts';

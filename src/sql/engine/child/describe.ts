@@ -1,4 +1,7 @@
-/** What files say of themselves, and the options with which any part of them is read in the same way. */
+/**
+ * Describes tables: the columns of their files, and the reader options with which any subset of the files is read in
+ * the same way.
+ */
 import { createHash } from 'node:crypto';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type { DescribeCall } from '../messages.ts';
@@ -24,7 +27,7 @@ interface Column {
   readonly type: string;
 }
 
-/** In an instance that is locked to the files of the table: the types and options of it are text of a user. */
+/** Runs in an instance that is locked to the files of the table, because its types and options are text from a user. */
 export async function described(
   work: Work,
   instances: Instances,
@@ -101,7 +104,7 @@ async function inferredColumns(connection: Connection, source: TableSource): Pro
   return columns;
 }
 
-/** A type that is given decides how text is read: made from a number, `007` would be `7`. */
+/** A given type decides how text is parsed: cast from a number, `007` would become `7`. */
 function wantedTypes({ format, types }: TableSource): ReaderOption[] {
   if (format !== 'csv' || Object.keys(types).length === 0) return [];
   const columns = Object.entries(types).map(([name, type]) => ({ name, type }));
@@ -144,7 +147,7 @@ function typed({ types }: TableSource, columns: readonly Column[]): Column[] {
 interface HiveOptions {
   /** In lower case. */
   readonly keys: ReadonlySet<string>;
-  /** Options that these take the place of. */
+  /** The options that these replace. */
   readonly replaced: ReadonlySet<string>;
   readonly options: readonly ReaderOption[];
 }
@@ -155,7 +158,7 @@ const HIVE: ReadonlySet<string> = new Set([
   'hive_types_autocast',
 ]);
 
-/** Part of the files could look as if they had other keys, or keys of another type, than all of them. */
+/** A subset of the files could appear to have other Hive keys, or keys of another type, than all of them. */
 function hiveOptions(
   files: readonly string[],
   given: readonly ReaderOption[],
@@ -185,7 +188,7 @@ function same(keys: readonly string[], others: ReadonlySet<string>): boolean {
   return keys.length === others.size && keys.every((key) => others.has(key));
 }
 
-/** What concerns several files is unknown to the function that looks at one. */
+/** Options for several files, which `sniff_csv` does not accept. */
 const OF_SEVERAL: ReadonlySet<string> = new Set([
   'union_by_name',
   'filename',
@@ -195,7 +198,7 @@ const OF_SEVERAL: ReadonlySet<string> = new Set([
   'hive_types_autocast',
 ]);
 
-/** A part of the files alone could be taken for another dialect. What was not seen in the first file is left open. */
+/** A subset of the files could be taken for another dialect. What the first file does not show is left open. */
 async function csvDialect(
   connection: Connection,
   file: string,
@@ -221,7 +224,7 @@ async function csvDialect(
   return isSeparated ? found.filter(({ name }) => name !== 'delim') : found;
 }
 
-/** Parquet has types of its own, so those of the catalog are casts. */
+/** Parquet has types of its own, so those of the catalog become casts. */
 function selectOf(source: TableSource, columns: readonly Column[], options: string): string {
   const from = readerCall(source.format, source.files, options);
   if (source.format !== 'parquet' || Object.keys(source.types).length === 0)

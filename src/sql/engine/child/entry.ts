@@ -1,4 +1,4 @@
-/** The child process: opens DuckDB, does what it is told, and ends when nobody is there to tell it anything. */
+/** The child process: opens DuckDB, runs the calls of its parent, and ends when the parent is gone. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { version } from '@duckdb/node-api';
 import { type EngineCall, type FromChild, type ToChild, WINDOW_PIECES } from '../messages.ts';
@@ -16,7 +16,7 @@ import { keepFilesPrivate } from '../../../kit/index.ts';
 
 interface Running {
   readonly work: Work;
-  /** How many pieces may be sent; more are given as the reader takes them. */
+  /** How many pieces may be sent; the reader grants more as it takes them. */
   room: number;
   wake: () => void;
 }
@@ -34,7 +34,7 @@ let opened: Promise<Opened> | null = null;
 let folders: readonly string[] = [];
 
 function tell(message: FromChild): void {
-  // Who does not hear it is gone, and then so is this process in a moment.
+  // If the parent is gone, this process is about to end as well.
   if (process.connected) process.send?.(message, () => {});
 }
 
@@ -126,24 +126,24 @@ function heard(message: ToChild): void {
   }
 }
 
-/** Not by waiting: DuckDB may be in the middle of something that nobody wants any more. */
+/** Does not wait: DuckDB may be in the middle of work that nobody wants any more. */
 function end(): void {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-  // Ending in order would wait for DuckDB's threads, or pull the floor from under them.
+  // A regular exit would wait for DuckDB's threads, or crash them.
   if (running.size > 0) process.kill(process.pid, 'SIGKILL');
   process.exit(0);
 }
 
-/** When memory runs short, the system is to end this process rather than the one that keeps the leases. */
+/** If memory runs out, the kernel should kill this process rather than the one that holds the leases. */
 function preferToBeKilled(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '500');
   } catch {
-    // Another system, or one that does not allow it.
+    // Another operating system, or one that does not allow it.
   }
 }
 
-/** On Linux the parent looks by itself. */
+/** On Linux the parent reads it itself. */
 function reportMemory(): void {
   if (process.platform === 'linux') return;
   const report = (): void => {
@@ -154,9 +154,9 @@ function reportMemory(): void {
 
 preferToBeKilled();
 reportMemory();
-// What it writes is read by the worker and by nobody else.
+// Its files are for the worker only.
 keepFilesPrivate();
 process.on('message', heard);
 process.on('disconnect', end);
-// A signal for the whole group is for the parent to act on: it may want to finish what runs here.
+// Signals to the process group are for the parent, which may want to finish what runs here.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});

@@ -1,7 +1,7 @@
-/** What DuckDB says when something fails, as one of our own codes. */
+/** Maps DuckDB's errors to error codes of Millrace. */
 import type { Fault, Position } from '../messages.ts';
 
-/** What was being done: the same words mean another thing to whoever wrote a query and to whoever runs it. */
+/** What was being done: the same error means one thing to the author of a query and another to its operator. */
 export type Doing = 'describe' | 'plan' | 'run';
 
 interface DuckdbError {
@@ -16,7 +16,7 @@ export function faultOf(error: unknown, doing: Doing): Fault {
   return faultOfDuckdb(readError(error), doing);
 }
 
-/** The answer of `json_serialize_sql` and `json_serialize_plan` when they fail. */
+/** From the result of a failed `json_serialize_sql` or `json_serialize_plan`. */
 export function faultOfAnswer(answer: Readonly<Record<string, unknown>>, doing: Doing): Fault {
   return faultOfDuckdb(
     fromFields(answer, String(answer['error_type']), String(answer['error_message'])),
@@ -93,7 +93,7 @@ function ofStatement({ type, message, subtype, entry }: DuckdbError, doing: Doin
   return { code: 'bad_query', what: message };
 }
 
-/** `{"exception_type": ...}`, perhaps with words before it, or `Binder Error: ...`. */
+/** `{"exception_type": ...}`, possibly with text before it, or `Binder Error: ...`. */
 function readError(error: unknown): DuckdbError {
   const text = error instanceof Error ? error.message : String(error);
   const from = text.indexOf('{"exception_type"');
@@ -106,7 +106,7 @@ function readError(error: unknown): DuckdbError {
         String(fields['exception_message']),
       );
     } catch {
-      // Not what it looked like: read as text below.
+      // Not JSON after all: read as text below.
     }
   }
   const [, type, message] = /^([A-Za-z ]+) Error: ([^]*)$/.exec(text) ?? [];
@@ -141,7 +141,7 @@ function fileIn(message: string): string | null {
   return file === undefined ? null : `The query may not open ${file} by itself.`;
 }
 
-/** DuckDB suggests tables of its own, which help nobody. */
+/** DuckDB's suggestions of its own tables help nobody. */
 function withSuggestion(message: string): string {
   const own = /Did you mean "(?:pg_|duckdb_|sqlite_|pragma_|information_schema)/;
   return own.test(message) ? firstLine(message) : message.split('\n').join(' ');

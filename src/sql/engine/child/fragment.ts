@@ -1,4 +1,4 @@
-/** Runs a fragment: DuckDB writes the files, and they get names that say which partition they are of. */
+/** Runs a fragment: DuckDB writes the files, which are then renamed by partition. */
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -44,7 +44,7 @@ export async function runFragment(
       if (target.kind === 'file')
         for (const { files } of parts)
           for (const file of files) move(join(output, file), join(target.folder, file));
-      // The parent reads a small result itself, so nobody wants its sum.
+      // The parent reads a small result itself, so its checksum is not needed.
       const sums = call.rows === null ? sumsOf(target.folder, parts) : {};
       return { parts, rows: few.json, sums, runMs, spilledBytes: spill.end() };
     } finally {
@@ -56,7 +56,7 @@ export async function runFragment(
 
 type Parts = FragmentAnswer['parts'];
 
-/** Whoever keeps the file would read it for this; here it costs no turn of anybody who must stay awake. */
+/** Computed here rather than in the parent, whose event loop must stay responsive. */
 function sumsOf(folder: string, parts: Parts): FragmentAnswer['sums'] {
   const sums: Record<string, { bytes: number; crc32: number }> = {};
   for (const name of parts.flatMap(({ files }) => files)) {
@@ -68,12 +68,12 @@ function sumsOf(folder: string, parts: Parts): FragmentAnswer['sums'] {
   return sums;
 }
 
-/** Larger ones would keep an abort waiting. */
+/** Larger files would delay an abort. */
 const SUM_BYTES_MAX = 64 * 1_024;
 
 interface FewRows {
   readonly json: string | null;
-  /** Nothing of them is left on the connection. */
+  /** Nothing of the read is left on the connection. */
   readonly isRead: boolean;
 }
 
@@ -94,16 +94,16 @@ async function fewRows(
   } catch (error) {
     const isShort = error instanceof Failed && SHORTAGES.has(error.fault.code);
     if (!isShort) throw error;
-    // The result is there: only its rows do not fit here.
+    // The result itself is fine; only its rows do not fit into memory here.
     return { json: null, isRead: false };
   }
 }
 
 const SHORTAGES: ReadonlySet<string> = new Set(['out_of_memory', 'disk_full']);
-/** What may be made at once, with room for marks that JSON wants escaped. */
+/** The most that is read at once, with room for escaped characters. */
 const AT_ONCE_BYTES = 64 * 2 ** 20;
 
-/** A value that is written once may stand in every row: then portions are looked at one by one. */
+/** A value that is stored once may be in every row: then chunks are read one by one. */
 async function jsonRows(
   connection: Connection,
   { sql, isFlat, bytes: bytesMax }: InlineRowsRequest,
@@ -130,7 +130,7 @@ interface FileTarget {
   readonly file: string;
 }
 
-/** COPY answers how many it wrote, unless DuckDB has made several statements of one (a PIVOT). */
+/** COPY returns the number of rows, unless DuckDB has made several statements of it (PIVOT). */
 async function rowsIn(
   written: DuckDBMaterializedResult,
   connection: Connection,
@@ -149,7 +149,7 @@ function onePart(rows: number, { file }: FileTarget, keepEmpty: boolean): Parts[
   return { rows, files: rows > 0 || keepEmpty ? [file] : [] };
 }
 
-/** `data_7.parquet` becomes `3-0.parquet`, if it has rows of partition 3. */
+/** `data_7.parquet` becomes `3-0.parquet` if it has rows of partition 3. */
 function partsOf(
   written: DuckDBMaterializedResult,
   { folder, count }: Extract<FragmentCall['target'], { kind: 'partitions' }>,
@@ -179,7 +179,7 @@ function partsOf(
 
 const LOOK_MS = 100;
 
-/** The most that lay in the folder, as far as was seen: DuckDB does not say what it spilled. */
+/** The peak size of the folder, as sampled: DuckDB does not report what it spilled. */
 function watchSpill(folder: string): { end(): number } {
   let most = 0;
   const look = (): void => {
@@ -199,7 +199,7 @@ function bytesIn(folder: string): number {
   try {
     for (const name of readdirSync(folder)) bytes += statSync(join(folder, name)).size;
   } catch {
-    // A file that went away while it was counted; the next look counts again.
+    // A file was removed while it was counted; the next sample counts again.
   }
   return bytes;
 }

@@ -1,7 +1,7 @@
 /**
- * Opening DuckDB. Every instance that runs anything is locked first: it can open the files that it is locked to and
- * what lies in the engine's own folder, and no setting can be changed any more but the time zone of a connection.
- * Planner and workers are configured alike, but for what `PLANNING` says.
+ * Opens DuckDB. Every instance is locked before it runs anything: it can open the given files and those in the
+ * engine's own folder, and no setting can be changed but the time zone of a connection. Planner and workers have the
+ * same configuration except for `PLANNING`.
  */
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { InstanceSettings } from '../messages.ts';
@@ -9,8 +9,9 @@ import { literalPath } from '../sql/reader.ts';
 import { quotedText } from '../sql/text.ts';
 
 /**
- * Optimizers that are off while planning: with them some plans cannot be serialised or have operators that no
- * SQL can be written for. The list is frozen; tests hold it to every kind of query. Workers have them all on.
+ * Optimizers that are disabled for planning: with them some plans cannot be serialised, or have operators that cannot
+ * be written as SQL. The list is frozen; tests cover it with every kind of query. Workers have all optimizers
+ * enabled.
  */
 const PLANNING_OFF = [
   'column_lifetime',
@@ -25,7 +26,7 @@ const PLANNING_OFF = [
 
 const PLANNING = `SET disabled_optimizers = ${quotedText(PLANNING_OFF)}`;
 
-/** Not locked yet: nothing of a user may run in it. */
+/** Not locked yet: no user's SQL may run in it. */
 export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBInstance> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(settings.threads),
@@ -34,11 +35,11 @@ export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBIn
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
     allow_community_extensions: 'false',
-    // The system keeps files in memory already; measured: no gain, and it takes from the limit.
+    // The operating system caches files already. Measured: no gain, and it counts towards the memory limit.
     enable_external_file_cache: 'false',
     errors_as_json: 'true',
   });
-  // Given with the others it is shown, and not heeded.
+  // As an option of `create` it is shown but has no effect.
   await run(instance, [
     `SET max_temp_directory_size = '${settings.spillBytesMax}B'`,
     `SET allowed_directories = ${pathList(asAskedFor([settings.folder]))}`,
@@ -47,7 +48,7 @@ export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBIn
   return instance;
 }
 
-/** From now on it sees `files` and its own folder; the folder for spilling is allowed by itself. */
+/** Restricts the instance to `files` and its own folder. The spill folder is always allowed. */
 export async function lock(instance: DuckDBInstance, files: readonly string[]): Promise<void> {
   await run(instance, [
     ...(files.length === 0 ? [] : [`SET allowed_paths = ${pathList(asAskedFor(files))}`]),
@@ -57,12 +58,12 @@ export async function lock(instance: DuckDBInstance, files: readonly string[]): 
   ]);
 }
 
-/** Also as the pattern that means the path: that is what DuckDB asks for. */
+/** Also as the glob that matches only this path, because that is what DuckDB opens. */
 function asAskedFor(paths: readonly string[]): readonly string[] {
   return [...new Set([...paths, ...paths.map(literalPath)])];
 }
 
-/** Not as a list of constants: binding one takes time that grows with the square of its length. */
+/** Not a list of constants: binding one takes time quadratic in its length. */
 function pathList(paths: readonly string[]): string {
   return `from_json(${quotedText(JSON.stringify(paths))}, '["VARCHAR"]')`;
 }
@@ -70,7 +71,7 @@ function pathList(paths: readonly string[]): string {
 async function run(instance: DuckDBInstance, statements: readonly string[]): Promise<void> {
   const connection = await instance.connect();
   try {
-    // One text for all: each run of its own costs more than what it does.
+    // All in one call: each call costs more than the statement itself.
     await connection.run(statements.join(';\n'));
   } finally {
     connection.closeSync();

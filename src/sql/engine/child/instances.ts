@@ -1,7 +1,7 @@
 /**
- * The locked instances of a child process. To which files one is locked cannot be changed, so each set of files has
- * one of its own: those of the latest sets are kept, and one that is not locked yet is opened ahead of time,
- * since opening takes 10 ms and locking less than one.
+ * The locked instances of a child process. The lock of an instance cannot be changed, so each set of files has its
+ * own instance. The most recently used ones are kept open, and one unlocked instance is opened ahead of time, since
+ * opening takes 10 ms and locking less than one.
  */
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type { InstanceSettings } from '../messages.ts';
@@ -9,17 +9,17 @@ import { lock, openUnlocked } from './instance.ts';
 import { Sessions } from './sessions.ts';
 
 export interface InstanceRequest {
-  /** The same key, the same files and the same preparation. */
+  /** Equal keys mean equal files and the same preparation. */
   readonly key: string;
   readonly files: readonly string[];
-  /** Once, when it is locked. */
+  /** Called once, after it is locked. */
   readonly prepare?: (instance: DuckDBInstance) => Promise<void>;
 }
 
 export interface PooledInstance {
   readonly instance: DuckDBInstance;
   readonly sessions: Sessions;
-  /** Must be called once; it stays open while anybody has it. */
+  /** Must be called once; the instance stays open while anybody uses it. */
   readonly release: () => void;
 }
 
@@ -34,13 +34,13 @@ interface Kept {
 }
 
 const KEPT_MAX = 16;
-/** An instance has its threads from the beginning, and 2.6 MiB of memory. */
+/** An instance starts its threads at once, and takes 2.6 MiB of memory. */
 const THREADS_MAX = 64;
 
 export class Instances {
   readonly #settings: InstanceSettings;
   readonly #keptMax: number;
-  /** The one that was used last stands last. */
+  /** In order of use, most recently used last. */
   readonly #kept = new Map<string, Kept>();
   #spare: Promise<DuckDBInstance> | null = null;
 
@@ -57,7 +57,7 @@ export class Instances {
     const release = (): void => {
       kept.users -= 1;
       this.#trim();
-      // What waits has gone first.
+      // After the calls that are waiting.
       setImmediate(() => void this.spare().catch(() => {}));
     };
     try {
@@ -68,7 +68,7 @@ export class Instances {
     }
   }
 
-  /** Opens one ahead of time, unless there is one. Fails when DuckDB cannot be opened. */
+  /** Opens an instance ahead of time, unless there is one. Fails if DuckDB cannot be opened. */
   async spare(): Promise<void> {
     if (this.#spare !== null) return;
     const opening = openUnlocked(this.#settings);
@@ -76,13 +76,13 @@ export class Instances {
     try {
       await opening;
     } catch (error) {
-      // Whoever needs it next tries anew, and is told.
+      // The next caller tries again, and gets the error.
       if (this.#spare === opening) this.#spare = null;
       throw error;
     }
   }
 
-  /** Not a part of one call: others wait for it too. */
+  /** Not part of one call: others wait for it too. */
   async #open({ key, files, prepare }: InstanceRequest): Promise<Opened> {
     const spare = this.#spare;
     this.#spare = null;

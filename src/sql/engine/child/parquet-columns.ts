@@ -1,5 +1,7 @@
-/** Which columns Parquet files have, as their schemas say: whether the files go together, and which columns a table
- * has just as they are stored. */
+/**
+ * The columns in the schemas of Parquet files: whether the files are compatible, and which columns of the table are
+ * stored as they are.
+ */
 import { fileList } from '../sql/reader.ts';
 import { quotedText } from '../sql/text.ts';
 import { type Connection, Failed } from './work.ts';
@@ -14,14 +16,14 @@ interface AlikeFiles {
 interface FileColumn {
   /** In lower case. */
   readonly name: string;
-  /** As DuckDB calls it; empty for a column with columns in it. */
+  /** As DuckDB names it; empty for a nested column. */
   readonly type: string;
 }
 
-/** An element of a schema: its name in lower case, how many children it has, and its type. */
+/** A schema element: its name in lower case, the number of its children, and its type. */
 type Element = readonly [name: string, children: string, type: string];
 
-/** Each set of columns once. Written out for all files, 10,000 with 50 columns would take a gigabyte. */
+/** Returns each set of columns once. For all files, 10,000 files with 50 columns would take a gigabyte. */
 export async function columnsInFiles(
   connection: Connection,
   files: readonly string[],
@@ -44,7 +46,7 @@ export async function columnsInFiles(
   }));
 }
 
-/** The tree is written depth first: each element, then its children. The first one is the file itself. */
+/** Elements are in depth-first order. The first one is the root. */
 function topColumns(tree: readonly Element[]): FileColumn[] {
   const columns: FileColumn[] = [];
   const open: number[] = [];
@@ -79,8 +81,10 @@ export function checkNames(
   }
 }
 
-/** Those that every file has, with the type that the table has: what footers say of their values is true of the
- * table's. In order. */
+/**
+ * The columns that every file has with the type of the table, in order: for these the statistics in the footers hold
+ * for the table.
+ */
 export function storedColumns<T extends { readonly name: string; readonly type: string }>(
   files: readonly AlikeFiles[],
   columns: readonly T[],
@@ -89,7 +93,7 @@ export function storedColumns<T extends { readonly name: string; readonly type: 
   const types = files.map((each) => typesOf(each));
   return columns.filter(({ name, type }) => {
     const wanted = name.toLowerCase();
-    // Footers write a field of a nested column like that.
+    // Footers write fields of nested columns in this form.
     if (hiveKeys.has(wanted) || wanted.includes(', ')) return false;
     return types.every((each) => each.get(wanted) === type);
   });
@@ -97,7 +101,7 @@ export function storedColumns<T extends { readonly name: string; readonly type: 
 
 function typesOf({ columns }: AlikeFiles): ReadonlyMap<string, string> {
   const types = new Map<string, string>();
-  // Of two columns with one name footers do not say which is which.
+  // For two columns of the same name footers do not tell which is which.
   for (const { name, type } of columns) types.set(name, types.has(name) ? '' : type);
   return types;
 }

@@ -1,4 +1,4 @@
-/** What the footers of Parquet files say: rows, row groups, bytes, and between which values the rows lie. */
+/** Statistics from the footers of Parquet files: rows, row groups, bytes, and the minimum and maximum values. */
 import type { Cluster, ClusterGroup, TableColumn } from '../../plan/index.ts';
 import type { TableDescription } from '../engine.ts';
 import { isOn, type ReaderOption } from '../sql/options.ts';
@@ -20,17 +20,17 @@ type NamedColumn = Pick<TableColumn, 'name' | 'type'>;
 
 interface Facts extends Pick<TableDescription, 'files' | 'clusters'> {
   bytesOf(column: string): number;
-  /** About how many different values a column has; undefined when the footers do not say. */
+  /** The approximate number of distinct values; undefined if the footers do not tell. */
   distinctOf(column: string): number | undefined;
 }
 
 export async function parquetFacts(connection: Connection, source: ParquetSource): Promise<Facts> {
   const { files, columns, options, hiveKeys } = source;
-  // A table may have a file twice.
+  // A table may contain a file twice.
   const once = [...new Set(files)];
   const alike = await columnsInFiles(connection, once);
   if (!isOn(options, 'union_by_name')) checkNames(alike, columns);
-  // With such a column of their own, files cannot be read by row number.
+  // Files that have such a column cannot be read by row number.
   const isNumbered = alike.some((each) =>
     each.columns.some(({ name }) => name === 'file_row_number'),
   );
@@ -51,7 +51,7 @@ export async function parquetFacts(connection: Connection, source: ParquetSource
   };
 }
 
-/** The smallest and the largest value of a row group as whole numbers, in SQL; NULL when they are not known. */
+/** The minimum and maximum of a row group as integers, in SQL; NULL if not known. */
 interface Bounds {
   readonly low: string;
   readonly high: string;
@@ -61,7 +61,10 @@ const SIGNED: ReadonlySet<string> = new Set(['TINYINT', 'SMALLINT', 'INTEGER', '
 const UNSIGNED: ReadonlySet<string> = new Set(['UTINYINT', 'USMALLINT', 'UINTEGER', 'UBIGINT']);
 const DATES: ReadonlySet<string> = new Set(['DATE']);
 
-/** Older writers fill `min` and `max` only, which compare unsigned numbers as if they had a sign. A date is its days. */
+/**
+ * Older writers set only `min` and `max`, which compare unsigned numbers as signed ones. A date is its number of
+ * days.
+ */
 function boundsOf(columns: readonly NamedColumn[]): Bounds {
   const bound = (old: string, value: string): string => {
     const either = `coalesce(${value}, ${old})`;
@@ -96,16 +99,18 @@ function pathText(name: string): string {
 interface ColumnFacts {
   readonly bytes: number;
   readonly distinct: number | undefined;
-  /** How often the values of all row groups lie over each other, from 1 for not at all; undefined when a row group
-   * does not say, has a NULL, or numbers that JavaScript does not hold. */
+  /**
+   * How many times the value ranges of the row groups overlap on average, from 1 for not at all; undefined if a row
+   * group has no statistics, a NULL, or numbers beyond JavaScript's range.
+   */
   readonly layers: number | undefined;
   /** Row groups with rows. */
   readonly groups: number;
 }
 
 /**
- * `path_in_schema` names the parts of a nested column one after the other. A row group tells how many different
- * values it has only if it has a dictionary; groups that span the same values are taken to have the same ones.
+ * `path_in_schema` lists the parts of a nested column. A row group has a distinct count only if it has a dictionary;
+ * groups with the same range are assumed to have the same values.
  */
 async function factsByName(
   connection: Connection,
@@ -151,7 +156,7 @@ const CLUSTERS_MAX = 3;
 const GROUPS_MAX = 20_000;
 const LAYERS_MAX = 2;
 
-/** The columns by which row groups are in order, or nearly; the best ones first. */
+/** The clustered columns, best ones first. */
 function clusteredColumns(
   columns: readonly NamedColumn[],
   facts: ReadonlyMap<string, ColumnFacts>,
@@ -159,7 +164,7 @@ function clusteredColumns(
   const found = columns.flatMap((column) => {
     if (!SIGNED.has(column.type) && !UNSIGNED.has(column.type)) return [];
     const { layers = Infinity, groups = 0 } = facts.get(column.name.toLowerCase()) ?? {};
-    // Two row groups never lie over each other more than twice, in order or not.
+    // Two row groups overlap at most twice, clustered or not.
     const layersMax = Math.min(LAYERS_MAX, (groups + 1) / 2);
     if (groups < 2 || groups > GROUPS_MAX || layers > layersMax) return [];
     return [{ column, layers }];
@@ -172,7 +177,7 @@ function clusteredColumns(
 
 interface FileGroups {
   readonly rows: readonly number[];
-  /** For each column that was asked for, each row group's smallest and largest value. */
+  /** For each requested column, the minimum and maximum of each row group. */
   readonly bounds: readonly (readonly (readonly [low: number | null, high: number | null])[])[];
 }
 
@@ -185,7 +190,7 @@ async function groupsByFile(
   const list = fileList(files);
   const paths = clustered.map(({ name }) => `lower(path_in_schema) = ${pathText(name)}`);
   const pairs = paths.map(
-    // What the filter leaves out is cast all the same, the first column of the file among it.
+    // Rows that the filter excludes are cast too, among them those of the first column.
     (is, at) => `, to_json(list(TRY_CAST([${low}, ${high}] AS BIGINT[]) ORDER BY row_group_id)
          FILTER (WHERE ${is}))::VARCHAR AS bounds${at}`,
   );
@@ -207,7 +212,7 @@ async function groupsByFile(
   );
 }
 
-/** Null when a row group turns out not to say. */
+/** Returns null if a row group has no statistics after all. */
 function clusterOf(
   { name }: NamedColumn,
   place: number,

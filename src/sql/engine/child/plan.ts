@@ -11,7 +11,7 @@ import { unlessGone } from './sandbox.ts';
 import type { Sessions } from './sessions.ts';
 import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
 
-/** Over which tables, and in which zone. */
+/** The tables and the time zone to plan with. */
 type Place = Omit<PlanCall, 'name' | 'sql'>;
 
 export class Planner {
@@ -33,7 +33,7 @@ export class Planner {
     }
   }
 
-  /** In the instance that the statement was planned in, which is open already. */
+  /** Runs in the instance in which the statement was planned, which is open already. */
   async bind(work: Work, call: BindCall): Promise<BindAnswer> {
     const { sessions, release } = await this.#take(call);
     try {
@@ -56,7 +56,7 @@ export class Planner {
   }
 }
 
-/** Reads no more than footers. */
+/** Reads footers only. */
 async function createViews(
   instance: DuckDBInstance,
   tables: PlanCall['tables'],
@@ -85,8 +85,10 @@ async function zoned(
   return connection;
 }
 
-/** Nothing is bound before the statement is known to be a query that calls nothing but what it may: some functions act
- * when they are bound. Then DuckDB is asked for all at once. */
+/**
+ * Nothing is bound before the statement is known to be a query with allowed functions only, because some functions
+ * act when they are bound. Then everything is asked of DuckDB concurrently.
+ */
 async function planned(
   connect: () => Promise<SessionConnection>,
   { sql, timeZone, tables }: PlanCall,
@@ -105,7 +107,7 @@ async function planned(
     checked.isSeveral ? Promise.resolve(null) : estimated(third, sql),
   ]);
   const { plan, whyNot } = written;
-  // Several statements leave types behind.
+  // Several statements leave types behind on the connection.
   if (!checked.isSeveral) for (const each of [first, second, third]) each.giveBack();
   return {
     columns,
@@ -117,7 +119,7 @@ async function planned(
   };
 }
 
-/** Each to its end, so that no connection is closed under its statement. Fails as the first in order that does. */
+/** Waits for all, so that no connection is closed under its statement. Fails with the first failure in order. */
 async function together<A, B, C>(
   works: readonly [Promise<A>, Promise<B>, Promise<C>],
 ): Promise<[A, B, C]> {
@@ -128,12 +130,12 @@ async function together<A, B, C>(
 /** A PIVOT whose columns depend on the data is several statements to DuckDB. */
 const SEVERAL = /type MULTI/;
 
-/** The time of the statement that asks for it, in UTC. */
+/** The time of the statement, in UTC. */
 const NOW = `CAST(now() AT TIME ZONE 'UTC' AS VARCHAR) || '+00'`;
 
 interface Checked {
   readonly now: string;
-  /** One to its user, several to DuckDB. */
+  /** One statement to its author, several to DuckDB. */
   readonly isSeveral: boolean;
 }
 
@@ -192,12 +194,12 @@ function refused(why: string): Fault {
   return { code: 'bad_query', what: 'A query is one SELECT statement.', why };
 }
 
-/** The statement in brackets, as a whole query is run too; a comment may stand at its end. */
+/** In parentheses, as a query in a single fragment is run too; it may end in a comment. */
 const BEFORE = 'DESCRIBE SELECT * FROM (\n';
 
 async function columnsOf(connection: Connection, sql: string): Promise<PlanAnswer['columns']> {
   const inBrackets = await describe(connection, BEFORE, sql, '\n) AS q');
-  // In brackets a second `a` becomes `a_1`. Some statements cannot be described without.
+  // In parentheses a second column `a` becomes `a_1`. Some statements can only be described in parentheses.
   if (!inBrackets.some(({ name }) => /_\d+$/.test(name))) return inBrackets;
   const plain = await describe(connection, 'DESCRIBE ', sql, '').catch(() => inBrackets);
   return plain.length === inBrackets.length ? plain : inBrackets;
@@ -217,7 +219,7 @@ async function describe(
   }
 }
 
-/** It would be one in a text that nobody has seen. */
+/** It would refer to a text that the user has not seen. */
 function withoutPosition(fault: Fault): Fault {
   const { position: _position, ...rest } = fault;
   return rest;
@@ -230,7 +232,7 @@ function moved(fault: Fault, by: number): Fault {
 }
 
 interface Written extends Pick<PlanAnswer, 'plan' | 'whyNot'> {
-  /** What `now()` was for the plan: DuckDB writes it there as a constant. */
+  /** The value of `now()` in the plan, where DuckDB writes it as a constant. */
   readonly now: string | null;
 }
 
@@ -253,14 +255,14 @@ function unwritten(whyNot: string): Written {
   return { plan: null, whyNot, now: null };
 }
 
-/** Completes a sentence of ours; what follows the first line of DuckDB's own is about the text of the query. */
+/** The end of a sentence. After its first line DuckDB's message refers to the text of the query. */
 function reasonOf(message: string): string {
   if (message.startsWith('CSVReader')) return 'it reads CSV, and only Parquet is distributed';
   if (message.startsWith('JSONScan')) return 'it reads JSON, and only Parquet is distributed';
   return `DuckDB cannot write its plan: ${message.split('\n', 1)[0]}`;
 }
 
-/** Infinities, NaN and bit strings come out as something that is no JSON. */
+/** Infinities, NaN and bit strings are written as something that is not JSON. */
 function parsed(text: string): Record<string, unknown> | null {
   try {
     return JSON.parse(text) as Record<string, unknown>;

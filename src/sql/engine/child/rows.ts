@@ -1,4 +1,4 @@
-/** Sends rows as bytes, never more than the reader has room for. */
+/** Sends rows as bytes, never more than the reader has granted. */
 import { open, rm } from 'node:fs/promises';
 import type { RowsCall } from '../messages.ts';
 import { quotedText } from '../sql/text.ts';
@@ -6,7 +6,7 @@ import type { Instances } from './instances.ts';
 import { within } from './sandbox.ts';
 import type { Connection, Work } from './work.ts';
 
-/** Sends a piece, once there is room for it. */
+/** Sends a piece as soon as the reader has granted room for it. */
 export type Send = (bytes: Uint8Array) => Promise<void>;
 
 /** Of text; a single row may be longer. */
@@ -39,7 +39,7 @@ async function sendText(
     for (const row of rows) {
       waiting += isFirst ? String(row) : separator + String(row);
       isFirst = false;
-      // Row by row: two thousand long rows together could be more than one string can hold.
+      // Row by row: two thousand long rows together could exceed the maximum length of a string.
       if (waiting.length < PIECE_CHARACTERS) continue;
       await send(Buffer.from(waiting));
       waiting = '';
@@ -49,7 +49,7 @@ async function sendText(
   if (waiting !== '') await send(Buffer.from(waiting));
 }
 
-/** Parquet has its footer at the end, so it cannot be sent while it is being written. */
+/** The footer of a Parquet file is at its end, so it cannot be sent while it is written. */
 async function sendFile(
   connection: Connection,
   file: string,

@@ -1,6 +1,7 @@
 /**
- * What a call reads is linked into the engine's own folder, what it writes is moved out of it: beside pinned files,
- * that folder is all that an instance can open. In a file system a folder for each call would cost more than a call.
+ * The sandbox of a call: its inputs are linked into the engine's own folder and its outputs are moved out of it.
+ * Besides pinned files, that folder is all that an instance can open. Creating a folder for each call would cost more
+ * than the call.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -20,7 +21,7 @@ import type { Instances } from './instances.ts';
 import type { Sessions } from './sessions.ts';
 import { Failed } from './work.ts';
 
-/** A process that died may have left something there. */
+/** A process that died may have left files there. */
 export function emptyFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, OUTPUT), { recursive: true });
@@ -51,7 +52,7 @@ export async function within<T>(
   }
 }
 
-/** What is left of an output that was not finished: DuckDB writes to another name first. */
+/** Removes what is left of an unfinished output: DuckDB writes under a temporary name first. */
 export function clearOutput(output: string, file: string | null): void {
   for (const name of readdirSync(output))
     if (file === null || name.endsWith(file)) rmSync(join(output, name), { recursive: true });
@@ -62,13 +63,16 @@ function diskFull(error: unknown): Failed {
   return new Failed({ code: 'disk_full', what, why: String(error) });
 }
 
-/** In any order: what an instance can open does not depend on it. */
+/** In any order, which does not affect what an instance can open. */
 function keyOf(files: readonly string[]): string {
   const sorted = [...new Set(files)].toSorted();
   return `files ${createHash('sha256').update(JSON.stringify(sorted)).digest('base64')}`;
 }
 
-/** A file system without links costs a copy. Symbolic links are followed by DuckDB before it looks where they lie. */
+/**
+ * Copies on file systems without hard links. A symbolic link would not do, because DuckDB resolves it before it
+ * checks the path.
+ */
 function link(path: string, as: string): void {
   try {
     linkSync(path, as);
@@ -78,7 +82,7 @@ function link(path: string, as: string): void {
   }
 }
 
-/** DuckDB says of an allowed file that is gone that it is not allowed. */
+/** DuckDB reports a missing file that is allowed as not allowed. */
 export function unlessGone(
   error: unknown,
   files: readonly string[],

@@ -1,13 +1,13 @@
-/** Connections that one call leaves to the next. Nothing but the time zone was ever set on any of them. */
+/** Connections that are reused between calls. Nothing but the time zone was ever set on them. */
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 
 export interface Session {
   readonly connection: DuckDBConnection;
-  /** Null while nobody has set it. */
+  /** Null if it was never set. */
   timeZone: string | null;
 }
 
-/** Those that are at work do not count. */
+/** Not counting those in use. */
 const IDLE_MAX = 4;
 
 export class Sessions {
@@ -18,7 +18,7 @@ export class Sessions {
     this.#instance = instance;
   }
 
-  /** For the one who asks alone, until it is given back or closed. */
+  /** For the caller alone, until it is given back or closed. */
   async take(): Promise<Session> {
     return this.#idle.pop() ?? { connection: await this.#instance.connect(), timeZone: null };
   }
@@ -28,7 +28,7 @@ export class Sessions {
     else session.connection.closeSync();
   }
 
-  /** Those at work are closed by whoever has them. */
+  /** Connections in use are closed by their callers. */
   close(): void {
     for (const { connection } of this.#idle.splice(0)) connection.closeSync();
   }

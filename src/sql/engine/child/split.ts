@@ -1,9 +1,9 @@
-/** Splits a plan away from the leader's thread: how long that takes is up to whoever wrote the statement. */
+/** Splits a plan outside of the leader's thread, because its author decides how long that takes. */
 import { splitQuery } from '../../plan/index.ts';
 import type { SplitAnswer, SplitCall } from '../messages.ts';
 import { Failed } from './work.ts';
 
-/** What is larger could not be stored. */
+/** A larger plan could not be stored. */
 const PLAN_CHARS_MAX = 16 * 2 ** 20;
 
 export function split({ input }: SplitCall): Promise<SplitAnswer> {

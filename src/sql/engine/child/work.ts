@@ -1,11 +1,11 @@
-/** One call at work: its connections, which end with it and can be interrupted. */
+/** The connections of one call, which end with it and can be interrupted. */
 import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
 import type { Fault } from '../messages.ts';
 import { quotedText } from '../sql/text.ts';
 import { type Doing, faultOf } from './fault.ts';
 import type { Session, Sessions } from './sessions.ts';
 
-/** Fails a call with something that the other side can turn into an error. */
+/** Fails a call with a fault that the parent turns into an error. */
 export class Failed extends Error {
   readonly fault: Fault;
 
@@ -15,7 +15,7 @@ export class Failed extends Error {
   }
 }
 
-/** DuckDB forgets an interruption that comes between two statements, so it is repeated. */
+/** DuckDB ignores an interrupt between two statements, so it is repeated. */
 const REPEAT_MS = 20;
 
 export class Work {
@@ -28,26 +28,29 @@ export class Work {
     return this.#isAborted;
   }
 
-  /** A connection of its own: what it sets and creates is gone when the call ends. */
+  /** Opens a connection of its own: what it sets and creates is gone when the call ends. */
   async connect(instance: DuckDBInstance, doing: Doing): Promise<Connection> {
     const connection = await instance.connect();
     this.#connections.add(connection);
     return new Connection(this, connection, doing);
   }
 
-  /** One that an earlier call may have left. It is left to the next with `giveBack`, and closed without. */
+  /**
+   * Takes a connection that an earlier call may have left. `giveBack` leaves it to the next call; otherwise it is
+   * closed.
+   */
   async take(sessions: Sessions, doing: Doing): Promise<SessionConnection> {
     const session = await sessions.take();
     this.#connections.add(session.connection);
     const giveBack = (): void => {
-      // Whoever has interrupted it may do so once more: the next call must not feel that.
+      // An interrupt may still follow, and must not reach the next call.
       if (this.#isAborted || !this.#connections.delete(session.connection)) return;
       sessions.giveBack(session);
     };
     return new SessionConnection(this, session, doing, giveBack);
   }
 
-  /** Reaches the connections that this call still has, and no others. */
+  /** Interrupts the connections that this call still has, and no others. */
   abort(): void {
     if (this.#isAborted || this.#isOver) return;
     this.#isAborted = true;
@@ -85,19 +88,19 @@ export class Connection {
     return this.#guarded(() => this.#connection.run(sql));
   }
 
-  /** Texts of an answer that is small and whose columns are all VARCHAR. */
+  /** The rows of a small result whose columns are all VARCHAR. */
   async texts(sql: string): Promise<(string | null)[][]> {
     const result = await this.run(sql);
     return (await result.getRows()) as (string | null)[][];
   }
 
-  /** The first column of an answer that fits into memory. */
+  /** The first column of a result that fits into memory. */
   async firstColumn(sql: string): Promise<readonly unknown[]> {
     const [first = []] = await (await this.run(sql)).getColumns();
     return first;
   }
 
-  /** The first column, a portion of rows at a time. */
+  /** The first column, one chunk at a time. */
   async *column(sql: string): AsyncGenerator<readonly unknown[]> {
     const result = await this.#guarded(() => this.#connection.stream(sql));
     for (;;) {
@@ -118,7 +121,7 @@ export class Connection {
 }
 
 export class SessionConnection extends Connection {
-  /** Says that nothing runs here any more, and that nothing but the time zone was set. */
+  /** Declares that nothing runs on it any more, and that nothing but the time zone was set. */
   readonly giveBack: () => void;
   readonly #session: Session;
 
@@ -128,7 +131,7 @@ export class SessionConnection extends Connection {
     this.#session = session;
   }
 
-  /** Sets the time zone if it is another one, and runs `setup`, both at once. */
+  /** Sets the time zone if it differs, and runs `setup`, in one call. */
   async begin(timeZone: string, setup = ''): Promise<void> {
     const isSet = this.#session.timeZone === timeZone;
     const statements = isSet ? setup : `SET TimeZone = ${quotedText(timeZone)};\n${setup}`;

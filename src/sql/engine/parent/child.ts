@@ -1,4 +1,4 @@
-/** One child process from its start to its end: messages out, messages in, and what was said last if it dies. */
+/** One child process from start to end: messages in both directions, and its last output if it dies. */
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -9,13 +9,13 @@ import type { FromChild, InstanceSettings, ToChild } from '../messages.ts';
 import { dataBytesMax, residentBytes } from './memory-limit.ts';
 
 export interface ChildEvents {
-  /** The answer or a part of the answer to a call. */
+  /** The answer to a call, or a part of it. */
   readonly onMessage: (message: FromChild) => void;
-  /** Once, when it is gone and nothing more will come. */
+  /** Called once, when the process has ended and no more messages will come. */
   readonly onGone: (how: string) => void;
 }
 
-/** All that the child needs of our own environment: it must not know our secrets. */
+/** The environment variables that the child gets: it must not see our secrets. */
 const PASSED_ON = [
   'PATH',
   'HOME',
@@ -26,9 +26,9 @@ const PASSED_ON = [
   'SystemRoot',
   'TEMP',
 ];
-/** Written by tests, which count what their processes run. */
+/** Set by tests that measure coverage. */
 const COVERAGE = 'NODE_V8_COVERAGE';
-/** Readers of results that wait for the disk do not keep each other waiting. */
+/** So that readers of results that wait for the disk do not block each other. */
 const POOL_THREADS = '16';
 const STDERR_CHARACTERS = 2_000;
 const CLOSE_MS = 2_000;
@@ -63,7 +63,7 @@ export class EngineChild {
     });
     this.#process.on('message', (message: FromChild) => this.#heard(message));
     this.#process.on('error', (error) => this.#ended(error.message));
-    // `close` and not `exit`: what it wrote before has then been read.
+    // `close` rather than `exit`: by then its output has been read.
     this.#process.on('close', (code, signal) => {
       this.#ended(signal === null ? `It ended with code ${code}.` : `It ended by ${signal}.`);
     });
@@ -74,17 +74,17 @@ export class EngineChild {
     return this.#process.pid;
   }
 
-  /** The version of DuckDB, once it is open. Fails when the child ends first. */
+  /** The version of DuckDB, once it is open. Fails if the child ends first. */
   get ready(): Promise<string> {
     return this.#ready.promise;
   }
 
   send(message: ToChild): void {
-    // Who is not there any more has told so by `close`, or is about to.
+    // A process that is gone has reported so by `close`, or is about to.
     if (this.#process.connected) this.#process.send(message, () => {});
   }
 
-  /** Whether this process must stay alive for it: not while nobody waits for an answer. */
+  /** Whether this process must stay alive for the child: only while a call is waiting. */
   hold(isHeld: boolean): void {
     const { channel } = this.#process;
     if (isHeld) {
@@ -99,7 +99,7 @@ export class EngineChild {
     else stderr?.unref?.();
   }
 
-  /** For the sake of which call it was killed, so that others are not blamed. */
+  /** The call for which it was killed, so that others are not blamed. */
   get killedFor(): number | null {
     return this.#killedFor;
   }
@@ -109,13 +109,13 @@ export class EngineChild {
     this.#process.kill('SIGKILL');
   }
 
-  /** What it has in memory now: as the system knows it, or as it said itself last. */
+  /** Its memory now, as the system reports it or as the child last reported it. */
   residentBytes(): number {
     const { pid } = this.#process;
     return (pid === undefined ? null : residentBytes(pid)) ?? this.#reportedBytes;
   }
 
-  /** Whether it was killed for the memory that it had. */
+  /** Whether it was killed for exceeding its memory limit. */
   get hasExceeded(): boolean {
     return this.#exceeded;
   }
@@ -125,7 +125,7 @@ export class EngineChild {
     this.kill();
   }
 
-  /** Settles when it is gone and its spill folder too. */
+  /** Resolves when the process and its spill folder are gone. */
   async close(): Promise<void> {
     this.hold(true);
     this.send({ kind: 'close' });
@@ -156,13 +156,13 @@ export class EngineChild {
   }
 }
 
-/** Others come first where processors are scarce. Not every system lets us; then it competes like any other. */
+/** Lowers its priority. Not every system allows that; then it competes like any other process. */
 function yieldTo(pid: number | undefined, niceness: number): void {
   if (pid === undefined) return;
   try {
     setPriority(pid, niceness);
   } catch {
-    // It works all the same.
+    // It works anyway.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Calls to a child process that is started when it is needed, and again after it has died. A call that is aborted
- * interrupts DuckDB; when that does not help within the grace, the child is killed and whoever else had a call
- * there is served by the next one. A child that has more memory than its limit allows is killed too.
+ * Calls to a child process, which is started when needed and again after it has died. Aborting a call interrupts
+ * DuckDB; if that does not help within the grace period the child is killed, and other calls that ran there are
+ * repeated in the next child. A child that exceeds its memory limit is killed too.
  */
 import { randomUUID } from 'node:crypto';
 import { rm, rmdir } from 'node:fs/promises';
@@ -17,15 +17,15 @@ import { memoryBytesMax, WATCH_MS } from './memory-limit.ts';
 
 export interface EngineProcessOptions {
   readonly limits: EngineLimits;
-  /** What it does, in its errors: "more memory than there is for planning". */
+  /** Its purpose, for errors: "more memory than there is for planning". */
   readonly purpose: string;
-  /** How many calls the child has at once; others wait. */
+  /** Concurrent calls in the child; others wait. */
   readonly callsMax: number;
-  /** It plans: some optimizers are off. */
+  /** For planning: some optimizers are disabled. */
   readonly isPlanning?: boolean;
-  /** How long an aborted call may take to end by itself. */
+  /** The grace period of an aborted call. */
   readonly graceMs?: number;
-  /** Above 0: it yields processors to others by so much, as the operating system counts. */
+  /** Above 0: the niceness of the process. */
   readonly niceness?: number;
   readonly clock?: Clock;
 }
@@ -35,22 +35,22 @@ interface Pending {
   readonly answer: Deferred<unknown>;
   readonly onPiece: ((bytes: Uint8Array) => void) | null;
   hasPieces: boolean;
-  /** What the child had in memory when the call began. */
+  /** The child's memory when the call began. */
   readonly startBytes: number;
-  /** Other calls were at work in the child at the same time. */
+  /** Other calls ran in the child at the same time. */
   isShared: boolean;
 }
 
-/** Thrown to those who lose their child because of somebody else. */
+/** The child was killed because of another call. */
 class UnrelatedCallLost extends Error {}
 
 /**
- * The child crashed, or had more memory than it may have, while several calls were at work there, and nobody knows
- * which of them brought it down. Called alone, the one that did is found.
+ * The child crashed or exceeded its memory limit while several calls ran there, and it is not known which of them
+ * caused it. Run alone, the one that did is identified.
  */
 export class SharedProcessLost extends Error {}
 
-/** A fault of DuckDB on its way to whoever gives it the right words. */
+/** A fault from DuckDB, before it is given its final wording. */
 export class CallFailed extends Error {
   readonly fault: Fault;
 
@@ -63,7 +63,7 @@ export class CallFailed extends Error {
 const GRACE_MS = 2_000;
 
 export class EngineProcess {
-  /** What its calls read and write; all else but pinned files is closed to them. */
+  /** The folder that its calls read and write; besides it only pinned files are open to them. */
   readonly folder: string;
   readonly #limits: EngineLimits;
   readonly #isPlanning: boolean;
@@ -92,7 +92,7 @@ export class EngineProcess {
     this.#gate = new Gate(callsMax);
   }
 
-  /** Of the child that is there now, if any. */
+  /** Of the current child, if any. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -118,7 +118,7 @@ export class EngineProcess {
     return (await this.#asked(call, signal, null)) as Answers[Call['name']];
   }
 
-  /** The pieces of a call that sends rows. Leaving early ends the call. */
+  /** The pieces of a call that returns rows. Leaving the loop early ends the call. */
   async *stream(call: RowsCall, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const left = new AbortController();
     const either = linkedSignal(signal, left.signal);
@@ -210,7 +210,7 @@ export class EngineProcess {
     const abort = (): void => {
       child.send({ kind: 'abort', id });
       cancelKill = this.#clock.after(this.#graceMs, () => {
-        // After a standstill of this process the answer may be there, unread.
+        // If this process was stalled, the answer may have arrived without having been read.
         setImmediate(() => {
           if (this.#pending.has(id)) child.kill(id);
         });
@@ -219,7 +219,7 @@ export class EngineProcess {
     signal.addEventListener('abort', abort, { once: true });
     try {
       const value = await mine.answer.promise;
-      // It was finished before the abort arrived; whoever aborts does not want it all the same.
+      // It finished before the abort arrived, but the caller does not want the answer any more.
       signal.throwIfAborted();
       return value;
     } catch (error) {
@@ -251,7 +251,7 @@ export class EngineProcess {
     return child;
   }
 
-  /** As long as there are calls. */
+  /** Repeats while there are calls. */
   #watch(): void {
     if (this.#cancelWatch !== null || this.#pending.size === 0) return;
     this.#cancelWatch = this.#clock.after(WATCH_MS, () => {
@@ -276,7 +276,7 @@ export class EngineProcess {
         mine.answer.resolve(message.value);
         return;
       case 'failed':
-        // DuckDB refuses everything after such an error, so the next call gets another child.
+        // After such an error DuckDB refuses everything, so the next call gets another child.
         if (message.fault.isBroken === true) this.#forget(mine.child).kill(message.id);
         mine.answer.reject(failure(message.fault, mine));
     }
@@ -294,9 +294,9 @@ export class EngineProcess {
     for (const [id, { answer, hasPieces, startBytes }] of lost) {
       const isKilled = gone.killedFor !== null;
       if (isKilled && gone.killedFor !== id && !hasPieces) answer.reject(new UnrelatedCallLost());
-      // Of several nobody knows which one has brought it down.
+      // With several calls it is not known which one caused it.
       else if (!isKilled && !hasPieces && lost.length > 1) answer.reject(new SharedProcessLost());
-      // What others had left there filled it; in the next child it is alone from the start.
+      // Memory that earlier calls left behind filled it; in the next child the call starts with an empty process.
       else if (isShort && !hasPieces && startBytes > this.#bytesMax / 2)
         answer.reject(new UnrelatedCallLost());
       else
@@ -305,7 +305,7 @@ export class EngineProcess {
   }
 }
 
-/** What one call takes of the memory, or breaks, another one may feel. */
+/** Faults that one call can cause in another. */
 const MAY_BE_OF_ANOTHER: ReadonlySet<Fault['code']> = new Set(['out_of_memory', 'engine_crashed']);
 
 function failure(fault: Fault, { isShared, hasPieces }: Pending): Error {
@@ -313,11 +313,11 @@ function failure(fault: Fault, { isShared, hasPieces }: Pending): Error {
   return fault.code === 'engine_crashed' ? errorOf(fault) : new CallFailed(fault);
 }
 
-/** The last words of a process that was refused memory by the system. */
+/** The last output of a process that was refused memory by the system. */
 const SHORT_OF_MEMORY = /bad_alloc|out of memory|Cannot allocate memory/i;
 
 interface Reader {
   readonly onPiece: (bytes: Uint8Array) => void;
-  /** Told with each child that the call is given to: how to say that a piece was taken. */
+  /** Called for each child that the call is sent to, with a function that grants one more piece. */
   readonly onStart: (credit: () => void) => void;
 }

@@ -1,4 +1,4 @@
-/** What went wrong in the child, as an error of ours. */
+/** Turns faults of the child into errors. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import { Undistributable } from '../../plan/index.ts';
 import type { Fault } from '../messages.ts';
@@ -44,7 +44,7 @@ export function closedError(): MillraceError {
   return new MillraceError({ code: 'shutting_down', what: 'The engine is closed.' });
 }
 
-/** Writes SQL for something that came from outside: a type that is not known there is no bug here. */
+/** Writes SQL for input from outside: an unknown type there is not a bug. */
 export function written<T>(write: () => T): T {
   try {
     return write();

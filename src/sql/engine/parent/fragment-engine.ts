@@ -17,14 +17,14 @@ export function startFragmentEngine(limits: EngineLimits): FragmentEngine {
   return new ChildFragmentEngine(limits);
 }
 
-/** Tasks that take milliseconds go on beside fragments that have all processors. */
+/** Short tasks should run beside fragments that use all processors. */
 const NICENESS = 10;
 
 class ChildFragmentEngine implements FragmentEngine {
   readonly #process: EngineProcess;
 
   constructor(limits: EngineLimits) {
-    // One at a time: the limit of memory is for one of them.
+    // One at a time: the memory limit is for one call.
     const purpose = 'one of its tasks';
     this.#process = new EngineProcess({ limits, purpose, callsMax: 1, niceness: NICENESS });
   }
@@ -75,7 +75,7 @@ function rowsOf({ from, to, rows }: FileRange): number {
   return Math.max(0, (to ?? rows ?? from) - from);
 }
 
-/** A file that is gone may be one of a table or one that another stage has made. */
+/** A missing file may belong to a table or to the output of another stage. */
 function blamed(fault: Fault, { inputs }: FragmentRequest): Fault {
   if (fault.code !== 'table_changed') return fault;
   const isInput = Object.values(inputs)

@@ -1,7 +1,7 @@
 /**
- * Many short calls in one child process, and a few processes of one call each beside it: there goes what takes long,
- * and what was at work when the shared one crashed or had too much memory. So one call that is slow or greedy costs itself, and
- * the others a moment.
+ * Runs many short calls in one shared child process. Calls that take long, and those that were running when the
+ * shared process crashed or exceeded its memory limit, are moved to one of a few processes with a single call each.
+ * So a slow or greedy call delays the others only briefly.
  */
 import { FairGate } from '../../../kit/index.ts';
 import type { Answers, EngineCall } from '../messages.ts';
@@ -11,23 +11,23 @@ import { linkedSignal } from './linked-signal.ts';
 
 export interface CallOptions {
   readonly caller?: string;
-  /** Where callers take turns for the shared process, beside its own limit. */
+  /** Serves callers of the shared process in turn, in addition to its own limit. */
   readonly turns?: FairGate;
-  /** A call that takes longer than this, while others wait for a turn, goes on alone from its beginning. */
+  /** A call that takes longer than this while others are waiting is restarted in a process of its own. */
   readonly quickMs?: number;
 }
 
-/** Processes of one call each. */
+/** Processes with a single call. */
 const ALONE_MAX = 2;
 /** Calls that wait for one of these. */
 const WAITING_MAX = 16;
-/** A process of one call that nobody needs is ended after this long. */
+/** An idle process with a single call is ended after this time. */
 const IDLE_MS = 30_000;
 const LOOK_MS = 100;
 const YOUNG_MS = 300;
 const ANYBODY = '';
 
-/** Thrown to a call that is to go on alone. */
+/** Thrown to a call that is to be restarted alone. */
 class Slow extends Error {}
 
 interface Idle {
@@ -54,7 +54,7 @@ export class IsolatingEngine {
     });
   }
 
-  /** Of the shared process, if it is there now. */
+  /** Of the shared process, if it is running. */
   get pid(): number | undefined {
     return this.#shared.pid;
   }
@@ -75,7 +75,7 @@ export class IsolatingEngine {
       const leave = await turns?.enter(caller, signal);
       try {
         if (quickMs === undefined) return await this.#shared.call(call, signal);
-        // Starting the process is not the fault of the call.
+        // The time to start the process does not count.
         await this.#shared.warm();
         startMs = performance.now();
         const cancel = hurried(quickMs, turns, hurry);
@@ -88,7 +88,7 @@ export class IsolatingEngine {
     } finally {
       either.unlink();
     }
-    // Most likely not the one that brought it down: that one has been at it for longer.
+    // Most likely not the cause: that call had been running for longer.
     const isYoung = performance.now() - startMs < YOUNG_MS;
     const lent = await this.#acquire(caller, signal, isYoung);
     try {
@@ -98,7 +98,7 @@ export class IsolatingEngine {
     }
   }
 
-  /** Each process has a folder of its own, so the call is written for the one that it is given to. */
+  /** Each process has a folder of its own, so the call is written for the process that gets it. */
   async *stream(
     from: (process: EngineProcess) => AsyncIterable<Uint8Array>,
     signal: AbortSignal,
@@ -163,7 +163,7 @@ export class IsolatingEngine {
   }
 }
 
-/** Aborts when the time is over and somebody waits. */
+/** Aborts after this time, as soon as another call is waiting. */
 function hurried(quickMs: number, turns: FairGate | undefined, hurry: AbortController): () => void {
   const look = (): void => {
     if (turns !== undefined && turns.waiting === 0) timer = setTimeout(look, LOOK_MS);

@@ -4,8 +4,8 @@ export interface LinkedSignal {
 }
 
 /**
- * Aborted when the first of them is. Not `AbortSignal.any`: on Node 20 a signal that lives long keeps everything
- * that was ever derived from it.
+ * Aborted when the first of the signals is. `AbortSignal.any` would not do: on Node 20 a long-lived signal keeps
+ * everything that was ever derived from it.
  */
 export function linkedSignal(...signals: readonly AbortSignal[]): LinkedSignal {
   const controller = new AbortController();

@@ -1,18 +1,17 @@
 /**
- * The hard limit on the memory of a child process. DuckDB keeps to its own `memory_limit` for what passes through its
- * buffers; lists, strings and constants that it folds while planning do not. So the process as a whole is watched, and
- * killed when it has more than this.
+ * The hard memory limit of a child process. DuckDB's `memory_limit` covers its buffers, but not lists, strings and
+ * constants that it folds while planning. So the whole process is watched, and killed when it exceeds this limit.
  */
 import { readFileSync } from 'node:fs';
 
 const MIB = 2 ** 20;
 /** Node.js, DuckDB, their threads, and what earlier calls have left in the allocator. */
 const BASE_BYTES = 384 * MIB;
-/** DuckDB says of its limit that it may be passed; a query that passes it by this much is stopped. */
+/** DuckDB may exceed its own limit; a query that exceeds it by this factor is killed. */
 const FACTOR = 1.5;
-/** Stacks of threads and what the allocators keep for later are mapped and hardly used. */
+/** Thread stacks and memory that allocators reserve are mapped but hardly used. */
 const MAPPED_BYTES = 1_024 * MIB;
-/** How often it is looked at while calls run. In between a process can grow by some hundred MiB. */
+/** How often it is checked while calls run. In between a process can grow by some hundred MiB. */
 export const WATCH_MS = 50;
 
 export function memoryBytesMax(memoryBytes: number): number {
@@ -20,27 +19,27 @@ export function memoryBytesMax(memoryBytes: number): number {
 }
 
 /**
- * What the system itself refuses to map: it holds while this process is too busy to look. Mapped is more than used, so
- * there is room between the two limits.
+ * The limit that the operating system enforces, even while this process is too busy to check. More is mapped than
+ * used, so there is a margin between the two limits.
  */
 export function dataBytesMax(memoryBytes: number): number {
   return 2 * memoryBytesMax(memoryBytes) + MAPPED_BYTES;
 }
 
-/** Null where the system does not tell. */
+/** Returns null where the system does not tell. */
 export function residentBytes(pid: number): number | null {
   if (process.platform !== 'linux') return null;
   try {
-    // Pages: all that is mapped, then what is in memory.
+    // In pages: the total mapped size, then the resident size.
     const pages = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ', 2)[1]);
     return pages * PAGE_BYTES;
   } catch {
-    // It has just ended.
+    // The process has just ended.
     return null;
   }
 }
 
-/** The kernel counts in pages of its own; ours tell which. */
+/** The kernel counts in pages of its own size, which is derived from our own figures. */
 const PAGE_BYTES = pageBytes();
 
 function pageBytes(): number {

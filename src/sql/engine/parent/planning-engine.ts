@@ -23,18 +23,18 @@ import { CallFailed } from './engine-process.ts';
 import { errorOf } from './errors.ts';
 import { IsolatingEngine } from './isolating-engine.ts';
 
-/** Plans at once in the shared process, and as many descriptions of tables. */
+/** Concurrent plans in the shared process, and as many descriptions of tables. */
 const AT_ONCE = 4;
-/** Nearly all plans take milliseconds. One that takes longer while others wait goes on alone. */
+/** Nearly all plans take milliseconds. One that takes longer while others wait is restarted in a process of its own. */
 const QUICK_MS = 2_000;
-/** DuckDB does not look up from some parts of planning: then the process is ended soon. */
+/** DuckDB does not check for interrupts in some parts of planning, so the process is killed soon. */
 const GRACE_MS = 500;
 
 export function startPlanningEngine(limits: EngineLimits): PlanningEngine {
   return new ChildPlanningEngine(limits);
 }
 
-/** The leader itself comes first, and so do tasks; but a plan is waited for by somebody. */
+/** Below the leader and tasks, but a client is waiting for the plan. */
 const PLANNING_NICENESS = 5;
 
 class ChildPlanningEngine implements PlanningEngine {
@@ -119,7 +119,7 @@ class ChildPlanningEngine implements PlanningEngine {
   }
 }
 
-/** Which instance of the child plans over these tables. */
+/** The instance of the child that plans over these tables. */
 function placeOf(tables: readonly PinnedTable[]): Pick<PlanCall, 'key' | 'tables' | 'files'> {
   return {
     key: keyOf(tables),
@@ -137,7 +137,7 @@ function keyOf(tables: readonly PinnedTable[]): string {
   return createHash('sha256').update(JSON.stringify(facts)).digest('base64');
 }
 
-/** DuckDB's words, and where in the text they are meant. */
+/** DuckDB's message, with the position in the user's text. */
 function pointed(fault: Fault, sql: string, { sql: text, placeOf }: Statement): MillraceError {
   if (fault.position === undefined) return errorOf(fault);
   const { where, shown } = pointedAt(sql, placeOf(unitsUpTo(text, fault.position)));
@@ -148,7 +148,7 @@ function pointed(fault: Fault, sql: string, { sql: text, placeOf }: Statement): 
   });
 }
 
-/** In UTF-16 units, as strings are counted here. */
+/** In UTF-16 units, like JavaScript strings. */
 function unitsUpTo(text: string, { at, unit }: Position): number {
   if (unit === 'byte') return Buffer.from(text).subarray(0, at).toString().length;
   let units = 0;

@@ -1,25 +1,25 @@
-/** The engines of a worker: as many as it has slots, kept warm, of the sizes that were asked for last. */
+/** The engine pool of a worker: one engine per slot, kept warm, in the sizes that were used last. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { EngineLimits, FragmentEngine } from '../engine.ts';
 import { startFragmentEngine } from './fragment-engine.ts';
 import { Gate } from './gate.ts';
 
-/** Limits of an instance are fixed when it is opened, so another size is another engine. */
+/** The limits of an instance are fixed when it is opened, so each size needs its own engine. */
 export interface EngineSize {
   readonly memoryBytes: number;
   readonly threads: number;
 }
 
 export interface EnginePoolOptions extends Omit<EngineLimits, keyof EngineSize> {
-  /** How many engines there are at most. */
+  /** The most engines at the same time. */
   readonly slots: number;
-  /** In place of a real one, for tests. */
+  /** Replaces the real engine in tests. */
   readonly start?: (limits: EngineLimits) => FragmentEngine;
 }
 
 export interface PooledEngine {
   readonly engine: FragmentEngine;
-  /** Gives it back; a second time does nothing. */
+  /** Returns it to the pool; idempotent. */
   readonly release: () => void;
 }
 
@@ -31,7 +31,7 @@ interface Kept {
 export class EnginePool {
   readonly #options: EnginePoolOptions;
   readonly #gate: Gate;
-  /** The one that was given back last stands last. */
+  /** Most recently returned last. */
   readonly #idle: Kept[] = [];
   readonly #lent = new Set<Kept>();
   readonly #ending = new Set<Promise<void>>();
@@ -78,7 +78,7 @@ export class EnginePool {
     await Promise.all(this.#ending);
   }
 
-  /** The one that was used last: what it knows of files is still there. */
+  /** The most recently used one: its file metadata is still cached. */
   #taken(size: EngineSize): Kept {
     const at = this.#idle.findLastIndex(({ size: { memoryBytes, threads } }) => {
       return memoryBytes === size.memoryBytes && threads === size.threads;

@@ -5,14 +5,14 @@ import { CallFailed, type EngineProcess } from './engine-process.ts';
 import { errorOf, written } from './errors.ts';
 import { IsolatingEngine } from './isolating-engine.ts';
 
-/** A reader that is slow keeps its place, and only that. */
+/** A slow reader holds its place, and nothing else. */
 const READERS_MAX = 64;
 
 export function startRowEngine(limits: EngineLimits): RowEngine {
   return new ChildRowEngine(limits);
 }
 
-/** The leader that it serves comes first. */
+/** Below the leader that it serves. */
 const NICENESS = 5;
 
 class ChildRowEngine implements RowEngine {

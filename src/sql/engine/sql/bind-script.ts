@@ -1,5 +1,7 @@
-/** The queries of a plan's stages over relations without rows: DuckDB binds them as it will on a worker, and opens no
- * file for it. */
+/**
+ * The queries of a plan's stages over relations without rows: DuckDB binds them as it will on a worker, and opens no
+ * file for it.
+ */
 import { encoded, type Stage } from '../../plan/index.ts';
 import { partitionOf } from './fragment-script.ts';
 import { exchangeQuery, scanQuery } from './relation.ts';
@@ -8,9 +10,9 @@ import { quotedName } from './text.ts';
 type BoundStage = Pick<Stage, 'fragment' | 'output'>;
 
 /**
- * One statement for all, which costs less than one for each. It has the columns of every stage, one after the other:
- * those of its fragment, then one of whatever else has to bind, which are the forms that they are written in and the
- * partition.
+ * One statement for all stages, which costs less than one for each. It has the columns of every stage in order: those
+ * of its fragment, then one for everything else that has to bind: the encoded forms of its columns and the partition
+ * number.
  */
 export function bindStatement(stages: readonly BoundStage[]): string {
   const queries = stages.map((stage, at) => `(\n${stageQuery(stage)}\n) AS s${at}`);

@@ -1,4 +1,4 @@
-/** A fragment as statements: what it reads, what it computes, what it writes. */
+/** Writes a fragment as SQL statements: what it reads, what it computes, what it writes. */
 import { join } from 'node:path';
 import { encoded, type SessionValues, type StageOutput } from '../../plan/index.ts';
 import type { FragmentRequest } from '../engine.ts';
@@ -10,14 +10,14 @@ import { readsClock } from './volatility.ts';
 import { quotedName, quotedText } from './text.ts';
 
 /**
- * Of files that are read once, soon, and mostly from memory: measured over compressions, dictionary sizes and
- * row groups (decision 13). The newer encodings shrink more than a compression would, and cost nothing. Without Bloom
+ * For files that are read once, soon, and mostly from memory: measured over compressions, dictionary sizes and row
+ * groups (decision 13). The newer encodings save more than a compression would, and cost nothing. Without Bloom
  * filters: DuckDB's miss -0 when asked for 0, and BLOBs that need escapes (decision 22).
  */
 const FORMAT =
   'FORMAT parquet, PARQUET_VERSION v2, COMPRESSION uncompressed, DICTIONARY_SIZE_LIMIT 1000, WRITE_BLOOM_FILTER false';
 
-/** All files in one folder: making and removing one for each partition took longer than most fragments. */
+/** All files in one folder: creating and removing a folder per partition took longer than most fragments. */
 const PARTITIONED = 'PARTITION_BY (p), HIVE_FILE_PATTERN false, RETURN_STATS';
 
 const WHOLE_FILE = '0-0.parquet';
@@ -61,7 +61,7 @@ interface Placed {
   readonly inputs: FragmentRequest['inputs'];
 }
 
-/** Pinned files are opened where they are: their path may say something of their rows. All else is linked. */
+/** Pinned files are opened by their own paths, which may carry Hive keys. Everything else is linked. */
 function sandboxOf({ fragment, ranges, inputs }: FragmentRequest, place: string): Placed {
   const files = [
     ...fragment.scans.flatMap(({ relation }) => ranges[relation] ?? []),
@@ -78,7 +78,7 @@ function sandboxOf({ fragment, ranges, inputs }: FragmentRequest, place: string)
   };
 }
 
-/** One text for all: each run of its own costs more than what it does. */
+/** All in one call: each call costs more than the statement itself. */
 function setupOf({ fragment, session }: FragmentRequest): string {
   const views = fragment.tables.map(
     ({ name, select }) => `CREATE TEMP VIEW ${quotedName(name)} AS ${select}`,
@@ -87,8 +87,8 @@ function setupOf({ fragment, session }: FragmentRequest): string {
 }
 
 /**
- * SQL that was written for a plan leaves nothing behind. The user's own text may, also in a plan that was handed
- * in: a view, a macro, a seed, the types of a PIVOT with values of the data in them.
+ * Whether it leaves no state on the connection. SQL that was written for a plan leaves none. A user's own SQL may,
+ * also in a submitted plan: a view, a macro, a seed, the types of a PIVOT with values of the data in them.
  */
 function leavesNoState({ fragment, output }: FragmentRequest): boolean {
   const { sql, scans, inputs, tables } = fragment;
@@ -99,7 +99,7 @@ function leavesNoState({ fragment, output }: FragmentRequest): boolean {
 
 const LASTING = /setseed|pivot/i;
 
-/** The relations are inlined, not views: a view would open its files once more. */
+/** The relations are inlined rather than views: a view would open its files once more. */
 function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentRequest): string {
   const relations = [
     ...fragment.scans.map((scan) => [
@@ -123,12 +123,14 @@ function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentReques
   const from = `(\n${fragment.sql}\n) AS ${alias}`;
   const partition = partitionOf(output);
   if (partition === null) return `${withRelations}SELECT ${rowOf(list)} FROM ${from}`;
-  // In a query of its own: `by` means the values as they are, not as they are written.
+  // In a subquery of its own: `by` refers to the values before they are encoded.
   return `${withRelations}SELECT ${rowOf(list)}, p FROM (SELECT *, ${partition} AS p FROM ${from})`;
 }
 
-/** An expression over the columns of the fragment; null where there are no partitions. Each key stands on lines of its
- * own, so that no comment in it reaches the next. */
+/**
+ * The partition number, as an expression over the columns of the fragment; null if there are no partitions. Each key
+ * is on lines of its own, so that no comment in it reaches the next.
+ */
 export function partitionOf(output: StageOutput): string | null {
   if (output.kind !== 'hash') return null;
   if (output.by.length === 0) return '0::INTEGER';
@@ -137,8 +139,8 @@ export function partitionOf(output: StageOutput): string | null {
 }
 
 /**
- * The user's own text asks DuckDB for the time: it is to be the same in every attempt. Other functions that tell
- * it, such as `ago`, are macros over these.
+ * Macros for the functions that read the clock, so that a user's own SQL sees the same time in every attempt. Other
+ * such functions, such as `ago`, are macros over these.
  */
 function clockMacros(sql: string, { now }: SessionValues): string[] {
   if (!readsClock(sql)) return [];
@@ -157,7 +159,10 @@ function clockMacros(sql: string, { now }: SessionValues): string[] {
   return [...all, ageMacro(instant)].map((macro) => `CREATE TEMP MACRO ${macro}`);
 }
 
-/** With one argument, `age` measures from when the day began: here for a time with a zone, in UTC for others. */
+/**
+ * With one argument, `age` measures from the beginning of the day: in the session's zone for a time with a zone, in
+ * UTC for others.
+ */
 function ageMacro(instant: string): string {
   const age = 'system.main.age';
   const here = `${age}(${instant}::DATE::TIMESTAMPTZ, t::TIMESTAMPTZ)`;

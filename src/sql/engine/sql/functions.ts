@@ -1,15 +1,17 @@
 /**
- * What a query may call, by name. All else is refused, also what a later version of DuckDB adds: the test beside this
- * file compares the lists with DuckDB's own, and fails for a function that nobody has judged.
+ * The functions that a query may call, by name. All others are refused, including those that a later version of
+ * DuckDB adds: the test beside this file compares the lists with DuckDB's own, and fails for a function that nobody
+ * has reviewed.
  *
- * Not here: what reads or writes files, settings, logs, secrets or the catalog (`read_text`, `glob`, `enable_profiling`,
- * `current_setting`, `duckdb_settings`, ...), what runs SQL that is hidden in a text (`query`, `json_serialize_plan`),
- * what only keeps a slot busy (`sleep_ms`), and what takes bytes on trust (`__internal_decompress_string`).
+ * Not listed are functions that read or write files, settings, logs, secrets or the catalog (`read_text`, `glob`,
+ * `enable_profiling`, `current_setting`, `duckdb_settings`, ...), that run SQL from a string (`query`,
+ * `json_serialize_plan`), that only keep a slot busy (`sleep_ms`), or that trust their input bytes
+ * (`__internal_decompress_string`).
  */
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-/** Operators, and the functions that DuckDB's parser writes for other syntax, are called by these names too. */
+/** Operators, and functions that DuckDB's parser generates for other syntax, are called by these names too. */
 const SCALAR = words(`
   !__postfix !~~ !~~* % & && * ** + - ->> / // <-> << <=> <@ >> @ @> ^ ^@ | || ~ ~~ ~~* ~~~
   abs acos acosh add age aggregate alias apply array_aggr array_aggregate array_apply array_cat array_concat
@@ -74,7 +76,7 @@ const AGGREGATE = words(`
   var_samp variance
 `);
 
-/** Each is an expression over the others, as `duckdb_functions()` shows it. */
+/** Each is an expression over the others, as shown by `duckdb_functions()`. */
 const MACRO = words(`
   ago array_append array_pop_back array_pop_front array_prepend array_push_back array_push_front array_reverse
   array_to_string array_to_string_comma_default current_catalog current_role current_user date_add
@@ -95,17 +97,17 @@ const MACRO = words(`
   regexp_split_to_table round_even roundbankers session_user split_part user wavg weighted_avg
 `);
 
-/** These have no entry in DuckDB's catalog: its binder knows them. */
+/** Known to DuckDB's binder, without an entry in its catalog. */
 const BUILT_IN = words('unnest unlist struct');
 
 const CALLABLE: ReadonlySet<string> = new Set(
   [...SCALAR, ...AGGREGATE, ...MACRO, ...BUILT_IN].map((name) => name.toLowerCase()),
 );
 
-/** Compares by the rules of a language; there are more than a hundred of them. */
+/** Collations by language; there are more than a hundred. */
 const COLLATION = /^icu_collate_[a-z_]+$/;
 
-/** In an expression. */
+/** Whether an expression may call it. */
 export function mayCall(name: string): boolean {
   const lower = name.toLowerCase();
   return CALLABLE.has(lower) || COLLATION.test(lower);
@@ -113,7 +115,7 @@ export function mayCall(name: string): boolean {
 
 /** What the arguments of a table function may be. */
 export type TableArguments =
-  /** Any expression, also over columns of the tables before it. */
+  /** Any expression, also over columns of preceding tables. */
   | 'expressions'
   | 'literals'
   /** The name of a table of the query, then expressions over its columns. */
@@ -130,19 +132,19 @@ const TABLE_FUNCTIONS: ReadonlyMap<string, TableArguments> = new Map([
   ...words('histogram histogram_values').map((name) => [name, 'table'] as const),
 ]);
 
-/** After FROM; null for one that a query may not call. */
+/** For a function after FROM; null if a query may not call it. */
 export function tableArguments(name: string): TableArguments | null {
   return TABLE_FUNCTIONS.get(name.toLowerCase()) ?? null;
 }
 
-/** Whoever calls one of these wants a file, and is told how to name it. */
+/** Functions that read files; their callers are told how to name a table instead. */
 const READER = /^(?:read_|parquet_|sniff_csv$|glob$|seq_scan$|arrow_scan)/i;
 
 export function readsFiles(name: string): boolean {
   return READER.test(name);
 }
 
-/** For suggestions: those that have a word for a name. */
+/** For suggestions: names that are words. */
 export const CALLABLE_NAMES: readonly string[] = [...CALLABLE, ...TABLE_FUNCTIONS.keys()].filter(
   (name) => /^[a-z]/.test(name),
 );

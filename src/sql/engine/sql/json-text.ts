@@ -1,6 +1,6 @@
 /**
- * A value as JSON text, made by DuckDB itself and by the type of the column: the same type is always the same kind
- * of JSON, whatever the value. Numbers that JavaScript cannot hold are strings.
+ * Writes a value as JSON text in DuckDB, by the type of its column: the same type always has the same form, whatever
+ * the value. Numbers that JavaScript cannot hold are strings.
  */
 import type { SqlType } from '../../plan/index.ts';
 import { quotedText } from './text.ts';
@@ -15,7 +15,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   'UINTEGER',
 ]);
 
-/** Their text has nothing in it that JSON would want escaped. */
+/** Types whose text needs no escaping in JSON. */
 const PLAIN_STRINGS: ReadonlySet<string> = new Set([
   'BIGINT',
   'UBIGINT',
@@ -37,7 +37,7 @@ const PLAIN_STRINGS: ReadonlySet<string> = new Set([
   'BIT',
 ]);
 
-/** Never NULL: `depth` keeps the names of nested lambdas apart. */
+/** Never NULL. `depth` keeps the names of nested lambdas apart. */
 export function jsonText(type: SqlType, value: string, depth = 0): string {
   const { id, children = [], names = [] } = type;
   if (NUMBERS.has(id)) return `coalesce(CAST(${value} AS VARCHAR), 'null')`;
@@ -92,7 +92,7 @@ function mapText(key: SqlType, element: SqlType, value: string, depth: number): 
   return orNull(value, joined(`map_entries(${value})`, item, text));
 }
 
-/** A row without names is a list. */
+/** An unnamed row is a list. */
 function structText(
   children: readonly SqlType[],
   names: readonly string[],

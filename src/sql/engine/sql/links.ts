@@ -1,10 +1,10 @@
-/** Files under the names that a call sees them by. */
+/** The names under which a call sees its files. */
 import { join } from 'node:path';
 import type { Fault, Sandbox } from '../messages.ts';
 
 let last = 0;
 
-/** For each file a path in `folder` that no other call has. */
+/** For each file a path in `folder` that no other call uses. */
 export function linksIn(folder: string, files: readonly string[]): Sandbox['links'] {
   return files.map((path) => {
     last += 1;
@@ -12,7 +12,7 @@ export function linksIn(folder: string, files: readonly string[]): Sandbox['link
   });
 }
 
-/** DuckDB names files as it sees them; people know them by another path. */
+/** Replaces the linked paths in DuckDB's messages by the original ones. */
 export function asNamed(fault: Fault, { links }: Sandbox): Fault {
   const named = (text: string): string =>
     links.reduce((said, { path, as }) => said.replaceAll(as, path), text);

@@ -7,7 +7,7 @@ export interface ReaderOption {
   readonly value: string;
 }
 
-/** Divides at commas that stand outside of quotes and brackets. */
+/** Splits at commas outside of quotes and brackets. */
 export function readOptions(text: string): ReaderOption[] {
   const options: ReaderOption[] = [];
   for (const piece of pieces(text)) {
@@ -44,7 +44,7 @@ export function writeOptions(options: readonly ReaderOption[]): string {
   return options.map(({ name, value }) => `${name} = ${value}`).join(', ');
 }
 
-/** `given`, and of `more` what it does not name. */
+/** `given`, plus the options of `more` that it does not have. */
 export function withOptions(
   given: readonly ReaderOption[],
   more: readonly ReaderOption[],

@@ -1,28 +1,28 @@
 /**
- * A PIVOT whose columns depend on the data is several statements to DuckDB, which writes no tree for them. With a list
- * of values it is one, and all else in the tree is the same. So a list is put in, for the tree alone: nothing
- * that a statement calls can be hidden by ` IN (1)`, wherever it lands, since it has no quote and no mark of a comment.
+ * A PIVOT whose columns depend on the data is several statements to DuckDB, which returns no tree for them. With a
+ * list of values it is one statement, with an otherwise equal tree. So a list is inserted for the check only: ` IN
+ * (1)` cannot hide a call, wherever it ends up, since it contains no quote and no comment.
  */
 import { tokensOf } from './tokens.ts';
 
 const PIVOT: ReadonlySet<string> = new Set(['pivot', 'pivot_wider']);
-/** What ends the list after ON. */
+/** Keywords that end the list after ON. */
 const AFTER: ReadonlySet<string> = new Set([
   ...['using', 'group', 'order', 'limit', 'offset', 'union', 'intersect', 'except', 'where'],
 ]);
 const LIST = ' IN (1)';
 
 interface Open {
-  /** Of the PIVOT: brackets around it. */
+  /** The bracket depth of the PIVOT. */
   readonly depth: number;
   isInList: boolean;
-  /** The entry of the list has values of its own. */
+  /** Whether the current entry has a list of values. */
   hasIn: boolean;
-  /** Where the entry ends, as far as is known. */
+  /** The end of the current entry, as far as known. */
   end: number;
 }
 
-/** The statement with a list for each PIVOT that has none. */
+/** Returns the statement with a list for each PIVOT that has none. */
 export function withPivotLists(sql: string): string {
   const places: number[] = [];
   const open: Open[] = [];

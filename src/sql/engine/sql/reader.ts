@@ -1,4 +1,4 @@
-/** The functions that read files. */
+/** Calls of the functions that read files. */
 import { quotedText, textList } from './text.ts';
 
 type Format = 'parquet' | 'csv' | 'json';
@@ -14,7 +14,7 @@ export function readerCall(format: Format, files: readonly string[], options: st
   return `${FUNCTION[format]}(${options === '' ? list : `${list}, ${options}`})`;
 }
 
-/** DuckDB takes every path for a pattern: `a[1].parquet` would be `a1.parquet`. */
+/** DuckDB takes every path for a glob: `a[1].parquet` would match `a1.parquet`. */
 export function literalPath(path: string): string {
   return path.replaceAll(/[*?[]/g, '[$&]');
 }

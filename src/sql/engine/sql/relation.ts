@@ -12,10 +12,10 @@ import { isOn, readOptions } from './options.ts';
 import { readerCall } from './reader.ts';
 import { quotedName } from './text.ts';
 
-/** Our own files have no keys in their path, whatever the folder above them is called. */
+/** Our own files have no Hive keys, whatever the folders above them are called. */
 const OWN_FILES = 'hive_partitioning = false';
 
-/** The rows of some files; with a span only those whose value lies in it. */
+/** The rows of a scan; with a span only those in its range of values. */
 export function scanQuery(scan: Scan, ranges: readonly FileRange[], span?: ValueSpan): string {
   if (span === undefined) return rowsOf(scan, ranges);
   const mixed = new Set(span.mixed);
@@ -26,7 +26,7 @@ export function scanQuery(scan: Scan, ranges: readonly FileRange[], span?: Value
   return whole.length === 0 ? within : `${rowsOf(scan, whole)}\nUNION ALL\n${within}`;
 }
 
-/** A file that has other values as well lies on one side of a cut and on the other. */
+/** A filter, for files that have values on both sides of a bound. */
 function boundsOf({ column, from, to }: ValueSpan): readonly string[] {
   const above = from === null ? [] : [`c${column} >= ${from}`];
   return to === null ? above : [...above, `c${column} < ${to}`];
@@ -38,7 +38,7 @@ function rowsOf(scan: Scan, ranges: readonly FileRange[]): string {
   if (whole.length > 0) branches.push(scanFiles(scan, whole, scan.reader.options, ''));
   for (const { path, from, to } of ranges) {
     if (from === null) continue;
-    // As an option and not as the hidden column: where a file has such a column itself, this is refused.
+    // As an option rather than as the virtual column: it is refused where a file has such a column itself.
     const numbered = [scan.reader.options, 'file_row_number = true'].filter((each) => each !== '');
     const rows = [`file_row_number >= ${from}`];
     if (to !== null) rows.push(`file_row_number < ${to}`);
@@ -71,12 +71,12 @@ export function exchangeQuery({ columns }: ExchangeInput, files: readonly string
   return `SELECT ${rowOf(list)} FROM ${readerCall('parquet', files, OWN_FILES)}`;
 }
 
-/** Rows without names have a type that no cast can write. */
+/** No cast can name the type of an unnamed row. */
 function emptyQuery(types: readonly string[]): string {
   return `SELECT ${rowOf(types.map((type, at) => `${nullOf(parseType(type))} AS c${at}`))} WHERE false`;
 }
 
-/** SQL knows no rows without columns; where only their number counts, they have one that says nothing. */
+/** SQL has no rows without columns; where only their number counts, there is a placeholder column. */
 export function rowOf(list: readonly string[]): string {
   return list.length === 0 ? 'true AS c0' : list.join(', ');
 }

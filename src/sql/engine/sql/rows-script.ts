@@ -1,4 +1,4 @@
-/** Results as what a reader asks for. */
+/** Writes the SQL that returns a result in the requested format. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { parseType } from '../../plan/index.ts';
@@ -10,10 +10,10 @@ import { linksIn } from './links.ts';
 import { exchangeQuery } from './relation.ts';
 import { quotedName, quotedText } from './text.ts';
 
-/** In which times are written when nobody asks for another. */
+/** The default time zone of results. */
 const UTC = 'UTC';
 
-/** `place` is the engine's own folder: the files are linked into it. */
+/** `place` is the engine's own folder, into which the files are linked. */
 export function rowsCall(request: RowsRequest, place: string): RowsCall {
   const links = linksIn(place, request.files);
   const files = links.map(({ as }) => as);
@@ -25,7 +25,7 @@ export function rowsCall(request: RowsRequest, place: string): RowsCall {
   };
 }
 
-/** The rows of a result as `format: 'json'` has them, for whoever has just written it. */
+/** Returns the rows of a result that was just written, in the form of `format: 'json'`. */
 export function inlineRowsRequest(
   file: string,
   columns: readonly FragmentColumn[],
@@ -102,7 +102,7 @@ function resultQuery(
   return exchangeQuery({ relation: '', stage: 0, mode: 'all', columns: named }, files);
 }
 
-/** One string out of many, without a copy for each step as `||` makes them. */
+/** Concatenates without an intermediate copy for each `||`. */
 function concat(
   parts: readonly (readonly [before: string, value: string])[],
   after: string,
@@ -113,7 +113,7 @@ function concat(
   return `concat(${[...all, quotedText(after)].join(', ')})`;
 }
 
-/** Types whose text never has a comma, a quote or a line break. */
+/** Types whose text never contains a comma, a quote or a line break. */
 const BARE: ReadonlySet<string> = new Set([
   'BOOLEAN',
   'TINYINT',
@@ -137,7 +137,7 @@ const BARE: ReadonlySet<string> = new Set([
   'UUID',
 ]);
 
-/** NULL is nothing at all, an empty text is `""`. */
+/** NULL is empty, and an empty string is `""`. */
 function csvText({ id }: SqlType, value: string): string {
   const said = `CAST(${value} AS VARCHAR)`;
   if (BARE.has(id)) return `coalesce(${said}, '')`;
@@ -149,7 +149,7 @@ function csvField(name: string): string {
   return name === '' || /[",\r\n]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name;
 }
 
-/** Names that differ in more than the case of their letters: `a`, `a_1`, ... */
+/** Names that differ in more than letter case: `a`, `a_1`, ... */
 function uniqueNames(columns: readonly ResultColumn[]): string[] {
   const taken = new Set<string>();
   return columns.map(({ name }) => {
@@ -162,7 +162,7 @@ function uniqueNames(columns: readonly ResultColumn[]): string[] {
 
 /** DuckDB writes the widest integers to Parquet as floating-point numbers, and no infinity in seconds. */
 function exported(type: SqlType, value: string): string {
-  // As text, because infinities of these two have no cast between them.
+  // Via text, because infinities cannot be cast between these two types.
   if (type.id === 'TIMESTAMP_S') return `CAST(CAST(${value} AS VARCHAR) AS TIMESTAMP)`;
   const wanted = exportedType(type);
   return wanted === type.sql ? value : `CAST(${value} AS ${wanted})`;

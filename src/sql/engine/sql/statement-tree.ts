@@ -1,13 +1,14 @@
 /**
- * Whether a query may run, by its parsed tree as `json_serialize_sql` writes it. Everything in the tree must be known
- * and allowed: kinds of nodes, functions, tables. What is not known is refused, so a later version of DuckDB brings
- * nothing in unseen. Engines are locked to the files of the query besides; some functions act outside of that lock.
+ * Decides whether a query may run, by its parsed tree from `json_serialize_sql`. Everything in the tree must be known
+ * and allowed: kinds of nodes, functions, tables. Anything unknown is refused, so a later version of DuckDB adds
+ * nothing unnoticed. Engines are locked to the files of the query as well, but some functions act outside of that
+ * lock.
  */
 import { didYouMean } from '../../../scheduler/core/index.ts';
 import type { Fault, Position } from '../messages.ts';
 import { CALLABLE_NAMES, mayCall, readsFiles, tableArguments } from './functions.ts';
 
-/** Null when nothing is wrong. `tables` are the names of the tables of the query. */
+/** Returns null if the query is allowed. `tables` are the names of its tables. */
 export function statementFault(tree: unknown, tables: readonly string[]): Fault | null {
   const known = new Set(tables.map(lower));
   for (const node of nodesOf(tree))
@@ -15,7 +16,7 @@ export function statementFault(tree: unknown, tables: readonly string[]): Fault 
   const names: Names = { tables: new Set(tables.map(lower)), known, all: tables };
   const called = new Set<unknown>();
   for (const node of nodesOf(tree)) {
-    // Judged already, with the table function that it is.
+    // Already checked as part of its table function.
     if (called.has(node)) continue;
     const fault = nodeFault(node, names);
     if (fault !== null) return fault;
@@ -26,15 +27,20 @@ export function statementFault(tree: unknown, tables: readonly string[]): Fault 
 
 interface Names {
   readonly tables: ReadonlySet<string>;
-  /** These and the common table expressions, wherever they are in scope: out of it a name means nothing, or a file,
-   * which the lock of the engine refuses. */
+  /**
+   * These and all CTEs, whatever their scope: out of scope a name means nothing, or a file, which the lock of the
+   * engine refuses.
+   */
   readonly known: ReadonlySet<string>;
   readonly all: readonly string[];
 }
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Every object in it, in the order of the text as far as the tree keeps it. Without recursion: trees may be deep. */
+/**
+ * Every object in the tree, in the order of the text as far as the tree keeps it. Iterative, because trees may be
+ * deep.
+ */
 function* nodesOf(tree: unknown): Generator<Node> {
   const open: unknown[] = [tree];
   while (open.length > 0) {
@@ -46,7 +52,7 @@ function* nodesOf(tree: unknown): Generator<Node> {
   }
 }
 
-/** A view of DuckDB's own, which a name means where a common table expression of that name is not in scope. */
+/** A view of DuckDB's own, which the name means where no CTE of that name is in scope. */
 export function isOwnView(name: string): boolean {
   return /^(?:duckdb_|pg_|pragma_|sqlite_)/i.test(name);
 }
@@ -95,7 +101,7 @@ function nodeFault(node: Node, names: Names): Fault | null {
 }
 
 function callFault(node: Node): Fault | null {
-  // A window function has a name of its own in its type, if DuckDB does not say more.
+  // A window function's own name is its type, unless DuckDB says more.
   const name = node['function_name'];
   if (typeof name !== 'string') return unknownKind('call', node);
   return mayCall(name) ? null : functionFault(name, node);
@@ -158,7 +164,7 @@ function namesTable(node: Node | undefined, tables: ReadonlySet<string>): boolea
   return node['class'] === 'CONSTANT' && typeof text === 'string' && tables.has(lower(text));
 }
 
-/** `recurring.x` is what a recursive query with keys has found so far. */
+/** `recurring.x` is the result so far of a recursive query with keys. */
 const SCHEMAS: ReadonlySet<unknown> = new Set([undefined, '', 'main', 'recurring']);
 
 function tableFault(node: Node, { known, all }: Names): Fault | null {
@@ -207,7 +213,7 @@ function plainFault(node: Node): Pick<Fault, 'code' | 'position'> {
   return { code: 'bad_query', ...placeOf(node) };
 }
 
-/** DuckDB writes the largest number there is when it does not know. */
+/** DuckDB writes the largest number if it does not know. */
 function placeOf({ query_location: at }: Node): { readonly position?: Position } {
   return Number.isSafeInteger(at) ? { position: { at: Number(at), unit: 'byte' } } : {};
 }

@@ -1,13 +1,13 @@
-/** The statement of a user: its parameters put in as constants, and errors shown where they are. */
+/** The user's statement: inlines its parameters, and locates errors in its text. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { PlanRequest } from '../engine.ts';
 import { type Token, tokensOf } from './tokens.ts';
 import { quotedText } from './text.ts';
 
 export interface Statement {
-  /** One statement without a semicolon at its end, with constants for parameters. */
+  /** One statement without a trailing semicolon, with its parameters inlined. */
   readonly sql: string;
-  /** The place in the text of the user for a place in `sql`; both count UTF-16 units. */
+  /** Maps an offset in `sql` to the offset in the user's text, both in UTF-16 units. */
   readonly placeOf: (at: number) => number;
 }
 
@@ -44,7 +44,9 @@ export function statementOf({ sql, params }: Pick<PlanRequest, 'sql' | 'params'>
   return { sql: text, placeOf };
 }
 
-/** What follows the last mark, with blanks for semicolons. Comments stay: whether they are such is for DuckDB to say. */
+/**
+ * The text after the last token, with spaces for semicolons. Comments stay: DuckDB decides whether they are comments.
+ */
 function tailOf(sql: string, from: number): string {
   let tail = '';
   let at = from;
@@ -56,10 +58,10 @@ function tailOf(sql: string, from: number): string {
   return (tail + sql.slice(at)).trimEnd();
 }
 
-/** What a constant may not touch, lest the two become one: `e?` would be `e'...'`, a text with escapes. */
+/** Characters that an inlined constant must not touch: `e?` would become `e'...'`, a string with escapes. */
 const GLUED = /[\p{L}\p{N}_$.'"?\u0080-\uffff]/u;
 
-/** A parameter stands by itself, and beside no other text: DuckDB joins `'a'` and `'b'` on the next line. */
+/** A constant must not touch other text, nor follow a string: DuckDB joins `'a'` and `'b'` on the next line. */
 function checkApart(
   sql: string,
   { from, to }: Token,
@@ -81,7 +83,7 @@ function checkApart(
   });
 }
 
-/** What DuckDB would run or show, but is no query. */
+/** Statements that DuckDB would run, but that are not queries. */
 const INSTEAD: ReadonlyMap<string, string> = new Map(
   Object.entries({
     explain: 'To see the plan, ask for the explanation of the query without the word EXPLAIN.',
@@ -91,7 +93,7 @@ const INSTEAD: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The tokens of the only statement, without semicolons at the end. */
+/** The tokens of the only statement, without trailing semicolons. */
 function oneStatement(sql: string): Token[] {
   const tokens = tokensOf(sql);
   while (tokens.at(-1)?.kind === 'semicolon') tokens.pop();
@@ -157,7 +159,7 @@ class Constants {
   }
 }
 
-/** A literal where DuckDB lets it become what the statement needs: `'2026-01-01'` a date, `1` any integer. */
+/** A literal that DuckDB can cast to what the statement needs: `'2026-01-01'` to a date, `1` to any integer. */
 function constant(value: unknown, path: string): string {
   if (value === null) return 'NULL';
   switch (typeof value) {
@@ -194,7 +196,7 @@ function constant(value: unknown, path: string): string {
   });
 }
 
-/** `at` counts UTF-16 units in the text of the user. */
+/** `at` is an offset in UTF-16 units in the user's text. */
 export function pointedAt(
   sql: string,
   at: number,
@@ -205,10 +207,10 @@ export function pointedAt(
   const line = sql.slice(start, end < 0 ? sql.length : end).trimEnd();
   const column = place - start;
   const number = sql.slice(0, start).split('\n').length;
-  // A long line is shown around the place.
+  // Of a long line only the surroundings are shown.
   const cut = Math.max(0, column - SHOWN / 2);
   const part = line.slice(cut, cut + SHOWN);
-  // A blank for each character that is as wide as it: tabs stay, East Asian ones and emoji get a wide one.
+  // One blank per character, of the same width: tabs stay, East Asian characters and emoji get a wide one.
   const gap = part
     .slice(0, column - cut)
     .replaceAll(WIDE, '\u3000')

@@ -1,4 +1,4 @@
-/** Names and values as SQL text. */
+/** Quotes names and strings for SQL. */
 
 export function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

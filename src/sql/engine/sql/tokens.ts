@@ -1,4 +1,4 @@
-/** SQL text seen from afar: where its strings, comments, placeholders and semicolons are. Nothing is understood. */
+/** A minimal SQL tokenizer: finds strings, comments, placeholders and semicolons, without parsing. */
 
 export type Token =
   | { readonly kind: 'word'; readonly from: number; readonly to: number }
@@ -10,14 +10,14 @@ export type Token =
       readonly name: string;
     }
   | { readonly kind: 'semicolon'; readonly from: number; readonly to: number }
-  /** Anything else that means something. */
+  /** Any other significant text. */
   | { readonly kind: 'other'; readonly from: number; readonly to: number };
 
 type Found = readonly [kind: Token['kind'] | 'blank', to: number];
 
 /**
- * Takes time in proportion to the text, whatever it is: each rule looks at its own characters only, and what has no
- * end reaches to the end of the text.
+ * Takes linear time for any text: each rule looks at its own characters only, and an unterminated string or comment
+ * extends to the end.
  */
 export function tokensOf(sql: string): Token[] {
   const tokens: Token[] = [];
@@ -55,7 +55,7 @@ function foundAt(sql: string, at: number): Found {
       return ['semicolon', at + 1];
     case 'e':
     case 'E':
-      // A string with escapes: a backslash takes the next letter with it.
+      // A string with escapes: a backslash escapes the next character.
       if (sql.charAt(at + 1) === "'") return ['other', endOfEscaped(sql, at + 1)];
       break;
     default:
@@ -83,7 +83,7 @@ function endOfLine(sql: string, from: number): number {
   return at;
 }
 
-/** Comments may stand inside of comments. */
+/** Comments may be nested. */
 function endOfBlock(sql: string, from: number): number {
   let depth = 0;
   for (let at = from; at < sql.length; at += 1) {
@@ -96,7 +96,7 @@ function endOfBlock(sql: string, from: number): number {
   return sql.length;
 }
 
-/** A quote that is doubled stands for itself. */
+/** A doubled quote is an escaped one. */
 function endOfQuoted(sql: string, from: number): number {
   const quote = sql.charAt(from);
   for (let at = from + 1; ; at += 2) {
@@ -116,7 +116,7 @@ function endOfEscaped(sql: string, from: number): number {
   return sql.length;
 }
 
-/** Text between two equal tokens, as `$$it's$$` or `$x$...$x$`; or a parameter. */
+/** A dollar-quoted string, as `$$it's$$` or `$x$...$x$`; or a parameter. */
 function dollar(sql: string, at: number): Found {
   const body = endOf(TAG, sql, at);
   if (body !== null) {
@@ -139,7 +139,7 @@ function endOfWord(sql: string, from: number): number {
   return at;
 }
 
-/** All that is not ASCII may stand in a word, as it does for DuckDB. */
+/** As in DuckDB, every non-ASCII character may be part of a word. */
 function isWordStart(unit: number): boolean {
   return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || unit === 95 || unit >= 128;
 }

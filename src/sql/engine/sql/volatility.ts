@@ -1,8 +1,8 @@
-/** Whether DuckDB would plan a statement in the same way again, and answer it so. */
+/** Whether DuckDB would make the same plan of a statement again, so that it can be cached. */
 
 /**
- * What asks for the time, or hides SQL in a text that may. Words and not calls, in comments and names too: a
- * statement that is taken for one of these only costs a little more.
+ * Functions that read the clock, or run SQL from a string that may. Matched as words, also in comments and names: a
+ * false match only costs a little time.
  */
 const TIMED = [
   'now|today|transaction_timestamp|get_current_\\w+|current_\\w+|localtime(?:stamp)?|ago|age',
@@ -11,8 +11,8 @@ const TIMED = [
 ];
 
 /**
- * What draws a value at random, or depends on more than the statement says. DuckDB writes the time into a plan as
- * a constant. A time of day with a zone is shifted by what the zone has today.
+ * Functions that are random, or depend on more than the statement. DuckDB writes the time into a plan as a constant.
+ * A time of day with a zone depends on the zone's current offset.
  */
 const UNSTEADY = [
   ...TIMED,
@@ -27,12 +27,12 @@ const wordsOf = (words: readonly string[]): RegExp =>
 const OF_TIMED = wordsOf(TIMED);
 const OF_UNSTEADY = wordsOf(UNSTEADY);
 
-/** `sql` has its parameters in it. */
+/** Whether the plan can be cached. `sql` has its parameters inlined. */
 export function isCacheable(sql: string): boolean {
   return !OF_UNSTEADY.test(sql);
 }
 
-/** Whether it may ask DuckDB what time it is. */
+/** Whether it may read the clock. */
 export function readsClock(sql: string): boolean {
   return OF_TIMED.test(sql);
 }

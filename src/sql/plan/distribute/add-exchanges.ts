@@ -1,6 +1,6 @@
 /**
- * The distribution pass. From the leaves up, each operator gets its inputs divided in a way in which it is right
- * to run it in every task by itself; where they are not, an exchange is put between, and a stage ends there.
+ * The distribution pass. It works from the leaves up: an operator runs in every task on its own if its inputs are
+ * partitioned in a way that makes this correct; otherwise an exchange is added, which ends a stage.
  */
 import { assertNever, invariant } from '../../../scheduler/core/index.ts';
 import type { Expression } from '../logical/expression.ts';
@@ -27,18 +27,18 @@ import { expressionStats } from './column-stats.ts';
 import { REPLICATED, isPartitioned, isPartitionedOn, throughProjection } from './partitioning.ts';
 import { isHashable, widthOf } from './types.ts';
 
-/** What a filter lets through where DuckDB does not say. */
+/** The selectivity of a filter for which DuckDB gives no estimate. */
 const FILTER_SHARE = 0.2;
-/** A list has about so many elements. */
+/** The estimated number of elements in a list. */
 const ELEMENTS = 4;
-/** A common table of so few operators over small tables is computed by each reader. */
+/** A CTE of at most this many operators over small tables is computed by each reader. */
 const REPEATED_OPERATORS = 8;
 
 export class AddExchanges implements DistributeContext {
   readonly draft: Draft;
   readonly settings: DistributeSettings;
   readonly #tables: readonly PinnedTable[];
-  /** How a reference to a common table is read. */
+  /** How a reference to a CTE is read. */
   readonly #commons = new Map<number, () => Subplan>();
 
   constructor(draft: Draft, settings: DistributeSettings, tables: readonly PinnedTable[]) {
@@ -117,7 +117,7 @@ export class AddExchanges implements DistributeContext {
     }
   }
 
-  /** A common table is made once and kept, unless only one reads it or it costs next to nothing. */
+  /** A CTE with several readers is computed once and materialized, unless it costs next to nothing. */
   #with({ cte, definition, body }: With): Subplan {
     const readers = [...eachRelation(body)].filter(
       (each) => each.kind === 'ref' && each.cte === cte,
@@ -129,7 +129,7 @@ export class AddExchanges implements DistributeContext {
     const stages = this.draft.stages.length;
     const made = this.place(definition);
     const operators = [...eachRelation(definition)];
-    // What has ended a stage must not be placed again: nobody would read the first one.
+    // A definition that has ended a stage must not be distributed again: nothing would read the first stage.
     const isCheap =
       made.partitioning.kind === 'replicated' &&
       this.draft.stages.length === stages &&
@@ -140,8 +140,10 @@ export class AddExchanges implements DistributeContext {
     return this.place(body);
   }
 
-  /** Where the body asks for its distinct values, as a correlated subquery does, and then joins by them, it is divided
-   * by those from the start: both then find their rows in one place. */
+  /**
+   * Where the body asks for distinct values of the CTE and then joins by them, as a correlated subquery does, the CTE
+   * is repartitioned by these columns from the start: both operations then find their rows in the same task.
+   */
   #materialized(made: Subplan, cte: number, body: Relation): Subplan {
     const keys = distinctColumns(body, cte)?.filter(({ type }) => isHashable(type)) ?? [];
     const pays =
@@ -152,7 +154,7 @@ export class AddExchanges implements DistributeContext {
   }
 }
 
-/** Columns of a common table of which the distinct values are asked for. */
+/** The columns of a CTE whose distinct values the body asks for. */
 function distinctColumns(body: Relation, cte: number): readonly Expression[] | null {
   for (const each of eachRelation(body)) {
     if (each.kind !== 'distinct' || each.on !== null) continue;
@@ -162,7 +164,7 @@ function distinctColumns(body: Relation, cte: number): readonly Expression[] | n
   return null;
 }
 
-/** What columns are in the common table, if nothing but a choice of columns stands between. */
+/** The columns of the CTE that these columns are, if only projections of plain columns lie between. */
 function columnsBelow(
   relation: Relation,
   columns: readonly Expression[],
@@ -189,7 +191,7 @@ function constantRows(relation: Relation, rows: number): Subplan {
   });
 }
 
-/** Looks at one row at a time, so it runs wherever the rows are. */
+/** Works on one row at a time, so it runs wherever the rows are. */
 function projected(relation: Extract<Relation, { kind: 'project' }>, input: Subplan): Subplan {
   return {
     ...input,

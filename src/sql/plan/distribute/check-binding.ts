@@ -1,11 +1,11 @@
-/** Whether DuckDB binds the fragments of a plan to the types that they were planned with. */
+/** Checks that DuckDB binds the fragments of a plan to the types they were planned with. */
 import { parseType } from '../sql/parse-type.ts';
 import type { QueryPlan } from '../physical/plan.ts';
 
-/** What DuckDB binds: for each stage the types of its columns in order, and one more. */
+/** For each stage the types of its columns in order, then the type of one more column. */
 type Bound = { readonly types: readonly string[] } | { readonly fault: string };
 
-/** What DuckDB says against a fragment, or which type is another than planned; null if all bind as planned. */
+/** Returns why DuckDB refuses a fragment, or which type differs from the planned one; null if all bind as planned. */
 export function bindFault({ stages }: QueryPlan, bound: Bound): string | null {
   if ('fault' in bound) return bound.fault;
   const { types } = bound;
@@ -16,15 +16,15 @@ export function bindFault({ stages }: QueryPlan, bound: Bound): string | null {
       const own = types[first + at] ?? 'nothing';
       if (!isType(own, type)) return `stage ${id}, column ${at}: ${own} instead of ${type}`;
     }
-    // Without columns it has one that says nothing.
+    // A fragment without columns has a placeholder column.
     first += Math.max(1, columns.length) + 1;
   }
   return first === types.length ? null : `${types.length - first} columns more than planned`;
 }
 
-/** DuckDB writes names in quotes only where it must. */
+/** DuckDB quotes names only where it must, so types are compared in parsed form. */
 function isType(bound: string, planned: string): boolean {
-  // A NULL of no type is an INTEGER wherever it meets another one.
+  // A NULL without a type becomes an INTEGER.
   if (bound === planned || (planned === '"NULL"' && bound === 'INTEGER')) return true;
   try {
     return parseType(bound).sql === parseType(planned).sql;

@@ -1,7 +1,7 @@
 /**
- * Proves that a plan is right to run: for every stage it works out anew, from the leaves up, how rows are divided,
- * and that each operator may run on them so. It shares the rules of joins and keys with the pass that made the plan,
- * but none of its decisions. A plan that does not pass is a bug.
+ * Proves that a plan is correct: for every stage it derives again, from the leaves up, how rows are partitioned, and
+ * checks that each operator may run on rows partitioned that way. It shares the rules for joins and keys with the
+ * pass that made the plan, but none of its decisions. A plan that fails is a bug.
  */
 import { MillraceError, assertNever, invariant } from '../../../scheduler/core/index.ts';
 import type { AggregateCall, Expression } from '../logical/expression.ts';
@@ -28,16 +28,16 @@ import {
   windowNonDeterminism,
 } from './determinism.ts';
 
-/** What is known of a relation in a stage with several tasks. */
+/** What is known about a relation in a stage with several tasks. */
 interface Known {
   readonly partitioning: Partitioning;
-  /** Operators further up that must finish what has been half done. */
+  /** Final operators further up that must complete what partial operators have begun. */
   readonly open: ReadonlySet<Relation>;
 }
 
 const NOTHING_OPEN: ReadonlySet<Relation> = new Set();
 
-/** Throws `invariant` when the plan could give wrong rows. */
+/** Throws `invariant` if the plan could return wrong rows. */
 export function checkDraft(draft: Draft): void {
   const checked: Known[] = [];
   for (const stage of draft.stages) checked.push(new StageCheck(draft, stage, checked).run());
@@ -52,9 +52,9 @@ class StageCheck {
   readonly #draft: Draft;
   readonly #stage: DraftStage;
   readonly #before: readonly Known[];
-  /** Everything is in one place. */
+  /** The stage has one task. */
   readonly #isOne: boolean;
-  /** What is made once in this stage and read several times. */
+  /** CTEs that this stage computes once and reads several times. */
   readonly #commons = new Map<number, Known>();
 
   constructor(draft: Draft, stage: DraftStage, before: readonly Known[]) {
@@ -130,13 +130,15 @@ class StageCheck {
     }
   }
 
-  /** The SQL of a stage names what it groups by; a set that has one of two equal names has both. */
+  /**
+   * The SQL of a stage refers to groups by their text, so a grouping set cannot contain just one of two equal groups.
+   */
   #checkSets(relation: Extract<Relation, { kind: 'aggregate' }>): void {
     if (relation.sets.length > 1 && hasRepeatedGroups(relation.groups))
       this.#refuse(relation, 'grouping sets cannot tell two of its groups apart');
   }
 
-  /** What may come out differently must be marked, and must not be computed by several tasks. */
+  /** A non-deterministic operator must be marked, and must not be computed by several tasks. */
   #checkStable(relation: Relation, inputs: readonly Known[]): void {
     const reason = nonDeterminism(relation);
     if (reason === null) return;
@@ -145,7 +147,7 @@ class StageCheck {
     if (!this.#isOne && isShared) this.#refuse(relation, `in every task: ${reason}`);
   }
 
-  /** The first half of an operator: each task may do it with the rows that it has. */
+  /** A partial operator may run in each task on whatever rows are there. */
   #half(relation: Relation, [partitioning = RANDOM]: readonly Partitioning[]): Partitioning {
     if (relation.kind === 'aggregate') {
       for (const call of relation.calls) this.#checkPartial(relation, call, partitioning);
@@ -243,7 +245,7 @@ class StageCheck {
   }
 }
 
-/** The keys that both are divided by, in the same places. */
+/** The keys by which both are partitioned, at the same positions. */
 function sharedKeys(left: Partitioning, right: Partitioning): Partitioning {
   if (left.kind !== 'keyed' || right.kind !== 'keyed' || !areCoPartitioned(left, right))
     return RANDOM;
@@ -254,7 +256,10 @@ function sharedKeys(left: Partitioning, right: Partitioning): Partitioning {
   return keys.every((key) => key.length > 0) ? { ...left, keys } : RANDOM;
 }
 
-/** Groups that every set has; another one is NULL in some rows, and stands for no value here. */
+/**
+ * Groups that are in every grouping set. Any other group is NULL in some rows, so it is replaced by a constant that
+ * equals no key.
+ */
 function keptGroups({
   groups,
   sets,

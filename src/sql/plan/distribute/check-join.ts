@@ -1,4 +1,4 @@
-/** When joins may run in every task by themselves. */
+/** Checks that a join may run in every task on its own. */
 import type { AsOfJoin, Cross, Join, JoinType, Relation } from '../logical/relation.ts';
 import { expressionKey } from './expressions.ts';
 import {
@@ -69,7 +69,7 @@ function checkSides(
   return coPartitioned(type, left, shifted(right, width));
 }
 
-/** Key by key, both sides are divided by what one condition makes equal. */
+/** Whether, key by key, both sides are partitioned by expressions that one condition makes equal. */
 function areKeysMatched(
   pairs: readonly KeyPair[],
   left: Partitioning,

@@ -1,20 +1,20 @@
-/** What holds of every plan, whoever has made it: stages fit repartitionBy. */
+/** The rules that hold for every plan, whether made here or submitted: the stages fit together. */
 import { invariant } from '../../../scheduler/core/index.ts';
 import type { ExchangeInput, QueryPlan, Scan, Stage } from '../physical/plan.ts';
 
-/** What is wrong, and where, as a path into the plan. */
+/** What is wrong, and the path to it in the plan. */
 export interface PlanFault {
   readonly path: string;
   readonly what: string;
 }
 
-/** Throws `invariant` for a plan that was made here. */
+/** Throws `invariant`: a plan that was made here must be valid. */
 export function checkPlan(plan: QueryPlan): void {
   const fault = planFault(plan);
   if (fault !== null) invariant(false, `plan, ${fault.path}: ${fault.what}`);
 }
 
-/** The first thing that is wrong; null for a plan that fits repartitionBy. */
+/** Returns the first fault of a plan, or null if it is valid. */
 export function planFault(plan: QueryPlan): PlanFault | null {
   const read = new Set<number>();
   for (const [at, stage] of plan.stages.entries()) {
@@ -61,7 +61,7 @@ function stageFault(
   return null;
 }
 
-/** Every value belongs to one task, and there is a task for each span. */
+/** Every value must belong to one task, and every task must have a range. */
 function splitFault({ tasks }: Stage, { rows, split, columns }: Scan): string | null {
   if (split === undefined) return null;
   const { column, bounds } = split;

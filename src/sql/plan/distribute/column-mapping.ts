@@ -1,4 +1,4 @@
-/** Which columns are kept, and where they stand then. */
+/** Which columns survive pruning, and their new positions. */
 import { invariant } from '../../../scheduler/core/index.ts';
 import type { Expression } from '../logical/expression.ts';
 import type { SqlType } from '../logical/type.ts';

@@ -1,5 +1,7 @@
-/** How large values are and how many different ones there may be. Only for choosing between plans that are all
- * right: DuckDB's own estimate of groups over Parquet is the number of rows. */
+/**
+ * Estimates of value widths and distinct counts. They only choose between plans that are all correct. DuckDB's own
+ * estimate of the number of groups over Parquet is the number of rows, so it is of no use here.
+ */
 import type { Expression } from '../logical/expression.ts';
 import type { SqlType } from '../logical/type.ts';
 import type { TableColumn } from '../physical/table.ts';
@@ -7,13 +9,13 @@ import { partsOf } from '../logical/walk.ts';
 import { widthOf } from './types.ts';
 
 export interface ColumnStats {
-  /** Bytes a value takes. */
+  /** Bytes per value. */
   readonly width: number;
-  /** Different values, at most about this many. */
+  /** An upper estimate of the number of distinct values. */
   readonly distinct: number;
 }
 
-/** Types of which few values are in use. */
+/** Types with few values in practice. */
 const DOMAINS: Readonly<Record<string, number>> = {
   BOOLEAN: 3,
   TINYINT: 256,
@@ -21,13 +23,13 @@ const DOMAINS: Readonly<Record<string, number>> = {
   DATE: 20_000,
 };
 
-/** Nobody knows. */
+/** The estimate when only the type is known. */
 export function unknownStats(type: SqlType): ColumnStats {
   const values = DOMAINS[type.id] ?? (type.id === 'ENUM' ? type.names?.length : undefined);
   return { width: widthOf(type), distinct: values ?? Infinity };
 }
 
-/** Of a column in a file. */
+/** The estimate for a column of a file. */
 export function storedStats(
   type: SqlType,
   stored: TableColumn | undefined,
@@ -48,7 +50,7 @@ export function expressionStats(
   return { width: widthOf(expression.type), distinct: distinctOf(expression, columns) };
 }
 
-/** Values that a part of a date has. */
+/** The number of values of each date part. */
 const PARTS: Readonly<Record<string, number>> = {
   year: 100,
   quarter: 4,
@@ -63,7 +65,7 @@ const PARTS: Readonly<Record<string, number>> = {
 };
 const TRUNCATED_DATES = 5_000;
 
-/** An expression has no more values than there are combinations of what it is made of. */
+/** An expression has at most as many values as there are combinations of its inputs. */
 function distinctOf(expression: Expression, columns: readonly ColumnStats[]): number {
   const own = unknownStats(expression.type).distinct;
   if (expression.kind === 'constant') return 1;
@@ -93,7 +95,7 @@ export function rowBytes(columns: readonly ColumnStats[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0);
 }
 
-/** Groups that rows fall into. */
+/** The estimated number of groups. */
 export function groupCount(
   groups: readonly Expression[],
   columns: readonly ColumnStats[],

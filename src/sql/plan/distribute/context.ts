@@ -1,4 +1,4 @@
-/** What context an operator needs besides the operator and its inputs. */
+/** What distributing an operator needs besides the operator and its inputs. */
 import type { Draft } from './draft.ts';
 import type { DistributeSettings } from './settings.ts';
 

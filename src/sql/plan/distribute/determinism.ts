@@ -1,4 +1,7 @@
-/** Whether an operator gives the same rows when it runs again over the same rows, in whatever order they come. */
+/**
+ * Whether an operator returns the same rows when it runs again over the same input rows in another order. Each
+ * function returns the reason why not, or null.
+ */
 import type { AggregateCall, Expression, OrderBy, WindowCall } from '../logical/expression.ts';
 import type { Aggregate, Relation } from '../logical/relation.ts';
 import type { SqlType } from '../logical/type.ts';
@@ -11,7 +14,7 @@ const ORDER_FREE: ReadonlySet<string> = new Set([
   ...['quantile_disc', 'quantile_cont', 'approx_count_distinct', 'histogram', 'mad'],
 ]);
 
-/** Adding up floats gives other last digits in another order. */
+/** The last digits of a floating-point sum depend on the order of addition. */
 const ADDS_UP: ReadonlySet<string> = new Set(['sum', 'sum_no_overflow', 'avg', 'mean']);
 
 const PEERS_ALIKE: ReadonlySet<string> = new Set([
@@ -47,7 +50,7 @@ export function windowNonDeterminism(call: WindowCall, input: readonly SqlType[]
   return `${call.name} depends on the order of equal rows`;
 }
 
-/** Which rows come first is certain when the order tells any two different rows apart. */
+/** The first rows are determined if the order distinguishes any two different rows. */
 export function orderNonDeterminism(
   relation: Extract<Relation, { kind: 'topN' | 'limit' | 'distinct' }>,
 ): string | null {

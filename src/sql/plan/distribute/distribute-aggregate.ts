@@ -1,4 +1,4 @@
-/** Aggregates: where the rows are, in two partials, or once all rows of a group have come repartitionBy. */
+/** Distributes aggregates: in place, in a partial and a final phase, or after an exchange by group. */
 import type { AggregateCall, Expression } from '../logical/expression.ts';
 import type { Aggregate, Relation } from '../logical/relation.ts';
 import { BIGINT } from '../logical/type.ts';
@@ -22,7 +22,7 @@ import {
 import { aggregateNonDeterminism } from './determinism.ts';
 import { isHashable } from './types.ts';
 
-/** GROUPING takes no more columns. */
+/** GROUPING takes at most this many columns. */
 const GROUPING_MAX = 60;
 
 export function distributeAggregate(
@@ -43,7 +43,7 @@ export function distributeAggregate(
   return applied(aggregate, repartitionBy(context, input, groupsOfAllSets(aggregate)));
 }
 
-/** All rows of any group are in one task. */
+/** Whether all rows of any group are in one task. */
 function isLocal({ groups, sets }: Aggregate, partitioning: Partitioning): boolean {
   if (groups.length === 0) return false;
   const each = sets.length === 0 ? [groups.map((_, at) => at)] : sets;
@@ -55,17 +55,19 @@ function isLocal({ groups, sets }: Aggregate, partitioning: Partitioning): boole
   );
 }
 
-/** What every grouping set groups by: rows that are equal in these can come repartitionBy. */
+/** The groups that are in every grouping set: rows can be repartitioned by them. */
 function groupsOfAllSets({ groups, sets }: Aggregate): readonly Expression[] {
   return groups.filter((_, at) => sets.every((set) => set.includes(at)));
 }
 
-/** Not just a plain GROUP BY. */
+/** Whether it is more than a plain GROUP BY. */
 function hasSets({ groups, sets }: Aggregate): boolean {
   return sets.length > 1 || sets.some((set) => set.length !== groups.length);
 }
 
-/** The same set twice gives the same rows twice: nothing in them would tell the two apart. */
+/**
+ * A grouping set that occurs twice returns its rows twice, and nothing in the partial rows would tell the two apart.
+ */
 function maySplit({ groups, sets }: Aggregate): boolean {
   if (sets.length <= 1) return true;
   const texts = new Set(sets.map((set) => set.toSorted((a, b) => a - b).join()));
@@ -78,11 +80,11 @@ function groupRows({ groups, rows, sets }: Aggregate, input: Subplan): number {
   return Math.min(rows ?? input.rows, counted);
 }
 
-/** Runs it over a part as it is. */
+/** Runs the aggregate in the tasks where its input is. */
 function applied(aggregate: Aggregate, input: Subplan): Subplan {
   const { groups, calls, sets, grouping } = aggregate;
   const isTotal = groups.length === 0;
-  // A set without some group makes it NULL; only what all sets have keeps its value.
+  // A grouping set without a group makes it NULL; only groups that are in all sets keep their values.
   const kept = groupsOfAllSets(aggregate);
   const isPlain = kept.length === groups.length;
   const outputs = groups.map((group): Expression => (kept.includes(group) ? group : NO_VALUE));
@@ -102,7 +104,7 @@ function applied(aggregate: Aggregate, input: Subplan): Subplan {
 
 const NO_VALUE: Expression = { kind: 'constant', sql: '<none>', type: BIGINT };
 
-/** Each task aggregates its own rows; what comes of that is merged by group. */
+/** Partial phase: each task aggregates its own rows. Final phase: the partial rows are merged by group. */
 function inTwoPhases(
   context: DistributeContext,
   aggregate: Aggregate,
@@ -118,7 +120,7 @@ function inTwoPhases(
   const rows = Math.min(groupRows(aggregate, input) * context.draft.partitions, input.rows);
   const partial = { ...before, rows: isTotal ? context.draft.partitions : rows, isOneRow: false };
   const columns = columnsOf(before.relation.output);
-  // With several sets a row belongs to its group and its set.
+  // With several sets, a partial row belongs to a group and a set.
   const setColumn = hasSets(aggregate) ? columns.slice(groups.length + first.calls.length) : [];
   const keys = [...columns.slice(0, groups.length), ...setColumn];
   const exchanged = exchangeByGroup(context, partial, keys, isTotal);
@@ -127,7 +129,7 @@ function inTwoPhases(
   return results(aggregate, splits, keys.length, merged);
 }
 
-/** Few rows come repartitionBy in one task, where what stands above them goes on at once. */
+/** Few partial rows are gathered in one task, where the operators above can go on without another exchange. */
 function exchangeByGroup(
   context: DistributeContext,
   partial: Subplan,
@@ -202,7 +204,7 @@ function isPositive(value: Expression): Expression {
   };
 }
 
-/** The columns that the aggregate was to have, from those of the second half. */
+/** Restores the columns of the aggregate from those of the final phase. */
 function results(
   aggregate: Aggregate,
   splits: readonly PartialAggregate[],
@@ -216,7 +218,7 @@ function results(
     offset += after.length;
     return result(columns.slice(offset - after.length, offset));
   });
-  // After the number of the set come the values of each GROUPING; of a plain GROUP BY they are all zero.
+  // The number of the set is followed by the value of each GROUPING; for a plain GROUP BY these are all zero.
   const marks = grouping.map((_, at): Expression =>
     keys > groups.length
       ? (columns[groups.length + 1 + at] as Expression)
@@ -235,7 +237,7 @@ function results(
   };
 }
 
-/** The one expression whose distinct values are asked for; null for none or several. */
+/** The one expression with DISTINCT; null if there is none or more than one. */
 function oneValue(distinct: readonly AggregateCall[]): Expression | null {
   const [first] = distinct;
   const value = first?.args[0];
@@ -248,9 +250,9 @@ function oneValue(distinct: readonly AggregateCall[]): Expression | null {
 }
 
 /**
- * Duplicates are dropped where they are, before anything travels: grouped by the value as well, with the first half
- * of the other aggregates beside it. Rows of a group then come repartitionBy; of a total those with the same value, and
- * the counts are added up.
+ * Aggregates with DISTINCT. Duplicates are dropped before the exchange: each task groups by the value as well and
+ * computes the partial phase of the other aggregates beside it. The exchange is then by group; for a total it is by
+ * value, and the counts are added up.
  */
 function withDistinct(
   context: DistributeContext,
@@ -273,7 +275,7 @@ function withDistinct(
     context.draft.pairPartial(before.relation, merged.relation);
     return finished(aggregate, others, merged);
   }
-  // Each value is in one task now, so counting distinct ones there and adding up is exact.
+  // Each value is now in one task, so the sum of the local distinct counts is exact.
   const splits = again.calls.map(partialAggregate).filter((split) => split !== null);
   const total = inTwoPhases(context, again, splits, exchanged, before.relation);
   return finished(aggregate, others, total);
@@ -296,7 +298,7 @@ function reduction(
   };
 }
 
-/** The aggregate over what the reduction has made: distinct values as they are, the others merged. */
+/** The aggregate over the deduplicated rows: distinct values as they are, the other aggregates merged. */
 function overReduced(
   aggregate: Aggregate,
   value: Expression,

@@ -133,7 +133,7 @@ function distributeSides(
   return joined(spec, ...all, unpartitioned(all));
 }
 
-/** One plan to run a join; the cheapest one is taken. */
+/** One way to run a join; the cheapest one is taken. */
 interface JoinPlan {
   /** Bytes written and read for it. */
   readonly cost: number;

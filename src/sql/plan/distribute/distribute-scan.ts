@@ -1,4 +1,7 @@
-/** Tables: divided between the tasks by values or by rows, or read in full by each when they are small. */
+/**
+ * Distributes scans: range-partitioned by a clustered column, split by row position, or, for small tables, read in
+ * full by every task.
+ */
 import type { Expression } from '../logical/expression.ts';
 import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
 import { Undistributable } from '../logical/undistributable.ts';
@@ -19,9 +22,9 @@ import {
 import type { DistributeSettings } from './settings.ts';
 import { rowBytes, storedStats, unknownStats, type ColumnStats } from './column-stats.ts';
 
-/** What DuckDB itself guesses that a filter lets through. */
+/** DuckDB's own estimate of a filter's selectivity. */
 const FILTER_SHARE = 0.2;
-/** A CSV or JSON file has about so much text for a byte of Parquet. */
+/** Bytes of Parquet per byte of CSV or JSON text. */
 const TEXT_SHARE = 0.3;
 
 export function distributeScan(
@@ -58,8 +61,10 @@ export function distributeScan(
   };
 }
 
-/** By the values of a column that is read, where the files have them in order: then whatever goes by that column finds
- * its rows in one task. */
+/**
+ * The range partitioning of a scan by a clustered column that it reads; null if there is none. Operators by that
+ * column then need no exchange.
+ */
 function splitOf(scan: ScanRelation, table: PinnedTable, parts: number): LeafRange | null {
   const paths = new Set(pathsOf(scan, table));
   for (const { column: name, groups } of table.clusters ?? []) {
@@ -76,7 +81,7 @@ function keptColumns(scan: ScanRelation): readonly Expression[] {
   return scan.keep.map((at) => column(at, scan.types[scan.columns[at] ?? 0] as Expression['type']));
 }
 
-/** The scan as an operator over a named relation, which has the columns that are read and no others. */
+/** The scan as an operator over a named relation that has exactly the columns it reads. */
 function readScan(scan: ScanRelation, name: string): Relation {
   const output = scan.columns.map((place) => scan.types[place ?? 0] as (typeof scan.types)[number]);
   const leaf: InputRelation = { kind: 'input', relation: name, output, rows: scan.rows };
@@ -91,7 +96,7 @@ function readScan(scan: ScanRelation, name: string): Relation {
 
 interface ScanSize {
   readonly rows: number;
-  /** Of all that is read, before any filter. */
+  /** Of everything that is read, before any filter. */
   readonly bytes: number;
   readonly columns: readonly ColumnStats[];
   /** Rows before any filter. */
@@ -123,8 +128,10 @@ function columnStats(
   return place === null ? unknownStats(type) : storedStats(type, stored, tableRows);
 }
 
-/** The table that DuckDB has put into the plan as a list of files: perhaps not all of them, since folders that no
- * row can come from are left out. */
+/**
+ * The table that a scan's list of files belongs to. The list may be incomplete: DuckDB leaves out Hive folders that
+ * cannot contain a matching row.
+ */
 function tableOf(scan: ScanRelation, tables: readonly PinnedTable[]): PinnedTable {
   const found = tables.find((table) => {
     if (scan.table !== null) return table.name === scan.table;
@@ -145,7 +152,7 @@ export function pathsOf(scan: ScanRelation, table: PinnedTable): readonly string
   return scan.table === null ? scan.files : table.files.map(({ path }) => path);
 }
 
-/** What a query needs of a table, before any filter. */
+/** The bytes a scan reads, before any filter. */
 export function scanBytes(scan: ScanRelation, tables: readonly PinnedTable[]): number {
   return scanSize(scan, tableOf(scan, tables)).bytes;
 }

@@ -1,4 +1,4 @@
-/** A plan while it is made: the stages so far, and what the names in their fragments stand for. */
+/** A plan under construction: the stages so far, and what the relation names in their fragments stand for. */
 import { invariant } from '../../../scheduler/core/index.ts';
 import type { Expression } from '../logical/expression.ts';
 import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
@@ -40,19 +40,19 @@ export interface ScanLeaf {
   readonly kind: 'scan';
   readonly scan: ScanRelation;
   readonly table: PinnedTable;
-  /** Each task reads its own rows; otherwise every task reads all. */
+  /** Each task reads its own rows; otherwise every task reads all of them. */
   readonly isPartitioned: boolean;
-  /** By which values, where it is by values. */
+  /** The range partitioning, if rows are assigned by value. */
   readonly split: LeafRange | null;
 }
 
 export interface LeafRange {
-  /** The place of the column in the scan. */
+  /** The index of the column in the scan. */
   readonly column: number;
   readonly range: RangePartitioning;
 }
 
-/** How the rows of a scan are divided, before anything is done with them. */
+/** How the rows of a scan are partitioned before any operator. */
 export function scanPartitioning({ scan, isPartitioned: isSplit, split }: ScanLeaf): Partitioning {
   if (!isSplit) return REPLICATED;
   if (split === null) return RANDOM;
@@ -70,7 +70,7 @@ export class Draft {
   readonly partitions: number;
   readonly stages: DraftStage[] = [];
   readonly leaves: Map<string, Leaf> = new Map();
-  /** Operators that do a part of their work before rows come repartitionBy, and those that do the rest after it. */
+  /** From each partial operator to the final operator that completes it. */
   readonly partials: Map<Relation, Relation> = new Map();
   #scans = 0;
 
@@ -78,7 +78,7 @@ export class Draft {
     this.partitions = partitions;
   }
 
-  /** The name that a fragment knows a scan by. */
+  /** Returns the name of the scan's relation. */
   addScan(leaf: ScanLeaf): string {
     const name = `scan${this.#scans}`;
     this.#scans += 1;
@@ -86,39 +86,39 @@ export class Draft {
     return name;
   }
 
-  /** The name that a fragment knows the rows of a stage by. */
+  /** Returns the name of the relation that holds the stage's rows. */
   addReading(stage: number, mode: StageLeaf['mode']): string {
     const name = leafName(stage, mode);
     this.leaves.set(name, { kind: 'stage', stage, mode });
     return name;
   }
 
-  /** `before` runs in each task by itself, on whatever rows it has; `after` makes up for it. */
+  /** Declares that `before` runs in each task on whatever rows are there, and that `after` completes it. */
   pairPartial(before: Relation, after: Relation): void {
     this.partials.set(before, after);
   }
 
-  /** One task has all rows. */
+  /** Gathers all rows in one task. */
   gather(part: Subplan): Subplan {
     if (!isPartitioned(part.partitioning)) return part;
     return this.#read(part, this.#whole(part), 'all', SINGLE);
   }
 
-  /** Every task has all rows. */
+  /** Broadcasts all rows to every task. */
   broadcast(part: Subplan): Subplan {
     if (part.partitioning.kind === 'replicated') return part;
     return this.#read(part, this.#whole(part), 'all', REPLICATED);
   }
 
-  /** Each row is in the task that the hash of these expressions names. */
+  /** Repartitions by the hash of these expressions. */
   repartition(part: Subplan, by: readonly Expression[]): Subplan {
-    // What every task could read in full is still read in parts where it is only sent on.
+    // A table that every task could read in full is still split where its rows are only sent on.
     const source = part.scan === null ? part : this.partition(part);
     const stage = this.#close(source, { kind: 'hash', by });
     return this.#read(part, stage, 'partition', hashPartitionedBy(by));
   }
 
-  /** Each row is in one of N tasks, whichever. */
+  /** Partitions in any way, so that each row is in one of N tasks. */
   partition(part: Subplan): Subplan {
     if (isPartitioned(part.partitioning)) return part;
     const leaf = part.scan === null ? undefined : this.leaves.get(part.scan);
@@ -130,7 +130,7 @@ export class Draft {
     return this.repartition(part, by.length > 0 ? by : [ANY_ONE]);
   }
 
-  /** Computed once, for several readers. */
+  /** Computes it once, for several readers. */
   materialize(part: Subplan): Subplan {
     const stage = this.#close(part, { kind: 'whole' });
     if (!isPartitioned(part.partitioning)) {
@@ -192,7 +192,7 @@ function leafName(stage: number, mode: StageLeaf['mode']): string {
   }
 }
 
-/** Without a column to divide by, all rows go to the same task. */
+/** Without a hashable column, all rows go to the same task. */
 const ANY_ONE: Expression = {
   kind: 'constant',
   sql: '0',

@@ -1,4 +1,4 @@
-/** Expressions in terms of other columns, and when two of them are the same. */
+/** Rewriting expressions for other columns, and comparing them. */
 import { assertNever } from '../../../scheduler/core/index.ts';
 import type { AggregateCall, Expression, OrderBy, WindowCall } from '../logical/expression.ts';
 import type { SqlType } from '../logical/type.ts';
@@ -8,7 +8,7 @@ export function column(index: number, type: SqlType): Expression {
   return { kind: 'column', index, type };
 }
 
-/** The columns of a relation, one after the other. */
+/** References to all columns of a relation, in order. */
 export function columnsOf(output: readonly SqlType[]): readonly Expression[] {
   return output.map((type, index) => column(index, type));
 }
@@ -18,7 +18,7 @@ export function collectColumns(expression: Expression, into: Set<number>): void 
   else for (const part of partsOf(expression)) collectColumns(part, into);
 }
 
-/** Where a column of the old input stands in the new one. */
+/** From the index of a column in the old input to its index in the new one. */
 export type ColumnMapping = (index: number) => number;
 
 export function moved(expression: Expression, places: ColumnMapping): Expression {
@@ -53,7 +53,7 @@ export function windowParts(call: WindowCall): readonly Expression[] {
   ];
 }
 
-/** Equal texts mean equal expressions. */
+/** A key that is equal for equal expressions. */
 export function expressionKey(expression: Expression): string {
   const own = ownKey(expression);
   const parts = partsOf(expression);

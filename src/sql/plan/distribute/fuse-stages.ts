@@ -1,14 +1,13 @@
 /**
- * A stage whose rows stay in the task that made them, and go to one other stage only, need not be a stage: that one
- * makes them itself, once, and reads them as often as it likes. Each stage that is saved is a wait for the slowest
- * task and files that nobody has to write.
+ * Fuses stages. A stage whose rows stay in the task that made them and go to one other stage only is moved into that
+ * stage as a CTE. Each stage saved is one wait for the slowest task less, and files that need not be written.
  */
 import type { CteRef, InputRelation, Relation } from '../logical/relation.ts';
 import { inputsOf } from '../logical/walk.ts';
 import { Draft, type DraftStage, type StageLeaf } from './draft.ts';
 import { eachRelation, withInputs } from './relations.ts';
 
-/** The same plan with as few stages as it needs. */
+/** Returns the same plan with as few stages as possible. */
 export function fuseStages(draft: Draft): Draft {
   const readers = readersOf(draft);
   const goesInto = draft.stages.map((stage) => reader(draft, stage, readers[stage.id] ?? []));
@@ -21,7 +20,7 @@ interface Reading {
   readonly mode: StageLeaf['mode'];
 }
 
-/** By stage: who reads it, and how, as often as it is read. */
+/** For each stage, every read of it. */
 function readersOf(draft: Draft): readonly (readonly Reading[])[] {
   const readers: Reading[][] = draft.stages.map(() => []);
   for (const stage of draft.stages) {
@@ -33,13 +32,13 @@ function readersOf(draft: Draft): readonly (readonly Reading[])[] {
   return readers;
 }
 
-/** The stage that can do its work as well; null when there is none. */
+/** The stage that this one can be fused into; null if there is none. */
 function reader(draft: Draft, stage: DraftStage, readings: readonly Reading[]): number | null {
   const [first] = readings;
   if (first === undefined || stage.output.kind !== 'whole') return null;
   if (readings.some((each) => each.stage !== first.stage || each.mode !== first.mode)) return null;
   if (first.mode === 'forward') return first.stage.id;
-  // One that reads a table may do so while others are at work.
+  // A stage that reads a table is left alone: it can do so while other stages run.
   const isAlone = stage.tasks === 1 && first.stage.tasks === 1 && !readsTable(draft, stage);
   return first.mode === 'all' && isAlone ? first.stage.id : null;
 }
@@ -54,9 +53,9 @@ class Fusion {
   readonly #draft: Draft;
   readonly #goesInto: readonly (number | null)[];
   readonly #made: Draft;
-  /** The new number of each stage that stays. */
+  /** The new id of each remaining stage. */
   readonly #ids = new Map<number, number>();
-  /** What each relation has become; partials are known by the relations themselves. */
+  /** What each relation has become: partial operators are identified by their relations. */
   readonly #became = new Map<Relation, Relation>();
 
   constructor(draft: Draft, goesInto: readonly (number | null)[]) {
@@ -92,7 +91,7 @@ class Fusion {
     return stage.nonDeterministic ?? ofParts.find((each) => each !== null) ?? null;
   }
 
-  /** The stage with those that it takes in. */
+  /** The stage with the stages that are fused into it. */
   #whole(stage: DraftStage): Relation {
     const parts = this.#parts(stage).map((part) => ({ cte: part.id, relation: this.#whole(part) }));
     const body = this.#rebuilt(stage.relation);

@@ -1,4 +1,4 @@
-/** A stage's operators in words, for people: one line each, outermost first, indented by depth. */
+/** The operators of a stage as text for EXPLAIN: one line per operator, outermost first, indented by depth. */
 import { assertNever } from '../../../scheduler/core/index.ts';
 import type { AggregateCall, Expression, OrderBy } from '../logical/expression.ts';
 import type { Aggregate, Join, JoinCondition, Relation } from '../logical/relation.ts';
@@ -10,10 +10,10 @@ import { eachRelation } from './relations.ts';
 const LINE_MAX = 150;
 const LABEL_MAX = 48;
 
-/** What the columns of each relation are called, as far as they have names. */
+/** Column names for each relation, as far as columns have names. */
 export class Labels {
   readonly #draft: Draft;
-  /** What is read twice, and reads twice itself, would be looked at four times. */
+  /** Cached, because a relation that is read twice and itself reads another one twice would be visited four times. */
   readonly #known = new Map<Relation, readonly string[]>();
   readonly #commons = new Map<number, Relation>();
 
@@ -24,7 +24,7 @@ export class Labels {
         if (each.kind === 'with') this.#commons.set(each.cte, each.definition);
   }
 
-  /** A letter for what is made once and read several times. */
+  /** A letter for a CTE that is computed once and read several times. */
   letterOf(cte: number): string {
     return letters([...this.#commons.keys()].indexOf(cte));
   }
@@ -55,7 +55,7 @@ export class Labels {
         const isMerge = [...this.#draft.partials.values()].includes(relation);
         const calls = relation.calls.map((call) => {
           const [first] = call.args;
-          // The merge of partial sums is called as the sum is.
+          // The merge of partial sums has the name of the sum.
           const isMerged = isMerge && !call.distinct && first?.kind === 'column';
           return isMerged ? (columns[first.index] ?? '') : aggregateText(call, columns);
         });
@@ -120,7 +120,7 @@ function aggregateText(call: AggregateCall, columns: readonly string[]): string 
   return readable(printAggregate(call, (index) => columns[index] ?? `c${index}`));
 }
 
-/** Types of constants are noise to a reader. */
+/** Omits the types of constants, which are noise to a reader. */
 function readable(text: string): string {
   return text.replaceAll(/CAST\(('(?:[^']|'')*'|-?[\d.]+) AS [A-Z ]+(?:\([\d,]+\))?\)/g, '$1');
 }
@@ -156,7 +156,7 @@ export function operatorLines(stage: DraftStage, draft: Draft, labels: Labels): 
   return lines;
 }
 
-/** Null for what only rearranges columns. */
+/** Returns null for operators that only rearrange columns. */
 function operatorText(
   relation: Relation,
   stage: DraftStage,
@@ -292,7 +292,7 @@ function countText({ limit, offset }: { limit: number | null; offset: number }):
   return offset === 0 ? count : `${count} after ${offset}`;
 }
 
-/** A few words: what a stage reads and what it does, in the order in which it does it. */
+/** A short title: what the stage reads and what it does, in that order. */
 export function stageTitle(stage: DraftStage, draft: Draft): string {
   const tables: string[] = [];
   const steps: string[] = [];

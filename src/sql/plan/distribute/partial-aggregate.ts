@@ -1,7 +1,8 @@
 /**
- * Aggregates in two partials: what each task computes of its own rows, how that is merged, and the result. Only forms
- * that give what DuckDB gives for all rows at once are here; any other aggregate sees all rows of its group. So do
- * compensated sums (`fsum`, `favg`): what a partial sum has rounded off is not a value that could travel.
+ * Aggregates in two phases: what each task computes of its own rows (partial), how the partial rows are merged
+ * (final), and the result. Only forms that return exactly what DuckDB returns over all rows at once are listed; any
+ * other aggregate sees all rows of its group. Compensated sums (`fsum`, `favg`) are not listed: the compensation of a
+ * partial sum is not a value that could travel.
  */
 import type { AggregateCall, Expression } from '../logical/expression.ts';
 import { BIGINT, BOOLEAN, DOUBLE, HUGEINT, VARCHAR, decimalType } from '../logical/type.ts';
@@ -10,31 +11,33 @@ import { sameType } from '../logical/type.ts';
 import { isFloat, isInteger } from './types.ts';
 
 export interface PartialAggregate {
-  /** Over the input. */
+  /** Over the input rows. */
   readonly before: readonly AggregateCall[];
   readonly after: readonly MergeCall[];
-  /** From what `after` has made. */
+  /** The result, from the columns that `after` returns. */
   readonly result: (merged: readonly Expression[]) => Expression;
 }
 
-/** An aggregate over the columns that the first half has made, which are told by their places in `before`. */
+/** An aggregate over the partial columns, which are given by their positions in `before`. */
 export interface MergeCall {
   readonly name: string;
   readonly args: readonly number[];
-  /** Counts only rows where this one is above zero. */
+  /** If set, counts only rows where this partial column is above zero. */
   readonly where: number | null;
   readonly type: SqlType;
 }
 
-/** Null for an aggregate that cannot be split. A call with DISTINCT is split as if its values were distinct over all
- * tasks; whoever asks has to see to that. */
+/**
+ * Returns null for an aggregate that has no partial form. A call with DISTINCT is split as if its values were
+ * distinct over all tasks; the caller must ensure that.
+ */
 export function partialAggregate(call: AggregateCall): PartialAggregate | null {
   if (call.order.length > 0) return null;
   const split = FORMS[call.name];
   return split === undefined ? null : split(call);
 }
 
-/** The same result with and without DISTINCT. */
+/** Aggregates whose result is the same with and without DISTINCT. */
 const DUPLICATES_DO_NOT_COUNT: ReadonlySet<string> = new Set([
   ...['min', 'max', 'bool_and', 'bool_or', 'bit_and', 'bit_or', 'any_value'],
 ]);
@@ -79,7 +82,7 @@ function merge(name: string, args: readonly number[], type: SqlType): MergeCall 
   return { name, args, where: null, type };
 }
 
-/** The merge of partial results is the aggregate itself. */
+/** Partial results are merged by the aggregate itself. */
 function splitAgain(call: AggregateCall): PartialAggregate | null {
   if (call.args.length !== 1) return null;
   return {
@@ -93,12 +96,12 @@ function splitCount(call: AggregateCall): PartialAggregate {
   return {
     before: [call],
     after: [merge('sum', [0], HUGEINT)],
-    // Where no group came repartitionBy at all there is nothing to add up.
+    // Without any group there is nothing to add up.
     result: ([merged]) => cast(orZero(merged as Expression), call.type),
   };
 }
 
-/** A sum of ones to DuckDB: over no rows it is NULL. */
+/** DuckDB computes it as a sum of ones, so it is NULL over no rows. */
 function splitCountIf(call: AggregateCall): PartialAggregate {
   return {
     before: [call],
@@ -123,7 +126,7 @@ function splitExtreme(call: AggregateCall): PartialAggregate | null {
   return hasCollation ? null : splitAgain(call);
 }
 
-/** Any row will do, but a task without rows has none to offer, and its NULL is no row's value. */
+/** Any row will do. A task without rows has none to offer, so its NULL must not be taken for a value. */
 function splitFirst(call: AggregateCall): PartialAggregate | null {
   if (call.args.length !== 1 || call.distinct) return null;
   const count: AggregateCall = { ...call, name: 'count', args: [], type: BIGINT };
@@ -134,7 +137,7 @@ function splitFirst(call: AggregateCall): PartialAggregate | null {
   };
 }
 
-/** The value beside the least or greatest other one; rows with a NULL in either do not count. */
+/** The value at the least or greatest key; rows with a NULL in either do not count. */
 function splitArgument(call: AggregateCall): PartialAggregate | null {
   const [value, by] = call.args;
   if (value === undefined || by === undefined || call.args.length !== 2) return null;
@@ -189,11 +192,11 @@ function divided(sum: Expression, count: Expression, scale: number): Expression 
   return binary('/', sum, by, DOUBLE);
 }
 
-/** Rows of a table: more than anybody has. */
+/** Digits of the largest number of rows that a table may have. */
 const ROWS_DIGITS = 13;
 const DIGITS_MAX = 38;
 
-/** A decimal without its point, as a whole number. By multiplication where that surely fits, else by text. */
+/** A decimal as an integer without its point: by multiplication where that cannot overflow, otherwise via text. */
 function unscaled(sum: Expression, width: number, scale: number): Expression {
   if (scale === 0) return cast(sum, HUGEINT);
   if (width + ROWS_DIGITS + scale <= DIGITS_MAX) {

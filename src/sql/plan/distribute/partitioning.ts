@@ -1,4 +1,4 @@
-/** How the rows of a relation are divided between the tasks that compute it. */
+/** How the rows of a relation are partitioned over the tasks that compute it. */
 import type { Expression } from '../logical/expression.ts';
 import { mapColumns } from '../logical/walk.ts';
 import { collectColumns, expressionKey, moved } from './expressions.ts';
@@ -6,23 +6,23 @@ import type { RangePartitioning } from './range-partitioning.ts';
 import { isExact } from './types.ts';
 
 export type Partitioning =
-  /** Each task has all of it, computed by itself from the same data. */
+  /** Every task has all rows, computed on its own from the same data. */
   | { readonly kind: 'replicated' }
-  /** There is one task, and it has all of it. */
+  /** One task has all rows. */
   | { readonly kind: 'single' }
-  /** Each row is in one of N tasks; nobody knows in which. */
+  /** Each row is in one of N tasks, and it is not known in which. */
   | { readonly kind: 'random' }
-  /** Each row is in the task that its keys name. */
+  /** Each row is in the task that its keys determine. */
   | KeyedPartitioning;
 
 export interface KeyedPartitioning {
   readonly kind: 'keyed';
   readonly keys: readonly PartitionKey[];
-  /** How a task follows from the keys: by their hash, or, of a single one, by its value. */
+  /** Range-partitioned by a single key; null if hash-partitioned. */
   readonly range: RangePartitioning | null;
 }
 
-/** Expressions over the columns of the relation that all have, in every row, the value that was repartition. */
+/** Expressions over the columns of the relation that all equal, in every row, the value by which it is partitioned. */
 export type PartitionKey = readonly Expression[];
 
 export const REPLICATED: Partitioning = { kind: 'replicated' };
@@ -41,7 +41,7 @@ export function rangePartitionedBy(key: Expression, range: RangePartitioning): P
   return { kind: 'keyed', keys: [[key]], range };
 }
 
-/** The same keys mean the same task in both. */
+/** Whether equal keys are in the same task of both. */
 export function areCoPartitioned(left: KeyedPartitioning, right: KeyedPartitioning): boolean {
   if (left.keys.length !== right.keys.length) return false;
   if (left.range === null || right.range === null) return left.range === right.range;
@@ -56,7 +56,7 @@ export function throughProjection(
   return rewrittenKeys(partitioning, (key) => inTermsOf(key, outputs));
 }
 
-/** The columns stand `by` places further right. */
+/** The same rows with all columns shifted by `by` positions. */
 export function shifted(partitioning: Partitioning, by: number): Partitioning {
   return rewrittenKeys(partitioning, (key) => moved(key, (at) => at + by));
 }
@@ -70,7 +70,7 @@ function rewrittenKeys(
   return keys.every((key) => key.length > 0) ? { ...partitioning, keys } : RANDOM;
 }
 
-/** An expression over the old columns as one over the new ones; null when it cannot be said with them. */
+/** Rewrites an expression over the old columns to the new ones; returns null if it cannot be expressed with them. */
 function inTermsOf(expression: Expression, outputs: readonly Expression[]): Expression | null {
   const keys = new Map<string, number>();
   // The first of two equal outputs wins.
@@ -91,7 +91,7 @@ function inTermsOf(expression: Expression, outputs: readonly Expression[]): Expr
   return isComplete ? result : null;
 }
 
-/** Whether rows that agree in all of `groups` are always in the same task. */
+/** Whether rows that are equal in all of `groups` are always in the same task. */
 export function isPartitionedOn(
   partitioning: Partitioning,
   groups: readonly Expression[],
@@ -100,7 +100,10 @@ export function isPartitionedOn(
   return partitioning.keys.every((key) => key.some((each) => isDetermined(each, groups)));
 }
 
-/** Equal groups mean equal keys: the key is a group, or a function of groups whose equal values are the same. */
+/**
+ * Whether equal groups imply an equal key: the key is a group, or a function of groups of types in which equal values
+ * are identical.
+ */
 function isDetermined(key: Expression, groups: readonly Expression[]): boolean {
   const texts = new Set(groups.map(expressionKey));
   if (texts.has(expressionKey(key))) return true;
@@ -114,7 +117,7 @@ function isDetermined(key: Expression, groups: readonly Expression[]): boolean {
   });
 }
 
-/** Further names for the keys: wherever a key is `from`, it is `to` as well. */
+/** Adds equivalent keys: wherever a key is `from`, it is `to` as well. */
 export function withEquivalentKeys(
   partitioning: Partitioning,
   pairs: readonly { readonly from: Expression; readonly to: Expression }[],

@@ -1,4 +1,4 @@
-/** From a query's logical plan to the plan that runs. */
+/** Turns the logical plan of a query into a physical plan. */
 import { invariant } from '../../../scheduler/core/index.ts';
 import type { Expression } from '../logical/expression.ts';
 import type { Relation } from '../logical/relation.ts';
@@ -32,10 +32,10 @@ import { eachRelation } from './relations.ts';
 import { distributeSettings, type DistributeSettings, type PlanSettings } from './settings.ts';
 
 export interface PlanInput {
-  /** With the parameters in it. */
+  /** With its parameters inlined. */
   readonly sql: string;
   readonly columns: readonly ResultColumn[];
-  /** Null when it could not be read, with why. */
+  /** Null if the plan could not be read; `whyNot` then says why. */
   readonly logical: Relation | null;
   readonly whyNot: string | null;
   readonly tables: readonly PinnedTable[];
@@ -44,7 +44,7 @@ export interface PlanInput {
   readonly settings: PlanSettings;
 }
 
-/** Always gives a plan: what cannot be divided runs whole. */
+/** Always returns a plan: a query that cannot be distributed runs as a single fragment. */
 export function planQuery(input: PlanInput): QueryPlan {
   const plan = divided(input);
   checkPlan(plan);
@@ -71,14 +71,14 @@ function divided(input: PlanInput): QueryPlan {
 function drafted(relation: Relation, input: PlanInput, settings: DistributeSettings): Draft {
   const draft = new Draft(settings.partitions);
   draft.finish(new AddExchanges(draft, settings, input.tables).place(relation));
-  // Tables that every task reads are for joins with what is divided. If nothing is left to divide, and
-  // the user wants it divided, they are.
+  // Small tables are replicated so that they can be joined with partitioned ones. If nothing else is partitioned, and
+  // the settings ask for a distributed query, the small tables are partitioned after all.
   const isWhole = draft.stages.every(({ tasks }) => tasks === 1);
   if (!isWhole || settings.singleFragmentBytes > 0 || settings.replicateBytes === 0) return draft;
   return drafted(relation, input, { ...settings, replicateBytes: 0 });
 }
 
-/** Null when it pays to divide it. */
+/** Returns null if it pays to distribute the query. */
 function whyWhole(relation: Relation, { tables, settings }: PlanInput): string | null {
   const scans = [...eachRelation(relation)].filter((each) => each.kind === 'scan');
   if (settings.partitions === 1) return 'it has one partition only';
@@ -98,7 +98,7 @@ function distributedPlan(input: PlanInput, draft: Draft, relation: Relation): Qu
   });
 }
 
-/** The fields in the order in which the format's page has them. */
+/** The fields in the order of docs/plan-format.md. */
 function planOf(
   { duckdb, sql, columns, session, tables }: PlanInput,
   own: Pick<QueryPlan, 'ordered' | 'partitions' | 'single' | 'stages'>,
@@ -179,7 +179,7 @@ function toOutput(output: DraftOutput, draft: Draft): StageOutput {
   return { kind: 'hash', by, partitions: draft.partitions };
 }
 
-/** The user's own text, on one node. */
+/** A plan with one fragment: the user's own SQL, on one node. */
 function wholePlan(input: PlanInput, single: string, relation: Relation | null): QueryPlan {
   const columns = input.columns.map(({ type }, at) => ({ name: `c${at}`, type }));
   const tables = input.tables.map((table) => undivided(table));
@@ -199,7 +199,7 @@ function wholePlan(input: PlanInput, single: string, relation: Relation | null):
   return planOf(input, { ordered, partitions: 1, single, stages: [stage] });
 }
 
-/** Without clusters: they are for dividing it, and may be long. */
+/** Without the clusters, which are only for distributing it and may be long. */
 function undivided({
   name,
   format,
@@ -212,7 +212,7 @@ function undivided({
   return { name, format, files, columns, options, select, root };
 }
 
-/** Whether the rows come in an order that the user has asked for. */
+/** Whether the rows have an order that the user asked for. */
 function isOrdered(relation: Relation): boolean {
   if (relation.kind === 'sort' || relation.kind === 'topN') return true;
   if (relation.kind === 'with') return isOrdered(relation.body);

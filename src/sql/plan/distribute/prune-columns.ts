@@ -1,7 +1,6 @@
 /**
- * Drops columns that nobody needs, everywhere: afterwards each operator hands on only what stands above it, so
- * whatever is bound off and sent between nodes is as narrow as it can be. Every relation keeps at least one column,
- * because SQL has no rows without columns.
+ * Drops unused columns everywhere, so that exchanges are as narrow as possible. Every relation keeps at least one
+ * column, because SQL has no rows without columns.
  */
 import { assertNever } from '../../../scheduler/core/index.ts';
 import type { AggregateCall, Expression, OrderBy } from '../logical/expression.ts';
@@ -34,7 +33,7 @@ import { narrowestOf, mappingTo, usedBy } from './column-mapping.ts';
 import { keepScan } from './prune-scan.ts';
 import { project, select, withInputs } from './relations.ts';
 
-/** The same rows with the same columns; inside, nothing that is not needed. */
+/** Returns the same rows with the same columns; inside, only the columns that are needed. */
 export function pruneColumns(relation: Relation): Relation {
   return new Pruning().keep(
     relation,
@@ -43,10 +42,10 @@ export function pruneColumns(relation: Relation): Relation {
 }
 
 class Pruning {
-  /** What each reference to a common table needs, until all are known. */
+  /** The columns that each reference to a CTE needs, until all references are known. */
   readonly #needs = new Map<CteRef, readonly number[]>();
 
-  /** A relation with exactly these columns, or with one that stands for none. */
+  /** Returns the relation with exactly these columns, or with one placeholder column if there are none. */
   keep(relation: Relation, wanted: readonly number[]): Relation {
     const needed = wanted.length > 0 ? wanted : narrowest(relation);
     switch (relation.kind) {
@@ -114,7 +113,7 @@ class Pruning {
     }
   }
 
-  /** An operator that hands on its input's columns and looks at some itself. */
+  /** For operators that pass on the columns of their input and use some themselves. */
   #over(
     relation: Extract<Relation, { readonly input: Relation }>,
     needed: readonly number[],
@@ -152,7 +151,7 @@ class Pruning {
     const { groups, calls, grouping } = relation;
     const wanted = new Set(needed.map((at) => at - groups.length));
     const keptCalls = calls.map((_, at) => at).filter((at) => wanted.has(at));
-    // A total without any call would be no relation at all.
+    // A total needs at least one call.
     if (groups.length === 0 && keptCalls.length === 0 && calls.length > 0) keptCalls.push(0);
     const keptGrouping = grouping.map((_, at) => at).filter((at) => wanted.has(calls.length + at));
     const chosen = keptCalls.map((at) => calls[at] as AggregateCall);
@@ -256,7 +255,7 @@ class Pruning {
   }
 
   #set(relation: SetOperation, needed: readonly number[]): Relation {
-    // Rows that differ only in a dropped column are still two rows, but only where nothing is compared.
+    // Where nothing is compared, rows that differ only in a dropped column remain two rows.
     const isFree = relation.operation === 'union' && relation.all;
     const kept = isFree ? needed : relation.output.map((_, at) => at);
     const inputs = relation.inputs.map((input) => this.keep(input, kept));
@@ -302,7 +301,7 @@ class Pruning {
     );
   }
 
-  /** How many rows come out depends on all the lists, so none is dropped. */
+  /** The number of rows depends on all lists, so none is dropped. */
   #unnest(relation: Unnest, needed: readonly number[]): Relation {
     const width = relation.input.output.length;
     const handedOn = needed.filter((at) => at < width);
@@ -320,7 +319,7 @@ class Pruning {
     );
   }
 
-  /** The definition keeps what any reference needs; each then takes its own. */
+  /** The definition keeps what any reference needs; each reference then selects its own columns. */
   #with(relation: With, needed: readonly number[]): Relation {
     const body = this.keep(relation.body, needed);
     const refs = new Map([...this.#needs].filter(([ref]) => ref.cte === relation.cte));
@@ -346,7 +345,7 @@ function replaceRefs(relation: Relation, replace: (ref: CteRef) => Relation): Re
   return isSame ? relation : withInputs(relation, replaced);
 }
 
-/** The cheapest column, to stand for none. */
+/** The narrowest column, as a placeholder. */
 function narrowest({ output }: Relation): readonly number[] {
   return output.length === 0 ? [] : [narrowestOf(output)];
 }

@@ -1,4 +1,4 @@
-/** Scans read only the columns that are needed: for what is handed on, or for a filter. */
+/** Reduces scans to the columns that are needed by operators above or by a filter. */
 import type { Expression } from '../logical/expression.ts';
 import type { Relation, ScanRelation } from '../logical/relation.ts';
 import { nullOf } from '../logical/type.ts';
@@ -25,7 +25,7 @@ export function keepScan(scan: ScanRelation, needed: readonly number[]): Relatio
   return real.length === kept.length ? result : withNulls(result, scan, needed, kept);
 }
 
-/** Nobody asks for data, only for rows: the narrowest column of the table is read for them. */
+/** Only the number of rows is needed: reads the narrowest column of the table for it. */
 function countedRows(scan: ScanRelation, needed: readonly number[]): Relation {
   const best = narrowestOf(scan.types);
   const output = scan.types.slice(best, best + 1);
@@ -33,7 +33,7 @@ function countedRows(scan: ScanRelation, needed: readonly number[]): Relation {
   return needed.length === 0 ? rows : withNulls(rows, scan, needed, []);
 }
 
-/** Columns that hold none of the data are NULL, each in its place. */
+/** Columns that are not in the files are NULL, each at its position. */
 function withNulls(
   input: Relation,
   scan: ScanRelation,

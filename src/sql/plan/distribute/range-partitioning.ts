@@ -1,11 +1,11 @@
 /**
- * Tables divided by the values of a column: each task has a span of them. Rows with the same value are in the same
- * task then, and nothing had to be sent for it. It pays where a file has its rows in about that order, as far as its
- * statistics say; how close the order is decides how much is read, never which rows come out.
+ * Range partitioning of tables by a clustered column: each task has a range of its values. Rows with the same value
+ * are in the same task without an exchange. How well a table is clustered, by the statistics of its files, decides
+ * how much is read, never which rows come out.
  */
 import type { ClusterGroup } from '../physical/table.ts';
 
-/** Row groups that two tasks look at are counted twice: so much more may be looked at. */
+/** Row groups at a bound are read by two tasks. In total at most this factor more rows may be read. */
 const LOOKED_AT_MAX = 1.5;
 /** How much more than its share one task may have. */
 const SHARE_MAX = 1.5;
@@ -17,7 +17,7 @@ export class RangePartitioning {
   #tables: readonly Groups[];
   /** Of the largest table. */
   #rows: number;
-  /** The one that this has become a part of. */
+  /** The partitioning that this one was unified into. */
   #joined: RangePartitioning | null = null;
 
   private constructor(bounds: readonly number[], groups: Groups) {
@@ -26,28 +26,28 @@ export class RangePartitioning {
     this.#rows = rowsIn(groups);
   }
 
-  /** Null when the values do not divide the rows into as many fair shares. */
+  /** Returns null if the values do not split the rows into `parts` balanced ranges. */
   static of(groups: Groups, parts: number): RangePartitioning | null {
     const bounds = balancedBounds(groups, parts);
     return bounds !== null && suits(bounds, groups) ? new RangePartitioning(bounds, groups) : null;
   }
 
-  /** Task i has the values from bound i - 1 to before bound i. */
+  /** Task i has the values from bound i - 1 up to but not including bound i. */
   get bounds(): readonly number[] {
     return this.#root.#bounds;
   }
 
-  /** Equal values are in the same task of both. */
+  /** Whether equal values are in the same task of both. */
   isSame(other: RangePartitioning): boolean {
     return this.#root === other.#root;
   }
 
-  /** Whether all tables of both could go by the same bounds. */
+  /** Whether the tables of both could share one list of bounds. */
   canUnify(other: RangePartitioning): boolean {
     return this.isSame(other) || this.#sharedBounds(other) !== null;
   }
 
-  /** From now on they do, with everything that is divided by either. */
+  /** Makes the tables of both, and everything partitioned by either, share one list of bounds. */
   unify(other: RangePartitioning): void {
     if (this.isSame(other)) return;
     const bounds = this.#sharedBounds(other);
@@ -59,7 +59,10 @@ export class RangePartitioning {
     joined.#joined = root;
   }
 
-  /** Those of the larger table or else of the smaller, if all can live with them. Each suits its own tables. */
+  /**
+   * The bounds of the larger table, or else those of the smaller one, if they suit all tables. Each list suits its
+   * own tables.
+   */
   #sharedBounds(other: RangePartitioning): readonly number[] | null {
     const [one, two] = [this.#root, other.#root];
     const [large, small] = one.#rows >= two.#rows ? [one, two] : [two, one];
@@ -78,7 +81,7 @@ function rowsIn(groups: Groups): number {
   return groups.reduce((sum, { rows }) => sum + rows, 0);
 }
 
-/** Where row groups begin, so that about as many rows lie between any two bounds; null when there are too few. */
+/** Values at which row groups begin, with about as many rows between any two bounds; null if there are too few. */
 function balancedBounds(groups: Groups, parts: number): readonly number[] | null {
   const total = rowsIn(groups);
   const sorted = groups.toSorted((a, b) => a.min - b.min);
@@ -86,7 +89,7 @@ function balancedBounds(groups: Groups, parts: number): readonly number[] | null
   let before = 0;
   for (const { min, rows } of sorted) {
     const wanted = ((bounds.length + 1) * total) / parts;
-    // The place is here, or nearer to here than to where the next group begins.
+    // The ideal position is in this row group, nearer to its beginning than to its end.
     if (bounds.length < parts - 1 && before + rows / 2 >= wanted && before > 0) bounds.push(min);
     before += rows;
   }
@@ -94,7 +97,7 @@ function balancedBounds(groups: Groups, parts: number): readonly number[] | null
   return bounds.length === parts - 1 && isGrowing ? bounds : null;
 }
 
-/** A table that is divided so gives each task a fair share and has few row groups read by several. */
+/** Whether these bounds give each task a balanced share of the table, with few row groups read by several tasks. */
 function suits(bounds: readonly number[], groups: Groups): boolean {
   const total = rowsIn(groups);
   const shares = Array.from({ length: bounds.length + 1 }, () => 0);
@@ -112,7 +115,7 @@ function suits(bounds: readonly number[], groups: Groups): boolean {
   return isFair && lookedAt <= LOOKED_AT_MAX * total;
 }
 
-/** The task that a value belongs to: how many bounds are not above it. By halving. */
+/** Returns the task that has a value: the number of bounds that are not above it, by binary search. */
 export function taskOfValue(bounds: readonly number[], value: number): number {
   let low = 0;
   let high = bounds.length;

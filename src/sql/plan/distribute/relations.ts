@@ -1,11 +1,11 @@
-/** Walking and building of relations. */
+/** Traversing and building relations. */
 import { assertNever } from '../../../scheduler/core/index.ts';
 import type { Expression } from '../logical/expression.ts';
 import type { Relation } from '../logical/relation.ts';
 import { inputsOf } from '../logical/walk.ts';
 import { column } from './expressions.ts';
 
-/** The same operator over other inputs, which come in the order of `inputsOf` and have the same columns. */
+/** Returns the same operator over other inputs, given in the order of `inputsOf` and with the same columns. */
 export function withInputs(relation: Relation, inputs: readonly Relation[]): Relation {
   const input = (at: number): Relation => inputs[at] as Relation;
   switch (relation.kind) {
@@ -55,7 +55,7 @@ export function project(input: Relation, expressions: readonly Expression[]): Re
   };
 }
 
-/** Some of the columns, in this order; the relation itself when that changes nothing. */
+/** Selects columns in the given order; returns the relation itself if that changes nothing. */
 export function select(input: Relation, places: readonly number[]): Relation {
   const isAll = places.length === input.output.length && places.every((place, at) => place === at);
   if (isAll) return input;

@@ -1,18 +1,20 @@
-/** A table's rows, divided between tasks: every row is in exactly one range. */
+/** Splits a table between tasks: every row is in exactly one split. */
 import type { ScanSplit } from '../physical/plan.ts';
 import type { Cluster, FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
 import { taskOfValue } from './range-partitioning.ts';
 
-/** A bound moves to the end of a row group if that changes a task's share by no more than this: a group that is bound
- * is read by two. */
+/**
+ * A split boundary moves to the end of a row group if that changes a task's share by no more than this. A row group
+ * with a boundary inside is read by two tasks.
+ */
 const SHIFT_SHARE = 0.125;
 
-/** All of these files. */
+/** All rows of these files. */
 export function wholeFiles(files: readonly PinnedFile[]): readonly FileRange[] {
   return files.map((file) => rangeOf(file, null, null));
 }
 
-/** `count` lists of ranges, of about as many rows each. A list may be empty. */
+/** Returns `count` lists of ranges with about as many rows each. A list may be empty. */
 export function rowRanges(
   files: readonly PinnedFile[],
   count: number,
@@ -36,7 +38,7 @@ function rowsOf({ rows, groups }: PinnedFile): number {
   return rows ?? groups.reduce((sum, group) => sum + group, 0);
 }
 
-/** Where each list begins, counted in rows of the whole table, and where the last one ends. */
+/** The row at which each list begins, counted over the whole table, and the end of the last one. */
 function rowBounds(files: readonly PinnedFile[], total: number, count: number): readonly number[] {
   const ends = groupEnds(files);
   const reach = (total / count) * SHIFT_SHARE;
@@ -67,7 +69,7 @@ function groupEnds(files: readonly PinnedFile[]): readonly number[] {
   return ends;
 }
 
-/** By halving: a table may have many groups. */
+/** Binary search, because a table may have many row groups. */
 function nearest(sorted: readonly number[], wanted: number): number {
   let low = 0;
   let high = sorted.length - 1;
@@ -101,7 +103,7 @@ function rangeOf(file: PinnedFile, from: number | null, to: number | null): File
   return { path, bytes, mtimeNs, footer, rows, from, to };
 }
 
-/** `split` for each task: which files it looks at, and which values it takes from them. */
+/** For each task of a range-partitioned scan: the files it reads, and the values it takes from them. */
 export function valueSpans(
   table: PinnedTable,
   files: readonly PinnedFile[],
@@ -131,13 +133,13 @@ export function valueSpans(
   });
 }
 
-/** What one task reads of a table that is split by values. */
+/** What one task reads of a range-partitioned table. */
 export interface SplitRanges {
   readonly ranges: readonly FileRange[];
   readonly span: ValueSpan;
 }
 
-/** The files of a table that a scan reads, in the table's order. */
+/** The files of a table that a scan reads, in the order of the table. */
 export function filesOf(table: PinnedTable, paths: readonly string[]): readonly PinnedFile[] {
   const chosen = new Set(paths);
   return table.files.filter(({ path }) => chosen.has(path));

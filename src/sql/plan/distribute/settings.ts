@@ -1,23 +1,23 @@
-/** What decides between plans. */
+/** The settings that decide between plans. */
 export interface DistributeSettings {
-  /** Into how many parts data is divided. */
+  /** The number of partitions. */
   readonly partitions: number;
-  /** What is larger is not sent to every task; 0: nothing is, but a single row. */
+  /** A larger input is not broadcast. With 0 only a single row is. */
   readonly broadcastThresholdBytes: number;
-  /** Queries that read no more run whole; 0: none. */
+  /** A query that reads no more than this runs as a single fragment; 0 for never. */
   readonly singleFragmentBytes: number;
-  /** Tables of which a query needs no more, in both, are read by every task. */
+  /** A table is read in full by every task if a query needs no more of it than this, in bytes and in rows. */
   readonly replicateBytes: number;
   readonly replicateRows: number;
-  /** Results of a first half that are no larger come repartitionBy in one task instead of N. */
+  /** Partial results up to this size are gathered in one task instead of being repartitioned. */
   readonly gatherBytes: number;
 }
 
-/** Bounds of `partitions`, whoever chooses it. */
+/** The largest number of partitions, whether chosen by the user or by the planner. */
 export const PARTITIONS_MAX = 64;
 
 const REPLICATE_BYTES = 8 * 1024 * 1024;
-/** Reading and joining so many rows takes each task a few milliseconds, less than a stage more would. */
+/** Reading and joining this many rows takes each task a few milliseconds, less than another stage would. */
 const REPLICATE_ROWS = 250_000;
 const GATHER_BYTES = 4 * 1024 * 1024;
 
@@ -27,7 +27,7 @@ export interface PlanSettings {
   readonly singleFragmentBytes: number;
 }
 
-/** Who sets a low threshold for what every task reads means small tables too. */
+/** A low broadcast threshold also limits which small tables every task reads. */
 export function distributeSettings(settings: PlanSettings): DistributeSettings {
   const { broadcastThresholdBytes } = settings;
   return {

@@ -1,22 +1,25 @@
-/** From what DuckDB says of a statement to the plan that runs. Whatever goes wrong with splitting it: as a whole it runs. */
+/**
+ * Splits a query into stages and fragments, from DuckDB's plan of it. If that fails for any reason, the query runs as
+ * a single fragment.
+ */
 import type { QueryPlan } from '../physical/plan.ts';
 import { readLogicalPlan } from '../logical/read-plan.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import { planQuery, type PlanInput } from './plan-query.ts';
 
 export interface SplitQueryInput extends Omit<PlanInput, 'logical'> {
-  /** `json_serialize_plan`, as DuckDB writes it; null when it cannot, with why. */
+  /** The output of `json_serialize_plan`; null if DuckDB cannot serialise the plan, and `whyNot` says why. */
   readonly plan: string | null;
   readonly estimates: string | null;
 }
 
 export interface SplitQueryResult {
   readonly plan: QueryPlan;
-  /** What nobody had thought of: told to whoever runs the server. */
+  /** Unexpected errors, for the server's log. */
   readonly faults: readonly unknown[];
 }
 
-/** What it is says nothing to a user. */
+/** The error itself would mean nothing to the user. */
 const FAULTY =
   'distributing it failed because of a bug in Millrace; the log of the leader has the details';
 

@@ -1,4 +1,4 @@
-/** A part of a query that one fragment computes so far: the relation, how it is divided, and how large it is. */
+/** The part of a query that the current stage computes so far: a relation, its partitioning, and estimates. */
 import type { Relation } from '../logical/relation.ts';
 import type { Partitioning } from './partitioning.ts';
 import { REPLICATED, SINGLE } from './partitioning.ts';
@@ -7,17 +7,22 @@ import { rowBytes, type ColumnStats } from './column-stats.ts';
 export interface Subplan {
   readonly relation: Relation;
   readonly partitioning: Partitioning;
-  /** Estimated, over all tasks repartitionBy. */
+  /** Estimated, over all tasks. */
   readonly rows: number;
   readonly columns: readonly ColumnStats[];
-  /** Why computing it again from the same inputs may give other rows. */
+  /** Why a second run over the same inputs may return other rows. */
   readonly nonDeterministic: string | null;
-  /** It is known to have no more. */
+  /** It has at most one row. */
   readonly isOneRow: boolean;
-  /** The scan that it consists of, with nothing but operators that look at one row at a time: it can be divided
-   * after all. */
+  /**
+   * The scan that it consists of, with only row-by-row operators above it: such a scan can still be partitioned
+   * later.
+   */
   readonly scan: string | null;
-  /** It is what this stage has made and no more, so whoever wants it in another way can read it anew. */
+  /**
+   * The stage whose output it is, with no operator above it: a consumer that needs another exchange can read that
+   * stage again.
+   */
   readonly stage: number | null;
 }
 
@@ -25,18 +30,18 @@ export function bytesOf({ rows, columns }: Subplan): number {
   return rows * rowBytes(columns);
 }
 
-/** Of an operator over some parts: what follows from them alone. */
+/** Builds the subplan of an operator, with what follows from its inputs alone. */
 export function over(inputs: readonly Subplan[], part: Omit<Subplan, 'scan' | 'stage'>): Subplan {
   const nonDeterministic =
     inputs.find((input) => input.nonDeterministic !== null)?.nonDeterministic ??
     part.nonDeterministic;
-  // Two tasks that each compute it might not agree.
+  // Two tasks that each compute it could disagree.
   const isOnce = nonDeterministic !== null && part.partitioning.kind === 'replicated';
   const partitioning = isOnce ? SINGLE : part.partitioning;
   return { ...part, nonDeterministic, partitioning, scan: null, stage: null };
 }
 
-/** How parts that all have their rows in one place are divided repartitionBy. */
+/** The partitioning of an operator over inputs that are not partitioned. */
 export function unpartitioned(inputs: readonly Subplan[]): Partitioning {
   return inputs.every(({ partitioning }) => partitioning.kind === 'replicated')
     ? REPLICATED

@@ -1,7 +1,9 @@
-/** What the planner has to know of types: how wide values are, and whether equal ones hash alike. */
+/**
+ * What the planner needs to know about types: the width of their values, and whether equal values have equal hashes.
+ */
 import type { SqlType } from '../logical/type.ts';
 
-/** Bytes of a value as it travels, in Parquet with light compression. Only for choosing between plans. */
+/** Bytes per value in an exchange, in Parquet with light compression. Only for choosing between plans. */
 const WIDTHS: Readonly<Record<string, number>> = {
   BOOLEAN: 0.2,
   TINYINT: 1,
@@ -53,8 +55,10 @@ export function isFloat(type: SqlType): boolean {
   return type.id === 'FLOAT' || type.id === 'DOUBLE';
 }
 
-/** Equal values are the same value: a function of one is the same function of the other. Not so for floats
- * (0 and -0), intervals (a month and 30 days) and text with a collation. */
+/**
+ * Whether equal values are identical, so that a function returns the same for both. This does not hold for floats (0
+ * and -0), intervals (a month and 30 days) and text with a collation.
+ */
 export function isExact(type: SqlType): boolean {
   if ((type.collation ?? '') !== '') return false;
   if (isInteger(type)) return true;
@@ -67,7 +71,7 @@ const EXACT: ReadonlySet<string> = new Set([
 
 const HASHED_BY_VALUE: ReadonlySet<string> = new Set(['FLOAT', 'DOUBLE', 'INTERVAL', 'TIME_NS']);
 
-/** Values that compare equal have the same hash. What is not known to be so is not divided by. */
+/** Whether values that compare equal have the same hash. A type of which this is not known is never a partition key. */
 export function isHashable(type: SqlType): boolean {
   if (isExact(type) || HASHED_BY_VALUE.has(type.id)) return true;
   const isNested = type.id === 'LIST' || type.id === 'STRUCT' || type.id === 'ARRAY';

@@ -1,8 +1,11 @@
-/** Plans for people: what runs where, what travels, and afterwards what it took. At most 100 columns wide. */
+/**
+ * Plans as text for people (EXPLAIN): what runs where, what is exchanged and, after a run (EXPLAIN ANALYZE), what it
+ * took. At most 100 columns wide.
+ */
 import type { ExchangeInput, QueryPlan, Stage } from '../physical/plan.ts';
 import { bytesText, countText, durationText, share } from './figures.ts';
 
-/** What was measured of a stage; a part of what the API tells of one. */
+/** What was measured of a stage; a subset of what the API returns. */
 export interface StageMeasure {
   readonly id: number;
   readonly state: string;
@@ -27,7 +30,7 @@ export function explainPlan(plan: QueryPlan): string {
   return text(plan, () => []);
 }
 
-/** `stages` in any order; one that is missing has not begun. */
+/** `stages` may be in any order; a stage that is missing has not started. */
 export function explainAnalyze(plan: QueryPlan, stages: readonly StageMeasure[]): string {
   const measures = new Map(stages.map((stage) => [stage.id, stage]));
   const workMs = stages.reduce((sum, stage) => sum + stage.workMs, 0);
@@ -134,7 +137,7 @@ function measured(
   return notes.length === 0 ? lines : [...lines, notes.join(', ')];
 }
 
-/** What somebody who looks for lost time should see. */
+/** Notes for somebody who looks for lost time. */
 function notesOn(measure: StageMeasure, isDivided: boolean): readonly string[] {
   const { tasks, partitionBytes, spilledBytes, state } = measure;
   const notes: string[] = [];
@@ -153,7 +156,7 @@ function skewOf(bytes: readonly number[]): number {
   return bytes.length < 2 || sum === 0 ? 1 : (Math.max(...bytes) * bytes.length) / sum;
 }
 
-/** One text at the left, one at the right edge. */
+/** One text at the left edge and one at the right edge. */
 function sides(left: string, right: string): string {
   const room = WIDTH - right.length - 2;
   const clippedLeft = left.length <= room ? left : `${left.slice(0, room - 3)}...`;
@@ -164,7 +167,7 @@ function clipped(line: string): string {
   return line.length <= WIDTH ? line : `${line.slice(0, WIDTH - 3)}...`;
 }
 
-/** Broken at spaces; what follows the first line is indented below it. */
+/** Wraps at spaces; continuation lines are indented below the first. */
 function wrapped(words: string, before: string): readonly string[] {
   const lines: string[] = [];
   let line = before;

@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Numbers formatted for people. */
 
 const BYTES_STEP = 1024;
 const BYTES_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];

@@ -1,4 +1,4 @@
-/** Reads values of unknown shape; each refusal says where. */
+/** Reads JSON values of unknown shape. Every refusal names the path of the value. */
 import { MillraceError, didYouMean } from '../../../scheduler/core/index.ts';
 
 export class PlanReader {
@@ -31,7 +31,7 @@ export class PlanReader {
     return new PlanReader(found, `${this.#path}/${field}`);
   }
 
-  /** Refuses fields that nobody knows. */
+  /** Refuses unknown fields. */
   known(fields: readonly string[]): this {
     const { value } = this;
     if (typeof value !== 'object' || value === null || Array.isArray(value))

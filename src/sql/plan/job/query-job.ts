@@ -1,7 +1,7 @@
 /**
- * A query as a job. Its first task, `plan`, never runs: it is born succeeded with the plan as its result, and every
- * other task takes its fragment out of it. What a task reads of an earlier stage it takes out of the producers'
- * results in the same way, so it only ever reads outputs whose completion was committed.
+ * Turns a query into a job. The first task, `plan`, never runs: it is created as succeeded, with the plan as its
+ * result, and every other task takes its fragment from there. A task takes the locations of its inputs from the
+ * results of the producing tasks in the same way, so it only ever reads committed outputs.
  */
 import {
   MillraceError,
@@ -29,16 +29,16 @@ import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/
 import { FRAGMENT_EXECUTOR, PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
 
 export interface QueryJobOptions {
-  /** Null: a part of the SQL text. */
+  /** Null: the beginning of the SQL text. */
   readonly name: string | null;
   readonly priority: Priority;
   readonly idempotencyKey: string | null;
-  /** In all, the first attempt included; null for the default. */
+  /** Including the first attempt; null for the default. */
   readonly maxAttempts: number | null;
   readonly timeoutMs: number | null;
-  /** For DuckDB in each task; null for the node's share of a slot. */
+  /** For DuckDB in each task; null for the node's share per slot. */
   readonly memoryBytes: number | null;
-  /** What the query takes of the cluster's memory; null to go by `memoryBytes`. */
+  /** The cluster memory that the query needs to be admitted; null to derive it from `memoryBytes`. */
   readonly admissionBytes: number | null;
   readonly maxParallel: number;
 }
@@ -61,8 +61,10 @@ export interface QueryJob {
 
 const NAME_MAX = 80;
 
-/** `tables` are those that the plan's scans name. Throws `bad_input` when one is missing, `too_large` when a limit of
- * the scheduler is passed. */
+/**
+ * `tables` are those that the plan's scans name. Throws `bad_input` if one is missing, and `too_large` if the job
+ * exceeds a limit of the scheduler.
+ */
 export function queryJob(
   plan: QueryPlan,
   tables: readonly PinnedTable[],
@@ -88,7 +90,7 @@ export function queryJob(
   return { document, seeds: new Map([[taskNo(0), { state: 'succeeded', result: planText }]]) };
 }
 
-/** The task of a stage, as people and templates name it. */
+/** The id of a task of a stage. */
 export function fragmentTaskId(stage: number, task: number): TaskId {
   return `s${stage}.${task}` as TaskId;
 }
@@ -239,7 +241,7 @@ class TaskWriter {
       badPlan(`Table '${table.name}' cannot be split by '${name}': ${why}.`, 'Leave out `split`.');
     const cluster = table.clusters?.find(({ column }) => column === name);
     if (cluster === undefined) return refuse('its files are not in that order');
-    // A cast could make other values of it, which lie in other files than the bounds say.
+    // A cast could change values, which would then be in other files than the bounds say.
     const stored = table.columns.find((column) => column.name === name)?.type;
     if (type !== stored) return refuse(`it is ${stored}, not ${type}`);
     return valueSpans(table, files, cluster, split);
@@ -279,7 +281,7 @@ class TaskWriter {
     });
   }
 
-  /** The tasks of the stage that one reads. */
+  /** The producer tasks that one task reads. */
   #producers({ stage, mode }: ExchangeInput, task: number): readonly number[] {
     const made = this.#plan.stages[stage];
     invariant(made !== undefined, `stage ${stage} is not in the plan`);

@@ -1,4 +1,4 @@
-/** A plan that a client submits: nothing of it is believed before it was looked at. */
+/** Reads a plan that a client submits. Nothing in it is trusted. */
 import { MillraceError, isId } from '../../../scheduler/core/index.ts';
 import { type PlanFault, planFault } from '../distribute/check-plan.ts';
 import { PARTITIONS_MAX } from '../distribute/settings.ts';
@@ -17,13 +17,13 @@ import { upgradePlan } from '../physical/stored-plan.ts';
 import { parseType } from '../sql/parse-type.ts';
 import { PlanReader } from './plan-reader.ts';
 
-/** Stages of one plan: more than anybody writes, fewer than would hurt. */
+/** More stages than any real plan has, few enough to be handled. */
 const STAGES_MAX = 1_000;
 const COLUMNS_MAX = 10_000;
 const FILES_MAX = 100_000;
 const REQUIRED_MAX = 100;
 
-/** Throws `bad_input` with the path of what is wrong. */
+/** Throws `bad_input` with the path of the invalid field. */
 export function readPlan(json: unknown): QueryPlan {
   const plan = readFields(PlanReader.of(upgradePlan(json)));
   const fault = planFault(plan) ?? resultFault(plan);
@@ -38,7 +38,7 @@ export function readPlan(json: unknown): QueryPlan {
   return plan;
 }
 
-/** Whoever reads the result goes by the columns of the plan. */
+/** Readers of the result rely on the columns of the plan. */
 function resultFault({ columns, stages }: QueryPlan): PlanFault | null {
   const made = stages.at(-1)?.fragment.columns ?? [];
   const isSame =
@@ -102,7 +102,7 @@ function readStage(reader: PlanReader): Stage {
   };
 }
 
-/** Most stages need none, so it may be left out. */
+/** Most stages require none, so the field may be left out. */
 function readRequired(reader: PlanReader): readonly string[] {
   if (reader.value === undefined) return [];
   const names = reader.list(REQUIRED_MAX, (name) => {
@@ -121,7 +121,7 @@ function readEstimate(reader: PlanReader): Estimate {
 function readFragment(reader: PlanReader): Fragment {
   reader.known(['sql', 'columns', 'scans', 'inputs', 'tables']);
   const tables = reader.at('tables');
-  // They would be files that nobody has pinned, read with text that nobody has checked.
+  // Tables would be files that nobody has pinned, read with SQL that nobody has checked.
   if (tables.list(COLUMNS_MAX, (table) => table.value).length > 0)
     tables.refuse('A fragment of a submitted plan has no tables of its own.', 'Use scans.');
   return {
@@ -144,7 +144,7 @@ function readColumns(reader: PlanReader): readonly FragmentColumn[] {
   return columns;
 }
 
-/** It goes into SQL as it is, so it must be a type and nothing besides. */
+/** The text goes into SQL as it is, so it must be a type and nothing else. */
 function readType(reader: PlanReader): string {
   const text = reader.text();
   try {

@@ -1,5 +1,7 @@
-/** Proves that every column which a plan speaks of is there and has the type it is taken for. A plan that counts its
- * columns otherwise than we do would give wrong rows without an error. */
+/**
+ * Proves that every column a plan refers to exists and has the expected type. Without it, a plan whose columns DuckDB
+ * counts differently would return wrong rows without an error.
+ */
 import type { AggregateCall, Expression, OrderBy, WindowCall } from './expression.ts';
 import type { Relation } from './relation.ts';
 import type { SqlType } from './type.ts';
@@ -25,7 +27,7 @@ function checkExpression(expression: Expression, columns: readonly SqlType[]): v
 
 interface Use {
   readonly expressions: readonly Expression[];
-  /** What they speak of. */
+  /** The expressions that refer to columns. */
   readonly columns: readonly SqlType[];
 }
 

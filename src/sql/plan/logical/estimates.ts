@@ -1,8 +1,11 @@
-/** DuckDB's estimates stand in EXPLAIN and not in the plan. Both are the same tree, so they are laid side by side. */
+/**
+ * Reads DuckDB's row estimates, which are in EXPLAIN but not in the plan. Both are the same tree, so they are matched
+ * node by node.
+ */
 import { PlanNode } from './plan-node.ts';
 import { Undistributable } from './undistributable.ts';
 
-/** Rows by the path of the operator. Empty when the trees differ: no estimate is better than a wrong one. */
+/** Rows by the path of the operator. Empty if the trees differ: no estimate is better than a wrong one. */
 export function zipEstimates(
   root: PlanNode,
   estimatesJson: string | null,
@@ -13,7 +16,7 @@ export function zipEstimates(
     const found = new Map<string, number>();
     return explained !== undefined && zip(root, explained, found) ? found : new Map();
   } catch (error) {
-    // The text of EXPLAIN is for people; a query does not fail because it reads otherwise.
+    // EXPLAIN is text for people, so a query does not fail if it looks different.
     if (error instanceof Undistributable) return new Map();
     throw error;
   }

@@ -1,27 +1,27 @@
-/** Expressions as DuckDB has bound them: every type is known, every cast is written out. */
+/** Expressions as bound by DuckDB: every type is known, every cast is explicit. */
 import type { SqlType } from './type.ts';
 import type { Comparison } from './relation.ts';
 
 export type Expression =
   | { readonly kind: 'column'; readonly index: number; readonly type: SqlType }
-  /** `sql` is a literal that has exactly this type, with a cast if it needs one. */
+  /** `sql` is a literal of exactly this type, with a cast if it needs one. */
   | { readonly kind: 'constant'; readonly sql: string; readonly type: SqlType }
   | {
       readonly kind: 'call';
       readonly name: string;
       readonly args: readonly Expression[];
-      /** For `struct_pack` and the like: the name of each of the last arguments, as in `name := value`. */
+      /** For `struct_pack` and the like: the names of the last arguments, as in `name := value`. */
       readonly names?: readonly string[];
       readonly type: SqlType;
     }
-  /** Only as an argument of a call. In `body` stand `param`s, and columns of the row around it. */
+  /** Only as an argument of a call. `body` refers to `param`s and to columns of the row around it. */
   | {
       readonly kind: 'lambda';
       readonly params: readonly number[];
       readonly body: Expression;
       readonly type: SqlType;
     }
-  /** A parameter of a lambda around it; its number is unique in the plan. */
+  /** A parameter of an enclosing lambda; its number is unique in the plan. */
   | { readonly kind: 'param'; readonly param: number; readonly type: SqlType }
   | {
       readonly kind: 'cast';
@@ -84,7 +84,10 @@ export interface WindowCall {
   readonly args: readonly Expression[];
   readonly partitionBy: readonly Expression[];
   readonly orderBy: readonly OrderBy[];
-  /** Written out in full, over the same columns; empty for the default. `{0}` and so on stand for `frameValues`. */
+  /**
+   * Written out in full, over the same columns; empty for the default. `{0}` and so on are placeholders for
+   * `frameValues`.
+   */
   readonly frame: string;
   readonly frameValues: readonly Expression[];
   readonly ignoreNulls: boolean;

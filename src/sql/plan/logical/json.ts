@@ -1,7 +1,6 @@
 /**
- * JSON as DuckDB writes plans, without loss: a number stays the text that it is, because ids of virtual columns and
- * 64-bit constants do not fit into a JavaScript number. `NaN` and `Infinity` are read as well, since DuckDB writes
- * them.
+ * Lossless parser for the JSON that DuckDB writes: a number stays text, because virtual column ids and 64-bit
+ * constants do not fit into a JavaScript number. `NaN` and `Infinity` are accepted, since DuckDB writes them.
  */
 import { Undistributable } from './undistributable.ts';
 
@@ -112,7 +111,7 @@ class JsonReader {
   }
 }
 
-/** DuckDB cuts the text off at some constants (BIT, BIGNUM). */
+/** DuckDB truncates the text at some constants (BIT, BIGNUM). */
 function broken(): Undistributable {
   return new Undistributable('it has a constant that DuckDB cannot write into a plan');
 }

@@ -1,11 +1,13 @@
-/** SQL text of a constant. DuckDB's plan has the stored form (days, microseconds, unscaled decimals); the text has
- * exactly the same value and type, whatever the context. */
+/**
+ * Writes a constant as SQL. DuckDB's plan has the stored form (days, microseconds, unscaled decimals); the SQL has
+ * exactly the same value and type in any context.
+ */
 import type { PlanNode } from './plan-node.ts';
 import { castTo, isNameless, nullOf, quoted, type SqlType } from './type.ts';
 import { dateText, intervalText, timestampText, timeText, timeTzText } from './temporal.ts';
 import { Undistributable } from './undistributable.ts';
 
-/** `node` is `{type, is_null, value}`; `type` is what it says, or what a caller knows better. */
+/** `node` is `{type, is_null, value}`. `type` is the type it states, or a more exact one known to the caller. */
 export function readLiteral(node: PlanNode, type: SqlType): string {
   if (node.at('is_null').bool()) return nullOf(type);
   return valueText(node.at('value'), type);
@@ -13,8 +15,10 @@ export function readLiteral(node: PlanNode, type: SqlType): string {
 
 const CONTROL = /(\p{Cc})/u;
 
-/** Text in quotes. A zero character would end the SQL, and a line break would be lost in its layout: such characters
- * are put in by number. */
+/**
+ * Quoted text. A NUL character would end the SQL and a line break would be lost in its layout, so such characters are
+ * inserted by code point.
+ */
 export function stringText(value: string): string {
   const pieces = value
     .split(CONTROL)
@@ -112,7 +116,7 @@ function nestedText(value: PlanNode, type: SqlType): string {
   }
 }
 
-/** Without a cast the type of a literal is INTEGER; but a minus before the smallest one comes too late. */
+/** Without a cast a literal is an INTEGER, and for the smallest value the minus sign would be applied too late. */
 function integerText(value: bigint, type: SqlType): string {
   return value >= -2147483647n ? String(value) : castTo(`'${value}'`, type);
 }
@@ -130,7 +134,7 @@ function decimalText(value: PlanNode, type: SqlType): string {
   return scale === 0 ? `${sign}${whole}` : `${sign}${whole}.${digits.slice(whole.length)}`;
 }
 
-/** DuckDB keeps a UUID as a signed number with the first bit turned over, so that it sorts as text does. */
+/** DuckDB stores a UUID as a signed number with its first bit flipped, so that it sorts as text does. */
 function uuidText(value: PlanNode): string {
   const bits = BigInt.asUintN(128, wideInteger(value)) ^ (1n << 127n);
   const hex = bits.toString(16).padStart(32, '0');

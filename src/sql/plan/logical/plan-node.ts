@@ -1,10 +1,12 @@
-/** One value of the plan's JSON, with questions that answer or refuse: what is not as expected is never guessed. */
+/**
+ * One value in the JSON of a plan. Accessors either return what was asked for or refuse the plan; nothing is guessed.
+ */
 import { parseJson, type Json } from './json.ts';
 import { unknownPlan, type Undistributable } from './undistributable.ts';
 
 export class PlanNode {
   readonly #json: Json | undefined;
-  /** Where it stands in the plan; names an operator. */
+  /** Its path in the plan, which identifies an operator. */
   readonly path: string;
 
   constructor(json: Json | undefined, path: string) {
@@ -16,7 +18,7 @@ export class PlanNode {
     return new PlanNode(parseJson(text), path);
   }
 
-  /** A field; asking one that is not there for a value is refused. */
+  /** Returns a field. A missing field is refused when its value is read. */
   at(key: string): PlanNode {
     const json = this.#json;
     if (typeof json !== 'object' || json === null || !('fields' in json)) throw this.odd('fields');
@@ -27,7 +29,7 @@ export class PlanNode {
     return this.#json === null;
   }
 
-  /** The field is there, and is not null. */
+  /** Whether the field is present and not null. */
   get isThere(): boolean {
     return this.#json !== undefined && this.#json !== null;
   }
@@ -60,14 +62,14 @@ export class PlanNode {
     return BigInt(text);
   }
 
-  /** A place or a count. */
+  /** An index or a count. */
   index(): number {
     const value = this.integer();
     if (value < 0n || value > BigInt(Number.MAX_SAFE_INTEGER)) throw this.odd('small number');
     return Number(value);
   }
 
-  /** Refuses a value that is not what the caller needs. */
+  /** The refusal of a value that is not what the caller needs. */
   odd(expected: string): Undistributable {
     return unknownPlan(`there is no ${expected} at ${this.path}`);
   }

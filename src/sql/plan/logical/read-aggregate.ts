@@ -1,5 +1,7 @@
-/** Aggregates, in GROUP BY and as windows. DuckDB takes constant arguments out of some of them; here they are put
- * back, so that the call can be written as the user wrote it. */
+/**
+ * Reads aggregates, in GROUP BY and as windows. DuckDB removes the constant arguments of some aggregates; they are
+ * put back so that the call can be written again.
+ */
 import type { AggregateCall, Expression, OrderBy } from './expression.ts';
 import { incomplete } from './read-call.ts';
 import type { ReadContext } from './read-context.ts';
@@ -15,7 +17,7 @@ import { Undistributable } from './undistributable.ts';
 export interface BoundAggregate {
   readonly name: string;
   readonly args: readonly Expression[];
-  /** What the function itself sorts by: only for quantiles that count from the end. */
+  /** The order within the function itself, only for quantiles that count from the end. */
   readonly order: readonly OrderBy[];
 }
 
@@ -37,8 +39,8 @@ export function readAggregate(node: PlanNode, context: ReadContext): AggregateCa
 }
 
 /**
- * Grouping sets over two columns that a join makes equal: DuckDB's optimizer takes one of the two for both groups,
- * and tells the groups apart by their place. SQL tells them apart by name, so each gets a column of its own.
+ * Grouping sets over two columns that a join makes equal: DuckDB's optimizer uses one column for both groups and
+ * distinguishes the groups by position. SQL distinguishes them by name, so each gets a column of its own.
  */
 export function distinctGroups(aggregate: Aggregate): Aggregate {
   const { input, groups, sets } = aggregate;
@@ -53,12 +55,12 @@ export function distinctGroups(aggregate: Aggregate): Aggregate {
   };
 }
 
-/** Two groups are the same expression, so that one cannot be in a set that lacks the other. */
+/** Whether two groups are the same expression, so that SQL could not put only one of them into a grouping set. */
 export function hasRepeatedGroups(groups: readonly Expression[]): boolean {
   return groups.some((group, at) => groups.slice(at + 1).some((one) => sameExpression(one, group)));
 }
 
-/** What an aggregate and an aggregate over a window have in common. */
+/** What an aggregate and a windowed aggregate have in common. */
 export function readBoundAggregate(node: PlanNode, context: ReadContext): BoundAggregate {
   const name = node.at('name').text();
   const args = node
@@ -70,7 +72,7 @@ export function readBoundAggregate(node: PlanNode, context: ReadContext): BoundA
   switch (name) {
     case 'count_star':
       return { name: 'count', args: [], order: [] };
-    // What DuckDB makes of a sum that it knows to stay small.
+    // DuckDB's replacement for a sum that cannot overflow.
     case 'sum_no_overflow':
       return { name: 'sum', args, order: [] };
     case 'string_agg':
@@ -91,7 +93,7 @@ export function readBoundAggregate(node: PlanNode, context: ReadContext): BoundA
       return readApproximate(node, name, args);
     case 'reservoir_quantile':
       throw new Undistributable(`it calls ${name}(), which samples at random`);
-    // Its length comes from the statistics of its column, which is another one behind an exchange.
+    // Its length comes from the statistics of its column, which are different behind an exchange.
     case 'bitstring_agg':
       throw incomplete(name);
     default:
@@ -133,7 +135,7 @@ function readApproximate(
   return { name, args: [input, manyOrOne(node, input, quantiles)], order: [] };
 }
 
-/** A list of quantiles gives a list of values. */
+/** A list of quantiles returns a list of values. */
 function manyOrOne(
   node: PlanNode,
   input: Expression,

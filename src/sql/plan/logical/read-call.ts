@@ -1,5 +1,7 @@
-/** Calls of functions. A call is printed by name over its arguments and bound anew, so whatever DuckDB has taken out
- * of the arguments when it bound the call must be put back, or the call is refused. */
+/**
+ * Reads function calls. A call is written by name over its arguments and bound again, so whatever DuckDB removed from
+ * the arguments when it bound the call must be put back, or the call is refused.
+ */
 import type { Expression } from './expression.ts';
 import type { PlanNode } from './plan-node.ts';
 import type { ReadContext, ReadExpression } from './read-context.ts';
@@ -7,8 +9,10 @@ import { readType } from './read-type.ts';
 import { BIGINT, plainType, type SqlType } from './type.ts';
 import { Undistributable } from './undistributable.ts';
 
-/** Functions that give another value at each call, or that change something. `error` is not one of them: it only
- * ever ends the query. */
+/**
+ * Functions that return another value at each call, or have side effects. `error` is not one of them: it only ends
+ * the query.
+ */
 const VOLATILE: ReadonlySet<string> = new Set([
   'currval',
   'gen_random_uuid',
@@ -22,7 +26,7 @@ const VOLATILE: ReadonlySet<string> = new Set([
   'write_log',
 ]);
 
-/** Functions that ask about the process they run in. */
+/** Functions whose result depends on the process they run in. */
 const ABOUT_SESSION: ReadonlySet<string> = new Set([
   'current_connection_id',
   'current_database',
@@ -39,11 +43,11 @@ const ABOUT_SESSION: ReadonlySet<string> = new Set([
   'vector_type',
 ]);
 
-/** Functions that tell how a query is written, not what a value is. */
+/** Functions whose result depends on how a query is written rather than on a value. */
 const ABOUT_TEXT: ReadonlySet<string> = new Set(['alias']);
 
 const TIMESTAMPTZ = plainType('TIMESTAMP WITH TIME ZONE');
-/** What `now()` and its kin are, as a cast of the moment that the query was submitted at. */
+/** `now()` and related functions, as casts of the time at which the query was submitted. */
 const MOMENTS: Readonly<Record<string, SqlType>> = {
   now: TIMESTAMPTZ,
   get_current_timestamp: TIMESTAMPTZ,
@@ -57,11 +61,13 @@ const MOMENTS: Readonly<Record<string, SqlType>> = {
   current_localtimestamp: plainType('TIMESTAMP'),
 };
 
-/** Functions whose arguments have names, which are the names of fields of the result. */
+/** Functions with named arguments, whose names become fields of the result. */
 const NAMED: ReadonlySet<string> = new Set(['struct_pack', 'struct_insert', 'union_value']);
 
-/** Functions of which the plan does not tell all that a call needs: the names of arguments, or their types before
- * DuckDB chose by these what to compare with what. */
+/**
+ * Functions for which the plan does not contain all that a call needs: the names of arguments, or their types before
+ * DuckDB chose a comparison by them.
+ */
 const UNTOLD: ReadonlySet<string> = new Set([
   'struct_contains',
   'struct_has',
@@ -123,7 +129,7 @@ function momentOf(context: ReadContext, type: SqlType): Expression {
 
 function namesOf(name: string, args: readonly Expression[], type: SqlType): string[] {
   const names = type.names ?? [];
-  // The fields that are there already come first, and their values are the first argument.
+  // The existing fields come first; their values are the first argument.
   const own = name === 'struct_insert' ? args.length - 1 : args.length;
   const last = names.slice(names.length - own);
   if (last.length !== own || last.includes('')) throw incomplete(name);
@@ -139,8 +145,10 @@ const OVER_ITEMS: ReadonlySet<string> = new Set(
 );
 const OVER_PAIRS: ReadonlySet<string> = new Set(['list_reduce', 'array_reduce', 'reduce']);
 
-/** In the plan a lambda's body counts places: its parameters, the last one first, then what it takes from the row
- * around it, which are the call's further arguments. */
+/**
+ * In the plan, the body of a lambda refers to positions: its parameters, last one first, then the values captured
+ * from the row around it, which are the further arguments of the call.
+ */
 function readLambda(
   { node, name, args, type }: CallParts,
   context: ReadContext,

@@ -2,12 +2,12 @@ import type { SessionValues } from '../physical/plan.ts';
 import type { Expression } from './expression.ts';
 import type { PlanNode } from './plan-node.ts';
 
-/** What is the same for a whole plan, and the lambda around an expression. */
+/** What is the same for a whole plan, and the enclosing lambda of an expression. */
 export interface ReadContext {
   readonly session: SessionValues;
-  /** Gives every parameter of a lambda a number of its own. */
+  /** Returns a new number for a lambda parameter, unique in the plan. */
   readonly nextParam: () => number;
-  /** Inside of a lambda or of a scan's filter: what its places stand for. */
+  /** Inside a lambda or the filter of a scan: what the positions refer to. */
   readonly places: readonly Expression[] | null;
 }
 

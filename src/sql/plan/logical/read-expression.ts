@@ -1,4 +1,4 @@
-/** Expressions as the plan's JSON has them. */
+/** Reads expressions from the JSON of a plan. */
 import type { Expression, OrderBy } from './expression.ts';
 import { readCall } from './read-call.ts';
 import { readLiteral } from './literal.ts';

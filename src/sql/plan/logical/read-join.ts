@@ -1,4 +1,4 @@
-/** Joins of all kinds, with their sides read already. */
+/** Reads joins of all kinds. Their inputs have been read already. */
 import type { Expression } from './expression.ts';
 import type { PlanNode } from './plan-node.ts';
 import type { ReadContext } from './read-context.ts';
@@ -99,7 +99,7 @@ function outputOf(
   }
 }
 
-/** Most scalar subqueries group by what they are joined on: there is never a second match. */
+/** Most scalar subqueries group by their join keys, so there is never a second match. */
 function isLeft(type: JoinType, split: Pick<Join, 'conditions'>, right: Relation): boolean {
   if (type !== 'single') return false;
   const keys = split.conditions.flatMap(({ comparison, right: key }) =>
@@ -110,8 +110,10 @@ function isLeft(type: JoinType, split: Pick<Join, 'conditions'>, right: Relation
   return isUniqueBy(right, new Set(keys));
 }
 
-/** Takes out of a free condition what compares one side with the other. A mark may be NULL, so its condition stays
- * in one piece. */
+/**
+ * Extracts from an arbitrary condition the parts that compare one side with the other. A mark may be NULL, so its
+ * condition stays in one piece.
+ */
 function splitPredicate(
   type: JoinType,
   leftColumns: number,
@@ -173,7 +175,7 @@ function mirrored(comparison: Comparison): Comparison {
   }
 }
 
-/** The same join with the sides changed, for joins that hand on the right side. */
+/** The same join with its sides swapped, for joins that return the right side. */
 function turned(join: Join): Join {
   const { left, right, predicate } = join;
   if (predicate !== null)
@@ -228,7 +230,7 @@ function readConditions(node: PlanNode, context: ReadContext): JoinCondition[] {
     }));
 }
 
-/** The optimizer that leaves columns out of a join is off. */
+/** The optimizer that removes columns from a join is disabled. */
 function expectAllColumns(node: PlanNode): void {
   for (const side of ['left_projection_map', 'right_projection_map']) {
     const map = node.at(side);

@@ -1,6 +1,6 @@
 /**
- * DuckDB's optimised plan (`json_serialize_plan(..., optimize := true)`, made with the list of optimizers that are
- * off) as relations. What is unknown or odd is refused with `Undistributable`, never guessed.
+ * Reads DuckDB's optimised plan (`json_serialize_plan(..., optimize := true)`, with some optimizers disabled) into
+ * relations. Anything unknown is refused with `Undistributable`, never guessed.
  */
 import type { SessionValues } from '../physical/plan.ts';
 import { checkColumns } from './check-columns.ts';
@@ -38,14 +38,14 @@ export function readLogicalPlan(
   return relation;
 }
 
-/** Operators that are known, and are not divided. */
+/** Known operators that are not distributed. */
 const RARE: Readonly<Record<string, string>> = {
   LOGICAL_RECURSIVE_CTE: 'it is recursive',
   LOGICAL_SAMPLE: 'it takes a sample',
   LOGICAL_PIVOT: 'it has a PIVOT',
 };
 
-/** A join that has removed duplicates from one side, seen from the other side. */
+/** A join that removed duplicates from one side, seen from the other side. */
 interface DelimScope {
   readonly cte: number;
   readonly columns: readonly Expression[];
@@ -173,7 +173,7 @@ class PlanReader {
   #project(node: PlanNode): Relation {
     const input = this.#input(node);
     const expressions = this.#expressions(node.at('expressions').list());
-    // A view's list of columns, for instance: nothing changes.
+    // For example the column list of a view: nothing changes.
     const isSame =
       expressions.length === input.output.length &&
       expressions.every((expression, i) => expression.kind === 'column' && expression.index === i);
@@ -216,7 +216,7 @@ class PlanReader {
     });
   }
 
-  /** One side is kept; the other side speaks of its distinct values, which is written out with a reference. */
+  /** One side is kept; the other side refers to its distinct values, which is written with a CTE reference. */
   #delimJoin(node: PlanNode): Relation {
     const isFlipped = node.at('delim_flipped').bool();
     const [leftNode, rightNode] = this.#pair(node);
@@ -383,7 +383,7 @@ class PlanReader {
   }
 }
 
-/** Some operators hand on only a part of their columns; an empty list stands for all. */
+/** Some operators return only some of their columns; an empty list means all. */
 function narrowed(input: Relation, map: PlanNode): Relation {
   const places = map.list();
   if (places.length === 0) return input;

@@ -1,4 +1,4 @@
-/** Scans: which columns of which files, and the filters that DuckDB has pushed into them. */
+/** Reads scans: which columns of which files, and the filters that DuckDB pushed down into them. */
 import type { Expression } from './expression.ts';
 import { readLiteral, stringText } from './literal.ts';
 import type { PlanNode } from './plan-node.ts';
@@ -9,9 +9,9 @@ import type { Relation, ScanRelation, Values } from './relation.ts';
 import { BOOLEAN, INTEGER, listType, VARCHAR, type SqlType } from './type.ts';
 import { Undistributable, unknownPlan } from './undistributable.ts';
 
-/** Ids from here on are columns that no file has. */
+/** Column ids from here on are virtual. */
 const FIRST_VIRTUAL = 2n ** 63n;
-/** No data at all: only that there is a row. */
+/** No data, only the existence of a row. */
 const EMPTY_COLUMN = 2n ** 64n - 2n;
 const NO_ORDINALITY = 2n ** 64n - 1n;
 
@@ -48,7 +48,7 @@ export function readScan(node: PlanNode, context: ReadContext, rows: number | nu
     .map((name) => name.text());
   const source = readSource(node, reader);
   const output = keep.map(typeAt);
-  // By their path alone no file can have a row that fits.
+  // Judging by their paths, no file can have a matching row.
   if (source.table === null && source.files.length === 0) return { kind: 'empty', output, rows: 0 };
   const scan: ScanRelation = {
     kind: 'scan',
@@ -78,7 +78,7 @@ function checkScan(node: PlanNode, reader: string): void {
   if (extra.isThere && extra.at('sample_options').isThere) {
     throw new Undistributable('it takes a sample');
   }
-  // May have moved a part of an OFFSET into the scan.
+  // This optimizer may have moved a part of an OFFSET into the scan.
   if (node.at('row_group_order_options').isThere) {
     throw new Undistributable('it skips rows by their position in the files');
   }
@@ -133,7 +133,7 @@ function readFilters(
     });
 }
 
-/** Null for a filter that only saves work: what it leaves through is filtered elsewhere too. */
+/** Returns null for a filter that only saves work: the rows it lets through are filtered elsewhere too. */
 function readFilter(node: PlanNode, input: Expression, context: ReadContext): Expression | null {
   const kind = node.at('filter_type').text();
   switch (kind) {
@@ -160,7 +160,7 @@ function readFilter(node: PlanNode, input: Expression, context: ReadContext): Ex
         .map((child) => readFilter(child, input, context));
       const there = parts.filter((part) => part !== null);
       const isOr = kind === 'CONJUNCTION_OR';
-      // One side of an OR that may let everything through makes all of it so.
+      // If one side of an OR may let every row through, so may the OR.
       if (there.length === 0 || (isOr && there.length < parts.length)) return null;
       return { kind: isOr ? 'or' : 'and', parts: there, type: BOOLEAN };
     }
@@ -186,13 +186,13 @@ function readConstant(node: PlanNode): Expression {
   return { kind: 'constant', sql: readLiteral(node, type), type };
 }
 
-/** The one row of a query without FROM. DuckDB counts a column in it that nobody reads. */
+/** The one row of a query without FROM. DuckDB counts a column in it that nothing reads. */
 export function oneRow(rows: number | null): Values {
   const nothing: Expression = { kind: 'constant', sql: 'CAST(NULL AS INTEGER)', type: INTEGER };
   return { kind: 'values', lists: [[nothing]], output: [INTEGER], rows };
 }
 
-/** Constant rows that DuckDB has put together itself. They are kept column by column. */
+/** Constant rows that DuckDB computed itself. They are stored by column. */
 export function readChunk(node: PlanNode): Relation {
   const output = node.at('chunk_types').list().map(readType);
   const columns = node
@@ -212,7 +212,7 @@ export function readChunk(node: PlanNode): Relation {
 
 const SERIES: ReadonlySet<string> = new Set(['BIGINT', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE']);
 
-/** `range(10)` as a table: the same as a list of the same name, unnested. */
+/** `range(10)` as a table: the same as unnesting the list of that name. */
 function readSeries(node: PlanNode, reader: string, rows: number | null): Relation {
   const args = node.at('parameters').list().map(readConstant);
   const [type, ...others] = node.at('returned_types').list().map(readType);

@@ -1,4 +1,4 @@
-/** Types as the plan's JSON has them. */
+/** Reads types from the JSON of a plan. */
 import type { PlanNode } from './plan-node.ts';
 import {
   arrayType,
@@ -13,7 +13,7 @@ import {
 } from './type.ts';
 import { Undistributable } from './undistributable.ts';
 
-/** Types whose id is all there is to know, and the name that a cast takes. */
+/** Types that are defined by their id alone, with the name to use in a cast. */
 export const PLAIN_TYPES: ReadonlySet<string> = new Set([
   'BOOLEAN',
   'TINYINT',
@@ -70,7 +70,7 @@ export function readType(node: PlanNode): SqlType {
       return structType(fields.names, fields.types);
     }
     case 'UNION': {
-      // The first field is the tag, which the type's text does not name.
+      // The first field is the tag, which is not part of the type's text.
       const fields = readFields(info);
       return unionType(fields.names.slice(1), fields.types.slice(1));
     }
@@ -87,7 +87,7 @@ export function readType(node: PlanNode): SqlType {
 }
 
 function readPlain(id: string, info: PlanNode): SqlType {
-  // What an untyped NULL is.
+  // The type of an untyped NULL.
   if (id === 'NULL') return plainType(id);
   if (!PLAIN_TYPES.has(id)) throw unknown(id);
   if (!info.isThere) return plainType(id);

@@ -1,4 +1,4 @@
-/** Calls over windows. */
+/** Reads window functions. */
 import type { Expression, OrderBy, WindowCall } from './expression.ts';
 import type { PlanNode } from './plan-node.ts';
 import { readBoundAggregate } from './read-aggregate.ts';
@@ -58,7 +58,7 @@ function readFunction(node: PlanNode, context: ReadContext): ReturnType<typeof r
 }
 
 interface Bound {
-  /** ROWS, RANGE or GROUPS; null when it is the same for all. */
+  /** ROWS, RANGE or GROUPS; null if it makes no difference. */
   readonly unit: string | null;
   readonly text: string;
   readonly value: PlanNode | null;
@@ -113,8 +113,9 @@ function readExclude(node: PlanNode): string {
   return text;
 }
 
-/** DuckDB has worked out where a RANGE frame ends: the value that rows are ordered by, less or plus the distance.
- * SQL wants the distance. */
+/**
+ * For a RANGE frame DuckDB computes the bound: the ordering value minus or plus the distance. SQL needs the distance.
+ */
 function distanceOf(end: Expression, orderBy: readonly OrderBy[], direction: string): Expression {
   const [order] = orderBy;
   const sum = withoutCast(end);

@@ -1,6 +1,6 @@
 /**
- * DuckDB's optimised plan in our own words. Columns have no names: an expression speaks of the place of a column
- * in the output of the operator below it (of a join: the left columns, then the right ones).
+ * Logical plans. Columns have no names: an expression refers to a column by its index in the output of the operator
+ * below (for a join: the left columns, then the right ones).
  */
 import type { AggregateCall, Expression, OrderBy, WindowCall } from './expression.ts';
 import type { SqlType } from './type.ts';
@@ -33,28 +33,32 @@ export interface AnyRelation {
   readonly rows: number | null;
 }
 
-/** The files of one table function. `columns` are places in the table; `filters` speak of the scan's own output
- * before `keep`, which selects what is handed on. */
+/**
+ * The files of one table function. `columns` are indexes into the table. `filters` refer to the scan's output before
+ * `keep`, which selects what is returned.
+ */
 export interface ScanRelation extends AnyRelation {
   readonly kind: 'scan';
-  /** `read_parquet`, or `seq_scan` for a table of the planner's own. */
+  /** `read_parquet`, or `seq_scan` for one of the planner's own tables. */
   readonly reader: string;
-  /** What DuckDB has left of the table's files: by their path alone some need not be read. */
+  /** The files of the table that remain after DuckDB excluded some by their paths. */
   readonly files: readonly string[];
-  /** The name of a table of the planner's own; null for files. */
+  /** The name of one of the planner's own tables; null for files. */
   readonly table: string | null;
   readonly names: readonly string[];
   readonly types: readonly SqlType[];
-  /** Table columns that are read; `null` for none of the data (a row is a row). */
+  /** Table columns that are read; `null` for no data (only the existence of a row). */
   readonly columns: readonly (number | null)[];
   readonly filters: readonly Expression[];
-  /** Places in `columns`. */
+  /** Indexes into `columns`. */
   readonly keep: readonly number[];
-  /** It asks where a row stood in its file: no split may be made. */
+  /** It uses the position of a row in its file, so the scan must not be split. */
   readonly hasRowPlaces: boolean;
 }
 
-/** What another stage has made, under a name. The reader makes none: they come when a plan is divided. */
+/**
+ * The output of another stage, under a name. The reader never returns one: they are added when a plan is distributed.
+ */
 export interface InputRelation extends AnyRelation {
   readonly kind: 'input';
   readonly relation: string;
@@ -87,7 +91,7 @@ export interface Aggregate extends AnyRelation {
   readonly kind: 'aggregate';
   readonly input: Relation;
   readonly groups: readonly Expression[];
-  /** Places in `groups`; one set with all of them for a plain GROUP BY, none for a total. */
+  /** Indexes into `groups`: one set with all of them for a plain GROUP BY, none for a total. */
   readonly sets: readonly (readonly number[])[];
   readonly calls: readonly AggregateCall[];
   readonly grouping: readonly (readonly number[])[];
@@ -102,7 +106,7 @@ export type JoinType =
   | 'anti'
   /** The left columns and a boolean that may be NULL: whether there is a match. */
   | 'mark'
-  /** As `left`, but more than one match is an error (or the first is taken, see `errorOnMany`). */
+  /** Like `left`, but a second match is an error (or the first match is taken, see `errorOnMany`). */
   | 'single';
 
 export interface Join extends AnyRelation {
@@ -110,9 +114,9 @@ export interface Join extends AnyRelation {
   readonly type: JoinType;
   readonly left: Relation;
   readonly right: Relation;
-  /** `left` speaks of the left columns, `right` of the right ones, each from 0. */
+  /** `left` refers to the left columns and `right` to the right ones, each counted from 0. */
   readonly conditions: readonly JoinCondition[];
-  /** Any other condition, over both sides' columns. */
+  /** Any other condition, over the columns of both sides. */
   readonly predicate: Expression | null;
   readonly errorOnMany: boolean;
 }
@@ -144,7 +148,7 @@ export interface AsOfJoin extends AnyRelation {
   readonly type: JoinType;
   readonly left: Relation;
   readonly right: Relation;
-  /** Equalities, and exactly one inequality, the last. */
+  /** Equalities, and exactly one inequality, which is the last. */
   readonly conditions: readonly JoinCondition[];
 }
 
@@ -193,7 +197,10 @@ export interface TopN extends AnyRelation {
 export interface Limit extends AnyRelation {
   readonly kind: 'limit';
   readonly input: Relation;
-  /** Null for no limit: only an offset. Percentages and expressions are not read: such a query runs whole. */
+  /**
+   * Null for no limit, only an offset. Percentages and expressions are not supported: such a query runs as a single
+   * fragment.
+   */
   readonly limit: number | null;
   readonly offset: number;
 }
@@ -205,7 +212,7 @@ export interface Unnest extends AnyRelation {
   readonly expressions: readonly Expression[];
 }
 
-/** `body` speaks of `definition` by references. A join with duplicate elimination is written with it too. */
+/** A CTE: `body` refers to `definition` by references. Joins with duplicate elimination are expressed with it too. */
 export interface With extends AnyRelation {
   readonly kind: 'with';
   /** Unique in the plan. */

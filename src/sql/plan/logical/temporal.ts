@@ -1,5 +1,7 @@
-/** Points in time as SQL text, from the numbers that DuckDB keeps. Years that calendars write in four digits are
- * written out; for all others a function takes the number. */
+/**
+ * Writes points in time as SQL, from the numbers that DuckDB stores. Years with four digits are written as dates; for
+ * all others a function takes the number.
+ */
 import { castTo, type SqlType } from './type.ts';
 
 const DAY_US = 86_400_000_000n;
@@ -7,7 +9,7 @@ const FIRST_DAY = -719_162n; // 0001-01-01
 const LAST_DAY = 2_932_896n; // 9999-12-31
 const INFINITE_DATE = 2_147_483_647n;
 const INFINITE_TIMESTAMP = 9_223_372_036_854_775_807n;
-/** What DuckDB subtracts an offset from, so that earlier instants sort first. */
+/** DuckDB subtracts an offset from this, so that earlier instants sort first. */
 const TIME_TZ_OFFSET = 57_599n;
 
 export function dateText(days: bigint): string {
@@ -34,7 +36,7 @@ export function timeTzText(bits: bigint): string {
   return `${timeText(bits >> 24n, 6)}${sign}${timeText(offset < 0n ? -offset : offset, 0)}`;
 }
 
-/** How many of its units a second has, and what makes one from a number. */
+/** How many units a second has, and the function that takes a number of them. */
 const TIMESTAMPS: Readonly<Record<string, { digits: number; make: string }>> = {
   TIMESTAMP: { digits: 6, make: 'make_timestamp' },
   TIMESTAMP_S: { digits: 0, make: 'make_timestamp' },
@@ -51,7 +53,7 @@ export function timestampText(value: bigint, type: SqlType): string {
   const rest = ((value % day) + day) % day;
   const days = (value - rest) / day;
   if (!isWritten(days)) {
-    // Only coarse units reach beyond what `make_timestamp` takes in microseconds; DuckDB refuses those as well.
+    // Only coarse units exceed what `make_timestamp` takes in microseconds; DuckDB refuses those as well.
     const scaled = digits < 6 ? value * 10n ** BigInt(6 - digits) : value;
     return castTo(`${make}(CAST(${scaled} AS BIGINT))`, type);
   }
@@ -72,7 +74,7 @@ function isWritten(days: bigint): boolean {
   return days >= FIRST_DAY && days <= LAST_DAY;
 }
 
-/** The days that are written are days that JavaScript knows. */
+/** The days that are written are within the range of a JavaScript Date. */
 function calendar(days: bigint): string {
   const text = new Date(Number((days * DAY_US) / 1000n)).toISOString();
   return text.slice(0, 10);

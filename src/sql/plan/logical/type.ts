@@ -1,25 +1,24 @@
 import { Undistributable } from './undistributable.ts';
 
-/** A logical type of DuckDB: its name for SQL text, and what the planner has to know of it. */
+/** A logical type of DuckDB: its SQL text, and what the planner needs to know about it. */
 export interface SqlType {
-  /** As a cast can be written: `DECIMAL(12,2)`, `STRUCT("a" INTEGER)`, `ENUM('x')`. */
+  /** As written in a cast: `DECIMAL(12,2)`, `STRUCT("a" INTEGER)`, `ENUM('x')`. */
   readonly sql: string;
   /** DuckDB's id: `INTEGER`, `DECIMAL`, `VARCHAR`, `LIST`, `TIMESTAMP WITH TIME ZONE`, ... */
   readonly id: string;
   readonly width?: number;
   readonly scale?: number;
-  /** Of a LIST or ARRAY the element, of a MAP key and value, of a STRUCT or UNION the fields. */
+  /** The element of a LIST or ARRAY, the key and value of a MAP, the fields of a STRUCT or UNION. */
   readonly children?: readonly SqlType[];
-  /** The fields of a STRUCT (empty for those of a row without names), the members of a UNION, the values of an
-   * ENUM. */
+  /** The fields of a STRUCT (empty for an unnamed row), the members of a UNION, the values of an ENUM. */
   readonly names?: readonly string[];
   /** Of an ARRAY. */
   readonly size?: number;
-  /** Text compares by it, not by bytes. What DuckDB binds says so in functions too, so no cast has to. */
+  /** Text is compared by it rather than by bytes. Bound expressions say so in function calls too, so no cast has to. */
   readonly collation?: string;
 }
 
-/** A type that needs no more than its id. */
+/** A type that is defined by its id alone. */
 export function plainType(id: string): SqlType {
   return { sql: id === 'NULL' ? '"NULL"' : id, id };
 }
@@ -60,7 +59,7 @@ export function enumType(names: readonly string[]): SqlType {
   return { sql: `ENUM(${values})`, id: 'ENUM', names };
 }
 
-/** A row without names (`ROW(1, 2)`) has a type that no SQL text can name; so has whatever holds one. */
+/** An unnamed row (`ROW(1, 2)`) has a type that SQL cannot name, and so has any type that contains one. */
 export function isNameless(type: SqlType): boolean {
   if (type.id === 'STRUCT' && type.names?.some((name) => name === '')) return true;
   return type.children?.some(isNameless) ?? false;
@@ -74,7 +73,7 @@ export function castTo(sql: string, type: SqlType): string {
 /** NULL of exactly this type. */
 export function nullOf(type: SqlType): string {
   if (!isNameless(type)) return castTo('NULL', type);
-  // No cast can name the type, but a value that is never made has it.
+  // No cast can name the type, but the branch of a CASE that is never taken has it.
   return `CASE WHEN false THEN ${sampleOf(type)} END`;
 }
 
@@ -107,7 +106,7 @@ function fields(names: readonly string[], children: readonly SqlType[]): string 
     .join(', ');
 }
 
-/** An identifier, always in quotes: no keyword and no letter case can change it. */
+/** An identifier, always quoted, so that neither keywords nor letter case matter. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -1,10 +1,12 @@
-/** A query, or a part of it, that Millrace does not divide. Nobody sees it as an error: the query runs whole, on one
- * node, and its plan says why. */
+/**
+ * A query, or a part of one, that cannot be distributed. It is not an error for the user: the query runs as a single
+ * fragment on one node, and its plan says why.
+ */
 export class Undistributable extends Error {
   override readonly name = 'Undistributable';
   /** For users: completes "The query runs on one node because ...". */
   readonly reason: string;
-  /** For whoever looks after Millrace: nobody has thought of this, and it should be looked at. */
+  /** For developers of Millrace: an unexpected part of a plan, to be looked into. */
   readonly oddity: string | null;
 
   constructor(reason: string, oddity: string | null = null) {
@@ -14,7 +16,7 @@ export class Undistributable extends Error {
   }
 }
 
-/** DuckDB's plan has something that is not known here. What it is means nothing to whoever has written the query. */
+/** DuckDB's plan has a part that is not known here. The details mean nothing to the author of the query. */
 export function unknownPlan(oddity: string): Undistributable {
   return new Undistributable('its DuckDB plan has a part that is not supported', oddity);
 }

@@ -1,16 +1,18 @@
-/** Which columns can tell the rows of a relation apart, as far as its operators show. */
+/** Which columns identify the rows of a relation, as far as its operators show. */
 import type { Expression } from './expression.ts';
 import type { Join, Relation } from './relation.ts';
 
 const NONE: ReadonlySet<number> = new Set();
 
-/** It has one row at most, whatever it is made of. */
+/** Whether it has at most one row. */
 export function hasOneRow(relation: Relation): boolean {
   return isUniqueBy(relation, NONE);
 }
 
-/** No two rows have the same values in these columns, where NULL is a value like any other. `false` when that
- * cannot be seen. */
+/**
+ * Whether no two rows have the same values in these columns, with NULL as a value like any other. Returns false if
+ * that is not known.
+ */
 export function isUniqueBy(relation: Relation, columns: ReadonlySet<number>): boolean {
   switch (relation.kind) {
     case 'aggregate': {
@@ -72,7 +74,7 @@ function throughProject(
   return below;
 }
 
-/** Each row of one side, told apart by its columns, meets at most one row of the other side. */
+/** Whether each row of one side, identified by its columns, matches at most one row of the other side. */
 function isJoinUniqueBy(join: Join, columns: ReadonlySet<number>): boolean {
   const width = join.left.output.length;
   const left = new Set([...columns].filter((column) => column < width));
@@ -86,7 +88,7 @@ function isJoinUniqueBy(join: Join, columns: ReadonlySet<number>): boolean {
     case 'left': {
       const right = new Set([...columns].flatMap((i) => (i < width ? [] : [i - width])));
       const keys = equalColumns(join);
-      // What equals a known column is known as well; NULL keys of `=` never meet in an inner join.
+      // A column that equals a known column is known as well; NULL keys of `=` never match in an inner join.
       for (const [l, r] of keys) {
         if (left.has(l)) right.add(r);
         if (right.has(r) && join.type === 'inner') left.add(l);

@@ -1,9 +1,9 @@
-/** Walks through relations and expressions. */
+/** Traverses relations and expressions. */
 import { assertNever } from '../../../scheduler/core/index.ts';
 import type { AggregateCall, Expression, OrderBy, WindowCall } from './expression.ts';
 import type { Relation } from './relation.ts';
 
-/** What an operator reads, in order. */
+/** The inputs of an operator, in order. */
 export function inputsOf(relation: Relation): readonly Relation[] {
   switch (relation.kind) {
     case 'scan':
@@ -36,7 +36,7 @@ export function inputsOf(relation: Relation): readonly Relation[] {
   }
 }
 
-/** What stands directly inside of an expression, in order. */
+/** The direct children of an expression, in order. */
 export function partsOf(expression: Expression): readonly Expression[] {
   switch (expression.kind) {
     case 'column':
@@ -70,7 +70,7 @@ export function partsOf(expression: Expression): readonly Expression[] {
   }
 }
 
-/** The same expression over other parts; each part is replaced by what `change` makes of it. */
+/** Returns the same expression with each child replaced by what `change` returns for it. */
 function withParts(expression: Expression, change: (part: Expression) => Expression): Expression {
   switch (expression.kind) {
     case 'column':
@@ -124,13 +124,13 @@ export function mapColumns(
   return withParts(expression, (part) => mapColumns(part, change));
 }
 
-/** The same expression where column i of the input has moved to `i + by`. */
+/** Returns the same expression with every column index increased by `by`. */
 export function shiftColumns(expression: Expression, by: number): Expression {
   if (by === 0) return expression;
   return mapColumns(expression, (column) => ({ ...column, index: column.index + by }));
 }
 
-/** The places of all columns that it speaks of. */
+/** The indexes of all columns it refers to. */
 export function columnsIn(...expressions: readonly Expression[]): Set<number> {
   const found = new Set<number>();
   const visit = (expression: Expression): void => {
@@ -148,7 +148,7 @@ export function mapOrder(
   return order.map((by) => ({ ...by, expression: change(by.expression) }));
 }
 
-/** The same call over other arguments, filter and order. */
+/** Returns the same call over other arguments, filter and order. */
 export function mapAggregate(
   call: AggregateCall,
   change: (expression: Expression) => Expression,
@@ -161,7 +161,7 @@ export function mapAggregate(
   };
 }
 
-/** The same for a window. */
+/** The same for a window function. */
 export function mapWindow(
   call: WindowCall,
   change: (expression: Expression) => Expression,

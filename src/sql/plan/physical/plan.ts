@@ -1,6 +1,6 @@
 /**
- * The physical plan: a documented, versioned JSON format (`docs/plan-format.md`). It is made once, when a query
- * is submitted; workers execute what stands in it and derive nothing themselves.
+ * The physical plan: a documented, versioned JSON format (`docs/plan-format.md`). The leader makes it once, when a
+ * query is submitted; workers run it as written and derive nothing themselves.
  */
 import type { PinnedTable } from './table.ts';
 
@@ -8,40 +8,40 @@ export const PLAN_VERSION = 2;
 
 export interface QueryPlan {
   readonly version: typeof PLAN_VERSION;
-  /** The version of DuckDB that the fragments are made for; another one may hash and cast otherwise. */
+  /** The version of DuckDB that the fragments are made for; another one may hash and cast differently. */
   readonly duckdb: string;
   readonly sql: string;
   /** Of the result, as the user sees them. */
   readonly columns: readonly ResultColumn[];
-  /** The rows of the result have an order; then the last stage has one task. */
+  /** The rows of the result have an order; the last stage then has one task. */
   readonly ordered: boolean;
-  /** Into how many parts data is divided: the number of tasks of every divided stage. */
+  /** The number of partitions, which is the number of tasks of every partitioned stage. */
   readonly partitions: number;
-  /** Why the whole query is one fragment; null when it is distributed. */
+  /** Why the whole query is one fragment; null if it is distributed. */
   readonly single: string | null;
-  /** Producers before consumers: a stage's id is its place. The last one makes the result. */
+  /** Producers before consumers: the id of a stage is its index. The last stage produces the result. */
   readonly stages: readonly Stage[];
-  /** Bound at submit, so that every task and every attempt sees the same. */
+  /** Bound at submit, so that every task and every attempt sees the same values. */
   readonly session: SessionValues;
-  /** What each node must be able to read. */
+  /** The folders that a node must be able to read. */
   readonly roots: readonly string[];
 }
 
 export interface SessionValues {
   readonly timeZone: string;
-  /** What `now()` is, as DuckDB writes a TIMESTAMPTZ in UTC. */
+  /** The value of `now()`, as DuckDB writes a TIMESTAMPTZ in UTC. */
   readonly now: string;
 }
 
 export interface ResultColumn {
   readonly name: string;
-  /** As DuckDB writes it, so that a cast to it can be written down. */
+  /** As DuckDB writes it, so that it can be used in a cast. */
   readonly type: string;
 }
 
 export interface Stage {
   readonly id: number;
-  /** For people: what it does, in a few words. */
+  /** A short description for people. */
   readonly title: string;
   readonly tasks: number;
   readonly fragment: Fragment;
@@ -49,9 +49,9 @@ export interface Stage {
   readonly estimate: Estimate;
   /** For EXPLAIN: the operators, outermost first, indented by depth. */
   readonly operators: readonly string[];
-  /** Why running it again may give other rows; null when it gives the same ones. */
+  /** Why a second run may return other rows; null if it returns the same ones. */
   readonly nonDeterministic: string | null;
-  /** Custom operators that a node must have to run its tasks. */
+  /** Custom operators that a node must have to run the tasks. */
   readonly requires: readonly string[];
 }
 
@@ -62,57 +62,64 @@ export interface Estimate {
 
 /** SQL over named relations. */
 export interface Fragment {
-  /** A query whose columns are `c0`, `c1`, ...; for a whole query (`tables`) the user's own text. */
+  /**
+   * A query whose columns are `c0`, `c1`, ...; for a query that runs as a single fragment (`tables`) the user's own
+   * SQL.
+   */
   readonly sql: string;
   readonly columns: readonly FragmentColumn[];
   readonly scans: readonly Scan[];
   readonly inputs: readonly ExchangeInput[];
-  /** Views that a whole query needs, under the names of the user. Empty for all other fragments. */
+  /** Views that a query in a single fragment needs, under the user's names. Empty for all other fragments. */
   readonly tables: readonly PinnedTable[];
 }
 
 export interface FragmentColumn {
   /** `c0`, `c1`, ... */
   readonly name: string;
-  /** The logical type, as DuckDB writes it: what Parquet makes of it is undone by the reader. */
+  /** The logical type, as DuckDB writes it: the reader undoes what Parquet makes of it. */
   readonly type: string;
 }
 
-/** A table's columns under the name `relation`, as `c0`, `c1`, ... in this order. Which files and rows a task
- * reads stands in its own input. */
+/**
+ * The columns of a table under the name `relation`, as `c0`, `c1`, ... in this order. The input of each task says
+ * which files and rows it reads.
+ */
 export interface Scan {
   readonly relation: string;
-  /** The name that people know it by. */
+  /** The name that the user gave it. */
   readonly table: string;
   /** Paths, if not all files of the table are read. */
   readonly files: readonly string[] | null;
-  /** `own`: each task reads its share of the rows. `all`: every task reads all of them. */
+  /** `own`: each task reads its own share of the rows. `all`: every task reads all of them. */
   readonly rows: 'own' | 'all';
-  /** With `own`: by which values rows belong to a task; absent when it is by where they stand in their files. */
+  /** With `own`: range-partitions the rows by a column. If absent, rows are split by their position in the files. */
   readonly split?: ScanSplit;
   readonly reader: ScanReader;
   readonly columns: readonly ScanColumn[];
 }
 
-/** Task 0 reads rows whose value is below the first bound, task i those from bound i - 1 to before bound i. The column has
- * no NULL. */
+/**
+ * Task 0 reads rows whose value is below the first bound, task i those from bound i - 1 up to but not including bound
+ * i. The column has no NULL.
+ */
 export interface ScanSplit {
-  /** Its place in `columns`. */
+  /** Its index in `columns`. */
   readonly column: number;
-  /** One fewer than there are tasks; none is below the one before it. */
+  /** One fewer than there are tasks, in ascending order. */
   readonly bounds: readonly number[];
 }
 
 export interface ScanColumn {
-  /** As the file has it. */
+  /** Its name in the files. */
   readonly source: string;
-  /** The type that the whole table has: a part of the files may have another one. */
+  /** The type that the whole table has: in some of the files it may be another one. */
   readonly type: string;
 }
 
 export interface ScanReader {
   readonly format: 'parquet' | 'csv' | 'json';
-  /** Further arguments of `read_parquet` and so on, as SQL: `hive_partitioning = true, union_by_name = true`. */
+  /** Further arguments of the reader function, as SQL: `hive_partitioning = true, union_by_name = true`. */
   readonly options: string;
 }
 
@@ -121,8 +128,8 @@ export interface ExchangeInput {
   readonly relation: string;
   readonly stage: number;
   /**
-   * `partition`: task i reads partition i of every producer. `all`: every task reads everything.
-   * `forward`: task i reads what producer i has made.
+   * `partition`: task i reads partition i of every producer. `all`: every task reads everything. `forward`: task i
+   * reads the output of producer i.
    */
   readonly mode: 'partition' | 'all' | 'forward';
   readonly columns: readonly FragmentColumn[];
@@ -133,5 +140,5 @@ export type StageOutput =
   | { readonly kind: 'hash'; readonly by: readonly string[]; readonly partitions: number }
   /** One partition with all rows. */
   | { readonly kind: 'whole' }
-  /** One partition that the user reads; a small one goes to the store. */
+  /** One partition that the user reads; a small one is kept in the store. */
   | { readonly kind: 'result' };

@@ -1,74 +1,81 @@
-/** A table as it was when a query was submitted: which files, with which columns. */
+/** A table as it was when the query was submitted: its files and columns. */
 
 export interface PinnedTable {
   readonly name: string;
   readonly format: 'parquet' | 'csv' | 'json';
   readonly files: readonly PinnedFile[];
   readonly columns: readonly TableColumn[];
-  /** Further arguments of the reading function, as SQL; empty for none. */
+  /** Further arguments of the reader function, as SQL; empty for none. */
   readonly options: string;
-  /** What reads all of it: `SELECT * FROM read_parquet([...], ...)`, perhaps with casts to the catalog's types. */
+  /**
+   * The query that reads all of it: `SELECT * FROM read_parquet([...], ...)`, with casts to the catalog's types if
+   * there are any.
+   */
   readonly select: string;
-  /** The root that all files lie below; null when no root is set. */
+  /** The root that contains all files; null if no root is set. */
   readonly root: string | null;
-  /** By which values the files are in order, or nearly; absent when nobody has looked. */
+  /** The clustered columns; absent if the files were not examined. */
   readonly clusters?: readonly Cluster[];
 }
 
-/** A column of whole numbers, never NULL, whose values grow from one row group to the next, or nearly so. Rows can
- * be divided by them, and each part still reads few row groups. */
+/**
+ * A clustered column: an integer column without NULL whose values ascend, or nearly so, from one row group to the
+ * next. The table can be range-partitioned by it with few row groups read by more than one task.
+ */
 export interface Cluster {
-  /** As the table has it. */
+  /** Its name in the table. */
   readonly column: string;
   /** One for each row group, file by file. */
   readonly groups: readonly ClusterGroup[];
 }
 
 export interface ClusterGroup {
-  /** The place of its file in the table. */
+  /** The index of its file in the table. */
   readonly file: number;
   readonly rows: number;
-  /** Its smallest and its largest value. */
+  /** Its smallest and largest value. */
   readonly min: number;
   readonly max: number;
 }
 
-/** Values of one column of a scan, from `from` to before `to`; null for no bound. */
+/** A range of values of one column of a scan, from `from` up to but not including `to`; null for no bound. */
 export interface ValueSpan {
-  /** The place of the column in the scan. */
+  /** The index of the column in the scan. */
   readonly column: number;
   readonly from: number | null;
   readonly to: number | null;
-  /** Paths of the files that have other values as well. Of the others every row is taken, without a filter: DuckDB would
-   * take it for one that leaves a fifth of the rows, and join in the wrong order. */
+  /**
+   * Paths of the files that also have values outside the range. All rows of the other files are taken without a
+   * filter: DuckDB would estimate that a filter keeps a fifth of the rows, and choose a bad join order.
+   */
   readonly mixed: readonly string[];
-  /** About how many rows are looked at for it. */
+  /** The approximate number of rows that are read for it. */
   readonly rows: number;
 }
 
 export interface TableColumn {
   readonly name: string;
   readonly type: string;
-  /** What its chunks take on disk; null when the format does not say. */
+  /** The size of its chunks on disk; null if the format does not tell. */
   readonly bytes: number | null;
-  /** About how many different values it has; absent when the files do not say. */
+  /** The approximate number of distinct values; absent if the files do not tell. */
   readonly distinct?: number;
 }
 
 export interface PinnedFile {
   readonly path: string;
   readonly bytes: number;
-  /** Nanoseconds since 1970, as text: more than a JavaScript number can hold. */
+  /** Nanoseconds since 1970, as text because a JavaScript number cannot hold them. */
   readonly mtimeNs: string;
-  /** A hash of the file's last bytes, where Parquet has its footer. */
+  /** A hash of the end of the file, where Parquet has its footer. */
   readonly footer: string;
-  /** Null when the format does not say. */
+  /** Null if the format does not tell. */
   readonly rows: number | null;
-  /** Rows of each row group, in order; empty when the format has none. */
+  /** The number of rows in each row group, in order; empty if the format has none. */
   readonly groups: readonly number[];
 }
 
-/** Rows of a file, from `from` to before `to`; both null for the whole file. */
+/** Rows of a file, from `from` up to but not including `to`; both null for the whole file. */
 export interface FileRange extends Omit<PinnedFile, 'groups'> {
   readonly from: number | null;
   readonly to: number | null;

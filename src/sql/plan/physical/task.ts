@@ -1,30 +1,33 @@
-/** What a task of a query is given, and what it answers. Both are JSON: the job's input and result. */
+/**
+ * The input and the result of a fragment task. Both are stored as JSON and read by other versions of Millrace, so the
+ * names of fields stay: `part` and `parts` are partitions.
+ */
 import type { Fragment, SessionValues, StageOutput } from './plan.ts';
 import type { FileRange, ValueSpan } from './table.ts';
 
 /** The executor that runs fragments. */
 export const FRAGMENT_EXECUTOR = 'sql.fragment';
-/** The executor of the first task of a query: it never runs, its result is the plan. */
+/** The executor of the first task of a query, which never runs: its result is the plan. */
 export const PLAN_EXECUTOR = 'sql.plan';
 /** The id of that task. */
 export const PLAN_TASK = 'plan';
 
 export interface FragmentTask {
   readonly stage: number;
-  /** Its place in the stage. */
+  /** Its index in the stage. */
   readonly task: number;
   readonly fragment: Fragment;
   readonly output: StageOutput;
   readonly session: SessionValues;
-  /** For each scan of the fragment, by relation: this task's part of it. */
+  /** For each scan of the fragment, by relation: the splits of this task. */
   readonly ranges: Readonly<Record<string, readonly FileRange[]>>;
-  /** For each scan that is split by values, by relation: which of them this task reads. */
+  /** For each range-partitioned scan, by relation: the values that this task reads. */
   readonly spans?: Readonly<Record<string, ValueSpan>>;
   /** For each exchange, by relation: one entry for each producer that this task reads. */
   readonly reads: Readonly<Record<string, readonly PartitionRead[]>>;
   /** Custom operators that the node must have. */
   readonly requires: readonly string[];
-  /** For DuckDB; null for the node's own share of a slot. */
+  /** For DuckDB; null for the node's share per slot. */
   readonly memoryBytes: number | null;
 }
 
@@ -36,17 +39,17 @@ export interface PartitionRead {
   readonly part: PartitionInfo;
 }
 
-/** Where an output lies. Names one attempt for ever: `fence` is never given twice to a task. */
+/** Where an output is stored. It identifies one attempt for ever: a task is never given the same `fence` twice. */
 export interface OutputPlace {
-  /** The task that made it, by its id in the job. */
+  /** The id of the producing task in the job. */
   readonly task: string;
   readonly fence: number;
   readonly node: string;
-  /** HOST:PORT of the worker's own services; null when it listens nowhere. */
+  /** HOST:PORT of the worker's own services; null if it does not listen. */
   readonly address: string | null;
-  /** The folder on that node. Whoever sees the same folder with the same index may read it in place. */
+  /** The folder on that node. A worker that sees the same folder with the same index may read it in place. */
   readonly folder: string;
-  /** A hash of the index, which has the checksums. */
+  /** A hash of the index, which contains the checksums. */
   readonly index: string;
   /** The attempt: a reader that is half-way through another one starts again. */
   readonly epoch: number;
@@ -57,15 +60,15 @@ export interface OutputPlace {
 export interface PartitionInfo {
   readonly rows: number;
   readonly bytes: number;
-  /** Length and CRC-32 of each segment, in order. No segments: no rows. */
+  /** Length and CRC-32 of each segment, in order. Without segments there are no rows. */
   readonly segments: readonly (readonly [bytes: number, crc32: number])[];
 }
 
 export interface FragmentResult {
   readonly at: OutputPlace;
-  /** One for each partition, the empty ones too. */
+  /** One for each partition, including the empty ones. */
   readonly parts: readonly PartitionInfo[];
-  /** For a small result: it is here and nowhere else, and `parts[0]` has no segments on the node. */
+  /** A small result is only here, and `parts[0]` has no segments on the node. */
   readonly inline: InlineResult | null;
   readonly metrics: FragmentMetrics;
 }
@@ -73,7 +76,7 @@ export interface FragmentResult {
 export interface InlineResult {
   /** One Parquet file, in base64. */
   readonly parquet: string;
-  /** The rows as `format=json` shows them, when they are few. */
+  /** The rows in the form of `format=json`, if they are few. */
   readonly rows: readonly (readonly unknown[])[] | null;
 }
 
@@ -83,7 +86,7 @@ export interface FragmentMetrics {
   readonly bytesOut: number;
   /** Segments written. */
   readonly batches: number;
-  /** Fetched from other nodes, and read from files that lie here. */
+  /** Fetched from other nodes, and read from local files. */
   readonly fetchedBytes: number;
   readonly localBytes: number;
   readonly fetchMs: number;

@@ -1,16 +1,16 @@
 /**
- * Decimals. DuckDB widens the operands of `+`, `-` and `*` when it binds them, and a plan has them widened. Bound
- * once more as they are, every round would make the types wider; so they are written as they were before, and the
- * result is cast where that still gives another type.
+ * Writes decimal arithmetic. DuckDB widens the operands of `+`, `-` and `*` when it binds them, and a plan contains
+ * the widened ones. Binding those again would widen them further each time, so operands are written as they were
+ * before, and the result is cast where the type would still differ.
  */
 import type { Expression } from '../logical/expression.ts';
 import { castTo, decimalType, sameType, type SqlType } from '../logical/type.ts';
 
 const MAX_WIDTH = 38;
-/** What fits into 64 bits. DuckDB rather checks for overflow than leave it. */
+/** What fits into 64 bits. There DuckDB checks for overflow instead of using a wider type. */
 const MAX_WIDTH_64 = 18;
 
-/** By the names that DuckDB has for each. */
+/** By DuckDB's names for each. */
 const OPERATORS: Readonly<Record<string, '+' | '-' | '*' | undefined>> = {
   '+': '+',
   '-': '-',
@@ -22,7 +22,7 @@ const OPERATORS: Readonly<Record<string, '+' | '-' | '*' | undefined>> = {
 
 type Call = Extract<Expression, { kind: 'call' }>;
 
-/** Null for anything but a sum, a difference or a product of two decimals. */
+/** Returns null for anything but a sum, difference or product of two decimals. */
 export function printArithmetic(call: Call, print: (part: Expression) => string): string | null {
   const [left, right] = call.args;
   if (left === undefined || right === undefined || call.type.id !== 'DECIMAL') return null;
@@ -55,7 +55,7 @@ function isWidening(from: SqlType, to: SqlType): boolean {
   return from.scale === to.scale && (from.width ?? 0) <= (to.width ?? 0);
 }
 
-/** A decimal number written with digits has just the width that it needs. */
+/** A decimal literal has exactly the width it needs. */
 function narrowedConstant(part: Extract<Expression, { kind: 'constant' }>): Operand {
   const found = /^CAST\('(-?)(\d+)(?:\.(\d+))?' AS DECIMAL\(\d+,\d+\)\)$/.exec(part.sql);
   const [, sign = '', whole = '', fraction = ''] = found ?? [];

@@ -1,7 +1,7 @@
 /**
- * Values between stages travel as Parquet, which does not know all of DuckDB's types: it turns HUGEINT into DOUBLE,
- * ENUM into text, cuts intervals to milliseconds. `encoded` gives a form that Parquet keeps exactly, `decoded` makes
- * the value of it again. Types that Parquet keeps are left as they are.
+ * Encodes values for exchanges. Stages exchange Parquet, which does not support all of DuckDB's types: it turns
+ * HUGEINT into DOUBLE and ENUM into text, and truncates intervals to milliseconds. `encoded` returns a form that
+ * Parquet keeps exactly, `decoded` restores the value. Types that Parquet keeps are left as they are.
  */
 import {
   BIGINT,
@@ -19,14 +19,14 @@ import {
 import { Undistributable } from '../logical/undistributable.ts';
 import { parseType } from './parse-type.ts';
 
-/** `sql`, a column with a value of this type, as it is written. It has exactly the declared type, however the query was bound. */
+/** The encoded form of `sql`, a column of this type. It has exactly the declared type, however the query was bound. */
 export function encoded(of: SqlType | string, sql: string): string {
   const type = typeOf(of);
   if (isKept(type)) return isNameless(type) ? sql : castTo(sql, type);
   return encode(type, sql, 0);
 }
 
-/** `sql`, a column as it is read, as a value of this type. */
+/** The value of `sql`, an encoded column of this type. */
 export function decoded(of: SqlType | string, sql: string): string {
   const type = typeOf(of);
   return isKept(type) ? sql : decode(type, sql, 0);
@@ -72,7 +72,7 @@ const AS_TEXT: ReadonlySet<string> = new Set([
   'TIMESTAMP_MS',
 ]);
 
-/** Parquet gives back what it was given. */
+/** Whether Parquet returns what it was given. */
 function isKept(type: SqlType): boolean {
   if (KEPT.has(type.id)) return true;
   const isNested = type.id === 'LIST' || type.id === 'STRUCT' || type.id === 'MAP';
@@ -162,9 +162,11 @@ function decode(type: SqlType, sql: string, depth: number): string {
   }
 }
 
-/** A wide integer is nearly always a narrow one: every sum of integers is a HUGEINT. Narrow ones are kept as such,
- * the others as text. Measured with 4 million sums: 0.27 s both ways, against 0.4 s as two halves, 0.7 s as text
- * and 2.5 s as DECIMAL(38,0), which does not hold them all. */
+/**
+ * A wide integer is nearly always a narrow one: every sum of integers is a HUGEINT. Narrow values are stored as such,
+ * the others as text. Measured with 4 million sums: 0.27 s both ways, against 0.4 s as two halves, 0.7 s as text and
+ * 2.5 s as DECIMAL(38,0), which does not hold them all.
+ */
 function encodeWide(sql: string, type: SqlType, narrow: SqlType): string {
   const bound = (value: string): string => castTo(`'${value}'`, type);
   const isNarrow =
@@ -175,7 +177,7 @@ function encodeWide(sql: string, type: SqlType, narrow: SqlType): string {
   return `struct_pack(n := TRY_CAST(${sql} AS ${narrow.sql}), w := ${wide})`;
 }
 
-/** Months, days and microseconds are counted apart; DuckDB hands them out as years, hours and so on. */
+/** Months, days and microseconds are separate counts; DuckDB returns them as years, hours and so on. */
 function encodeInterval(sql: string): string {
   const get = (unit: string): string => `date_part('${unit}', ${sql})`;
   const months = `CAST(${get('year')} * 12 + ${get('month')} AS INTEGER)`;
@@ -215,7 +217,7 @@ function overEntries(
   return unlessNull(sql, `${quoted('map')}(${keys}, ${values})`);
 }
 
-/** A struct without a value is not a struct of values that are missing. */
+/** A NULL struct is not a struct of NULLs. */
 function unlessNull(sql: string, value: string): string {
   return `CASE WHEN ${sql} IS NULL THEN NULL ELSE ${value} END`;
 }
@@ -248,8 +250,10 @@ function hasArray(type: SqlType): boolean {
   return type.id === 'ARRAY' || (type.children?.some(hasArray) ?? false);
 }
 
-/** Arrays travel as lists. One cast at the outside makes them arrays again, because DuckDB has no CASE for a struct
- * that holds one. */
+/**
+ * Arrays are exchanged as lists. One outermost cast makes them arrays again, because DuckDB has no CASE for a struct
+ * that contains one.
+ */
 function withLists(type: SqlType): SqlType {
   const children = (type.children ?? []).map(withLists);
   const [first, second] = children;

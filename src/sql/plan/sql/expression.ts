@@ -1,4 +1,4 @@
-/** Expressions as SQL text. Everything that could be read in two ways stands in parentheses. */
+/** Writes expressions as SQL. Everything that could be ambiguous is in parentheses. */
 import type { AggregateCall, Expression, OrderBy, WindowCall } from '../logical/expression.ts';
 import { castTo, quoted } from '../logical/type.ts';
 import { printArithmetic } from './arithmetic.ts';
@@ -49,7 +49,7 @@ export function printExpression(expression: Expression, column: ColumnText): str
   }
 }
 
-/** The same, in parentheses unless it holds together without them. */
+/** The same, in parentheses unless it is atomic. */
 export function printNested(expression: Expression, column: ColumnText): string {
   const text = printExpression(expression, column);
   return isCompound(expression) ? `(${text})` : text;
@@ -65,7 +65,7 @@ function isCompound(expression: Expression): boolean {
     case 'constant':
       return expression.sql.startsWith('-');
     case 'call':
-      // Whoever prints an operator puts it into parentheses.
+      // The caller puts operators into parentheses.
       return false;
     case 'lambda':
     case 'compare':
@@ -85,7 +85,7 @@ function paramName(param: number): string {
   return `p${param}`;
 }
 
-/** Names that SQL gives another grammar, unless they are quoted. */
+/** Names that have special syntax in SQL unless they are quoted. */
 const KEYWORDS: ReadonlySet<string> = new Set(
   'glob left map nullif position right row substring trim'.split(' '),
 );
@@ -114,7 +114,7 @@ function printCall(call: Call, column: ColumnText): string {
 
 const SLICES: ReadonlySet<string> = new Set(['array_slice', 'list_slice']);
 
-/** In brackets: a bound that is left out is an empty list in a plan, and no function takes one that has a type. */
+/** Brackets: an omitted bound is an empty list in a plan, and no function takes one that has a type. */
 function printSlice({ args }: Call, column: ColumnText): string {
   const [list, low, high, step] = args;
   const bound = (part: Expression | undefined, open: string): string => {
@@ -159,8 +159,10 @@ function printBetween(
   return `(${input} ${above} ${low}) AND (${input} ${below} ${high})`;
 }
 
-/** Without `ORDER BY`; empty when nothing is left to order by. A constant orders nothing, and DuckDB would take a
- * number for the place of a column. */
+/**
+ * Without `ORDER BY`; empty if nothing is left to order by. A constant orders nothing, and DuckDB would take a number
+ * for the position of a column.
+ */
 export function printOrder(order: readonly OrderBy[], column: ColumnText): string {
   return order
     .filter(({ expression }) => expression.kind !== 'constant')
@@ -204,7 +206,7 @@ function printCalled(call: Called, column: ColumnText): string {
 const RANKS: ReadonlySet<string> = new Set(['rank', 'dense_rank']);
 
 export function printWindow(call: WindowCall, column: ColumnText): string {
-  // All rows are peers. DuckDB 1.5.6 may end its process over these: `dense_rank() OVER ()` of a union does.
+  // All rows are peers. DuckDB 1.5.6 may crash on these: `dense_rank() OVER ()` of a union does.
   if (RANKS.has(call.name) && call.orderBy.length + call.argOrder.length === 0)
     return 'CAST(1 AS BIGINT)';
   const partition = call.partitionBy.map((by) => printNested(by, column)).join(', ');

@@ -1,7 +1,7 @@
 /**
- * Joins that SQL has no word for: marks (`IN` and `EXISTS` as a value that may be NULL) and scalar subqueries. A
- * correlated subquery would say the same, but when DuckDB takes it apart once more over a WITH it can end in a cross
- * product: here they are plain joins with what is left of the right side when it is grouped by the keys.
+ * Writes joins that SQL has no syntax for: mark joins (`IN` and `EXISTS` as a value that may be NULL) and scalar
+ * subqueries. A correlated subquery would mean the same, but when DuckDB decorrelates it again over a WITH it can end
+ * up with a cross product. So they are written as plain joins with the right side grouped by the keys.
  */
 import type { Expression } from '../logical/expression.ts';
 import type { Comparison, Join, JoinCondition } from '../logical/relation.ts';
@@ -29,13 +29,13 @@ export function printConditions(
   });
 }
 
-/** Equal values of these have different bytes, or (BLOB) DuckDB looks for other bytes than it has written. */
+/** Equal values of these types have different bytes, or (BLOB) DuckDB looks for other bytes than it has written. */
 const BYTES_DIFFER: ReadonlySet<string> = new Set(['FLOAT', 'DOUBLE', 'BLOB']);
 
 /**
- * A key of an equality. While it joins, DuckDB pushes the one value of a small side down into the files of the other
- * and asks their Bloom filters for it, which miss 0 for -0, one NaN for another, and BLOBs that need escapes. The
- * side of a single task is often that small where the query's is not; an expression is not pushed down.
+ * A key of an equality. While it joins, DuckDB pushes the single value of a small side down into the files of the
+ * other side and asks their Bloom filters for it. These miss 0 for -0, one NaN for another, and BLOBs that need
+ * escapes. One task often has a side that small where the whole query does not. An expression is not pushed down.
  */
 function printKey(key: Expression, column: ColumnText): string {
   const text = printNested(key, column);
@@ -43,10 +43,10 @@ function printKey(key: Expression, column: ColumnText): string {
   return `CASE WHEN ${text} IS NULL THEN NULL ELSE ${text} END`;
 }
 
-/** A mark is true when there is a match, false when there is none, and NULL when a NULL could have been one. */
+/** A mark is true if there is a match, false if there is none, and NULL if a NULL could have been one. */
 export function printMark(join: Join, text: JoinText): string {
   if (join.predicate !== null) throw rare();
-  // What the subquery was correlated on never gives NULL; what it was compared with does.
+  // Correlated columns never make a mark NULL; compared values do.
   const keys = join.conditions.filter(({ comparison }) => comparison === 'IS NOT DISTINCT FROM');
   const compared = join.conditions.filter((condition) => !keys.includes(condition));
   const [first, ...others] = compared;
@@ -65,7 +65,7 @@ function leftColumns(join: Join, text: JoinText): string[] {
   return join.left.output.map((_, i) => text.leftColumn(i));
 }
 
-/** Without other conditions DuckDB makes the same join of it. */
+/** Without other conditions DuckDB plans the same join. */
 function printIn(join: Join, compared: readonly JoinCondition[], text: JoinText): string {
   const lefts = compared.map(({ left }) => printKey(left, text.leftColumn));
   const rights = compared.map(({ right }) => printKey(right, text.rightColumn));
@@ -74,7 +74,7 @@ function printIn(join: Join, compared: readonly JoinCondition[], text: JoinText)
   return printSelect({ columns: [...leftColumns(join, text), mark], from: text.left });
 }
 
-/** `g` holds each combination of the keys once, with the right side's columns of the caller's choice. */
+/** `g` has each combination of the keys once, with right columns chosen by the caller. */
 function withGroups(
   keys: readonly JoinCondition[],
   aggregates: readonly string[],
@@ -84,7 +84,7 @@ function withGroups(
   const groups = printSelect({
     columns: [...columns, ...aggregates],
     from: text.right,
-    // The first columns, by their place: keys may be any expression.
+    // The first columns, by position: keys may be any expression.
     groupBy: columns.map((_, i) => String(i + 1)).join(', '),
   });
   return `${text.left}\nLEFT JOIN ${nested(groups)} AS g\nON ${onKeys(keys, text, 'g')}`;
@@ -182,7 +182,7 @@ function printKeyedIn(
   return `WITH compared AS MATERIALIZED ${nested(compared)}\n${marked}`;
 }
 
-/** Whether any value between the two stands in this relation to `value`. */
+/** Whether any value between the two compares to `value` in this way. */
 function extremes(comparison: Comparison, value: string, least: string, greatest: string): string {
   switch (comparison) {
     case '>':
@@ -204,7 +204,7 @@ const MANY_ROWS =
   'More than one row returned by a subquery used as an expression - ' +
   'scalar subqueries can only return a single row.';
 
-/** As a left join that fails when a row has two matches. */
+/** A left join that fails if a row has two matches. */
 export function printSingle(join: Join, text: JoinText): string {
   const { conditions } = join;
   const isKeyed = conditions.every(
@@ -216,7 +216,7 @@ export function printSingle(join: Join, text: JoinText): string {
   const place = (i: number): string => `g.${columnName(conditions.length + i)}`;
   const columns = [...leftColumns(join, text), ...values.map((_, i) => place(i))];
   if (!join.errorOnMany) return printSelect({ columns, from });
-  // As a condition it is kept even where nobody reads the value.
+  // As a condition it is kept even if nothing reads the value.
   const check = `CASE WHEN ${place(values.length)} > 1 THEN error('${MANY_ROWS}') ELSE true END`;
   return printSelect({ columns, from, where: [check] });
 }

@@ -1,4 +1,4 @@
-/** Types from text, as DuckDB writes them. */
+/** Parses types as DuckDB writes them. */
 import {
   arrayType,
   decimalType,
@@ -18,7 +18,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   TIMETZ: 'TIME WITH TIME ZONE',
 };
 
-/** Refuses what it does not know with `Undistributable`. */
+/** Refuses unknown types with `Undistributable`. */
 export function parseType(sql: string): SqlType {
   const parser = new TypeParser(sql);
   const type = parser.type();
@@ -58,7 +58,7 @@ class TypeParser {
       case 'DECIMAL':
       case 'NUMERIC': {
         const found = this.#match(/\(\s*(\d+)\s*,\s*(\d+)\s*\)/y);
-        // What DuckDB takes a bare DECIMAL for.
+        // DuckDB's default for a bare DECIMAL.
         return found === null
           ? decimalType(18, 3)
           : decimalType(Number(found[1]), Number(found[2]));
@@ -81,7 +81,7 @@ class TypeParser {
       }
       case 'ENUM':
         return enumType(this.#values());
-      // No plan is read that has these two; but they may be in the result of a query that runs whole.
+      // No plan with these two is read, but they may be in the result of a query that runs as a single fragment.
       case 'GEOMETRY':
         this.#match(/\('(?:[^']|'')*'\)/y);
         return plainType(name);
@@ -94,7 +94,7 @@ class TypeParser {
     }
   }
 
-  /** `"a" INTEGER, b VARCHAR`, or types alone for a row without names. */
+  /** `"a" INTEGER, b VARCHAR`, or types alone for an unnamed row. */
   #fields(): { names: string[]; types: SqlType[] } {
     const names: string[] = [];
     const types: SqlType[] = [];
@@ -107,7 +107,7 @@ class TypeParser {
     return { names, types };
   }
 
-  /** A field has no name when a type alone stands there. */
+  /** A field has no name if there is only a type. */
   #fieldName(): string {
     const start = this.#at;
     const found = this.#match(/"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_]*)/y);

@@ -1,6 +1,6 @@
 /**
- * Relations as SQL text. Columns are `c0`, `c1`, ... of each nested query and always written with its alias: a name
- * of the output can never be taken for a name of the input.
+ * Writes relations as SQL. Columns are `c0`, `c1`, ... of each nested query and always qualified with its alias, so
+ * that a name of the output is never taken for a name of the input.
  */
 import type { Expression } from '../logical/expression.ts';
 import type {
@@ -25,15 +25,15 @@ import {
 import { printConditions, printMark, printSingle, type JoinText } from './join.ts';
 import { columnName, nested, printSelect } from './select.ts';
 
-/** The name under which a fragment finds a scan. It has the scan's `columns` in order, as `c0`, `c1`, ... */
+/** The relation name of a scan in the fragment. It has the scan's `columns` in order, as `c0`, `c1`, ... */
 export type ScanName = (scan: ScanRelation) => string;
 
-/** A query whose columns are `c0`, `c1`, ... */
+/** Returns a query whose columns are `c0`, `c1`, ... */
 export function printRelation(relation: Relation, scanName: ScanName): string {
   return new Printer(scanName).query(relation);
 }
 
-/** What a SELECT stands on: text for FROM and WHERE, and what to call the relation's columns there. */
+/** The base of a SELECT: text for FROM and WHERE, and the names of the relation's columns there. */
 interface Base {
   readonly from: string;
   readonly column: ColumnText;
@@ -103,7 +103,7 @@ class Printer {
     const query = this.query(body);
     const head = `WITH ${definitions.join(', ')}`;
     if (!query.startsWith('WITH ')) return `${head}\n${query}`;
-    // There is one WITH to a query; the inner one goes a level down.
+    // A query has one WITH; the inner one goes one level down.
     const columns = allColumns(body, of('t'));
     return `${head}\n${printSelect({ columns, from: `${nested(query)} AS t` })}`;
   }
@@ -200,7 +200,7 @@ class Printer {
   }
 
   #aggregate(relation: Aggregate): string {
-    // GROUP BY takes a number for the place of a column, so it is given columns only.
+    // GROUP BY takes a number for the position of a column, so it is given columns only.
     if (relation.groups.every((group) => group.kind === 'column')) return this.#grouped(relation);
     const { input } = relation;
     const columns = input.output.map((type, index): Expression => ({
@@ -225,7 +225,7 @@ class Printer {
     const texts = (of: Base): string[] =>
       relation.groups.map((group) => printExpression(group, of.column));
     let base = this.#base(relation.input);
-    // The same column cannot be in a set and out of it: it must be two columns.
+    // The same column cannot be in a grouping set and out of it, so it must be two columns.
     const isRepeated = new Set(texts(base)).size < relation.groups.length;
     if (isRepeated && relation.sets.length > 1) base = this.#nested(relation.input);
     const groups = texts(base);
@@ -292,7 +292,7 @@ function cteName(cte: number): string {
   return `cte${cte}`;
 }
 
-/** Its name alone stands for it. */
+/** Its name alone refers to it. */
 function isPlainScan(relation: Relation): boolean {
   if (relation.kind !== 'scan' || relation.filters.length > 0) return false;
   if (relation.columns.includes(null)) return false;

@@ -1,8 +1,8 @@
-/** The text of one SELECT, in one layout: a clause on each line, what is nested indented by two. */
+/** The text of one SELECT in a fixed layout: one clause per line, nested queries indented by two. */
 
 export interface Select {
   readonly distinct?: string;
-  /** What it hands on: `c0`, `c1`, ... in order. */
+  /** Its output: `c0`, `c1`, ... in order. */
   readonly columns: readonly string[];
   readonly from?: string;
   readonly where?: readonly string[];
@@ -27,7 +27,7 @@ export function printSelect(select: Select): string {
   return lines.filter((line) => line !== '').join('\n');
 }
 
-/** A query as a table. Literals have no line breaks, so only layout is moved. */
+/** A query as a table. Literals have no line breaks, so only layout is indented. */
 export function nested(query: string): string {
   return `(\n${query.replace(/^/gm, '  ')}\n)`;
 }
