@@ -55,13 +55,15 @@ export class CatalogFile {
         // Also if it is not valid: the same error need not be read again.
         this.#stamp = stamp;
         this.#content = await this.#read();
-        this.#say(`The catalog ${this.#path} was read again.`);
+        this.#say(`The catalog ${this.#path} was reloaded.`);
         this.#trouble = null;
       }
     } catch (error) {
       if (!isMillraceError(error)) throw error;
       if (this.#trouble !== error.message) {
-        this.#say(`The catalog is used as it was before: ${error.message}`);
+        this.#say(
+          `The catalog could not be reloaded; the previous version stays in use: ${error.message}`,
+        );
       }
       this.#trouble = error.message;
     }
@@ -98,7 +100,7 @@ export class CatalogFile {
     if (value === undefined) return { tables: [], folder, located: (error) => error };
     const located = locator(this.#path, text, value.place);
     if (second !== undefined) {
-      const what = 'A catalog is one document, and here begins a second one.';
+      const what = 'A catalog must be a single document, but a second one begins here.';
       const path = `${this.#path}:${editorPlace(text, second.place([]))}`;
       throw new MillraceError({ code: 'bad_input', path, what });
     }
@@ -134,7 +136,7 @@ function wrapped(value: unknown): { readonly tables: unknown; readonly at: strin
   throw new MillraceError({
     code: 'bad_input',
     path: `/${other.slice(0, 80)}`,
-    what: 'Beside `tables` there is nothing else in a catalog.',
+    what: 'A catalog has no field besides `tables`.',
     todo: 'Put the table below `tables`.',
   });
 }

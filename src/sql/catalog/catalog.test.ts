@@ -158,8 +158,12 @@ describe('a table', () => {
 
 describe('what is wrong with a table is said with the field', () => {
   test.each([
-    ['tables are text', 'x', '/tables: Tables are an object'],
-    ['a number', { t: 7 }, '/tables/t: A table is a path, a glob, a list of them, or an object.'],
+    ['tables are text', 'x', '/tables: Tables must be an object'],
+    [
+      'a number',
+      { t: 7 },
+      '/tables/t: A table must be a path, a glob, a list of them, or an object.',
+    ],
     ['no name', { '': 'x' }, '/tables/: The name of a table is empty.'],
     [
       'two names',
@@ -175,7 +179,7 @@ describe('what is wrong with a table is said with the field', () => {
     ['an empty list', { t: [] }, '/tables/t: The list has no path.'],
     ['an empty path', { t: ['a', ' '] }, '/tables/t/1: The path is empty.'],
     ['a number in a list', { t: { paths: [1] } }, '/tables/t/paths/0: It must be a path.'],
-    ['a bucket', { t: 's3://bucket/x' }, 'not from s3://'],
+    ['a bucket', { t: 's3://bucket/x' }, 's3:// is not supported'],
     ['a wrong format', { t: { paths: 'x', format: 'parket' } }, "Did you mean 'parquet'?"],
     [
       'a wrong switch',
@@ -185,22 +189,22 @@ describe('what is wrong with a table is said with the field', () => {
     [
       'no type',
       { t: { paths: 'x', schema: { a: 'INT) FROM x --' } } },
-      '/tables/t/schema/a: It must be a type',
+      '/tables/t/schema/a: It must be a DuckDB type',
     ],
     ['no hive', { t: { paths: 'x', hive: 'yes' } }, '/tables/t/hive: It must be true, false'],
     ['no such file', { t: 'gone.parquet' }, '/tables/t: There is no file gone.parquet.'],
     [
       'an empty glob',
       { t: ['plain/a.parquet', 'gone/*.parquet'] },
-      '/tables/t/1: No file fits gone/*.parquet.',
+      '/tables/t/1: No file matches gone/*.parquet.',
     ],
     ['a folder without data', { t: 'odd' }, '/tables/t: The folder odd has no data files.'],
     ['mixed formats', { t: 'plain/?.*' }, '/tables/t: The files have different formats'],
-    ['an unknown format', { t: 'plain/note.txt' }, 'says what format it has'],
+    ['an unknown format', { t: 'plain/note.txt' }, 'cannot be determined'],
     [
       'hive without keys',
       { t: { paths: 'plain/a.parquet', hive: true } },
-      '/tables/t/hive: The files do not all',
+      '/tables/t/hive: The files are not all',
     ],
     [
       'an unknown key',
@@ -317,7 +321,7 @@ describe('roots', () => {
     const tables = { t: 'root/in.parquet' };
     expect((await catalog.resolve({ tables, sql: '' }, signal))[0]?.root).toBeNull();
     const said = await refusal(filesOf(catalog, { t: 'outside/out.parquet' }));
-    expect(said).toMatch(new RegExp(`its working folder, ${root}.*--root DIR`, 's'));
+    expect(said).toMatch(new RegExp(`the working folder can be read: ${root}.*--root DIR`, 's'));
   });
 
   test('a root that is not there stops the start', async () => {
@@ -368,9 +372,13 @@ describe('the catalog file', () => {
     ['bad.json', '{"tables": {"t": 7}}', /bad\.json:1:18: \/tables\/t: /],
     ['bad.json', '{"tables": ', /bad\.json:1:12: The text stops being JSON here\./],
     ['bad.yaml', 'a: [\n', /bad\.yaml:2:1: The text is neither JSON nor YAML/],
-    ['bad.yaml', 'tables: {}\nt: x\n', /bad\.yaml:2:4: \/t: Beside `tables` there is nothing else/],
-    ['bad.yaml', 'a: x\n---\nb: y\n', /bad\.yaml:3:1: A catalog is one document/],
-    ['bad.yaml', '7\n', /bad\.yaml:1:1: Tables are an object/],
+    [
+      'bad.yaml',
+      'tables: {}\nt: x\n',
+      /bad\.yaml:2:4: \/t: A catalog has no field besides `tables`/,
+    ],
+    ['bad.yaml', 'a: x\n---\nb: y\n', /bad\.yaml:3:1: A catalog must be a single document/],
+    ['bad.yaml', '7\n', /bad\.yaml:1:1: Tables must be an object/],
   ])('%s with %j stops the start and tells the place', async (name, text, words) => {
     expect(await refusal(opened(name, text))).toMatch(words);
   });
@@ -379,7 +387,7 @@ describe('the catalog file', () => {
     const { catalog } = await opened('empty.yaml', '# nothing yet\n');
     expect(await catalog.resolve({ tables: undefined, sql: 'from t' }, signal)).toEqual([]);
     const gone = CatalogFile.open(join(folder, 'gone.yaml'), () => {});
-    expect(await refusal(gone)).toContain('cannot be read: it is not there');
+    expect(await refusal(gone)).toContain('cannot be read: it does not exist');
   });
 
   test('a change counts from the next query on; a mistake leaves it as it was, and is said', async () => {

@@ -150,7 +150,7 @@ export class Catalog implements CatalogPort {
       );
     }
     const files = await filesOf(pattern, options, true);
-    if (files.length === 0) throw missing(`No file fits ${text}.`);
+    if (files.length === 0) throw missing(`No file matches ${text}.`);
     return files.map(unseen);
   }
 
@@ -175,7 +175,7 @@ function absolute(text: string, folder: string): string {
   try {
     return fileURLToPath(text);
   } catch (cause) {
-    throw new MillraceError({ code: 'bad_input', what: 'This URL is no path.', cause });
+    throw new MillraceError({ code: 'bad_input', what: 'This is not a valid file URL.', cause });
   }
 }
 
@@ -209,8 +209,8 @@ function sharedRoot(files: readonly AllowedFile[]): string | null {
   if (files.every((file) => file.root === root)) return root;
   throw new MillraceError({
     code: 'path_refused',
-    what: 'The files of one table lie below different roots.',
-    todo: 'Make two tables of them, and join them with UNION ALL.',
+    what: 'The files of one table are below different roots.',
+    todo: 'Define two tables, and combine them with UNION ALL.',
   });
 }
 
@@ -220,8 +220,8 @@ async function formatOf(paths: readonly string[], signal: AbortSignal): Promise<
     if (format !== null) return { path, format };
     throw new MillraceError({
       code: 'bad_input',
-      what: `Neither the name nor the content of ${path} says what format it has.`,
-      todo: 'Say it: {"paths": ..., "format": "parquet", "csv" or "json"}.',
+      what: `The format of ${path} cannot be determined from its name or content.`,
+      todo: 'Set it: {"paths": ..., "format": "parquet", "csv" or "json"}.',
     });
   });
   const [first] = formats;
@@ -231,7 +231,7 @@ async function formatOf(paths: readonly string[], signal: AbortSignal): Promise<
   throw new MillraceError({
     code: 'schema_mismatch',
     what: `The files have different formats: ${first.path} is ${first.format}, ${other.path} is ${other.format}.`,
-    todo: 'Name a pattern that fits one kind, or say the format.',
+    todo: 'Use a pattern that matches one format, or set `format`.',
   });
 }
 

@@ -104,7 +104,7 @@ function checkHive({ hive, at }: TableDefinition, paths: readonly string[]): voi
     throw new MillraceError({
       code: 'schema_mismatch',
       path: `${at}/hive`,
-      what: 'The files do not all lie in folders with the same keys (KEY=VALUE).',
+      what: 'The files are not all in folders with the same keys (KEY=VALUE).',
       todo: 'Leave `hive` out, or name files that do.',
     });
   }

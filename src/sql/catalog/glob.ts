@@ -212,7 +212,7 @@ function unreadable(folder: string, cause: unknown): MillraceError {
   return new MillraceError({
     code: 'path_refused',
     what: `The folder ${folder} cannot be listed (${code}).`,
-    todo: 'Let the server read it, or name a pattern that does not lead there.',
+    todo: 'Give the server access to it, or use a pattern that does not match it.',
     cause,
   });
 }
@@ -220,7 +220,7 @@ function unreadable(folder: string, cause: unknown): MillraceError {
 function tooMany(pattern: string, filesMax: number): MillraceError {
   return new MillraceError({
     code: 'too_large',
-    what: `${pattern} means more than ${filesMax} files, which is the limit of a table.`,
-    todo: 'Name a smaller part, or write fewer and larger files.',
+    what: `${pattern} matches more than ${filesMax} files, which is the limit for a table.`,
+    todo: 'Use a narrower pattern, or write fewer and larger files.',
   });
 }

@@ -49,7 +49,7 @@ test('other bytes of the same length under the same time are told by the footer'
   const files = await pins.pinAll([path], signal);
   writeFileSync(path, 'xyz');
   utimesSync(path, atime, mtime);
-  await expect(pins.check(files, { signal })).rejects.toThrow('its end has other bytes');
+  await expect(pins.check(files, { signal })).rejects.toThrow('its footer is different');
 });
 
 test('a file that is gone is told', async () => {
@@ -57,7 +57,7 @@ test('a file that is gone is told', async () => {
   const pins = new Pins();
   const files = await pins.pinAll([path], signal);
   rmSync(path);
-  await expect(pins.check(files, { signal })).rejects.toThrow('it is not there');
+  await expect(pins.check(files, { signal })).rejects.toThrow('it does not exist');
 });
 
 test('a link that leads out of the roots is refused on the worker too', async () => {

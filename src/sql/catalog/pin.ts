@@ -101,27 +101,27 @@ function identity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 }
 
 const FAULTS: Readonly<Record<string, string>> = {
-  ENOENT: 'it is not there',
+  ENOENT: 'it does not exist',
   ENOTDIR: 'a part of its path is a file',
   EACCES: 'this server may not read it',
   EPERM: 'this server may not read it',
-  ELOOP: 'its links lead in a circle',
+  ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'its name is too long',
-  EIO: 'the disk cannot read it',
+  EIO: 'the disk reported an error',
 };
 
 /** Why a file cannot be read, as the end of a sentence. */
 export function readFault(cause: unknown): string {
   if (cause instanceof NoFileError) return 'it is not a file';
-  if (cause instanceof ChangingError) return 'it is being written';
+  if (cause instanceof ChangingError) return 'it is still being written';
   const code = (cause as NodeJS.ErrnoException).code ?? '';
   return FAULTS[code] ?? (code === '' ? 'it cannot be read' : `it cannot be read (${code})`);
 }
 
 function difference(then: Pin, now: Pin): string | null {
   if (then.bytes !== now.bytes) return `it had ${then.bytes} bytes and has ${now.bytes}`;
-  if (then.mtimeNs !== now.mtimeNs) return 'it was written again';
-  return then.footer === now.footer ? null : 'its end has other bytes';
+  if (then.mtimeNs !== now.mtimeNs) return 'it was modified';
+  return then.footer === now.footer ? null : 'its footer is different';
 }
 
 function changed(path: string, why: string, cause?: unknown): MillraceError {
@@ -140,7 +140,7 @@ async function requireBelow(path: string, roots: readonly string[]): Promise<voi
   if (roots.some((root) => isBelow(real, root))) return;
   throw new MillraceError({
     code: 'path_refused',
-    what: `${path} leads out of the folders that may be read here.`,
+    what: `${path} is a link to a file outside of the folders that may be read here.`,
     todo: 'Start the node with --root for that folder, or move the file.',
   });
 }

@@ -55,8 +55,8 @@ export async function allowedPaths(
     const real = await realpath(named).catch((cause: unknown) => {
       throw new MillraceError({
         code: 'bad_setting',
-        what: `The root ${root} is not there.`,
-        todo: 'Make the folder, or name another one with --root.',
+        what: `The root ${root} does not exist.`,
+        todo: 'Create the folder, or name another one with --root.',
         cause,
       });
     });
@@ -123,7 +123,7 @@ async function fileStats(path: string): Promise<BigIntStats | null> {
 function noRoot(): MillraceError {
   return new MillraceError({
     code: 'path_refused',
-    what: 'This server reads no files: others can reach it, and it has no root.',
+    what: 'This server reads no files, because other users can reach it and no root is set.',
     todo: 'Start it with --root DIR for each folder that queries may read.',
   });
 }
@@ -133,9 +133,9 @@ function outside(path: string, { roots, isDefault }: Exclude<Allowed, string>): 
   const elsewhere = isDefault ? ', or start the server with --root DIR' : '';
   return new MillraceError({
     code: 'path_refused',
-    what: `${path} does not lie below a root of this server.`,
+    what: `${path} is not below a root of this server.`,
     why: isDefault
-      ? `Others are let in here and no root is set, so it reads its working folder, ${named}.`
+      ? `Other users have access and no root is set, so only the working folder can be read: ${named}.`
       : `Its roots are ${named}.`,
     todo: isAbsolute(path)
       ? `Name a path below one of them${elsewhere}.`

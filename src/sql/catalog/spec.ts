@@ -28,7 +28,7 @@ const NAME_CHARS_MAX = 200;
 export function readTables(value: unknown, at: string): readonly TableDefinition[] {
   const tables = Array.isArray(value) ? fromList(value, at) : fromObject(value, at);
   if (tables.length > TABLES_MAX) {
-    throw bad(at, `${tables.length} tables are too many: ${TABLES_MAX} is the limit.`);
+    throw bad(at, `${tables.length} tables are more than the limit of ${TABLES_MAX}.`);
   }
   const seen = new Map<string, string>();
   for (const table of tables) {
@@ -48,7 +48,11 @@ export function tableKey(name: string): string {
 }
 
 function fromObject(value: unknown, at: string): readonly TableDefinition[] {
-  const tables = objectIn(value, at, 'Tables are an object: name to path, glob or list.');
+  const tables = objectIn(
+    value,
+    at,
+    'Tables must be an object that maps names to a path, a glob or a list.',
+  );
   return Object.entries(tables).map(([name, spec]) =>
     readTable(name, spec, `${at}/${pointerToken(name)}`),
   );
@@ -57,7 +61,11 @@ function fromObject(value: unknown, at: string): readonly TableDefinition[] {
 function fromList(list: readonly unknown[], at: string): readonly TableDefinition[] {
   return list.map((item, index) => {
     const place = `${at}/${index}`;
-    const { name, ...spec } = objectIn(item, place, 'A table in a list is an object with a name.');
+    const { name, ...spec } = objectIn(
+      item,
+      place,
+      'A table in a list must be an object with a name.',
+    );
     if (typeof name !== 'string') throw bad(`${place}/name`, 'A table in a list needs a name.');
     return readTable(name, spec, place);
   });
@@ -69,7 +77,7 @@ function readTable(name: string, value: unknown, at: string): TableDefinition {
   if (typeof value === 'string' || Array.isArray(value)) {
     return { ...bare, paths: readPaths(value, at) };
   }
-  const spec = objectIn(value, at, 'A table is a path, a glob, a list of them, or an object.');
+  const spec = objectIn(value, at, 'A table must be a path, a glob, a list of them, or an object.');
   for (const field of Object.keys(spec)) {
     if (FIELDS.some((known) => known === field)) continue;
     const place = `${at}/${pointerToken(field)}`;
@@ -105,7 +113,7 @@ function readPaths(value: unknown, at: string): TableDefinition['paths'] {
   if (!Array.isArray(value)) throw bad(at, 'It must be a path, a glob or a list of them.');
   if (value.length === 0) throw bad(at, 'The list has no path.');
   if (value.length > PATHS_MAX) {
-    throw bad(at, `${value.length} paths are too many: ${PATHS_MAX} is the limit.`, 'Use a glob.');
+    throw bad(at, `${value.length} paths are more than the limit of ${PATHS_MAX}.`, 'Use a glob.');
   }
   return value.map((path: unknown, index) => {
     const place = `${at}/${index}`;
@@ -117,14 +125,14 @@ function readPaths(value: unknown, at: string): TableDefinition['paths'] {
 function readPath(path: string, at: string): string {
   if (path.trim() === '') throw bad(at, 'The path is empty.');
   if (path.length > PATH_CHARS_MAX) {
-    throw bad(at, `A path has at most ${PATH_CHARS_MAX} characters.`);
+    throw bad(at, `A path must have at most ${PATH_CHARS_MAX} characters.`);
   }
-  if (path.includes('\0')) throw bad(at, 'A path has no NUL character.');
+  if (path.includes('\0')) throw bad(at, 'A path must not contain a NUL character.');
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]+):\/\//.exec(path)?.[1];
   if (scheme !== undefined && scheme.toLowerCase() !== 'file') {
     throw bad(
       at,
-      `Files are read from disks that the workers see, not from ${scheme}://.`,
+      `${scheme}:// is not supported: files are read from disks that the workers can see.`,
       'Copy or mount them, and name the path.',
     );
   }
@@ -154,7 +162,7 @@ function readTypes(value: unknown, at: string): Readonly<Record<string, string>>
     const place = `${at}/${pointerToken(column)}`;
     if (column === '') throw bad(place, 'The name of a column is empty.');
     if (typeof type !== 'string' || !isTypeText(type)) {
-      throw bad(place, 'It must be a type of DuckDB, such as BIGINT or DECIMAL(12, 2).');
+      throw bad(place, 'It must be a DuckDB type, such as BIGINT or DECIMAL(12, 2).');
     }
   }
   return types as Readonly<Record<string, string>>;

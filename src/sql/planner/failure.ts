@@ -14,7 +14,7 @@ const TOLD: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 export function failureOf(id: JobId, error: TaskError | null): MillraceError {
-  const { code = 'unknown', message = 'It left no reason.' } = error ?? {};
+  const { code = 'unknown', message = 'No reason was recorded.' } = error ?? {};
   if (TOLD.has(code)) return new MillraceError({ code: code as ErrorCode, what: message });
   return new MillraceError({
     code: 'query_failed',

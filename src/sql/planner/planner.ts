@@ -211,7 +211,9 @@ export class SqlPlanner {
       const request = { stages, tables, timeZone: session.timeZone, ...turn };
       const fault = bindFault(plan, await this.#options.engine.bind(request, signal));
       if (fault === null) return divided;
-      this.#options.onFault(new Error(`DuckDB binds a fragment otherwise than planned: ${fault}`));
+      this.#options.onFault(
+        new Error(`DuckDB binds a fragment differently from the plan: ${fault}`),
+      );
       return { plan: planQuery({ ...input, logical: null, whyNot: UNBOUND }), isSound: true };
     } catch (error) {
       if (signal.aborted) throw error;
@@ -293,7 +295,7 @@ function tookTooLong(planMs: number): MillraceError {
 function tooManyWait(waitingMax: number): MillraceError {
   return new MillraceError({
     code: 'overloaded',
-    what: `${waitingMax} queries wait to be planned already, which is the limit.`,
+    what: `${waitingMax} queries are already waiting to be planned, which is the limit.`,
     todo: 'Submit it again later.',
   });
 }

@@ -49,9 +49,9 @@ function nested(levels: number): unknown {
 }
 
 test.each([
-  ['text', 'select 1', ': A query is an object.'],
-  ['a list', [], ': A query is an object.'],
-  ['nothing', null, ': A query is an object.'],
+  ['text', 'select 1', ': A query must be an object.'],
+  ['a list', [], ': A query must be an object.'],
+  ['nothing', null, ': A query must be an object.'],
   ['no sql', {}, '/sql: It is missing.'],
   ['a number', { sql: 1 }, '/sql: It must be text.'],
   ['blanks', { sql: ' \n' }, '/sql: The statement is empty.'],
@@ -69,7 +69,7 @@ test.each([
     '/params/0/0: Is nested deeper',
   ],
   ['a novel', { sql: 'x'.repeat(1_000_001) }, '/sql: The statement has 1000001 characters'],
-  ['both', { sql: 'x', plan: {} }, '/sql: There is a plan as well.'],
+  ['both', { sql: 'x', plan: {} }, '/sql: A query has `sql` or `plan`, not both.'],
   ['a typo', { sql: 'x', parms: [] }, "/parms: There is no such field. Did you mean 'params'?"],
   ['text for params', { sql: 'x', params: '1' }, '/params: It must be a list, or an object'],
   ['text for settings', { sql: 'x', settings: [] }, '/settings: It must be an object.'],
@@ -98,7 +98,11 @@ test.each([
   ],
   ['a long key', { sql: 'x', idempotencyKey: 'x'.repeat(501) }, '/idempotencyKey: It has more'],
   ['a priority', { sql: 'x', priority: 4 }, '/priority: It must be one of 0, 1, 2, 3'],
-  ['a zone', { sql: 'x', timeZone: 'Mars/Base' }, '/timeZone: There is no such time zone.'],
+  [
+    'a zone',
+    { sql: 'x', timeZone: 'Mars/Base' },
+    "/timeZone: 'Mars/Base' is not a valid time zone.",
+  ],
 ])('%s is refused with the field', (_what, value, words) => {
   expect(refusalOf(() => readRequest(value)).message).toContain(words);
 });

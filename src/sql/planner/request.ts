@@ -56,7 +56,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Throws `bad_input` with the path of the field. */
 export function readRequest(value: unknown): QueryRequest {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw bad('', 'A query is an object.', 'Send {"sql": "select ..."}.');
+    throw bad('', 'A query must be an object.', 'Send {"sql": "select ..."}.');
   }
   const given = value as Fields;
   for (const field of Object.keys(given)) {
@@ -87,7 +87,7 @@ export function readRequest(value: unknown): QueryRequest {
 function readSql({ sql, plan }: Fields): string | null {
   if (plan !== undefined) {
     if (sql === undefined) return null;
-    throw bad('/sql', 'There is a plan as well.', 'Send one of the two.');
+    throw bad('/sql', 'A query has `sql` or `plan`, not both.', 'Send one of the two.');
   }
   if (sql === undefined) throw bad('/sql', 'It is missing.', 'Send {"sql": "select ..."}.');
   if (typeof sql !== 'string') throw bad('/sql', 'It must be text.');
@@ -106,7 +106,7 @@ function readParams(value: unknown): QueryRequest['params'] {
   }
   const count = Object.keys(value).length;
   if (count > PARAMS_MAX) {
-    throw bad('/params', `${count} parameters are too many: ${PARAMS_MAX} is the limit.`);
+    throw bad('/params', `${count} parameters are more than the limit of ${PARAMS_MAX}.`);
   }
   return value as QueryRequest['params'];
 }
@@ -118,7 +118,11 @@ function readTimeZone(value: unknown): string {
     // Throws for an unknown time zone.
     return Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
   } catch {
-    throw bad('/timeZone', 'There is no such time zone.', 'Name one such as Europe/Berlin.');
+    throw bad(
+      '/timeZone',
+      `'${zone}' is not a valid time zone.`,
+      'Use a name such as Europe/Berlin.',
+    );
   }
 }
 

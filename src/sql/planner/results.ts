@@ -169,7 +169,7 @@ function checkReadable({ id, state, error, plan, expiresAt, now, parts }: QueryR
   if (parts.length === expected) return;
   throw new MillraceError({
     code: 'result_lost',
-    what: `Of ${expected} parts of the result of query ${id}, ${parts.length} are there.`,
+    what: `Only ${parts.length} of ${expected} partitions of the result of query ${id} exist.`,
     todo: 'Submit the query again.',
   });
 }
@@ -177,7 +177,7 @@ function checkReadable({ id, state, error, plan, expiresAt, now, parts }: QueryR
 function lost(id: JobId, cause: PartitionLostError): MillraceError {
   return new MillraceError({
     code: 'result_lost',
-    what: `The rows of query ${id} are gone with the node that had them.`,
+    what: `The rows of query ${id} were lost with the node that held them.`,
     why: isMillraceError(cause) ? `${cause.what} ${cause.why ?? ''}`.trim() : '',
     todo: 'Submit the query again.',
     cause,
@@ -188,6 +188,6 @@ function tooMany(openMax: number): MillraceError {
   return new MillraceError({
     code: 'overloaded',
     what: `${openMax} results are being read here already, which is the limit.`,
-    todo: 'Come back later, or read it from another node.',
+    todo: 'Try again later, or read it from another node.',
   });
 }

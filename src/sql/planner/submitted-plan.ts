@@ -96,11 +96,11 @@ async function bound(
       throw isMillraceError(error) ? bad(field, error.message) : error;
     });
     if (answer.duckdb !== duckdb) {
-      const what = `The plan is made for DuckDB ${duckdb}, here is ${answer.duckdb}.`;
+      const what = `The plan is made for DuckDB ${duckdb}, but this server has ${answer.duckdb}.`;
       throw bad('/plan/duckdb', what);
     }
     if (answer.columns.length !== columns) {
-      throw bad(field, `It makes ${answer.columns.length} columns, and ${columns} are declared.`);
+      throw bad(field, `It returns ${answer.columns.length} columns, but ${columns} are declared.`);
     }
     return answer.sql;
   };

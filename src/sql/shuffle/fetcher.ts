@@ -76,7 +76,7 @@ export class Fetcher {
         const before = writer.offset;
         try {
           await this.#range(query, read, address, writer, vain, signal);
-          if (writer.offset === before) lost('It is shorter than it should be.');
+          if (writer.offset === before) lost('It is shorter than expected.');
         } catch (error) {
           signal.throwIfAborted();
           if (!isMillraceError(error) || NOT_LOST.has(error.code)) throw error;
@@ -147,13 +147,13 @@ function faultOf(
   epoch: number,
   bytes: number,
 ): string | null {
-  if (chunk.epoch !== epoch) return `It is of epoch ${chunk.epoch}, not ${epoch}.`;
+  if (chunk.epoch !== epoch) return `It has epoch ${chunk.epoch} instead of ${epoch}.`;
   if (!chunk.isFinalized || chunk.watermarkOffset !== bytes) {
-    return `It has ${chunk.watermarkOffset} bytes there, not ${bytes}.`;
+    return `It has ${chunk.watermarkOffset} bytes there instead of ${bytes}.`;
   }
   const isNext = chunk.startOffset === offset;
   if (isNext && chunk.endOffset === offset + chunk.payload.length) return null;
-  return `Bytes from ${chunk.startOffset} came where those from ${offset} were asked for.`;
+  return `Received bytes from offset ${chunk.startOffset} instead of ${offset}.`;
 }
 
 function asLost({ at }: PartitionRead, error: Error): Error {

@@ -31,7 +31,7 @@ export class MapOutputs {
     if (output.partitions.length > PARTITIONS_MAX) {
       throw new MillraceError({
         code: 'too_large',
-        what: `${output.partitions.length} partitions are more than the ${PARTITIONS_MAX} that an output may have.`,
+        what: `${output.partitions.length} partitions are more than the limit of ${PARTITIONS_MAX} per output.`,
       });
     }
     const known = this.#entry(output);
@@ -85,7 +85,7 @@ export class MapOutputs {
     if (this.#foreign >= FOREIGN_MAX) {
       throw new MillraceError({
         code: 'overloaded',
-        what: `More than ${FOREIGN_MAX} map outputs of others are registered here.`,
+        what: `More than ${FOREIGN_MAX} map outputs are registered here by other nodes.`,
       });
     }
     this.#foreign += 1;

@@ -47,6 +47,6 @@ export function textOf({ query, task, fence }: OutputName): string {
 function refuse(what: string, value: string): never {
   throw new MillraceError({
     code: 'bad_input',
-    what: `${JSON.stringify(value.slice(0, 80))} is no ${what} of an output.`,
+    what: `${JSON.stringify(value.slice(0, 80))} is not a valid ${what} of an output.`,
   });
 }

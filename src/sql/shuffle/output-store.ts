@@ -227,7 +227,10 @@ export class OutputStore {
 
   #ownFolder(): Promise<string> {
     if (this.#isClosed) {
-      const error = new MillraceError({ code: 'shutting_down', what: 'The outputs are closed.' });
+      const error = new MillraceError({
+        code: 'shutting_down',
+        what: 'The output store is closed.',
+      });
       return Promise.reject(error);
     }
     this.#own ??= makeOwnFolder(this.#root).then((folder) => {
@@ -294,7 +297,7 @@ function bytesIn(index: OutputIndex): number {
 function fileIn(draft: string, file: string): string {
   const path = relative(draft, resolve(draft, file));
   if (isPlain(path)) return path;
-  throw new MillraceError({ code: 'invariant', what: `${file} does not lie in the draft.` });
+  throw new MillraceError({ code: 'invariant', what: `${file} is outside of the draft folder.` });
 }
 
 async function remove(folder: string): Promise<void> {
@@ -309,8 +312,8 @@ async function removeEmpty(folder: string): Promise<void> {
 function twice(name: OutputName, cause: unknown): MillraceError {
   return new MillraceError({
     code: 'conflict',
-    what: `The output ${textOf(name)} is there already.`,
-    why: 'An attempt is committed once.',
+    what: `The output ${textOf(name)} exists already.`,
+    why: 'An attempt can be committed only once.',
     cause,
   });
 }

@@ -201,5 +201,5 @@ function segmentsOf(
     return bytes === ofBytes && crc32 === ofCrc32;
   });
   if (isSame && segments.length === part.segments.length) return segments;
-  throw new PartitionLostError(at, 'Its index says something else than its task did.');
+  throw new PartitionLostError(at, 'Its index differs from the report of its task.');
 }

@@ -22,7 +22,7 @@ export class SegmentWriter {
   /** Returns what is wrong, or null. */
   async take(payload: Buffer): Promise<string | null> {
     for (let at = 0; at < payload.length;) {
-      if (this.#file === null && !(await this.#next())) return 'It has more bytes than it should.';
+      if (this.#file === null && !(await this.#next())) return 'It has more bytes than expected.';
       const piece = payload.subarray(at, at + this.#left);
       await this.#write(piece);
       this.#sum = crc32(piece, this.#sum);

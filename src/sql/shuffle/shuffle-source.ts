@@ -128,7 +128,7 @@ function notRegistered(): MillraceError {
 function stale(asked: string, here: string): MillraceError {
   return new MillraceError({
     code: 'superseded',
-    what: `The reader asks for ${asked} of this partition, here is ${here}.`,
+    what: `The reader asked for ${asked} of this partition, but this node has ${here}.`,
   });
 }
 

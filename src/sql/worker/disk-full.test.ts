@@ -32,7 +32,7 @@ test.each([
     'of DuckDB',
     new MillraceError({
       code: 'disk_full',
-      what: 'There is no room left on the disk.',
+      what: 'There is no space left on the disk.',
       why: 'Could not write file "x": No space left on device',
     }),
   ],
@@ -45,7 +45,7 @@ test.each([
 test('a fragment that spills more than it may is tried once more, and the node has room', async () => {
   const error = new MillraceError({
     code: 'disk_full',
-    what: 'The query has filled the room that it may spill to.',
+    what: 'The query has used all of its spill space.',
   });
   const { failures, told } = await failThrice(error);
   expect(failures).toEqual(['retryable', 'fatal', 'fatal']);

@@ -77,7 +77,7 @@ export class FragmentRun {
     try {
       await undo();
     } catch (error) {
-      this.#context.log.warn(`a temporary folder stays: ${String(error)}`);
+      this.#context.log.warn(`A temporary folder could not be removed: ${String(error)}`);
     }
   }
 
@@ -87,7 +87,7 @@ export class FragmentRun {
       this.#checkPins().then(() => this.#inputs()),
       this.#begin(),
     );
-    const told = setTimeout(() => progress(INPUTS_HERE, 'inputs are here'), QUIET_MS);
+    const told = setTimeout(() => progress(INPUTS_HERE, 'inputs are local'), QUIET_MS);
     this.#undo.push(() => clearTimeout(told));
     const { made, inline } = await this.#execute(draft.folder, inputs, threads);
     clearTimeout(told);

@@ -133,7 +133,7 @@ function realRoots(roots: readonly string[]): readonly string[] {
       throw new MillraceError({
         code: 'bad_setting',
         what: `The root ${root} cannot be read.`,
-        todo: 'Name a folder that is there, or leave it out.',
+        todo: 'Name an existing folder, or leave it out.',
         cause,
       });
     }

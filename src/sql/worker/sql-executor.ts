@@ -53,7 +53,9 @@ export function sqlExecutor(options: SqlExecutorOptions): Executor {
         } catch (error) {
           if (!isMillraceError(error, 'input_lost')) throw error;
           if (round === ROUNDS_MAX) throw lostRows(answered.queryId, error);
-          context.log.warn(`The rows of query ${answered.queryId} are lost: it runs once more.`);
+          context.log.warn(
+            `The rows of query ${answered.queryId} were lost: the query runs again.`,
+          );
         }
       }
     },
@@ -66,7 +68,7 @@ function requestIn(input: Json): SqlRequest {
   const given = (['tables', 'params', 'settings'] as const).flatMap((name) => {
     const value = fields.value(name);
     if (value === undefined) return [];
-    if (typeof value !== 'object') fields.refuse(name, 'An object is wanted here.');
+    if (typeof value !== 'object') fields.refuse(name, 'It must be an object.');
     return [[name, value] as const];
   });
   return { sql, ...Object.fromEntries(given) };
@@ -176,15 +178,15 @@ async function jsonOf(
 function tooLarge(queryId: JobId, bytesMax: number): MillraceError {
   return new MillraceError({
     code: 'too_large',
-    what: `The rows of query ${queryId} are more than the ${bytesMax} bytes that the result of a task may have.`,
-    todo: 'Let the query aggregate or limit them, or read them by GET /api/v1/queries/ID/results.',
+    what: `The rows of query ${queryId} exceed the ${bytesMax} bytes that the result of a task may have.`,
+    todo: 'Aggregate or limit them in the query, or read them with GET /api/v1/queries/ID/results.',
   });
 }
 
 function lostRows(queryId: JobId, cause: Error): MillraceError {
   return new MillraceError({
     code: 'result_lost',
-    what: `The rows of query ${queryId} are lost again, after ${ROUNDS_MAX} rounds.`,
+    what: `The rows of query ${queryId} were lost again, after ${ROUNDS_MAX} attempts.`,
     why: cause.message,
     cause,
   });

@@ -32,7 +32,7 @@ export async function taskFault(error: unknown, context: TaskContext): Promise<u
   }
   // The disk of this node is full, but others may have space, so it is retried like any failure.
   if (isShortOfDisk(error)) {
-    const message = `There is no room left on the disk: ${error.message}`;
+    const message = `There is no space left on the disk: ${error.message}`;
     return new TaskFailure('disk_full', 'retryable', message);
   }
   if (!isMillraceError(error)) return error;

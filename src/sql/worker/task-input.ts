@@ -14,7 +14,7 @@ export function readFragmentTask(input: Json): FragmentTask {
   const reads = fields(task['reads'], 'reads');
   whole(task['stage'], 'stage');
   whole(task['task'], 'task');
-  if (typeof fragment['sql'] !== 'string') refuse('fragment.sql is no text');
+  if (typeof fragment['sql'] !== 'string') refuse('fragment.sql is not a string');
   for (const name of ['columns', 'tables']) list(fragment[name], `fragment.${name}`);
   for (const scan of list(fragment['scans'], 'fragment.scans')) {
     const relation = String(fields(scan, 'a scan')['relation']);
@@ -27,9 +27,9 @@ export function readFragmentTask(input: Json): FragmentTask {
   }
   if (output['kind'] === 'hash') whole(output['partitions'], 'output.partitions');
   else if (output['kind'] !== 'whole' && output['kind'] !== 'result')
-    refuse('output.kind is strange');
+    refuse('output.kind is not a known kind');
   for (const name of list(task['requires'], 'requires'))
-    if (typeof name !== 'string') refuse('requires has something that is no text');
+    if (typeof name !== 'string') refuse('requires has an entry that is not a string');
   const { memoryBytes } = task;
   if (memoryBytes !== null && memoryBytes !== undefined) whole(memoryBytes, 'memoryBytes');
   return { ...(input as unknown as FragmentTask), memoryBytes: (memoryBytes as number) ?? null };
@@ -39,10 +39,11 @@ function checkSpans(spans: Fields, ranges: Fields): void {
   for (const [relation, span] of Object.entries(spans)) {
     const { column, from, to, mixed } = fields(span, `spans.${relation}`);
     list(mixed, `spans.${relation}.mixed`);
-    if (ranges[relation] === undefined) refuse(`spans.${relation} is no scan`);
+    if (ranges[relation] === undefined) refuse(`spans.${relation} has no scan`);
     whole(column, 'span.column');
     for (const bound of [from, to])
-      if (bound !== null && !Number.isSafeInteger(bound)) refuse('a bound of a span is no number');
+      if (bound !== null && !Number.isSafeInteger(bound))
+        refuse('a bound of a span is not an integer');
   }
 }
 
@@ -50,7 +51,7 @@ function checkRead(read: unknown): void {
   const { at, part, partition } = fields(read, 'a read');
   const place = fields(at, 'at');
   for (const name of ['task', 'folder', 'index', 'node']) {
-    if (typeof place[name] !== 'string') refuse(`at.${name} is no text`);
+    if (typeof place[name] !== 'string') refuse(`at.${name} is not a string`);
   }
   whole(place['fence'], 'at.fence');
   whole(partition, 'partition');
@@ -61,17 +62,18 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function fields(value: unknown, what: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  return refuse(`${what} is no object`);
+  return refuse(`${what} is not an object`);
 }
 
 function list(value: unknown, what: string): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : refuse(`${what} is no list`);
+  return Array.isArray(value) ? (value as readonly unknown[]) : refuse(`${what} is not a list`);
 }
 
 function whole(value: unknown, what: string): void {
-  if (!Number.isSafeInteger(value) || Number(value) < 0) refuse(`${what} is no whole number`);
+  if (!Number.isSafeInteger(value) || Number(value) < 0)
+    refuse(`${what} is not a non-negative integer`);
 }
 
 function refuse(what: string): never {
-  throw new TaskFailure('bad_input', 'fatal', `a fragment cannot be run as it is: ${what}`);
+  throw new TaskFailure('bad_input', 'fatal', `The input of the fragment is not valid: ${what}.`);
 }

@@ -159,9 +159,9 @@ describe('what cannot be planned is refused at once', () => {
     ['a typo', { sql: 'selec 1' }, 400, 'bad_query', /syntax error/],
     ['a column', { sql: 'select nope from t', tables: small }, 400, 'bad_query', /nope/],
     ['a table', { sql: 'select * from nobody' }, 400, 'table_missing', /nobody/],
-    ['two statements', { sql: 'select 1; select 2' }, 400, 'bad_query', /one SELECT statement/],
+    ['two statements', { sql: 'select 1; select 2' }, 400, 'bad_query', /single SELECT statement/],
     ['a change', { sql: 'create table x (a int)' }, 400, 'bad_query', /not a SELECT/],
-    ['EXPLAIN', { sql: 'explain select 1' }, 400, 'bad_query', /one SELECT statement/],
+    ['EXPLAIN', { sql: 'explain select 1' }, 400, 'bad_query', /single SELECT statement/],
     ['a file', { sql: "select * from '/etc/passwd'" }, 403, 'path_refused', /passwd/],
     ['a reader', { sql: "select * from read_csv('/etc/passwd')" }, 403, 'path_refused', /read_csv/],
     [
@@ -176,7 +176,7 @@ describe('what cannot be planned is refused at once', () => {
       { sql: 'select 1', tables: { t: at('no*') } },
       400,
       'table_missing',
-      /No file fits/,
+      /No file matches/,
     ],
     ['a broken entry', { sql: 'from broken' }, 400, 'table_missing', /nowhere\.parquet/],
     [

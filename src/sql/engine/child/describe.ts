@@ -97,8 +97,8 @@ async function inferredColumns(connection: Connection, source: TableSource): Pro
     const known = columns.map((column) => column.name).join(', ');
     throw new Failed({
       code: 'schema_mismatch',
-      what: `There is no column "${name}" in the files.`,
-      why: `They have ${known}.`,
+      what: `The files have no column "${name}".`,
+      why: `Their columns are ${known}.`,
     });
   }
   return columns;

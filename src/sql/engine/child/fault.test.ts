@@ -11,7 +11,7 @@ test('errors of DuckDB itself mean that it is not to be used any more', () => {
   for (const type of ['FATAL', 'INTERNAL'])
     expect(faultOf(duckdb(type, 'Failed: database has been invalidated'), 'run')).toEqual({
       code: 'engine_crashed',
-      what: 'DuckDB met an error of its own.',
+      what: 'DuckDB failed with an internal error.',
       why: 'Failed: database has been invalidated',
       isBroken: true,
     });

@@ -38,27 +38,27 @@ function ofLimits({ type, message }: DuckdbError): Fault | null {
       if (/max_temp_directory_size|temp(orary)? director/i.test(message))
         return {
           code: 'disk_full',
-          what: 'The query has filled the room that it may spill to.',
+          what: 'The query has used all of its spill space.',
           why: what,
-          todo: 'Give it more memory, or the worker more room to spill.',
+          todo: 'Give it more memory, or give the worker more spill space.',
         };
       return {
         code: 'out_of_memory',
         what: 'The query needs more memory than it was given.',
         why: what,
-        todo: 'Set memoryBytes higher, or divide the query into more partitions.',
+        todo: 'Raise memoryBytes or shufflePartitions.',
       };
     case 'fatal':
     case 'internal':
       return {
         code: 'engine_crashed',
-        what: 'DuckDB met an error of its own.',
+        what: 'DuckDB failed with an internal error.',
         why: what,
         isBroken: true,
       };
     default:
       if (/No space left on device|Disk quota exceeded/.test(message))
-        return { code: 'disk_full', what: 'There is no room left on the disk.', why: what };
+        return { code: 'disk_full', what: 'There is no space left on the disk.', why: what };
       return null;
   }
 }
@@ -72,12 +72,13 @@ function ofFiles({ type, message }: DuckdbError, doing: Doing): Fault | null {
     return {
       code: 'path_refused',
       what: fileIn(message) ?? what,
-      todo: 'Name the file as a table, in `tables` or in the catalog: a query opens nothing else.',
+      todo: 'Name the file as a table, in `tables` or in the catalog. A query can open nothing else.',
     };
   if (type === 'io' && /Permission denied/.test(message)) return { code: 'path_refused', what };
   const isMissing = type === 'io' && /No files found|No such file|Cannot open file/.test(message);
   if (!isMissing && !NOT_PARQUET.test(message)) return null;
-  if (doing === 'run') return { code: 'table_changed', what, why: 'It was there at the start.' };
+  if (doing === 'run')
+    return { code: 'table_changed', what, why: 'It existed when the query was planned.' };
   return { code: isMissing ? 'table_missing' : 'schema_mismatch', what };
 }
 
@@ -88,7 +89,7 @@ function ofStatement({ type, message, subtype, entry }: DuckdbError, doing: Doin
     return {
       code: 'table_missing',
       what: withSuggestion(message),
-      todo: 'Give it in `tables`, or add it to the catalog.',
+      todo: 'Name it in `tables`, or add it to the catalog.',
     };
   return { code: 'bad_query', what: message };
 }
@@ -138,7 +139,7 @@ function fromFields(
 
 function fileIn(message: string): string | null {
   const [, file] = /^Cannot access (?:file|directory) "([^]*)" - /.exec(message) ?? [];
-  return file === undefined ? null : `The query may not open ${file} by itself.`;
+  return file === undefined ? null : `The query may not open ${file} directly.`;
 }
 
 /** DuckDB's suggestions of its own tables help nobody. */

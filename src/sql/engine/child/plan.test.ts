@@ -99,7 +99,7 @@ test('what several statements leave behind is not there for the next plan', asyn
 
 test('what is no query is bound by nobody', async () => {
   await expect(planner.plan(work, call('DELETE FROM t'))).rejects.toThrow(
-    'A query is one SELECT statement.',
+    'A query must be a single SELECT statement.',
   );
   work.end();
   expect(work.said.filter((each) => /DESCRIBE|EXPLAIN/.test(each))).toEqual([]);

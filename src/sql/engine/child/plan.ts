@@ -171,7 +171,7 @@ async function treeOf(
     `SELECT json_serialize_sql(${quotedText(sql)}, skip_null := true, skip_empty := true)::VARCHAR, ${NOW}`,
   );
   const answer = parsed(text ?? '');
-  if (answer === null) throw new Failed(refused('DuckDB cannot write its tree.'));
+  if (answer === null) throw new Failed(refused('DuckDB cannot serialise it.'));
   return { now: String(now), answer };
 }
 
@@ -187,11 +187,11 @@ function checkTree(answer: Readonly<Record<string, unknown>>, tables: readonly s
 function notSelect(isPivot: boolean): Fault {
   if (!isPivot) return refused('It is not a SELECT statement.');
   const todo = 'List the values of the PIVOT: ON column IN (...).';
-  return { ...refused('The columns of its PIVOT cannot be found.'), todo };
+  return { ...refused('The columns of its PIVOT cannot be determined.'), todo };
 }
 
 function refused(why: string): Fault {
-  return { code: 'bad_query', what: 'A query is one SELECT statement.', why };
+  return { code: 'bad_query', what: 'A query must be a single SELECT statement.', why };
 }
 
 /** In parentheses, as a query in a single fragment is run too; it may end in a comment. */

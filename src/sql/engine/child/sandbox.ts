@@ -59,7 +59,7 @@ export function clearOutput(output: string, file: string | null): void {
 }
 
 function diskFull(error: unknown): Failed {
-  const what = 'There is no room left on the disk.';
+  const what = 'There is no space left on the disk.';
   return new Failed({ code: 'disk_full', what, why: String(error) });
 }
 
@@ -95,7 +95,7 @@ export function unlessGone(
 
 function gone(path: string, code: 'table_changed' | 'table_missing'): Failed {
   const what = `No files found that match the pattern "${path}"`;
-  const why = code === 'table_changed' ? { why: 'It was there at the start.' } : {};
+  const why = code === 'table_changed' ? { why: 'It existed when the query was planned.' } : {};
   return new Failed({ code, what, ...why });
 }
 

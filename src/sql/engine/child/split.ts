@@ -14,7 +14,7 @@ export function split({ input }: SplitCall): Promise<SplitAnswer> {
       new Failed({
         code: 'too_large',
         what: `The plan of the query has ${text.length} characters, and ${PLAN_CHARS_MAX} is the limit.`,
-        todo: 'Make the query smaller: fewer columns, constants or parts.',
+        todo: 'Make the query smaller: fewer columns, constants or subqueries.',
       }),
     );
   return Promise.resolve({ plan: text, faults: faults.map(wordsOf) });

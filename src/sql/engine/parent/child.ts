@@ -65,7 +65,7 @@ export class EngineChild {
     this.#process.on('error', (error) => this.#ended(error.message));
     // `close` rather than `exit`: by then its output has been read.
     this.#process.on('close', (code, signal) => {
-      this.#ended(signal === null ? `It ended with code ${code}.` : `It ended by ${signal}.`);
+      this.#ended(signal === null ? `It ended with code ${code}.` : `It was ended by ${signal}.`);
     });
     this.send({ kind: 'open', settings });
   }
@@ -147,7 +147,7 @@ export class EngineChild {
     this.#isGone = true;
     this.kill();
     const said = this.#stderr.trim();
-    const words = said === '' ? how : `${how} It had said: ${said}`;
+    const words = said === '' ? how : `${how} Its last output: ${said}`;
     this.#ready.reject(new Error(words));
     this.#events.onGone(words);
     void rm(this.#settings.spillFolder, { recursive: true, force: true })

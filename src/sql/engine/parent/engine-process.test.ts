@@ -133,7 +133,7 @@ describe('a child that has more memory than it may have', () => {
     const first = pid();
     await expect(engine.call(copying(GREEDY), never)).rejects.toMatchObject({
       code: 'out_of_memory',
-      what: 'The query needs more memory than the 128 MiB that there are for a test.',
+      what: 'The query needs more memory than the 128 MiB available for a test.',
     });
     expect((await engine.call(copying('SELECT 2'), never)).parts[0]?.rows).toBe(1);
     expect(pid()).not.toBe(first);

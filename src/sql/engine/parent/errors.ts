@@ -15,9 +15,9 @@ export function errorOf({ code, what, why, todo }: Fault): MillraceError {
 export function crashed(how: string): MillraceError {
   return new MillraceError({
     code: 'engine_crashed',
-    what: 'The process in which DuckDB ran has ended.',
+    what: 'The DuckDB process ended unexpectedly.',
     why: how,
-    todo: 'If it happens again with the same query, look for its memory and for what the kernel says.',
+    todo: 'If the same query fails again, check its memory use and the kernel log.',
   });
 }
 
@@ -26,16 +26,16 @@ export function exceeded(purpose: string, memoryBytes: number): MillraceError {
   const mib = Math.round(memoryBytes / 2 ** 20);
   return new MillraceError({
     code: 'out_of_memory',
-    what: `The query needs more memory than the ${mib} MiB that there are for ${purpose}.`,
-    why: 'The process in which DuckDB ran it was ended when it had passed its limit.',
-    todo: 'Let the query make smaller lists and texts at a time, or raise the limit.',
+    what: `The query needs more memory than the ${mib} MiB available for ${purpose}.`,
+    why: 'The DuckDB process was killed when it exceeded its limit.',
+    todo: 'Make the query build smaller lists and strings at a time, or raise the limit.',
   });
 }
 
 export function crowded(purpose: string): MillraceError {
   return new MillraceError({
     code: 'overloaded',
-    what: `Too many queries that take long or much memory wait for ${purpose}.`,
+    what: `Too many slow or large queries are waiting for ${purpose}.`,
     todo: 'Submit it again later.',
   });
 }
@@ -50,7 +50,7 @@ export function written<T>(write: () => T): T {
     return write();
   } catch (error) {
     if (!(error instanceof Undistributable)) throw error;
-    const what = `The query cannot be written for the engine: ${error.message}.`;
+    const what = `The query cannot be written as SQL for the engine: ${error.message}.`;
     throw new MillraceError({ code: 'unimplemented', what, cause: error });
   }
 }

@@ -321,7 +321,7 @@ describe('a plan that takes too much', () => {
     for (const at of [1, 3]) {
       const answer = answers[at];
       if (isMillraceError(answer, 'out_of_memory'))
-        expect(answer.what).toContain('more memory than the 64 MiB that there are for planning');
+        expect(answer.what).toContain('more memory than the 64 MiB available for planning');
       else expect(answer).toMatchObject({ plan: expect.stringContaining('60000000') as string });
     }
   });

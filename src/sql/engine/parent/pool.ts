@@ -55,7 +55,7 @@ export class EnginePool {
     const leave = await this.#gate.enter(signal);
     if (this.#isClosed) {
       leave();
-      throw new MillraceError({ code: 'shutting_down', what: 'The engines are closed.' });
+      throw new MillraceError({ code: 'shutting_down', what: 'The engine pool is closed.' });
     }
     const kept = this.#taken(size);
     this.#lent.add(kept);

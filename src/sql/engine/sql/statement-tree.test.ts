@@ -81,9 +81,9 @@ describe('a statement', () => {
     ['WITH PG_settings AS (FROM pg_settings) FROM pg_settings', 'pg_settings does not exist'],
     ['FROM information_schema.tables', 'information_schema.tables does not exist'],
     ['FROM system.main.t', 'system.main.t does not exist'],
-    [`FROM 'other.parquet'`, 'may not open other.parquet by itself'],
-    ['SHOW TABLES', 'A query shows a table by its name'],
-    ['SHOW ALL TABLES', 'A query shows a table by its name'],
+    [`FROM 'other.parquet'`, 'may not open other.parquet directly'],
+    ['SHOW TABLES', 'DESCRIBE needs the name of a table'],
+    ['SHOW ALL TABLES', 'DESCRIBE needs the name of a table'],
   ])('may not run: %s', async (sql, words) => {
     expect(await said(sql)).toContain(words);
   });

@@ -94,7 +94,7 @@ function nodeFault(node: Node, names: Names): Fault | null {
     case 'SHOW_REF':
       return typeof node['query'] === 'object'
         ? null
-        : { ...plainFault(node), what: 'A query shows a table by its name: DESCRIBE name.' };
+        : { ...plainFault(node), what: 'DESCRIBE needs the name of a table.' };
     default:
       return null;
   }
@@ -178,18 +178,18 @@ function tableFault(node: Node, { known, all }: Names): Fault | null {
   return {
     code: 'table_missing',
     what: `Table with name ${full.join('.')} does not exist!${didYouMean(name, all)}`,
-    todo: 'Give it in `tables`, or add it to the catalog.',
+    todo: 'Name it in `tables`, or add it to the catalog.',
     ...placeOf(node),
   };
 }
 
 const AS_TABLE =
-  'Name the file as a table, in `tables` or in the catalog: a query opens nothing else.';
+  'Name the file as a table, in `tables` or in the catalog. A query can open nothing else.';
 
 function fileFault(name: string, node: Node): Fault {
   return {
     code: 'path_refused',
-    what: `The query may not open ${name} by itself.`,
+    what: `The query may not open ${name} directly.`,
     todo: AS_TABLE,
     ...placeOf(node),
   };
@@ -206,7 +206,7 @@ function functionFault(name: string, node: Node): Fault {
 }
 
 function unknownKind(kind: string, node: Node): Fault {
-  return { ...plainFault(node), what: `A query cannot have this: ${kind}.` };
+  return { ...plainFault(node), what: `A query must not contain ${kind}.` };
 }
 
 function plainFault(node: Node): Pick<Fault, 'code' | 'position'> {

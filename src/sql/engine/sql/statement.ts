@@ -77,18 +77,18 @@ function checkApart(
   if (!isGlued && !isText(before) && !isText(after)) return;
   throw new MillraceError({
     code: 'bad_query',
-    what: `The parameter ${sql.slice(from, to)} does not stand by itself.`,
+    what: `The parameter ${sql.slice(from, to)} is not separate from the text around it.`,
     why: `${pointedAt(sql, from).where}: ${sql.slice(Math.max(0, from - 10), to + 10)}`,
-    todo: 'Put a space or an operator between it and what is next to it.',
+    todo: 'Put a space or an operator on both sides of it.',
   });
 }
 
 /** Statements that DuckDB would run, but that are not queries. */
 const INSTEAD: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    explain: 'To see the plan, ask for the explanation of the query without the word EXPLAIN.',
-    set: 'Give settings with the query; the time zone is one of them.',
-    pragma: 'Select from the function of the same name, if it is one.',
+    explain: 'To see the plan, ask for an explanation of the query, without the keyword EXPLAIN.',
+    set: 'Send settings, such as the time zone, with the query.',
+    pragma: 'Select from the function of the same name, if there is one.',
     copy: 'Ask for the result as Parquet, CSV or JSON.',
   }),
 );
@@ -101,14 +101,14 @@ function oneStatement(sql: string): Token[] {
   if (first === undefined) throw refused('The text has no statement.');
   const word = sql.slice(first.from, first.to).toLowerCase();
   const instead = first.kind === 'word' ? INSTEAD.get(word) : undefined;
-  if (instead !== undefined) throw refused(`This one starts with ${word.toUpperCase()}.`, instead);
+  if (instead !== undefined) throw refused(`It starts with ${word.toUpperCase()}.`, instead);
   const between = tokens.find(({ kind }) => kind === 'semicolon');
-  if (between !== undefined) throw refused('There is more text after a semicolon.');
+  if (between !== undefined) throw refused('There is text after a semicolon.');
   return tokens;
 }
 
 function refused(why: string, todo?: string): MillraceError {
-  const what = 'A query is one SELECT statement.';
+  const what = 'A query must be a single SELECT statement.';
   return new MillraceError({
     code: 'bad_query',
     what,
@@ -134,8 +134,8 @@ class Constants {
     if (!Object.hasOwn(values, key))
       throw new MillraceError({
         code: 'bad_query',
-        what: `The statement has a parameter ${name === '' ? '?' : `$${name}`} that has no value.`,
-        todo: 'Give it in `params`: a list for ? and $1, an object for $name.',
+        what: `The parameter ${name === '' ? '?' : `$${name}`} has no value.`,
+        todo: 'Set it in `params`: a list for ? and $1, an object for $name.',
       });
     return constant(values[key], `/params/${key}`);
   }
@@ -190,8 +190,8 @@ function constant(value: unknown, path: string): string {
   }
   throw new MillraceError({
     code: 'bad_query',
-    what: 'This value cannot be a parameter.',
-    why: 'A parameter is a number, a text, true, false, null, or a list or an object of such.',
+    what: 'This value is not a valid parameter.',
+    why: 'A parameter is a number, a string, true, false, null, or a list or an object of these.',
     path,
   });
 }

@@ -48,7 +48,7 @@ export class AddExchanges implements DistributeContext {
   }
 
   place(relation: Relation): Subplan {
-    invariant(relation.kind !== 'input', 'what is placed is divided already');
+    invariant(relation.kind !== 'input', 'a relation is distributed twice');
     switch (relation.kind) {
       case 'scan':
         return distributeScan(relation, this.draft, this.#tables, this.settings);

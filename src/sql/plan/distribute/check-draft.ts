@@ -43,7 +43,7 @@ export function checkDraft(draft: Draft): void {
   for (const stage of draft.stages) checked.push(new StageCheck(draft, stage, checked).run());
   const last = draft.stages.at(-1);
   invariant(last?.output.kind === 'result', 'the last stage has no result');
-  invariant(checked.at(-1)?.open.size === 0, 'the result is only half done');
+  invariant(checked.at(-1)?.open.size === 0, 'the result is only partial');
   for (const { id, output } of draft.stages.slice(0, -1))
     invariant(output.kind !== 'result', `stage ${id} has a result and is not the last`);
 }
@@ -69,7 +69,7 @@ class StageCheck {
     invariant(tasks === 1 || tasks === this.#draft.partitions, `stage ${id} has ${tasks} tasks`);
     const known = this.#check(relation);
     if (!this.#isOne && !isPartitioned(known.partitioning))
-      this.#refuse(relation, 'its rows would come once from every task');
+      this.#refuse(relation, 'its rows would come out of every task');
     return known;
   }
 
@@ -86,13 +86,13 @@ class StageCheck {
     }
     if (relation.kind === 'ref') {
       const made = this.#commons.get(relation.cte);
-      return made ?? this.#refuse(relation, `reads ${relation.cte}, which is not made here`);
+      return made ?? this.#refuse(relation, `reads ${relation.cte}, which is not computed here`);
     }
     const inputs = inputsOf(relation).map((input) => this.#check(input));
     const open = new Set(inputs.flatMap((input) => [...input.open]));
     open.delete(relation);
     if (open.size > 0 && relation.kind !== 'project')
-      this.#refuse(relation, 'its input is only half done');
+      this.#refuse(relation, 'its input is only partial');
     this.#checkStable(relation, inputs);
     if (relation.kind === 'aggregate') this.#checkSets(relation);
     const later = this.#draft.partials.get(relation);
@@ -104,12 +104,12 @@ class StageCheck {
 
   #leaf(name: string, relation: Relation): Known {
     const leaf = this.#draft.leaves.get(name);
-    if (leaf === undefined) return this.#refuse(relation, `nothing is called ${name}`);
+    if (leaf === undefined) return this.#refuse(relation, `there is no relation ${name}`);
     if (leaf.kind === 'scan') return { partitioning: scanPartitioning(leaf), open: NOTHING_OPEN };
     const made = this.#draft.stages[leaf.stage];
     const known = this.#before[leaf.stage];
     if (made === undefined || known === undefined)
-      return this.#refuse(relation, `reads stage ${leaf.stage} before it is made`);
+      return this.#refuse(relation, `reads stage ${leaf.stage} before it exists`);
     const { open } = known;
     const output = made.output.kind;
     switch (leaf.mode) {
@@ -155,13 +155,13 @@ class StageCheck {
     }
     if (relation.kind === 'distinct') return partitioning;
     const takesFirst = relation.kind === 'topN' || relation.kind === 'limit';
-    if (!takesFirst) return this.#refuse(relation, 'has no partials');
+    if (!takesFirst) return this.#refuse(relation, 'has no partial form');
     if (relation.offset > 0) this.#refuse(relation, 'skips rows in every task');
     return partitioning;
   }
 
   #checkPartial(relation: Relation, call: AggregateCall, partitioning: Partitioning): void {
-    if (partialAggregate(call) === null) this.#refuse(relation, `${call.name} has no partials`);
+    if (partialAggregate(call) === null) this.#refuse(relation, `${call.name} has no partial form`);
     if (call.distinct && !this.#isOne && !isPartitionedOn(partitioning, call.args))
       this.#refuse(relation, `${call.name} counts a value in two tasks`);
   }
@@ -194,7 +194,7 @@ class StageCheck {
         return first;
       case 'topN':
       case 'limit':
-        if (!isShared) this.#refuse(relation, 'every task takes as many rows');
+        if (!isShared) this.#refuse(relation, 'every task would take as many rows');
         return first;
       case 'join':
         return checkJoin(relation, partitionings, (why) => this.#refuse(relation, why));
@@ -211,7 +211,7 @@ class StageCheck {
       case 'with':
       case 'ref':
       case 'input':
-        return this.#refuse(relation, 'does not belong into a stage');
+        return this.#refuse(relation, 'does not belong in a stage');
       default:
         return assertNever(relation);
     }

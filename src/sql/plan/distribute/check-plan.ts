@@ -22,7 +22,7 @@ export function planFault(plan: QueryPlan): PlanFault | null {
     if (fault !== null) return { path: `/stages/${at}${fault.path}`, what: fault.what };
   }
   const idle = plan.stages.slice(0, -1).findIndex(({ id }) => !read.has(id));
-  if (idle >= 0) return { path: `/stages/${idle}`, what: 'nobody reads what it makes' };
+  if (idle >= 0) return { path: `/stages/${idle}`, what: 'no stage reads its output' };
   return null;
 }
 
@@ -33,7 +33,7 @@ function stageFault(
   read: Set<number>,
 ): PlanFault | null {
   const isLast = at === plan.stages.length - 1;
-  if (stage.id !== at) return { path: '/id', what: `must be its place, ${at}` };
+  if (stage.id !== at) return { path: '/id', what: `must be its index, ${at}` };
   if (stage.tasks !== 1 && stage.tasks !== plan.partitions)
     return { path: '/tasks', what: `must be 1 or the number of partitions, ${plan.partitions}` };
   if (isLast && plan.ordered && stage.tasks !== 1)
@@ -42,11 +42,14 @@ function stageFault(
   if ((output.kind === 'result') !== isLast)
     return { path: '/output/kind', what: "must be 'result' for the last stage and no other" };
   if (output.kind === 'hash' && output.partitions !== plan.partitions)
-    return { path: '/output/partitions', what: `must be ${plan.partitions}, as of the plan` };
+    return {
+      path: '/output/partitions',
+      what: `must be ${plan.partitions}, the number of partitions of the plan`,
+    };
   const names = new Set<string>();
   const relations = [...fragment.scans, ...fragment.inputs].map(({ relation }) => relation);
   for (const name of relations) {
-    if (names.has(name)) return { path: '/fragment', what: `has two relations called '${name}'` };
+    if (names.has(name)) return { path: '/fragment', what: `has two relations named '${name}'` };
     names.add(name);
   }
   for (const [place, scan] of fragment.scans.entries()) {
@@ -65,30 +68,32 @@ function stageFault(
 function splitFault({ tasks }: Stage, { rows, split, columns }: Scan): string | null {
   if (split === undefined) return null;
   const { column, bounds } = split;
-  if (rows !== 'own') return "is for 'own' rows only";
-  if (columns[column] === undefined) return `has no column ${column} to go by`;
+  if (rows !== 'own') return "is only allowed with 'own' rows";
+  if (columns[column] === undefined) return `refers to column ${column}, which does not exist`;
   if (bounds.length !== tasks - 1)
     return `must have one bound fewer than there are tasks, ${tasks}`;
   const isGrowing = bounds.every((bound, at) => at === 0 || bound >= (bounds[at - 1] as number));
-  return isGrowing ? null : 'has a bound below the one before it';
+  return isGrowing ? null : 'has bounds that are not in ascending order';
 }
 
 function inputFault(plan: QueryPlan, stage: Stage, input: ExchangeInput): string | null {
   const made = plan.stages[input.stage];
-  if (made === undefined || input.stage >= stage.id) return 'must read a stage that comes before';
+  if (made === undefined || input.stage >= stage.id) return 'must read an earlier stage';
   const types = (columns: readonly { readonly type: string }[]): string =>
     columns.map(({ type }) => type).join();
   if (types(made.fragment.columns) !== types(input.columns))
-    return `must have the columns that stage ${made.id} makes`;
+    return `must have the columns of stage ${made.id}`;
   switch (input.mode) {
     case 'partition':
-      if (made.output.kind !== 'hash') return `stage ${made.id} makes no partitions`;
-      return stage.tasks === plan.partitions ? null : 'one task would read one of all partitions';
+      if (made.output.kind !== 'hash') return `stage ${made.id} has no hash output`;
+      return stage.tasks === plan.partitions
+        ? null
+        : 'must be in a stage with as many tasks as there are partitions';
     case 'all':
-      return made.output.kind === 'whole' ? null : `stage ${made.id} makes partitions`;
+      return made.output.kind === 'whole' ? null : `stage ${made.id} has no whole output`;
     case 'forward':
-      if (made.output.kind !== 'whole') return `stage ${made.id} makes partitions`;
-      return made.tasks === stage.tasks ? null : 'both stages must have as many tasks';
+      if (made.output.kind !== 'whole') return `stage ${made.id} has no whole output`;
+      return made.tasks === stage.tasks ? null : 'both stages must have the same number of tasks';
     default:
       return input.mode satisfies never;
   }

@@ -168,7 +168,7 @@ export class Draft {
     partitioning: Partitioning,
   ): Subplan {
     const made = this.stages[stage];
-    invariant(made !== undefined, `stage ${stage} is read before it is made`);
+    invariant(made !== undefined, `stage ${stage} is read before it exists`);
     const name = this.addReading(stage, mode);
     const { output } = made.relation;
     const relation: InputRelation = { kind: 'input', relation: name, output, rows: part.rows };

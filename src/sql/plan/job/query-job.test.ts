@@ -99,7 +99,7 @@ describe('the job of a query', () => {
   test('is refused for a split by values that the files are not known to be in the order of', () => {
     const split = examplePlan(4, 1_000_000, ORDERED_TABLES);
     expect(() => queryJob(split, EXAMPLE_TABLES, defaultSettings)).toThrow(
-      /cannot be split by 'id': its files are not in that order/,
+      /cannot be split by 'id': it is not a clustered column/,
     );
   });
 
@@ -240,7 +240,7 @@ describe('a plan that cannot become a job', () => {
       },
     }));
     expect(() => queryJob({ ...plan, stages }, tables, defaultSettings)).toThrow(
-      /has not all the files/,
+      /does not have all files/,
     );
   });
 
@@ -249,7 +249,7 @@ describe('a plan that cannot become a job', () => {
       ...table,
       files: table.files.map((file) => ({ ...file, rows: null })),
     }));
-    expect(() => queryJob(plan, tables, defaultSettings)).toThrow(/cannot be read in parts/);
+    expect(() => queryJob(plan, tables, defaultSettings)).toThrow(/cannot be split/);
   });
 
   test('is larger than the scheduler takes', () => {

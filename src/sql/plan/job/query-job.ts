@@ -221,9 +221,11 @@ class TaskWriter {
     if (table === undefined) badPlan(`There is no table '${scan.table}'.`);
     const files = scan.files === null ? table.files : filesOf(table, scan.files);
     if (scan.files !== null && files.length !== new Set(scan.files).size)
-      badPlan(`Table '${scan.table}' has not all the files that the plan names.`);
+      badPlan(`Table '${scan.table}' does not have all files that the plan names.`);
     if (scan.rows === 'own' && files.some(({ rows }) => rows === null))
-      badPlan(`Table '${scan.table}' cannot be read in parts: its files do not count their rows.`);
+      badPlan(
+        `Table '${scan.table}' cannot be split: the number of rows in its files is not known.`,
+      );
     if (scan.split !== undefined) return this.#split(table, files, scan, scan.split);
     if (scan.rows === 'own') return rowRanges(files, tasks).map((ranges) => ({ ranges }));
     const all = { ranges: wholeFiles(files) };
@@ -240,7 +242,7 @@ class TaskWriter {
     const refuse = (why: string): never =>
       badPlan(`Table '${table.name}' cannot be split by '${name}': ${why}.`, 'Leave out `split`.');
     const cluster = table.clusters?.find(({ column }) => column === name);
-    if (cluster === undefined) return refuse('its files are not in that order');
+    if (cluster === undefined) return refuse('it is not a clustered column');
     // A cast could change values, which would then be in other files than the bounds say.
     const stored = table.columns.find((column) => column.name === name)?.type;
     if (type !== stored) return refuse(`it is ${stored}, not ${type}`);

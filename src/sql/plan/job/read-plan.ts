@@ -31,8 +31,8 @@ export function readPlan(json: unknown): QueryPlan {
     throw new MillraceError({
       code: 'bad_input',
       path: fault.path,
-      what: `The plan does not fit together: ${fault.what}.`,
-      todo: 'docs/plan-format.md says how stages fit together.',
+      what: `The plan is not valid: ${fault.what}.`,
+      todo: 'See docs/plan-format.md.',
     });
   }
   return plan;
@@ -45,7 +45,7 @@ function resultFault({ columns, stages }: QueryPlan): PlanFault | null {
     made.length === columns.length && made.every(({ type }, at) => type === columns[at]?.type);
   return isSame
     ? null
-    : { path: '/columns', what: 'must have the types that the last stage makes' };
+    : { path: '/columns', what: 'must have the types of the columns of the last stage' };
 }
 
 const FIELDS = [
@@ -78,7 +78,7 @@ function readFields(reader: PlanReader): QueryPlan {
 
 function readStages(reader: PlanReader): readonly Stage[] {
   const stages = reader.list(STAGES_MAX, readStage);
-  if (stages.length === 0) reader.refuse('A plan has at least one stage.');
+  if (stages.length === 0) reader.refuse('A plan must have at least one stage.');
   return stages;
 }
 
@@ -107,7 +107,7 @@ function readRequired(reader: PlanReader): readonly string[] {
   if (reader.value === undefined) return [];
   const names = reader.list(REQUIRED_MAX, (name) => {
     const text = name.text();
-    return isId(text) ? text : name.refuse(`${JSON.stringify(text)} is no name of an operator.`);
+    return isId(text) ? text : name.refuse(`${JSON.stringify(text)} is not a valid operator name.`);
   });
   return [...new Set(names)];
 }
@@ -123,7 +123,7 @@ function readFragment(reader: PlanReader): Fragment {
   const tables = reader.at('tables');
   // Tables would be files that nobody has pinned, read with SQL that nobody has checked.
   if (tables.list(COLUMNS_MAX, (table) => table.value).length > 0)
-    tables.refuse('A fragment of a submitted plan has no tables of its own.', 'Use scans.');
+    tables.refuse('A fragment of a submitted plan must not have tables.', 'Use scans.');
   return {
     sql: reader.at('sql').text(),
     columns: readColumns(reader.at('columns')),
@@ -137,10 +137,11 @@ function readColumns(reader: PlanReader): readonly FragmentColumn[] {
   const columns = reader.list(COLUMNS_MAX, (column, at) => {
     column.known(['name', 'type']);
     const name = column.at('name');
-    if (name.text() !== `c${at}`) name.refuse(`Columns are called c0, c1, ...; this one c${at}.`);
+    if (name.text() !== `c${at}`)
+      name.refuse(`Columns are named c0, c1, ...: this one must be c${at}.`);
     return { name: `c${at}`, type: readType(column.at('type')) };
   });
-  if (columns.length === 0) reader.refuse('A fragment has at least one column.');
+  if (columns.length === 0) reader.refuse('A fragment must have at least one column.');
   return columns;
 }
 
@@ -165,7 +166,7 @@ function readRelation(reader: PlanReader): string {
   const name = reader.text();
   if (!RELATION.test(name))
     reader.refuse(
-      'A relation is called by small letters, digits and _, and by at most 63 of them.',
+      'A relation name has at most 63 lower-case letters, digits and _, and no digit at the beginning.',
     );
   return name;
 }
@@ -176,7 +177,7 @@ function readScan(reader: PlanReader): Scan {
   const format = how.at('format').choice(['parquet', 'csv', 'json'] as const);
   const rows = reader.at('rows').choice(['own', 'all'] as const);
   if (rows === 'own' && format !== 'parquet')
-    reader.at('rows').refuse(`Only Parquet files are read in parts: ${format} needs 'all'.`);
+    reader.at('rows').refuse(`Only Parquet files can be split: ${format} needs 'all'.`);
   return {
     relation: readRelation(reader.at('relation')),
     table: reader.at('table').text(),
@@ -219,6 +220,6 @@ function readOutput(reader: PlanReader): StageOutput {
   }
   reader.known(['kind', 'by', 'partitions']);
   const by = reader.at('by').list(COLUMNS_MAX, (key) => key.text());
-  if (by.length === 0) reader.at('by').refuse('Rows are divided by at least one expression.');
+  if (by.length === 0) reader.at('by').refuse('A hash output needs at least one expression.');
   return { kind, by, partitions: reader.at('partitions').whole(1, PARTITIONS_MAX) };
 }
