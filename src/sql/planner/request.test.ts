@@ -58,7 +58,7 @@ test.each([
   [
     'NUL',
     { sql: 'select \0' },
-    "/sql: The text 'select \ufffd' contains NUL or half of a surrogate",
+    "/sql: The text 'select \ufffd' contains NUL or an unpaired surrogate",
   ],
   ['half a pair', { sql: "select '\ud800'" }, '/sql: The text'],
   ['half a pair deep inside', { sql: 'x', params: [{ a: ['\udc00'] }] }, '/params/0/a/0: The text'],
@@ -94,7 +94,7 @@ test.each([
   [
     'an odd name',
     { sql: 'x', name: '\ud800' },
-    "/name: The text '\ufffd' contains NUL or half of a surrogate",
+    "/name: The text '\ufffd' contains NUL or an unpaired surrogate",
   ],
   ['a long key', { sql: 'x', idempotencyKey: 'x'.repeat(501) }, '/idempotencyKey: It has more'],
   ['a priority', { sql: 'x', priority: 4 }, '/priority: It must be one of 0, 1, 2, 3'],
