@@ -167,7 +167,7 @@ test.each<[Json, string]>([
   [{ sql: 7 }, '/sql'],
   [{ sql: 'select 1', tables: 'x' }, '/tables'],
   [{ sql: 'select 1', table: {} }, '/table'],
-  ['select 1', 'An object'],
+  ['select 1', 'Must be an object'],
 ])('the input %j is refused with its place', async (input, words) => {
   const thrown = await thrownBy(() => play({ parts: [] }).run(input));
   expect(thrown).toMatchObject({ code: 'bad_input' });
