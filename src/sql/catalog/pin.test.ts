@@ -74,7 +74,7 @@ test('a link that leads out of the roots is refused on the worker too', async ()
   await pins.check(files, { signal, roots: [folder] });
 });
 
-test('a folder is no file, and nobody waits for it', async () => {
+test('refuses a folder in place of a file at once', async () => {
   await expect(new Pins().pinAll([folder], signal)).rejects.toSatisfy(
     (thrown) => readFault(thrown) === 'it is not a file',
   );

@@ -1,3 +1,6 @@
-/** The leader's side of SQL: from a request to a job that can be submitted, and from a finished job to rows. */
+/**
+ * The leader's side of SQL: from a request to a job that can be submitted, and from a finished job to rows. Running
+ * fragments is the worker's side.
+ */
 export { SqlPlanner } from './planner.ts';
 export { QueryResults } from './results.ts';

@@ -108,7 +108,7 @@ describe('a query becomes a job', () => {
     expect(faults.map(String)).toEqual([expect.stringContaining('no boolean at plan.error')]);
   });
 
-  test('a query that is known not to be divided is no fault', async () => {
+  test('does not report a fault for a query that is known not to be distributable', async () => {
     const engine = {
       bind: nothingBound,
       split: nothingBound,

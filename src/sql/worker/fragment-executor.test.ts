@@ -366,7 +366,7 @@ test.each([
     fragmentTask({ fragment: fragment({ scans: [{ relation: 't' } as never] }) }),
   ],
   ['a strange output', fragmentTask({ output: { kind: 'other' } as never })],
-])('an input that is no fragment fails for good: %s', async (_what, input) => {
+])('fails fatally on an input that is not a fragment: %s', async (_what, input) => {
   const node = await fragmentNode({ engines: enginesThat(writing([])) });
   const thrown = await thrownBy(() => node.run(input as FragmentTask, context()));
   expect(thrown).toMatchObject({ code: 'bad_input', failure: 'fatal' });

@@ -1,6 +1,6 @@
 -- Queries that have to fail, and in the same words.
 
--- name: text that is no SQL
+-- name: text that is not SQL
 -- fails: syntax error
 SELEKT 1
 
@@ -20,7 +20,7 @@ SELECT no_such_function(id) FROM nulls
 -- fails: Unimplemented type for cast
 SELECT id FROM nulls WHERE d = {'a': 1}
 
--- name: text that is no number
+-- name: text that is not a number
 -- fails: Could not convert string
 SELECT CAST(text AS INTEGER) FROM types
 

@@ -26,7 +26,7 @@ const escapes: Readonly<Record<string, string>> = {
     'select content from read_text(''${at('data/secret.txt')}'')', 'select ''x'' as content'))`,
   'a path that depends on a setting': `select content from c, read_text(
     if(current_setting('disabled_optimizers') = '', '${at('data/secret.txt')}', '${at('data/c.csv')}'))`,
-  'a file that is no table': `from read_text('${at('data/secret.txt')}')`,
+  'a file that is not a table': `from read_text('${at('data/secret.txt')}')`,
   'a file of a table, read as something else': `from c, read_text('${at('data/c.csv')}')`,
   'a list of files': `from glob('${at('data')}/*')`,
   'profiling into a file': `select '1'::BIT, * from enable_profiling/**/(save_location := '${at('data/victim.json')}', format := 'json')`,

@@ -106,7 +106,7 @@ describe('estimates of EXPLAIN', () => {
 
   test.each([
     ['the tree has another shape', '[{"name": "X", "children": [], "extra_info": {}}]'],
-    ['the text is no JSON', 'Physical plan'],
+    ['the text is not JSON', 'Physical plan'],
     ['there is nothing', '[]'],
   ])('are left out when %s', async (_name, estimates) => {
     const relation = readLogicalPlan(await bench.planJson(sql), estimates, session);

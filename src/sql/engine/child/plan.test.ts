@@ -97,7 +97,7 @@ test('what several statements leave behind is not there for the next plan', asyn
   }
 });
 
-test('what is no query is bound by nobody', async () => {
+test('does not bind a statement that is not a query', async () => {
   await expect(planner.plan(work, call('DELETE FROM t'))).rejects.toThrow(
     'A query must be a single SELECT statement.',
   );

@@ -208,7 +208,7 @@ describe('a type is read from the text that DuckDB gives it', () => {
     'DECIMAL(1',
     'INTEGER x',
     'MAP(INTEGER)',
-  ])('what is no known type is refused: %s', (type) => {
+  ])('refuses the unknown type %s', (type) => {
     expect(() => parseType(type)).toThrow('it uses the type');
   });
 });
