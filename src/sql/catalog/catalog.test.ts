@@ -127,7 +127,7 @@ describe('a table', () => {
     expect(found.map(({ format }) => format)).toEqual(['csv', 'json', 'parquet']);
   });
 
-  test('hands the wishes of the user on to whoever reads it', async () => {
+  test("passes the user's options on to the reader", async () => {
     const { catalog, asked } = bench();
     file('hive/year=2024/a.parquet');
     const spec = {
@@ -145,7 +145,7 @@ describe('a table', () => {
     ]);
   });
 
-  test('a fault of the files is told with the table', async () => {
+  test('reports a fault of the files with the table', async () => {
     const mismatch = new MillraceError({ code: 'bad_input', what: 'They differ.' });
     const { catalog } = bench({ describe: () => Promise.reject(mismatch) });
     await expect(filesOf(catalog, { t: 'plain/a.parquet' })).rejects.toMatchObject({
@@ -156,7 +156,7 @@ describe('a table', () => {
   });
 });
 
-describe('what is wrong with a table is said with the field', () => {
+describe('reports what is wrong with the path of the field', () => {
   test.each([
     ['tables are text', 'x', '/tables: Tables must be an object'],
     ['a number', { t: 7 }, '/tables/t: A table must be a path, a glob'],
@@ -231,7 +231,7 @@ describe('roots', () => {
   symlinkSync(join(folder, 'root/sub'), join(folder, 'root/inner'));
   symlinkSync(root, join(folder, 'other-name'));
 
-  test('what lies below one may be read, and the table says which', async () => {
+  test('allows files below a root, and the table names the root', async () => {
     const { catalog } = bench({ allowed: await allowedPaths([root], 'named') });
     const [table] = await catalog.resolve({ tables: { t: 'root/in.parquet' }, sql: '' }, signal);
     expect(table?.root).toBe(root);
@@ -240,7 +240,7 @@ describe('roots', () => {
     ]);
   });
 
-  test('a root by another name means the real folder', async () => {
+  test('resolves a root that is a link to the real folder', async () => {
     const { catalog } = bench({
       allowed: await allowedPaths([join(folder, 'other-name')], 'nothing'),
     });
@@ -266,7 +266,7 @@ describe('roots', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a file that is a link counts as what it leads to, by its name and among others', async () => {
+  test('judges a link by its target, by name and in a glob', async () => {
     const { catalog } = bench({ allowed: await allowedPaths([root], 'named') });
     file('root/links/plain.parquet');
     symlinkSync(join(root, 'in.parquet'), join(root, 'links/inside.parquet'));
@@ -305,14 +305,14 @@ describe('roots', () => {
     expect(await refusal(filesOf(catalog, tables))).toContain('below different roots');
   });
 
-  test('without one, the own user may name any file and others elsewhere none', async () => {
+  test("without a root, allows the server's own user any file and remote users none", async () => {
     const here = bench({ allowed: await allowedPaths([], 'named') });
     expect(await filesOf(here.catalog, { t: 'root/in.parquet' })).toEqual(['root/in.parquet']);
     const { catalog } = bench({ allowed: await allowedPaths([], 'nothing') });
     expect(await refusal(filesOf(catalog, { t: 'a.parquet' }))).toContain('with --root DIR');
   });
 
-  test('without one, others on this machine read the working folder, and no worker needs it as a root', async () => {
+  test('without a root, allows other local users the working folder, which no worker needs as a root', async () => {
     const { catalog } = bench({ allowed: await allowedPaths([], { folder: root }) });
     const tables = { t: 'root/in.parquet' };
     expect((await catalog.resolve({ tables, sql: '' }, signal))[0]?.root).toBeNull();
@@ -320,7 +320,7 @@ describe('roots', () => {
     expect(said).toMatch(new RegExp(`the working folder can be read: ${root}.*--root DIR`, 's'));
   });
 
-  test('a root that is not there stops the start', async () => {
+  test('refuses to start with a root that does not exist', async () => {
     const asked = allowedPaths([join(folder, 'no-root')], 'named');
     await expect(asked).rejects.toMatchObject({ code: 'bad_setting' });
   });
@@ -345,13 +345,13 @@ describe('the catalog file', () => {
     expect(await filesOf(catalog, undefined)).toEqual(['plain/a.parquet', 'plain/b.parquet']);
   });
 
-  test('paths start at its folder, and a request wins over it', async () => {
+  test('resolves paths from its folder, and a request takes precedence', async () => {
     const { catalog } = await opened('plain/catalog.yaml', 'T: a.parquet\n');
     expect(await filesOf(catalog, undefined)).toEqual(['plain/a.parquet']);
     expect(await filesOf(catalog, { t: 'plain/b.parquet' })).toEqual(['plain/b.parquet']);
   });
 
-  test('only tables that the statement may speak of are looked at', async () => {
+  test('examines only tables that the statement may mention', async () => {
     const text = `a: gone.parquet\n'or"ders': plain/a.parquet\nb: plain/b.parquet\nc: gone\n`;
     const { catalog, asked } = await opened('some.yaml', text);
     const sql = `select 'a', "B".x -- a\n from /* a */ "b" join "OR""DERS" on $$ a $$ = ''`;
@@ -371,18 +371,18 @@ describe('the catalog file', () => {
     ['bad.yaml', 'tables: {}\nt: x\n', /bad\.yaml:2:4: \/t: A catalog has no field besides/],
     ['bad.yaml', 'a: x\n---\nb: y\n', /bad\.yaml:3:1: A catalog must be a single document/],
     ['bad.yaml', '7\n', /bad\.yaml:1:1: Tables must be an object/],
-  ])('%s with %j stops the start and tells the place', async (name, text, words) => {
+  ])('%s with %j refuses to start and names the position', async (name, text, words) => {
     expect(await refusal(opened(name, text))).toMatch(words);
   });
 
-  test('an empty one names no tables, and one that is not there stops the start', async () => {
+  test('accepts an empty file, and refuses to start without the file', async () => {
     const { catalog } = await opened('empty.yaml', '# nothing yet\n');
     expect(await catalog.resolve({ tables: undefined, sql: 'from t' }, signal)).toEqual([]);
     const gone = CatalogFile.open(join(folder, 'gone.yaml'), () => {});
     expect(await refusal(gone)).toContain('cannot be read: it does not exist');
   });
 
-  test('a change counts from the next query on; a mistake leaves it as it was, and is said', async () => {
+  test('reloads a changed file, and keeps the previous version if the new one is not valid', async () => {
     const { catalog, said } = await opened('moving.yaml', 't: plain/a.parquet\n');
     expect(await filesOf(catalog, undefined)).toEqual(['plain/a.parquet']);
     file('moving.yaml', 't: plain/b.parquet\n');

@@ -21,7 +21,7 @@ function tableOf(path: string): Undescribed {
   };
 }
 
-test('a description counts once among those that are remembered, whoever else asks for it at the same time', async () => {
+test('counts a description once in the cache, even if two callers ask for it at the same time', async () => {
   // Two tables of so many row groups are remembered, three are not.
   const group = { file: 0, rows: 1, min: 3, max: 4 };
   const clusters = [{ column: 'a', groups: Array.from({ length: 90_000 }, () => group) }];

@@ -74,12 +74,12 @@ test.each([
   'y=*/m=*/*.parquet',
   'top.parquet/*',
   '*/b',
-])('%s means the files that it means to DuckDB', async (pattern) => {
+])('%s matches the same files as in DuckDB', async (pattern) => {
   const path = join(folder, pattern);
   expect(await filesOf(path, options)).toEqual(await byDuckdb(path));
 });
 
-test('any pattern of stars, marks and letters means what it means to DuckDB', async () => {
+test('matches any pattern like DuckDB', async () => {
   const piece = fc.constantFrom('*', '?', 'a', 'b', 't', 'o', 'p', '.', 'x', '[a-t]', '[!a]', '-');
   const part = fc.array(piece, { minLength: 1, maxLength: 6 }).map((pieces) => pieces.join(''));
   const path = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
@@ -98,27 +98,27 @@ test('any pattern of stars, marks and letters means what it means to DuckDB', as
   );
 });
 
-test('a question mark is one character, also one of several bytes', async () => {
+test('matches a question mark with one character, also one of several bytes', async () => {
   expect(await filesOf(join(folder, '?.txt'), options)).toEqual([join(folder, 'ä.txt')]);
 });
 
-test('two times ** is refused, as DuckDB does', async () => {
+test('refuses ** twice, as DuckDB does', async () => {
   await expect(filesOf(join(folder, '**/b/**'), options)).rejects.toThrow('has ** twice');
 });
 
-test('more files than allowed are refused instead of listed', async () => {
+test('refuses more files than allowed', async () => {
   await expect(filesOf(join(folder, '**'), { signal, filesMax: 3 })).rejects.toThrow(
     'more than 3 files',
   );
 });
 
-test('the fixed part of a pattern ends before the first mark', () => {
+test('ends the fixed part of a pattern before the first wildcard', () => {
   expect(fixedPart('/data/year=*/x.parquet')).toBe('/data');
   expect(fixedPart('/data/x.parquet')).toBe('/data/x.parquet');
   expect(fixedPart('/*')).toBe('/');
 });
 
-test('a pattern with many stars is matched in no time', async () => {
+test('matches a pattern with many stars fast', async () => {
   writeFileSync(join(folder, 'a'.repeat(200)), '');
   const startedAt = performance.now();
   expect(await filesOf(join(folder, `${'*a'.repeat(30)}*b`), options)).toEqual([]);

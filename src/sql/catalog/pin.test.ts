@@ -22,7 +22,7 @@ function file(name: string, text: string): string {
   return path;
 }
 
-test('a file that is as it was passes', async () => {
+test('accepts an unchanged file', async () => {
   const pins = new Pins();
   const files = await pins.pinAll([file('same', 'abc'), file('empty', '')], signal);
   await pins.check(files, { signal });
@@ -30,7 +30,7 @@ test('a file that is as it was passes', async () => {
   expect(files.map(({ bytes }) => bytes)).toEqual([3, 0]);
 });
 
-test('a file that is longer, or was written again, is told', async () => {
+test('detects a file that is longer or was modified', async () => {
   const path = file('longer', 'abc');
   const pins = new Pins();
   const files = await pins.pinAll([path], signal);
@@ -41,7 +41,7 @@ test('a file that is longer, or was written again, is told', async () => {
   });
 });
 
-test('other bytes of the same length under the same time are told by the footer', async () => {
+test('detects other bytes of the same length and time by the footer', async () => {
   const path = file('sly', 'abc');
   const pins = new Pins();
   const { atime, mtime } = statSync(path);
@@ -52,7 +52,7 @@ test('other bytes of the same length under the same time are told by the footer'
   await expect(pins.check(files, { signal })).rejects.toThrow('its footer is different');
 });
 
-test('a file that is gone is told', async () => {
+test('detects a file that is gone', async () => {
   const path = file('gone', 'abc');
   const pins = new Pins();
   const files = await pins.pinAll([path], signal);
@@ -60,7 +60,7 @@ test('a file that is gone is told', async () => {
   await expect(pins.check(files, { signal })).rejects.toThrow('it does not exist');
 });
 
-test('a link that leads out of the roots is refused on the worker too', async () => {
+test('refuses a link to a file outside of the roots on the worker too', async () => {
   const root = join(folder, 'root');
   mkdirSync(root);
   const outside = file('outside', 'secret');
@@ -80,7 +80,7 @@ test('refuses a folder in place of a file at once', async () => {
   );
 });
 
-test('what is no longer wanted is not read', async () => {
+test('stops reading after an abort', async () => {
   const gone = AbortSignal.abort(new Error('cancelled'));
   await expect(new Pins().pinAll([file('late', 'x')], gone)).rejects.toThrow('cancelled');
 });

@@ -96,7 +96,7 @@ describe('a query whose fragments', () => {
       /DOUBLE instead of HUGEINT/,
     ],
     ['have a column more', (sql: string) => `SELECT *, 1 AS more FROM (${sql})`, /more|instead/],
-  ])('%s runs whole, and the reason is told to the operator', async (_name, change, reason) => {
+  ])('%s runs as a single fragment, and the reason is logged', async (_name, change, reason) => {
     const plan = await planned(SQL, changed(change));
     expect(plan.single).toMatch(/^DuckDB binds one of its fragments differently/);
     expect(plan.stages).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('a query whose fragments', () => {
     expect(faults).toEqual([expect.stringMatching(reason)]);
   });
 
-  test('cannot be bound because the engine dies runs whole', async () => {
+  test('cannot be bound because the engine dies runs as a single fragment', async () => {
     const crash = new MillraceError({ code: 'engine_crashed', what: 'It died.' });
     const plan = await planned(SQL, () => Promise.reject(crash));
     expect(plan.single).not.toBeNull();

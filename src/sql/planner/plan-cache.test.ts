@@ -12,11 +12,11 @@ import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { PlanCache } from './plan-cache.ts';
 import { SqlPlanner } from './planner.ts';
 
-describe('plans that are kept', () => {
+describe('the plan cache', () => {
   const chars = JSON.stringify(samplePlan).length;
   const named = (sql: string): QueryPlan => ({ ...samplePlan, sql });
 
-  test('are found by their key until they are old', async () => {
+  test('finds plans by their key until they expire', async () => {
     const clock = new VirtualClock();
     const kept = new PlanCache({ clock });
     kept.keep('a', samplePlan);
@@ -28,7 +28,7 @@ describe('plans that are kept', () => {
     expect(kept.find('a')).toBeNull();
   });
 
-  test('are so many and no more: the one that was used last is forgotten last', () => {
+  test('is limited in number, and evicts the least recently used', () => {
     const kept = new PlanCache({ clock: new VirtualClock(), plansMax: 2 });
     kept.keep('a', named('a'));
     kept.keep('b', named('b'));
@@ -37,7 +37,7 @@ describe('plans that are kept', () => {
     expect(['a', 'b', 'c'].map((key) => kept.find(key)?.sql)).toEqual(['a', undefined, 'c']);
   });
 
-  test('take so much room and no more', () => {
+  test('is limited in size', () => {
     const kept = new PlanCache({ clock: new VirtualClock(), charsMax: 10.5 * chars });
     for (let at = 0; at < 30; at += 1) {
       kept.keep(`k${at}`, samplePlan);

@@ -95,7 +95,7 @@ describe('a query becomes a job', () => {
     expect(text).toContain('the test says so');
   });
 
-  test('a plan that cannot be read for an odd reason runs whole, and the reason is told', async () => {
+  test('runs an unexpected plan as a single fragment, and reports the reason', async () => {
     const engine = {
       bind: nothingBound,
       split: nothingBound,
@@ -121,7 +121,7 @@ describe('a query becomes a job', () => {
   });
 });
 
-test('one caller with many slow queries does not keep another one waiting', async () => {
+test('slow queries of one caller do not delay another', async () => {
   const begun: string[] = [];
   const slow = deferred();
   const engine = {
@@ -164,7 +164,7 @@ describe('what goes wrong', () => {
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toBe(crash);
   });
 
-  test('a plan that takes too long is given up', async () => {
+  test('aborts a plan that takes too long', async () => {
     const engine = {
       bind: nothingBound,
       split: nothingBound,
@@ -181,7 +181,7 @@ describe('what goes wrong', () => {
     expect(slow.figures()).toMatchObject({ plansFailed: 1, planningMs: 1_000 });
   });
 
-  test('more than a few wait, and too many are refused', async () => {
+  test('queues plans beyond the limit, and refuses too many', async () => {
     const gates = [deferred(), deferred()];
     let begun = 0;
     const engine = {

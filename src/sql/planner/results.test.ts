@@ -97,7 +97,7 @@ test('in another form they go through the engine, and nothing is left behind', a
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('parts that lie elsewhere are brought, in order with those that do not', async () => {
+test('fetches remote partitions, in order with local ones', async () => {
   const stages = samplePlan.stages.map((stage, at) => (at === 1 ? { ...stage, tasks: 3 } : stage));
   const parts = [fragmentResult('s1.0'), inline(null), fragmentResult('s1.2')];
   const mixed = results(record({ plan: { ...samplePlan, stages }, parts }));
@@ -134,11 +134,11 @@ test.each<[JobState, Partial<QueryRecord>, object]>([
   await expect(read(results(record({ state, ...more })))).rejects.toMatchObject(error);
 });
 
-test('a query that nobody knows is not found', async () => {
+test('reports an unknown query as not found', async () => {
   await expect(read(results(null))).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('rows that went with their node are told as lost', async () => {
+test('reports rows that were lost with their node', async () => {
   const part = fragmentResult('s1.0');
   const gone = results(record({ parts: [part] }), {
     parts: {
@@ -164,7 +164,7 @@ test('a reader that stops leaves nothing behind', async () => {
   expect(half.figures()).toMatchObject({ resultsFailed: 1, resultsOpen: 0 });
 });
 
-test('only so many are read at once', async () => {
+test('limits the results read at the same time', async () => {
   const one = results(record(), { openMax: 1 });
   const { pieces } = await one.open(id, 'csv', never);
   const first = pieces[Symbol.asyncIterator]();

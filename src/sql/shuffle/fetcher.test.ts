@@ -49,19 +49,19 @@ function fetcher(callMs: number, partsOf: (call: number) => number = () => 0) {
   return { calls, fetch };
 }
 
-test('a node that refuses at once is asked a few times before its output is lost', async () => {
+test('retries a node that refuses before its output counts as lost', async () => {
   const { calls, fetch } = fetcher(1);
   await expect(fetch()).rejects.toMatchObject({ code: 'input_lost', task: 's0.0' });
   expect(calls).toEqual([0, 0, 0, 0]);
 });
 
-test('a node that takes calls and says nothing is not asked for as long as one that refuses', async () => {
+test('spends the retry budget on a node that accepts calls and never answers', async () => {
   const { calls, fetch } = fetcher(10_000);
   await expect(fetch()).rejects.toMatchObject({ code: 'input_lost', task: 's0.0' });
   expect(calls).toEqual([0, 0]);
 });
 
-test('as long as something comes, a slow node is asked again', async () => {
+test('retries a slow node as long as it makes progress', async () => {
   const { calls, fetch } = fetcher(10_000, (call) => (call <= 3 ? 20 : 0));
   await expect(fetch()).rejects.toMatchObject({ code: 'input_lost' });
   expect(calls).toEqual([0, 20, 40, 60, 60]);

@@ -48,7 +48,7 @@ test('a finished partition can be read to its end', () => {
   expect(registered(of({ isFinalized: true }))?.committedOffset).toBe(100);
 });
 
-test('of two words in one epoch the larger figures count, and finished stays finished', () => {
+test('merges registrations of one epoch by the larger figures, and finished stays finished', () => {
   const merged = registered(
     of({ bytes: 100, rows: 5, batches: 4, committedOffset: 60, isFinalized: true }),
     of({ bytes: 80, rows: 9, batches: 2, committedOffset: 70 }),
@@ -77,7 +77,7 @@ test('the same layout with another fingerprint changes nothing', () => {
   expect(registered(output(), other)?.bytes).toBe(100);
 });
 
-test('what is committed here stands, whatever others say of it', () => {
+test('keeps what is committed here, whatever others register', () => {
   const all = new MapOutputs();
   all.seal(output({ partitions: [partition({ isFinalized: true })] }));
   all.register(output({ layoutVersion: 9, partitions: [partition({ epoch: 9, bytes: 1 })] }));
@@ -85,7 +85,7 @@ test('what is committed here stands, whatever others say of it', () => {
   expect(all.find(KEY)?.partition(0)).toMatchObject({ epoch: 1, bytes: 100, isFinalized: true });
 });
 
-test('others cannot fill the memory, and a forgotten query makes room', () => {
+test('limits registrations by others, and a forgotten query makes room', () => {
   const all = new MapOutputs();
   for (let attempt = 0; attempt < 10_000; attempt += 1) all.register(output({ attempt }));
   expect(() => all.register(output({ attempt: 10_001 }))).toThrow('More than 10000 map outputs');

@@ -46,7 +46,7 @@ test.each([
   ['a task', { query: QUERY, task: '../../s0.0', fence: 1 }],
   ['a task of another kind', { query: QUERY, task: 'plan', fence: 1 }],
   ['a fence', { query: QUERY, task: 's0.0', fence: 1.5 }],
-])('%s that could lead elsewhere is refused before it touches a path', async (_what, name) => {
+])('refuses %s that could lead elsewhere before it touches a path', async (_what, name) => {
   const store = await openStore();
   await expect(store.begin(name)).rejects.toMatchObject({ code: 'bad_input' });
 });
@@ -63,7 +63,7 @@ test('an attempt that cannot be committed leaves no folder', async () => {
   expect(await listed(join(folder, 'shuffle', own, 'tmp'))).toEqual([]);
 });
 
-test('a store that closes waits for what is still being removed, and for its failure too', async () => {
+test('waits for pending removals on close, even if they fail', async () => {
   const store = await openStore();
   const [one, other] = [deferred(), deferred()];
   store.afterwards(one.promise);
@@ -94,7 +94,7 @@ test('a file outside of the draft cannot become a segment', async () => {
   await expect(commit).rejects.toMatchObject({ code: 'invariant' });
 });
 
-test('what stages hand to each other can go before the result does', async () => {
+test('can remove intermediate outputs before the result', async () => {
   const store = await openStore();
   const inner = await keep(store, 's0.0', [[bytes(10)]]);
   const draft = await store.begin({ query: QUERY, task: 's1.0', fence: 1 });
@@ -133,7 +133,7 @@ test('two stores share a folder, and neither removes what the other has', async 
   expect(await readIndex(kept.folder, kept.hash)).toEqual(kept.index);
 });
 
-test('what a killed process has left is swept, what a living one has is not', async () => {
+test('sweeps what a killed process has left, but not what a live one has', async () => {
   const folder = await temporaryFolder();
   const child = spawn(
     process.execPath,
@@ -153,7 +153,7 @@ test('what a killed process has left is swept, what a living one has is not', as
   await keep(store, 's0.0', [[bytes(1)]]);
 });
 
-test('a folder of another machine goes when its owner has not said a word for long', async () => {
+test('sweeps a folder of another machine once its owner file is stale', async () => {
   const folder = await temporaryFolder();
   const far = join(folder, 'shuffle', 'far');
   await mkdir(far, { recursive: true });

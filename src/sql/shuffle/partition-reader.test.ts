@@ -126,7 +126,7 @@ test('an output of another attempt, or one that was dropped, is lost', async () 
   await expect(farReader().localize(QUERY, [read], folder, NEVER)).rejects.toThrow(failure);
 });
 
-test('a worker that is killed in the middle of a fetch costs its output and nothing else', async () => {
+test('loses only the output of a worker that is killed during a fetch', async () => {
   const child = spawn(
     process.execPath,
     [
@@ -177,7 +177,7 @@ function changed(
   };
 }
 
-test('a connection that breaks is taken up from the byte that came last', async () => {
+test('resumes a broken connection from the last byte received', async () => {
   const store = await openStore();
   const content = bytes(5 * MIB);
   const kept = await keep(store, 's0.0', [[content]]);
@@ -221,7 +221,7 @@ test.each([
   ['a gap', (chunk: PartitionChunk) => ({ ...chunk, startOffset: chunk.startOffset + 1 })],
   ['too little', (chunk: PartitionChunk) => ({ ...chunk, watermarkOffset: 3 })],
   ['an unfinished stream', (chunk: PartitionChunk) => ({ ...chunk, isFinalized: false })],
-])('a reader takes nothing that does not fit: %s', async (_what, change) => {
+])('refuses a chunk that does not fit: %s', async (_what, change) => {
   const store = await openStore();
   const kept = await keep(store, 's0.0', [[bytes(3 * MIB)]]);
   const source = changed(shuffleSource(store), (chunk, sent) =>
@@ -256,7 +256,7 @@ test('an abort ends a fetch at once, with its reason', async () => {
   await expect(brought).rejects.toThrow('not wanted any more');
 });
 
-test('a worker that says nothing is given up', async () => {
+test('gives up a worker that never answers', async () => {
   const store = await openStore();
   const kept = await keep(store, 's0.0', [[bytes(10)]]);
   const { address } = await serve({
@@ -332,7 +332,7 @@ test('many segments of a visible folder are linked, each is checked, and they st
   });
 });
 
-test('what cannot be linked is fetched, and nothing of the links is in the way', async () => {
+test('fetches what cannot be linked, and removes partial links', async () => {
   const theirs = await openStore();
   const { address } = await serveStore(theirs);
   const reader = new PartitionReader({ own: null, mayReadInPlace: true, channel: channel() });
@@ -346,7 +346,7 @@ test('what cannot be linked is fetched, and nothing of the links is in the way',
   expect((await contentOf(brought))[0]?.equals(Buffer.concat(segments))).toBe(true);
 });
 
-test('a folder is asked for once, and only when something is put there', async () => {
+test('asks for a folder once, and only if it is needed', async () => {
   const [theirs, ours] = [await openStore(), await openStore()];
   const { address } = await serveStore(theirs);
   const reader = new PartitionReader({ own: ours, mayReadInPlace: false, channel: channel() });
@@ -369,7 +369,7 @@ test('a folder is asked for once, and only when something is put there', async (
   expect(asked).toBe(1);
 });
 
-test('an own output that changes after it was read is looked at again', async () => {
+test('verifies an own output again after it changed', async () => {
   const store = await openStore();
   const reader = new PartitionReader({ own: store, mayReadInPlace: false, channel: channel() });
   const kept = await keep(store, 's0.0', [[bytes(100)]]);
@@ -381,7 +381,7 @@ test('an own output that changes after it was read is looked at again', async ()
   await expect(localize()).rejects.toMatchObject({ code: 'input_lost', task: 's0.0' });
 });
 
-test('a folder of the same name with another index is not the one that is meant', async () => {
+test('ignores a folder of the same name with another index', async () => {
   const theirs = await openStore();
   const { address } = await serveStore(theirs);
   const reader = new PartitionReader({ own: null, mayReadInPlace: true, channel: channel() });

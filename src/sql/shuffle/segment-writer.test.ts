@@ -24,7 +24,7 @@ vi.mock('node:fs/promises', async (original) => {
   };
 });
 
-test('a segment is whole, though the disk takes it bit by bit', async () => {
+test('writes a complete segment even if the disk accepts it in pieces', async () => {
   const content = bytes(100);
   const folder = await temporaryFolder();
   const part = { rows: 1, bytes: 100, segments: [[100, crc32(content)] as const] };

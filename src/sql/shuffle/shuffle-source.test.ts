@@ -50,7 +50,7 @@ async function served(partitions: readonly (readonly Buffer[])[]) {
 const ranges = (all: readonly PartitionChunk[]): readonly (readonly number[])[] =>
   all.map(({ startOffset, endOffset, payload }) => [startOffset, endOffset, payload.length]);
 
-test('chunks say where they begin and end, how far one may read, and that no more will come', async () => {
+test('chunks carry their offsets, the watermark, and whether the partition is final', async () => {
   const fetch = await served([[bytes(MIB + 10), bytes(20, 2)]]);
   const all = await fetch();
   expect(ranges(all)).toEqual([
@@ -119,7 +119,7 @@ test('a reader of another layout is refused, be it older or newer', async () => 
   await expect(fetch({ layoutVersion: 2 })).rejects.toMatchObject({ code: 'superseded' });
 });
 
-test('what is not committed yet is not sent, and a reader hears how far it may go', async () => {
+test('sends only committed bytes, and tells the reader the watermark', async () => {
   const store = await openStore();
   const kept = await keep(store, 's3.1', [[bytes(100)]], 5);
   const outputs = new MapOutputs();
@@ -157,7 +157,7 @@ test('a name that could lead out of the folder is refused', async () => {
   await expect(fetch({ query })).rejects.toMatchObject({ code: 'bad_input' });
 });
 
-test('a node that keeps no outputs says so', async () => {
+test('a node without outputs says so', async () => {
   const { startRpcServer, shuffleService } = await import('../../edge/grpc/index.ts');
   const server = await startRpcServer({
     host: '127.0.0.1',

@@ -69,7 +69,7 @@ test.each(['partition', 'all'] as const)(
   },
 );
 
-test('an engine that fails over a damaged input is not to blame', async () => {
+test('blames the input, not the engine, if the input was damaged', async () => {
   const { node, output } = await made(async (order) => {
     await overwrite(order);
     throw new MillraceError({ code: 'query_failed', what: 'Snappy decompression failure.' });
@@ -78,7 +78,7 @@ test('an engine that fails over a damaged input is not to blame', async () => {
   expect(error).toBeInstanceOf(InputLostError);
 });
 
-test('an input that all tasks read is looked at by each of them', async () => {
+test('verifies a broadcast input in each task', async () => {
   const { node, output } = await made(() => Promise.resolve());
   await node.run(reading(output, 'all'), context('s1.0'));
   await rm(join(output.at.folder, '0.parquet'));

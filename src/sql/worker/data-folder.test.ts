@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(parent, { recursive: true, force: true });
 });
 
-test('workers that end and take the empty folder with them do not disturb those that start', async () => {
+test('workers that remove the empty folder do not disturb those that start', async () => {
   const folder = await temporaryData();
   const found: string[] = [];
   const starting = async (): Promise<void> => {

@@ -26,7 +26,7 @@ test('a node with room says nothing', async () => {
   expect(said).toEqual([]);
 });
 
-test('a node that has met a full disk is short of room for a while, even if it looks free', async () => {
+test('reports pressure for a while after a full disk, even if there is free space', async () => {
   pressure.met();
   expect(said).toEqual([true]);
   await clock.advance(29_000);
@@ -35,7 +35,7 @@ test('a node that has met a full disk is short of room for a while, even if it l
   expect(said).toEqual([true, false]);
 });
 
-test('a node that stays full stays short of room, and has room again when there is some', async () => {
+test('reports pressure until there is space again', async () => {
   freeBytes = 0;
   pressure.met();
   await clock.advance(600_000);

@@ -101,7 +101,7 @@ async function expectTidy({ store, budget }: FragmentNodeRig): Promise<void> {
   expect(budget.freeBytes).toBe(budget.totalBytes);
 }
 
-test('a fragment whose operators are not here is not begun, and the missing one is named', async () => {
+test('does not start a fragment whose operator is missing, and names it', async () => {
   const engines = enginesThat(writing([bytes(1)]));
   const node = await fragmentNode({ engines });
   const task = fragmentTask({ requires: ['known', 'geo'] });
@@ -176,7 +176,7 @@ test('inputs that lie here are read where they lie, and no folder is made for th
   await expect(access(join(output.at.folder, '../../shared'))).rejects.toThrow('ENOENT');
 });
 
-test('what every task reads is fetched once and kept until nobody needs the query', async () => {
+test('fetches a broadcast once and keeps it until the query is dropped', async () => {
   const far = await fragmentNode({ engines: enginesThat(writing([bytes(1_000)])) });
   const output = await far.run(fragmentTask(), context('s0.0'));
   const engines = enginesThat(writing([bytes(1)]));
@@ -195,7 +195,7 @@ test('what every task reads is fetched once and kept until nobody needs the quer
   await expect(access([...files][0] ?? '')).rejects.toThrow('ENOENT');
 });
 
-test('an input that is gone is named, and the task has not failed', async () => {
+test('reports a lost input without failing the task', async () => {
   const far = await fragmentNode({ engines: enginesThat(writing([bytes(10)])) });
   const output = await far.run(fragmentTask(), context('s0.3', 5));
   await far.store.drop(context().jobId);
@@ -262,7 +262,7 @@ test('a large result is kept on the node', async () => {
   ]);
 });
 
-test('after it ran out of memory it gets twice as much, and the second time is for good', async () => {
+test('retries with twice the memory after running out, and the second time is fatal', async () => {
   const engines = enginesThat(failing('out_of_memory'));
   const node = await fragmentNode({ engines, memoryBytes: 1_000, shareBytes: 300 });
   const attempt = attemptsOf('s0.0');
@@ -292,7 +292,7 @@ test('a second attempt for another reason gets as much as the first', async () =
 });
 
 test.each(['query_failed', 'path_refused', 'table_changed'] as const)(
-  'what no other attempt would change is for good: %s',
+  'fails fatally on what a retry would not change: %s',
   async (code) => {
     const node = await fragmentNode({ engines: enginesThat(failing(code)) });
     const thrown = await thrownBy(() => node.run(fragmentTask(), context()));

@@ -17,7 +17,7 @@ function asking(budget: MemoryBudget) {
   return { granted, ask };
 }
 
-test('memory is handed out while there is some, then in the order in which it is asked for', async () => {
+test('grants memory while there is some, then in order of arrival', async () => {
   const budget = new MemoryBudget(100);
   const { granted, ask } = asking(budget);
   const first = await ask('first', 60);
@@ -34,7 +34,7 @@ test('memory is handed out while there is some, then in the order in which it is
   expect(budget.freeBytes).toBe(10);
 });
 
-test('who asks for more than there is gets everything, when nobody else has any', async () => {
+test('grants the total to a request for more, when all of it is free', async () => {
   const budget = new MemoryBudget(100);
   const { granted, ask } = asking(budget);
   const first = await ask('first', 1);
@@ -45,7 +45,7 @@ test('who asks for more than there is gets everything, when nobody else has any'
   expect((await all).bytes).toBe(100);
 });
 
-test('who gives up waiting lets the next one pass', async () => {
+test('lets the next request pass when one is aborted', async () => {
   const budget = new MemoryBudget(100);
   const { ask } = asking(budget);
   await ask('first', 60);

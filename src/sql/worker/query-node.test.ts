@@ -60,12 +60,12 @@ test('a machine without DuckDB, and a worker without slots, runs no queries', as
   expect(await openQueryNode({ slots: 0 } as QueryNodeOptions)).toBeNull();
 });
 
-test('a root that is not there stops the start', async () => {
+test('refuses to start with a root that does not exist', async () => {
   const roots = [join(await temporaryFolder(), 'missing')];
   await expect(open({ roots })).rejects.toMatchObject({ code: 'bad_setting' });
 });
 
-test('it makes nothing before it is needed, and what it has made goes with it', async () => {
+test('creates nothing before it is needed, and removes it on close', async () => {
   const data = await temporaryFolder();
   const node = await open({ data });
   expect(await readdir(data)).toEqual([]);

@@ -136,7 +136,7 @@ test('an abort stops the engine, and the next fragment runs', async () => {
   expect((await node.run(numbers(0, 10), context('s0.2'))).metrics.rowsOut).toBe(10);
 });
 
-test('data that a query cannot take fails it for good', async () => {
+test('fails fatally on data that a query cannot process', async () => {
   const node = await newNode();
   const bad = fragmentTask({
     fragment: fragment({ sql: "SELECT CAST('x' || i AS INTEGER) AS c0 FROM range(3) t(i)" }),

@@ -17,7 +17,7 @@ const read: PartitionRead = {
   },
 };
 
-test('whoever comes when the last one gives up does not wait for what was given up', async () => {
+test('fetches again instead of waiting for an aborted fetch', async () => {
   const begun = deferred();
   const cleared = deferred();
   let calls = 0;

@@ -105,7 +105,7 @@ test('other rows are read by an engine, in the order of the parts, and leave not
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('rows that are lost with their node are made again, and then read', async () => {
+test('recomputes rows that were lost with their node', async () => {
   let brought = 0;
   const { called, run } = play({
     parts: [far],
@@ -153,7 +153,7 @@ test('a query that fails ends the task with its own error, for good', async () =
   expect(thrown).toMatchObject({ ...error, failure: 'fatal' });
 });
 
-test('which of its tasks failed is not told: nobody has seen them', async () => {
+test('does not name the internal task that failed', async () => {
   const error = { code: 'task_failed', message: 'task s0.3 failed: Division by zero' };
   const call = () => Promise.reject(new ChildJobError('j-1.1', 'sql', 'failed', error));
   const thrown = await thrownBy(() =>

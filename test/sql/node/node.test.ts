@@ -82,7 +82,7 @@ describe('a query over HTTP', () => {
     expect(parquet.text.slice(0, 4)).toBe('PAR1');
   });
 
-  test('is divided when told to, and says what it took', async () => {
+  test('is distributed when asked to, and reports what it took', async () => {
     const settings = { shufflePartitions: 2, singleFragmentBytes: 0, broadcastThresholdBytes: 0 };
     const sql = 'select g, sum(id) s from t group by g order by g';
     const query = await bench.run({ sql, tables: small, settings });
@@ -210,7 +210,7 @@ describe('what cannot be planned is refused at once', () => {
     expect(answer.body.detail).toMatch(words);
   });
 
-  test('a mistake in the SQL is told with its place', async () => {
+  test('reports an error in the SQL with its position', async () => {
     const { body } = await bench.call('POST', '', { sql: 'select 1,\n  nope' });
     expect(body.detail).toContain('2:3');
     expect(body.path).toBe('/sql');
@@ -350,7 +350,7 @@ describe('a server with a root, for one query at a time', () => {
     },
   );
 
-  test('says who has to wait, and why', async () => {
+  test('says which query waits for admission, and why', async () => {
     const first = await rooted.call('POST', '', { sql: ENDLESS });
     const second = await rooted.call('POST', '', { sql: 'select 2' });
     const { body } = await rooted.call('GET', `/${second.body.id}`);
@@ -365,7 +365,7 @@ describe('a server with a root, for one query at a time', () => {
     expect(ended.body).toMatchObject({ state: 'succeeded', waiting: null });
   });
 
-  test('tells that rows are lost which went with their worker', async () => {
+  test('reports rows that were lost with their worker', async () => {
     const sql = "select repeat('x', 40) || hash(i) from range(20000) t(i)";
     const { id } = await rooted.run({ sql });
     expect((await rooted.call('GET', `/${id}/results?format=csv`)).status).toBe(200);

@@ -36,7 +36,7 @@ test('averages and sums of exact numbers are the same to the last bit', async ()
 });
 
 describe('TPC-H', () => {
-  test.each(TPCH_NAMES)('%s is divided and gives what DuckDB gives', async (name) => {
+  test.each(TPCH_NAMES)('%s is distributed and returns what DuckDB returns', async (name) => {
     const { plan, given, own } = await queries.ask(tpchSql(name), { ...FORCED, partitions: 3 });
     expect(plan.single).toBeNull();
     expect(given).toEqual(own);
@@ -79,14 +79,14 @@ describe('as a job, with real files between the stages', () => {
     expect(given).toEqual(own);
   });
 
-  test('a query whose tables are all small is divided when that is asked for', async () => {
+  test('distributes a query over small tables when asked to', async () => {
     const sql = 'SELECT team, count(*) AS n FROM people GROUP BY team ORDER BY n, team';
     const large = { broadcastThresholdBytes: 32 * 2 ** 20, partitions: 4 };
     const plan = await queries.planner.plan(sql, { ...large, singleFragmentBytes: 0 });
     expect(plan.stages.map(({ tasks }) => tasks)).toEqual([4, 1]);
   });
 
-  test('a query that is too small to be divided', async () => {
+  test('a query that is too small to be distributed', async () => {
     const sql = 'SELECT team, count(*) AS n FROM people GROUP BY team ORDER BY n, team';
     const small = { ...FORCED, singleFragmentBytes: 1_000_000, partitions: 4 };
     const plan = await queries.planner.plan(sql, small);

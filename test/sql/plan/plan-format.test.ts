@@ -15,7 +15,7 @@ test('the example can be submitted', () => {
   expect(readPlan(example)).toEqual(formatPlan());
 });
 
-test('every field of a plan stands on the page', () => {
+test('documents every field of a plan', () => {
   const fields = new Set<string>();
   JSON.stringify(example, (key, value: unknown) => {
     if (!/^\d*$/.test(key)) fields.add(key);

@@ -24,7 +24,7 @@ function refusal(json: string): string {
   return 'read';
 }
 
-describe('a query that cannot be divided is refused with the reason', () => {
+describe('refuses to distribute a query, with the reason', () => {
   const recursive = 'WITH RECURSIVE r AS (SELECT 1 a UNION ALL SELECT a + 1 FROM r WHERE a < 9)';
   test.each([
     ['SELECT random(), id FROM people', 'it calls the volatile function random()'],
@@ -57,7 +57,7 @@ describe('a query that cannot be divided is refused with the reason', () => {
   });
 });
 
-describe('what a later DuckDB could write is never guessed:', () => {
+describe('never guesses what a later DuckDB could write:', () => {
   const sql = `SELECT team, sum(id), row_number() OVER (ORDER BY team) FROM people
     WHERE name LIKE '%1' AND id > 3 AND id IN (SELECT person FROM visits) GROUP BY team`;
   test.each([

@@ -7,7 +7,7 @@ function duckdb(type: string, message: string, more: object = {}): Error {
 
 const bytes = (at: number) => ({ at, unit: 'byte' });
 
-test('errors of DuckDB itself mean that it is not to be used any more', () => {
+test('marks DuckDB as broken after an internal error', () => {
   for (const type of ['FATAL', 'INTERNAL'])
     expect(faultOf(duckdb(type, 'Failed: database has been invalidated'), 'run')).toEqual({
       code: 'engine_crashed',
@@ -19,7 +19,7 @@ test('errors of DuckDB itself mean that it is not to be used any more', () => {
   expect(said).toEqual({ code: 'query_failed', what: 'database has been invalidated' });
 });
 
-test('a full disk is told by its words', () => {
+test('recognises a full disk by its message', () => {
   for (const message of [
     'Could not write file "x": No space left on device',
     'x: Disk quota exceeded',
@@ -29,7 +29,7 @@ test('a full disk is told by its words', () => {
   expect(faultOf(duckdb('Out of Memory', quota), 'run')).toMatchObject({ code: 'disk_full' });
 });
 
-test('a file that is not there or may not be read is another thing while planning than while running', () => {
+test('maps a missing or forbidden file to different codes while planning and while running', () => {
   const missing = duckdb('IO', 'No files found that match the pattern "x"');
   expect(faultOf(missing, 'run').code).toBe('table_changed');
   expect(faultOf(missing, 'describe').code).toBe('table_missing');
@@ -40,7 +40,7 @@ test('a file that is not there or may not be read is another thing while plannin
   expect(faultOf(denied, 'run').code).toBe('path_refused');
 });
 
-test('positions and words are found in every form in which DuckDB writes them', () => {
+test('finds positions and messages in every form that DuckDB uses', () => {
   const wrapped = new Error(
     `Failed to extract statements: Parser Error: ${duckdb('Parser', 'no', { position: '7' }).message}`,
   );
@@ -60,7 +60,7 @@ test('positions and words are found in every form in which DuckDB writes them', 
   });
 });
 
-test('a table that is missing comes with what was perhaps meant, unless DuckDB means its own', () => {
+test("suggests a name for a missing table, but none of DuckDB's own tables", () => {
   const missing = (more: string) =>
     duckdb('Catalog', `Table with name x does not exist!\n${more}`, {
       ...{ error_subtype: 'MISSING_ENTRY', type: 'Table' },

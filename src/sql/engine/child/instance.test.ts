@@ -37,7 +37,7 @@ async function rows(connection: DuckDBConnection, sql: string): Promise<unknown[
   return (await connection.runAndReadAll(sql)).getRows();
 }
 
-test('planner and worker have the same settings, but for the optimizers', async () => {
+test('gives planner and worker the same settings except for the optimizers', async () => {
   const of = async (isPlanning: boolean): Promise<Map<unknown, unknown>> => {
     const connection = await locked(isPlanning, [at('a.csv')]);
     const found = await rows(connection, 'SELECT name, value FROM duckdb_settings()');

@@ -79,8 +79,8 @@ async function distinctOf(
   return Object.fromEntries(columns.map(({ name, distinct }) => [name, distinct]));
 }
 
-describe('the clusters of Parquet files', () => {
-  test('are columns of whole numbers that grow from one row group to the next', async () => {
+describe('the clustered columns of Parquet files', () => {
+  test('are integer columns that ascend from one row group to the next', async () => {
     const columns = `(i // 4)::INTEGER AS "Key", hash(i)::UBIGINT % 1000000 AS random, 'x' AS text, i::DOUBLE AS float`;
     const files = [
       await written('sorted/2.parquet', columns, 2, 1),
@@ -98,18 +98,18 @@ describe('the clusters of Parquet files', () => {
     expect((await described(files)).clusters).toEqual([expected]);
   });
 
-  test('may lie over each other, but not more than twice', async () => {
+  test('may overlap, but not more than twice', async () => {
     const columns = `i + (i * 7919) % 3000 AS nearly, i + (i * 7919) % 9000 AS hardly, i % 100 AS never`;
     expect(await clustersOf([await written('nearly.parquet', columns, 0, 5)])).toEqual(['nearly']);
   });
 
-  test('are in order even if there are only two row groups', async () => {
+  test('are recognised with only two row groups', async () => {
     const columns = `i AS a, (i * 7919) % 1000 AS b, 1 AS c`;
     expect(await clustersOf([await written('two.parquet', columns, 0, 2)])).toEqual(['a']);
     expect(await clustersOf([await written('one.parquet', columns, 0, 1)])).toEqual([]);
   });
 
-  test('are of every type of whole numbers, with signs and without', async () => {
+  test('are of any integer type, signed or unsigned', async () => {
     const types = ['TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'USMALLINT', 'UINTEGER', 'UBIGINT'];
     const small = [`(i // ${GROUP} - 2)::TINYINT`, `(i - 4000)::SMALLINT`, '-i::INTEGER'];
     const large = [
@@ -131,7 +131,7 @@ describe('the clusters of Parquet files', () => {
     }
   });
 
-  test('hold no number that JavaScript does not', async () => {
+  test('hold no number beyond the range of JavaScript', async () => {
     const columns = `9007199254740991 - ${3 * GROUP} + i AS inside, 9007199254740991 - i AS exact,
       9007199254740992 - i AS beyond, -9007199254740990 - i AS below, (9223372036854775808 + i)::UBIGINT AS huge`;
     expect(await clustersOf([await written('large.parquet', columns, 0, 3)])).toEqual([
@@ -150,7 +150,7 @@ describe('the clusters of Parquet files', () => {
     expect(await clustersOf([await written('nulls.parquet', columns, 0, 3)])).toEqual(['a']);
   });
 
-  test('are three at most: those that lie over each other least, then the first ones', async () => {
+  test('are at most three: those that overlap least, then the first ones', async () => {
     const columns = `i + (i * 7919) % 2000 AS a, i + (i * 7919) % 1000 AS b, i AS c, i * 10 AS d, i AS e`;
     const files = [await written('five.parquet', columns, 0, 4)];
     expect(await clustersOf(files)).toEqual(['c', 'd', 'e']);
@@ -205,7 +205,7 @@ describe('the clusters of Parquet files', () => {
     );
   });
 
-  test('are there for a writer that knows the older statistics only, but not without a sign', async () => {
+  test('are found with the older statistics, but not for unsigned types', async () => {
     // Of fastparquet: `a` is BIGINT and `u` is UINTEGER, from 0 to 5 in three row groups.
     const bytes = gunzipSync(Buffer.from(OLDER, 'base64'));
     const file = join(folder, 'older.parquet');
@@ -224,8 +224,8 @@ describe('the clusters of Parquet files', () => {
   });
 });
 
-describe('how many different values a column has', () => {
-  test('is at most how many lie between the smallest and the largest, for whole numbers and dates', async () => {
+describe('the number of distinct values of a column', () => {
+  test('is at most the range of values, for integers and dates', async () => {
     const columns = `i * 3 AS a, -i AS b, DATE '1969-12-25' + (i // 100)::INTEGER AS day,
       (i * 7919 % 5000)::UINTEGER AS c, i::DECIMAL(9,2) AS other,
       (9223372036854775807 - i)::BIGINT AS large, CASE WHEN i > 0 THEN i END AS gap`;
@@ -238,7 +238,7 @@ describe('how many different values a column has', () => {
     expect(distinct).toMatchObject({ large: rows, gap: rows - 1, other: undefined });
   });
 
-  test('is what dictionaries say, if that is less', async () => {
+  test('is the size of the dictionaries, if that is less', async () => {
     const columns = `(i % 3) * 1000 AS few, 1000 AS one, 'x' || i % 5 AS text`;
     const files = [await written('dictionary.parquet', columns, 0, 1)];
     expect(await distinctOf(files)).toEqual({ few: 3, one: 1, text: 5 });

@@ -51,7 +51,7 @@ beforeEach(() => {
   work = new WatchedWork();
 });
 
-test('a statement is known to be a query before anything is bound, and the rest is asked at once', async () => {
+test('checks the statement before anything is bound, then asks for the rest concurrently', async () => {
   const { columns, plan, estimates } = await planner.plan(work, call('SELECT 1 AS a'));
   work.end();
   expect(columns).toEqual([{ name: 'a', type: 'INTEGER' }]);
@@ -67,7 +67,7 @@ test('a statement is known to be a query before anything is bound, and the rest 
   expect(statements!.toSorted()).toEqual(['DESCRIBE', 'EXPLAIN', 'json_serialize_plan']);
 });
 
-test('connections are left to the next plan, and only another time zone is set again', async () => {
+test('reuses connections for the next plan, and sets only another time zone again', async () => {
   const key = 'left';
   const first = await planner.plan(work, { ...call('SELECT 1'), key });
   work.end();
@@ -85,7 +85,7 @@ test('connections are left to the next plan, and only another time zone is set a
   expect([first.session.timeZone, session.timeZone]).toEqual(['UTC', 'Asia/Tokyo']);
 });
 
-test('what several statements leave behind is not there for the next plan', async () => {
+test('hides what several statements leave behind from the next plan', async () => {
   const key = 'several';
   const sql = 'PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b)';
   for (let times = 0; times < 2; times += 1) {
@@ -105,7 +105,7 @@ test('does not bind a statement that is not a query', async () => {
   expect(work.said.filter((each) => /DESCRIBE|EXPLAIN/.test(each))).toEqual([]);
 });
 
-test('the error is that of the description, wherever else it fails', async () => {
+test('reports the error of the description, wherever else it fails', async () => {
   await expect(planner.plan(work, call('SELECT nope'))).rejects.toMatchObject({
     fault: {
       code: 'bad_query',
@@ -125,7 +125,7 @@ test('the time in a plan is the time of its session', async () => {
   expect(us).toBe(`${wholeMs / 1_000}${part.padEnd(6, '0')}`);
 });
 
-test('a description that would take for ever ends when it is told to, and so do the others', async () => {
+test('ends an endless description on abort, with the other calls', async () => {
   const endless = 'PIVOT (SELECT range % 3 AS a FROM range(10000000000000)) ON a USING count(*)';
   work.onSaid = (sql) => {
     // When it runs: what has not begun is not interrupted, but refused.

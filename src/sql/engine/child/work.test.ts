@@ -17,7 +17,7 @@ const zoneOf = async (connection: SessionConnection): Promise<unknown> =>
 /** Long enough to be interrupted many times over. */
 const LONG = 'SELECT count(*)::VARCHAR FROM range(20000000) t(i) WHERE hash(i) % 7 = 3';
 
-test('a connection that is given back goes to the next call, with its time zone', async () => {
+test('gives a returned connection to the next call, with its time zone', async () => {
   const sessions = new Sessions(instance);
   const one = new Work();
   const first = await one.take(sessions, 'run');
@@ -36,7 +36,7 @@ test('a connection that is given back goes to the next call, with its time zone'
   await expect(third.run('FROM mark')).rejects.toThrow('mark');
 });
 
-test('a time zone that could not be set is not taken for set', async () => {
+test('does not assume a time zone that could not be set', async () => {
   const sessions = new Sessions(instance);
   const one = new Work();
   const connection = await one.take(sessions, 'run');
@@ -47,7 +47,7 @@ test('a time zone that could not be set is not taken for set', async () => {
   one.end();
 });
 
-test('an abort that comes too late does not reach the call that has the connection now', async () => {
+test('a late abort does not reach the call that has the connection now', async () => {
   const sessions = new Sessions(instance);
   for (const isEnded of [true, false]) {
     const one = new Work();
@@ -66,7 +66,7 @@ test('an abort that comes too late does not reach the call that has the connecti
   }
 });
 
-test('a connection that was interrupted is given to nobody', async () => {
+test('never reuses an interrupted connection', async () => {
   const sessions = new Sessions(instance);
   const one = new Work();
   const first = await one.take(sessions, 'run');
@@ -84,7 +84,7 @@ test('a connection that was interrupted is given to nobody', async () => {
   other.end();
 });
 
-test('a connection is given back once, however often it is said', async () => {
+test('returns a connection once, however often it is called', async () => {
   const sessions = new Sessions(instance);
   const one = new Work();
   const first = await one.take(sessions, 'run');
@@ -95,7 +95,7 @@ test('a connection is given back once, however often it is said', async () => {
   expect(taken[0]?.connection).not.toBe(taken[1]?.connection);
 });
 
-test('only a few wait for the next call', async () => {
+test('keeps only a few idle connections', async () => {
   const sessions = new Sessions(instance);
   const all = await Promise.all(Array.from({ length: 10 }, () => sessions.take()));
   for (const each of all) sessions.giveBack(each);

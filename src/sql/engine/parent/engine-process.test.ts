@@ -109,7 +109,7 @@ describe('a child that dies', () => {
     expect(spills()).toHaveLength(1);
   });
 
-  test('between two calls is not noticed by anybody', async () => {
+  test('between two calls goes unnoticed', async () => {
     await engine.warm();
     const first = pid();
     process.kill(first, 'SIGKILL');
@@ -127,8 +127,8 @@ const GREEDY = 'SELECT list_sum(list_transform(range(60000000), x -> x + 1))';
 /** More at once than the system maps for it. */
 const REFUSED = 'SELECT list_sum(list_transform(range(400000000), x -> x + 1))';
 
-describe('a child that has more memory than it may have', () => {
-  test('is ended, and the call that took it fails with the limit in its words', async () => {
+describe('a child that exceeds its memory limit', () => {
+  test('is killed, and the call that caused it fails with the limit in its message', async () => {
     await engine.warm();
     const first = pid();
     await expect(engine.call(copying(GREEDY), never)).rejects.toMatchObject({
@@ -140,7 +140,7 @@ describe('a child that has more memory than it may have', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'is refused what is far too much by the system, and lives on',
+    'is refused far too much memory by the system, and survives',
     async () => {
       await begun();
       const first = pid();
@@ -152,7 +152,7 @@ describe('a child that has more memory than it may have', () => {
     },
   );
 
-  test('has all its calls go on alone when it had several', async () => {
+  test('has each of several calls repeated alone', async () => {
     const greedy = engine.call(copying(GREEDY), never).catch((error: unknown) => error);
     const other = engine.call(copying(ENDLESS), never).catch((error: unknown) => error);
     expect(await greedy).toBeInstanceOf(SharedProcessLost);
@@ -172,7 +172,7 @@ describe('an aborted call', () => {
     expect(pid()).toBe(first);
   });
 
-  test('that does not end in time takes the child with it, and the others are served by the next', async () => {
+  test('that does not end within the grace period kills the child, and the other calls are repeated in the next one', async () => {
     const hasty = new EngineProcess({
       limits: limits(),
       purpose: 'a test',
@@ -221,7 +221,7 @@ describe('an aborted call', () => {
 });
 
 describe('a stream', () => {
-  test('has all pieces in order, and only a few are under way to a slow reader', async () => {
+  test('delivers all pieces in order, with only a few in flight to a slow reader', async () => {
     const sql = `SELECT repeat('x', 1000) || i FROM range(20000) t(i)`;
     let count = 0;
     let all = '';

@@ -161,7 +161,7 @@ describe('output by hash', () => {
     expect(readdirSync(nothing.folder)).toEqual([]);
   });
 
-  test('divides by the value and not by how it is written', async () => {
+  test('partitions by the value and not by its encoding', async () => {
     const wide = fragment('SELECT c0::HUGEINT FROM r1', ['HUGEINT'], { scans: [SCAN] });
     const asked = scene.order(
       wide,
@@ -177,7 +177,7 @@ describe('output by hash', () => {
 });
 
 describe('exchange', () => {
-  test('types that Parquet does not know come back exact, also from no files at all', async () => {
+  test('restores types that Parquet does not support exactly, also from no files', async () => {
     const types = [
       'HUGEINT',
       `ENUM('a', 'b')`,
@@ -209,7 +209,7 @@ describe('exchange', () => {
     expect(await scene.result(read, { inputs: { i: [] } })).toEqual([['0']]);
   });
 
-  test('files that are gone are told from tables that are gone', async () => {
+  test('distinguishes missing inputs from missing tables', async () => {
     const input = {
       relation: 'i',
       stage: 0,

@@ -34,7 +34,7 @@ describe('limits', () => {
     expect(existsSync(spillFolder)).toBe(false);
   });
 
-  test('more than may be spilled, or may be held, is told apart, and the engine goes on', async () => {
+  test('distinguishes a full spill folder from a lack of memory, and the engine survives', async () => {
     const tight = startFragmentEngine(
       scene.limits({ memoryBytes: 32 * 2 ** 20, spillBytesMax: 2 ** 20 }),
     );
@@ -56,7 +56,7 @@ describe('limits', () => {
     }
   });
 
-  test('errors of the data are final and say what DuckDB says', async () => {
+  test("reports errors of the data as final, with DuckDB's message", async () => {
     const failing = async (sql: string): Promise<unknown> => {
       const asked = scene.result(fragment(sql, ['VARCHAR']));
       return asked.then(
@@ -77,7 +77,7 @@ describe('limits', () => {
     });
   });
 
-  test('a fragment opens its own files and no others, whatever the one before it could open', async () => {
+  test('lets a fragment open its own files only, whatever the previous one could open', async () => {
     const [t, u] = [scene.file('t.parquet'), scene.file('x=1/u.parquet')];
     const scanning = (path: string): Parameters<FragmentScene['result']>[1] => ({
       ranges: { r1: [{ ...WHOLE_FILE, path }] },

@@ -38,7 +38,7 @@ async function result(
 const BERLIN = { timeZone: 'Europe/Berlin', now: '2026-01-02 03:04:05+00' };
 
 describe('a result', () => {
-  test('of few rows answers them as whoever reads the file would have them', async () => {
+  test('of few rows returns them as a reader of the file would see them', async () => {
     const of = fragment(
       `SELECT i::INTEGER, i, i::HUGEINT, 'a"\\' || i, CASE WHEN i = 1 THEN NULL ELSE i / 4 END,
         '2026-07-01 12:00:00+00'::TIMESTAMPTZ, [i, NULL], {'x': i, 'y': 'ü'}, 'ab'::BLOB, '2024-02-29'::DATE
@@ -65,14 +65,14 @@ describe('a result', () => {
     ['bytes of Parquet', "SELECT repeat('x', 300) || hash(i) FROM range(100) t(i)", 'VARCHAR'],
     ['characters, written once', "SELECT repeat('x', 300) FROM range(100) t(i)", 'VARCHAR'],
     ['elements, written once', 'SELECT [7 FOR x IN range(300)] FROM range(100)', 'INTEGER[]'],
-  ])('of too many %s answers none, and the next run is none the worse', async (_, sql, type) => {
+  ])('of too many %s returns no rows, and the next run works', async (_, sql, type) => {
     const { made, read } = await result(fragment(sql, [type]));
     expect(made.rows).toBeNull();
     expect(read).toHaveLength(made.rowsOut);
     expect((await result(fragment('SELECT 5', ['INTEGER']))).made.rows).toEqual([[5]]);
   });
 
-  test('that nobody asks for the rows of, and an output of another kind, has none', async () => {
+  test('returns no rows if not requested, or for another kind of output', async () => {
     const of = fragment('SELECT 1', ['INTEGER']);
     const asked = scene.order(of, { kind: 'result' });
     expect((await scene.engine.run(asked, never)).rows).toBeNull();
@@ -138,7 +138,7 @@ describe('one run after another', () => {
   });
 });
 
-test('small files come with the sum that whoever reads them will find', async () => {
+test('returns the checksums of small files', async () => {
   const of = fragment('SELECT i, hash(i) FROM range(20000) t(i)', ['BIGINT', 'UBIGINT']);
   for (const [partitions, isSmall] of [
     [16, true],

@@ -15,7 +15,7 @@ const pinned = (path: string): PinnedFile => ({
   ...{ path, bytes: 0, mtimeNs: '0', footer: '', rows: null, groups: [] },
 });
 
-describe('a whole query', () => {
+describe('a query in a single fragment', () => {
   const table: PinnedTable = {
     name: 'My Table',
     format: 'parquet',
@@ -108,7 +108,7 @@ describe('a whole query', () => {
   });
 });
 
-describe('order and leftovers', () => {
+describe('order and isolation', () => {
   test('rows of a result stay in order', async () => {
     const sorted = fragment('SELECT c0 FROM r1 ORDER BY c0 DESC', ['BIGINT'], { scans: [SCAN] });
     const found = await scene.result(sorted, { ranges: { r1: [scene.range('t.parquet')] } });
@@ -128,7 +128,7 @@ describe('order and leftovers', () => {
     expect(readdirSync(dropped.folder)).toEqual([]);
   });
 
-  test('of a plan that was submitted nothing is seen by the next one either', async () => {
+  test('hides the state of a submitted plan from the next call', async () => {
     const ranges = { r1: [scene.range('t.parquet')] };
     const pivot = 'PIVOT (SELECT c1 AS k FROM r1 WHERE c0 < 2) ON k USING count(*)';
     const columns = ['BIGINT', 'BIGINT'];
@@ -138,7 +138,7 @@ describe('order and leftovers', () => {
     expect(left).toEqual([]);
   });
 
-  test('nothing of a call is seen by the next one', async () => {
+  test('hides the state of a call from the next one', async () => {
     const view = {
       name: 'secret',
       format: 'parquet',

@@ -3,7 +3,7 @@ import { Gate } from './gate.ts';
 
 const never = new AbortController().signal;
 
-test('lets in as many as it may, and the next in the order in which they came', async () => {
+test('admits up to the limit, then in order of arrival', async () => {
   const gate = new Gate(1);
   const leave = await gate.enter(never);
   const order: string[] = [];
@@ -16,7 +16,7 @@ test('lets in as many as it may, and the next in the order in which they came', 
   expect(order).toEqual(['second', 'third']);
 });
 
-test('whoever gives up loses the place in the queue and nobody else does', async () => {
+test('removes only the caller that gives up from the queue', async () => {
   const gate = new Gate(1);
   const leave = await gate.enter(never);
   const given = new AbortController();

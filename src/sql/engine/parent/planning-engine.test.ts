@@ -99,7 +99,7 @@ describe('a plan', () => {
     expect(await names('SELECT 1 AS a_1')).toEqual(['a_1']);
   });
 
-  test('that cannot be written down says why', async () => {
+  test('that cannot be serialised says why', async () => {
     const pivot = await plan('PIVOT t ON a % 2 USING count(*) GROUP BY b');
     expect(pivot).toMatchObject({ plan: null, whyNot: 'its columns depend on the data' });
     expect(pivot.columns.map(({ name }) => name)).toEqual(['b', '0', '1']);
@@ -112,7 +112,7 @@ describe('a plan', () => {
     });
   });
 
-  test('is refused with the place and a pointer when the text is wrong', async () => {
+  test('is refused with the position and a pointer to the error', async () => {
     await expect(plan('SELECT a,\n  nope FROM t')).rejects.toMatchObject({
       code: 'bad_query',
       what: expect.stringContaining('2:3: Referenced column "nope" not found') as string,
@@ -151,7 +151,7 @@ describe('a plan', () => {
       await expect(plan(sql)).rejects.toMatchObject({ code: 'path_refused' });
   });
 
-  test('calls no function that reaches beyond its tables, however it is written', async () => {
+  test('calls no function that reaches beyond its tables, whatever the syntax', async () => {
     for (const sql of [
       `FROM query('FROM ''${file('u.parquet')}''')`,
       `FROM enable_logging/**/('QueryLog')`,
@@ -170,7 +170,7 @@ describe('a plan', () => {
       await expect(plan(sql)).rejects.toThrow('cannot be used in a query');
   });
 
-  test('is the same for the tables of each request, more than are kept', async () => {
+  test('uses the tables of each request, with more requests than instances', async () => {
     for (let n = 0; n < 20; n += 1) {
       const table = await tableOf(`t${n}`, source(['t.parquet']));
       const answer = await plan(`SELECT count(*) FROM t${n}`, { tables: [table] });
@@ -201,7 +201,7 @@ describe('a table', () => {
     expect(table.columns.every(({ bytes }) => bytes !== null && bytes > 100)).toBe(true);
   });
 
-  test('of files that do not go together is refused', async () => {
+  test('of incompatible files is refused', async () => {
     await expect(
       engine.describe(source(['t.parquet', 'less.parquet']), never),
     ).rejects.toMatchObject({
@@ -288,7 +288,7 @@ describe('a table', () => {
 /** DuckDB folds it while it plans, which takes more than a GiB and cannot be interrupted. */
 const GREEDY = 'SELECT list_sum(list_transform(range(60000000), x -> x + $1))';
 
-describe('a plan that takes too much', () => {
+describe('a plan that needs too much', () => {
   let narrow: PlanningEngine;
 
   beforeAll(async () => {
@@ -308,7 +308,7 @@ describe('a plan that takes too much', () => {
       .plan({ sql, params, tables: [], timeZone: 'UTC' }, never)
       .catch((error: unknown) => error);
 
-  test('of memory is stopped, and those beside it are planned', async () => {
+  test('memory is stopped, while others are planned', async () => {
     const answers = await Promise.all([
       planned('SELECT 1 AS one'),
       planned(GREEDY, [1]),
@@ -326,7 +326,7 @@ describe('a plan that takes too much', () => {
     }
   });
 
-  test('of time goes when its caller does, and others are planned meanwhile', async () => {
+  test('time ends with its caller, while others are planned', async () => {
     const joins = Array.from(
       { length: 400 },
       (_, at) => `JOIN t t${at + 1} ON t${at}.a = t${at + 1}.a`,

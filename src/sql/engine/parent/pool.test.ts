@@ -24,7 +24,7 @@ function poolOf(slots: number): { pool: EnginePool; log: string[] } {
   return { pool: new EnginePool({ ...limits, slots, start }), log };
 }
 
-test('an engine that was given back is lent again', async () => {
+test('reuses a released engine', async () => {
   const { pool, log } = poolOf(2);
   const first = await pool.acquire(SMALL, never);
   first.release();
@@ -34,7 +34,7 @@ test('an engine that was given back is lent again', async () => {
   expect(log).toEqual(['start 1/0']);
 });
 
-test('another size takes the place of the engine that was idle longest', async () => {
+test('replaces the engine that was idle longest by one of another size', async () => {
   const { pool, log } = poolOf(2);
   const [a, b] = [await pool.acquire(SMALL, never), await pool.acquire(SMALL, never)];
   b.release();
@@ -45,7 +45,7 @@ test('another size takes the place of the engine that was idle longest', async (
   expect((await pool.acquire(SMALL, never)).engine).toBe(a.engine);
 });
 
-test('no more engines are lent than there are slots', async () => {
+test('acquires no more engines than there are slots', async () => {
   const { pool } = poolOf(1);
   const first = await pool.acquire(SMALL, never);
   const tired = new AbortController();
@@ -57,7 +57,7 @@ test('no more engines are lent than there are slots', async () => {
   (await next).release();
 });
 
-test('warming starts what is missing, closing ends all and lends no more', async () => {
+test('warms up missing engines; closing ends all and refuses more', async () => {
   const { pool, log } = poolOf(2);
   const lent = await pool.acquire(SMALL, never);
   await pool.warm(SMALL);

@@ -120,7 +120,7 @@ test('small numbers and truth values are what JSON has for them', async () => {
   ]);
 });
 
-test('numbers that may be too long for JSON are texts, also when they are short', async () => {
+test('writes numbers of wide types as strings, even short ones', async () => {
   expect(await one('1::BIGINT')).toBe('1');
   expect(await one('18446744073709551615::UBIGINT')).toBe('18446744073709551615');
   expect(await one(`'-170141183460469231731687303715884105728'::HUGEINT`)).toBe(
@@ -277,7 +277,7 @@ test('more than fits in one piece comes whole', async () => {
   expect(text).toContain('{"i":"4999",');
 });
 
-test('files that are gone, and types that nobody knows, are typed errors', async () => {
+test('reports missing files and unknown types as typed errors', async () => {
   const columns = [{ name: 'a', type: 'INTEGER' }];
   const gone = bytesOf({ columns, files: [join(root, 'gone.parquet')] }, 'json');
   await expect(gone).rejects.toMatchObject({ code: 'table_changed' });

@@ -68,7 +68,7 @@ beforeAll(async () => {
 const namesOf = (...types: readonly string[]): readonly string[] =>
   types.flatMap((type) => [...(listed.get(type) ?? [])]);
 
-test('there is no kind of function that nobody has thought of', () => {
+test('knows every kind of function', () => {
   expect([...listed.keys()].toSorted()).toEqual([
     ...['aggregate', 'macro', 'pragma', 'scalar', 'table', 'table_macro'],
   ]);
@@ -91,12 +91,12 @@ test('every table function is either allowed or refused with a reason', () => {
   expect([...refused].filter((name) => !names.includes(name))).toEqual([]);
 });
 
-test('what is allowed is there', () => {
+test('allows only functions that exist', () => {
   const names = new Set([...namesOf(...listed.keys()), 'unlist', 'struct']);
   expect(CALLABLE_NAMES.filter((name) => !names.has(name))).toEqual([]);
 });
 
-test('what is called through a name in a text is only ever an aggregate', () => {
+test('functions called by a name in a string are aggregates only', () => {
   for (const name of Object.values({ ...REFUSED, ...REFUSED_TABLES }).flat())
     expect(namesOf('aggregate')).not.toContain(name);
 });

@@ -8,7 +8,7 @@ import {
   writeOptions,
 } from './options.ts';
 
-test('options are divided at the commas between them', () => {
+test('splits options at the commas between them', () => {
   const text = `Delim = ',', columns = {'a,b': 'DECIMAL(3,1)'}, names = ['x', "y,"], header=true`;
   const options = readOptions(text);
   expect(options).toEqual([

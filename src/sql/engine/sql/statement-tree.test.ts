@@ -88,7 +88,7 @@ describe('a statement', () => {
     expect(await said(sql)).toContain(words);
   });
 
-  test('with a kind of node that nobody knows may not run', () => {
+  test('with an unknown kind of node may not run', () => {
     expect(statementFault({ type: 'INSERT_NODE' }, [])?.what).toContain('INSERT_NODE');
     expect(statementFault({ x: [{ class: 'PARAMETER' }] }, [])?.what).toContain('PARAMETER');
     expect(
@@ -113,7 +113,7 @@ describe('a statement', () => {
     expect(found).toEqual([]);
   });
 
-  test('is looked at however deep it is', async () => {
+  test('is checked however deep it is', async () => {
     const deep = `${'('.repeat(300)}current_query()${' + 1)'.repeat(300)}`;
     expect(await said(`SELECT ${deep}`)).toContain('current_query cannot be used');
     let nested: unknown = { class: 'PARAMETER' };

@@ -23,7 +23,7 @@ describe('parameters', () => {
     expect(written(sql)).toBe(sql);
   });
 
-  test('stand by themselves, so that none becomes a part of what is next to it', () => {
+  test('must be separate, so that none merges with the text next to it', () => {
     for (const glued of [
       ...['e?', 'X?', 'U&?', 'count?', '1?', '?1', '?e5', 't.?', '?.5', '"a"?'],
       ...['? ?', '?\n?', `'a' ?`, `?\n'a'`, `? -- x\n'a'`, `$1$2`],

@@ -5,7 +5,7 @@ import { readsClock, isCacheable } from './volatility.ts';
 /** `error` only ever ends the query, the user is always the same, and the others have names of types in them. */
 const HARMLESS = ['error', 'user', 'map_to_pg_oid', 'format_pg_type'];
 
-test('every function that DuckDB does not call consistent makes a statement unsteady', async () => {
+test('treats every function that DuckDB does not call consistent as volatile', async () => {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   const functions = await connection.runAndReadAll(`
@@ -27,7 +27,7 @@ test('every function that DuckDB does not call consistent makes a statement unst
   expect(taken.filter((name) => !HARMLESS.includes(name))).toEqual([]);
 });
 
-test('the time is found however it is written', () => {
+test('recognises reading the clock in any form', () => {
   for (const sql of [
     'SELECT NOW()',
     'SELECT "now"()',
@@ -42,7 +42,7 @@ test('the time is found however it is written', () => {
     expect([sql, isCacheable(sql), readsClock(sql)]).toEqual([sql, false, true]);
 });
 
-test('what depends on the day without asking for it is not steady', () => {
+test('treats types that depend on the current day as volatile', () => {
   for (const sql of [
     `SELECT '12:00+00'::TIMETZ AT TIME ZONE 'Europe/Berlin'`,
     `SELECT TIME\nWITH TIME ZONE '12:00+00'`,
@@ -50,7 +50,7 @@ test('what depends on the day without asking for it is not steady', () => {
     expect([sql, isCacheable(sql), readsClock(sql)]).toEqual([sql, false, false]);
 });
 
-test('other statements are steady', () => {
+test('treats other statements as cacheable', () => {
   for (const sql of [
     'SELECT known, "nowhere", average, pages FROM t WHERE d < DATE \'2024-01-01\'',
     `SELECT count(*) FROM t WHERE ts > TIMESTAMP '2024-01-01' AT TIME ZONE 'UTC' GROUP BY storage`,

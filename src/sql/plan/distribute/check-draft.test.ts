@@ -105,28 +105,28 @@ describe('joins', () => {
     }
   };
 
-  test('with the right side in every task are right where no row of it comes out alone', () => {
+  test('with a broadcast right side are correct where no unmatched right row comes out', () => {
     const right = types.filter(
       (type) => verdict((plan) => join(type, plan.scan(true), plan.scan(false))) === 'right',
     );
     expect(right).toEqual(['inner', 'left', 'semi', 'anti', 'mark', 'single']);
   });
 
-  test('with the left side in every task are right for inner and right joins', () => {
+  test('with a broadcast left side are correct for inner and right joins', () => {
     const right = types.filter(
       (type) => verdict((plan) => join(type, plan.scan(false), plan.scan(true))) === 'right',
     );
     expect(right).toEqual(['inner', 'right']);
   });
 
-  test('by keys that both sides are divided by are right, but for marks', () => {
+  test('on co-partitioned keys are correct, except for mark joins', () => {
     const right = types.filter(
       (type) => verdict((plan) => join(type, plan.repartition(0), plan.repartition(0))) === 'right',
     );
     expect(right).toEqual(['inner', 'left', 'right', 'full', 'semi', 'anti', 'single']);
   });
 
-  test('that mark by what is never NULL are right as well', () => {
+  test('that mark by a condition that is never NULL are correct as well', () => {
     expect(
       verdict((plan) =>
         join('mark', plan.repartition(0), plan.repartition(0), 'IS NOT DISTINCT FROM'),
@@ -134,7 +134,7 @@ describe('joins', () => {
     ).toBe('right');
   });
 
-  test('by other keys, or by an order, are wrong', () => {
+  test('on other keys, or on an inequality, are refused', () => {
     expect(verdict((plan) => join('inner', plan.repartition(0), plan.repartition(2)))).toMatch(
       /rows that match are in different tasks/,
     );
@@ -146,7 +146,7 @@ describe('joins', () => {
     );
   });
 
-  test('that are full lose what they were divided by', () => {
+  test('that are full lose their partitioning', () => {
     expect(
       verdict((plan) => count(join('full', plan.repartition(0), plan.repartition(0)), [0])),
     ).toMatch(/rows of a group are in different tasks/);
@@ -155,7 +155,7 @@ describe('joins', () => {
     ).toBe('right');
   });
 
-  test('of two sides in every task would give every row four times', () => {
+  test('of two broadcast sides would return every row four times', () => {
     expect(verdict((plan) => join('inner', plan.scan(false), plan.scan(false)))).toMatch(
       /would come out of every task/,
     );
@@ -163,7 +163,7 @@ describe('joins', () => {
 });
 
 describe('other operators', () => {
-  test('count groups where all their rows are', () => {
+  test('count groups where all rows of a group are', () => {
     const plan = new ByHand();
     expect(() => plan.check(count(plan.scan(true), [1]))).toThrow(/rows of a group/);
     const other = new ByHand();
@@ -206,7 +206,7 @@ describe('other operators', () => {
     expect(() => unmarked.check(limit, { tasks: 1, nonDeterministic: null })).toThrow(/not marked/);
   });
 
-  test('put repartitionBy what is divided with what is divided', () => {
+  test('combine partitioned inputs with partitioned inputs', () => {
     const union = (inputs: readonly Relation[]): Relation => ({
       ...{ kind: 'set', operation: 'union', all: true, inputs, output: COLUMNS, rows: 1 },
     });
@@ -218,7 +218,7 @@ describe('other operators', () => {
     other.check(union([other.scan(true), other.repartition(0)]));
   });
 
-  test('that sort belong into one task', () => {
+  test('that sort run in one task', () => {
     const plan = new ByHand();
     const sort: Relation = {
       ...{ kind: 'sort', input: plan.scan(true), order: [], output: COLUMNS, rows: 1 },
@@ -228,7 +228,7 @@ describe('other operators', () => {
 });
 
 describe('exchanges', () => {
-  test('that nobody has made', () => {
+  test('that no stage produces are refused', () => {
     const plan = new ByHand();
     expect(() => plan.check(input('stage9'))).toThrow(/there is no relation stage9/);
   });
@@ -241,14 +241,14 @@ describe('exchanges', () => {
     expect(() => other.check(other.made({ kind: 'hash', by }, 'all'))).toThrow(/all of hash/);
   });
 
-  test('into four parts are not read by one task', () => {
+  test('of four partitions are not read by one task', () => {
     const plan = new ByHand();
     expect(() => plan.check(plan.repartition(0), { tasks: 1 })).toThrow(
       /one of several partitions/,
     );
   });
 
-  test('of a first half are followed by the second', () => {
+  test('of a partial operator are completed by the final one', () => {
     const plan = new ByHand();
     const before = count(plan.scan(true), [1]);
     plan.draft.pairPartial(before, count(input('elsewhere'), [1]));

@@ -22,7 +22,7 @@ const settings = fc.record({
 });
 
 describe('any relation', () => {
-  test('is divided into stages whose operators may run where their rows are', () => {
+  test('is split into stages whose operators may run where their rows are', () => {
     fc.assert(
       fc.property(randomRelation, settings, fc.boolean(), (relation, given, isInOrder) => {
         const plan = planQuery({
@@ -42,7 +42,7 @@ describe('any relation', () => {
     );
   });
 
-  test('keeps its columns when those that nobody needs are dropped', () => {
+  test('keeps its columns when unused ones are pruned', () => {
     fc.assert(
       fc.property(randomRelation, (relation) => {
         const types = ({ output }: Relation): readonly string[] => output.map(({ sql }) => sql);
@@ -71,7 +71,7 @@ describe('the check', () => {
   test.each([
     ['by hash', TABLES],
     ['by values', CLUSTERED],
-  ])('refuses most plans in which something was changed, divided %s', (_how, tables) => {
+  ])('refuses most mutated plans, partitioned %s', (_how, tables) => {
     let refused = 0;
     let passed = 0;
     fc.assert(

@@ -4,7 +4,7 @@ import type { Relation } from '../logical/relation.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { planQuery } from './plan-query.ts';
 
-test('a query that runs as a whole does not carry what its tables could be divided by', () => {
+test('does not store the clusters of tables in a single-fragment plan', () => {
   const table: PinnedTable = {
     name: 't',
     format: 'parquet',
@@ -56,7 +56,7 @@ function chained(depth: number): Relation {
   return body;
 }
 
-test('common tables that read each other twice are planned in no time', () => {
+test('plans CTEs that read each other twice fast', () => {
   const before = performance.now();
   const plan = planQuery({
     sql: 'FROM t',

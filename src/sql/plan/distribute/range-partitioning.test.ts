@@ -33,27 +33,27 @@ function tableOf(groups: readonly ClusterGroup[]): {
 }
 
 describe('a range', () => {
-  test('gives each task as many rows', () => {
+  test('gives each task about as many rows', () => {
     expect(RangePartitioning.of(inOrder(8), 4)?.bounds).toEqual([200, 400, 600]);
     expect(RangePartitioning.of(inOrder(9, 100, -450), 3)?.bounds).toEqual([-150, 150]);
   });
 
-  test('is none where rows lie in any order: every task would read everything', () => {
+  test('does not exist for rows in random order', () => {
     const anywhere = inOrder(8).map((group) => ({ ...group, min: 0, max: 800 }));
     expect(RangePartitioning.of(anywhere, 4)).toBeNull();
   });
 
-  test('is none where there are fewer groups than tasks, or no rows at all', () => {
+  test('does not exist with fewer row groups than tasks, or without rows', () => {
     expect(RangePartitioning.of(inOrder(3), 4)).toBeNull();
     expect(RangePartitioning.of([], 2)).toBeNull();
   });
 
-  test('is none where one value has most of the rows', () => {
+  test('does not exist if one value has most of the rows', () => {
     const same = { file: 0, rows: 5_000, min: 400, max: 400 };
     expect(RangePartitioning.of([...inOrder(4), same, ...inOrder(4, 100, 401)], 4)).toBeNull();
   });
 
-  test('goes by the bounds of the larger table once two are joined', () => {
+  test('uses the bounds of the larger table once two are unified', () => {
     const large = RangePartitioning.of(inOrder(40, 20), 4) as RangePartitioning;
     const small = RangePartitioning.of(inOrder(8), 4) as RangePartitioning;
     expect(large.isSame(small)).toBe(false);
@@ -70,7 +70,7 @@ describe('a range', () => {
     ]);
   });
 
-  test('is not joined with one of other values: a task would have all of a table', () => {
+  test('is not unified with one of disjoint values', () => {
     const here = RangePartitioning.of(inOrder(8), 2) as RangePartitioning;
     const there = RangePartitioning.of(inOrder(8, 100, 100_000), 2) as RangePartitioning;
     expect(here.canUnify(there)).toBe(false);

@@ -62,7 +62,7 @@ describe('row ranges', () => {
     ]);
   });
 
-  test('bound a group where there are too few', () => {
+  test('split a row group where there are too few', () => {
     const lists = rowRanges([file(0, [900])], 2);
     expect(lists.map(([range]) => [range?.from, range?.to])).toEqual([
       [0, 450],

@@ -58,13 +58,13 @@ stage 4  sort                                                       1 task  ~700
 `);
   });
 
-  test('says what is sent to every task', () => {
+  test('says what is broadcast', () => {
     const text = explainPlan(examplePlan(4, 20_000_000));
     expect(text).toContain('└▶ broadcast to the 4 tasks of stage 1');
     expect(text).toContain('│       all of stage 0\n');
   });
 
-  test('says why it is not divided, in lines that are not too long', () => {
+  test('says why it is not distributed, in short lines', () => {
     const single = `it is recursive, ${'and so on '.repeat(20)}`.trim();
     const whole: QueryPlan = {
       ...plan,
@@ -104,7 +104,7 @@ describe('a query, analysed', () => {
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
   });
 
-  test('points at what was lost, spilled or uneven', () => {
+  test('notes losses, spilling and skew', () => {
     const text = explainAnalyze(plan, [
       measureOf(0, {
         state: 'running',

@@ -39,7 +39,7 @@ function inputOf(id: string): FragmentTask {
 }
 
 describe('the job of a query', () => {
-  test('has the plan as the result of its first task, and then a task for each part of a stage', () => {
+  test('has the plan as the result of its first task, then the tasks of each stage', () => {
     expect(document.tasks.map(({ id }) => id)).toEqual([
       'plan',
       ...plan.stages.flatMap(({ id, tasks }) =>
@@ -51,7 +51,7 @@ describe('the job of a query', () => {
     expect(fragmentTaskId(3, 1)).toBe('s3.1');
   });
 
-  test('gives each task its fragment, its rows of the tables and its parts of earlier stages', () => {
+  test('gives each task its fragment, its splits and its partitions of earlier stages', () => {
     const [first, second] = [inputOf('s0.0'), inputOf('s0.3')];
     expect(first.fragment).toEqual(plan.stages[0]?.fragment);
     expect(first.output).toEqual(plan.stages[0]?.output);
@@ -74,7 +74,7 @@ describe('the job of a query', () => {
     expect(name).toBe(reader?.fragment.inputs[0]?.relation);
   });
 
-  test('gives each task its values of tables that are in their order, and joins them where they are', () => {
+  test('gives each task its range of clustered tables, and joins them without an exchange', () => {
     const split = examplePlan(4, 1_000_000, ORDERED_TABLES);
     const [joined] = split.stages;
     expect(joined?.fragment.scans.map(({ table }) => table)).toEqual(['large', 'other']);
@@ -96,14 +96,14 @@ describe('the job of a query', () => {
     );
   });
 
-  test('is refused for a split by values that the files are not known to be in the order of', () => {
+  test('is refused for a split by a column that is not clustered', () => {
     const split = examplePlan(4, 1_000_000, ORDERED_TABLES);
     expect(() => queryJob(split, EXAMPLE_TABLES, defaultSettings)).toThrow(
       /cannot be split by 'id': it is not a clustered column/,
     );
   });
 
-  test('is refused for a split by values that a cast has made', () => {
+  test('is refused for a split by a cast column', () => {
     const text = JSON.stringify(examplePlan(4, 1_000_000, ORDERED_TABLES));
     const cast = text.replace(
       '{"source":"id","type":"BIGINT"}',
@@ -156,7 +156,7 @@ describe('the job of a query', () => {
     }
   });
 
-  test('says which outputs come out the same when they are made again', () => {
+  test('says which outputs are deterministic', () => {
     for (const stage of plan.stages)
       expect(task(`s${stage.id}.0`).options.output).toBe(
         stage.nonDeterministic === null ? 'stable' : 'unstable',
@@ -164,7 +164,7 @@ describe('the job of a query', () => {
     expect(task('plan').options.output).toBeUndefined();
   });
 
-  test('answers the columns and the results of the last stage', () => {
+  test('returns the columns and the results of the last stage', () => {
     const tasks = document.tasks.map(({ id }) => ({
       ...{ id, state: 'succeeded' as const, parentNo: null, dependedOn: true },
       result: JSON.stringify(resultOf(id)),
@@ -218,7 +218,7 @@ describe('the name of a query', () => {
   const nameOf = (sql: string): string =>
     queryJob({ ...plan, sql }, EXAMPLE_TABLES, defaultSettings).document.name;
 
-  test('is its text on one line, bound where it is long', () => {
+  test('is its text on one line, truncated if it is long', () => {
     expect(nameOf('SELECT\n\t1,  2')).toBe('sql: SELECT 1, 2');
     expect(nameOf('x'.repeat(200))).toBe(`sql: ${'x'.repeat(77)}...`);
     expect(nameOf('😀'.repeat(100))).toBe(`sql: ${'😀'.repeat(77)}...`);
@@ -226,7 +226,7 @@ describe('the name of a query', () => {
 });
 
 describe('a plan that cannot become a job', () => {
-  test('names a table that nobody knows', () => {
+  test('names an unknown table', () => {
     expect(() => queryJob(plan, [], defaultSettings)).toThrow(/There is no table 'large'/);
   });
 
@@ -244,7 +244,7 @@ describe('a plan that cannot become a job', () => {
     );
   });
 
-  test('divides files that do not say how many rows they have', () => {
+  test('splits files whose number of rows is not known', () => {
     const tables = EXAMPLE_TABLES.map((table) => ({
       ...table,
       files: table.files.map((file) => ({ ...file, rows: null })),

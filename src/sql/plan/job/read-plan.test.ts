@@ -132,7 +132,7 @@ describe('a plan that is submitted', () => {
     expect(requiredBy(undefined)).toEqual([[], [], [], [], []]);
   });
 
-  test('may split a table by its values', () => {
+  test('may range-partition a table', () => {
     const split = { column: 0, bounds: [-5, 0, 7] };
     const plan = readPlan(withValue('/stages/0/fragment/scans/0/split', split));
     expect(plan.stages[0]?.fragment.scans[0]?.split).toEqual(split);

@@ -42,7 +42,7 @@ const joined = (type: Join['type'], left: Relation, right: Relation): Join => ({
 const by = (relation: Relation, ...columns: number[]): boolean =>
   isUniqueBy(relation, new Set(columns));
 
-describe('what tells rows apart', () => {
+describe('columns that identify rows', () => {
   test('the groups of an aggregate, all of them', () => {
     expect(by(grouped(0, 1), 0, 1)).toBe(true);
     expect(by(grouped(0, 1), 0)).toBe(false);

@@ -152,7 +152,7 @@ async function expectSame(type: string, table: string): Promise<void> {
   if (type !== 'VARIANT' && type !== 'GEOMETRY') expect(await rowsOf(other)).toEqual([['0']]);
 }
 
-describe('through Parquet and back, nothing is lost of', () => {
+describe('survives a round trip through Parquet:', () => {
   test.each(Object.keys(values))('%s', async (type) => {
     const rows = [...(values[type] ?? []), 'NULL'].map((value) => `(CAST(${value} AS ${type}))`);
     await connection.run(`CREATE OR REPLACE TEMP TABLE v AS FROM (VALUES ${rows.join(', ')}) t(x)`);
