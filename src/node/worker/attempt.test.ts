@@ -145,11 +145,11 @@ test.each([
 });
 
 test.each([
-  ['a result', () => 'x'.repeat(50 * 2 ** 20), 'The result of task is 52428802 bytes long'],
+  ['a result', () => 'x'.repeat(50 * 2 ** 20), 'The result of task is 52428802 bytes'],
   [
     'the result of a step',
     ({ step }: TaskContext) => step('big', () => 'x'.repeat(50 * 2 ** 20)),
-    'The result of step big is 52428802 bytes long',
+    'The result of step big is 52428802 bytes',
   ],
 ])('what no message could carry fails for good at once: %s', async (_name, make, text) => {
   await run((_input, context) => make(context));

@@ -200,7 +200,7 @@ describe('a called job', () => {
       'an id that is too long',
       { tasks: [task('x')] },
       jobId(`one.${'x'.repeat(200)}`),
-      /204 characters, 200 are allowed/,
+      /204 characters; the limit is 200/,
     ],
   ])('with %s fails its caller for good', async (_name, document, id, message) => {
     await submit('one', task('a'));

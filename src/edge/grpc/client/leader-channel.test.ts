@@ -232,5 +232,5 @@ test('somebody at the address who speaks no gRPC is nobody', async () => {
 });
 
 test('without any address there is no channel', () => {
-  expect(() => new LeaderChannel({ addresses: [], tls: null })).toThrow(/no address/);
+  expect(() => new LeaderChannel({ addresses: [], tls: null })).toThrow(/No server address/);
 });
