@@ -36,36 +36,38 @@ const SETTINGS = `# Settings
 
 ${NOTE}
 
-Every setting is a flag, a variable and a line of a file. Flags win over variables, those over the file, that over the
-default. The file is \`--config\`, \`MILLRACE_CONFIG\`, or \`millrace.config.json\`, \`.yaml\` or \`.yml\` in the working folder;
-it holds names and values, \`sessionTtlMs: 30s\`, and paths in it are relative to it.
+Every setting can be given as a flag, an environment variable or a line of a file. Flags take precedence over variables, variables
+over the file, the file over the default. The file is \`--config\`, \`MILLRACE_CONFIG\`, or \`millrace.config.json\`, \`.yaml\` or \`.yml\` in the
+working folder. It contains names and values, for example \`sessionTtlMs: 30s\`; paths in it are relative to it.
 
-A wrong value stops the start, and so does a name that does not exist. \`millrace config\` shows every value and where it
-comes from. In a program they are the \`settings\` of \`createRuntime\`, \`startServer\` and \`startWorker\`, which read no
-variables and no file.
+An invalid value or an unknown name prevents the start. \`millrace config\` shows every value and its source. In a program, use the
+\`settings\` of \`createRuntime\`, \`startServer\` and \`startWorker\`, which read no variables and no file.
 
 Durations (\`...Ms\`) are milliseconds or \`1.5s\`, \`10m\`, \`2h\`, \`7d\`. Sizes (\`...Bytes\`) are bytes or \`64KiB\` (1,024),
 \`1GB\` (1,000,000,000). A list is a repeated flag, or a variable with commas.
 `;
 
-const NODE_HEADING = `## Of a node or a client
+const NODE_HEADING = `## Node and client
 
-Each process has its own.
+These are set per process.
 `;
 
-const SCHEDULER_HEADING = `## Of the scheduler
+const SCHEDULER_HEADING = `## Scheduler
 
-They count on whichever server leads: give all servers the same. \`heartbeatMs\` and \`sessionTtlMs\` count on workers as
-well. The lease protocol needs some relations, which are checked: \`leaderRenewMs\` is at most a third of \`leaderTtlMs\`,
-\`heartbeatMs\` at most a third of \`sessionTtlMs\`, and \`sessionTtlMs\` at least \`leaderTtlMs\` + \`leaderRenewMs\` +
-\`heartbeatMs\`, so that workers outlive a fail-over; \`nodeDeadMs\` is at least \`sessionTtlMs\`, and \`eventRetentionMs\` at
-most \`jobRetentionMs\`.
+These apply on the leader: give all servers the same values. \`heartbeatMs\` and \`sessionTtlMs\` also apply on workers. The following
+relations are checked:
+
+- \`leaderRenewMs\` is at most a third of \`leaderTtlMs\`
+- \`heartbeatMs\` is at most a third of \`sessionTtlMs\`
+- \`sessionTtlMs\` is at least \`leaderTtlMs\` + \`leaderRenewMs\` + \`heartbeatMs\`, so that workers outlive a fail-over
+- \`nodeDeadMs\` is at least \`sessionTtlMs\`
+- \`eventRetentionMs\` is at most \`jobRetentionMs\`
 `;
 
 function settingsPage(): string {
   const isScheduler = (name: SettingName): boolean => Object.hasOwn(defaultSettings, name);
   const rows = (names: readonly SettingName[]): string =>
-    table(['setting', 'default', 'flag', 'what it says'], names.map(settingRow));
+    table(['setting', 'default', 'flag', 'meaning'], names.map(settingRow));
   return [
     SETTINGS,
     NODE_HEADING,
@@ -91,13 +93,13 @@ const COMMANDS = `# The command line
 
 ${NOTE}
 
-\`millrace COMMAND --help\` shows the same with examples. Every command takes \`--json\` (for machines on stdout; what is
-for people then goes to stderr) and \`--debug\` (stack traces). Every [setting](settings.md) is a flag of every command
-that reads settings; the tables name the ones that people use.
+\`millrace COMMAND --help\` shows the same with examples. Every command accepts \`--json\` (JSON on stdout; human-readable text goes to
+stderr) and \`--debug\` (stack traces). Every [setting](settings.md) is also a flag of every command that reads settings; the tables list
+the most common ones.
 
 Exit codes: 0 done, 1 the work failed, 2 wrong use or bad input, 3 server not reachable or not leader, 130 interrupted.
 
-\`millrace completion bash\` (or \`zsh\`, \`fish\`) prints what a shell needs to complete all of this.
+\`millrace completion bash\` (or \`zsh\`, \`fish\`) prints a completion script for your shell.
 `;
 
 async function commandsPage(): Promise<string> {

@@ -97,6 +97,6 @@ test('a signal that nobody can take is refused with the reason', async () => {
   const unquoted = await signal(live.id, 'go', 'yes');
   expect(unquoted).toMatchObject({ code: 2 });
   expect(unquoted.err).toContain(
-    "'yes' is not valid JSON for A signal. A JSON string needs its own quotes",
+    "'yes' is not valid JSON for the signal. A JSON string needs its own quotes",
   );
 });

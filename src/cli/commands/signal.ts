@@ -26,7 +26,7 @@ export const command: CommandModule = {
     const value =
       text === undefined || text.startsWith('@')
         ? await readInput(text, signal)
-        : jsonArgument('A signal', text);
+        : jsonArgument('the signal', text);
     return withClient(command, 'submit', signal, async (client) => {
       const told = await client.signal(id, name, value, {
         signal,
