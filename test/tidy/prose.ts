@@ -11,11 +11,7 @@ interface RetiredWord {
 /** Words that Millrace once had of its own, and the standard terms that replace them. */
 const retired: readonly RetiredWord[] = [
   { pattern: /\breign(?:s|ed)?\b/gi, use: 'leader term' },
-  {
-    pattern: /\b\w*desks?\b/gi,
-    use: 'JobService, WorkerService, ScheduleService',
-    except: /^test\/sim\/worker-session/,
-  },
+  { pattern: /\b\w*desks?\b/gi, use: 'JobService, WorkerService, ScheduleService' },
   { pattern: /\boffices?\b/gi, use: 'LeaderGateway' },
   { pattern: /\bbystanders?\b/gi, use: 'follower' },
   { pattern: /\bseats?\b/gi, use: 'worker supervisor' },
