@@ -40,6 +40,8 @@ export type Input =
       /** Looks at the state; what it answers is called once that state is committed. */
       readonly look: (state: SchedulerState, now: Instant) => () => void;
       readonly refuse: (why: MillraceError) => void;
+      /** Somebody is told that what was found is there. */
+      readonly isPromise: boolean;
     }
   | {
       readonly kind: 'restore';
@@ -77,6 +79,14 @@ export class Batching {
     this.events += 1;
     if (isLarge(input.event, input.bytes)) this.largeBytes += input.bytes;
     else this.smallBytes += input.bytes;
+  }
+
+  /** An answer without a change may rest on an earlier commit, which a rewound store does not have. */
+  get makesPromises(): boolean {
+    return (
+      this.effects.hasPromises ||
+      this.inputs.some((input) => input.kind === 'read' && input.isPromise)
+    );
   }
 
   /** Nothing to write and nobody to answer. */

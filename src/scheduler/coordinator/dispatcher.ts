@@ -122,7 +122,7 @@ export class Dispatcher {
   }
 
   /** Reads the state; settles when everything that the answer rests on is committed. */
-  read<T>(look: (state: SchedulerState, now: Instant) => T): Promise<T> {
+  read<T>(look: (state: SchedulerState, now: Instant) => T, isPromise = false): Promise<T> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
     const answer = deferred<T>();
     this.#enqueue({
@@ -132,6 +132,7 @@ export class Dispatcher {
         return () => answer.resolve(value);
       },
       refuse: answer.reject,
+      isPromise,
     });
     return answer.promise;
   }
@@ -263,7 +264,7 @@ export class Dispatcher {
       leaderTerm.acknowledged = rows;
       return this.#options.onCommitted?.(rows, at);
     }
-    if (leaderTerm.isRenewalDue) await leaderTerm.renew();
+    if (leaderTerm.isRenewalDue || batch.makesPromises) await leaderTerm.renew();
   }
 
   /** Committed is committed: the answers go out even if the term has ended meanwhile. */

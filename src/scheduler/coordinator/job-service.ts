@@ -194,7 +194,7 @@ export class LeaderJobService implements JobService {
     const live = await dispatcher.read((state) => {
       const job = state.jobsById.get(jobId);
       return job === undefined ? null : { state: job.state, run: job.run };
-    });
+    }, true);
     if (live !== null) return { jobId, ...live, changed: false };
     const row = await store.jobRow(this.#shard, jobId);
     return row === null ? null : unchangedRow(row);

@@ -91,6 +91,17 @@ test('a leader without anything to write notices it when it renews its term', as
   expect(losses).toMatchObject([{ jobs: 1, jobIds: ['lost'] }]);
 });
 
+test('does not acknowledge a repeated submission from memory when the store has lost the job', async () => {
+  const elector = await elected();
+  const rewind = store.snapshot();
+  await submit(leaderOf(elector), 'lost');
+  rewind();
+  await expect(submit(leaderOf(elector), 'lost')).rejects.toMatchObject({ code: 'rewound' });
+  await clock.advance(3_000);
+  await submit(leaderOf(elector), 'lost');
+  expect((await store.jobs(0, { limit: 9 })).map(({ id }) => id)).toEqual(['lost']);
+});
+
 test('a batch that is fed again event by event does not go on in another history', async () => {
   const gate = gated(store);
   const led = await lead(gate.store, clock);

@@ -133,6 +133,11 @@ export class Effects {
     return this.#replies.length > 0;
   }
 
+  /** Somebody is told that a job or a schedule is there, although nothing of it may change now. */
+  get hasPromises(): boolean {
+    return this.#replies.some(({ body: { type } }) => type === 'job' || type === 'schedule');
+  }
+
   takeReplies(): Reply[] {
     const replies = this.#replies;
     this.#replies = [];
