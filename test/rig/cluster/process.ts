@@ -21,6 +21,8 @@ const LAST_WORDS_MS = 500;
 export interface ProcessOptions {
   /** Added to the environment of the test. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** The Node.js that runs it, if not that of the test. */
+  readonly node?: string;
   /** What runs instead of `millrace`. */
   readonly script?: string;
   /** Where it runs, if not where the test does. */
@@ -55,7 +57,7 @@ export class TestProcess {
 
   /** Ends with the test that starts it. */
   static start(args: readonly string[], options: ProcessOptions = {}): TestProcess {
-    const child = spawn(process.execPath, [options.script ?? BIN, ...args], {
+    const child = spawn(options.node ?? process.execPath, [options.script ?? BIN, ...args], {
       env: { ...process.env, ...options.environment },
       ...(options.folder === undefined ? {} : { cwd: options.folder }),
       stdio: ['ignore', 'pipe', 'pipe'],
