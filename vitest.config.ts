@@ -20,7 +20,6 @@ const pureRooms = [
   // `security` replaces a module in a test, which the others would see.
   'src/edge/{grpc,http,read}',
   'src/node/config',
-  'src/client/http',
 ];
 
 export default defineConfig(({ mode }) => {

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { within } from '../rig/cluster/deadline.ts';
 import type { TestProcess } from '../rig/cluster/process.ts';
-import { until } from '../cluster/scene.ts';
 import { LIMIT_MS, said, demoFolders, ended, start, workersAlive } from './demo-setup.ts';
+import { until } from '../rig/until.ts';
 
 /** So many that it is not over before it is interrupted. */
 const MANY_ROWS = 2_000_000;

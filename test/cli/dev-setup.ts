@@ -9,7 +9,7 @@ import { TestProcess } from '../rig/cluster/process.ts';
 
 export const LIMIT_MS = 60_000;
 
-export interface Scene {
+export interface DevSession {
   readonly dev: TestProcess;
   readonly temporary: string;
   readonly client: TestClient;
@@ -20,7 +20,7 @@ export interface Scene {
   readonly told: (pattern: RegExp) => Promise<unknown>;
 }
 
-export async function scene(kind: 'single' | 'cluster'): Promise<Scene> {
+export async function startDev(kind: 'single' | 'cluster'): Promise<DevSession> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-dev-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   // Root runs the database as somebody else, who has to get there.

@@ -3,14 +3,14 @@ import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { within } from '../rig/cluster/deadline.ts';
 import type { SseEvent } from '../rig/cluster/sse.ts';
-import { LIMIT_MS, scene } from './dev-setup.ts';
+import { LIMIT_MS, startDev } from './dev-setup.ts';
 
 /** Each worker that follows another one in its place is numbered. */
 const isSuccessor = ({ event, data }: SseEvent): boolean =>
   event === 'node.registered' && (JSON.parse(data) as { node: string }).node.endsWith('.2');
 
 test('dev has reloaded only when the old worker takes nothing more', async () => {
-  const { dev, client, answer, save, told } = await scene('single');
+  const { dev, client, answer, save, told } = await startDev('single');
   const old = (await answer('who')) as number;
   process.kill(old, 'SIGSTOP');
   save(`export const word: string = 'two';`);
@@ -26,7 +26,7 @@ test('dev has reloaded only when the old worker takes nothing more', async () =>
 });
 
 test('dev --cluster is a database, two nodes and two workers that follow the code, and nothing of it stays', async () => {
-  const { dev, temporary, answer, save, told } = await scene('cluster');
+  const { dev, temporary, answer, save, told } = await startDev('cluster');
   expect(await answer()).toBe('one');
   save(`export const word: string = 'two';`);
   await told(/^millrace reloaded in/);

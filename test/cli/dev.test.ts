@@ -1,9 +1,9 @@
 /** `millrace dev`: workers that follow the code, and a whole cluster on one machine. */
 import { expect, test } from 'vitest';
-import { scene } from './dev-setup.ts';
+import { startDev } from './dev-setup.ts';
 
 test('dev runs new code once it is saved, and keeps the old worker while the new code is broken', async () => {
-  const { dev, answer, save, told } = await scene('single');
+  const { dev, answer, save, told } = await startDev('single');
   expect(await answer()).toBe('one');
   save(`export const word: string = 'two';`);
   await told(/part\.ts changed: starting a new worker/);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, vi, afterAll } from 'vitest';
 import { within } from '../rig/cluster/deadline.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
-import { until } from '../cluster/scene.ts';
+import { until } from '../rig/until.ts';
 
 export const LIMIT_MS = 60_000;
 export const folder = mkdtempSync(join(tmpdir(), 'millrace-sqls-'));

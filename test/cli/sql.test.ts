@@ -2,8 +2,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../../src/client/index.ts';
 import { within } from '../rig/cluster/deadline.ts';
-import { until } from '../cluster/scene.ts';
 import { LIMIT_MS, start, said, alive } from './sql-setup.ts';
+import { until } from '../rig/until.ts';
 
 test('at a server, wrong SQL is shown where it is wrong, and Ctrl-C cancels the query', async () => {
   const node = start('up', '--data', 'data', '--port', '0', '--grpc-port', '0', '--slots', '1');

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { openPostgresStore } from '../../src/scheduler/store/index.ts';
 import type { JobSeen } from '../rig/cluster/client.ts';
-import { expectRest, stage } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { expectAllEnded, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 const ROUNDS = 120;
 const TERMINAL = ['job.succeeded', 'job.failed', 'job.cancelled'];
 
 test('a cancel that races with the completion: one end, one event, and the client is told the truth', async () => {
-  const play = await stage({ leaders: 1, workers: 2, slots: 4 });
-  const { client } = play;
+  const fixture = await startTestCluster({ leaders: 1, workers: 2, slots: 4 });
+  const { client } = fixture;
   const told = new Map<string, JobSeen>();
   const lane = async (first: number): Promise<void> => {
     for (let round = first; round < ROUNDS; round += 4) {
@@ -17,7 +17,7 @@ test('a cancel that races with the completion: one end, one event, and the clien
       const input = { ms: (round % 12) * 3 };
       const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'deaf', input }] });
       // Half of them are met on their way to the worker, half when they run.
-      if (round % 2 === 1) await play.cluster.effects.wait({ job: id, what: 'begin' });
+      if (round % 2 === 1) await fixture.cluster.effects.wait({ job: id, what: 'begin' });
       told.set(id, await client.cancel(id));
     }
   };
@@ -34,14 +34,14 @@ test('a cancel that races with the completion: one end, one event, and the clien
     expect(job.state).toBe(wasOver ? answer.state : 'cancelled');
   }
   expect(new Set(ends.values())).toEqual(new Set(['succeeded', 'cancelled']));
-  expect(await terminalEvents(play)).toEqual(
+  expect(await terminalEvents(fixture)).toEqual(
     new Map([...ends].map(([id, state]) => [id, [`job.${state}`]])),
   );
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });
 
 /** By job, as the log has them. */
-async function terminalEvents({ database }: Stage): Promise<Map<string, string[]>> {
+async function terminalEvents({ database }: TestCluster): Promise<Map<string, string[]>> {
   const store = await openPostgresStore({ url: database });
   const ids = new Map<number, string>();
   const ends = new Map<string, string[]>();

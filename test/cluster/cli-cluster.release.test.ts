@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { TestProcess } from '../rig/cluster/process.ts';
-import { expectCleanEnd, millrace, startScene, until } from './scene.ts';
+import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { millrace } from '../rig/cluster/command.ts';
+import { until } from '../rig/until.ts';
 
 test('commands find the leader from any node, and follow the log over its death', async () => {
-  const scene = await startScene({ leaders: 2, workers: 1 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ leaders: 2, workers: 1 });
+  const { cluster } = fixture;
   const server = cluster.node('n-2').plan.url ?? '';
   const follower = TestProcess.start(['events', '--follow', '--json', '--server', server]);
   const document = cluster.file('job.json');
@@ -38,5 +40,5 @@ test('commands find the leader from any node, and follow the log over its death'
     async () => (await millrace(['job', hanging.id, '--server', server])).out.includes('cancelled'),
     'the job to be cancelled',
   );
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });

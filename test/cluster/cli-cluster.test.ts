@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { deferred } from '../../src/kit/index.ts';
 import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
 import { sseEvents } from '../rig/cluster/sse.ts';
-import { expectCleanEnd, millrace, startScene } from './scene.ts';
+import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { millrace } from '../rig/cluster/command.ts';
 
 /** What one node tells after an event, until `isEnough`, or until the node is gone. */
 async function read(
@@ -31,8 +32,8 @@ async function read(
 }
 
 test('a stream of events is resumed at another node after a change of leaders: no gap, nothing twice', async () => {
-  const scene = await startScene({ leaders: 2, workers: 1 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ leaders: 2, workers: 1 });
+  const { cluster } = fixture;
   const leader = cluster.node('n-1');
   const first = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
   await cluster.client.waitForJob(first.id);
@@ -57,11 +58,11 @@ test('a stream of events is resumed at another node after a change of leaders: n
   const all = [...seen, ...rest];
   expect(all).toEqual(Array.from({ length: all.length }, (_, at) => at + 1));
   expect(all.length).toBeGreaterThanOrEqual(last.id);
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a server that is gone is told apart from a mistake, by exit code 3', async () => {
-  const { cluster } = await startScene({ workers: 0 });
+  const { cluster } = await startTestCluster({ workers: 0 });
   const { plan } = cluster.node('n-1');
   const document = cluster.file('job.json');
   writeFileSync(document, '{"tasks":[{"id":"a","executor":"note"}]}');

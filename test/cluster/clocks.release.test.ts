@@ -2,15 +2,15 @@ import { writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   expectOnce,
-  expectRest,
-  expectSoon,
+  expectAllEnded,
   expectSucceeded,
-  Load,
-  OUTLASTING,
-  stage,
+  LONG_SESSIONS,
+  startTestCluster,
   takenFrom,
-} from './stage.ts';
-import type { Stage, StageOptions } from './stage.ts';
+} from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
+import { Load } from '../rig/cluster/load.ts';
+import type { TestCluster, TestClusterOptions } from '../rig/cluster/test-cluster.ts';
 
 const TEN_MINUTES_MS = 600_000;
 
@@ -32,11 +32,11 @@ const WRONG_CLOCK = `
   };`;
 
 /** One leader ahead, one behind; one worker of each kind. */
-async function outOfStep(settings: StageOptions['settings'] = {}): Promise<Stage> {
+async function outOfStep(settings: TestClusterOptions['settings'] = {}): Promise<TestCluster> {
   vi.stubEnv('NODE_OPTIONS', `--import=data:text/javascript,${encodeURIComponent(WRONG_CLOCK)}`);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const play = await stage({ leaders: 0, workers: 0, slots: 2, settings });
-  const { cluster } = play;
+  const fixture = await startTestCluster({ leaders: 0, workers: 0, slots: 2, settings });
+  const { cluster } = fixture;
   const ahead = { settings: { clockOffsetMs: TEN_MINUTES_MS } };
   const behind = { settings: { clockOffsetMs: -TEN_MINUTES_MS } };
   await cluster.startNode(ahead);
@@ -45,12 +45,12 @@ async function outOfStep(settings: StageOptions['settings'] = {}): Promise<Stage
     cluster.startWorker({ id: 'w-1', ...ahead }),
     cluster.startWorker({ id: 'w-2', ...behind }),
   ]);
-  return play;
+  return fixture;
 }
 
 test('clocks ten minutes ahead and behind: fail-over both ways, and work that runs goes on', async () => {
-  const play = await outOfStep(OUTLASTING);
-  const { cluster, client, sql } = play;
+  const fixture = await outOfStep(LONG_SESSIONS);
+  const { cluster, client, sql } = fixture;
   const file = cluster.file('go');
   const { id } = await client.submit({
     tasks: ['a', 'b', 'c'].map((name) => ({
@@ -64,26 +64,26 @@ test('clocks ten minutes ahead and behind: fail-over both ways, and work that ru
   await load.reached(20);
   const first = cluster.node('n-1');
   await first.process.crash();
-  expect(await takenFrom(play, first)).toEqual({ nodeId: 'n-2', epoch: 2 });
+  expect(await takenFrom(fixture, first)).toEqual({ nodeId: 'n-2', epoch: 2 });
   await load.reached(60);
   await first.start();
   const second = cluster.node('n-2');
   await second.process.crash();
-  expect(await takenFrom(play, second)).toEqual({ nodeId: 'n-1', epoch: 3 });
+  expect(await takenFrom(fixture, second)).toEqual({ nodeId: 'n-1', epoch: 3 });
   writeFileSync(file, '');
-  await expectSucceeded(play, [id, ...(await load.done)]);
-  expectOnce(play);
+  await expectSucceeded(fixture, [id, ...(await load.done)]);
+  expectOnce(fixture);
   // The database's clock dates everything.
   const [row] = await sql`
     select bool_and(created_at between now() - interval '3 minutes' and now()
                     and finished_at between created_at and now()) as is_right from millrace.job`;
   expect(row).toEqual({ is_right: true });
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });
 
 test('clocks ten minutes ahead and behind: a session expires when its node is gone, not before', async () => {
-  const play = await outOfStep();
-  const { cluster, client } = play;
+  const fixture = await outOfStep();
+  const { cluster, client } = fixture;
   const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'hang' }] });
   await cluster.effects.wait({ job: id, what: 'begin' });
   const first = await client.waitForEvent(({ event }) => event === 'started', { job: id });
@@ -105,5 +105,5 @@ test('clocks ten minutes ahead and behind: a session expires when its node is go
   await client.cancel(id);
   expect(await client.waitForJob(id)).toMatchObject({ state: 'cancelled' });
   expect(cluster.effects.all({ job: id, what: 'begin' })).toHaveLength(2);
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });

@@ -1,22 +1,34 @@
 import { expect, test } from 'vitest';
 import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
-import { expectRest, expectSucceeded, Load, OUTLASTING, stage, takenFrom } from './stage.ts';
+import {
+  expectAllEnded,
+  expectSucceeded,
+  LONG_SESSIONS,
+  startTestCluster,
+  takenFrom,
+} from '../rig/cluster/test-cluster.ts';
+import { Load } from '../rig/cluster/load.ts';
 
 /** Reads and requests that wait for the database have limits of their own, one after the other. */
 const TIMEOUT_MS = 40_000;
 
 test('a node that never hears of its database again still ends in order when it is asked to', async () => {
-  const play = await stage({ leaders: 0, workers: 0, slots: 4, settings: OUTLASTING });
-  const { cluster, database } = play;
+  const fixture = await startTestCluster({
+    leaders: 0,
+    workers: 0,
+    slots: 4,
+    settings: LONG_SESSIONS,
+  });
+  const { cluster, database } = fixture;
   const wire = await Proxy.start(targetOf(database));
   const first = await cluster.startNode({ database: wire.through(database) });
   await cluster.startNode();
   await cluster.startWorker();
-  const load = new Load(play.client, { jobs: 100 });
+  const load = new Load(fixture.client, { jobs: 100 });
   await load.reached(30);
   wire.drop();
-  await takenFrom(play, first);
+  await takenFrom(fixture, first);
   expect(await first.process.stop(TIMEOUT_MS)).toEqual({ code: 0, signal: null });
-  await expectSucceeded(play, await load.done);
-  await expectRest(play);
+  await expectSucceeded(fixture, await load.done);
+  await expectAllEnded(fixture);
 });

@@ -1,16 +1,28 @@
 import { writeFileSync } from 'node:fs';
 import { onTestFinished, test } from 'vitest';
 import { startPostgres } from '../rig/postgres-server.ts';
-import { expectOnce, expectRest, expectSucceeded, Load, stage } from './stage.ts';
-import { OUTLASTING } from './stage.ts';
+import {
+  expectOnce,
+  expectAllEnded,
+  expectSucceeded,
+  startTestCluster,
+  LONG_SESSIONS,
+} from '../rig/cluster/test-cluster.ts';
+import { Load } from '../rig/cluster/load.ts';
 
-const settings = OUTLASTING;
+const settings = LONG_SESSIONS;
 
 test('PostgreSQL stops without a farewell under load and starts again: nothing is lost or done twice', async () => {
   const server = await startPostgres('throw-away');
   onTestFinished(() => server.stop());
-  const play = await stage({ database: server.url, leaders: 2, workers: 2, slots: 4, settings });
-  const { cluster, client } = play;
+  const fixture = await startTestCluster({
+    database: server.url,
+    leaders: 2,
+    workers: 2,
+    slots: 4,
+    settings,
+  });
+  const { cluster, client } = fixture;
   const file = cluster.file('go');
   const { id } = await client.submit({
     tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
@@ -24,7 +36,7 @@ test('PostgreSQL stops without a farewell under load and starts again: nothing i
   }
   await load.reached(250);
   writeFileSync(file, '');
-  await expectSucceeded(play, [id, ...(await load.done)]);
-  expectOnce(play);
-  await expectRest(play);
+  await expectSucceeded(fixture, [id, ...(await load.done)]);
+  expectOnce(fixture);
+  await expectAllEnded(fixture);
 });

@@ -2,7 +2,7 @@
 import { fraction } from '../../src/scheduler/core/index.ts';
 import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
 import type { LossyDatabase } from '../rig/cluster/lost-answer.ts';
-import type { Stage } from './stage.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 type Mend = () => Promise<void>;
 
@@ -42,7 +42,7 @@ export class Dice {
 
 export class FaultInjector {
   readonly #dice: Dice;
-  readonly #play: Stage;
+  readonly #fixture: TestCluster;
   /** The way of each node to the database. */
   readonly #wires: ReadonlyMap<string, LossyDatabase>;
   /** What is broken, oldest first, and the process that it is about. */
@@ -50,9 +50,9 @@ export class FaultInjector {
   /** What happened, in order. */
   readonly diary: string[] = [];
 
-  constructor(dice: Dice, play: Stage, wires: ReadonlyMap<string, LossyDatabase>) {
+  constructor(dice: Dice, fixture: TestCluster, wires: ReadonlyMap<string, LossyDatabase>) {
     this.#dice = dice;
-    this.#play = play;
+    this.#fixture = fixture;
     this.#wires = wires;
   }
 
@@ -73,7 +73,7 @@ export class FaultInjector {
   /** All is well again. */
   async clear(): Promise<void> {
     while (this.#open.size > 0) await this.#mendOldest();
-    const { nodes, workers } = this.#play.cluster;
+    const { nodes, workers } = this.#fixture.cluster;
     const down = [...nodes, ...workers].filter(({ isRunning }) => !isRunning);
     await Promise.all(down.map((node) => node.start(60_000)));
   }
@@ -86,7 +86,7 @@ export class FaultInjector {
   }
 
   #faults(): readonly Fault[] {
-    const { nodes, workers } = this.#play.cluster;
+    const { nodes, workers } = this.#fixture.cluster;
     const up = [...nodes, ...workers].filter(({ isRunning }) => isRunning);
     const serving = nodes.filter(({ isRunning }) => isRunning);
     return [
@@ -173,7 +173,7 @@ export class FaultInjector {
 
   #terminated(): Fault {
     const strike = async (): Promise<Mend> => {
-      await this.#play.sql`
+      await this.#fixture.sql`
         select pg_terminate_backend(pid) from pg_stat_activity
          where datname = current_database() and application_name = 'millrace'`;
       return HEALED;

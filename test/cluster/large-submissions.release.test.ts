@@ -1,13 +1,13 @@
 /** Floods of bytes: the leader admits what it has room for, and goes on leading. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { pauseMs } from '../rig/cluster/deadline.ts';
-import { leaderRow, OUTLASTING, stage } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { leaderRow, LONG_SESSIONS, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 vi.setConfig({ testTimeout: 600_000 });
 
 const MIB = 1024 * 1024;
-const SETTINGS = { ...OUTLASTING, leaderTtlMs: 10_000 };
+const SETTINGS = { ...LONG_SESSIONS, leaderTtlMs: 10_000 };
 
 interface Sent {
   readonly status: number;
@@ -67,7 +67,7 @@ class Others {
 
 const TINY = JSON.stringify({ tasks: [{ id: 'a', executor: 'nobody' }] });
 
-async function leaderUrl({ cluster }: Stage): Promise<string> {
+async function leaderUrl({ cluster }: TestCluster): Promise<string> {
   const [first] = cluster.nodes;
   const { url } = (await (await fetch(`${first!.plan.url}/api/v1/leader`)).json()) as {
     url: string;
@@ -87,9 +87,9 @@ function withHeap(mib: number): void {
 
 test('thirty documents of 14 MB are all accepted in one term, and small ones pass between them', async () => {
   withHeap(1_024);
-  const play = await stage({ leaders: 2, workers: 0, slots: 0, settings: SETTINGS });
-  const url = await leaderUrl(play);
-  const before = await leaderRow(play);
+  const fixture = await startTestCluster({ leaders: 2, workers: 0, slots: 0, settings: SETTINGS });
+  const url = await leaderUrl(fixture);
+  const before = await leaderRow(fixture);
   const input = 'x'.repeat(MIB - 100);
   const tasks = Array.from({ length: 14 }, (_, at) => ({
     id: `t${at}`,
@@ -114,16 +114,16 @@ test('thirty documents of 14 MB are all accepted in one term, and small ones pas
   });
   expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([201]));
   expect(refusals).toBeGreaterThan(0);
-  expect(await leaderRow(play)).toEqual(before);
+  expect(await leaderRow(fixture)).toEqual(before);
   expect(worstMs).toBeLessThan(15_000);
-  await play.cluster.stop();
+  await fixture.cluster.stop();
 });
 
 test('a flood of lists neither fills the memory of a leader with little of it nor ends its term', async () => {
   withHeap(512);
-  const play = await stage({ leaders: 2, workers: 0, slots: 0, settings: SETTINGS });
-  const url = await leaderUrl(play);
-  const before = await leaderRow(play);
+  const fixture = await startTestCluster({ leaders: 2, workers: 0, slots: 0, settings: SETTINGS });
+  const url = await leaderUrl(fixture);
+  const before = await leaderRow(fixture);
   const body = `[${Array.from({ length: 1_000 }, () => TINY).join(',')}]`;
   const others = new Others(url);
   const startedMs = performance.now();
@@ -143,8 +143,8 @@ test('a flood of lists neither fills the memory of a leader with little of it no
     rss: await residentMib(url),
   });
   expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([201]));
-  expect(await leaderRow(play)).toEqual(before);
+  expect(await leaderRow(fixture)).toEqual(before);
   expect(await residentMib(url)).toBeLessThan(900);
   expect(worstMs).toBeLessThan(15_000);
-  await play.cluster.stop();
+  await fixture.cluster.stop();
 });

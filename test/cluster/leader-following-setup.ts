@@ -1,19 +1,19 @@
 import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
-import { PATIENT, stage } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { LONG_TTLS, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 export const DOCUMENT = { tasks: [{ id: 'a', executor: 'note' }] };
 
 export interface Pair {
-  readonly play: Stage;
+  readonly fixture: TestCluster;
   readonly follower: ClusterNode;
   /** As a node that does not lead has to name it. */
   readonly leader: object;
 }
 
 export async function pair(): Promise<Pair> {
-  const play = await stage({ leaders: 2, workers: 1, settings: PATIENT });
-  const { url, grpc } = play.cluster.node('n-1').plan;
+  const fixture = await startTestCluster({ leaders: 2, workers: 1, settings: LONG_TTLS });
+  const { url, grpc } = fixture.cluster.node('n-1').plan;
   const leader = { nodeId: 'n-1', url, grpc, epoch: 1 };
-  return { play, follower: play.cluster.node('n-2'), leader };
+  return { fixture, follower: fixture.cluster.node('n-2'), leader };
 }

@@ -9,11 +9,11 @@ import { ControlPlaneService } from '../../src/edge/grpc/gen/millrace/v1/control
 import { toWireNewJob } from '../../src/edge/grpc/codec/change.ts';
 import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
 import { errorOfStatus } from '../../src/edge/grpc/status.ts';
-import { expectRest } from './stage.ts';
 import { DOCUMENT, pair } from './leader-following-setup.ts';
+import { expectAllEnded } from '../rig/cluster/test-cluster.ts';
 
 test('a write to a follower is refused over HTTP, with who leads and when to ask again', async () => {
-  const { play, follower, leader } = await pair();
+  const { fixture, follower, leader } = await pair();
   const refused = await fetch(`${follower.plan.url}/api/v1/jobs`, {
     method: 'POST',
     body: JSON.stringify(DOCUMENT),
@@ -28,12 +28,12 @@ test('a write to a follower is refused over HTTP, with who leads and when to ask
   expect(await asked.json()).toMatchObject(leader);
   expect((await fetch(`${follower.plan.url}/readyz`)).status).toBe(200);
   expect((await fetch(`${follower.plan.url}/readyz?leader=1`)).status).toBe(503);
-  expect([...(await play.sql`select 1 from millrace.job`)]).toEqual([]);
-  await expectRest(play);
+  expect([...(await fixture.sql`select 1 from millrace.job`)]).toEqual([]);
+  await expectAllEnded(fixture);
 });
 
 test('a write to a follower is UNAVAILABLE over gRPC, with the whole error beside it', async () => {
-  const { play, follower, leader } = await pair();
+  const { fixture, follower, leader } = await pair();
   const client = new Client(follower.plan.grpc, credentials.createInsecure());
   onTestFinished(() => client.close());
   const { path, requestSerialize, responseDeserialize } = ControlPlaneService.submitJob;
@@ -48,11 +48,11 @@ test('a write to a follower is UNAVAILABLE over gRPC, with the whole error besid
   expect(failure.code).toBe(status.UNAVAILABLE);
   expect(failure.details).toMatch(/n-2 is not the leader.*The leader is n-1/);
   expect(errorOfStatus(failure, 'n-2')).toMatchObject({ code: 'not_leader', leader });
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });
 
 test('our own clients, HTTP and gRPC, follow the leader that a follower names', async () => {
-  const { play, follower } = await pair();
+  const { fixture, follower } = await pair();
   const http = new HttpClient({ server: follower.plan.url ?? '' });
   onTestFinished(() => http.end());
   const channel = new LeaderChannel({
@@ -68,8 +68,8 @@ test('our own clients, HTTP and gRPC, follow the leader that a follower names', 
   ]);
   expect(two).toEqual([expect.objectContaining({ id: jobId, changed: true })]);
   for (const id of [one.id, jobId]) {
-    play.client.acknowledged.add(id);
-    expect(await play.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+    fixture.client.acknowledged.add(id);
+    expect(await fixture.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
   }
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { HttpClient } from '../../src/client/index.ts';
-import { expectRest } from './stage.ts';
 import { DOCUMENT, pair } from './leader-following-setup.ts';
+import { expectAllEnded } from '../rig/cluster/test-cluster.ts';
 
 test('our client follows from leader to leader, and one job stays one job', async () => {
-  const { play, follower } = await pair();
-  const { cluster, client } = play;
+  const { fixture, follower } = await pair();
+  const { cluster, client } = fixture;
   const http = new HttpClient({ server: cluster.urls.join(','), responseTimeoutMs: 2_000 });
   onTestFinished(() => http.end());
   const before = await http.submitDocument(DOCUMENT);
@@ -16,6 +16,6 @@ test('our client follows from leader to leader, and one job stays one job', asyn
     expect(await client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
   }
   expect(await client.leader()).toMatchObject({ nodeId: follower.id, epoch: 2 });
-  expect(await play.sql`select count(*)::int from millrace.job`).toEqual([{ count: 2 }]);
-  await expectRest(play);
+  expect(await fixture.sql`select count(*)::int from millrace.job`).toEqual([{ count: 2 }]);
+  await expectAllEnded(fixture);
 });

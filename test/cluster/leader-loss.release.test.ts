@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest';
 import {
   expectOnce,
-  expectRest,
-  expectSoon,
+  expectAllEnded,
   expectSucceeded,
   leaderRow,
-  Load,
-  PATIENT,
+  LONG_TTLS,
   terms,
-  stage,
+  startTestCluster,
   takenFrom,
-} from './stage.ts';
+} from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
+import { Load } from '../rig/cluster/load.ts';
 
 test("a dead leader's own worker is gone with it: its leases end at once, not after a TTL", async () => {
-  const play = await stage({
+  const fixture = await startTestCluster({
     leaders: 0,
     // Only the proof that the leader is gone tells that its worker is gone as well.
     settings: { leaderTtlMs: 20_000, sessionTtlMs: 60_000, nodeDeadMs: 90_000 },
     workers: 0,
   });
-  const { cluster, client } = play;
+  const { cluster, client } = fixture;
   const first = await cluster.startNode({ slots: 1 });
   await cluster.startNode();
   const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'hang' }] });
@@ -31,12 +31,12 @@ test("a dead leader's own worker is gone with it: its leases end at once, not af
   expect(second).toMatchObject({ attempt: 2 });
   expect(await client.cancel(id)).toMatchObject({ id });
   expect(await client.waitForJob(id)).toMatchObject({ state: 'cancelled' });
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });
 
 test('leader after leader: every leader term has the next epoch, and each acknowledged job is there', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: PATIENT });
-  const { cluster, client } = play;
+  const fixture = await startTestCluster({ leaders: 2, workers: 2, slots: 4, settings: LONG_TTLS });
+  const { cluster, client } = fixture;
   const load = new Load(client, { jobs: 240 });
   for (const round of [1, 2, 3]) {
     await load.reached(round * 60);
@@ -44,15 +44,15 @@ test('leader after leader: every leader term has the next epoch, and each acknow
     // At once after an answer: what was acknowledged is in the database, whatever the leader had in mind.
     const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
     await leader.process.crash();
-    expect(await play.sql`select count(*)::int from millrace.job where id = ${id}`).toEqual([
+    expect(await fixture.sql`select count(*)::int from millrace.job where id = ${id}`).toEqual([
       { count: 1 },
     ]);
-    expect(await takenFrom(play, leader)).toMatchObject({ epoch: round + 1 });
+    expect(await takenFrom(fixture, leader)).toMatchObject({ epoch: round + 1 });
     await leader.start();
   }
-  await expectSucceeded(play, await load.done);
-  expectOnce(play);
-  expect(await leaderRow(play)).toMatchObject({ epoch: 4 });
-  expect((await terms(play)).map(({ epoch }) => epoch)).toEqual([1, 2, 3, 4]);
-  await expectRest(play);
+  await expectSucceeded(fixture, await load.done);
+  expectOnce(fixture);
+  expect(await leaderRow(fixture)).toMatchObject({ epoch: 4 });
+  expect((await terms(fixture)).map(({ epoch }) => epoch)).toEqual([1, 2, 3, 4]);
+  await expectAllEnded(fixture);
 });

@@ -2,18 +2,18 @@ import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import {
   expectOnce,
-  expectRest,
+  expectAllEnded,
   expectSucceeded,
-  Load,
-  PATIENT,
+  LONG_TTLS,
   terms,
-  stage,
+  startTestCluster,
   takenFrom,
-} from './stage.ts';
+} from '../rig/cluster/test-cluster.ts';
+import { Load } from '../rig/cluster/load.ts';
 
 test('the leader is killed: what runs goes on and is accepted by the next leader', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 2, settings: PATIENT });
-  const { cluster, client } = play;
+  const fixture = await startTestCluster({ leaders: 2, workers: 2, slots: 2, settings: LONG_TTLS });
+  const { cluster, client } = fixture;
   const file = cluster.file('go');
   const { id } = await client.submit({
     tasks: [
@@ -24,7 +24,7 @@ test('the leader is killed: what runs goes on and is accepted by the next leader
   });
   const begun = await cluster.effects.wait({ job: id, what: 'begin' }, 2);
   await cluster.node('n-1').process.crash();
-  expect(await takenFrom(play, cluster.node('n-1'))).toEqual({ nodeId: 'n-2', epoch: 2 });
+  expect(await takenFrom(fixture, cluster.node('n-1'))).toEqual({ nodeId: 'n-2', epoch: 2 });
   writeFileSync(file, '');
   const job = await client.waitForJob(id);
   expect(job.state).toBe('succeeded');
@@ -33,24 +33,24 @@ test('the leader is killed: what runs goes on and is accepted by the next leader
     const seen = job.tasks.find((each) => each.id === task);
     expect(seen).toMatchObject({ attempt: 1, result: { signed: { attempt: 1, fence } } });
   }
-  expectOnce(play);
-  await expectRest(play);
-  expect(await terms(play)).toEqual([
+  expectOnce(fixture);
+  await expectAllEnded(fixture);
+  expect(await terms(fixture)).toEqual([
     { nodeId: 'n-1', epoch: 1 },
     { nodeId: 'n-2', epoch: 2 },
   ]);
 });
 
 test('a leader that is asked to end hands over at once, and under load nothing is lost', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: PATIENT });
-  const { cluster } = play;
-  const load = new Load(play.client, { jobs: 200 });
+  const fixture = await startTestCluster({ leaders: 2, workers: 2, slots: 4, settings: LONG_TTLS });
+  const { cluster } = fixture;
+  const load = new Load(fixture.client, { jobs: 200 });
   await load.reached(60);
   const askedAt = performance.now();
   expect(await cluster.node('n-1').process.stop()).toEqual({ code: 0, signal: null });
-  expect(await takenFrom(play, cluster.node('n-1'))).toEqual({ nodeId: 'n-2', epoch: 2 });
+  expect(await takenFrom(fixture, cluster.node('n-1'))).toEqual({ nodeId: 'n-2', epoch: 2 });
   expect(performance.now() - askedAt).toBeLessThan(10_000);
-  await expectSucceeded(play, await load.done);
-  expectOnce(play);
-  await expectRest(play);
+  await expectSucceeded(fixture, await load.done);
+  expectOnce(fixture);
+  await expectAllEnded(fixture);
 });

@@ -2,18 +2,23 @@ import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import {
   expectOnce,
-  expectRest,
-  expectSoon,
+  expectAllEnded,
   expectSucceeded,
-  Load,
-  OUTLASTING,
-  stage,
+  LONG_SESSIONS,
+  startTestCluster,
   takenFrom,
-} from './stage.ts';
+} from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
+import { Load } from '../rig/cluster/load.ts';
 
 test('two nodes that stand still in turn lead in turn, and what runs is executed once', async () => {
-  const play = await stage({ leaders: 2, workers: 1, slots: 4, settings: OUTLASTING });
-  const { cluster, client } = play;
+  const fixture = await startTestCluster({
+    leaders: 2,
+    workers: 1,
+    slots: 4,
+    settings: LONG_SESSIONS,
+  });
+  const { cluster, client } = fixture;
   const file = cluster.file('go');
   const { id } = await client.submit({
     tasks: [{ id: 'a', executor: 'progress', input: { file, ms: 100 } }],
@@ -24,7 +29,7 @@ test('two nodes that stand still in turn lead in turn, and what runs is executed
     await load.reached((round + 1) * 30);
     const node = cluster.node(name);
     node.process.pause();
-    expect(await takenFrom(play, node)).toMatchObject({ epoch: round + 2 });
+    expect(await takenFrom(fixture, node)).toMatchObject({ epoch: round + 2 });
     node.process.resume();
     // The next round needs it as a candidate.
     await expectSoon(async () => {
@@ -33,7 +38,7 @@ test('two nodes that stand still in turn lead in turn, and what runs is executed
     });
   }
   writeFileSync(file, '');
-  await expectSucceeded(play, [id, ...(await load.done)]);
-  expectOnce(play);
-  await expectRest(play);
+  await expectSucceeded(fixture, [id, ...(await load.done)]);
+  expectOnce(fixture);
+  await expectAllEnded(fixture);
 });

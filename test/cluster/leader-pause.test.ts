@@ -2,19 +2,24 @@ import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import {
   expectOnce,
-  expectRest,
-  expectSoon,
+  expectAllEnded,
   expectSucceeded,
-  Load,
-  OUTLASTING,
+  LONG_SESSIONS,
   terms,
-  stage,
+  startTestCluster,
   takenFrom,
-} from './stage.ts';
+} from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
+import { Load } from '../rig/cluster/load.ts';
 
 test('a leader that stood still beyond its TTL finds its writes refused, and follows', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: OUTLASTING });
-  const { cluster, client, sql } = play;
+  const fixture = await startTestCluster({
+    leaders: 2,
+    workers: 2,
+    slots: 4,
+    settings: LONG_SESSIONS,
+  });
+  const { cluster, client, sql } = fixture;
   const [first, second] = [cluster.node('n-1'), cluster.node('n-2')];
   const file = cluster.file('go');
   const { id } = await client.submit({
@@ -25,7 +30,7 @@ test('a leader that stood still beyond its TTL finds its writes refused, and fol
   await load.reached(50);
   // In the middle of its work: requests and commits are under way.
   first.process.pause();
-  expect(await takenFrom(play, first)).toEqual({ nodeId: 'n-2', epoch: 2 });
+  expect(await takenFrom(fixture, first)).toEqual({ nodeId: 'n-2', epoch: 2 });
   await load.reached(100);
   first.process.resume();
   // What it still has in hand is sent now, and may not count.
@@ -39,10 +44,10 @@ test('a leader that stood still beyond its TTL finds its writes refused, and fol
   });
   expect(first.output).toMatch(/This node is no longer the leader/);
   writeFileSync(file, '');
-  await expectSucceeded(play, [id, ...(await load.done)]);
-  expectOnce(play);
+  await expectSucceeded(fixture, [id, ...(await load.done)]);
+  expectOnce(fixture);
   const epochs = await sql`select epoch::int, node_id from millrace.leader`;
   expect([...epochs]).toEqual([{ epoch: 2, node_id: 'n-2' }]);
-  expect(await terms(play)).toHaveLength(2);
-  await expectRest(play);
+  expect(await terms(fixture)).toHaveLength(2);
+  await expectAllEnded(fixture);
 });

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { expectOnce, expectRest, takenFrom } from './stage.ts';
 import { trapped } from './leader-points-setup.ts';
+import { expectOnce, expectAllEnded, takenFrom } from '../rig/cluster/test-cluster.ts';
 
 test('killed after a report was committed, before the worker was answered: the result counts once', async () => {
-  const { play, killAfterCommit } = await trapped();
-  const { client, cluster } = play;
+  const { fixture, killAfterCommit } = await trapped();
+  const { client, cluster } = fixture;
   const file = cluster.file('go');
   const { id } = await client.submit({
     tasks: [
@@ -17,12 +17,12 @@ test('killed after a report was committed, before the worker was answered: the r
   const killed = killAfterCommit();
   writeFileSync(file, '');
   await killed;
-  await takenFrom(play, cluster.node('n-1'));
+  await takenFrom(fixture, cluster.node('n-1'));
   const job = await client.waitForJob(id);
   expect(job.tasks).toMatchObject([
     { id: 'a', state: 'succeeded', attempt: 1, result: { value: 7 } },
     { id: 'b', state: 'succeeded', attempt: 1 },
   ]);
-  expectOnce(play);
-  await expectRest(play);
+  expectOnce(fixture);
+  await expectAllEnded(fixture);
 });

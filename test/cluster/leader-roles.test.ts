@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { expectRest, stage } from './stage.ts';
+import { expectAllEnded, startTestCluster } from '../rig/cluster/test-cluster.ts';
 
 function from(task: string, path?: string): object {
   return { value: path === undefined ? { $from: task } : { $from: task, path } };
 }
 
 test('a leader and two workers run a graph: ids, results and events are as they should be', async () => {
-  const play = await stage({ workers: 2, slots: 2 });
-  const { client } = play;
+  const fixture = await startTestCluster({ workers: 2, slots: 2 });
+  const { client } = fixture;
   const submitted = await client.submit({
     name: 'diamond',
     tasks: [
@@ -43,13 +43,13 @@ test('a leader and two workers run a graph: ids, results and events are as they 
   expect(kinds[0]).toBe('job.created');
   expect(kinds.filter((kind) => kind === 'completed')).toHaveLength(4);
   expect(bottom).toEqual(['created', 'queued', 'assigned', 'started', 'completed']);
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });
 
 test('an `auto` node that is alone leads and executes', async () => {
-  const play = await stage({ slots: 1 });
-  const { id } = await play.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
-  const job = await play.client.waitForJob(id);
+  const fixture = await startTestCluster({ slots: 1 });
+  const { id } = await fixture.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+  const job = await fixture.client.waitForJob(id);
   expect(job.tasks[0]).toMatchObject({ state: 'succeeded', node: 'n-1' });
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });

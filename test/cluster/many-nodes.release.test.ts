@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
 import { migratePostgres } from '../../src/scheduler/store/index.ts';
 import {
-  expectRest,
-  expectSoon,
+  expectAllEnded,
   expectSucceeded,
   leaderRow,
-  Load,
-  PATIENT,
-  stage,
-} from './stage.ts';
+  LONG_TTLS,
+  startTestCluster,
+} from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
+import { Load } from '../rig/cluster/load.ts';
 
 test('ten nodes start on an empty database at once: one leads, all are ready, the schema is right', async () => {
-  const play = await stage({ leaders: 0, workers: 0, settings: PATIENT });
-  const { cluster, client, database, sql } = play;
+  const fixture = await startTestCluster({ leaders: 0, workers: 0, settings: LONG_TTLS });
+  const { cluster, client, database, sql } = fixture;
   const nodes = [];
   for (let at = 0; at < 10; at += 1) nodes.push(await cluster.planNode());
   // Ten processes on a few cores take their time to load.
   await Promise.all(nodes.map((node) => node.start(90_000)));
-  const leader = await leaderRow(play);
+  const leader = await leaderRow(fixture);
   expect(leader.epoch).toBe(1);
   const told = nodes.filter(({ output }) => output.includes('This node leads'));
   expect(told.map(({ id }) => id)).toEqual([leader.nodeId]);
@@ -35,6 +35,6 @@ test('ten nodes start on an empty database at once: one leads, all are ready, th
   );
   await cluster.startWorker({ slots: 4 });
   const load = new Load(client, { jobs: 50 });
-  await expectSucceeded(play, await load.done);
-  await expectRest(play);
+  await expectSucceeded(fixture, await load.done);
+  await expectAllEnded(fixture);
 });

@@ -2,8 +2,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
 import { sseEvents } from '../rig/cluster/sse.ts';
 import { startPostgres } from '../rig/postgres-server.ts';
-import { expectCleanEnd, startScene, until } from './scene.ts';
 import { ask, document } from './observer-setup.ts';
+import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { until } from '../rig/until.ts';
 
 /** The numbers of all events that a node tells, up to `last`. */
 async function told(node: ClusterNode, last: number): Promise<number[]> {
@@ -24,8 +25,8 @@ test.each(['with', 'without'] as const)(
   async (access) => {
     const server = await startPostgres('throw-away');
     onTestFinished(() => server.stop());
-    const scene = await startScene({ database: server.url, workers: 1 });
-    const { cluster } = scene;
+    const fixture = await startTestCluster({ database: server.url, workers: 1 });
+    const { cluster } = fixture;
     const leader = cluster.node('n-1');
     const options = access === 'with' ? {} : { database: null };
     const observer = await cluster.startNode({ role: 'observer', id: 'o-1', ...options });
@@ -62,6 +63,6 @@ test.each(['with', 'without'] as const)(
     const last = after.body.asOf?.seq ?? 0;
     expect(last).toBeGreaterThan(during.body.asOf?.seq ?? Infinity);
     expect(await told(observer, last)).toEqual(Array.from({ length: last }, (_, at) => at + 1));
-    await expectCleanEnd(scene);
+    await expectCleanEnd(fixture);
   },
 );

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { expectCleanEnd, startScene, until } from './scene.ts';
 import { ask, document } from './observer-setup.ts';
+import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { until } from '../rig/until.ts';
 
 test('an observer refers writes to the leader, whoever that is now', async () => {
-  const scene = await startScene({ leaders: 2, workers: 1 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ leaders: 2, workers: 1 });
+  const { cluster } = fixture;
   const observer = await cluster.startNode({ role: 'observer', id: 'o-1', database: null });
   expect(await ask(observer, '/api/v1/jobs', document('a'))).toMatchObject({
     status: 503,
@@ -16,5 +17,5 @@ test('an observer refers writes to the leader, whoever that is now', async () =>
     'the observer to name the new leader',
   );
   expect((await ask(observer, '/api/v1/leader')).body).toMatchObject({ nodeId: 'n-2', epoch: 2 });
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });

@@ -4,7 +4,8 @@ import { freePort } from '../rig/cluster/free-port.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
 import { Proxy } from '../rig/cluster/proxy.ts';
 import { freshDatabase } from '../rig/postgres.ts';
-import { complaint, until } from './scene.ts';
+import { stderrLine } from '../rig/cluster/command.ts';
+import { until } from '../rig/until.ts';
 
 test('while the database is away a node is not ready, calls name it, and a result is waited for', async () => {
   const database = await freshDatabase();
@@ -35,7 +36,7 @@ test('while the database is away a node is not ready, calls name it, and a resul
   await until(async () => (await status('/readyz')) === 503, 'a node that is not ready');
   expect(await status('/healthz')).toBe(200);
   const name = `database ${direct.pathname.slice(1)} at ${proxy.address}`;
-  await complaint(node, new RegExp(`Waiting: PostgreSQL \\(${name}\\) does not answer`));
+  await stderrLine(node, new RegExp(`Waiting: PostgreSQL \\(${name}\\) does not answer`));
   const refused = await fetch(`${url}/api/v1/jobs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -2,9 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import type { Cluster, ClusterOptions } from '../rig/cluster/cluster.ts';
-import { eventsOf, expectCleanEnd, millrace, startScene, until } from './scene.ts';
-import type { Scene } from './scene.ts';
 import { moduleOf } from './placement-setup.ts';
+import { eventsOf, expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { millrace } from '../rig/cluster/command.ts';
+import { until } from '../rig/until.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 const EXECUTORS = fileURLToPath(new URL('../../dist/tasks/executors/index.js', import.meta.url));
 
@@ -25,8 +27,8 @@ async function metric(cluster: Cluster, name: string): Promise<number> {
 }
 
 test('a node runs no more of a kind than the placement allows', async () => {
-  const scene = await startScene({ workers: 2, slots: 4 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 2, slots: 4 });
+  const { cluster } = fixture;
   const file = cluster.file('go');
   const placement = { maxParallelPerNode: 1 };
   const { id } = await cluster.client.submit({
@@ -43,12 +45,12 @@ test('a node runs no more of a kind than the placement allows', async () => {
   expect(cluster.effects.all({ job: id, what: 'begin' })).toHaveLength(2);
   writeFileSync(file, '');
   expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('half rolled out, new work waits and says for what; the rest runs, and so does it when a node can', async () => {
-  const scene = await startScene({ workers: 0 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0 });
+  const { cluster } = fixture;
   const old = moduleOf(cluster, 'alpha', "() => 'old'");
   await cluster.startWorker({ modules: [old] });
   const { id } = await cluster.client.submit({
@@ -82,12 +84,12 @@ test('half rolled out, new work waits and says for what; the rest runs, and so d
     tasks: [{ node: 'w-1' }, { node: 'w-2', result: 'new and shiny' }],
   });
   expect(await metric(cluster, 'millrace_unfit_task_seconds')).toBe(0);
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a factory that is missing at run time sends the task elsewhere and counts as nothing', async () => {
-  const scene = await startScene({ workers: 0, settings: { quarantineFailures: 1 } });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0, settings: { quarantineFailures: 1 } });
+  const { cluster } = fixture;
   const head = `import { MissingOperatorError } from ${JSON.stringify(EXECUTORS)};`;
   const lacking = moduleOf(
     cluster,
@@ -116,24 +118,24 @@ test('a factory that is missing at run time sends the task elsewhere and counts 
   const kinds = (await eventsOf(cluster, id)).map(({ kind }) => kind);
   expect(kinds.filter((kind) => kind === 'released')).toHaveLength(1);
   for (const counted of ['failed', 'retried']) expect(kinds).not.toContain(counted);
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 /** Two nodes, and w-1 has failed tasks of three jobs. */
-async function distrusted(settings: ClusterOptions['settings'] = {}): Promise<Scene> {
-  const scene = await startScene({ workers: 2, settings });
-  const { cluster } = scene;
+async function distrusted(settings: ClusterOptions['settings'] = {}): Promise<TestCluster> {
+  const fixture = await startTestCluster({ workers: 2, settings });
+  const { cluster } = fixture;
   for (const id of ['x', 'y', 'z']) {
     const task = { id, executor: 'fail', retry: { maxAttempts: 1 } };
     await cluster.client.submit({ tasks: [{ ...task, placement: { allowedNodes: ['w-1'] } }] });
   }
   await cluster.client.waitForEvent(({ event }) => event === 'node.quarantined');
-  return scene;
+  return fixture;
 }
 
 test('a node on which tasks of several jobs fail is tried when the other is full, and a success releases it', async () => {
-  const scene = await distrusted();
-  const { cluster } = scene;
+  const fixture = await distrusted();
+  const { cluster } = fixture;
   const spare = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
   expect(await cluster.client.waitForJob(spare.id)).toMatchObject({ tasks: [{ node: 'w-2' }] });
   const file = cluster.file('go');
@@ -151,15 +153,15 @@ test('a node on which tasks of several jobs fail is tried when the other is full
   expect(new Set(job.tasks.map(({ node }) => node))).toEqual(new Set(['w-1', 'w-2']));
   const released = await cluster.client.waitForEvent(({ event }) => event === 'node.released');
   expect(JSON.parse(released.data)).toMatchObject({ node: 'w-1', detail: { onProbation: false } });
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('an operator takes a node out of quarantine', async () => {
-  const scene = await distrusted();
-  const { cluster } = scene;
+  const fixture = await distrusted();
+  const { cluster } = fixture;
   const server = cluster.urls[0] ?? '';
   expect((await millrace(['nodes', '--server', server])).out).toMatch(/w-1 +healthy \(quarantined/);
   expect(await millrace(['release', 'w-1', '--server', server])).toMatchObject({ code: 0 });
   expect((await millrace(['nodes', '--server', server])).out).toMatch(/w-1 +healthy +\d/);
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });

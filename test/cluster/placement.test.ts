@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { complaint, expectCleanEnd, startScene } from './scene.ts';
 import { moduleOf } from './placement-setup.ts';
+import { stderrLine } from '../rig/cluster/command.ts';
+import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
 
 test('tasks run where executors, capabilities and lists of nodes let them', async () => {
-  const scene = await startScene({ workers: 0 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0 });
+  const { cluster } = fixture;
   const gpu = ['--capability', 'gpu=nvidia', '--capability', 'ram=64', '--capability', 'zone=eu'];
   const train = moduleOf(cluster, 'train', "() => 'trained'");
   await Promise.all([
@@ -31,15 +32,15 @@ test('tasks run where executors, capabilities and lists of nodes let them', asyn
   });
   const job = await cluster.client.waitForJob(id);
   expect(job.tasks.map(({ node }) => node)).toEqual(cases.map(([, node]) => node));
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a worker that lacks what it is expected to have ends with 2 and names it, before it registers', async () => {
-  const scene = await startScene({ workers: 0 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0 });
+  const { cluster } = fixture;
   const worker = await cluster.planWorker({ args: ['--expect', 'note', '--expect', 'trian'] });
   expect(await worker.launch().exited).toEqual({ code: 2, signal: null });
-  await complaint(worker.process, /Expected but not registered on this worker: trian/);
+  await stderrLine(worker.process, /Expected but not registered on this worker: trian/);
   expect(await cluster.client.nodes()).toEqual([]);
   await cluster.stop();
 });

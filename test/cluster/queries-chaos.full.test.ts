@@ -7,8 +7,8 @@ import type { Answer } from '../sql/contract-values.ts';
 import { Dice } from '../sql/random/dice.ts';
 import { scratch } from '../sql/scratch.ts';
 import { inLanes, knownQueries, tryKnown } from '../sql/trial.ts';
-import { QueryScene, SLOW, damage, enginesOf, isLinux } from './query-scene.ts';
-import { until } from './scene.ts';
+import { QueryCluster, SLOW, damage, enginesOf, isLinux } from '../rig/cluster/query-cluster.ts';
+import { until } from '../rig/until.ts';
 
 vi.setConfig({ testTimeout: 2 * 3_600_000 });
 const here = scratch();
@@ -39,14 +39,14 @@ function queries(): readonly CorpusQuery[] {
 }
 
 /** As a user would: who loses his rows asks again. */
-async function answerOf(scene: QueryScene, sql: string, live: Set<string>): Promise<Answer> {
+async function answerOf(fixture: QueryCluster, sql: string, live: Set<string>): Promise<Answer> {
   for (let lost = 0; ; lost += 1) {
-    const id = await scene.submit(sql);
+    const id = await fixture.submit(sql);
     live.add(id);
     try {
-      const { state, error } = await scene.ended(id);
+      const { state, error } = await fixture.ended(id);
       if (state !== 'succeeded') throw new Error(`${state}: ${error?.code} ${error?.message}`);
-      return await scene.rows(id);
+      return await fixture.rows(id);
     } catch (error) {
       const code = error instanceof RefusedCall ? codeIn(error.problem) : null;
       if (code !== 'result_lost' || lost === LOST_MAX) throw error;
@@ -62,18 +62,18 @@ function codeIn(problem: unknown): string | undefined {
 
 class FaultInjector {
   readonly counts: Record<Fault, number> = { worker: 0, engine: 0, sleep: 0, leader: 0, damage: 0 };
-  readonly #scene: QueryScene;
+  readonly #fixture: QueryCluster;
   readonly #dice: Dice;
 
-  constructor(scene: QueryScene, dice: Dice) {
-    this.#scene = scene;
+  constructor(fixture: QueryCluster, dice: Dice) {
+    this.#fixture = fixture;
     this.#dice = dice;
   }
 
   async strike(live: ReadonlySet<string>): Promise<void> {
     await pauseMs(this.#dice.below(FAULT_WITHIN_MS));
     const fault = this.#dice.pick(FAULTS);
-    const worker = this.#dice.pick(this.#scene.cluster.workers);
+    const worker = this.#dice.pick(this.#fixture.cluster.workers);
     this.counts[fault] += 1;
     switch (fault) {
       case 'worker':
@@ -87,10 +87,10 @@ class FaultInjector {
         await pauseMs(this.#dice.below(8_000));
         return worker.process.resume();
       case 'leader':
-        return restarted(await this.#scene.cluster.leading());
+        return restarted(await this.#fixture.cluster.leading());
       case 'damage':
         for (const id of live)
-          for (const folder of await this.#scene.outputs(worker, id))
+          for (const folder of await this.#fixture.outputs(worker, id))
             // It may be removed at this very moment.
             await damage(folder).catch(() => {});
     }
@@ -106,15 +106,15 @@ describe.runIf(isLinux)('queries under faults', () => {
   test('are right, whatever is killed, stopped or damaged, and leave nothing behind', async () => {
     const dice = new Dice(SEED);
     const options = { leaders: 2, workers: 3, slots: 2, settings: PATIENT };
-    const scene = await QueryScene.start(here, options);
-    const faultInjector = new FaultInjector(scene, dice);
+    const fixture = await QueryCluster.start(here, options);
+    const faultInjector = new FaultInjector(fixture, dice);
     const live = new Set<string>();
     const all = queries();
     const wrong: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const chosen = [all[0]!, ...Array.from({ length: TOGETHER - 1 }, () => dice.pick(all))];
       const answers = inLanes(chosen, TOGETHER, (query) =>
-        tryKnown(here.oracle, query, (sql) => answerOf(scene, sql, live)),
+        tryKnown(here.oracle, query, (sql) => answerOf(fixture, sql, live)),
       );
       await faultInjector.strike(live);
       await faultInjector.strike(live);
@@ -124,11 +124,11 @@ describe.runIf(isLinux)('queries under faults', () => {
       `seed ${SEED}: ${ROUNDS * TOGETHER} queries, ${JSON.stringify(faultInjector.counts)}`,
     );
     expect(wrong).toEqual([]);
-    for (const worker of scene.cluster.workers) {
+    for (const worker of fixture.cluster.workers) {
       const drafts = async (): Promise<boolean> =>
-        (await scene.leftovers(worker)).every((name) => !/\/(tmp|shared)\//.test(name));
+        (await fixture.leftovers(worker)).every((name) => !/\/(tmp|shared)\//.test(name));
       await until(drafts, `something stays on ${worker.id}`, 30_000);
     }
-    await scene.end();
+    await fixture.end();
   });
 });

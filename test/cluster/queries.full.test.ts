@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { scratch } from '../sql/scratch.ts';
 import {
   BY_NETWORK,
-  QueryScene,
+  QueryCluster,
   SLOW,
   damage,
   isLinux,
   letGo,
   recomputed,
   refusedWith,
-} from './query-scene.ts';
-import { until } from './scene.ts';
+} from '../rig/cluster/query-cluster.ts';
+import { until } from '../rig/until.ts';
 
 const here = scratch();
 
@@ -24,35 +24,35 @@ const COUNT = 'SELECT l_returnflag AS f, count(*) AS n FROM lineitem GROUP BY 1 
 
 describe.runIf(isLinux)('a query', () => {
   test('ends though all its workers are killed and another one comes', async () => {
-    const scene = await QueryScene.start(here);
-    const id = await scene.submit(SLOW);
-    await scene.held(id);
-    await Promise.all(scene.cluster.workers.map(({ process }) => process.crash()));
-    await scene.cluster.startWorker();
-    expect(recomputed(await scene.expectRight(id, SLOW))).toBe(4);
-    await scene.end();
+    const fixture = await QueryCluster.start(here);
+    const id = await fixture.submit(SLOW);
+    await fixture.held(id);
+    await Promise.all(fixture.cluster.workers.map(({ process }) => process.crash()));
+    await fixture.cluster.startWorker();
+    expect(recomputed(await fixture.expectRight(id, SLOW))).toBe(4);
+    await fixture.end();
   });
 
   test('is not disturbed by a worker that drains: it stays until nobody reads from it', async () => {
-    const scene = await QueryScene.start(here);
-    const [one, two] = [scene.worker(1), scene.worker(2)];
-    const id = await scene.submit(SLOW);
-    await scene.held(id);
-    await scene.cluster.client.drain(one.id);
+    const fixture = await QueryCluster.start(here);
+    const [one, two] = [fixture.worker(1), fixture.worker(2)];
+    const id = await fixture.submit(SLOW);
+    await fixture.held(id);
+    await fixture.cluster.client.drain(one.id);
     letGo(one, two);
-    expect(recomputed(await scene.expectRight(id, SLOW))).toBe(0);
+    expect(recomputed(await fixture.expectRight(id, SLOW))).toBe(0);
     expect(await one.process.exited).toMatchObject({ code: 0 });
-    await scene.end();
+    await fixture.end();
   });
 
   test('fails when what it reads is damaged again and again, and does not hang', async () => {
-    const scene = await QueryScene.start(here, { workers: 1 });
-    const id = await scene.submit(SLOW);
+    const fixture = await QueryCluster.start(here, { workers: 1 });
+    const id = await fixture.submit(SLOW);
     const harmed = new Set<string>();
     let isOver = false;
     const harm = until(
       async () => {
-        for (const folder of await scene.outputs(scene.worker(1), id)) {
+        for (const folder of await fixture.outputs(fixture.worker(1), id)) {
           if (!/\.s0\.\d+\.\d+$/.test(folder) || harmed.has(folder)) continue;
           harmed.add(folder);
           await damage(folder);
@@ -62,7 +62,7 @@ describe.runIf(isLinux)('a query', () => {
       'the query goes on',
       80_000,
     );
-    const { state, error } = await scene.ended(id);
+    const { state, error } = await fixture.ended(id);
     isOver = true;
     await harm;
     expect(state).toBe('failed');
@@ -70,21 +70,21 @@ describe.runIf(isLinux)('a query', () => {
     expect(error?.code).toMatch(/^(input_lost|dead)$/);
     expect(error?.message).toMatch(/was lost \d times/);
     expect(harmed.size).toBeGreaterThan(8);
-    await scene.end();
+    await fixture.end();
   });
 
   test('waits no longer than a while for a worker that has stopped', async () => {
-    const scene = await QueryScene.start(here, {
+    const fixture = await QueryCluster.start(here, {
       settings: { sessionTtlMs: 2_500, nodeDeadMs: 3_500 },
     });
-    const [one, two] = [scene.worker(1), scene.worker(2)];
-    const id = await scene.submit(SLOW);
-    await scene.held(id);
+    const [one, two] = [fixture.worker(1), fixture.worker(2)];
+    const id = await fixture.submit(SLOW);
+    await fixture.held(id);
     one.process.pause();
     letGo(two);
-    expect(recomputed(await scene.expectRight(id, SLOW))).toBeGreaterThan(0);
+    expect(recomputed(await fixture.expectRight(id, SLOW))).toBeGreaterThan(0);
     one.process.resume();
-    await scene.end();
+    await fixture.end();
   });
 });
 
@@ -94,36 +94,38 @@ describe.runIf(isLinux)('a query that needs more than there is', () => {
     ['disk_full', WIDE, '4MB'],
   ])('fails after one more try with %s, and others go on', async (code, sql, spill) => {
     const args = [...BY_NETWORK, '--memory', '64MB', '--spill-bytes-max', spill];
-    const scene = await QueryScene.start(here, { args });
-    const id = await scene.submit(sql, { memoryBytes: 17 * 2 ** 20 });
-    const count = await scene.submit(COUNT);
-    await scene.expectRight(count, COUNT);
-    expect(await scene.ended(id)).toMatchObject({ state: 'failed', error: { code } });
-    const failed = [...(await scene.tasks(id)).values()].filter(({ state }) => state === 'failed');
+    const fixture = await QueryCluster.start(here, { args });
+    const id = await fixture.submit(sql, { memoryBytes: 17 * 2 ** 20 });
+    const count = await fixture.submit(COUNT);
+    await fixture.expectRight(count, COUNT);
+    expect(await fixture.ended(id)).toMatchObject({ state: 'failed', error: { code } });
+    const failed = [...(await fixture.tasks(id)).values()].filter(
+      ({ state }) => state === 'failed',
+    );
     expect(failed).toMatchObject([{ attempt: 2 }]);
-    const after = await scene.submit(SLOW);
-    await scene.expectRight(after, SLOW);
-    await scene.end();
+    const after = await fixture.submit(SLOW);
+    await fixture.expectRight(after, SLOW);
+    await fixture.end();
   });
 });
 
 describe.runIf(isLinux)('a query that is over', () => {
   test('runs again from its plan, and is forked with it, though all it made is gone', async () => {
-    const scene = await QueryScene.start(here, { settings: { maxQueries: 1 } });
-    const { client } = scene.cluster;
-    const id = await scene.submit(SLOW);
-    await scene.held(id);
-    const before = await scene.tasks(id);
-    await scene.cancel(id);
-    letGo(...scene.cluster.workers);
-    await scene.ended(id);
-    expect(await refusedWith(scene.rows(id))).toBe('conflict');
+    const fixture = await QueryCluster.start(here, { settings: { maxQueries: 1 } });
+    const { client } = fixture.cluster;
+    const id = await fixture.submit(SLOW);
+    await fixture.held(id);
+    const before = await fixture.tasks(id);
+    await fixture.cancel(id);
+    letGo(...fixture.cluster.workers);
+    await fixture.ended(id);
+    expect(await refusedWith(fixture.rows(id))).toBe('conflict');
     // Until its files are gone, too.
-    for (const worker of scene.cluster.workers)
-      await until(async () => (await scene.outputs(worker, id)).length === 0, 'files stay');
+    for (const worker of fixture.cluster.workers)
+      await until(async () => (await fixture.outputs(worker, id)).length === 0, 'files stay');
     await client.call({ method: 'POST', path: `/api/v1/jobs/${id}/rerun` });
-    await scene.expectRight(id, SLOW);
-    const runs = [...(await scene.tasks(id)).values()].map(({ run }) => run);
+    await fixture.expectRight(id, SLOW);
+    const runs = [...(await fixture.tasks(id)).values()].map(({ run }) => run);
     expect(runs.every((run) => run === 2)).toBe(true);
     expect(before.size).toBe(runs.length);
     expect(
@@ -134,10 +136,10 @@ describe.runIf(isLinux)('a query that is over', () => {
       path: `/api/v1/jobs/${id}/fork`,
       body: { from: 's2.0' },
     })) as { readonly id: string };
-    await scene.expectRight(fork.id, SLOW);
+    await fixture.expectRight(fork.id, SLOW);
     // None of them has kept its place.
-    const next = await scene.submit(COUNT);
-    await scene.expectRight(next, COUNT);
-    await scene.end();
+    const next = await fixture.submit(COUNT);
+    await fixture.expectRight(next, COUNT);
+    await fixture.end();
   });
 });

@@ -1,7 +1,8 @@
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { scratch } from '../sql/scratch.ts';
 import {
-  QueryScene,
+  QueryCluster,
   SLOW,
   damage,
   enginesOf,
@@ -11,9 +12,9 @@ import {
   letGo,
   recomputed,
   refusedWith,
-} from './query-scene.ts';
-import { eventsOf, until } from './scene.ts';
-import { scratch } from '../sql/scratch.ts';
+} from '../rig/cluster/query-cluster.ts';
+import { eventsOf } from '../rig/cluster/test-cluster.ts';
+import { until } from '../rig/until.ts';
 
 const here = scratch();
 
@@ -25,63 +26,63 @@ const LARGE = 'SELECT l_orderkey, l_comment, hash(l_comment, l_orderkey) AS h FR
 const ENDLESS = SLOW.replace('t(r)', 't(r), range(1000000) u(v)');
 
 /** What the worker has made of the query so far. */
-async function madeBy(scene: QueryScene, id: string, node: string): Promise<readonly string[]> {
-  const tasks = [...(await scene.tasks(id)).values()];
+async function madeBy(fixture: QueryCluster, id: string, node: string): Promise<readonly string[]> {
+  const tasks = [...(await fixture.tasks(id)).values()];
   return tasks.flatMap((task) => (task.node === node && task.state === 'succeeded' ? task.id : []));
 }
 
-async function runAgain(scene: QueryScene, id: string): Promise<readonly string[]> {
-  return [...(await scene.tasks(id)).values()].flatMap(({ id: task, run }) =>
+async function runAgain(fixture: QueryCluster, id: string): Promise<readonly string[]> {
+  return [...(await fixture.tasks(id)).values()].flatMap(({ id: task, run }) =>
     run > 1 ? task : [],
   );
 }
 
-async function killedWorker(scene: QueryScene): Promise<void> {
-  const [one, two] = [scene.worker(1), scene.worker(2)];
-  const id = await scene.submit(SLOW);
-  await scene.held(id);
-  const lost = await madeBy(scene, id, one.id);
+async function killedWorker(fixture: QueryCluster): Promise<void> {
+  const [one, two] = [fixture.worker(1), fixture.worker(2)];
+  const id = await fixture.submit(SLOW);
+  await fixture.held(id);
+  const lost = await madeBy(fixture, id, one.id);
   expect(lost.length).toBeGreaterThan(0);
   await one.process.crash();
   letGo(two);
-  await scene.expectRight(id, SLOW);
-  expect((await runAgain(scene, id)).toSorted()).toEqual(lost.toSorted());
+  await fixture.expectRight(id, SLOW);
+  expect((await runAgain(fixture, id)).toSorted()).toEqual(lost.toSorted());
   // What it left is swept by the next one.
-  expect(await scene.leftovers(one)).not.toEqual([]);
+  expect(await fixture.leftovers(one)).not.toEqual([]);
   await one.start();
-  expect(await scene.leftovers(one)).toEqual([]);
+  expect(await fixture.leftovers(one)).toEqual([]);
 }
 
-async function killedEngine(scene: QueryScene): Promise<void> {
-  const [one, two] = [scene.worker(1), scene.worker(2)];
+async function killedEngine(fixture: QueryCluster): Promise<void> {
+  const [one, two] = [fixture.worker(1), fixture.worker(2)];
   const { pid } = one.process;
-  const id = await scene.submit(SLOW);
-  await scene.held(id);
+  const id = await fixture.submit(SLOW);
+  await fixture.held(id);
   for (const engine of enginesOf(one)) process.kill(engine, 'SIGKILL');
   letGo(two);
-  const retried = await scene.event(id, ({ kind }) => kind === 'retried');
+  const retried = await fixture.event(id, ({ kind }) => kind === 'retried');
   expect(retried).toMatchObject({ node: one.id, detail: { code: 'engine_crashed' } });
-  const seen = await scene.expectRight(id, SLOW);
+  const seen = await fixture.expectRight(id, SLOW);
   expect(recomputed(seen)).toBe(0);
   expect(seen.stages[1]?.fetchedBytes).toBeGreaterThan(0);
-  const again = [...(await scene.tasks(id)).values()].filter(({ attempt }) => attempt > 1);
+  const again = [...(await fixture.tasks(id)).values()].filter(({ attempt }) => attempt > 1);
   expect(again).toMatchObject([{ id: retried.task, attempt: 2 }]);
   expect(one.process).toMatchObject({ pid, isRunning: true });
 }
 
 /** On one worker the segments are damaged, on the other one they are gone. */
-async function damagedOutputs(scene: QueryScene): Promise<void> {
-  const [one, two] = [scene.worker(1), scene.worker(2)];
-  const id = await scene.submit(SLOW);
-  await scene.held(id);
-  for (const folder of await scene.outputs(one, id)) await damage(folder);
-  for (const folder of await scene.outputs(two, id)) rmSync(folder, { recursive: true });
+async function damagedOutputs(fixture: QueryCluster): Promise<void> {
+  const [one, two] = [fixture.worker(1), fixture.worker(2)];
+  const id = await fixture.submit(SLOW);
+  await fixture.held(id);
+  for (const folder of await fixture.outputs(one, id)) await damage(folder);
+  for (const folder of await fixture.outputs(two, id)) rmSync(folder, { recursive: true });
   letGo(one, two);
-  expect(recomputed(await scene.expectRight(id, SLOW))).toBeGreaterThanOrEqual(4);
+  expect(recomputed(await fixture.expectRight(id, SLOW))).toBeGreaterThanOrEqual(4);
 }
 
-async function changedTable(scene: QueryScene): Promise<void> {
-  const { cluster } = scene;
+async function changedTable(fixture: QueryCluster): Promise<void> {
+  const { cluster } = fixture;
   const [table, gate] = [cluster.file('orders.parquet'), cluster.file('gate')];
   const source = (name: 'orders' | 'customer'): string =>
     (here.tables.specs[name] as string).replace('*', '000');
@@ -90,75 +91,76 @@ async function changedTable(scene: QueryScene): Promise<void> {
     tasks: ['a', 'b'].map((id) => ({ id, executor: 'waitForFile', input: { file: gate } })),
   });
   await cluster.effects.wait({ job: busy.id, what: 'begin' }, 2);
-  const id = await scene.submit(SLOW, {}, { orders: table });
+  const id = await fixture.submit(SLOW, {}, { orders: table });
   copyFileSync(source('customer'), table);
   writeFileSync(gate, '');
-  expect(await scene.ended(id)).toMatchObject({
+  expect(await fixture.ended(id)).toMatchObject({
     state: 'failed',
     error: { code: 'table_changed' },
   });
 }
 
 /** Rows that lie on a worker are lost with it; few of them lie in the store. */
-async function lostResult(scene: QueryScene): Promise<void> {
-  const large = await scene.submit(LARGE);
-  const small = await scene.submit('SELECT count(*) AS n FROM lineitem');
-  await scene.expectRight(large, LARGE, {});
-  await scene.ended(small);
-  await Promise.all(scene.cluster.workers.map(({ process }) => process.crash()));
+async function lostResult(fixture: QueryCluster): Promise<void> {
+  const large = await fixture.submit(LARGE);
+  const small = await fixture.submit('SELECT count(*) AS n FROM lineitem');
+  await fixture.expectRight(large, LARGE, {});
+  await fixture.ended(small);
+  await Promise.all(fixture.cluster.workers.map(({ process }) => process.crash()));
   // As long as its disk is visible here the server reads them there.
-  await scene.expectRight(large, LARGE, {});
-  for (const { id } of scene.cluster.workers) rmSync(scene.cluster.file(id), { recursive: true });
-  expect(await refusedWith(scene.rows(large))).toBe('result_lost');
-  expect((await scene.rows(small)).rows).toHaveLength(1);
+  await fixture.expectRight(large, LARGE, {});
+  for (const { id } of fixture.cluster.workers)
+    rmSync(fixture.cluster.file(id), { recursive: true });
+  expect(await refusedWith(fixture.rows(large))).toBe('result_lost');
+  expect((await fixture.rows(small)).rows).toHaveLength(1);
 }
 
 describe.runIf(isLinux)('queries', () => {
   test('survive killed workers, killed engines and damaged files, and tell what they cannot mend', async () => {
-    const scene = await QueryScene.start(here);
-    const cancelled = await scene.submit(ENDLESS);
-    await scene.event(cancelled, (each) => isOf(each, 's1') && each.kind === 'started');
-    const engines = scene.cluster.workers.flatMap(enginesOf);
-    await scene.cancel(cancelled);
-    expect(await scene.ended(cancelled)).toMatchObject({ state: 'cancelled' });
+    const fixture = await QueryCluster.start(here);
+    const cancelled = await fixture.submit(ENDLESS);
+    await fixture.event(cancelled, (each) => isOf(each, 's1') && each.kind === 'started');
+    const engines = fixture.cluster.workers.flatMap(enginesOf);
+    await fixture.cancel(cancelled);
+    expect(await fixture.ended(cancelled)).toMatchObject({ state: 'cancelled' });
     expect(engines.filter(isAlive)).toEqual(engines);
-    await killedEngine(scene);
-    await damagedOutputs(scene);
+    await killedEngine(fixture);
+    await damagedOutputs(fixture);
     const isGone = async (): Promise<boolean> =>
       (
-        await Promise.all(scene.cluster.workers.map((each) => scene.outputs(each, cancelled)))
+        await Promise.all(fixture.cluster.workers.map((each) => fixture.outputs(each, cancelled)))
       ).every((folders) => folders.length === 0);
     // A worker asks every ten seconds.
     await until(isGone, 'what the cancelled query has made is still there', 45_000);
-    await killedWorker(scene);
-    await changedTable(scene);
-    await lostResult(scene);
-    await scene.end();
+    await killedWorker(fixture);
+    await changedTable(fixture);
+    await lostResult(fixture);
+    await fixture.end();
   });
 
   test('do not heed a worker that slept through its TTL', async () => {
-    const scene = await QueryScene.start(here, { settings: SHORT_TTL, args: [] });
-    const [one, two] = [scene.worker(1), scene.worker(2)];
-    const id = await scene.submit(SLOW);
-    await scene.held(id);
-    const lost = await madeBy(scene, id, one.id);
+    const fixture = await QueryCluster.start(here, { settings: SHORT_TTL, args: [] });
+    const [one, two] = [fixture.worker(1), fixture.worker(2)];
+    const id = await fixture.submit(SLOW);
+    await fixture.held(id);
+    const lost = await madeBy(fixture, id, one.id);
     one.process.pause();
-    await scene.event(id, ({ kind, node }) => kind === 'reassigned' && node === one.id);
+    await fixture.event(id, ({ kind, node }) => kind === 'reassigned' && node === one.id);
     // It comes back while the query still runs, with engines that end what they had begun.
     one.process.resume();
     const isBack = async (): Promise<boolean> =>
-      (await scene.cluster.client.nodes()).some(
+      (await fixture.cluster.client.nodes()).some(
         ({ id: node, status }) => node === one.id && status === 'healthy',
       );
     await until(isBack, 'it does not come back');
     letGo(two);
-    const { stages } = await scene.expectRight(id, SLOW);
+    const { stages } = await fixture.expectRight(id, SLOW);
     expect(stages.map(({ fetchedBytes }) => fetchedBytes)).toEqual([0, 0, 0, 0]);
-    expect((await runAgain(scene, id)).toSorted()).toEqual(lost.toSorted());
-    const ends = (await eventsOf(scene.cluster, id)).filter(({ kind }) => kind === 'completed');
+    expect((await runAgain(fixture, id)).toSorted()).toEqual(lost.toSorted());
+    const ends = (await eventsOf(fixture.cluster, id)).filter(({ kind }) => kind === 'completed');
     // Once for each run of each task: nothing was taken from the session that was over.
-    const tasks = [...(await scene.tasks(id)).values()];
+    const tasks = [...(await fixture.tasks(id)).values()];
     expect(ends).toHaveLength(1 + tasks.reduce((sum, { run }) => sum + run, 0));
-    await scene.end();
+    await fixture.end();
   });
 });

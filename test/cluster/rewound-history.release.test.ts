@@ -9,7 +9,8 @@ import type { TestClient } from '../rig/cluster/client.ts';
 import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
 import { startPostgres } from '../rig/postgres-server.ts';
 import type { PostgresServer } from '../rig/postgres-server.ts';
-import { expectRest, expectSoon, stage } from './stage.ts';
+import { expectAllEnded, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
 
 /** A primary with a standby, and the two ways: of the cluster to the database, of the standby to the primary. */
 interface Pair {
@@ -88,9 +89,15 @@ test('no job after the fail-over is given the result of a lost one', async () =>
   // No write is under way while the database changes: nothing but its content shows that it did.
   const ttl = { leaderTtlMs: 30_000, leaderRenewMs: 10_000 };
   const settings = { ...ttl, sessionTtlMs: 60_000, nodeDeadMs: 60_000 };
-  const way = async (): Promise<string> => front.through(standby);
-  const play = await stage({ database: standby, way, workers: 2, slots: 20, settings });
-  const { cluster, client, sql } = play;
+  const route = async (): Promise<string> => front.through(standby);
+  const fixture = await startTestCluster({
+    database: standby,
+    route,
+    workers: 2,
+    slots: 20,
+    settings,
+  });
+  const { cluster, client, sql } = fixture;
   const before = await client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
   await client.waitForJob(before.id);
   await caughtUp(pair);
@@ -128,5 +135,5 @@ test('no job after the fail-over is given the result of a lost one', async () =>
     problem: { detail: expect.stringMatching(/lost its last commits/) as string },
   });
   expect((await client.job(before.id)).state).toBe('succeeded');
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });

@@ -4,9 +4,10 @@ import { connect } from '../../src/client/millrace.ts';
 import { RefusedCall } from '../rig/cluster/client.ts';
 import { changeSchedule, deleteSchedule, firingsOf, putSchedule } from './firings.ts';
 import type { ScheduleSeen } from './firings.ts';
-import { millrace } from './scene.ts';
-import { expectRest, expectSoon, stage } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { millrace } from '../rig/cluster/command.ts';
+import { expectAllEnded, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const noting = { name: 'nightly', tasks: [{ id: 'a', executor: 'note' }] };
@@ -16,7 +17,7 @@ async function listed(url: string | null): Promise<readonly ScheduleSeen[]> {
   return ((await answer.json()) as { schedules: readonly ScheduleSeen[] }).schedules;
 }
 
-async function refusal(body: object, { client }: Stage): Promise<unknown> {
+async function refusal(body: object, { client }: TestCluster): Promise<unknown> {
   try {
     return await putSchedule(client, 'bad', body);
   } catch (error) {
@@ -26,8 +27,8 @@ async function refusal(body: object, { client }: Stage): Promise<unknown> {
 }
 
 test('the next runs are the same in the API of every node, on the command line and in the library', async () => {
-  const play = await stage({ leaders: 1, workers: 1 });
-  const { cluster, client } = play;
+  const fixture = await startTestCluster({ leaders: 1, workers: 1 });
+  const { cluster, client } = fixture;
   const leader = cluster.node('n-1');
   const observer = await cluster.startNode({ role: 'observer', database: null });
   const timing = { cron: '30 2 * * *', zone: 'Europe/Berlin' };
@@ -52,12 +53,12 @@ test('the next runs are the same in the API of every node, on the command line a
   const library = connect(leader.plan.url ?? '');
   onTestFinished(() => library.close());
   expect(await library.schedules.list()).toMatchObject([{ id: 'nightly', upcoming }]);
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });
 
 test('a schedule is paused, resumed, triggered and deleted, and what it started stays', async () => {
-  const play = await stage({ leaders: 1, workers: 1 });
-  const { cluster, client, database } = play;
+  const fixture = await startTestCluster({ leaders: 1, workers: 1 });
+  const { cluster, client, database } = fixture;
   const timing = { everyMs: DAY_MS };
   const { nextAt } = await putSchedule(client, 's', { timing, document: noting });
   expect(await changeSchedule(client, 's', 'pause')).toMatchObject({ paused: true, upcoming: [] });
@@ -75,14 +76,14 @@ test('a schedule is paused, resumed, triggered and deleted, and what it started 
   expect(await listed(cluster.node('n-1').plan.url)).toEqual([]);
   await expect(changeSchedule(client, 's', 'trigger')).rejects.toMatchObject({ status: 404 });
   expect(await client.job(job.id)).toMatchObject({ state: 'succeeded' });
-  await expectRest(play);
+  await expectAllEnded(fixture);
   const { fired, missed } = await firingsOf(database, 's');
   expect([fired.map(({ byHand }) => byHand), missed]).toEqual([[true], 0]);
 });
 
 test('a task knows for which time it was started, whichever attempt it is', async () => {
-  const play = await stage({ leaders: 0, workers: 0 });
-  const { cluster, client } = play;
+  const fixture = await startTestCluster({ leaders: 0, workers: 0 });
+  const { cluster, client } = fixture;
   const file = cluster.file('when.mjs');
   writeFileSync(
     file,
@@ -121,11 +122,11 @@ test('a task knows for which time it was started, whichever attempt it is', asyn
     scheduledAt: null,
     tasks: [{ result: { at: null, isDate: false } }],
   });
-  await expectRest(play);
+  await expectAllEnded(fixture);
 });
 
 test('what cannot be a schedule is refused with the field and what to do, and stores nothing', async () => {
-  const play = await stage({ leaders: 1, workers: 1 });
+  const fixture = await startTestCluster({ leaders: 1, workers: 1 });
   const document = noting;
   for (const [body, path, words] of [
     [{ document }, '/timing', /cron.*everyMs.*at/],
@@ -147,10 +148,10 @@ test('what cannot be a schedule is refused with the field and what to do, and st
       /missing/,
     ],
   ] as const) {
-    const problem = await refusal(body, play);
+    const problem = await refusal(body, fixture);
     expect(problem).toMatchObject({ status: 400, code: 'bad_input', path });
     expect(JSON.stringify(problem)).toMatch(words);
   }
-  expect(await listed(play.cluster.node('n-1').plan.url)).toEqual([]);
-  await expectRest(play);
+  expect(await listed(fixture.cluster.node('n-1').plan.url)).toEqual([]);
+  await expectAllEnded(fixture);
 });

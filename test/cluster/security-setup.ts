@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { TestProcess } from '../rig/cluster/process.ts';
 import { freshDatabase } from '../rig/postgres.ts';
-import { millrace } from './scene.ts';
-import type { Said } from './scene.ts';
+import { millrace } from '../rig/cluster/command.ts';
+import type { CommandResult } from '../rig/cluster/command.ts';
 
 export const TOKENS = {
   admin: 'admin-secret-0123456789',
@@ -15,9 +15,9 @@ export const TOKENS = {
 } as const;
 
 /** All that any process of a test has said, to be searched for secrets. */
-export class Ear {
+export class OutputLog {
   readonly #processes: TestProcess[] = [];
-  readonly #said: Said[] = [];
+  readonly #said: CommandResult[] = [];
 
   start(args: readonly string[], environment: Record<string, string> = {}): TestProcess {
     const started = TestProcess.start(args, { environment });
@@ -25,7 +25,10 @@ export class Ear {
     return started;
   }
 
-  async run(args: readonly string[], environment: Record<string, string> = {}): Promise<Said> {
+  async run(
+    args: readonly string[],
+    environment: Record<string, string> = {},
+  ): Promise<CommandResult> {
     const said = await millrace(args, environment);
     this.#said.push(said);
     return said;
@@ -41,12 +44,16 @@ export class Ear {
   }
 }
 
-export async function surroundings(): Promise<{ folder: string; database: string; ear: Ear }> {
+export async function surroundings(): Promise<{
+  folder: string;
+  database: string;
+  log: OutputLog;
+}> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-security-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const database = await freshDatabase();
   onTestFinished(() => database.drop());
-  return { folder, database: database.url, ear: new Ear() };
+  return { folder, database: database.url, log: new OutputLog() };
 }
 
 export function tokenFile(folder: string): string {

@@ -3,35 +3,36 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '../rig/cluster/free-port.ts';
 import { makeAuthority, makeCertificate, writePair } from '../rig/certificates.ts';
-import { complaint, until } from './scene.ts';
 import { TOKENS, surroundings, tokenFile } from './security-setup.ts';
+import { stderrLine } from '../rig/cluster/command.ts';
+import { until } from '../rig/until.ts';
 
 const ANYWHERE = ['--host', '0.0.0.0', '--port', '0', '--grpc-port', '0', '--slots', '0'];
 
 test('nobody listens to strangers without TLS and tokens, unless told to', async () => {
-  const { folder, database, ear } = await surroundings();
+  const { folder, database, log } = await surroundings();
   const serve = ['serve', '--database', database, ...ANYWHERE];
   const up = ['up', '--data', join(folder, 'data'), ...ANYWHERE];
   const worker = ['worker', '--server', '127.0.0.1:1', '--listen', '0.0.0.0:0'];
   for (const args of [serve, up, worker]) {
-    const refused = await ear.run(args);
+    const refused = await log.run(args);
     expect(refused).toMatchObject({ code: 2, out: '' });
     for (const flag of ['--tls-cert', '--tls-key', '--token-file', '--insecure'])
       expect(refused.err).toContain(flag);
   }
-  const half = await ear.run([...serve, '--token-file', tokenFile(folder)]);
+  const half = await log.run([...serve, '--token-file', tokenFile(folder)]);
   expect(half.code).toBe(2);
   expect(half.err).toMatch(/TLS \(--tls-cert and --tls-key\) is missing/);
   for (const args of [serve, up]) {
-    const open = ear.start([...args, '--insecure']);
+    const open = log.start([...args, '--insecure']);
     await open.line(/^millrace ready http:/);
-    await complaint(open, /Every client that can reach 0\.0\.0\.0 has full access/);
+    await stderrLine(open, /Every client that can reach 0\.0\.0\.0 has full access/);
     expect(await open.stop()).toEqual({ code: 0, signal: null });
   }
 });
 
 test('a worker needs a certificate of the authority and a token', async () => {
-  const { folder, database, ear } = await surroundings();
+  const { folder, database, log } = await surroundings();
   const authority = await makeAuthority();
   const ca = join(folder, 'ca.pem');
   writeFileSync(ca, authority.cert);
@@ -42,32 +43,32 @@ test('a worker needs a certificate of the authority and a token', async () => {
   const file = tokenFile(folder);
   const grpcPort = await freePort();
   const port = await freePort();
-  const node = ear.start([
+  const node = log.start([
     ...['serve', '--database', database, '--port', `${port}`, '--grpc-port', `${grpcPort}`],
     // Its own worker, too, has to show who it is.
     ...['--node-id', 'n-1', '--slots', '1', '--token-file', file, ...(await pairOf('node'))],
   ]);
   await node.line(/^millrace ready https:\/\/127\.0\.0\.1:\d+$/);
   const work = ['worker', '--server', `127.0.0.1:${grpcPort}`];
-  const worker = ear.start([...work, '--node-id', 'w-1', ...(await pairOf('worker'))], {
+  const worker = log.start([...work, '--node-id', 'w-1', ...(await pairOf('worker'))], {
     MILLRACE_TOKEN: TOKENS.worker,
   });
   await worker.line(/^millrace worker ready w-1$/);
   // The authority signs for more than this cluster: its certificate alone makes nobody a worker.
-  const tokenless = ear.start([...work, '--node-id', 'w-4', ...(await pairOf('tokenless'))]);
+  const tokenless = log.start([...work, '--node-id', 'w-4', ...(await pairOf('tokenless'))]);
   expect(await tokenless.exited).toMatchObject({ code: 2 });
-  await complaint(tokenless, /requires a token/);
-  const bare = ear.start([...work, '--node-id', 'w-2', '--tls-ca', ca], {
+  await stderrLine(tokenless, /requires a token/);
+  const bare = log.start([...work, '--node-id', 'w-2', '--tls-ca', ca], {
     MILLRACE_TOKEN: TOKENS.worker,
   });
-  await complaint(bare, /No leader has accepted the registration yet|needs --tls-cert/);
+  await stderrLine(bare, /No leader has accepted the registration yet|needs --tls-cert/);
   const stranger = await makeCertificate(await makeAuthority('somebody else'), 'stranger');
   const { tlsCert, tlsKey } = writePair(folder, 'stranger', stranger);
-  const foreign = ear.start([
+  const foreign = log.start([
     ...[...work, '--node-id', 'w-3'],
     ...['--tls-cert', tlsCert, '--tls-key', tlsKey, '--tls-ca', ca],
   ]);
-  await complaint(foreign, /No leader has accepted the registration yet/);
+  await stderrLine(foreign, /No leader has accepted the registration yet/);
   const server = ['--server', `https://127.0.0.1:${port}`, '--tls-ca', ca, '--token-file', file];
   const document = join(folder, 'job.json');
   const placement = { allowedNodes: ['w-1'] };
@@ -75,24 +76,24 @@ test('a worker needs a certificate of the authority and a token', async () => {
     document,
     JSON.stringify({ tasks: [{ id: 'a', executor: 'echo', input: 'by TLS', placement }] }),
   );
-  const submitted = await ear.run(['submit', document, ...server]);
+  const submitted = await log.run(['submit', document, ...server]);
   expect(submitted).toMatchObject({ code: 0 });
   const id = submitted.out.trim();
   await until(
-    async () => (await ear.run(['job', id, ...server])).out.includes('succeeded'),
+    async () => (await log.run(['job', id, ...server])).out.includes('succeeded'),
     'the job to be done',
   );
-  const nodes = await ear.run(['nodes', ...server, '--json']);
+  const nodes = await log.run(['nodes', ...server, '--json']);
   const seen = (JSON.parse(nodes.out) as { nodes: { id: string }[] }).nodes.map((each) => each.id);
   expect(seen.toSorted()).toEqual(['n-1', 'w-1']);
-  const untrusting = await ear.run(['nodes', ...server.slice(0, 2), '--token-file', file]);
+  const untrusting = await log.run(['nodes', ...server.slice(0, 2), '--token-file', file]);
   expect(untrusting.code).toBe(3);
   for (const each of [foreign, worker, node]) expect(await each.stop()).toMatchObject({ code: 0 });
-  ear.expectSilenceOn(...Object.values(TOKENS), 'PRIVATE KEY');
+  log.expectSilenceOn(...Object.values(TOKENS), 'PRIVATE KEY');
 });
 
 test('passwords and tokens are in nothing that any command says, whatever goes wrong', async () => {
-  const { folder, database, ear } = await surroundings();
+  const { folder, database, log } = await surroundings();
   const password = 'correct-horse-battery';
   const url = new URL(database);
   url.username = 'nobody-at-all';
@@ -106,12 +107,12 @@ test('passwords and tokens are in nothing that any command says, whatever goes w
       ['serve', '--database', where, '--port', '0', '--grpc-port', '0'],
       ['migrate', 'status', '--database', where],
     ]) {
-      const said = await ear.run([...args, '--debug'], environment);
+      const said = await log.run([...args, '--debug'], environment);
       expect(said.code, `${args.join(' ')}: ${said.err}`).not.toBe(0);
       expect(said.err).not.toBe('');
     }
   }
-  const shown = await ear.run(['config', '--json'], {
+  const shown = await log.run(['config', '--json'], {
     ...environment,
     MILLRACE_DATABASE: refused,
   });
@@ -119,7 +120,7 @@ test('passwords and tokens are in nothing that any command says, whatever goes w
   expect(shown.out).toContain('nobody-at-all');
   const broken = join(folder, 'broken-tokens');
   writeFileSync(broken, `admin ${TOKENS.admin} name surplus\n`);
-  const bad = await ear.run(['serve', '--database', database, '--token-file', broken]);
+  const bad = await log.run(['serve', '--database', database, '--token-file', broken]);
   expect(bad).toMatchObject({ code: 2 });
-  ear.expectSilenceOn(password, encodeURIComponent(password), ...Object.values(TOKENS));
+  log.expectSilenceOn(password, encodeURIComponent(password), ...Object.values(TOKENS));
 });

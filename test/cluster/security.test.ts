@@ -3,8 +3,9 @@ import type { MethodDefinition, ServiceError } from '@grpc/grpc-js';
 import { expect, test } from 'vitest';
 import { ControlPlaneService } from '../../src/edge/grpc/gen/millrace/v1/control_plane.ts';
 import { freePort } from '../rig/cluster/free-port.ts';
-import { complaint, until } from './scene.ts';
 import { TOKENS, surroundings, tokenFile } from './security-setup.ts';
+import { stderrLine } from '../rig/cluster/command.ts';
+import { until } from '../rig/until.ts';
 
 type Role = keyof typeof TOKENS;
 
@@ -34,11 +35,11 @@ async function grpcStatus<Q, A>(
 }
 
 test('tokens decide who may do what, by HTTP and by gRPC', async () => {
-  const { folder, database, ear } = await surroundings();
+  const { folder, database, log } = await surroundings();
   const [port, grpcPort] = [await freePort(), await freePort()];
   const file = tokenFile(folder);
   const addresses = ['--port', `${port}`, '--grpc-port', `${grpcPort}`, '--slots', '0'];
-  const node = ear.start(['serve', '--database', database, '--token-file', file, ...addresses]);
+  const node = log.start(['serve', '--database', database, '--token-file', file, ...addresses]);
   await node.line(/^millrace ready/);
   const url = `http://127.0.0.1:${port}`;
   const grpc = `127.0.0.1:${grpcPort}`;
@@ -80,18 +81,18 @@ test('tokens decide who may do what, by HTTP and by gRPC', async () => {
   expect(await grpcStatus(grpc, deregisterWorker, session, TOKENS.submit)).toBe(PERMISSION_DENIED);
 
   const work = ['worker', '--server', grpc, '--node-id', 'w-1'];
-  const stranger = ear.start(work);
+  const stranger = log.start(work);
   expect(await stranger.exited).toMatchObject({ code: 2 });
-  await complaint(stranger, /requires a token/);
-  const wrong = ear.start(work, { MILLRACE_TOKEN: TOKENS.read });
+  await stderrLine(stranger, /requires a token/);
+  const wrong = log.start(work, { MILLRACE_TOKEN: TOKENS.read });
   expect(await wrong.exited).toMatchObject({ code: 2 });
-  const worker = ear.start(work, { MILLRACE_TOKEN: TOKENS.worker });
+  const worker = log.start(work, { MILLRACE_TOKEN: TOKENS.worker });
   await worker.line(/^millrace worker ready w-1$/);
   const jobs = ['jobs', '--server', url];
-  expect(await ear.run(jobs)).toMatchObject({ code: 2, out: '' });
+  expect(await log.run(jobs)).toMatchObject({ code: 2, out: '' });
   const isDone = async (): Promise<boolean> =>
-    (await ear.run([...jobs, '--token-file', file])).out.includes('succeeded');
+    (await log.run([...jobs, '--token-file', file])).out.includes('succeeded');
   await until(isDone, 'the jobs to be done');
   for (const each of [worker, node]) expect(await each.stop()).toMatchObject({ code: 0 });
-  ear.expectSilenceOn(...Object.values(TOKENS));
+  log.expectSilenceOn(...Object.values(TOKENS));
 });

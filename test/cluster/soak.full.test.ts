@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest';
 import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
 import { pauseMs } from '../rig/cluster/deadline.ts';
-import { expectRest, expectSoon, ownDatabase, stage } from './stage.ts';
-import type { Stage } from './stage.ts';
 import { Dice, FaultInjector } from './fault-injector.ts';
+import { expectAllEnded, ownDatabase, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 const MINUTES = Number(process.env['TEST_CHAOS_MINUTES'] ?? '2');
 const SEED = Number(process.env['TEST_CHAOS_SEED'] ?? `${Math.floor(Math.random() * 2 ** 31)}`);
@@ -21,18 +22,18 @@ test(
   { timeout: MINUTES * 60_000 + 300_000 },
   async () => {
     console.log(`chaos: ${MINUTES} minutes, seed ${SEED}`);
-    const { play, faultInjector } = await exposed();
+    const { fixture, faultInjector } = await exposed();
     const cancelled = new Set<string>();
     const over = new AbortController();
     const lane = async (dice: Dice): Promise<void> => {
       while (!over.signal.aborted) {
-        const { id } = await play.client.submit({ tasks: tasksOf(dice) });
+        const { id } = await fixture.client.submit({ tasks: tasksOf(dice) });
         if (dice.draw(10) === 0) {
           cancelled.add(id);
-          await play.client.cancel(id);
+          await fixture.client.cancel(id);
         }
         // So that no more is asked for than three workers in bad faults can do.
-        if (dice.draw(6) === 0) await play.client.waitForJob(id, JOB_MS);
+        if (dice.draw(6) === 0) await fixture.client.waitForJob(id, JOB_MS);
       }
     };
     const lanes = Promise.all(
@@ -53,23 +54,30 @@ test(
       console.log(`chaos: seed ${SEED}: ${faultInjector.diary.join('; ')}`);
     }
     await lanes;
-    await expectAllEnded(play, cancelled);
-    await expectRest(play);
+    await expectOutcomes(fixture, cancelled);
+    await expectAllEnded(fixture);
   },
 );
 
-async function exposed(): Promise<{ play: Stage; faultInjector: FaultInjector }> {
+async function exposed(): Promise<{ fixture: TestCluster; faultInjector: FaultInjector }> {
   const database = await ownDatabase();
   const client = { retryBudgetMs: 120_000 };
-  const play = await stage({ database, leaders: 0, workers: 0, slots: 3, settings, client });
+  const fixture = await startTestCluster({
+    database,
+    leaders: 0,
+    workers: 0,
+    slots: 3,
+    settings,
+    client,
+  });
   const wires = new Map<string, LossyDatabase>();
   for (const id of ['n-1', 'n-2']) {
     const wire = await LossyDatabase.start(database);
     wires.set(id, wire);
-    await play.cluster.startNode({ id, database: wire.url, isProxied: true });
+    await fixture.cluster.startNode({ id, database: wire.url, isProxied: true });
   }
-  for (const id of ['w-1', 'w-2', 'w-3']) await play.cluster.startWorker({ id });
-  return { play, faultInjector: new FaultInjector(new Dice(SEED, 0), play, wires) };
+  for (const id of ['w-1', 'w-2', 'w-3']) await fixture.cluster.startWorker({ id });
+  return { fixture, faultInjector: new FaultInjector(new Dice(SEED, 0), fixture, wires) };
 }
 
 function tasksOf(dice: Dice): readonly object[] {
@@ -87,7 +95,7 @@ function tasksOf(dice: Dice): readonly object[] {
 }
 
 /** All of them, and those that nobody cancelled ended well. */
-async function expectAllEnded({ sql, client }: Stage, cancelled: Set<string>): Promise<void> {
+async function expectOutcomes({ sql, client }: TestCluster, cancelled: Set<string>): Promise<void> {
   const kept = [...client.acknowledged].filter((id) => !cancelled.has(id));
   console.log(`chaos: ${client.acknowledged.size} jobs, ${cancelled.size} cancelled`);
   await expectSoon(async () => {

@@ -1,5 +1,5 @@
 import type postgres from 'postgres';
-import type { Stage } from './stage.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 export const document = (more: object = {}): postgres.JSONValue => ({
   tasks: [{ id: 'a', executor: 'note' }],
@@ -13,7 +13,7 @@ export async function submit(sql: postgres.ISql, given: postgres.JSONValue): Pro
 }
 
 /** Jobs of this id in any state, and what waits for the leader. */
-export async function counts({ sql }: Stage): Promise<unknown> {
+export async function counts({ sql }: TestCluster): Promise<unknown> {
   const [row] = await sql`
     select (select count(*) from millrace.job)::int as jobs,
            (select count(*) from millrace.inbox)::int as inbox`;

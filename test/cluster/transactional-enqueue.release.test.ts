@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
+import { document, submit, counts } from './transactional-enqueue-setup.ts';
 import {
   expectOnce,
-  expectRest,
-  expectSoon,
+  expectAllEnded,
   expectSucceeded,
-  OUTLASTING,
-  stage,
+  LONG_SESSIONS,
+  startTestCluster,
   takenFrom,
-} from './stage.ts';
-import { document, submit, counts } from './transactional-enqueue-setup.ts';
+} from '../rig/cluster/test-cluster.ts';
+import { expectSoon } from '../rig/until.ts';
 
 test('a document that cannot run becomes a failed job that says why', async () => {
-  const play = await stage({ leaders: 1, workers: 1 });
-  const { sql, client } = play;
+  const fixture = await startTestCluster({ leaders: 1, workers: 1 });
+  const { sql, client } = fixture;
   const bad = [
     { tasks: [{ id: 'a', executor: 'note', dependsOn: ['nowhere'] }] },
     { tasks: 'none' },
@@ -29,13 +29,18 @@ test('a document that cannot run becomes a failed job that says why', async () =
   // What comes after them is not held up.
   const id = await submit(sql, document());
   client.acknowledged.add(id);
-  await expectSucceeded(play, [id]);
-  await expectRest(play);
+  await expectSucceeded(fixture, [id]);
+  await expectAllEnded(fixture);
 });
 
 test('200 transactions at once, half of them rolled back, with a fail-over in the middle', async () => {
-  const play = await stage({ leaders: 2, workers: 2, slots: 4, settings: OUTLASTING });
-  const { sql, client, cluster } = play;
+  const fixture = await startTestCluster({
+    leaders: 2,
+    workers: 2,
+    slots: 4,
+    settings: LONG_SESSIONS,
+  });
+  const { sql, client, cluster } = fixture;
   await sql`create table orders (id int primary key, job text)`;
   const rolledBack = new Error('changed my mind');
   const order = (no: number): Promise<unknown> =>
@@ -53,13 +58,13 @@ test('200 transactions at once, half of them rolled back, with a fail-over in th
   const leader = cluster.node('n-1');
   await leader.process.crash();
   await Promise.all([...half, ...Array.from({ length: 100 }, (_, at) => order(100 + at))]);
-  await takenFrom(play, leader);
+  await takenFrom(fixture, leader);
   const orders = await sql`select job from orders`;
   const ids = orders.map(({ job }) => String(job));
   expect(ids).toHaveLength(100);
   for (const id of ids) client.acknowledged.add(id);
-  await expectSucceeded(play, ids);
-  expect(await counts(play)).toEqual({ jobs: 100, inbox: 0 });
-  expectOnce(play);
-  await expectRest(play);
+  await expectSucceeded(fixture, ids);
+  expect(await counts(fixture)).toEqual({ jobs: 100, inbox: 0 });
+  expectOnce(fixture);
+  await expectAllEnded(fixture);
 });

@@ -10,8 +10,8 @@ import { EFFECTS_FILE, EffectsLog } from '../rig/cluster/effects-log.ts';
 import { settingsEnvironment } from '../rig/cluster/environment.ts';
 import { freePort } from '../rig/cluster/free-port.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
-import { millrace } from './scene.ts';
-import type { Said } from './scene.ts';
+import { millrace } from '../rig/cluster/command.ts';
+import type { CommandResult } from '../rig/cluster/command.ts';
 
 const MODULE = fileURLToPath(
   new URL('../../dist/rig/cluster/modules/fault-handlers.js', import.meta.url),
@@ -25,7 +25,7 @@ export interface Single {
   file(name: string): string;
   start(): TestProcess;
   /** A command against it. */
-  run(...args: string[]): Promise<Said>;
+  run(...args: string[]): Promise<CommandResult>;
 }
 
 /** `millrace up` in a folder of its own, not started yet. */

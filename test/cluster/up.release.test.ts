@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { freePort } from '../rig/cluster/free-port.ts';
-import { complaint, millrace, until } from './scene.ts';
 import { single, expectCleanFolder } from './up-setup.ts';
+import { stderrLine, millrace } from '../rig/cluster/command.ts';
+import { until } from '../rig/until.ts';
 
 test('a second `up` on the same folder is refused, and the first one goes on', async () => {
   const solo = await single();
@@ -31,7 +32,7 @@ test('when only its worker dies, `up` starts another one and the task runs again
     state: 'succeeded',
     tasks: [{ attempt: 2 }],
   });
-  await complaint(up, /The worker of this node has ended \(SIGKILL\)/);
+  await stderrLine(up, /The worker of this node has ended \(SIGKILL\)/);
   await until(async () => (await solo.run('nodes')).out.includes('healthy'), 'the node to be well');
   expect(await up.stop()).toEqual({ code: 0, signal: null });
   await expectCleanFolder(solo);

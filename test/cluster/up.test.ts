@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { complaint, millrace } from './scene.ts';
 import { single, expectCleanFolder } from './up-setup.ts';
+import { stderrLine, millrace } from '../rig/cluster/command.ts';
 
 test('`up` is a whole system on one machine, to be used from the command line', async () => {
   const solo = await single();
@@ -37,7 +37,7 @@ test('`up` is a whole system on one machine, to be used from the command line', 
   expect((await solo.run('nodes')).out).toMatch(/solo +healthy \(draining\)/);
   writeFileSync(file, '');
   expect(await solo.client.waitForJob(slow.id)).toMatchObject({ state: 'succeeded' });
-  await complaint(up, /The worker of this node was drained and has exited/);
+  await stderrLine(up, /The worker of this node was drained and has exited/);
   expect(await up.stop()).toEqual({ code: 0, signal: null });
   await expectCleanFolder(solo);
 });

@@ -1,7 +1,7 @@
 import type { Cluster } from '../rig/cluster/cluster.ts';
 import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
 import type { Inspector } from '../rig/cluster/relay.ts';
-import { eventsOf } from './scene.ts';
+import { eventsOf } from '../rig/cluster/test-cluster.ts';
 
 /** So long that no test could wait for it. */
 export const LONG_TTL = { sessionTtlMs: 60_000, nodeDeadMs: 90_000 };

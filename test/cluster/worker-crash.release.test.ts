@@ -1,12 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
-import { complaint, expectCleanEnd, startScene, until } from './scene.ts';
 import { LONG_TTL, kindsOf, MARK, lossyWay } from './worker-crash-setup.ts';
+import { stderrLine } from '../rig/cluster/command.ts';
+import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { until } from '../rig/until.ts';
 
 test('a worker that lives keeps its task when its connections are reset and its address refuses', async () => {
-  const scene = await startScene({ workers: 0, settings: LONG_TTL });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0, settings: LONG_TTL });
+  const { cluster } = fixture;
   const { grpc } = (await cluster.leading()).plan;
   const way = await Proxy.start(targetOf(`tcp://${grpc}`));
   const worker = await cluster.startWorker({ isProxied: true, servers: [way.address] });
@@ -33,19 +35,19 @@ test('a worker that lives keeps its task when its connections are reset and its 
   });
   expect(cluster.effects.all({ job: id, what: 'begin' })).toHaveLength(1);
   expect(await kindsOf(cluster, id)).not.toContain('reassigned');
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a second worker with the name of a living one is refused, and costs no task', async () => {
-  const scene = await startScene({ workers: 1, settings: LONG_TTL });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 1, settings: LONG_TTL });
+  const { cluster } = fixture;
   const file = cluster.file('go');
   const { id } = await cluster.client.submit({
     tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
   });
   await cluster.effects.wait({ job: id, what: 'begin' });
   const twin = await cluster.planWorker({ id: 'w-1' });
-  await complaint(twin.launch(), /Another worker with the name w-1 .*is connected/);
+  await stderrLine(twin.launch(), /Another worker with the name w-1 .*is connected/);
   writeFileSync(file, '');
   expect(await cluster.client.waitForJob(id)).toMatchObject({
     state: 'succeeded',
@@ -53,12 +55,12 @@ test('a second worker with the name of a living one is refused, and costs no tas
   });
   expect(await kindsOf(cluster, id)).not.toContain('reassigned');
   await twin.process.crash();
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a full worker is missed before its TTL, and a lease that it never started is given to another', async () => {
-  const scene = await startScene({ workers: 0, settings: LONG_TTL });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0, settings: LONG_TTL });
+  const { cluster } = fixture;
   await cluster.startWorker({ slots: 1, args: ['--prefetch', '1'] });
   const file = cluster.file('go');
   const running = await cluster.client.submit({
@@ -79,12 +81,12 @@ test('a full worker is missed before its TTL, and a lease that it never started 
     'begin',
     'end',
   ]);
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('an effect that was not reported is repeated under the same key', async () => {
-  const scene = await startScene({ workers: 1, settings: LONG_TTL });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 1, settings: LONG_TTL });
+  const { cluster } = fixture;
   const file = cluster.file('go');
   const { id } = await cluster.client.submit({
     tasks: [{ id: 'a', executor: 'effectThenWait', input: { file } }],
@@ -98,12 +100,12 @@ test('an effect that was not reported is repeated under the same key', async () 
   writeFileSync(file, '');
   expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
   expect(await kindsOf(cluster, id)).toEqual(expect.arrayContaining(['reassigned', 'completed']));
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a step that was finished is not done again by the next attempt', async () => {
-  const scene = await startScene({ workers: 0, settings: LONG_TTL });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0, settings: LONG_TTL });
+  const { cluster } = fixture;
   const [done, stepped] = [cluster.file('done'), cluster.file('stepped')];
   const module = cluster.file('stepper.mjs');
   writeFileSync(
@@ -130,22 +132,22 @@ test('a step that was finished is not done again by the next attempt', async () 
   });
   expect(readFileSync(done, 'utf8')).toBe('done ');
   expect(readFileSync(stepped, 'utf8')).toBe('stepped stepped ');
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a report whose answer is lost is sent again, and answered as accepted', async () => {
-  const scene = await startScene({ workers: 0 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0 });
+  const { cluster } = fixture;
   const way = await lossyWay(cluster);
   await cluster.startWorker({ servers: [way.address], slots: 1 });
   const { id } = await cluster.client.submit({
     tasks: [{ id: 'a', executor: 'note', input: { value: MARK } }],
   });
   expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  await complaint(cluster.node('w-1').process, /A report was not acknowledged/);
+  await stderrLine(cluster.node('w-1').process, /A report was not acknowledged/);
   const next = await cluster.client.submit({ tasks: [{ id: 'b', executor: 'note' }] });
   expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
   expect((await kindsOf(cluster, id)).filter((kind) => kind === 'completed')).toHaveLength(1);
   expect(cluster.effects.all({ job: id, what: 'begin' })).toHaveLength(1);
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });

@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { eventsOf, expectCleanEnd, startScene } from './scene.ts';
 import { LONG_TTL, kindsOf, MARK, lossyWay } from './worker-crash-setup.ts';
+import { eventsOf, expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
 
 test('a task whose worker is killed in the middle runs elsewhere at once, with a new fence and the same key', async () => {
-  const scene = await startScene({ workers: 1, settings: LONG_TTL });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 1, settings: LONG_TTL });
+  const { cluster } = fixture;
   const file = cluster.file('go');
   const { id } = await cluster.client.submit({
     tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
@@ -22,12 +22,12 @@ test('a task whose worker is killed in the middle runs elsewhere at once, with a
   expect(second?.pid).not.toBe(first?.pid);
   const lost = (await eventsOf(cluster, id)).find(({ kind }) => kind === 'reassigned');
   expect(lost).toMatchObject({ node: 'w-1', detail: { why: 'its process is gone' } });
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a report whose answer is lost counts once, also when the worker dies before it is answered', async () => {
-  const scene = await startScene({ workers: 0, settings: LONG_TTL });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0, settings: LONG_TTL });
+  const { cluster } = fixture;
   const way = await lossyWay(cluster);
   const worker = await cluster.startWorker({ servers: [way.address] });
   await cluster.startWorker();
@@ -48,5 +48,5 @@ test('a report whose answer is lost counts once, also when the worker dies befor
   expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
   expect(cluster.effects.all({ job: id, task: 'a', what: 'begin' })).toHaveLength(1);
   expect(await kindsOf(cluster, id)).not.toContain('reassigned');
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { eventsOf, expectCleanEnd, millrace } from './scene.ts';
 import { busyWorker, DONE } from './worker-drain-setup.ts';
+import { eventsOf, expectCleanEnd } from '../rig/cluster/test-cluster.ts';
+import { millrace } from '../rig/cluster/command.ts';
 
 test('`millrace drain` empties a node, which then ends', async () => {
   const busy = await busyWorker();

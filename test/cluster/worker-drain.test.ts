@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { eventsOf, expectCleanEnd } from './scene.ts';
 import { busyWorker, DONE } from './worker-drain-setup.ts';
+import { eventsOf, expectCleanEnd } from '../rig/cluster/test-cluster.ts';
 
 test('SIGTERM lets a worker finish what runs and give back what does not, uncounted; it exits 0', async () => {
   const busy = await busyWorker();

@@ -5,31 +5,33 @@ import { ownHandshake } from '../../src/scheduler/contract/index.ts';
 import { LeaderChannel, workerChannel } from '../../src/edge/grpc/index.ts';
 import type { Effect } from '../rig/cluster/effects-log.ts';
 import { Proxy, targetOf } from '../rig/cluster/proxy.ts';
-import { complaint, eventsOf, expectCleanEnd, startScene, until } from './scene.ts';
-import type { Scene } from './scene.ts';
+import { stderrLine } from '../rig/cluster/command.ts';
+import { eventsOf, expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { until } from '../rig/until.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 const SHORT_TTL = { sessionTtlMs: 2_500, nodeDeadMs: 30_000 };
 
-interface Divided extends Scene {
+interface Divided extends TestCluster {
   /** From the worker w-1 to the leader. */
-  readonly way: Proxy;
+  readonly proxy: Proxy;
   readonly file: string;
   readonly job: string;
 }
 
 /** w-1 runs a task and is about to lose its leader; w-2 is near. */
 async function aboutToDivide(): Promise<Divided> {
-  const scene = await startScene({ workers: 0, settings: SHORT_TTL });
-  const { cluster } = scene;
-  const way = await Proxy.start(targetOf(`tcp://${(await cluster.leading()).plan.grpc}`));
-  await cluster.startWorker({ servers: [way.address] });
+  const fixture = await startTestCluster({ workers: 0, settings: SHORT_TTL });
+  const { cluster } = fixture;
+  const proxy = await Proxy.start(targetOf(`tcp://${(await cluster.leading()).plan.grpc}`));
+  await cluster.startWorker({ servers: [proxy.address] });
   const file = cluster.file('go');
   const { id } = await cluster.client.submit({
     tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
   });
   await cluster.effects.wait({ job: id, what: 'begin' });
   await cluster.startWorker();
-  return { ...scene, way, file, job: id };
+  return { ...fixture, proxy, file, job: id };
 }
 
 const steps = (effects: readonly Effect[]): string[] =>
@@ -39,11 +41,11 @@ test.each(['requests', 'answers', 'both'] as const)(
   'a worker that loses its leader (%s lost) stops its work before another one begins it',
   async (direction) => {
     const divided = await aboutToDivide();
-    const { cluster, way, file, job } = divided;
-    way.drop(direction);
+    const { cluster, proxy, file, job } = divided;
+    proxy.drop(direction);
     await cluster.effects.wait({ job, what: 'begin', attempt: 2 });
     expect(steps(cluster.effects.all({ job }))).toEqual(['begin 1', 'aborted 1', 'begin 2']);
-    await way.heal();
+    await proxy.heal();
     writeFileSync(file, '');
     expect(await cluster.client.waitForJob(job)).toMatchObject({
       state: 'succeeded',
@@ -62,17 +64,17 @@ test.each(['requests', 'answers', 'both'] as const)(
 
 test('connections that are cut or go half-open for less than the TTL cost nothing', async () => {
   const divided = await aboutToDivide();
-  const { cluster, way, file, job } = divided;
-  const before = way.accepted;
-  way.cut();
-  await until(async () => way.accepted > before, 'w-1 to connect again');
-  way.drop();
+  const { cluster, proxy, file, job } = divided;
+  const before = proxy.accepted;
+  proxy.cut();
+  await until(async () => proxy.accepted > before, 'w-1 to connect again');
+  proxy.drop();
   // While the worker hears nothing, its leader does its work.
   const next = await cluster.client.submit({
     tasks: [{ id: 'b', executor: 'note', placement: { allowedNodes: ['w-2'] } }],
   });
   await cluster.client.waitForJob(next.id);
-  await way.heal();
+  await proxy.heal();
   writeFileSync(file, '');
   expect(await cluster.client.waitForJob(job)).toMatchObject({
     state: 'succeeded',
@@ -83,8 +85,8 @@ test('connections that are cut or go half-open for less than the TTL cost nothin
 });
 
 test('a worker that knows several nodes goes on with the next leader, and keeps what it runs', async () => {
-  const scene = await startScene({ leaders: 2, workers: 1 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ leaders: 2, workers: 1 });
+  const { cluster } = fixture;
   const file = cluster.file('go');
   const { id } = await cluster.client.submit({
     tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
@@ -101,25 +103,25 @@ test('a worker that knows several nodes goes on with the next leader, and keeps 
   expect((await cluster.leading()).id).toBe('n-2');
   const kinds = (await eventsOf(cluster, id)).map(({ kind }) => kind);
   expect(kinds).not.toContain('reassigned');
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a worker that is there before any leader waits, and then works', async () => {
-  const scene = await startScene({ leaders: 0, workers: 0 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ leaders: 0, workers: 0 });
+  const { cluster } = fixture;
   const node = await cluster.planNode();
   const worker = await cluster.planWorker();
   const started = worker.launch();
-  await complaint(started, /No leader has accepted the registration yet/);
+  await stderrLine(started, /No leader has accepted the registration yet/);
   await node.start();
   await started.line(/^millrace worker ready w-1$/);
   const { id } = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
   expect(await cluster.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a worker of another protocol or version is refused, and told what does not fit', async () => {
-  const { cluster } = await startScene({ workers: 0 });
+  const { cluster } = await startTestCluster({ workers: 0 });
   const { grpc } = (await cluster.leading()).plan;
   const channel = new LeaderChannel({ addresses: [grpc], tls: null, token: () => null });
   onTestFinished(() => channel.close());

@@ -3,7 +3,7 @@ import type { NodeId, SessionId } from '../../src/scheduler/core/index.ts';
 import { ownHandshake } from '../../src/scheduler/contract/index.ts';
 import { LeaderChannel, workerChannel } from '../../src/edge/grpc/index.ts';
 import type { WorkerService } from '../../src/scheduler/contract/index.ts';
-import { expectCleanEnd, startScene } from './scene.ts';
+import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
 
 const SHORT_TTL = { sessionTtlMs: 2_500, nodeDeadMs: 3_500 };
 
@@ -15,8 +15,8 @@ function wordsOf(server: string): WorkerService {
 }
 
 test('what a zombie reports after its TTL is refused, and the result of the other one stands', async () => {
-  const scene = await startScene({ workers: 0, settings: SHORT_TTL });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 0, settings: SHORT_TTL });
+  const { cluster } = fixture;
   const leader = wordsOf((await cluster.leading()).plan.grpc);
   const session = { nodeId: 'zombie' as NodeId, sessionId: 's-1' as SessionId };
   const offer = {
@@ -54,12 +54,12 @@ test('what a zombie reports after its TTL is refused, and the result of the othe
   expect(verdicts).toEqual(['lost']);
   expect((await cluster.client.job(id)).tasks[0]?.result).toMatchObject({ signed: { attempt: 2 } });
   await leader.leave(again);
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });
 
 test('a run timeout and a cancel reach the handler on another node', async () => {
-  const scene = await startScene({ workers: 1 });
-  const { cluster } = scene;
+  const fixture = await startTestCluster({ workers: 1 });
+  const { cluster } = fixture;
   const late = await cluster.client.submit({
     tasks: [{ id: 'a', executor: 'hang', timeouts: { runMs: 300 }, retry: { maxAttempts: 1 } }],
   });
@@ -75,5 +75,5 @@ test('a run timeout and a cancel reach the handler on another node', async () =>
   const job = await cluster.client.waitForJob(late.id);
   expect(job.state).toBe('failed');
   expect(job.tasks[0]?.error?.message).toMatch(/timeouts\.runMs/);
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });

@@ -10,8 +10,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { deferred } from '../../src/kit/index.ts';
 import { within } from '../rig/cluster/deadline.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
-import { until } from '../cluster/scene.ts';
 import { freshDatabase } from '../rig/postgres.ts';
+import { until } from '../rig/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

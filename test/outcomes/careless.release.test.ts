@@ -2,9 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { connect } from 'millrace';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { expectCleanEnd, startScene } from '../cluster/scene.ts';
 import { expectCarelessOutcomes } from './careless.ts';
 import { startNode } from './single-node.ts';
+import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
 
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 180_000 });
@@ -19,9 +19,9 @@ test('in a worker process, whose log names what was asked for too late', async (
 });
 
 test('on a cluster', async () => {
-  const scene = await startScene({ modules: [CARELESS] });
-  const client = connect(scene.cluster.urls[0] ?? '');
+  const fixture = await startTestCluster({ modules: [CARELESS] });
+  const client = connect(fixture.cluster.urls[0] ?? '');
   onTestFinished(() => client.close());
   await expectCarelessOutcomes((document) => client.submit(document));
-  await expectCleanEnd(scene);
+  await expectCleanEnd(fixture);
 });

@@ -2,9 +2,9 @@
 import { expect, test, vi } from 'vitest';
 import { within } from '../rig/cluster/deadline.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
-import { millrace } from '../cluster/scene.ts';
 import { TASKS, ended, expectStillAtWork, startNode } from './single-node.ts';
 import { file } from './documents-setup.ts';
+import { millrace } from '../rig/cluster/command.ts';
 
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,9 +1,9 @@
 /** Jobs that cannot be, or that nobody can run: told on the command line, by files and by a server. */
 import { isMillraceError } from 'millrace';
 import { expect, test, vi } from 'vitest';
-import { millrace } from '../cluster/scene.ts';
 import { expectStillAtWork, startNode } from './single-node.ts';
 import { file, echo } from './documents-setup.ts';
+import { millrace } from '../rig/cluster/command.ts';
 
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 120_000 });

@@ -2,9 +2,9 @@
 import { createRuntime } from 'millrace';
 import type { Client } from 'millrace';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { millrace } from '../cluster/scene.ts';
 import { TASKS, startNode } from './single-node.ts';
 import doubled from './tasks.ts';
+import { millrace } from '../rig/cluster/command.ts';
 
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 120_000 });

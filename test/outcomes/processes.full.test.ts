@@ -1,8 +1,8 @@
 /** Handlers that cost their process again and again, until they are given up. */
 import { fileURLToPath } from 'node:url';
 import { expect, test, vi } from 'vitest';
-import { complaint } from '../cluster/scene.ts';
 import { TASKS, ended, expectStillAtWork, startNode } from './single-node.ts';
+import { stderrLine } from '../rig/cluster/command.ts';
 
 // The pauses before a worker is started again grow.
 vi.setConfig({ testTimeout: 180_000 });
@@ -37,7 +37,7 @@ test.each([
         },
       },
     ]);
-    await complaint(up, words);
+    await stderrLine(up, words);
     await expectStillAtWork(client);
   },
 );

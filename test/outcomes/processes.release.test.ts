@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { complaint, millrace } from '../cluster/scene.ts';
 import { expectStillAtWork, ownFolder } from './single-node.ts';
 import { node, besides } from './processes-setup.ts';
+import { stderrLine, millrace } from '../rig/cluster/command.ts';
 
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 120_000 });
@@ -35,7 +35,7 @@ test.each([
       },
       { id: 'beside', state: 'succeeded', result: 'run again', attempt: 2 },
     ]);
-    await complaint(solo.up, words);
+    await stderrLine(solo.up, words);
     await expectStillAtWork(solo.client);
   },
 );

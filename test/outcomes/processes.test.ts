@@ -1,8 +1,8 @@
 /** Handlers that harm the process they run in: it is replaced, says why, and nobody's work is lost. */
 import { expect, test, vi } from 'vitest';
-import { complaint } from '../cluster/scene.ts';
 import { ended, expectStillAtWork } from './single-node.ts';
 import { node, besides } from './processes-setup.ts';
+import { stderrLine } from '../rig/cluster/command.ts';
 
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 120_000 });
@@ -26,8 +26,8 @@ test.each([
       { id: 'harmful', state: 'succeeded', result: 'behaved', attempt: 2 },
       { id: 'beside', state: 'succeeded', result: 'run again', attempt: 2 },
     ]);
-    await complaint(solo.up, words);
-    await complaint(solo.up, /^The worker of this node has ended \(exit code 1\); restarting it/);
+    await stderrLine(solo.up, words);
+    await stderrLine(solo.up, /^The worker of this node has ended \(exit code 1\); restarting it/);
     await expectStillAtWork(solo.client);
   },
 );

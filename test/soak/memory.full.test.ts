@@ -9,8 +9,8 @@ import { pauseMs } from '../rig/cluster/deadline.ts';
 import { startCluster } from '../rig/cluster/cluster.ts';
 import { freshDatabase } from '../rig/postgres.ts';
 import { processTree } from '../rig/process-tree.ts';
-import { until } from '../cluster/scene.ts';
 import { load, makeTables } from './load.ts';
+import { until } from '../rig/until.ts';
 
 const MINUTES = Number(process.env['SOAK_MINUTES'] ?? '15');
 const SAMPLES = 12;

@@ -9,10 +9,10 @@ import type { WorkerReport } from '../../src/scheduler/contract/index.ts';
 import type { FragmentResult, FragmentTask } from '../../src/sql/plan/index.ts';
 import { within } from '../rig/cluster/deadline.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
-import { until } from '../cluster/scene.ts';
 import { FakeLeader, assignment } from '../rig/fake-leader.ts';
 import { fragment, fragmentTask } from '../rig/fragment-node.ts';
 import { openDoor } from '../rig/leader-entry.ts';
+import { until } from '../rig/until.ts';
 
 let data: string;
 

@@ -51,7 +51,7 @@ const STORES: readonly [string, (clock: VirtualClock) => Promise<Store>, number]
 /** Errors that a caller may be told; all others are faults of ours. */
 const FAULTS = new Set(['invariant', 'bad_row', 'store_unavailable', 'not_leader', 'loading']);
 
-class Scene {
+class HostileRound {
   readonly led: Led;
   readonly worker: ScriptedWorker;
   readonly faults: string[] = [];
@@ -104,12 +104,12 @@ test.each(STORES)('hostile calls to a leader on %s', async (_name, open, numRuns
   void led.ended.then(({ message }) => (end = message));
   await led.leader.loaded;
   const worker = await ScriptedWorker.join(led.leader, 'w', ['echo', 'constructor']);
-  const scene = new Scene(led, worker);
+  const rounds = new HostileRound(led, worker);
   await fc.assert(
     fc.asyncProperty(hostileCalls, async (calls) => {
-      await scene.round(calls);
+      await rounds.round(calls);
       // Each event, and the tick that follows it, was written as it came.
-      expect({ loads, end, faults: scene.faults }).toEqual({ loads: 1, end: null, faults: [] });
+      expect({ loads, end, faults: rounds.faults }).toEqual({ loads: 1, end: null, faults: [] });
     }),
     { numRuns, endOnFailure: true },
   );

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
 import type { QueryPlan } from '../../../src/sql/plan/index.ts';
 import { TestProcess } from '../../rig/cluster/process.ts';
-import { until } from '../../cluster/scene.ts';
 import { openNode, writeParquet } from './node.ts';
 import type { QueryBench } from './node.ts';
+import { until } from '../../rig/until.ts';
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 

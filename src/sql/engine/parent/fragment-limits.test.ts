@@ -1,18 +1,24 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fragment, FragmentScene, never, ROWS, SCAN } from '../../../../test/rig/fragment-scene.ts';
+import {
+  fragment,
+  FragmentFixture,
+  never,
+  ROWS,
+  SCAN,
+} from '../../../../test/rig/fragment-fixture.ts';
 import type { Fragment } from '../../plan/index.ts';
 import { startFragmentEngine } from './fragment-engine.ts';
 
 const WHOLE_FILE = { bytes: 0, mtimeNs: '0', footer: '', rows: null, from: null, to: null };
 
-let scene: FragmentScene;
+let fixture: FragmentFixture;
 
 beforeAll(async () => {
-  scene = await FragmentScene.open();
+  fixture = await FragmentFixture.open();
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 describe('limits', () => {
   const heavy = (count: number): Fragment =>
@@ -22,10 +28,10 @@ describe('limits', () => {
     );
 
   test('what does not fit in memory is spilled, and the spill folder is gone afterwards', async () => {
-    const spillFolder = scene.file('spill-1');
-    const small = startFragmentEngine(scene.limits({ memoryBytes: 32 * 2 ** 20, spillFolder }));
+    const spillFolder = fixture.file('spill-1');
+    const small = startFragmentEngine(fixture.limits({ memoryBytes: 32 * 2 ** 20, spillFolder }));
     try {
-      const asked = scene.order(heavy(700_000), { kind: 'result' });
+      const asked = fixture.order(heavy(700_000), { kind: 'result' });
       const done = await small.run(asked, never);
       expect(done.spilledBytes).toBeGreaterThan(2 ** 20);
     } finally {
@@ -36,18 +42,18 @@ describe('limits', () => {
 
   test('distinguishes a full spill folder from a lack of memory, and the engine survives', async () => {
     const tight = startFragmentEngine(
-      scene.limits({ memoryBytes: 32 * 2 ** 20, spillBytesMax: 2 ** 20 }),
+      fixture.limits({ memoryBytes: 32 * 2 ** 20, spillBytesMax: 2 ** 20 }),
     );
     try {
-      const full = tight.run(scene.order(heavy(700_000), { kind: 'result' }), never);
+      const full = tight.run(fixture.order(heavy(700_000), { kind: 'result' }), never);
       await expect(full).rejects.toMatchObject({ code: 'disk_full' });
       const text = fragment(`SELECT string_agg(md5(i::VARCHAR), ',') FROM range(3_000_000) t(i)`, [
         'VARCHAR',
       ]);
-      const large = tight.run(scene.order(text, { kind: 'result' }), never);
+      const large = tight.run(fixture.order(text, { kind: 'result' }), never);
       await expect(large).rejects.toMatchObject({ code: 'out_of_memory' });
       const after = await tight.run(
-        scene.order(fragment('SELECT 1', ['INTEGER']), { kind: 'result' }),
+        fixture.order(fragment('SELECT 1', ['INTEGER']), { kind: 'result' }),
         never,
       );
       expect(after.rowsOut).toBe(1);
@@ -58,7 +64,7 @@ describe('limits', () => {
 
   test("reports errors of the data as final, with DuckDB's message", async () => {
     const failing = async (sql: string): Promise<unknown> => {
-      const asked = scene.result(fragment(sql, ['VARCHAR']));
+      const asked = fixture.result(fragment(sql, ['VARCHAR']));
       return asked.then(
         () => null,
         (error: unknown) => error,
@@ -78,30 +84,32 @@ describe('limits', () => {
   });
 
   test('lets a fragment open its own files only, whatever the previous one could open', async () => {
-    const [t, u] = [scene.file('t.parquet'), scene.file('x=1/u.parquet')];
-    const scanning = (path: string): Parameters<FragmentScene['result']>[1] => ({
+    const [t, u] = [fixture.file('t.parquet'), fixture.file('x=1/u.parquet')];
+    const scanning = (path: string): Parameters<FragmentFixture['result']>[1] => ({
       ranges: { r1: [{ ...WHOLE_FILE, path }] },
     });
     const count = fragment('SELECT count(*) FROM r1', ['BIGINT'], { scans: [SCAN] });
-    expect(await scene.result(count, scanning(t))).toEqual([[String(ROWS)]]);
-    expect(await scene.result(count, scanning(u))).toEqual([['10']]);
+    expect(await fixture.result(count, scanning(t))).toEqual([[String(ROWS)]]);
+    expect(await fixture.result(count, scanning(u))).toEqual([['10']]);
     const reading = (path: string): Fragment =>
       fragment(`SELECT count(*) FROM '${path}', r1`, ['BIGINT'], { scans: [SCAN] });
     const refused = { code: 'path_refused' };
     for (const path of [
       u,
       '/etc/none.csv',
-      `${scene.root}/x=1/../x=1/u.parquet`,
-      `${scene.root}/*.csv`,
+      `${fixture.root}/x=1/../x=1/u.parquet`,
+      `${fixture.root}/*.csv`,
     ])
-      await expect(scene.result(reading(path), scanning(t))).rejects.toMatchObject(refused);
-    await expect(scene.result(reading(t), scanning(u))).rejects.toMatchObject(refused);
+      await expect(fixture.result(reading(path), scanning(t))).rejects.toMatchObject(refused);
+    await expect(fixture.result(reading(t), scanning(u))).rejects.toMatchObject(refused);
     for (const sql of [
       `SELECT filename FROM read_text('/etc/hostname')`,
-      `SELECT file FROM glob('${scene.root}/**')`,
+      `SELECT file FROM glob('${fixture.root}/**')`,
       `SELECT value FROM duckdb_settings() WHERE name = 'allowed_directories'`,
     ]) {
-      const found = await scene.result(fragment(sql, ['VARCHAR'])).catch((error: unknown) => error);
+      const found = await fixture
+        .result(fragment(sql, ['VARCHAR']))
+        .catch((error: unknown) => error);
       expect(JSON.stringify(found)).toMatch(/path_refused|calls-/);
     }
   });

@@ -5,20 +5,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   filesOf,
   fragment,
-  FragmentScene,
+  FragmentFixture,
   never,
   SCAN,
-} from '../../../../test/rig/fragment-scene.ts';
+} from '../../../../test/rig/fragment-fixture.ts';
 import type { Fragment, PinnedTable } from '../../plan/index.ts';
 import type { FragmentRequest, FragmentOutput } from '../engine.ts';
 
-let scene: FragmentScene;
+let fixture: FragmentFixture;
 
 beforeAll(async () => {
-  scene = await FragmentScene.open();
+  fixture = await FragmentFixture.open();
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 const rowsMax = { values: 1_000, bytes: 20_000 };
 
@@ -26,11 +26,11 @@ async function result(
   of: Fragment,
   more: Partial<FragmentRequest> = {},
 ): Promise<{ readonly made: FragmentOutput; readonly read: unknown }> {
-  const asked = scene.order(of, { kind: 'result' }, { rowsMax, ...more });
-  const made = await scene.engine.run(asked, never);
+  const asked = fixture.order(of, { kind: 'result' }, { rowsMax, ...more });
+  const made = await fixture.engine.run(asked, never);
   const request = { files: filesOf(asked, made), columns: of.columns, format: 'json' } as const;
   let text = '';
-  for await (const piece of scene.engine.rows(request, never))
+  for await (const piece of fixture.engine.rows(request, never))
     text += Buffer.from(piece).toString();
   return { made, read: (JSON.parse(text) as { readonly rows: unknown }).rows };
 }
@@ -74,16 +74,16 @@ describe('a result', () => {
 
   test('returns no rows if not requested, or for another kind of output', async () => {
     const of = fragment('SELECT 1', ['INTEGER']);
-    const asked = scene.order(of, { kind: 'result' });
-    expect((await scene.engine.run(asked, never)).rows).toBeNull();
-    const whole = scene.order(of, { kind: 'whole' }, { rowsMax });
-    expect((await scene.engine.run(whole, never)).rows).toBeNull();
+    const asked = fixture.order(of, { kind: 'result' });
+    expect((await fixture.engine.run(asked, never)).rows).toBeNull();
+    const whole = fixture.order(of, { kind: 'whole' }, { rowsMax });
+    expect((await fixture.engine.run(whole, never)).rows).toBeNull();
   });
 });
 
 describe('one run after another', () => {
   const ranges = (): Partial<FragmentRequest> => ({
-    ranges: { r1: [scene.range('x=1/u.parquet', 0, 1)] },
+    ranges: { r1: [fixture.range('x=1/u.parquet', 0, 1)] },
   });
   /** Written for a plan: its connection is used again. */
   const noon = fragment(
@@ -144,8 +144,8 @@ test('returns the checksums of small files', async () => {
     [16, true],
     [1, false],
   ] as const) {
-    const asked = scene.order(of, { kind: 'hash', by: ['c0'], partitions });
-    const made = await scene.engine.run(asked, never);
+    const asked = fixture.order(of, { kind: 'hash', by: ['c0'], partitions });
+    const made = await fixture.engine.run(asked, never);
     const sums = made.parts.flatMap(({ files }) =>
       files.map((name) => {
         const content = readFileSync(`${asked.folder}/${name}`);

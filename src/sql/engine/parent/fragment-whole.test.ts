@@ -1,15 +1,21 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fragment, FragmentScene, never, ROWS, SCAN } from '../../../../test/rig/fragment-scene.ts';
+import {
+  fragment,
+  FragmentFixture,
+  never,
+  ROWS,
+  SCAN,
+} from '../../../../test/rig/fragment-fixture.ts';
 import type { PinnedFile, PinnedTable } from '../../plan/index.ts';
 
-let scene: FragmentScene;
+let fixture: FragmentFixture;
 
 beforeAll(async () => {
-  scene = await FragmentScene.open();
+  fixture = await FragmentFixture.open();
 });
 
-afterAll(() => scene.close());
+afterAll(() => fixture.close());
 
 const pinned = (path: string): PinnedFile => ({
   ...{ path, bytes: 0, mtimeNs: '0', footer: '', rows: null, groups: [] },
@@ -29,15 +35,17 @@ describe('a query in a single fragment', () => {
   test('runs as it was written, over views with the names of the user', async () => {
     const view = {
       ...table,
-      files: [pinned(scene.file('x=1/u.parquet'))],
-      select: `SELECT * FROM read_parquet(['${scene.file('x=1/u.parquet')}'])`,
+      files: [pinned(fixture.file('x=1/u.parquet'))],
+      select: `SELECT * FROM read_parquet(['${fixture.file('x=1/u.parquet')}'])`,
     };
     const sql = 'FROM "My Table" SELECT n AS "a b", n AS "a b" WHERE n < 2 ORDER BY n DESC -- done';
-    expect(await scene.result(fragment(sql, ['INTEGER', 'INTEGER'], { tables: [view] }))).toEqual([
-      [1, 1],
-      [0, 0],
-    ]);
-    await expect(scene.result(fragment('FROM "My Table"', ['INTEGER']))).rejects.toMatchObject({
+    expect(await fixture.result(fragment(sql, ['INTEGER', 'INTEGER'], { tables: [view] }))).toEqual(
+      [
+        [1, 1],
+        [0, 0],
+      ],
+    );
+    await expect(fixture.result(fragment('FROM "My Table"', ['INTEGER']))).rejects.toMatchObject({
       code: 'query_failed',
     });
   });
@@ -48,7 +56,7 @@ describe('a query in a single fragment', () => {
       localtimestamp::VARCHAR, current_setting('TimeZone')`;
     const types = ['BOOLEAN', 'BOOLEAN', ...Array.from({ length: 7 }, () => 'VARCHAR')];
     const session = { timeZone: 'Asia/Tokyo', now: '2026-01-01 23:04:05.678+00' };
-    const found = await scene.result(
+    const found = await fixture.result(
       fragment(sql.replace('2026-01-02 03', '2026-01-01 23'), types),
       {
         session,
@@ -74,7 +82,7 @@ describe('a query in a single fragment', () => {
     const session = { timeZone: 'Pacific/Kiritimati', now: '1999-12-31 12:00:00+00' };
     const table = `(SELECT TIMESTAMP '1999-01-01' AS t, TIMESTAMPTZ '1999-01-01' AS z, DATE '1999-01-01' AS d)`;
     const ages = (list: string, from = table): Promise<unknown[][]> =>
-      scene.result(fragment(`SELECT ${list} FROM ${from}`, ['VARCHAR', 'VARCHAR', 'VARCHAR']), {
+      fixture.result(fragment(`SELECT ${list} FROM ${from}`, ['VARCHAR', 'VARCHAR', 'VARCHAR']), {
         session,
       });
     expect(await ages('age(t::TIMESTAMP_NS), Age (z), "age"(d)')).toEqual([
@@ -98,11 +106,11 @@ describe('a query in a single fragment', () => {
     const view = {
       ...table,
       name: 't',
-      files: [pinned(scene.file('x=1/u.parquet'))],
-      select: `SELECT n % 2 AS k FROM '${scene.file('x=1/u.parquet')}'`,
+      files: [pinned(fixture.file('x=1/u.parquet'))],
+      select: `SELECT n % 2 AS k FROM '${fixture.file('x=1/u.parquet')}'`,
     };
     const sql = 'PIVOT t ON k USING count(*)';
-    expect(await scene.result(fragment(sql, ['BIGINT', 'BIGINT'], { tables: [view] }))).toEqual([
+    expect(await fixture.result(fragment(sql, ['BIGINT', 'BIGINT'], { tables: [view] }))).toEqual([
       ['5', '5'],
     ]);
   });
@@ -111,30 +119,30 @@ describe('a query in a single fragment', () => {
 describe('order and isolation', () => {
   test('rows of a result stay in order', async () => {
     const sorted = fragment('SELECT c0 FROM r1 ORDER BY c0 DESC', ['BIGINT'], { scans: [SCAN] });
-    const found = await scene.result(sorted, { ranges: { r1: [scene.range('t.parquet')] } });
+    const found = await fixture.result(sorted, { ranges: { r1: [fixture.range('t.parquet')] } });
     expect(found.flat()).toEqual(Array.from({ length: ROWS }, (_, n) => String(ROWS - 1 - n)));
   });
 
   test('a result without rows has a file, other outputs have none', async () => {
     const nothing = fragment('SELECT c0 FROM r1', ['BIGINT'], { scans: [SCAN] });
     const [kept, dropped] = [
-      scene.order(nothing, { kind: 'result' }),
-      scene.order(nothing, { kind: 'whole' }),
+      fixture.order(nothing, { kind: 'result' }),
+      fixture.order(nothing, { kind: 'whole' }),
     ];
-    expect((await scene.engine.run(kept, never)).parts).toEqual([
+    expect((await fixture.engine.run(kept, never)).parts).toEqual([
       { rows: 0, files: ['0-0.parquet'] },
     ]);
-    expect((await scene.engine.run(dropped, never)).parts).toEqual([{ rows: 0, files: [] }]);
+    expect((await fixture.engine.run(dropped, never)).parts).toEqual([{ rows: 0, files: [] }]);
     expect(readdirSync(dropped.folder)).toEqual([]);
   });
 
   test('hides the state of a submitted plan from the next call', async () => {
-    const ranges = { r1: [scene.range('t.parquet')] };
+    const ranges = { r1: [fixture.range('t.parquet')] };
     const pivot = 'PIVOT (SELECT c1 AS k FROM r1 WHERE c0 < 2) ON k USING count(*)';
     const columns = ['BIGINT', 'BIGINT'];
-    await scene.result(fragment(pivot, columns, { scans: [SCAN] }), { ranges });
+    await fixture.result(fragment(pivot, columns, { scans: [SCAN] }), { ranges });
     const types = `SELECT type_name FROM duckdb_types() WHERE type_name LIKE '%pivot%' AND (SELECT count(*) FROM r1) > 0`;
-    const left = await scene.result(fragment(types, ['VARCHAR'], { scans: [SCAN] }), { ranges });
+    const left = await fixture.result(fragment(types, ['VARCHAR'], { scans: [SCAN] }), { ranges });
     expect(left).toEqual([]);
   });
 
@@ -148,16 +156,16 @@ describe('order and isolation', () => {
       root: null,
     } as const;
     const sql = 'SELECT now() AS n FROM secret';
-    await scene.result(
+    await fixture.result(
       fragment(sql, ['TIMESTAMP WITH TIME ZONE'], { tables: [{ ...view, select: 'SELECT 1' }] }),
       {
         session: { timeZone: 'Asia/Tokyo', now: '1999-01-01 00:00:00+00' },
       },
     );
-    await expect(scene.result(fragment('FROM secret', ['INTEGER']))).rejects.toThrow(
+    await expect(fixture.result(fragment('FROM secret', ['INTEGER']))).rejects.toThrow(
       'secret does not exist',
     );
-    const later = await scene.result(
+    const later = await fixture.result(
       fragment(`SELECT count(*) FROM duckdb_views() WHERE view_name = 'secret'`, ['BIGINT']),
     );
     expect(later).toEqual([['0']]);

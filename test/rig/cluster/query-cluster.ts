@@ -1,22 +1,23 @@
-/** What tests with faults under queries share: a cluster for queries, a query that can be held in the middle, and its end. */
+/** A cluster for queries with faults: its queries can be held in the middle, and their rows are compared with DuckDB's. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
-import type { TableSpec } from '../../src/sql/catalog/index.ts';
-import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
-import type { Cluster, ClusterOptions } from '../rig/cluster/cluster.ts';
-import { RefusedCall } from '../rig/cluster/client.ts';
-import type { TaskSeen } from '../rig/cluster/client.ts';
-import { difference } from '../sql/compare.ts';
-import type { Answer } from '../sql/contract-values.ts';
-import type { Leeway } from '../sql/oracle.ts';
-import type { QuerySeen } from '../sql/query-client.ts';
-import type { Scratch } from '../sql/scratch.ts';
-import { FORCED } from '../sql/sql-cluster.ts';
-import { expectCleanEnd, startScene, until } from './scene.ts';
-import type { Scene } from './scene.ts';
+import type { TableSpec } from '../../../src/sql/catalog/index.ts';
+import type { ClusterNode } from './cluster-node.ts';
+import type { Cluster, ClusterOptions } from './cluster.ts';
+import { RefusedCall } from './client.ts';
+import type { TaskSeen } from './client.ts';
+import { difference } from '../../sql/compare.ts';
+import type { Answer } from '../../sql/contract-values.ts';
+import type { Leeway } from '../../sql/oracle.ts';
+import type { QuerySeen } from '../../sql/query-client.ts';
+import type { Scratch } from '../../sql/scratch.ts';
+import { FORCED } from '../../sql/sql-cluster.ts';
+import { expectCleanEnd, startTestCluster } from './test-cluster.ts';
+import type { TestCluster } from './test-cluster.ts';
+import { until } from '../until.ts';
 
 // Real processes on a machine that may be busy with others: what hangs is found by the limits within.
 vi.setConfig({ testTimeout: 180_000 });
@@ -55,7 +56,7 @@ export interface QueryTask extends TaskSeen {
   readonly run: number;
 }
 
-export interface QuerySceneOptions {
+export interface QueryClusterOptions {
   readonly workers?: number;
   readonly leaders?: number;
   readonly slots?: number;
@@ -63,24 +64,24 @@ export interface QuerySceneOptions {
   readonly settings?: ClusterOptions['settings'];
 }
 
-export class QueryScene {
+export class QueryCluster {
   readonly cluster: Cluster;
-  readonly #scene: Scene;
+  readonly #fixture: TestCluster;
   readonly #here: Scratch;
 
-  private constructor(scene: Scene, here: Scratch) {
-    this.cluster = scene.cluster;
-    this.#scene = scene;
+  private constructor(fixture: TestCluster, here: Scratch) {
+    this.cluster = fixture.cluster;
+    this.#fixture = fixture;
     this.#here = here;
   }
 
-  static async start(here: Scratch, options: QuerySceneOptions = {}): Promise<QueryScene> {
+  static async start(here: Scratch, options: QueryClusterOptions = {}): Promise<QueryCluster> {
     const { workers = 2, slots = 1, args = BY_NETWORK, leaders = 1, settings = {} } = options;
-    const scene = await startScene({ workers: 0, slots, leaders, settings });
-    const { cluster } = scene;
+    const fixture = await startTestCluster({ workers: 0, slots, leaders, settings });
+    const { cluster } = fixture;
     for (let at = 0; at < workers; at += 1) await cluster.planWorker({ args });
     await Promise.all(cluster.workers.map((worker) => worker.start()));
-    return new QueryScene(scene, here);
+    return new QueryCluster(fixture, here);
   }
 
   worker(no: number): ClusterNode {
@@ -178,7 +179,7 @@ export class QueryScene {
   }
 
   async end(): Promise<void> {
-    await expectCleanEnd(this.#scene);
+    await expectCleanEnd(this.#fixture);
   }
 
   async #own(sql: string): Promise<Answer> {

@@ -38,22 +38,22 @@ export function fragment(
 }
 
 /** A folder with a few tables, an engine that is limited to it, and a DuckDB beside to look at what comes out. */
-export class FragmentScene {
+export class FragmentFixture {
   readonly root: string;
   readonly engine: FragmentEngine;
   readonly #instance: DuckDBInstance;
   readonly #duckdb: DuckDBConnection;
   #outputs = 0;
 
-  static async open(): Promise<FragmentScene> {
+  static async open(): Promise<FragmentFixture> {
     const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
-    const scene = new FragmentScene(instance, await instance.connect());
-    mkdirSync(scene.file('x=1'));
-    await scene.#duckdb.run(`
-      COPY (SELECT i AS n, 'r' || i AS s FROM range(${ROWS}) t(i)) TO '${scene.file('t.parquet')}' (ROW_GROUP_SIZE 2048);
-      COPY (SELECT i::INTEGER AS n, 'q' || i AS s FROM range(10) t(i)) TO '${scene.file('x=1/u.parquet')}';
-      COPY (SELECT 7 AS n) TO '${scene.file('less.parquet')}';`);
-    return scene;
+    const fixture = new FragmentFixture(instance, await instance.connect());
+    mkdirSync(fixture.file('x=1'));
+    await fixture.#duckdb.run(`
+      COPY (SELECT i AS n, 'r' || i AS s FROM range(${ROWS}) t(i)) TO '${fixture.file('t.parquet')}' (ROW_GROUP_SIZE 2048);
+      COPY (SELECT i::INTEGER AS n, 'q' || i AS s FROM range(10) t(i)) TO '${fixture.file('x=1/u.parquet')}';
+      COPY (SELECT 7 AS n) TO '${fixture.file('less.parquet')}';`);
+    return fixture;
   }
 
   private constructor(instance: DuckDBInstance, duckdb: DuckDBConnection) {
