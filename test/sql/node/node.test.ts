@@ -318,7 +318,7 @@ test('results are not submitted by themselves, and the answer says what is done 
     { queryId: 'q', ipcPayload: Buffer.alloc(0), stageId: 0n, taskId: 0n, attempt: 1, chunk: 0 },
     (failure) => failed.resolve(`${failure?.code} ${failure?.details}`),
   );
-  expect(await failed.promise).toMatch(/^12 .*a task tells where its rows lie when it completes/);
+  expect(await failed.promise).toMatch(/^12 .*a task reports the location of its rows/);
   client.close();
 });
 
