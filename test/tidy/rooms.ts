@@ -55,6 +55,34 @@ export const importOrder: Rule = {
   },
 };
 
+const specifier = /(?:\bfrom|\bimport\(?)\s*'(\.[^']+)'/g;
+
+/** The rooms that files of the room import, tests not counted: they see all rooms. */
+function importedBy(name: string, files: readonly TextFile[]): ReadonlySet<string | undefined> {
+  const own = files.filter(
+    ({ path }) => roomOf(path) === name && path.endsWith('.ts') && !path.endsWith('.test.ts'),
+  );
+  return new Set(
+    own.flatMap(({ path, text }) =>
+      [...text.matchAll(specifier)].map(([, to = '']) =>
+        roomOf(posix.join(posix.dirname(path), to)),
+      ),
+    ),
+  );
+}
+
+export const usedReferences: Rule = {
+  name: 'a room refers only to rooms that it imports',
+  find(files) {
+    return roomsOf(files).flatMap(({ name, config, imports }) => {
+      const used = importedBy(name, files);
+      return imports
+        .filter((other) => !used.has(other))
+        .map((other) => ({ path: config, line: 1, message: `nothing in ${name} imports ${other}` }));
+    });
+  },
+};
+
 const page = 'docs/architecture.md';
 /** A row of the table: the room in code, what it holds, and the last names of the rooms that it imports. */
 const row = /^\| `(?<room>[a-z]+(?:\/[a-z]+)?)` *\|[^|]*\| *(?<imports>[^|]*?) *\|$/gm;

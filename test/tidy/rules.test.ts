@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { provenRequirements, sqlHasOneReader } from './relations.ts';
-import { importOrder, roomTable } from './rooms.ts';
+import { importOrder, roomTable, usedReferences } from './rooms.ts';
 import type { Rule } from './rule.ts';
 import { doors, functionLength, noWaiting, plainNames, wholeTests } from './syntax.ts';
 import { doorParagraph, fileLength, leftovers, places } from './text.ts';
@@ -157,6 +157,20 @@ describe('rooms', () => {
     expect(at(['../../kit'])).toEqual([]);
     expect(at(['../../cli'])).toEqual(['src/sql/plan/tsconfig.json:1']);
     expect(at(['../../sql/engine'])).toEqual(['src/sql/plan/tsconfig.json:1']);
+  });
+
+  test('a reference that no import uses is a finding', () => {
+    const at = (text: string): string[] =>
+      complaints(usedReferences, {
+        ...solution,
+        'src/kit/tsconfig.json': '{}',
+        'src/sql/plan/tsconfig.json': rooms('../../kit'),
+        'src/sql/plan/read.ts': text,
+        'src/sql/plan/read.test.ts': "import { sleep } from '../../kit/index.ts';",
+      });
+    expect(at("import { sleep } from '../../kit/index.ts';")).toEqual([]);
+    expect(at("const kit = await import('../../kit/index.ts');")).toEqual([]);
+    expect(at("import { x } from './x.ts';")).toEqual(['src/sql/plan/tsconfig.json:1']);
   });
 
   test('every room with a door is built', () => {

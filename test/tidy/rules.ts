@@ -1,6 +1,6 @@
 import { decisionRecords, namedFiles, vocabulary } from './prose.ts';
 import { provenRequirements, sqlHasOneReader } from './relations.ts';
-import { importOrder, roomTable } from './rooms.ts';
+import { importOrder, roomTable, usedReferences } from './rooms.ts';
 import type { Rule } from './rule.ts';
 import { doors, functionLength, noWaiting, plainNames, wholeTests } from './syntax.ts';
 import { doorParagraph, fileLength, leftovers, places } from './text.ts';
@@ -17,6 +17,7 @@ export const rules: readonly Rule[] = [
   doors,
   doorParagraph,
   importOrder,
+  usedReferences,
   roomTable,
   sqlHasOneReader,
   provenRequirements,
