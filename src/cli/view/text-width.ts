@@ -1,21 +1,24 @@
-/** How many columns a text takes in a terminal. */
+/** How many columns a text takes in a terminal, by what a reader sees as one character. */
 
-/** Ranges of characters that take two columns: East Asian scripts and emoji. */
+/** East Asian scripts, whose characters take two columns. */
 const WIDE =
-  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1F300}-\u{1F64F}\u{1F680}-\u{1F6FF}\u{1F900}-\u{1F9FF}\u{20000}-\u{3FFFD}]/u;
-const NOTHING = /[\p{M}\p{Cf}]/u;
+  /^[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]/u;
 const PLAIN = /^[\x20-\x7E]*$/;
+const NOTHING = /^[\p{M}\p{Cf}]/u;
+// As text: the compiler's target does not know the flag yet, every supported Node.js does.
+const EMOJI = new RegExp('^\\p{RGI_Emoji}$', 'v');
+const graphemes = new Intl.Segmenter();
 
 export function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length;
   let width = 0;
-  for (const character of text) width += characterWidth(character);
+  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment);
   return width;
 }
 
-function characterWidth(character: string): number {
-  if (NOTHING.test(character)) return 0;
-  return WIDE.test(character) ? 2 : 1;
+function graphemeWidth(grapheme: string): number {
+  if (NOTHING.test(grapheme)) return 0;
+  return WIDE.test(grapheme) || EMOJI.test(grapheme) ? 2 : 1;
 }
 
 /** As much of it as fits, with a mark where something was left out. */
@@ -24,10 +27,10 @@ export function fitted(text: string, columns: number, mark = '…'): string {
   let width = textWidth(mark);
   if (columns < width) return '';
   let fits = '';
-  for (const character of text) {
-    width += characterWidth(character);
+  for (const { segment } of graphemes.segment(text)) {
+    width += graphemeWidth(segment);
     if (width > columns) break;
-    fits += character;
+    fits += segment;
   }
   return fits + mark;
 }
