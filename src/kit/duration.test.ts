@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { durationMs } from './duration.ts';
+import { durationMs, parseDuration } from './duration.ts';
 
 test.each([
   [0, 0],
@@ -8,6 +8,9 @@ test.each([
   ['90s', 90_000],
   ['2h30m', 9_000_000],
   ['1.5h', 5_400_000],
+  ['1.1h', 3_960_000],
+  ['5', 5],
+  ['2H 30M', 9_000_000],
   [' 3d ', 259_200_000],
   ['1w 1d', 691_200_000],
 ])('%s is %d ms', (duration, ms) => {
@@ -20,11 +23,20 @@ test.each([
   Number.POSITIVE_INFINITY,
   '',
   '  ',
-  '5',
   'soon',
   '3 days',
   '-1s',
   '1h!',
-])('%s is not a length of time', (duration) => {
+  '0.1ms',
+  '1.5',
+  '1e3',
+  '9007199254740993',
+])('%s is not a valid duration', (duration) => {
   expect(durationMs(duration)).toBeNull();
+});
+
+test('a sign counts for the whole', () => {
+  expect(parseDuration('-1h30m')).toBe(-5_400_000);
+  expect(parseDuration('+90s')).toBe(90_000);
+  expect(parseDuration('-0')).toBe(0);
 });

@@ -16,13 +16,14 @@ export {
   type TextFault,
   type TextValue,
 } from './document-text.ts';
-export { type Duration, durationMs } from './duration.ts';
+export { type Duration, durationMs, parseDuration } from './duration.ts';
 export { eachOf } from './each-of.ts';
 export { endProcess } from './end-process.ts';
 export { FairGate, type FairGateOptions } from './fair-gate.ts';
 export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { machineName } from './machine-name.ts';
+export { LruCache, type LruCacheOptions } from './lru-cache.ts';
 export { type ProcessOptions, startProcess } from './process.ts';
 export { isProcessGone, ownProcess } from './process-identity.ts';
 export {

@@ -5,7 +5,7 @@
  */
 import { jobNo, taskNo } from '../../scheduler/core/index.ts';
 import type { Instant, JobId, JobNo, JobRow, TaskId, TaskRow } from '../../scheduler/core/index.ts';
-import type { Clock } from '../../kit/index.ts';
+import { type Clock, LruCache } from '../../kit/index.ts';
 import { cursorOf, readCursor } from '../../scheduler/contract/index.ts';
 import type {
   Dated,
@@ -80,8 +80,8 @@ const TOLD_CHARS_MAX: number = 256 * 1024;
 export class QueryViews implements QueryReader {
   readonly #options: QueryViewsOptions;
   readonly #shard: number;
-  readonly #kept: Map<JobId, Kept> = new Map();
-  readonly #told: Map<JobId, Told> = new Map();
+  readonly #kept = new LruCache<JobId, Kept>({ max: KEPT_MAX });
+  readonly #told = new LruCache<JobId, Told>({ max: KEPT_MAX });
 
   constructor(options: QueryViewsOptions) {
     this.#options = options;
@@ -93,7 +93,6 @@ export class QueryViews implements QueryReader {
     this.#told.delete(id);
     if (plan.length > TOLD_CHARS_MAX) return;
     this.#told.set(id, { plan, atMs: this.#options.clock.monotonicMs() });
-    trim(this.#told);
   }
 
   async query(id: JobId): Promise<Dated<QueryShape | null>> {
@@ -273,13 +272,11 @@ export class QueryViews implements QueryReader {
   /** Null when the job is not a query. */
   async #keep(job: JobRow): Promise<Kept | null> {
     const known = this.#kept.get(job.id);
-    // The one that was asked for last is forgotten last.
+    if (known?.no === job.no) return known;
     this.#kept.delete(job.id);
-    if (known?.no !== job.no && !isQuery(job)) return null;
-    const kept = known?.no === job.no ? known : await this.#fresh(job);
+    const kept = isQuery(job) ? await this.#fresh(job) : null;
     if (kept === null) return null;
     this.#kept.set(job.id, kept);
-    trim(this.#kept);
     return kept;
   }
 
@@ -308,11 +305,6 @@ const NO_RESULTS: ReadonlyMap<string, string> = new Map();
 /** Of the plan and of all stages. */
 function taskCount({ stages }: QueryPlan): number {
   return stages.reduce((total, { tasks }) => total + tasks, 1);
-}
-
-function trim(kept: Map<JobId, unknown>): void {
-  const [oldest] = kept.keys();
-  if (kept.size > KEPT_MAX && oldest !== undefined) kept.delete(oldest);
 }
 
 /** The task that the query waits for: the plan until it is let in, then the first one that nobody has taken while no

@@ -1,8 +1,12 @@
+import { LruCache } from '../../kit/index.ts';
 import type { AsOf, EventPage, EventShape } from '../../scheduler/contract/index.ts';
+
+/** A few: those who keep up are at the newest, and others read the store anyway. */
+const PAGES_MAX = 8;
 
 /** Followers that stand at the same place get the same page, so that it is written out once for all of them. */
 export class SharedPages {
-  readonly #pages: Map<string, EventPage> = new Map();
+  readonly #pages = new LruCache<string, EventPage>({ max: PAGES_MAX });
 
   /** One with these very events, or a new one. */
   page(events: readonly EventShape[], asOf: AsOf): EventPage {
@@ -15,10 +19,6 @@ export class SharedPages {
     if (known !== undefined && known.events[0] === first) return known;
     const page = { events, asOf };
     this.#pages.set(key, page);
-    if (this.#pages.size > PAGES_MAX) this.#pages.delete(this.#pages.keys().next().value ?? key);
     return page;
   }
 }
-
-/** A few: those who keep up are at the newest, and others read the store anyway. */
-const PAGES_MAX = 8;

@@ -1,12 +1,5 @@
-/** Durations and sizes as people write them: `1500`, `1.5s`, `10m`; `65536`, `64KiB`, `1GB`. */
-
-const MS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 24 * 3_600_000,
-};
+/** Durations and sizes as people write them: `1500`, `1.5s`, `2h30m`; `65536`, `64KiB`, `1GB`. */
+import { parseDuration } from '../../kit/index.ts';
 
 const BYTES: Readonly<Record<string, number>> = {
   b: 1,
@@ -22,24 +15,21 @@ const BYTES: Readonly<Record<string, number>> = {
 
 /** Whole milliseconds; `undefined` for anything else. A number without a unit is milliseconds. */
 export function parseMs(raw: unknown): number | undefined {
-  return parse(raw, MS);
+  if (typeof raw === 'number') return whole(raw);
+  return typeof raw === 'string' ? (parseDuration(raw) ?? undefined) : undefined;
 }
 
 /** Whole bytes. `KB` is 1,000 and `KiB` 1,024, as the standard has it; letters may be of either case. */
 export function parseBytes(raw: unknown): number | undefined {
-  return parse(raw, BYTES);
-}
-
-function parse(raw: unknown, units: Readonly<Record<string, number>>): number | undefined {
   if (typeof raw === 'number') return whole(raw);
   if (typeof raw !== 'string') return undefined;
   const [, digits, unit = ''] =
     /^([+-]?\d{1,16}(?:\.\d{1,9})?)\s*([a-z]*)$/i.exec(raw.trim()) ?? [];
-  const factor = unit === '' ? 1 : units[unit.toLowerCase()];
+  const factor = unit === '' ? 1 : BYTES[unit.toLowerCase()];
   return digits === undefined || factor === undefined ? undefined : whole(Number(digits) * factor);
 }
 
-/** `1.1s` is 1,100 ms although the product of the two floats may be off by a hair. */
+/** `1.1MB` is 1,100,000 bytes although the product of the two floats may be off by a hair. */
 function whole(value: number): number | undefined {
   const near = Math.round(value);
   return Number.isSafeInteger(near) && Math.abs(near - value) < 1e-6 ? near + 0 : undefined;

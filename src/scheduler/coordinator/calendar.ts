@@ -9,6 +9,7 @@
  *  - Any other pattern (a star, list, range or step in seconds, minutes or hours) follows the
  *    clock: times in the gap do not happen, times that come twice happen twice.
  */
+import { LruCache } from '../../kit/index.ts';
 import { Cron } from 'croner';
 import { instant, type Calendar, type Instant } from '../core/index.ts';
 
@@ -16,7 +17,7 @@ import { instant, type Calendar, type Instant } from '../core/index.ts';
  * of them at once. So the recent patterns are kept, with their recent answers. */
 const KEPT_MAX = 1_000;
 const ANSWERS_MAX = 8;
-const kept = new Map<string, KnownPattern>();
+const kept = new LruCache<string, KnownPattern>({ max: KEPT_MAX });
 
 interface KnownPattern {
   readonly pattern: Cron;
@@ -32,7 +33,6 @@ function patternOf(cron: string, zone: string): KnownPattern {
   const known = kept.get(key);
   if (known !== undefined) return known;
   const made = { pattern: new Cron(cron, { timezone: zone }), isChecked: false, answers: [] };
-  if (kept.size >= KEPT_MAX) kept.delete(kept.keys().next().value as string);
   kept.set(key, made);
   return made;
 }

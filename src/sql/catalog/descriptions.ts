@@ -1,4 +1,5 @@
 /** The columns of files, as the engine describes them. Descriptions are cached by the identity of the files. */
+import { LruCache } from '../../kit/index.ts';
 import { createHash } from 'node:crypto';
 import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core/index.ts';
 import type { PlanningEngine, TableDescription } from '../engine/index.ts';
@@ -21,8 +22,10 @@ const PARTS_MAX = 200_000;
 
 export class Descriptions {
   readonly #describe: PlanningEngine['describe'];
-  readonly #known: Map<string, TableDescription> = new Map();
-  #parts = 0;
+  readonly #known = new LruCache<string, TableDescription>({
+    weightMax: PARTS_MAX,
+    weightOf: partsOf,
+  });
 
   constructor(describe: PlanningEngine['describe']) {
     this.#describe = describe;
@@ -31,7 +34,7 @@ export class Descriptions {
   async of(asked: Undescribed, signal: AbortSignal): Promise<Described> {
     const key = keyOf(asked);
     const description = this.#known.get(key) ?? (await this.#ask(asked, signal));
-    this.#remember(key, description);
+    this.#known.set(key, description);
     const files = asked.pins.map((pin, at) => {
       const { rows = null, groups = [] } = description.files[at] ?? {};
       return { ...pin, rows, groups };
@@ -48,23 +51,6 @@ export class Descriptions {
     return this.#describe(source, signal).catch((error: unknown) => {
       throw asMismatch(error);
     });
-  }
-
-  #remember(key: string, entry: TableDescription): void {
-    // Least recently used first. Another caller may have added it meanwhile.
-    const known = this.#known.get(key);
-    if (known !== undefined) this.#forget(key, known);
-    this.#known.set(key, entry);
-    this.#parts += partsOf(entry);
-    for (const [oldest, old] of this.#known) {
-      if (this.#parts <= PARTS_MAX || oldest === key) return;
-      this.#forget(oldest, old);
-    }
-  }
-
-  #forget(key: string, entry: TableDescription): void {
-    this.#known.delete(key);
-    this.#parts -= partsOf(entry);
   }
 }
 

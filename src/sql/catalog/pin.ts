@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { open, realpath, stat } from 'node:fs/promises';
 import type { BigIntStats } from 'node:fs';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import { eachOf } from '../../kit/index.ts';
+import { eachOf, LruCache } from '../../kit/index.ts';
 import type { PinnedFile } from '../plan/index.ts';
 import { isBelow } from './roots.ts';
 
@@ -27,11 +27,10 @@ const AT_ONCE = 16;
 
 export class Pins {
   /** By what the file system never gives twice: nothing else can set a file's change time. */
-  readonly #footers: Map<string, string> = new Map();
-  readonly #footersMax: number;
+  readonly #footers: LruCache<string, string>;
 
   constructor(footersMax: number = FOOTERS_MAX) {
-    this.#footersMax = footersMax;
+    this.#footers = new LruCache({ max: footersMax });
   }
 
   /**
@@ -63,11 +62,8 @@ export class Pins {
     // Opening a pipe or a device would block.
     if (!before.isFile()) throw new NoFileError();
     const key = identity(before);
-    const known = this.#footers.get(key);
-    const footer = known ?? (await this.#read(path, before));
-    if (known !== undefined) this.#footers.delete(key);
+    const footer = this.#footers.get(key) ?? (await this.#read(path, before));
     this.#footers.set(key, footer);
-    if (this.#footers.size > this.#footersMax) this.#forgetOldest();
     return { path, bytes: Number(before.size), mtimeNs: String(before.mtimeNs), footer };
   }
 
@@ -85,11 +81,6 @@ export class Pins {
     } finally {
       await file.close();
     }
-  }
-
-  #forgetOldest(): void {
-    const { value } = this.#footers.keys().next();
-    if (value !== undefined) this.#footers.delete(value);
   }
 }
 

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../scheduler/core/index.ts';
 import type { SplitQueryInput } from '../plan/index.ts';
 import type {
   BoundTypes,
+  EngineLimits,
   FragmentOutput,
   LogicalAnswer,
   RowsMax,
@@ -10,12 +11,8 @@ import type {
   TableSource,
 } from './engine.ts';
 
-export interface InstanceSettings {
-  readonly memoryBytes: number;
-  readonly threads: number;
-  /** Of this child process. */
-  readonly spillFolder: string;
-  readonly spillBytesMax: number;
+/** The limits of the engine, with a spill folder of this child process. */
+export interface InstanceSettings extends EngineLimits {
   /**
    * The engine's own folder, which calls can read and write. It is the same for later child processes of the engine.
    */

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { PlanRequest } from '../engine/index.ts';
-import type { Clock } from '../../kit/index.ts';
+import { type Clock, LruCache } from '../../kit/index.ts';
 import type { PinnedTable, PlanInput, QueryPlan } from '../plan/index.ts';
 
 export interface PlanCacheOptions {
@@ -22,56 +22,39 @@ const SHARE_MAX = 1 / 8;
 /** Plans do not become stale. The limit bounds the damage if that ever proves wrong. */
 const KEPT_MS = 5 * 60_000;
 
-interface Kept {
+interface CachedPlan {
   readonly plan: QueryPlan;
+  /** As JSON. */
   readonly chars: number;
   readonly atMs: number;
 }
 
 export class PlanCache {
   readonly #clock: Clock;
-  readonly #plansMax: number;
   readonly #charsMax: number;
-  /** In order of use, most recently used last. */
-  readonly #kept: Map<string, Kept> = new Map();
-  #chars = 0;
+  readonly #plans: LruCache<string, CachedPlan>;
 
   constructor({ clock, plansMax = PLANS_MAX, charsMax = CHARS_MAX }: PlanCacheOptions) {
     this.#clock = clock;
-    this.#plansMax = plansMax;
     this.#charsMax = charsMax;
+    const weightOf = ({ chars }: CachedPlan): number => chars;
+    this.#plans = new LruCache({ max: plansMax, weightMax: charsMax, weightOf });
   }
 
   /** With the time at which it was made. */
   find(key: string): QueryPlan | null {
-    const kept = this.#kept.get(key);
-    if (kept === undefined) return null;
-    this.#forget(key, kept);
-    if (this.#clock.monotonicMs() - kept.atMs >= KEPT_MS) return null;
-    this.#add(key, kept);
-    return kept.plan;
+    const cached = this.#plans.get(key);
+    if (cached === undefined) return null;
+    if (this.#clock.monotonicMs() - cached.atMs < KEPT_MS) return cached.plan;
+    this.#plans.delete(key);
+    return null;
   }
 
   keep(key: string, plan: QueryPlan): void {
-    const before = this.#kept.get(key);
-    if (before !== undefined) this.#forget(key, before);
+    this.#plans.delete(key);
     const chars = JSON.stringify(plan).length;
     if (chars > this.#charsMax * SHARE_MAX) return;
-    this.#add(key, { plan, chars, atMs: this.#clock.monotonicMs() });
-    for (const [oldest, kept] of this.#kept) {
-      if (this.#kept.size <= this.#plansMax && this.#chars <= this.#charsMax) return;
-      this.#forget(oldest, kept);
-    }
-  }
-
-  #add(key: string, kept: Kept): void {
-    this.#kept.set(key, kept);
-    this.#chars += kept.chars;
-  }
-
-  #forget(key: string, kept: Kept): void {
-    this.#kept.delete(key);
-    this.#chars -= kept.chars;
+    this.#plans.set(key, { plan, chars, atMs: this.#clock.monotonicMs() });
   }
 }
 

@@ -7,7 +7,7 @@ import { link, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
-import { eachOf } from '../../kit/index.ts';
+import { eachOf, LruCache } from '../../kit/index.ts';
 import type { PartitionRead } from '../plan/index.ts';
 import { checksumOf, stateOf } from './checksum.ts';
 import { Fetcher } from './fetcher.ts';
@@ -43,7 +43,7 @@ export class PartitionReader {
   readonly #options: PartitionReaderOptions;
   readonly #fetcher: Fetcher;
   /** The state of own files when they were verified, by path: a broadcast is read by many tasks. */
-  readonly #checked: Map<string, string> = new Map();
+  readonly #checked = new LruCache<string, string>({ max: CHECKED_MAX });
 
   constructor(options: PartitionReaderOptions) {
     this.#options = options;
@@ -116,7 +116,6 @@ export class PartitionReader {
       const known = this.#checked.get(path);
       if (known !== undefined && known === (await stateOf(path).catch(() => null))) return known;
       const state = await checkedSegment(read, at, path, signal);
-      if (this.#checked.size >= CHECKED_MAX) this.#checked.clear();
       this.#checked.set(path, state);
       return state;
     });

@@ -6,12 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { rm, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Clock, deferred, type Deferred, systemClock } from '../../../kit/index.ts';
+import { type Clock, deferred, type Deferred, FairGate, systemClock } from '../../../kit/index.ts';
 import type { EngineLimits } from '../engine.ts';
 import type { Answers, EngineCall, Fault, FromChild, RowsCall } from '../messages.ts';
 import { EngineChild } from './child.ts';
 import { closedError, crashed, errorOf, exceeded } from './errors.ts';
-import { Gate } from './gate.ts';
 import { linkedSignal } from './linked-signal.ts';
 import { memoryBytesMax, WATCH_MS } from './memory-limit.ts';
 
@@ -72,7 +71,7 @@ export class EngineProcess {
   readonly #graceMs: number;
   readonly #niceness: number;
   readonly #clock: Clock;
-  readonly #gate: Gate;
+  readonly #gate: FairGate;
   readonly #closing = new AbortController();
   readonly #pending = new Map<number, Pending>();
   #child: EngineChild | null = null;
@@ -89,7 +88,7 @@ export class EngineProcess {
     this.folder = join(resolve(limits.spillFolder), `calls-${randomUUID()}`);
     this.#graceMs = graceMs ?? GRACE_MS;
     this.#clock = clock ?? systemClock;
-    this.#gate = new Gate(callsMax);
+    this.#gate = new FairGate({ max: callsMax });
   }
 
   /** Of the current child, if any. */
@@ -172,7 +171,7 @@ export class EngineProcess {
     const either = linkedSignal(signal, this.#closing.signal);
     let leave: (() => void) | null = null;
     try {
-      leave = await this.#gate.enter(either.signal);
+      leave = await this.#gate.enter('', either.signal);
       for (;;) {
         try {
           return await this.#once(call, either.signal, reader);

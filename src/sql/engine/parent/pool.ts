@@ -1,8 +1,8 @@
 /** The engine pool of a worker: one engine per slot, kept warm, in the sizes that were used last. */
+import { FairGate } from '../../../kit/index.ts';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { EngineLimits, FragmentEngine } from '../engine.ts';
 import { startFragmentEngine } from './fragment-engine.ts';
-import { Gate } from './gate.ts';
 
 /** The limits of an instance are fixed when it is opened, so each size needs its own engine. */
 export interface EngineSize {
@@ -30,7 +30,7 @@ interface Kept {
 
 export class EnginePool {
   readonly #options: EnginePoolOptions;
-  readonly #gate: Gate;
+  readonly #gate: FairGate;
   /** Most recently returned last. */
   readonly #idle: Kept[] = [];
   readonly #lent = new Set<Kept>();
@@ -39,7 +39,7 @@ export class EnginePool {
 
   constructor(options: EnginePoolOptions) {
     this.#options = options;
-    this.#gate = new Gate(options.slots);
+    this.#gate = new FairGate({ max: options.slots });
   }
 
   /** Starts engines of this size ahead of time, as far as there is room. */
@@ -52,7 +52,7 @@ export class EnginePool {
 
   /** Waits for an engine. Fails with the signal's reason, or `shutting_down`. */
   async acquire(size: EngineSize, signal: AbortSignal): Promise<PooledEngine> {
-    const leave = await this.#gate.enter(signal);
+    const leave = await this.#gate.enter('', signal);
     if (this.#isClosed) {
       leave();
       throw new MillraceError({ code: 'shutting_down', what: 'The engine pool is closed.' });
