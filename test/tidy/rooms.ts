@@ -78,7 +78,11 @@ export const usedReferences: Rule = {
       const used = importedBy(name, files);
       return imports
         .filter((other) => !used.has(other))
-        .map((other) => ({ path: config, line: 1, message: `nothing in ${name} imports ${other}` }));
+        .map((other) => ({
+          path: config,
+          line: 1,
+          message: `nothing in ${name} imports ${other}`,
+        }));
     });
   },
 };
