@@ -106,7 +106,7 @@ test('steps, sleeps, waits, maps and calls that make no sense fail for good, and
     ],
     stepTooLarge: [
       'too_large',
-      /^the result of step pay is 2097154 bytes long, 1048576 are allowed; keep/,
+      /^the result of step pay is 2097154 bytes; the limit is 1048576; store/,
     ],
     stepThrowsText: gaveUp('error: no luck$'),
     sleepBefore: refused(`The sleep nap cannot last -1. ${duration}`),
