@@ -46,7 +46,8 @@ export class Waits {
     checkName('sleep', name);
     const step = sleepStep(name);
     const restMs = this.#restMs(step, checkedMs(`The sleep ${name}`, duration));
-    if (restMs === 0) return this.#suspension.over(this.#timeIn(step), 'time');
+    const isNone = restMs === 0 && this.#steps.recorded(step) === undefined;
+    if (isNone || this.#wasOver(step)) return this.#suspension.over(this.#timeIn(step), 'time');
     return this.#suspension.sleep(step, restMs);
   }
 
@@ -67,7 +68,7 @@ export class Waits {
     }
     if (forMs === null) return this.#suspension.signal(step, name, shape);
     const end = untilStep(as);
-    if (this.#steps.recorded(end) !== undefined && this.#restMs(end, forMs) === 0) {
+    if (this.#wasOver(end)) {
       // Written down before it is believed: a signal that comes now must not change what was seen.
       const keep = (): Promise<void> => this.#steps.keep(step, { timeout: true });
       await this.#suspension.over(this.#timeIn(end), 'time', keep);
@@ -112,6 +113,17 @@ export class Waits {
     if (known === undefined) return FIRST_OF_ALL;
     const { until, at } = JSON.parse(known) as { readonly until?: number; readonly at?: number };
     return until ?? at ?? FIRST_OF_ALL;
+  }
+
+  /**
+   * Whether the time was over when the attempt began. What ends later is left to the next attempt: this one
+   * does not see the jobs that end meanwhile, so a race between the two could go otherwise there.
+   */
+  #wasOver(step: string): boolean {
+    return (
+      this.#timeIn(step) <= this.#owner.assignment.assignedAt &&
+      this.#steps.recorded(step) !== undefined
+    );
   }
 
   /** Of a sleep that has begun its end is known; of another it is all of it. */
