@@ -14,7 +14,7 @@ import {
   type SettingName,
   settingNames,
 } from '../src/node/config/index.ts';
-import { defaultSettings } from '../src/scheduler/core/index.ts';
+import { defaultSettings, jobSchema } from '../src/scheduler/core/index.ts';
 
 export interface GeneratedPage {
   readonly path: string;
@@ -168,4 +168,10 @@ if (process.argv[1] === import.meta.filename) {
     if (!isSame) writeFileSync(path, text);
     console.log(`${path}${isSame ? ' is current' : ' is written'}`);
   }
+  // The formatter has the last word on its lines, so only its content is compared.
+  const schema = join(GUIDE, '../job.schema.json');
+  const text = JSON.stringify(jobSchema);
+  const isSame = JSON.stringify(JSON.parse(readFileSync(schema, 'utf8'))) === text;
+  if (!isSame) writeFileSync(schema, `${JSON.stringify(jobSchema, null, 2)}\n`);
+  console.log(`${schema}${isSame ? ' is current' : ' is written'}`);
 }

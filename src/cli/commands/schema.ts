@@ -1,6 +1,6 @@
+import { jobSchema } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
-import { jobSchema } from '../schema/job-schema.ts';
 
 export const command: CommandModule = {
   examples: ['millrace schema > job.schema.json', 'millrace schema --json'],

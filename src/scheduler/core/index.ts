@@ -15,6 +15,7 @@ export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export type { KnownTasks } from './document/parse.ts';
 export { decodeOptions } from './document/options.ts';
 export { pointedAt, pointerTokens } from './document/pointer.ts';
+export { jobSchema } from './document/schema.ts';
 export { asLiteral } from './document/template.ts';
 export { didYouMean } from './document/spelling.ts';
 export { utf8Bytes } from './document/text.ts';

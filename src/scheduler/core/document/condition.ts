@@ -8,6 +8,7 @@ import type { TaskId } from '../ids.ts';
 import type { TaskEnd } from '../job/ending.ts';
 import { canonicalJson } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { COMPARISONS, CONDITION, ENDS } from './grammar.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
 import { Fields } from './reader.ts';
 import { below, refuse } from './refuse.ts';
@@ -18,17 +19,9 @@ import { described, printable } from './text.ts';
 /** The key under which the conditions stand in the stored text. */
 const WHEN = '$when';
 
-/** These look at the result of a task. */
-const COMPARISONS = ['=', '!=', '>', '>=', '<', '<=', 'in'] as const;
 type Comparison = (typeof COMPARISONS)[number];
-
-/** These look at the task itself: how it has ended. */
-const ENDS = ['succeeded', 'failed', 'skipped'] as const satisfies readonly TaskEnd[];
-
-const TESTS: readonly Test[] = [...COMPARISONS, ...ENDS];
 type Test = Comparison | TaskEnd;
-
-const CONDITION: ReadonlySet<string> = new Set([FROM, 'path', ...TESTS]);
+const TESTS: readonly Test[] = [...COMPARISONS, ...ENDS];
 
 /** In the shape of the document: checked, and stored as it is. */
 export type Condition = JsonObject;

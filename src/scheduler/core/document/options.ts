@@ -8,29 +8,19 @@ import { canonicalJson, type Json } from '../json.ts';
 import type { Settings } from '../settings.ts';
 import type { Admission, Concurrency, RetryPolicy, TaskOptions, Timeouts } from './document.ts';
 import { ANYWHERE, readPlacement } from './placement.ts';
-import { COUNT_MAX, DURATION_MS_MAX, Fields } from './reader.ts';
+import { OPTIONS } from './grammar.ts';
+import { Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
-
-const ATTEMPTS_MAX = 100;
-const LOSSES_MAX = 100;
-
-/** The fields of a task document that this file reads. */
-export const OPTION_FIELDS: readonly string[] = ['retry', 'timeouts', 'placement', 'concurrency'];
 
 /** Beside the options in the stored text: whether a running task has added this one. */
 const ADDED = 'added';
 /** Of the tasks of queries. They stand in no document, so that no user can ask for them. */
 const OUTPUT = 'output';
 const ADMISSION = 'admission';
-const STORED: ReadonlySet<string> = new Set([...OPTION_FIELDS, ADDED, OUTPUT, ADMISSION]);
-const RETRY: ReadonlySet<string> = new Set([
-  'maxAttempts',
-  'backoffMs',
-  'maxBackoffMs',
-  'maxLosses',
-]);
-const TIMEOUTS: ReadonlySet<string> = new Set(['queueMs', 'runMs', 'totalMs']);
-const CONCURRENCY: ReadonlySet<string> = new Set(['key', 'limit']);
+const STORED = {
+  fields: OPTIONS,
+  names: new Set([...Object.keys(OPTIONS), ADDED, OUTPUT, ADMISSION]),
+};
 
 const NEVER: Timeouts = Object.freeze({ queueMs: null, runMs: null, totalMs: null });
 
@@ -53,7 +43,7 @@ export function defaultOptions(settings: Settings): TaskOptions {
 
 /** Reads the option fields of a task document. */
 export function readOptions(task: Fields, settings: Settings): TaskOptions {
-  if (OPTION_FIELDS.every((field) => task.raw(field) === undefined))
+  if (Object.keys(OPTIONS).every((field) => task.raw(field) === undefined))
     return defaultOptions(settings);
   return {
     retry: readRetry(task, settings),
@@ -64,11 +54,11 @@ export function readOptions(task: Fields, settings: Settings): TaskOptions {
 }
 
 function readRetry(task: Fields, settings: Settings): RetryPolicy {
-  const fields = task.inner('retry', RETRY);
+  const fields = task.inner('retry');
   const standard = defaultOptions(settings).retry;
   if (fields === undefined) return standard;
-  const backoffMs = fields.whole('backoffMs', 0, DURATION_MS_MAX);
-  const maxBackoffMs = fields.whole('maxBackoffMs', 0, DURATION_MS_MAX);
+  const backoffMs = fields.whole('backoffMs');
+  const maxBackoffMs = fields.whole('maxBackoffMs');
   if (backoffMs !== null && maxBackoffMs !== null && backoffMs > maxBackoffMs) {
     refuse(
       fields.at('maxBackoffMs'),
@@ -78,29 +68,29 @@ function readRetry(task: Fields, settings: Settings): RetryPolicy {
   }
   // Whichever was given wins over the default of the other.
   return {
-    maxAttempts: fields.whole('maxAttempts', 1, ATTEMPTS_MAX) ?? standard.maxAttempts,
+    maxAttempts: fields.whole('maxAttempts') ?? standard.maxAttempts,
     backoffMs: backoffMs ?? Math.min(standard.backoffMs, maxBackoffMs ?? standard.backoffMs),
     maxBackoffMs: maxBackoffMs ?? Math.max(standard.maxBackoffMs, backoffMs ?? 0),
-    maxLosses: fields.whole('maxLosses', 1, LOSSES_MAX) ?? standard.maxLosses,
+    maxLosses: fields.whole('maxLosses') ?? standard.maxLosses,
   };
 }
 
 function readTimeouts(task: Fields): Timeouts {
-  const fields = task.inner('timeouts', TIMEOUTS);
+  const fields = task.inner('timeouts');
   if (fields === undefined) return NEVER;
   return {
-    queueMs: fields.durationMs('queueMs'),
-    runMs: fields.durationMs('runMs'),
-    totalMs: fields.durationMs('totalMs'),
+    queueMs: fields.whole('queueMs'),
+    runMs: fields.whole('runMs'),
+    totalMs: fields.whole('totalMs'),
   };
 }
 
 function readConcurrency(task: Fields): Concurrency | null {
-  const fields = task.inner('concurrency', CONCURRENCY);
+  const fields = task.inner('concurrency');
   if (fields === undefined) return null;
   const key =
     fields.name('key') ?? fields.missing('key', 'Tasks with the same key share the limit.');
-  const limit = fields.whole('limit', 1, COUNT_MAX);
+  const limit = fields.whole('limit');
   return { key, limit: limit ?? fields.missing('limit', 'Say how many may run at the same time.') };
 }
 
@@ -173,10 +163,10 @@ function withOwn(options: TaskOptions, fields: Fields): TaskOptions {
   };
 }
 
-const ASKED: ReadonlySet<string> = new Set(['memoryBytes']);
+const ASKED = { names: new Set(['memoryBytes']) };
 
 function readAdmission(fields: Fields): Admission {
-  const memoryBytes = fields.whole('memoryBytes', 0, Number.MAX_SAFE_INTEGER);
+  const memoryBytes = fields.whole('memoryBytes', { min: 0, max: Number.MAX_SAFE_INTEGER });
   return { memoryBytes: memoryBytes ?? fields.missing('memoryBytes', 'Say how much it takes.') };
 }
 

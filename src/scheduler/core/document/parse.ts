@@ -11,7 +11,8 @@ import type { Settings } from '../settings.ts';
 import type { Priority } from '../task/chart.ts';
 import type { JobDocument, TaskDocument } from './document.ts';
 import { findCycle, shownCycle } from './graph.ts';
-import { COUNT_MAX, Fields } from './reader.ts';
+import { JOB } from './grammar.ts';
+import { Fields } from './reader.ts';
 import { below, refuse, refuseSize } from './refuse.ts';
 import { readPriority, readTask, readTaskId, taskFields, type Surroundings } from './task.ts';
 import { checkSize, readTemplate } from './template.ts';
@@ -21,18 +22,6 @@ import { weigh } from './weigh.ts';
 const DEFAULT_JOB_NAME = 'job';
 /** Normal: between high (1) and low (3). */
 const DEFAULT_PRIORITY: Priority = 2;
-
-const JOB: ReadonlySet<string> = new Set([
-  'name',
-  'priority',
-  'idempotencyKey',
-  'maxParallel',
-  'onFailure',
-  'timeouts',
-  'output',
-  'tasks',
-]);
-const JOB_TIMEOUTS: ReadonlySet<string> = new Set(['totalMs']);
 
 /** `path` is where the document stands in what the caller was given, for messages. */
 export function parseJobDocument(value: unknown, settings: Settings, path = ''): JobDocument {
@@ -48,9 +37,9 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
     name: fields.name('name') ?? DEFAULT_JOB_NAME,
     priority,
     idempotencyKey: fields.name('idempotencyKey') ?? null,
-    maxParallel: fields.whole('maxParallel', 1, COUNT_MAX),
-    onFailure: fields.choice('onFailure', ['finish', 'cancel']) ?? 'finish',
-    totalMs: fields.inner('timeouts', JOB_TIMEOUTS)?.durationMs('totalMs') ?? null,
+    maxParallel: fields.whole('maxParallel'),
+    onFailure: fields.choice<JobDocument['onFailure']>('onFailure') ?? 'finish',
+    totalMs: fields.inner('timeouts')?.whole('totalMs') ?? null,
     ...readGraph(fields, tasks, settings, priority),
   };
 }

@@ -3,7 +3,7 @@ import type { NodeId } from '../ids.ts';
 import { readCapabilityTest } from '../node/capability-reader.ts';
 import { NO_TESTS } from '../node/capability.ts';
 import type { CapabilityTest, Placement } from './document.ts';
-import { COUNT_MAX, type Fields, NAMES_MAX, readId, readName } from './reader.ts';
+import { type Fields, NAMES_MAX, readName } from './reader.ts';
 import { below, refuse } from './refuse.ts';
 import { described } from './text.ts';
 
@@ -19,19 +19,10 @@ export const ANYWHERE: Placement = Object.freeze({
   maxParallelPerNode: null,
 });
 
-const FIELDS: ReadonlySet<string> = new Set([
-  'executors',
-  'executorsAny',
-  'capabilities',
-  'allowedNodes',
-  'forbiddenNodes',
-  'maxParallelPerNode',
-]);
-
 export function readPlacement(task: Fields): Placement {
-  const fields = task.inner('placement', FIELDS);
+  const fields = task.inner('placement');
   if (fields === undefined) return ANYWHERE;
-  const executorsAny = fields.names('executorsAny', readName);
+  const executorsAny = fields.names('executorsAny');
   if (executorsAny?.length === 0) {
     refuse(
       fields.at('executorsAny'),
@@ -39,7 +30,7 @@ export function readPlacement(task: Fields): Placement {
       'Give at least one, or omit the field.',
     );
   }
-  const allowedNodes = fields.names('allowedNodes', readId);
+  const allowedNodes = fields.names('allowedNodes');
   if (allowedNodes?.length === 0) {
     refuse(
       fields.at('allowedNodes'),
@@ -49,13 +40,12 @@ export function readPlacement(task: Fields): Placement {
   }
   // A node that is both allowed and forbidden is legal: deny wins.
   return {
-    executors: fields.names('executors', readName) ?? NONE,
+    executors: fields.names('executors') ?? NONE,
     executorsAny: executorsAny ?? NONE,
     capabilities: readTests(fields),
     allowedNodes: (allowedNodes as readonly NodeId[] | undefined) ?? null,
-    forbiddenNodes:
-      (fields.names('forbiddenNodes', readId) as readonly NodeId[] | undefined) ?? NONE,
-    maxParallelPerNode: fields.whole('maxParallelPerNode', 1, COUNT_MAX),
+    forbiddenNodes: (fields.names('forbiddenNodes') as readonly NodeId[] | undefined) ?? NONE,
+    maxParallelPerNode: fields.whole('maxParallelPerNode'),
   };
 }
 

@@ -3,31 +3,33 @@
  * so every refusal names the field; the path is only built when something is wrong, because a
  * document may have a hundred thousand tasks and all of them are usually right.
  */
+import { MillraceError } from '../errors.ts';
 import { ID_LENGTH_MAX, isId } from '../ids.ts';
+import type { Field, Grammar, Limits } from './grammar.ts';
 import { below, refuse } from './refuse.ts';
 import { didYouMean } from './spelling.ts';
 import { described, nameFault } from './text.ts';
 
-/** A limit on durations. What is longer is a mistake in the unit, and sums stay exact. */
-export const DURATION_MS_MAX: number = 3_650 * 24 * 3_600 * 1_000;
-
-/** A limit on counts: concurrency, parallelism. */
-export const COUNT_MAX = 1_000_000;
-
 /** A limit on lists of names in one task: nodes, executors, capabilities. */
 export const NAMES_MAX = 1_000;
+
+/** Where only the names are declared, limits are given with each call. */
+type Known = Pick<Grammar, 'names'> & Partial<Grammar>;
 
 export class Fields {
   readonly #object: Readonly<Record<string, unknown>>;
   readonly #path: string;
+  readonly #grammar: Known;
 
-  private constructor(object: Readonly<Record<string, unknown>>, path: string) {
+  private constructor(object: Readonly<Record<string, unknown>>, path: string, grammar: Known) {
     this.#object = object;
     this.#path = path;
+    this.#grammar = grammar;
   }
 
-  /** `what` names the thing in messages ("A task"); fields outside `known` are refused. */
-  static of(value: unknown, path: string, what: string, known: ReadonlySet<string>): Fields {
+  /** `what` names the thing in messages ("A task"); fields outside the grammar are refused. */
+  static of(value: unknown, path: string, what: string, grammar: Known): Fields {
+    const known = grammar.names;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       refuse(path, `${what} must be an object, not ${described(value)}.`);
     }
@@ -40,7 +42,7 @@ export class Fields {
         `The fields are ${[...known].join(', ')}.`,
       );
     }
-    return new Fields(object, path);
+    return new Fields(object, path, grammar);
   }
 
   /** Absent and `undefined` are the same: JSON knows no difference. */
@@ -63,13 +65,10 @@ export class Fields {
   }
 
   /** Null when absent. */
-  whole(field: string, min: number, max: number): number | null {
+  whole(field: string, limits: Limits = this.#declared(field, 'whole')): number | null {
     const value = this.raw(field);
-    return value === undefined ? null : readWhole(value, () => this.at(field), min, max);
-  }
-
-  durationMs(field: string): number | null {
-    return this.whole(field, 1, DURATION_MS_MAX);
+    if (value === undefined) return null;
+    return readWhole(value, () => this.at(field), limits.min, limits.max);
   }
 
   flag(field: string): boolean | undefined {
@@ -78,7 +77,10 @@ export class Fields {
     return refuse(this.at(field), `Must be true or false, not ${described(value)}.`);
   }
 
-  choice<Word extends string>(field: string, words: readonly Word[]): Word | undefined {
+  choice<Word extends string>(
+    field: string,
+    words: readonly Word[] = this.#declared(field, 'choice').of as readonly Word[],
+  ): Word | undefined {
     const value = this.raw(field);
     if (value === undefined) return undefined;
     const word = words.find((candidate) => candidate === value);
@@ -100,10 +102,8 @@ export class Fields {
   }
 
   /** A set of names, sorted: two documents that mean the same read the same. */
-  names(
-    field: string,
-    read: (value: unknown, path: Path) => string,
-  ): readonly string[] | undefined {
+  names(field: string): readonly string[] | undefined {
+    const read = this.#declared(field, 'names').items === 'id' ? readId : readName;
     const list = this.list(field);
     if (list === undefined) return undefined;
     if (list.length > NAMES_MAX) {
@@ -115,10 +115,23 @@ export class Fields {
   }
 
   /** The fields of an object inside this one. */
-  inner(field: string, known: ReadonlySet<string>): Fields | undefined {
+  inner(
+    field: string,
+    grammar: Known = this.#declared(field, 'record').grammar,
+  ): Fields | undefined {
     const value = this.raw(field);
     if (value === undefined) return undefined;
-    return Fields.of(value, this.at(field), `'${field}'`, known);
+    return Fields.of(value, this.at(field), `'${field}'`, grammar);
+  }
+
+  /** The field as the grammar has it. */
+  #declared<Type extends Field['type']>(
+    field: string,
+    type: Type,
+  ): Extract<Field, { readonly type: Type }> {
+    const declared = this.#grammar.fields?.[field];
+    if (declared?.type === type) return declared as Extract<Field, { readonly type: Type }>;
+    throw new MillraceError({ code: 'invariant', what: `${field} is not declared as ${type}` });
   }
 }
 

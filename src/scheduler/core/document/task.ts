@@ -6,25 +6,13 @@ import type { Priority } from '../task/chart.ts';
 import type { Dependency, Need, TaskDocument, TaskOptions } from './document.ts';
 import { conditionTask, readConditions, wantedEnd, withConditions } from './condition.ts';
 import type { Condition } from './condition.ts';
-import { defaultOptions, encodeOptions, OPTION_FIELDS, readOptions } from './options.ts';
+import { DEPENDENCY, TASK } from './grammar.ts';
+import { defaultOptions, encodeOptions, readOptions } from './options.ts';
 import { Fields, readId, type Path } from './reader.ts';
 import { below, refuse } from './refuse.ts';
 import { didYouMean } from './spelling.ts';
 import { checkSize, readTemplate, type Referable } from './template.ts';
 import { described } from './text.ts';
-
-const TASK: ReadonlySet<string> = new Set([
-  'id',
-  'executor',
-  'input',
-  'when',
-  'dependsOn',
-  ...OPTION_FIELDS,
-  'priority',
-  'parent',
-  'idempotencyKey',
-]);
-const DEPENDENCY: ReadonlySet<string> = new Set(['id', 'required']);
 
 /** What a condition may add to the largest input. */
 const WRAPPING_BYTES = 64 * 1024;
@@ -56,7 +44,7 @@ export function readTaskId(task: Fields): TaskId {
 }
 
 export function readPriority(fields: Fields): Priority | null {
-  return fields.whole('priority', 0, 3) as Priority | null;
+  return fields.whole('priority') as Priority | null;
 }
 
 /** What they run was planned here, and only then is it known to read nothing but what it may. */

@@ -2,7 +2,7 @@
  * has no encoder of the platform at hand. */
 
 /** Names, keys and executor names: long enough for people, short enough for an index. */
-const NAME_LENGTH_MAX = 200;
+export const NAME_LENGTH_MAX = 200;
 
 /** A lone surrogate has no UTF-8 form, so a database would refuse it or change it silently. */
 const LONE_SURROGATE = /\p{Cs}/u;

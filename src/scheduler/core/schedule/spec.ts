@@ -1,6 +1,7 @@
 /** Schedules as documents and as rows: checked on the way in, trusted on the way back. */
 import { parseJobDocument } from '../document/parse.ts';
-import { DURATION_MS_MAX, Fields } from '../document/reader.ts';
+import { DURATION_MS_MAX } from '../document/grammar.ts';
+import { Fields } from '../document/reader.ts';
 import { refuse } from '../document/refuse.ts';
 import { MillraceError, isMillraceError } from '../errors.ts';
 import type { Settings } from '../settings.ts';
@@ -10,11 +11,11 @@ import { MISFIRES, OVERLAPS, type Calendar, type ScheduleSpec, type Timing } fro
 /** Shorter intervals are a stream, not a schedule. */
 const EVERY_MS_MIN = 100;
 
-const SPEC: ReadonlySet<string> = new Set(['timing', 'misfire', 'overlap', 'document']);
-const TIMING: ReadonlySet<string> = new Set(['cron', 'zone', 'everyMs', 'anchorAt', 'at']);
-const CRON: ReadonlySet<string> = new Set(['cron', 'zone']);
-const INTERVAL: ReadonlySet<string> = new Set(['everyMs', 'anchorAt']);
-const ONCE: ReadonlySet<string> = new Set(['at']);
+const SPEC = { names: new Set(['timing', 'misfire', 'overlap', 'document']) };
+const TIMING = { names: new Set(['cron', 'zone', 'everyMs', 'anchorAt', 'at']) };
+const CRON = { names: new Set(['cron', 'zone']) };
+const INTERVAL = { names: new Set(['everyMs', 'anchorAt']) };
+const ONCE = { names: new Set(['at']) };
 
 /** A pattern that is right in every zone, to tell a wrong zone from a wrong pattern. */
 const MIDNIGHT = '0 0 * * *';
@@ -69,7 +70,7 @@ function readTiming(spec: Fields): Timing {
   }
   if (any.raw('everyMs') !== undefined) {
     const fields = spec.inner('timing', INTERVAL) as Fields;
-    const everyMs = fields.whole('everyMs', EVERY_MS_MIN, DURATION_MS_MAX) as number;
+    const everyMs = fields.whole('everyMs', { min: EVERY_MS_MIN, max: DURATION_MS_MAX }) as number;
     const anchor = fields.raw('anchorAt');
     if (anchor === undefined) return { everyMs };
     return { everyMs, anchorAt: readMoment(anchor, () => fields.at('anchorAt')) };

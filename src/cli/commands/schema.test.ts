@@ -3,9 +3,13 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defaultSettings, isMillraceError, parseJobDocument } from '../../scheduler/core/index.ts';
+import {
+  defaultSettings,
+  isMillraceError,
+  jobSchema,
+  parseJobDocument,
+} from '../../scheduler/core/index.ts';
 import { run } from '../program.ts';
-import { jobSchema } from './job-schema.ts';
 
 const PUBLISHED = new URL('../../../docs/job.schema.json', import.meta.url);
 const validate = new Ajv2020({ allErrors: true, strict: true, strictRequired: false }).compile(

@@ -1,0 +1,214 @@
+/**
+ * The fields of a job document: name, type, limits, default and a sentence for people. This table is the only place
+ * where they are declared. The reader takes names and limits from it, `schema.ts` writes it as JSON Schema, and the
+ * description of the HTTP API, `millrace schema` and `docs/job.schema.json` are made of that.
+ */
+
+/** A limit on durations. What is longer is a mistake in the unit, and sums stay exact. */
+export const DURATION_MS_MAX: number = 3_650 * 24 * 3_600 * 1_000;
+/** A limit on counts: concurrency, parallelism. */
+const COUNT_MAX = 1_000_000;
+const ATTEMPTS_MAX = 100;
+
+export interface Limits {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** Types that have a definition of their own in the schema, and a reader of their own. */
+export type NamedType =
+  | 'name'
+  | 'id'
+  | 'pointer'
+  | 'template'
+  | 'task'
+  | 'dependency'
+  | 'condition'
+  | 'capabilityTest'
+  | 'comparable';
+
+type FieldType =
+  | { readonly type: NamedType }
+  | ({ readonly type: 'whole' } & Limits)
+  | { readonly type: 'choice'; readonly of: readonly (string | boolean)[] }
+  | { readonly type: 'list'; readonly items: NamedType | 'any'; readonly minItems?: number }
+  /** A list of distinct names, with a limit on their number. */
+  | { readonly type: 'names'; readonly items: 'name' | 'id'; readonly minItems?: number }
+  | { readonly type: 'oneOrMany'; readonly items: NamedType }
+  | { readonly type: 'map'; readonly values: NamedType }
+  | { readonly type: 'record'; readonly grammar: Grammar }
+  | { readonly type: 'flag' | 'any' };
+
+export type Field = FieldType & {
+  readonly doc?: string;
+  readonly required?: true;
+  /** What holds when it is absent, where that is not simply nothing. */
+  readonly default?: string | number | boolean;
+};
+
+export interface Grammar {
+  readonly doc: string;
+  readonly fields: Readonly<Record<string, Field>>;
+  readonly names: ReadonlySet<string>;
+}
+
+const grammar = (doc: string, fields: Readonly<Record<string, Field>>): Grammar => ({
+  doc,
+  fields,
+  names: new Set(Object.keys(fields)),
+});
+
+const count = (doc: string): Field => ({ type: 'whole', min: 1, max: COUNT_MAX, doc });
+const delayMs = (doc: string): Field => ({ type: 'whole', min: 0, max: DURATION_MS_MAX, doc });
+const attempts = (doc: string): Field => ({ type: 'whole', min: 1, max: ATTEMPTS_MAX, doc });
+const timeoutMs = (doc: string): Field => {
+  return { type: 'whole', min: 1, max: DURATION_MS_MAX, doc: `${doc} In milliseconds.` };
+};
+const record = (inner: Grammar): Field => ({ type: 'record', grammar: inner });
+
+const priority = (usual: string | number): Field => ({
+  type: 'whole',
+  min: 0,
+  max: 3,
+  doc: '0 is urgent, 1 high, 2 normal, 3 low.',
+  default: usual,
+});
+
+const RETRY: Grammar = grammar('How often it is tried, and how soon again.', {
+  maxAttempts: attempts('Attempts in all, the first one included.'),
+  backoffMs: delayMs('The wait before the second attempt; it doubles.'),
+  maxBackoffMs: delayMs('The longest wait between two attempts.'),
+  maxLosses: attempts('How often it may lose its node.'),
+});
+
+const TIMEOUTS: Grammar = grammar('How long it may take.', {
+  queueMs: timeoutMs('From ready to assigned.'),
+  runMs: timeoutMs('Each attempt.'),
+  totalMs: timeoutMs('From its creation to its end.'),
+});
+
+const PLACEMENT: Grammar = grammar('Where it may run.', {
+  executors: { type: 'names', items: 'name', doc: 'Executors that the node must have besides.' },
+  executorsAny: {
+    type: 'names',
+    items: 'name',
+    minItems: 1,
+    doc: 'Of these the node must have at least one.',
+  },
+  capabilities: {
+    type: 'map',
+    values: 'capabilityTest',
+    doc: 'What the node must offer. A bare number means at least, a list all of it.',
+  },
+  allowedNodes: { type: 'names', items: 'id', minItems: 1, doc: 'Only these nodes.' },
+  forbiddenNodes: { type: 'names', items: 'id', doc: 'None of these nodes.' },
+  maxParallelPerNode: count('Tasks of this placement on one node at the same time.'),
+});
+
+const CONCURRENCY: Grammar = grammar(
+  'At most so many tasks of the cluster with the same key run at the same time.',
+  {
+    key: { type: 'name', required: true, doc: 'Tasks with the same key share the limit.' },
+    limit: { ...count('How many.'), required: true },
+  },
+);
+
+/** The parts of a task that most tasks leave alone; see `options.ts`. */
+export const OPTIONS: Readonly<Record<string, Field>> = {
+  retry: record(RETRY),
+  timeouts: record(TIMEOUTS),
+  placement: record(PLACEMENT),
+  concurrency: record(CONCURRENCY),
+};
+
+export const TASK: Grammar = grammar('A piece of work.', {
+  id: { type: 'id', required: true, doc: 'The name of the task within its job.' },
+  executor: {
+    type: 'name',
+    required: true,
+    doc: "What runs it: built in, such as 'http', or the name of a function in a module.",
+  },
+  input: {
+    type: 'template',
+    default: 'null',
+    doc: 'What it works on. {"$from": task} takes the result of a dependency.',
+  },
+  when: {
+    type: 'oneOrMany',
+    items: 'condition',
+    doc: 'It runs only if this holds, or all of these; otherwise it is skipped.',
+  },
+  dependsOn: { type: 'list', items: 'dependency', doc: 'Tasks that must end first.' },
+  ...OPTIONS,
+  priority: priority('that of the job'),
+  parent: { type: 'id', doc: 'The task that this one is a part of.' },
+  idempotencyKey: { type: 'name', doc: 'A task of this executor with the same key runs once.' },
+});
+
+export const DEPENDENCY: Grammar = grammar('A task that must end first.', {
+  id: { type: 'id', required: true, doc: 'The task.' },
+  required: {
+    type: 'choice',
+    of: [true, false, 'unlessSkipped'],
+    default: true,
+    doc: "true: it must succeed. 'unlessSkipped': it must not fail. false: it only has to end.",
+  },
+});
+
+/** They test the task itself, not its result. */
+export const ENDS = ['succeeded', 'failed', 'skipped'] as const;
+/** They test a part of the result. */
+export const COMPARISONS = ['=', '!=', '>', '>=', '<', '<=', 'in'] as const;
+const ordered: Field = { type: 'comparable' };
+const comparisons: Readonly<Record<(typeof COMPARISONS)[number], Field>> = {
+  '=': { type: 'any' },
+  '!=': { type: 'any' },
+  '>': ordered,
+  '>=': ordered,
+  '<': ordered,
+  '<=': ordered,
+  in: { type: 'list', items: 'any' },
+};
+
+export const CONDITION: Grammar = grammar(
+  "A test of a dependency's result: one comparison, or none for 'is there and not empty'. For what is missing only `!=` holds.",
+  {
+    $from: { type: 'id', required: true, doc: 'The dependency.' },
+    path: { type: 'pointer', doc: 'Into its result; without it, the whole result.' },
+    ...comparisons,
+    succeeded: { type: 'flag', doc: 'Whether the task itself succeeded; without a path.' },
+    failed: {
+      type: 'flag',
+      doc: 'Whether it failed, was cancelled, or did not run because something that it needs failed.',
+    },
+    skipped: {
+      type: 'flag',
+      doc: 'Whether a condition did not hold, its own or of a task that it needs.',
+    },
+  },
+);
+
+const JOB_TIMEOUTS: Grammar = grammar('Of the whole job.', {
+  totalMs: timeoutMs('From its creation to its end.'),
+});
+
+export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
+  name: { type: 'name', default: 'job', doc: 'For people; several jobs may have the same.' },
+  priority: priority(2),
+  idempotencyKey: { type: 'name', doc: 'The same key again gives the first job.' },
+  maxParallel: count('Tasks of this job that run at the same time.'),
+  onFailure: {
+    type: 'choice',
+    of: ['finish', 'cancel'],
+    default: 'finish',
+    doc: 'Once a task has failed: let the others finish, or cancel them.',
+  },
+  timeouts: record(JOB_TIMEOUTS),
+  output: {
+    type: 'template',
+    doc:
+      'The result of the job, made of results of any of its tasks. Without it the last task gives the result, or all ' +
+      'that nothing depends on do.',
+  },
+  tasks: { type: 'list', items: 'task', minItems: 1, required: true, doc: 'At least one.' },
+});
