@@ -63,7 +63,15 @@ function schemaOf(field: Field): JsonObject {
         propertyNames: ref('name'),
         additionalProperties: ref(field.values),
       };
-    default:
+    case 'capabilityTest':
+    case 'comparable':
+    case 'condition':
+    case 'dependency':
+    case 'id':
+    case 'name':
+    case 'pointer':
+    case 'task':
+    case 'template':
       return ref(field.type);
   }
 }
