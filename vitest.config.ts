@@ -20,6 +20,7 @@ const pureRooms = [
   // `security` replaces a module in a test, which the others would see.
   'src/edge/{grpc,http,read}',
   'src/node/config',
+  'dashboard',
 ];
 
 export default defineConfig(({ mode }) => {
@@ -52,7 +53,7 @@ export default defineConfig(({ mode }) => {
           test: {
             ...ofBoth,
             name: 'processes',
-            include: [`{src,test,examples}/**/${ending}`],
+            include: [`{src,test,examples,dashboard}/**/${ending}`],
             exclude: [...exclude, ...pureFiles],
           },
         },

@@ -199,6 +199,7 @@ function SignIn(): JSX.Element {
     <form class="sign-in" onSubmit={submit}>
       <h1>Sign in</h1>
       <p>{problem?.message}</p>
+      {problem !== null && problem.todo !== null && <p class="muted wrap">{problem.todo}</p>}
       <label>
         Token
         <input

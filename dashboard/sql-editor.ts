@@ -40,6 +40,7 @@ const theme = EditorView.theme({
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-gutters': { backgroundColor: 'var(--page)', color: 'var(--muted)', border: 'none' },
   '&.cm-focused': { outline: 'none' },
+  '.cm-placeholder': { color: 'var(--muted)' },
   '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': {
     backgroundColor: 'var(--running-soft) !important',
   },

@@ -1,7 +1,7 @@
 /** Small signs that stand in every view: states, times, ids, problems. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
-import { leader } from '../api/standing.ts';
+import { leader, trouble } from '../api/standing.ts';
 import type { Problem } from '../api/problem.ts';
 import { ago, calendarTime, clockTime, duration, now, shortId } from '../words.ts';
 
@@ -147,6 +147,12 @@ export function ProblemNote({ problem }: { readonly problem: Problem }): JSX.Ele
       )}
     </div>
   );
+}
+
+/** Above something that was read before: what the bar at the top says already is not said twice. */
+export function StaleNote({ problem }: { readonly problem: Problem | null }): JSX.Element | null {
+  if (problem === null || problem.status === 0 || problem.code === trouble.value?.code) return null;
+  return <ProblemNote problem={problem} />;
 }
 
 export function Empty({

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { request } from '../api/call.ts';
 import { connection } from '../api/live.ts';
 import { asOf, leader, me } from '../api/standing.ts';
-import { Ago, Loading, ProblemNote } from '../parts/marks.tsx';
+import { Ago, Loading, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
 import { bytes, count, duration } from '../words.ts';
 import { type Figures, readFigures } from './figures.ts';
@@ -21,7 +21,7 @@ export function HealthView(): JSX.Element {
         <h1>Health</h1>
         <span class="muted">as node {me.value?.node.id ?? '–'} sees it</span>
       </div>
-      {problem !== null && <ProblemNote problem={problem} />}
+      <StaleNote problem={problem} />
       {value === null ? problem === null && <Loading /> : <Board figures={value} />}
     </section>
   );
@@ -125,7 +125,7 @@ interface FigureProps {
 function Figure({ title, value, note, isBad = false }: FigureProps): JSX.Element {
   return (
     <div class="figure">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <p class={isBad ? 'big error' : 'big'}>{value}</p>
       <p class="muted">{note}</p>
     </div>

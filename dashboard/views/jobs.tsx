@@ -8,7 +8,16 @@ import { call } from '../api/call.ts';
 import { isPaused, listen } from '../api/live.ts';
 import { type Problem, asProblem } from '../api/problem.ts';
 import { useKeys } from '../keyboard.ts';
-import { Ago, Empty, Loading, ProblemNote, ShortId, StateMark, Took } from '../parts/marks.tsx';
+import {
+  Ago,
+  Empty,
+  Loading,
+  ProblemNote,
+  ShortId,
+  StateMark,
+  Took,
+  StaleNote,
+} from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { go, link, replaceQuery, route } from '../route.ts';
@@ -190,7 +199,7 @@ function JobList({ terms }: { readonly terms: readonly ParsedTerm[] }): JSX.Elem
   if (now.jobs.length === 0 && now.cursor === null) return <NoJobs isFiltered={terms.length > 0} />;
   return (
     <>
-      {problem !== null && <ProblemNote problem={problem} />}
+      <StaleNote problem={problem} />
       <VirtualList
         label="Jobs"
         class="jobs"

@@ -6,7 +6,7 @@ import type { Json } from '../../src/scheduler/core/index.ts';
 import { call, post } from '../api/call.ts';
 import { leader, may } from '../api/standing.ts';
 import { Confirm } from '../parts/dialog.tsx';
-import { Ago, Empty, Loading, ProblemNote } from '../parts/marks.tsx';
+import { Ago, Empty, Loading, ProblemNote, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
 import { bytes, count, duration, now, plural } from '../words.ts';
 
@@ -42,7 +42,7 @@ export function NodesView(): JSX.Element {
           {plural(slots, 'slot')} in use
         </span>
       </div>
-      {problem !== null && <ProblemNote problem={problem} />}
+      <StaleNote problem={problem} />
       {here.length === 0 && (
         <Empty title="No worker is connected">
           Nothing runs until one comes: <code>millrace worker --server HOST:GRPC</code>

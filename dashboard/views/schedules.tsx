@@ -5,7 +5,7 @@ import type { JobSummary, ScheduleShape } from '../../src/scheduler/contract/ind
 import { call, post } from '../api/call.ts';
 import { may } from '../api/standing.ts';
 import { Confirm } from '../parts/dialog.tsx';
-import { Ago, Empty, Glyph, Loading, ProblemNote } from '../parts/marks.tsx';
+import { Ago, Empty, Glyph, Loading, ProblemNote, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
 import { link } from '../route.ts';
 import { ago, calendarTime, now, plural } from '../words.ts';
@@ -35,7 +35,7 @@ export function SchedulesView(): JSX.Element {
         <h1>Schedules</h1>
         <span class="muted">{plural(value.schedules.length, 'schedule')}</span>
       </div>
-      {problem !== null && <ProblemNote problem={problem} />}
+      <StaleNote problem={problem} />
       {value.schedules.length === 0 && (
         <Empty title="No schedules">
           Make one: <code>millrace schedules put nightly schedule.json</code>

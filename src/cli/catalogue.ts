@@ -104,6 +104,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/serve.ts'),
   },
   {
+    name: 'open',
+    summary: 'open the dashboard of a server in your browser',
+    load: () => import('./commands/open.ts'),
+  },
+  {
     name: 'worker',
     summary: 'start a worker for a cluster, without access to its database',
     load: () => import('./commands/worker.ts'),

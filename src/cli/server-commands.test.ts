@@ -38,6 +38,12 @@ function file(name: string, text: string): string {
 }
 
 describe('looking', () => {
+  test('open names the address of the dashboard of a server that answers', async () => {
+    server.script('GET /api/v1/nodes', { json: { nodes: [], asOf } });
+    const { out, code } = await millrace(['open', '--no-browser', '--json']);
+    expect([code, JSON.parse(out)]).toEqual([exit.done, { url: `${server.url}/`, opened: false }]);
+  });
+
   test('jobs shows a table, newest first', async () => {
     server.script(JOBS, { json: { ...page, cursor: 'more' } });
     const { out } = await millrace([

@@ -53,6 +53,7 @@ export async function serveUntil(
       const { url, grpc } = node.addresses;
       reply.say(`millrace ready ${url}`);
       reply.answer({ ready: true, nodeId: node.nodeId, url, grpc });
+      reply.note(`Dashboard: ${url}/`);
       await ended;
     }
     say('Shutting down: waiting for running tasks. A second signal exits immediately.');

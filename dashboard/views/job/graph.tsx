@@ -137,7 +137,7 @@ function Canvas(props: CanvasProps): JSX.Element {
   }, [target]);
   return (
     <div class="canvas" ref={box} tabIndex={0} role="group" aria-label="Graph of tasks">
-      <svg width={placed.width} height={placed.height} role="list">
+      <svg width={placed.width} height={placed.height}>
         {placed.lines.map(({ from, to, points }) => (
           <path
             key={`${from} ${to}`}

@@ -15,6 +15,7 @@ import {
   Id,
   Loading,
   ProblemNote,
+  StaleNote,
   StateMark,
   Took,
 } from '../../parts/marks.tsx';
@@ -76,7 +77,7 @@ function Gone({ id }: { readonly id: string }): JSX.Element {
 }
 
 function Stale({ problem }: { readonly problem: Problem }): JSX.Element {
-  if (problem.status !== 404) return <ProblemNote problem={problem} />;
+  if (problem.status !== 404) return <StaleNote problem={problem} />;
   return (
     <div class="problem" role="alert">
       <strong>This job is gone</strong>

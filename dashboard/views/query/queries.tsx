@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { QuerySummary } from '../../../src/scheduler/contract/index.ts';
 import { call } from '../../api/call.ts';
-import { Ago, Empty, Loading, ProblemNote, StateMark, Took } from '../../parts/marks.tsx';
+import { Ago, Empty, Loading, StateMark, Took, StaleNote } from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
 import { link } from '../../route.ts';
 import { QueryEditor } from './editor.tsx';
@@ -33,7 +33,7 @@ export function QueriesView(): JSX.Element {
       </div>
       <QueryEditor />
       <h2>Recent</h2>
-      {problem !== null && <ProblemNote problem={problem} />}
+      <StaleNote problem={problem} />
       {value === null ? problem === null && <Loading /> : <QueryTable queries={value.queries} />}
       {value !== null && value.cursor !== null && size.value < 1_000 && (
         <p>

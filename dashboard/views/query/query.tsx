@@ -14,6 +14,7 @@ import {
   ProblemNote,
   StateMark,
   Took,
+  StaleNote,
 } from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
 import { Tabs } from '../../parts/tabs.tsx';
@@ -58,7 +59,7 @@ export function QueryView({ id }: { readonly id: string }): JSX.Element {
   }
   return (
     <section class="view fill">
-      {problem !== null && <ProblemNote problem={problem} />}
+      <StaleNote problem={problem} />
       <QueryHead query={query} />
       <QueryBody query={query} job={job.state.value.value} />
     </section>

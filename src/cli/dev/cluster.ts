@@ -118,6 +118,7 @@ class DevCluster {
     );
     reply.say(`millrace ready ${first?.url}`);
     reply.answer({ ready: true, url: first?.url, nodes: addresses, workers: WORKERS });
+    reply.note(`Dashboard: ${first?.url}/`);
     isReady.resolve();
   }
 
@@ -135,8 +136,8 @@ class DevCluster {
       environment: { ...process.env, MILLRACE_DATABASE: database, MILLRACE_ROLE: 'auto' },
       drainMs,
       print: (line) => {
-        // There is one ready line: that of the cluster.
-        if (!line.startsWith('millrace ready')) this.#say(name, line);
+        // There is one ready line, and one address for people: that of the cluster.
+        if (!/^(millrace ready|Dashboard:) /.test(line)) this.#say(name, line);
       },
     });
   }

@@ -1,0 +1,195 @@
+/** The dashboard on bad days: large and hostile data, lost rights, lost servers. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { closeBrowser, openPage } from '../rig/browser.ts';
+import { freePort } from '../rig/cluster/free-port.ts';
+import { startDashboard } from '../rig/dashboard-server.ts';
+
+afterAll(closeBrowser);
+
+const LIMIT_MS = 120_000;
+/** The browser itself says so of every answer that is not a success. */
+const isStatusLine = (text: string): boolean => text.startsWith('Failed to load resource');
+
+test(
+  'hostile text in names, ids, errors and results stays text in every view',
+  async () => {
+    const server = await startDashboard();
+    const evil = '"><img src=x onerror=alert(1)><script>alert(2)</script>javascript:alert(3)';
+    const id = await server.submit({
+      name: evil,
+      idempotencyKey: evil.slice(0, 100),
+      tasks: [
+        { id: 'a', executor: 'echo', input: { [evil]: [evil, '\u202Egnp.exe'] } },
+        {
+          id: 'b',
+          executor: 'http',
+          input: { url: `javascript:${evil}` },
+          retry: { maxAttempts: 1 },
+        },
+      ],
+    });
+    const { id: query } = await server.call<{ id: string }>('POST', 'queries', {
+      sql: `select '${evil}' as "<svg onload=alert(4)>", 9007199254740993 as big, 1.10::decimal(9,2) as exact`,
+    });
+    await Promise.all([server.ended(id), server.ended(query)]);
+    const { page, complaints } = await openPage(server.url);
+    for (const [hash, text] of [
+      ['#/jobs', evil],
+      [`#/jobs/${id}?task=a`, '1 attempt'],
+      [`#/jobs/${id}?task=b`, '1 attempt'],
+      [`#/jobs/${id}?tab=events`, 'job.failed'],
+      [`#/jobs/${id}?tab=result`, 'task_failed'],
+      [`#/queries/${query}`, '9007199254740993'],
+      ['#/events', 'job.failed'],
+      [`#/${encodeURIComponent(evil)}`, 'There is nothing here'],
+      [`#/jobs?q=${encodeURIComponent(evil)}`, 'Cannot read'],
+    ] as const) {
+      await page.goto(`${server.url}/${hash}`);
+      await page.getByText(text).first().waitFor();
+    }
+    await page.goto(`${server.url}/#/queries/${query}`);
+    await page.getByText('1.10', { exact: true }).waitFor();
+    expect(await page.locator('img, script:not([src]), svg[onload]').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a result of several megabytes is folded, and the page stays quick',
+  async () => {
+    const server = await startDashboard();
+    // Each input may have 1 MiB: the job's result gathers five of them.
+    const part = Array.from({ length: 18_000 }, (_, at) => ({ at, text: 'x'.repeat(20) }));
+    const tasks = Array.from({ length: 5 }, (_, at) => ({
+      id: `p${at}`,
+      executor: 'echo',
+      input: part,
+    }));
+    const output = Object.fromEntries(tasks.map((task) => [task.id, { $from: task.id }]));
+    const id = await server.submit({ name: 'large', tasks, output });
+    await server.ended(id);
+    const { page, complaints } = await openPage(`${server.url}/#/jobs/${id}?tab=result`);
+    await page
+      .getByRole('button', { name: /18,000 items/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: '17,900 more' }).waitFor();
+    expect(await page.locator('.json li').count()).toBeLessThan(1_000);
+    expect(complaints).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a reader sees no buttons, a wrong token is asked for again, and an admin may cancel',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dashboard-tokens-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const tokens = join(folder, 'tokens');
+    const [admin, reader] = ['0123456789abcdef-admin', '0123456789abcdef-reader'];
+    writeFileSync(tokens, `admin ${admin} ada\nread ${reader} bob\n`, { mode: 0o600 });
+    const server = await startDashboard(['--token-file', tokens], admin);
+    const id = await server.submit({ name: 'kept', tasks: [{ id: 'a', executor: 'nobody' }] });
+    const { page, complaints } = await openPage(`${server.url}/#/jobs/${id}`);
+    await page.getByLabel('Token').fill('not-a-token-of-this-server');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const wrong = { authorization: 'Bearer not-a-token-of-this-server' };
+    const refusal = await fetch(`${server.url}/api/v1/me`, { headers: wrong });
+    const { detail } = (await refusal.json()) as { detail: string };
+    await page.getByText(detail).waitFor();
+    await page.getByLabel('Token').fill(reader);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'kept' }).waitFor();
+    await page.getByText('read', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'sign out' }).click();
+    await page.getByLabel('Token').fill(admin);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Cancel the job' }).click();
+    await page.getByText(/^Cancelled/).waitFor();
+    expect(page.url()).not.toContain(admin);
+    expect(complaints.filter((text) => !isStatusLine(text))).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'what was read stays on the screen while the server is away, and the page comes back by itself',
+  async () => {
+    const port = String(await freePort());
+    const server = await startDashboard(['--port', port]);
+    const id = await server.submit({ name: 'before', tasks: [{ id: 'a', executor: 'echo' }] });
+    await server.ended(id);
+    const { page, complaints } = await openPage(server.url);
+    await page.getByRole('link', { name: 'before' }).waitFor();
+    await server.process.crash();
+    await page.getByText('Server not reachable').waitFor();
+    await page.getByRole('link', { name: 'before' }).waitFor();
+    const again = await startDashboard(['--port', port, '--data', join(server.folder, 'data')]);
+    await page.getByText('Server not reachable').waitFor({ state: 'detached' });
+    await again.submit({ name: 'after', tasks: [{ id: 'a', executor: 'echo' }] });
+    await page.getByRole('link', { name: 'after' }).waitFor();
+    expect(complaints.filter((text) => !isStatusLine(text) && !/ERR_/.test(text))).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a job that does not exist, and one that vanishes while it is open, are said so',
+  async () => {
+    const server = await startDashboard();
+    const id = await server.submit({ name: 'soon gone', tasks: [{ id: 'a', executor: 'nobody' }] });
+    const { page, complaints } = await openPage(`${server.url}/#/jobs/nothing`);
+    await page.getByText('There is no such job').waitFor();
+    await page.goto(`${server.url}/#/jobs/${id}`);
+    await page.getByRole('heading', { name: 'soon gone' }).waitFor();
+    await page.route(`**/api/v1/jobs/${id}`, (route) =>
+      route.fulfill({
+        status: 404,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({
+          code: 'not_found',
+          title: 'Not found',
+          status: 404,
+          detail: 'There is no such job.',
+        }),
+      }),
+    );
+    await server.call('POST', `jobs/${id}/cancel`, {});
+    await page.getByText('This job is gone').waitFor();
+    await page.getByRole('heading', { name: 'soon gone' }).waitFor();
+    expect(complaints.filter((text) => !isStatusLine(text))).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'no leader and no database are said above what was read last',
+  async () => {
+    const server = await startDashboard();
+    const { page, complaints } = await openPage(server.url);
+    await page.getByText('No jobs yet').waitFor();
+    for (const [code, title, shown] of [
+      ['not_leader', 'Not the leader', 'No leader'],
+      ['store_unavailable', 'Database not available', 'No database'],
+    ] as const) {
+      await page.route('**/api/v1/leader', (route) =>
+        route.fulfill({
+          status: 503,
+          contentType: 'application/problem+json',
+          body: JSON.stringify({ code, title, status: 503, detail: 'Nobody leads at the moment.' }),
+        }),
+      );
+      await page.getByText(shown).waitFor();
+      await page.unroute('**/api/v1/leader');
+      await page.getByText(shown).waitFor({ state: 'detached' });
+    }
+    expect(complaints.filter((text) => !isStatusLine(text))).toEqual([]);
+  },
+  LIMIT_MS,
+);
