@@ -93,7 +93,7 @@ export function createEditor(root: ShadowRoot, options: SqlEditorOptions): SqlEd
         history(),
         bracketMatching(),
         closeBrackets(),
-        autocompletion(),
+        autocompletion({ icons: false }),
         syntaxHighlighting(style),
         theme,
         placeholder('select region, sum(amount) from orders group by region'),

@@ -135,6 +135,13 @@ function Canvas(props: CanvasProps): JSX.Element {
       behavior: 'smooth',
     });
   }, [target]);
+  // A wide fan-out is drawn high above and far below what it starts from: begin there.
+  useEffect(() => {
+    const first = placed.boxes.get(shape.nodes[0]?.id ?? '');
+    const element = box.current;
+    if (first === undefined || element === null || target !== null) return;
+    element.scrollTop = first.y - element.clientHeight / 2;
+  }, [placed]);
   return (
     <div class="canvas" ref={box} tabIndex={0} role="group" aria-label="Graph of tasks">
       <svg width={placed.width} height={placed.height}>

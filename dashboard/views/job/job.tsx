@@ -105,7 +105,8 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
         </span>
         {job.startedAt !== null && (
           <span>
-            took <Took from={job.startedAt} to={job.finishedAt} />
+            {job.finishedAt === null ? 'running for' : 'took'}{' '}
+            <Took from={job.startedAt} to={job.finishedAt} />
           </span>
         )}
         <span>{PRIORITIES[job.priority]} priority</span>

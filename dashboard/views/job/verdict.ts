@@ -1,6 +1,6 @@
 /** How a job stands, in a sentence. */
 import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
-import { duration, plural, roughly } from '../../words.ts';
+import { count, duration, plural, roughly } from '../../words.ts';
 import { tally } from './groups.ts';
 
 export interface Verdict {
@@ -58,7 +58,7 @@ export function verdictOf(job: JobShape, nowMs: number): Verdict {
 function unfinished(job: JobShape, ms: number): Verdict {
   const counts = tally(job.tasks);
   const done = counts.succeeded + counts.skipped + counts.failed + counts.cancelled;
-  const progress = `${done} of ${plural(job.tasks.length, 'task')} done`;
+  const progress = `${count(done)} of ${plural(job.tasks.length, 'task')} done`;
   if (counts.running > 0) {
     const named = job.tasks.filter(({ state }) => state === 'running').slice(0, 3);
     const where = named.map(({ id, node }) => (node === null ? id : `${id} on ${node}`)).join(', ');

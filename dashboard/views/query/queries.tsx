@@ -15,11 +15,30 @@ interface Page {
 
 const PAGE = 50;
 
+/** A page may be short, or empty, because other jobs lie between: these are skipped, up to a limit. */
+const PAGES_MAX = 6;
+
+async function queriesPage(size: number, signal: AbortSignal): Promise<Page> {
+  const queries: QuerySummary[] = [];
+  let cursor: string | null = null;
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const search = new URLSearchParams({
+      limit: String(size),
+      ...(cursor === null ? {} : { cursor }),
+    });
+    const page: Page = await call<Page>(`queries?${search}`, { signal });
+    queries.push(...page.queries);
+    ({ cursor } = page);
+    if (cursor === null || queries.length >= size) break;
+  }
+  return { queries, cursor };
+}
+
 export function QueriesView(): JSX.Element {
   const size = useSignal(PAGE);
   const { state } = useResource(
     `queries ${size.value}`,
-    (signal) => call<Page>(`queries?limit=${size.value}`, { signal }),
+    (signal) => queriesPage(size.value, signal),
     {
       refreshOn: ({ kind }) => kind.startsWith('job.'),
       everyMs: 1_500,
@@ -34,7 +53,11 @@ export function QueriesView(): JSX.Element {
       <QueryEditor />
       <h2>Recent</h2>
       <StaleNote problem={problem} />
-      {value === null ? problem === null && <Loading /> : <QueryTable queries={value.queries} />}
+      {value === null ? (
+        problem === null && <Loading />
+      ) : (
+        <QueryTable queries={value.queries} isEnd={value.cursor === null} />
+      )}
       {value !== null && value.cursor !== null && size.value < 1_000 && (
         <p>
           <button type="button" onClick={() => (size.value = Math.min(1_000, size.value * 4))}>
@@ -46,8 +69,19 @@ export function QueriesView(): JSX.Element {
   );
 }
 
-function QueryTable({ queries }: { readonly queries: readonly QuerySummary[] }): JSX.Element {
-  if (queries.length === 0) return <Empty title="No queries yet">Write one above.</Empty>;
+function QueryTable({
+  queries,
+  isEnd,
+}: {
+  readonly queries: readonly QuerySummary[];
+  readonly isEnd: boolean;
+}): JSX.Element {
+  if (queries.length === 0)
+    return (
+      <Empty title={isEnd ? 'No queries yet' : 'No query among the newest jobs'}>
+        Write one above.
+      </Empty>
+    );
   return (
     <div class="table-box">
       <table class="query-list">

@@ -84,7 +84,8 @@ function QueryHead({ query }: { readonly query: QueryShape }): JSX.Element {
         </span>
         {query.startedAt !== null && (
           <span>
-            took <Took from={query.startedAt} to={query.finishedAt} />
+            {query.finishedAt === null ? 'running for' : 'took'}{' '}
+            <Took from={query.startedAt} to={query.finishedAt} />
           </span>
         )}
         <a href={link(['jobs', query.id])}>its tasks</a>
@@ -154,7 +155,7 @@ function summaryOf(
   );
   const words = [
     spread,
-    `${count(read)} rows read, ${bytes(moved)} between stages.`,
+    ...(stages.length > 1 ? [`${count(read)} rows read, ${bytes(moved)} between stages.`] : []),
     ...(stages.length > 1 && part > 0.5
       ? [
           `${Math.round(part * 100)} % of the work is stage ${slowest?.id ?? 0}, ${slowest?.title ?? ''}.`,

@@ -58,7 +58,13 @@ const POST = ['POST /api/v1/jobs HTTP/1.1', 'host: 127.0.0.1', 'content-type: ap
 
 describe('a request', () => {
   test('for an unknown path is 404, and says where to look', async () => {
-    for (const path of ['/', '/api/v1', '/api/v1/jobs/', '/api/v2/jobs', '/api/v1/jobs//cancel']) {
+    for (const path of [
+      '/nothing',
+      '/api/v1',
+      '/api/v1/jobs/',
+      '/api/v2/jobs',
+      '/api/v1/jobs//cancel',
+    ]) {
       const { status, body, headers } = await bench.call('GET', path);
       expect([path, status, body.code]).toEqual([path, 404, 'not_found']);
       expect(headers.get('content-type')).toBe('application/problem+json');
