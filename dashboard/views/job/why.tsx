@@ -2,7 +2,8 @@
 import type { JSX } from 'preact';
 import type { Explanation } from '../../../src/scheduler/core/index.ts';
 import { call } from '../../api/call.ts';
-import { ProblemNote } from '../../parts/marks.tsx';
+import type { Problem } from '../../api/problem.ts';
+import { ProblemNote, leaderAddress } from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
 import { duration } from '../../words.ts';
 
@@ -18,7 +19,7 @@ export function Why({
     pollMs: 2_000,
   });
   const { value, problem } = state.value;
-  if (value === null) return problem === null ? null : <ProblemNote problem={problem} />;
+  if (value === null) return problem === null ? null : <Unknown problem={problem} />;
   if (value.code === 'ended' || value.code === 'running') return null;
   return (
     <section>
@@ -29,6 +30,17 @@ export function Why({
       </p>
       {value.nearest.length > 0 && <Matrix nearest={value.nearest} />}
     </section>
+  );
+}
+
+/** Another node than the leader has the sentence above, and not the rest. */
+function Unknown({ problem }: { readonly problem: Problem }): JSX.Element {
+  const address = problem.code === 'not_leader' ? leaderAddress(problem) : null;
+  if (address === null) return <ProblemNote problem={problem} />;
+  return (
+    <p class="muted">
+      Only the leader knows what each node lacks. <a href={address}>Open this page there</a>
+    </p>
   );
 }
 

@@ -3,7 +3,16 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { QuerySummary } from '../../../src/scheduler/contract/index.ts';
 import { call } from '../../api/call.ts';
-import { Ago, Empty, Loading, StateMark, Took, StaleNote } from '../../parts/marks.tsx';
+import { me } from '../../api/standing.ts';
+import {
+  Ago,
+  Empty,
+  Loading,
+  StateMark,
+  Took,
+  StaleNote,
+  leaderAddress,
+} from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
 import { link } from '../../route.ts';
 import { QueryEditor } from './editor.tsx';
@@ -34,7 +43,22 @@ async function queriesPage(size: number, signal: AbortSignal): Promise<Page> {
   return { queries, cursor };
 }
 
+/** An observer without a database has no queries. */
 export function QueriesView(): JSX.Element {
+  if (me.value?.node.hasQueries !== false) return <Queries />;
+  const address = leaderAddress(null);
+  return (
+    <Empty title="This node does not serve queries">
+      {address === null ? (
+        'Use a node that has access to the database.'
+      ) : (
+        <a href={address}>Open this page on the leader</a>
+      )}
+    </Empty>
+  );
+}
+
+function Queries(): JSX.Element {
   const size = useSignal(PAGE);
   const { state } = useResource(
     `queries ${size.value}`,
