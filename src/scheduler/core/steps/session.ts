@@ -158,7 +158,7 @@ export function heldLeases(
 /** The lease of that very name, if it is current: job id, fence and term must all agree. */
 export function findLease(state: SchedulerState, name: LeaseName): Lease | null {
   const job = state.jobs.get(name.jobNo);
-  if (job?.id !== name.jobId) return null;
+  if (job === undefined || job.id !== name.jobId) return null;
   const slot = job.slot(name.taskNo);
   const lease = slot === null ? undefined : state.leases.get(slot);
   if (lease === undefined || lease.fence !== name.fence || lease.term !== name.term) return null;

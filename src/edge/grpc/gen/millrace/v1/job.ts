@@ -202,7 +202,7 @@ export interface NodeInfo {
   quarantinedUntilMs: bigint;
   registeredAtMs: bigint;
   seenAtMs: bigint;
-  /** Tasks that it holds. */
+  /** Tasks that are assigned to it. */
   running: number;
 }
 

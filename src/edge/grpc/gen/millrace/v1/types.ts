@@ -84,7 +84,7 @@ export interface TaskError {
   message: string;
 }
 
-/** How fresh an answer is: everything up to this event is in it. */
+/** The freshness of a response: it includes everything up to this event. */
 export interface AsOf {
   seq: bigint;
   atMs: bigint;
