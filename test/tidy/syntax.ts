@@ -6,6 +6,7 @@ import type {
   Expression,
   Function,
   FunctionBody,
+  Program,
   VisitorObject,
 } from 'oxc-parser';
 import { type Finding, isGenerated, isTest, isTypeScript, lineAt, roomOf } from './rule.ts';
@@ -13,6 +14,17 @@ import type { Rule, TextFile } from './rule.ts';
 
 const functionLinesMax = 70;
 const bannedWords = /^(utils?|helpers?|common|managers?)$/;
+
+/** A file's tree, parsed once for all rules. */
+const trees = new WeakMap<TextFile, Program>();
+
+function treeOf(file: TextFile): Program {
+  const known = trees.get(file);
+  if (known !== undefined) return known;
+  const tree = parseSync(file.path, file.text).program;
+  trees.set(file, tree);
+  return tree;
+}
 
 type Report = (node: { readonly start: number }, message: string) => void;
 
@@ -31,7 +43,7 @@ function syntaxRule(
           const findings: Finding[] = [];
           const report: Report = ({ start }, message) =>
             findings.push({ path: file.path, line: lineAt(file.text, start), message });
-          new Visitor(visitor(report, file)).visit(parseSync(file.path, file.text).program);
+          new Visitor(visitor(report, file)).visit(treeOf(file));
           return findings;
         }),
   };

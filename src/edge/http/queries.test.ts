@@ -224,7 +224,7 @@ describe('explaining', () => {
     const explained = await post('/explain', { sql: 'select 1' });
     expect([explained.status, explained.body]).toMatchObject([
       200,
-      { plan: { version: 1 }, text: '{"sql":"select 1"}' },
+      { plan: { version: 2 }, text: '{"sql":"select 1"}' },
     ]);
     expect((await get('/made-1/explain')).body).toEqual({ id: 'made-1', text: 'stage 0' });
   });

@@ -96,7 +96,7 @@ test('nothing outlives a test runner that is killed', async () => {
       'tsx',
       '--eval',
       `
-      const { guard } = await import('./src/testing/cluster/guard.ts');
+      const { guard } = await import('./test/rig/cluster/guard.ts');
       const { spawn } = await import('node:child_process');
       const child = spawn(process.execPath, ['--eval', '${FOR_EVER}'], { detached: true });
       guard(child.pid);

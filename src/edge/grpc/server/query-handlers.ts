@@ -36,6 +36,7 @@ export function queryHandlers(
   const reading = (): QueryService => queries ?? refuse();
   return {
     submitQuery: unary(life, async (wire, call) => {
+      reading();
       const service = jobs();
       const { request, options } = fromWireQuery(wire, () => uuidv7() as JobId);
       const gone = new AbortController();
@@ -46,8 +47,9 @@ export function queryHandlers(
       return { queryId: jobId, state: toWireQueryState(state) };
     }),
     getQueryStatus: unary(life, async ({ queryId }) => {
+      const queries = reading();
       const id: JobId = requiredText(queryId, 'query_id');
-      return { status: toWireQuery(await found(reading(), id)) };
+      return { status: toWireQuery(await found(queries, id)) };
     }),
     cancelQuery: unary(life, async ({ queryId, reason }) => {
       const service = jobs();

@@ -113,7 +113,7 @@ describe('expiry', () => {
     world.advance(1);
     expect(world.task('job', 'a')).toMatchObject({ state: 'ready', losses: 1 });
     expect(world.rows.nodes.get(node.id)?.status).toBe('stale');
-    expect(() => node.complete(a!)).toThrow('is over');
+    expect(() => node.complete(a!)).toThrow('has ended');
   });
 
   test('a heartbeat extends all leases of the session without a row for any', () => {
@@ -165,7 +165,7 @@ describe('expiry', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.advance(TTL_MS);
-    expect(() => node.beat()).toThrow('is over');
+    expect(() => node.beat()).toThrow('has ended');
     node.restartProcess();
     expect(world.rows.nodes.get(node.id)?.status).toBe('healthy');
     world.submit({ name: 'job', tasks: [echo('a')] });
@@ -354,7 +354,7 @@ describe('leaving', () => {
     const world = new Harness();
     const node = world.node('w1');
     node.leave();
-    expect(() => node.beat()).toThrow('is over');
+    expect(() => node.beat()).toThrow('has ended');
     expect(node.register()).toMatchObject({ type: 'refused', error: { code: 'superseded' } });
     expect(node.restartProcess()).toMatchObject({ type: 'registered' });
   });

@@ -21,7 +21,9 @@ test('a database that cannot be reached is named, and its password is not', asyn
   const error: unknown = await openPostgresStore({ url }).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({
     code: 'store_unavailable',
-    what: expect.stringContaining(`(database mill at 127.0.0.1:${port}) does not answer`) as string,
+    what: expect.stringContaining(
+      `(database mill at 127.0.0.1:${port}) is not available`,
+    ) as string,
   });
   expect(JSON.stringify(error) + String(error)).not.toContain('correct-horse');
 });
