@@ -144,7 +144,7 @@ export class GrpcSubmitter extends Submitter {
 
   async submit(documents: readonly unknown[]): Promise<void> {
     const jobs = documents.map((document): NewJob => {
-      return { document, jobId: uuidv7() as JobId, isFresh: true };
+      return { document, jobId: uuidv7() as JobId };
     });
     const answers = await this.#jobs.submitAll(jobs);
     const refused = answers.find((answer) => answer instanceof Error);

@@ -12,7 +12,7 @@ import type {
 import type { AsOf, EventShape, NodeShape, ScheduleShape } from '../scheduler/contract/index.ts';
 import { checkTokenPath } from '../edge/security/index.ts';
 import type { DatedJob, DatedNodes, DatedSchedules, JobsPage, Submitted } from './answers.ts';
-import { type Call, Caller, FIRST_TRY } from './calls/caller.ts';
+import { type Call, Caller } from './calls/caller.ts';
 import { objectIn } from './calls/reading.ts';
 import { Servers } from './calls/servers.ts';
 import { Transport } from './calls/transport.ts';
@@ -83,7 +83,6 @@ export class HttpClient {
       method: 'POST',
       path: '/api/v1/jobs',
       headers: { 'millrace-job-id': jobId },
-      ...(isNewId ? { firstHeaders: FIRST_TRY } : {}),
       body: JSON.stringify(document),
       isRepeatable: true,
       what: 'the submission',

@@ -2,7 +2,7 @@
 import { uuidv7 } from 'uuidv7';
 import { type MillraceError, isMillraceError } from '../scheduler/core/index.ts';
 import type { Submitted } from './answers.ts';
-import { type Caller, FIRST_TRY, isPassing } from './calls/caller.ts';
+import { type Caller, isPassing } from './calls/caller.ts';
 import { backoffMs, sleep } from '../kit/index.ts';
 import { BACKOFF, type CallOptions, type Pace } from './options.ts';
 import { errorFrom, isObject, parsedJson, strangeAnswer } from './calls/problem.ts';
@@ -44,7 +44,7 @@ async function submitPortion(
 ): Promise<readonly (Submitted | MillraceError)[]> {
   const id = uuidv7();
   for (let tries = 1; ; tries += 1) {
-    const answers = await sendPortion(caller, texts, { id, isFirst: tries === 1 }, signal);
+    const answers = await sendPortion(caller, texts, id, signal);
     const isWhole = !answers.some((answer) => isMillraceError(answer) && isPassing(answer));
     if (isWhole || tries === TRIES_MAX) return answers;
     await sleep(pace.clock, backoffMs(BACKOFF, tries, pace.random), signal);
@@ -54,7 +54,7 @@ async function submitPortion(
 async function sendPortion(
   caller: Caller,
   texts: readonly string[],
-  { id, isFirst }: { readonly id: string; readonly isFirst: boolean },
+  id: string,
   signal: AbortSignal | undefined,
 ): Promise<readonly (Submitted | MillraceError)[]> {
   const { body, status, server } = await caller.call({
@@ -62,7 +62,6 @@ async function sendPortion(
     path: '/api/v1/jobs',
     // Each job gets this id with its place in the list behind it.
     headers: { 'millrace-job-id': id },
-    ...(isFirst ? { firstHeaders: FIRST_TRY } : {}),
     body: `[${texts.join(',')}]`,
     isRepeatable: true,
     what: 'the submission',

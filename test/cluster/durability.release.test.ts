@@ -14,7 +14,7 @@ test('a worker is killed while its tasks sleep, listen, call and map: another on
   const waiting = await startWaiting(cluster, 3_000);
   await cluster.node('w-1').process.crash();
   // Until then a task that is woken may still be given to it.
-  await stderrLine(cluster.node('n-1').process, /Worker w-1 is gone/);
+  await stderrLine(cluster.node('n-1').process, /Worker w-1 is dead/);
   // Only now: whatever was begun was begun by the first. The nap goes on meanwhile.
   await cluster.startWorker();
   await expectAllGoOn(cluster, waiting);

@@ -66,7 +66,7 @@ test('our own clients, HTTP and gRPC, follow the leader that a follower names', 
     http.submitDocument(DOCUMENT),
     clientChannel(channel).submitAll([{ document: DOCUMENT, jobId }]),
   ]);
-  expect(two).toEqual([expect.objectContaining({ id: jobId, changed: true })]);
+  expect(two).toEqual([expect.objectContaining({ jobId, changed: true })]);
   for (const id of [one.id, jobId]) {
     fixture.client.acknowledged.add(id);
     expect(await fixture.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });

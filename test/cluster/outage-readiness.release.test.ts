@@ -36,7 +36,7 @@ test('while the database is away a node is not ready, calls name it, and a resul
   await until(async () => (await status('/readyz')) === 503, 'a node that is not ready');
   expect(await status('/healthz')).toBe(200);
   const name = `database ${direct.pathname.slice(1)} at ${proxy.address}`;
-  await stderrLine(node, new RegExp(`Waiting: PostgreSQL \\(${name}\\) does not answer`));
+  await stderrLine(node, new RegExp(`Waiting: PostgreSQL \\(${name}\\) is not available`));
   const refused = await fetch(`${url}/api/v1/jobs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -113,11 +113,8 @@ export class Client {
     const key = isKeyed ? `once${this.#random.whole(1, 6)}` : null;
     const document = key === null ? draft : { ...draft, idempotencyKey: key };
     witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
-    let isFresh = true;
     const reply = await this.#insist('submit', (leader) => {
-      const options = { jobId, isFresh };
-      isFresh = false;
-      return leader.jobs.submit(document, options);
+      return leader.jobs.submit(document, { jobId });
     });
     if (reply === null) return;
     if (key !== null && this.#isSure) witness.answeredKey(key, reply.jobId);
@@ -132,11 +129,8 @@ export class Client {
     const key = this.#queryDice.chance(0.1) ? `query${this.#queryDice.whole(1, 6)}` : null;
     const request = key === null ? { number } : { number, idempotencyKey: key };
     witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
-    let isFresh = true;
     const reply = await this.#insist('query', (leader) => {
-      const options = { jobId, isFresh };
-      isFresh = false;
-      return leader.jobs.submitQuery(request, options, FOR_EVER);
+      return leader.jobs.submitQuery(request, { jobId }, FOR_EVER);
     });
     if (reply === null) {
       witness.jobs.delete(jobId);

@@ -17,8 +17,6 @@ export interface Call {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Added while no earlier try can have been done. */
-  readonly firstHeaders?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** May it be done twice without harm? */
   readonly isRepeatable: boolean;
@@ -69,9 +67,6 @@ const HEADERS = {
   accept: 'application/json, application/problem+json',
   'user-agent': 'millrace',
 } as const;
-
-/** Tells a server that the id in `millrace-job-id` was made for this call and need not be looked up. */
-export const FIRST_TRY = { 'millrace-first-try': '1' } as const;
 
 /** What the caller may show of itself, and where. */
 export interface Authority {
@@ -143,7 +138,7 @@ export class Caller {
       const server = this.#servers.pick(tried) as URL;
       tried.add(server.href);
       const isRepeated: boolean = mayBeDone;
-      const outcome = await this.#send(call, server, isRepeated, responseTimeoutMs);
+      const outcome = await this.#send(call, server, responseTimeoutMs);
       const result: Tried<T> = await this.#judge(call, server, outcome, (message) =>
         take(message, server, isRepeated),
       );
@@ -191,12 +186,7 @@ export class Caller {
     return shown === null ? {} : { authorization: bearer(shown) };
   }
 
-  async #send(
-    call: Call,
-    server: URL,
-    isRepeated: boolean,
-    responseTimeoutMs: number,
-  ): Promise<Outcome> {
+  async #send(call: Call, server: URL, responseTimeoutMs: number): Promise<Outcome> {
     const body = call.body === undefined ? null : Buffer.from(call.body);
     return this.#transport.send({
       method: call.method,
@@ -206,7 +196,6 @@ export class Caller {
         ...this.#authorization(server),
         ...(body === null ? {} : { 'content-type': 'application/json' }),
         ...call.headers,
-        ...(isRepeated ? {} : call.firstHeaders),
       },
       body,
       isAlone: !call.isRepeatable,

@@ -41,8 +41,6 @@ test('a query that is sent twice has one id, and is known to be the first of its
     isNew: true,
   });
   expect(second?.headers['millrace-job-id']).toBe(submitted.id);
-  expect(first?.headers['millrace-first-try']).toBe('1');
-  expect(second?.headers['millrace-first-try']).toBeUndefined();
   expect(JSON.parse(last().body)).toEqual({ sql: 'select 1', tables: { t: 'x.parquet' } });
 });
 

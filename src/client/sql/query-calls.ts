@@ -16,7 +16,7 @@ import type {
   SubmitQueryOptions,
   Submitted,
 } from '../answers.ts';
-import { type Caller, FIRST_TRY, type Stream } from '../calls/caller.ts';
+import { type Caller, type Stream } from '../calls/caller.ts';
 import type { CallOptions, Limit, Pace } from '../options.ts';
 import { sleep } from '../../kit/index.ts';
 import { objectIn } from '../calls/reading.ts';
@@ -51,7 +51,6 @@ export class QueryCalls {
       method: 'POST',
       path: PATH,
       headers: { 'millrace-job-id': queryId },
-      ...(isNewId ? { firstHeaders: FIRST_TRY } : {}),
       body: JSON.stringify(request),
       isRepeatable: true,
       what: 'the query',

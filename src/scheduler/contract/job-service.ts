@@ -6,8 +6,8 @@ export type { JobReply } from '../core/index.ts';
 export interface SubmitOptions {
   /** Chosen by the caller, so that it can repeat the call. */
   readonly jobId: JobId;
-  /** The id was made for this very call, so no job can have it yet and it is not looked up. A client that says so
-   * may be wrong: then the store refuses the second job of that id, and the caller gets the first. */
+  /** The server made the id for this very call, so no job can have it yet and it is not looked up. Never set from what
+   * a client says: a false claim would make the leader load its state again. */
   readonly isFresh?: boolean;
   /** Who asks: callers take turns where queries are planned. */
   readonly caller?: string;

@@ -10,13 +10,10 @@ import type {
 import type { Asks } from './asks.ts';
 import { isLarge } from './weight.ts';
 
-type Recheck = () => Promise<MillraceError | null>;
-
 /** What an event comes with, see `Input`. */
 export interface AskOptions {
   readonly generation?: number;
   readonly images?: readonly JobImage[];
-  readonly recheck?: Recheck | undefined;
 }
 
 /** What the dispatcher is fed. Kept with its batch, so that it can be fed again. */
@@ -31,9 +28,6 @@ export type Input =
       readonly images: readonly JobImage[];
       /** The memory that it was made for, when it rests on what was read from the store. */
       readonly generation?: number;
-      /** Asked before the event is fed again, alone, because the store has refused the batch in which it was:
-       * why it must not be, if what it was based on turns out to be wrong. */
-      readonly recheck?: Recheck | undefined;
     }
   | {
       readonly kind: 'read';

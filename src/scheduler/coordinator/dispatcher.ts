@@ -79,7 +79,7 @@ export class Dispatcher {
   /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
   ask(
     make: (ask: Ask) => SchedulerEvent,
-    { generation, images = [], recheck }: AskOptions = {},
+    { generation, images = [] }: AskOptions = {},
   ): Promise<ReplyBody> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
     const ask = this.#asks.next();
@@ -90,7 +90,7 @@ export class Dispatcher {
     if (full !== null) return Promise.reject(full);
     const answer = this.#asks.wait(ask);
     const made = generation === undefined ? {} : { generation };
-    this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), recheck, ...made });
+    this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), ...made });
     return answer;
   }
 
@@ -352,11 +352,6 @@ export class Dispatcher {
    * bad one; throws when the term cannot go on. */
   async #feedAlone(input: Input): Promise<boolean> {
     const batch = Batching.of(input);
-    const wrong = input.kind === 'event' ? ((await input.recheck?.()) ?? null) : null;
-    if (wrong !== null) {
-      batch.refuse(wrong, this.#asks);
-      return true;
-    }
     const fault =
       this.#feed(input, batch) ?? this.#finish(batch, false) ?? (await this.#tryWrite(batch));
     if (fault === null) {

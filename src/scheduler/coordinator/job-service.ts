@@ -37,7 +37,6 @@ import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
 import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
 import { asFault, hasEnded, unknownJob } from './faults.ts';
-import { IdClaims } from './id-claims.ts';
 import { noQueries } from './query-planner.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
@@ -77,16 +76,10 @@ export class LeaderJobService implements JobService {
   readonly #options: ServiceOptions;
   /** Submissions that name the same key wait for each other: the store is asked only once. */
   readonly #keys: KeyedLock = new KeyedLock();
-  readonly #claims: IdClaims;
   #draining: Promise<number> | null = null;
 
   constructor(options: ServiceOptions) {
     this.#options = options;
-    const { dispatcher, store, shard } = options;
-    this.#claims = new IdClaims({
-      isTaken: async (id) => (await store.jobRow(shard, id)) !== null,
-      now: () => dispatcher.peek((_state, now) => now),
-    });
   }
 
   async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
@@ -103,10 +96,9 @@ export class LeaderJobService implements JobService {
   submitParsed(document: JobDocument, options: InnerOptions): Promise<JobReply> {
     const scopes = keyScopes(document.tasks);
     const key = document.idempotencyKey;
-    // Where keys are looked up in any case, the id may as well be.
-    const isNewId = scopes.length === 0 && this.#isNewId(options);
-    // Most jobs name no key and come for the first time: nothing has to be looked up for them.
-    if (key === null && isNewId) return this.#submitNewId(document, options);
+    const isNewId = options.isFresh === true;
+    // Nothing has to be looked up for a job that names no key and whose id was made here.
+    if (scopes.length === 0 && key === null && isNewId) return this.#submit(document, options, []);
     const names = [
       ...scopes,
       ...(key === null ? [] : [`job/${key}`]),
@@ -114,28 +106,8 @@ export class LeaderJobService implements JobService {
     ];
     return this.#keys.run(names, async () => {
       const existing = await this.#findExisting(key, isNewId ? null : options.jobId);
-      if (existing !== null) return existing;
-      return isNewId
-        ? this.#submitNewId(document, options)
-        : this.#submit(document, options, scopes);
+      return existing ?? this.#submit(document, options, scopes);
     });
-  }
-
-  #isNewId({ isFresh = false }: SubmitOptions): boolean {
-    return isFresh && this.#claims.areBelieved;
-  }
-
-  /** The id is not looked up, unless the store refuses the batch in which the job is. */
-  async #submitNewId(document: JobDocument, options: InnerOptions): Promise<JobReply> {
-    const { jobId } = options;
-    try {
-      return await this.#submit(document, options, [], () => this.#claims.checked(jobId));
-    } catch (error) {
-      if (!isMillraceError(error, 'conflict')) throw error;
-      const existing = await this.#unchanged(jobId);
-      if (existing === null) throw error;
-      return existing;
-    }
   }
 
   async submitQuery(
@@ -148,7 +120,7 @@ export class LeaderJobService implements JobService {
     if (planner === null) throw noQueries();
     const key = keyOf(request);
     // To plan is dear: not for one that is there already.
-    const existing = await this.#findExisting(key, this.#isNewId(options) ? null : options.jobId);
+    const existing = await this.#findExisting(key, options.isFresh === true ? null : options.jobId);
     if (existing !== null) return existing;
     const { document, seeds } = await planner.plan(request, signal, options.caller);
     const idempotencyKey = document.idempotencyKey ?? key;
@@ -161,7 +133,6 @@ export class LeaderJobService implements JobService {
     document: JobDocument,
     { jobId, seeds, inboxNo }: InnerOptions,
     scopes: readonly string[],
-    recheck?: () => Promise<MillraceError | null>,
   ): Promise<JobReply> {
     const event = (keys: KnownKeys, ask: Ask): Submit => ({
       type: 'submit',
@@ -175,7 +146,7 @@ export class LeaderJobService implements JobService {
     const { dispatcher } = this.#options;
     const reply =
       scopes.length === 0
-        ? dispatcher.ask((ask) => event({}, ask), { recheck })
+        ? dispatcher.ask((ask) => event({}, ask))
         : dispatcher.askAfter(() => knownKeys(this.#options, scopes), event);
     return reply.then(asJob);
   }
@@ -191,11 +162,14 @@ export class LeaderJobService implements JobService {
   /** The job as it is, if there is one. */
   async #unchanged(jobId: JobId): Promise<JobReply | null> {
     const { dispatcher, store } = this.#options;
-    const live = await dispatcher.read((state) => {
-      const job = state.jobsById.get(jobId);
-      return job === undefined ? null : { state: job.state, run: job.run };
-    }, true);
-    if (live !== null) return { jobId, ...live, changed: false };
+    // Most ids are new: only for one that is there does the caller wait for what is being committed.
+    if (dispatcher.peek((state) => state.jobsById.has(jobId))) {
+      const live = await dispatcher.read((state) => {
+        const job = state.jobsById.get(jobId);
+        return job === undefined ? null : { state: job.state, run: job.run };
+      }, true);
+      if (live !== null) return { jobId, ...live, changed: false };
+    }
     const row = await store.jobRow(this.#shard, jobId);
     return row === null ? null : unchangedRow(row);
   }

@@ -251,7 +251,7 @@ test('gRPC submits, waits and reads the same', async () => {
   const none = Buffer.alloc(0);
   const request = {
     ...{ queryId: 'by-grpc', sql: 'select 42 as n', physicalPlanJson: none, tablesJson: none },
-    ...{ settingsJson: none, paramsJson: none, idempotencyKey: '', firstTry: false },
+    ...{ settingsJson: none, paramsJson: none, idempotencyKey: '' },
   };
   client.makeUnaryRequest(
     submit.path,

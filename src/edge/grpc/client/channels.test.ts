@@ -270,7 +270,7 @@ test('bytes that are no document are refused by themselves, and a job without an
   };
   const { address } = await wireNode({ jobs: { submitAll } });
   const jobs = ['{"tasks":', '{}', '1'].map((text, at) => {
-    return { documentJson: Buffer.from(text), jobId: at === 1 ? 'j1' : '', firstTry: false };
+    return { documentJson: Buffer.from(text), jobId: at === 1 ? 'j1' : '' };
   });
   const call = channelTo(address).unary(
     ControlPlaneService.submitJob,

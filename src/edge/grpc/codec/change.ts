@@ -43,8 +43,7 @@ export function toWireNewJob(job: NewJob): WireNewJob {
   // Functions and undefined have no JSON: such a document is none.
   const text = JSON.stringify(job.document) as string | undefined;
   if (text === undefined) refuse('document_json', 'The document is not a valid JSON value.');
-  const firstTry = job.isFresh === true;
-  return { documentJson: jsonBytes(text), jobId: job.jobId, firstTry };
+  return { documentJson: jsonBytes(text), jobId: job.jobId };
 }
 
 /** `newJobId` is asked when the caller left the choice to us. */
@@ -52,14 +51,13 @@ export function fromWireNewJob(job: WireNewJob, newJobId: () => JobId): NewJob {
   const field = 'document_json';
   return {
     document: parsedJson(jsonText(job.documentJson, field), field),
-    ...chosenJobId(job.jobId, job.firstTry, newJobId),
+    ...chosenJobId(job.jobId, newJobId),
   };
 }
 
-/** An id that is made here is fresh; one that the caller chose is, if the caller says so. */
-export function chosenJobId(id: string, isFirstTry: boolean, newJobId: () => JobId): SubmitOptions {
-  if (id === '') return { jobId: newJobId(), isFresh: true };
-  return { jobId: id as JobId, ...(isFirstTry ? { isFresh: true } : {}) };
+/** An id that is made here is fresh; the job of one that the caller chose may exist. */
+export function chosenJobId(id: string, newJobId: () => JobId): SubmitOptions {
+  return id === '' ? { jobId: newJobId(), isFresh: true } : { jobId: id as JobId };
 }
 
 /** The arguments of `JobService.signal`. */

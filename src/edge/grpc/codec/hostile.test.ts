@@ -312,7 +312,7 @@ test('what the bad ones are made from is good', () => {
 });
 
 test('a job without an id gets one', () => {
-  const given = { documentJson: bytes('{}'), jobId: '', firstTry: false };
+  const given = { documentJson: bytes('{}'), jobId: '' };
   expect(fromWireNewJob(given, () => hostile('fresh')).jobId).toBe('fresh');
 });
 

@@ -47,7 +47,7 @@ export interface NewQuery {
 
 /** `newJobId` is asked when the caller left the choice to us. */
 export function fromWireQuery(query: SubmitQueryRequest, newJobId: () => JobId): NewQuery {
-  const { queryId, sql, physicalPlanJson, idempotencyKey, priority, firstTry } = query;
+  const { queryId, sql, physicalPlanJson, idempotencyKey, priority } = query;
   if (sql === '' && physicalPlanJson.length === 0) {
     refuse('sql', 'The request has neither SQL nor a plan.');
   }
@@ -65,7 +65,7 @@ export function fromWireQuery(query: SubmitQueryRequest, newJobId: () => JobId):
     ...(idempotencyKey === '' ? {} : { idempotencyKey }),
     ...(priority === undefined ? {} : { priority }),
   };
-  return { request, options: chosenJobId(queryId, firstTry, newJobId) };
+  return { request, options: chosenJobId(queryId, newJobId) };
 }
 
 export function fromWireFormat(format: string): ResultFormat {

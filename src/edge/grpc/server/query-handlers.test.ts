@@ -134,7 +134,6 @@ const submit = (request: Partial<SubmitQueryRequest>): Promise<SubmitQueryRespon
     settingsJson: Buffer.alloc(0),
     paramsJson: Buffer.alloc(0),
     idempotencyKey: '',
-    firstTry: false,
     ...request,
   });
 

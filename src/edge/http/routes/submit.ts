@@ -15,9 +15,6 @@ interface Submitted {
 
 export const ID_HEADERS: Readonly<Record<string, string>> = {
   'Millrace-Job-Id': 'The id of what is new, so that the call can be repeated.',
-  'Millrace-First-Try':
-    '1 if the id was made for this call and is sent for the first time: it is then not looked up, which ' +
-    'makes the call faster. Leave it out when the call is repeated.',
 };
 
 export const submitRoutes: readonly Route[] = [
@@ -120,11 +117,10 @@ function itemOf(reply: JobReply | MillraceError): Submitted | { readonly error: 
   return { id: reply.jobId, state: reply.state };
 }
 
-/** The id of a new job; in a list, by the job's place in it. Whoever chooses ids may be repeating a call whose answer
- * was lost, unless it says that it is not. */
+/** The id of a new job; in a list, by the job's place in it. A caller that chooses ids may be repeating a call whose
+ * answer was lost. */
 export function newIds(call: Call, api: ApiParts): (at?: number) => SubmitOptions {
   const id = chosenId(call);
   if (id === null) return () => ({ jobId: api.newJobId(), isFresh: true });
-  const isFresh = call.headers['millrace-first-try'] === '1';
-  return (at) => ({ jobId: at === undefined ? id : (`${id}.${at}` as JobId), isFresh });
+  return (at) => ({ jobId: at === undefined ? id : (`${id}.${at}` as JobId) });
 }

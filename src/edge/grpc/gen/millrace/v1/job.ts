@@ -20,8 +20,6 @@ export interface NewJob {
   documentJson: Buffer;
   /** Chosen by the caller, so that it can repeat a call whose answer it did not get; empty for a new one. */
   jobId: string;
-  /** The caller made the id for this very call and sends it for the first time, so it need not be looked up. */
-  firstTry: boolean;
 }
 
 export interface SubmitJobResponse {
@@ -298,7 +296,7 @@ export const SubmitJobRequest: MessageFns<SubmitJobRequest> = {
 };
 
 function createBaseNewJob(): NewJob {
-  return { documentJson: Buffer.alloc(0), jobId: "", firstTry: false };
+  return { documentJson: Buffer.alloc(0), jobId: "" };
 }
 
 export const NewJob: MessageFns<NewJob> = {
@@ -308,9 +306,6 @@ export const NewJob: MessageFns<NewJob> = {
     }
     if (message.jobId !== "") {
       writer.uint32(18).string(message.jobId);
-    }
-    if (message.firstTry !== false) {
-      writer.uint32(32).bool(message.firstTry);
     }
     return writer;
   },
@@ -342,14 +337,6 @@ export const NewJob: MessageFns<NewJob> = {
             }
 
             message.jobId = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 32) {
-              break;
-            }
-
-            message.firstTry = reader.bool();
             continue;
           }
         }

@@ -43,11 +43,7 @@ export interface SubmitQueryRequest {
   paramsJson: Buffer;
   idempotencyKey: string;
   /** 0 urgent to 3 low; absent for the default. */
-  priority?:
-    | number
-    | undefined;
-  /** The caller made the id for this very call and sends it for the first time, so it need not be looked up. */
-  firstTry: boolean;
+  priority?: number | undefined;
 }
 
 export interface SubmitQueryResponse {
@@ -151,7 +147,6 @@ function createBaseSubmitQueryRequest(): SubmitQueryRequest {
     paramsJson: Buffer.alloc(0),
     idempotencyKey: "",
     priority: undefined,
-    firstTry: false,
   };
 }
 
@@ -180,9 +175,6 @@ export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
     }
     if (message.priority !== undefined) {
       writer.uint32(64).uint32(message.priority);
-    }
-    if (message.firstTry !== false) {
-      writer.uint32(80).bool(message.firstTry);
     }
     return writer;
   },
@@ -262,14 +254,6 @@ export const SubmitQueryRequest: MessageFns<SubmitQueryRequest> = {
             }
 
             message.priority = reader.uint32();
-            continue;
-          }
-          case 10: {
-            if (tag !== 80) {
-              break;
-            }
-
-            message.firstTry = reader.bool();
             continue;
           }
         }
