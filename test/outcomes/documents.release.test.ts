@@ -28,7 +28,7 @@ test('an executor that nobody has: refused where nobody can come, and told where
   const waits = run.output.line(new RegExp(`^Task a waits: ${why}.$`), 'stderr');
   await within(LIMIT_MS, waits, () => run.output.text());
   const [id = ''] = lines(run, 'stderr').flatMap(
-    (line) => /^Job (\S+) is submitted/.exec(line)?.[1] ?? [],
+    (line) => /^Submitted job (\S+)\.$/.exec(line)?.[1] ?? [],
   );
   expect(await client.job(id)).toMatchObject({
     state: 'queued',
@@ -91,7 +91,7 @@ test('a signal that nobody can take is refused with the reason', async () => {
   const signal = (...args: readonly string[]) => millrace(['signal', ...args, '--server', url]);
   expect(await signal(handle.id, 'go', '1')).toMatchObject({
     code: 1,
-    err: expect.stringContaining('is over') as string,
+    err: expect.stringContaining('has ended') as string,
   });
   expect(await signal('nobody', 'go', '1')).toMatchObject({ code: 1 });
   const unquoted = await signal(live.id, 'go', 'yes');

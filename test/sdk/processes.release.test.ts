@@ -8,18 +8,19 @@ const LONG_MS = 60_000;
 // Real processes on a machine that may be busy with others.
 vi.setConfig({ testTimeout: 120_000 });
 
-test('importing it loads neither gRPC nor a database; the door for workers does', async () => {
+test('importing any of its doors loads neither gRPC nor a database', async () => {
   const { run } = project();
   const heavy = async (door: string): Promise<readonly string[]> => {
     const [, loaded = ''] = await run('loading.ts', door).line(/^loaded (.*)$/, LONG_MS);
     const packages = loaded.split(' ');
-    expect(packages).toContain('uuidv7');
+    expect(packages.length).toBeGreaterThan(0);
     return packages.filter((name) => /grpc|protobuf|duckdb|postgres|yaml/.test(name));
   };
   expect(await heavy('millrace')).toEqual([]);
-  expect(await heavy('millrace/worker')).toContain('@grpc/grpc-js');
+  expect(await heavy('millrace/testing')).toEqual([]);
+  expect(await heavy('millrace/worker')).not.toContain('@grpc/grpc-js');
   // A database is loaded when it is opened, and one of them only.
-  for (const door of ['millrace/server', 'millrace/testing']) {
+  for (const door of ['millrace/worker', 'millrace/server']) {
     expect(await heavy(door)).not.toContain('@duckdb/node-api');
     expect(await heavy(door)).not.toContain('postgres');
   }
