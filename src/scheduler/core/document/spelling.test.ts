@@ -24,6 +24,7 @@ test('the closest of several wins', () => {
 test('a hint is a sentence, and no hint is nothing', () => {
   expect(didYouMean('nmae', ['name', 'tasks'])).toBe('');
   expect(didYouMean('names', ['name', 'tasks'])).toBe(" Did you mean 'name'?");
+  expect(didYouMean('name', ['name', 'tasks'])).toBe('');
 });
 
 test('a hopeless search ends early', () => {

@@ -3,10 +3,10 @@
 /** Beyond this many candidates an error message is not worth the time. */
 const CANDIDATES_MAX = 2_000;
 
-/** ` Did you mean 'x'?`, or nothing when no candidate is close. */
+/** ` Did you mean 'x'?`, or nothing when no candidate is close, or when the word itself is one and something else is wrong. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const meant = nearest(word, candidates);
-  return meant === undefined ? '' : ` Did you mean '${meant}'?`;
+  return meant === undefined || meant === word ? '' : ` Did you mean '${meant}'?`;
 }
 
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
