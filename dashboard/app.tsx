@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useSignal } from '@preact/signals';
 import { signIn, signInNeeded, signOut, token } from './api/call.ts';
 import { connection, isPaused } from './api/live.ts';
-import { asOf, leader, me, trouble } from './api/standing.ts';
+import { asOf, leader, me, trouble } from './api/cluster-status.ts';
 import { isHelpOpen, PLACES } from './keyboard.ts';
 import { Dialog, News } from './parts/dialog.tsx';
 import { Empty, leaderAddress } from './parts/marks.tsx';

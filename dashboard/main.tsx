@@ -5,7 +5,7 @@
 import './style/main.css';
 import { render } from 'preact';
 import { followEvents } from './api/live.ts';
-import { watchStanding } from './api/standing.ts';
+import { watchClusterStatus } from './api/cluster-status.ts';
 import { App } from './app.tsx';
 import { watchKeys } from './keyboard.ts';
 import { watchRoute } from './route.ts';
@@ -17,5 +17,5 @@ watchRoute();
 watchClock();
 watchKeys();
 followEvents();
-watchStanding();
+watchClusterStatus();
 render(<App />, document.querySelector('#app') as Element);

@@ -2,7 +2,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { isElsewhere } from '../api/standing.ts';
+import { isElsewhere } from '../api/cluster-status.ts';
 import { type Problem, asProblem } from '../api/problem.ts';
 import { ProblemNote } from './marks.tsx';
 

@@ -1,7 +1,7 @@
 /** Small signs that stand in every view: states, times, ids, problems. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
-import { leader, trouble } from '../api/standing.ts';
+import { leader, trouble } from '../api/cluster-status.ts';
 import type { Problem } from '../api/problem.ts';
 import { ago, calendarTime, clockTime, duration, now, shortId } from '../words.ts';
 

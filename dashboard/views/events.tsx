@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks';
 import type { EventShape } from '../../src/scheduler/contract/index.ts';
 import { isPaused } from '../api/live.ts';
 import { type Problem, asProblem, isAbort } from '../api/problem.ts';
-import { asOf } from '../api/standing.ts';
+import { asOf } from '../api/cluster-status.ts';
 import { followLog } from '../api/live.ts';
 import { useKeys } from '../keyboard.ts';
 import { Loading, ProblemNote } from '../parts/marks.tsx';

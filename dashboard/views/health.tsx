@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { request } from '../api/call.ts';
 import { connection } from '../api/live.ts';
-import { asOf, leader, me } from '../api/standing.ts';
+import { asOf, leader, me } from '../api/cluster-status.ts';
 import { Ago, Loading, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
 import { bytes, count, duration } from '../words.ts';

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import type { NodeShape } from '../../src/scheduler/contract/index.ts';
 import type { Json } from '../../src/scheduler/core/index.ts';
 import { call, post } from '../api/call.ts';
-import { leader, may } from '../api/standing.ts';
+import { leader, may } from '../api/cluster-status.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { Ago, Empty, Loading, ProblemNote, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';

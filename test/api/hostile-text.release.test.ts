@@ -23,7 +23,7 @@ import {
 import { defaultSettings, parseJobDocument } from '../../src/scheduler/core/index.ts';
 import { readMoment } from '../../src/scheduler/core/schedule/moment.ts';
 import { readOptions } from '../../src/sql/engine/sql/options.ts';
-import { tokensOf } from '../../src/sql/engine/sql/tokens.ts';
+import { tokensOf } from '../../src/sql/engine/sql/tokenizer.ts';
 import { pointedAt, statementOf } from '../../src/sql/engine/sql/statement.ts';
 import { readsClock, isCacheable } from '../../src/sql/engine/sql/volatility.ts';
 import { durationMs } from '../../src/kit/duration.ts';
@@ -35,7 +35,7 @@ import { readRequest } from '../../src/sql/planner/request.ts';
 import { parseJson } from '../../src/sql/plan/logical/json.ts';
 import { parseType } from '../../src/sql/plan/sql/parse-type.ts';
 import { accessWith } from '../../src/edge/security/access.ts';
-import { parseTokens } from '../../src/edge/security/tokens.ts';
+import { parseTokens } from '../../src/edge/security/parse-tokens.ts';
 import { refused } from '../../src/scheduler/store/duckdb/failure.ts';
 
 /** What the grammars of SQL, JSON, globs, URLs, headers and durations open, close, quote, escape and repeat. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
 import { pauseMs } from '../rig/cluster/deadline.ts';
-import { Dice, FaultInjector } from './fault-injector.ts';
+import { Dice, FaultInjector } from './cluster-faults.ts';
 import { expectAllEnded, ownDatabase, startTestCluster } from '../rig/cluster/test-cluster.ts';
 import { expectSoon } from '../rig/until.ts';
 import type { TestCluster } from '../rig/cluster/test-cluster.ts';

@@ -1,7 +1,7 @@
-/** A coordinator process: the real elector with the real leader, on a simulated clock and store. */
+/** A coordinator process: the real election with the real leader, on a simulated clock and store. */
 import { MillraceError } from '../../src/scheduler/core/index.ts';
 import type { Settings, TermId } from '../../src/scheduler/core/index.ts';
-import { Elector, cronCalendar } from '../../src/scheduler/coordinator/index.ts';
+import { LeaderElection, cronCalendar } from '../../src/scheduler/coordinator/index.ts';
 import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import type { Store } from '../../src/scheduler/store/index.ts';
 import type { Host } from './network.ts';
@@ -36,7 +36,7 @@ export interface CoordinatorOptions {
 export class Coordinator implements Host<CoordinatorService> {
   readonly process: Process;
   readonly #options: CoordinatorOptions;
-  #elector: Elector | null = null;
+  #election: LeaderElection | null = null;
   service: CoordinatorService | null = null;
 
   constructor(options: CoordinatorOptions) {
@@ -46,7 +46,7 @@ export class Coordinator implements Host<CoordinatorService> {
   }
 
   get leader(): Leader | null {
-    return this.process.isUp ? (this.#elector?.leader ?? null) : null;
+    return this.process.isUp ? (this.#election?.leader ?? null) : null;
   }
 
   /** Steps down in good order; the process then starts anew. */
@@ -54,7 +54,7 @@ export class Coordinator implements Host<CoordinatorService> {
     const life = this.process.life;
     if (life === null) return;
     this.#options.world.say(this.process.name, 'is asked to stop');
-    this.#elector?.stop().then(
+    this.#election?.stop().then(
       () => {
         if (this.process.life !== life) return;
         this.process.crash();
@@ -67,7 +67,7 @@ export class Coordinator implements Host<CoordinatorService> {
   #boot(life: Life): void {
     const { name, world, random, settings, backlogMax, openStore, onLead } = this.#options;
     const { isProcessGone, onFault } = this.#options;
-    const elector = new Elector({
+    const election = new LeaderElection({
       store: openStore(life),
       clock: life.clock,
       settings,
@@ -94,13 +94,13 @@ export class Coordinator implements Host<CoordinatorService> {
         } else if (info !== null) world.say(name, `follows ${info.nodeId}`);
       },
     });
-    this.#elector = elector;
+    this.#election = election;
     this.service = {
       life,
       parkMs: settings.heartbeatMs * 2,
-      leader: () => elector.leader ?? refuse(name),
+      leader: () => election.leader ?? refuse(name),
     };
-    elector.start();
+    election.start();
   }
 }
 

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { JobShape } from '../../../src/scheduler/contract/index.ts';
 import { post } from '../../api/call.ts';
-import { may } from '../../api/standing.ts';
+import { may } from '../../api/cluster-status.ts';
 import { Confirm } from '../../parts/dialog.tsx';
 import { plural } from '../../words.ts';
 import { tally } from './groups.ts';

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { post } from '../../api/call.ts';
-import { may } from '../../api/standing.ts';
+import { may } from '../../api/cluster-status.ts';
 import { type Problem, asProblem } from '../../api/problem.ts';
 import { ProblemNote } from '../../parts/marks.tsx';
 import { go, link } from '../../route.ts';

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { QuerySummary } from '../../../src/scheduler/contract/index.ts';
 import { call } from '../../api/call.ts';
-import { me } from '../../api/standing.ts';
+import { me } from '../../api/cluster-status.ts';
 import {
   Ago,
   Empty,

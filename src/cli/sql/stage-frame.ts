@@ -2,7 +2,7 @@
 import { isFinished, type TaskState } from '../../scheduler/core/index.ts';
 import type { QueryShape, StageShape } from '../../scheduler/contract/index.ts';
 import { barOf, draw, type FrameOptions, markOf, STYLES, widest } from '../view/frame.ts';
-import { piece, type Piece } from '../view/line.ts';
+import { piece, type Piece } from '../view/styled-line.ts';
 import { padded } from '../view/text-width.ts';
 import { bytesWords, counted, countWords, span } from '../wording.ts';
 

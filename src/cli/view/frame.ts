@@ -2,7 +2,7 @@
 import { isFinished, isTerminal, type TaskState } from '../../scheduler/core/index.ts';
 import { counted, reasonWords, span } from '../wording.ts';
 import type { JobPicture, TaskProgress } from './job-progress.ts';
-import { line, type Piece, piece, type Style } from './line.ts';
+import { line, type Piece, piece, type Style } from './styled-line.ts';
 import { padded, textWidth } from './text-width.ts';
 
 export interface FrameOptions {

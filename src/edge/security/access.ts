@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { grants, type Role } from './roles.ts';
 import type { Peer } from './peer-owner.ts';
-import { digestOf, TokenBook, type TokenBookOptions } from './token-book.ts';
+import { digestOf, TokenFile, type TokenFileOptions } from './token-file.ts';
 
 export interface Credentials {
   /** The header of HTTP, or the metadata of gRPC by the same name. */
@@ -34,8 +34,8 @@ export const openAccess: Access = {
 };
 
 /** The tokens of a file decide. */
-export function tokenAccess(options: TokenBookOptions): Access {
-  const book = new TokenBook(options);
+export function tokenAccess(options: TokenFileOptions): Access {
+  const book = new TokenFile(options);
   return {
     scope: 'tokens',
     allow: async (credentials, needed) => admitted(credentials, needed, book),
@@ -61,7 +61,7 @@ function holderWith(token: string, name: string): (shown: string) => Caller | un
 }
 
 /** A certificate adds nothing: a private authority signs for many purposes, a token is for this one. */
-function admitted(credentials: Credentials, needed: Role, book: Pick<TokenBook, 'find'>): Caller {
+function admitted(credentials: Credentials, needed: Role, book: Pick<TokenFile, 'find'>): Caller {
   const holder = holderOf(credentials.authorization, book);
   if (holder === undefined) throw unauthenticated('This call requires a token, and none was sent.');
   if (grants(holder.role, needed)) return holder;
@@ -88,7 +88,7 @@ export function rpcAccess(
 /** A token that is shown must be right, whatever else may speak for the caller. */
 function holderOf(
   authorization: string | undefined,
-  book: Pick<TokenBook, 'find'>,
+  book: Pick<TokenFile, 'find'>,
 ): Caller | undefined {
   if (authorization === undefined || authorization === '') return undefined;
   const [, token] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];

@@ -3,8 +3,8 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import { isLoopback } from './binding.ts';
 import { localToken } from './local-token.ts';
 import { grants, type Role } from './roles.ts';
-import { readText } from './token-book.ts';
-import { parseTokens, TOKEN_LENGTH_MIN } from './tokens.ts';
+import { readText } from './token-file.ts';
+import { parseTokens, TOKEN_LENGTH_MIN } from './parse-tokens.ts';
 
 /**
  * MILLRACE_TOKEN if set; else from the file: its only word, or, if it is a server's file, the first token in

@@ -6,7 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { Access, Caller, Credentials } from './access.ts';
 import { peerOwners, type OwnerOf } from './peer-owner.ts';
-import { digestOf } from './token-book.ts';
+import { digestOf } from './token-file.ts';
 
 export interface OwnUserOptions {
   /** What the server's own user may show instead; its file is named to those who need it. */

@@ -2,7 +2,12 @@
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId, LeaderAddress, Settings, TaskId, TermId } from '../../scheduler/core/index.ts';
-import { Elector, WorkerWatch, cronCalendar, lossText } from '../../scheduler/coordinator/index.ts';
+import {
+  LeaderElection,
+  WorkerWatch,
+  cronCalendar,
+  lossText,
+} from '../../scheduler/coordinator/index.ts';
 import type {
   Leader,
   Loss,
@@ -41,7 +46,7 @@ export class Candidate implements Part {
   readonly #watch: WorkerWatch;
   readonly #lostJobs: LostJobs = new LostJobs();
   readonly #ready: Deferred<void> = deferred();
-  #elector: Elector | null = null;
+  #election: LeaderElection | null = null;
   #cancelDeadline: () => void = () => {};
   /** Why this node does not lead, as far as it is a fault. */
   #lastFault: MillraceError | null = null;
@@ -82,7 +87,7 @@ export class Candidate implements Part {
   start(addresses: Addresses): Promise<void> {
     const { store, clock, settings, nodeId, handshake, role } = this.#options;
     const { planner, onCommitted } = this.#options;
-    this.#elector = new Elector({
+    this.#election = new LeaderElection({
       store,
       clock,
       settings,
@@ -104,7 +109,7 @@ export class Candidate implements Part {
       onLoss: (loss) => this.#lost(loss),
       onFollow: (info, why) => this.#follows(info, why),
     });
-    this.#elector.start();
+    this.#election.start();
     if (role === 'leader') {
       const deadlineMs = settings.leaderTtlMs * 2;
       this.#cancelDeadline = clock.after(deadlineMs, () => this.#giveUp(deadlineMs));
@@ -115,7 +120,7 @@ export class Candidate implements Part {
   async stop(): Promise<void> {
     this.#cancelDeadline();
     this.#watch.rest();
-    await this.#elector?.stop();
+    await this.#election?.stop();
   }
 
   /** A worker has spoken to this leader. */

@@ -3,10 +3,10 @@
  * is started first, and only when it is ready does the old one finish what it has and leave. Once
  * `replace` has settled, the old one starts nothing more.
  */
-import { OwnWorker } from './own-worker.ts';
-import type { OwnWorkerOptions } from './own-worker.ts';
+import { WorkerProcess } from './worker-process.ts';
+import type { WorkerProcessOptions } from './worker-process.ts';
 
-export interface WorkerSupervisorOptions extends Omit<OwnWorkerOptions, 'flags' | 'isOnTrial'> {
+export interface WorkerSupervisorOptions extends Omit<WorkerProcessOptions, 'flags' | 'isOnTrial'> {
   readonly nodeId: string;
   /** The command line of a worker of this name. */
   readonly flagsFor: (nodeId: string) => readonly string[];
@@ -15,8 +15,8 @@ export interface WorkerSupervisorOptions extends Omit<OwnWorkerOptions, 'flags' 
 export class WorkerSupervisor {
   readonly #options: WorkerSupervisorOptions;
   readonly #leaving: Set<Promise<void>> = new Set();
-  #sitting: OwnWorker | null = null;
-  #trial: OwnWorker | null = null;
+  #sitting: WorkerProcess | null = null;
+  #trial: WorkerProcess | null = null;
   #count = 0;
 
   constructor(options: WorkerSupervisorOptions) {
@@ -54,16 +54,16 @@ export class WorkerSupervisor {
     await Promise.all(this.#leaving);
   }
 
-  #dismiss(worker: OwnWorker): void {
+  #dismiss(worker: WorkerProcess): void {
     const left = worker.stop().finally(() => this.#leaving.delete(left));
     this.#leaving.add(left);
   }
 
   /** Two workers of one name would drive each other out: each that follows has one of its own. */
-  #made(isOnTrial: boolean): OwnWorker {
+  #made(isOnTrial: boolean): WorkerProcess {
     const { nodeId, flagsFor, ...options } = this.#options;
     this.#count += 1;
     const name = this.#count === 1 ? nodeId : `${nodeId}.${this.#count}`;
-    return new OwnWorker({ ...options, flags: flagsFor(name), isOnTrial });
+    return new WorkerProcess({ ...options, flags: flagsFor(name), isOnTrial });
   }
 }

@@ -7,7 +7,7 @@ import { ownHandshake } from '../../scheduler/contract/index.ts';
 import type { ShuffleSource } from '../../scheduler/contract/index.ts';
 import { channelOptions, openLine } from './channel.ts';
 import type { ChannelSettings } from './channel.ts';
-import { machineFacts, processFact } from './facts.ts';
+import { machineCapabilities, processCapability } from './machine-capabilities.ts';
 import { heartbeatConnector } from './heartbeat-channel.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { Listener } from './listener.ts';
@@ -87,10 +87,10 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     ...(prefetch === undefined ? {} : { prefetch }),
     executors,
     capabilities: {
-      ...machineFacts(),
+      ...machineCapabilities(),
       ...queries?.node.capabilities,
       ...options.capabilities,
-      ...processFact(),
+      ...processCapability(),
     },
     ...(queries === null ? {} : { passing: () => queries.node.pressure() }),
     address: listener?.address ?? null,

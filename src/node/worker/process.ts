@@ -7,7 +7,7 @@ import { openWorker } from './open-worker.ts';
 import { processClock } from './process-clock.ts';
 import { registryOf } from './registry.ts';
 import type { QuerySettings } from './query-work.ts';
-import { StrayEnds } from './stray-ends.ts';
+import { UnexpectedExit } from './unexpected-exit.ts';
 import { wallTime } from './wall-time.ts';
 import type { Worker } from './worker.ts';
 
@@ -55,17 +55,17 @@ export async function runWorkerProcess(
 ): Promise<void> {
   let worker: Worker | null = null;
   const die = (error: Error): void => {
-    stray.close();
+    exits.close();
     world.die(error);
   };
-  const stray = new StrayEnds({
+  const exits = new UnexpectedExit({
     atWork: () => worker?.atWork ?? [],
     isLeaving: () => world.drain.aborted || world.orphaned?.aborted === true,
     die,
   });
   try {
     const executors = await registryOf(settings);
-    stray.loaded();
+    exits.loaded();
     const opened = await openWorker({
       ...settings,
       executors,
@@ -83,7 +83,7 @@ export async function runWorkerProcess(
       executors.close();
     }
   } finally {
-    stray.close();
+    exits.close();
   }
 }
 

@@ -10,7 +10,7 @@ import type {
   Registered,
   Session,
 } from '../../scheduler/contract/index.ts';
-import { CalledWork } from './called-work.ts';
+import { CalledFlows } from './called-flows.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
 import { Prefetch } from './prefetch.ts';
 import { WorkerSession } from './session.ts';
@@ -67,7 +67,7 @@ export class Worker implements StartStop {
   readonly #rejoin: Backoff;
   readonly #prefetch: Prefetch;
   readonly #life: StartStop;
-  readonly #called: CalledWork;
+  readonly #called: CalledFlows;
   #drained = new AbortController();
   #session: NamedSession | null = null;
   /** Resolves when there is another session than now. */
@@ -83,7 +83,7 @@ export class Worker implements StartStop {
     const { retryMs, retryMaxMs, rejoinMaxMs } = this.#settings;
     this.#backoff = new Backoff({ firstMs: retryMs, maxMs: retryMaxMs }, options.random);
     this.#rejoin = new Backoff({ firstMs: retryMs, maxMs: rejoinMaxMs }, options.random);
-    this.#called = new CalledWork({
+    this.#called = new CalledFlows({
       ...options,
       // It goes on until the leader knows, or the worker ends.
       announce: () => void this.offer([], 'a handler').catch(() => {}),

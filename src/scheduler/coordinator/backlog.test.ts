@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { checkedSettings, parseJobDocument } from '../core/index.ts';
 import type { Ask, JobId, SchedulerEvent, Submit } from '../core/index.ts';
 import { Backlog } from './backlog.ts';
-import { Batching, type Input } from './batching.ts';
+import { CommitBatch, type Input } from './commit-batch.ts';
 import { weightOf } from './weight.ts';
 
 const MIB = 1024 * 1024;
@@ -25,7 +25,7 @@ const [SMALL, LARGE] = [1_000, 4 * MIB];
 
 /** The next batch, by the names of its jobs. */
 function nextBatch(backlog: Backlog): string[] {
-  const batch = new Batching();
+  const batch = new CommitBatch();
   for (let next = backlog.take(batch); next !== null; next = backlog.take(batch)) batch.add(next);
   backlog.closed(batch);
   return batch.inputs.map((each) => (each.kind === 'event' ? (each.event as Submit).jobId : ''));
@@ -55,7 +55,7 @@ describe('a backlog', () => {
 
   test('refuses more bytes than may wait or be written, small and large apart', () => {
     const backlog = new Backlog(LIMITS);
-    const [none, writing] = [new Batching(), new Batching()];
+    const [none, writing] = [new CommitBatch(), new CommitBatch()];
     writing.add(input(event('w', LARGE)));
     const large = event('x', LARGE);
     expect(backlog.refusal(large, none, writing)).toBeNull();
@@ -72,7 +72,7 @@ describe('a backlog', () => {
 
   test('hears sessions when clients have used up their share', () => {
     const backlog = new Backlog(LIMITS);
-    const open = new Batching();
+    const open = new CommitBatch();
     for (let at = 0; at < 5; at += 1) backlog.push(input(event('s', 900_000)));
     const session = { ask: 1 as Ask, nodeId: 'n' as never, sessionId: 's' as never };
     const lease = { jobNo: 1, taskNo: 0, fence: 1, term: 't' } as never;
@@ -83,6 +83,6 @@ describe('a backlog', () => {
 
   test('takes one event that is larger than its limit, when nothing else waits', () => {
     const backlog = new Backlog(LIMITS);
-    expect(backlog.refusal(event('x', 20 * MIB), new Batching(), null)).toBeNull();
+    expect(backlog.refusal(event('x', 20 * MIB), new CommitBatch(), null)).toBeNull();
   });
 });

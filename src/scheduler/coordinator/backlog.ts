@@ -4,7 +4,7 @@
  * itself, in turn with batches of small events: whoever brings little waits for one large commit at most.
  */
 import type { MillraceError, SchedulerEvent } from '../core/index.ts';
-import type { Batching, Input } from './batching.ts';
+import type { CommitBatch, Input } from './commit-batch.ts';
 import { overloaded } from './faults.ts';
 import { isLarge, weightOf } from './weight.ts';
 
@@ -27,7 +27,7 @@ const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 /** Sessions must be heard even when clients flood the leader, or leases would be lost to load. */
 const SESSION_SHARE = 4;
 
-type Counted = Pick<Batching, 'events' | 'smallBytes' | 'largeBytes'>;
+type Counted = Pick<CommitBatch, 'events' | 'smallBytes' | 'largeBytes'>;
 
 export class Backlog {
   readonly #limits: BacklogLimits;
@@ -85,7 +85,7 @@ export class Backlog {
   }
 
   /** What goes into the batch next; null when it should take no more. */
-  take(batch: Batching): Input | null {
+  take(batch: CommitBatch): Input | null {
     if (batch.smallBytes >= BATCH_BYTES_MAX || batch.largeBytes > 0) return null;
     const input = this.#isLargeDue(batch) ? (this.#large.shift() ?? null) : this.#takeSmall();
     if (input?.kind === 'event') {
@@ -123,7 +123,7 @@ export class Backlog {
   }
 
   /** Alone in its batch, and in turn with those who bring little. */
-  #isLargeDue({ inputs }: Batching): boolean {
+  #isLargeDue({ inputs }: CommitBatch): boolean {
     if (this.#large.length === 0 || inputs.length > 0) return false;
     return !this.#wasLarge || this.#next === this.#inputs.length;
   }

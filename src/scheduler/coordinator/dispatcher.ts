@@ -19,12 +19,12 @@ import type {
 import { unstorableIn } from '../core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
-import { Asks } from './asks.ts';
+import { PendingReplies } from './pending-replies.ts';
 import { Backlog, defaultBacklogLimits } from './backlog.ts';
-import { type AskOptions, Batching, type Input } from './batching.ts';
+import { type AskOptions, CommitBatch, type Input } from './commit-batch.ts';
 import { feed, finish } from './feeding.ts';
 import { asFault, notStorable, refusal, reloading, steppedDown } from './faults.ts';
-import { Pace } from './pace.ts';
+import { WakeTimer } from './wake-timer.ts';
 import { weightOf } from './weight.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
 
@@ -32,8 +32,8 @@ type Phase = 'idle' | 'writing' | 'isolating' | 'ended';
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #asks: Asks = new Asks();
-  readonly #pace: Pace;
+  readonly #replies: PendingReplies = new PendingReplies();
+  readonly #timer: WakeTimer;
   #state: SchedulerState;
   /** Counts the memories: rows read back for an earlier one are not taken in. */
   #generation = 1;
@@ -42,9 +42,9 @@ export class Dispatcher {
   #phase: Phase = 'idle';
   #endedBy: MillraceError | null = null;
   readonly #backlog: Backlog;
-  #open: Batching;
+  #open: CommitBatch;
   /** In the transaction that is under way. */
-  #writing: Batching | null = null;
+  #writing: CommitBatch | null = null;
   /** What the core threw while it was fed the open batch: its state is half-changed. */
   #poison: MillraceError | null = null;
   #isPumpScheduled = false;
@@ -55,9 +55,9 @@ export class Dispatcher {
     const { backlogMax: eventsMax = defaultBacklogLimits.eventsMax } = options;
     this.#backlog = new Backlog({ ...defaultBacklogLimits, eventsMax });
     this.#state = options.memory.state;
-    this.#open = new Batching(options.memory.effects);
+    this.#open = new CommitBatch(options.memory.effects);
     const { clock, leaderTerm } = options;
-    this.#pace = new Pace(clock, leaderTerm.time, () => this.#schedulePump());
+    this.#timer = new WakeTimer(clock, leaderTerm.time, () => this.#schedulePump());
     this.#schedulePump();
   }
 
@@ -82,13 +82,13 @@ export class Dispatcher {
     { generation, images = [] }: AskOptions = {},
   ): Promise<ReplyBody> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
-    const ask = this.#asks.next();
+    const ask = this.#replies.next();
     const event = make(ask);
     const unstorable = unstorableIn(event);
     if (unstorable !== null) return Promise.reject(notStorable(unstorable));
     const full = this.#backlog.refusal(event, this.#open, this.#writing);
     if (full !== null) return Promise.reject(full);
-    const answer = this.#asks.wait(ask);
+    const answer = this.#replies.wait(ask);
     const made = generation === undefined ? {} : { generation };
     this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), ...made });
     return answer;
@@ -199,7 +199,7 @@ export class Dispatcher {
 
   #pump(): void {
     if (this.#phase === 'ended' || this.#phase === 'isolating' || this.#endedBy !== null) return;
-    this.#pace.beat(this.#state);
+    this.#timer.beat(this.#state);
     if (this.#poison === null) this.#feedBacklog();
     if (this.#phase !== 'idle') return;
     if (this.#poison !== null) this.#isolate(this.#open.inputs, this.#poison);
@@ -216,24 +216,24 @@ export class Dispatcher {
     }
   }
 
-  #feed(input: Input, batch: Batching): MillraceError | null {
+  #feed(input: Input, batch: CommitBatch): MillraceError | null {
     const memory = { state: this.#state, generation: this.#generation };
-    return feed(input, memory, this.#options.leaderTerm.time.now(), batch, this.#asks);
+    return feed(input, memory, this.#options.leaderTerm.time.now(), batch, this.#replies);
   }
 
-  #finish(batch: Batching, mayTick: boolean): MillraceError | null {
+  #finish(batch: CommitBatch, mayTick: boolean): MillraceError | null {
     return finish(this.#state, this.#options.leaderTerm.time.now(), batch, mayTick);
   }
 
   #close(): void {
     const batch = this.#open;
-    const fault = this.#finish(batch, this.#pace.mayTick);
+    const fault = this.#finish(batch, this.#timer.mayTick);
     if (fault !== null) {
       // Without inputs it is nobody's event but our own mistake: start over as a new leader.
       return batch.inputs.length === 0 ? this.#end(fault) : this.#isolate(batch.inputs, fault);
     }
-    this.#pace.arm(this.#state);
-    this.#open = new Batching();
+    this.#timer.arm(this.#state);
+    this.#open = new CommitBatch();
     this.#backlog.closed(batch);
     if (batch.isIdle && !this.#options.leaderTerm.isRenewalDue) {
       if (!this.#backlog.isEmpty) this.#schedulePump();
@@ -245,7 +245,7 @@ export class Dispatcher {
     this.#write(batch).then(
       () => {
         this.#writing = null;
-        this.#pace.answered(sentAtMs, this.#state);
+        this.#timer.answered(sentAtMs, this.#state);
         this.#written(batch);
       },
       (error: unknown) => this.#refused(batch, asFault(error)),
@@ -253,7 +253,7 @@ export class Dispatcher {
   }
 
   /** Answers without changes need no commit, but they do need a leader that is one. */
-  async #write(batch: Batching): Promise<void> {
+  async #write(batch: CommitBatch): Promise<void> {
     const { store, leaderTerm } = this.#options;
     if (!batch.effects.isEmpty) {
       const state = this.#state;
@@ -268,25 +268,25 @@ export class Dispatcher {
   }
 
   /** Committed is committed: the answers go out even if the term has ended meanwhile. */
-  #written(batch: Batching): void {
+  #written(batch: CommitBatch): void {
     this.#deliver(batch);
     if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
     this.#phase = 'idle';
     this.#schedulePump();
   }
 
-  #deliver(batch: Batching): void {
+  #deliver(batch: CommitBatch): void {
     batch.committed();
-    for (const reply of batch.effects.takeReplies()) this.#asks.answer(reply);
+    for (const reply of batch.effects.takeReplies()) this.#replies.answer(reply);
   }
 
-  #refused(batch: Batching, fault: MillraceError): void {
+  #refused(batch: CommitBatch, fault: MillraceError): void {
     this.#writing = null;
     if (fault.code === 'bad_row' && batch.inputs.length > 0 && this.#endedBy === null) {
       return this.#isolate([...batch.inputs, ...this.#open.inputs], fault);
     }
     // Without inputs it is our own fault, and a term that is over looks for no offender.
-    batch.refuse(steppedDown(fault), this.#asks);
+    batch.refuse(steppedDown(fault), this.#replies);
     this.#phase = 'idle';
     this.#end(fault);
     this.#closeDoors(this.#endedBy ?? fault);
@@ -300,7 +300,7 @@ export class Dispatcher {
     this.#phase = 'isolating';
     this.#poison = null;
     this.#options.onFault?.(fault);
-    this.#open = new Batching();
+    this.#open = new CommitBatch();
     this.#releaseParked(inputs);
     this.#feedOneByOne(inputs).then(
       () => {
@@ -313,7 +313,7 @@ export class Dispatcher {
         this.#phase = 'idle';
         this.#end(asFault(error));
         const why = this.#endedBy ?? asFault(error);
-        for (const input of inputs) Batching.of(input).refuse(why, this.#asks);
+        for (const input of inputs) CommitBatch.of(input).refuse(why, this.#replies);
         this.#closeDoors(why);
       },
     );
@@ -324,13 +324,13 @@ export class Dispatcher {
     const kept = [...inputs, ...this.#backlog.all()].flatMap((input) =>
       input.kind === 'event' && input.ask !== null ? [input.ask] : [],
     );
-    this.#asks.refuseAllBut(new Set(kept), reloading());
+    this.#replies.refuseAllBut(new Set(kept), reloading());
   }
 
   async #feedOneByOne(inputs: readonly Input[]): Promise<void> {
     let isClean = false;
     for (const input of inputs) {
-      if (this.#endedBy !== null) Batching.of(input).refuse(this.#endedBy, this.#asks);
+      if (this.#endedBy !== null) CommitBatch.of(input).refuse(this.#endedBy, this.#replies);
       else {
         if (!isClean) await this.#startOver();
         isClean = await this.#feedAlone(input);
@@ -344,26 +344,26 @@ export class Dispatcher {
     this.#state = state;
     this.#generation += 1;
     this.#reloads += 1;
-    await this.#write(new Batching(effects));
+    await this.#write(new CommitBatch(effects));
     if (this.#readers > 0) this.#state.takeNotes();
   }
 
   /** Without a tick, so that no timer's fault is laid on the caller. False when this input was the
    * bad one; throws when the term cannot go on. */
   async #feedAlone(input: Input): Promise<boolean> {
-    const batch = Batching.of(input);
+    const batch = CommitBatch.of(input);
     const fault =
       this.#feed(input, batch) ?? this.#finish(batch, false) ?? (await this.#tryWrite(batch));
     if (fault === null) {
       this.#deliver(batch);
       return true;
     }
-    batch.refuse(refusal(fault), this.#asks);
+    batch.refuse(refusal(fault), this.#replies);
     if (fault.code !== 'bad_row' && fault.code !== 'invariant') throw fault;
     return false;
   }
 
-  async #tryWrite(batch: Batching): Promise<MillraceError | null> {
+  async #tryWrite(batch: CommitBatch): Promise<MillraceError | null> {
     try {
       await this.#write(batch);
       return null;
@@ -375,7 +375,7 @@ export class Dispatcher {
   #end(why: MillraceError): void {
     if (this.#endedBy !== null) return;
     this.#endedBy = steppedDown(why);
-    this.#pace.stop();
+    this.#timer.stop();
     if (this.#phase === 'idle') this.#closeDoors(this.#endedBy);
     this.#options.onEnd(why);
   }
@@ -383,10 +383,10 @@ export class Dispatcher {
   /** Nothing is in flight any more: everybody who still waits is told. */
   #closeDoors(why: MillraceError): void {
     this.#phase = 'ended';
-    this.#open.refuse(why, this.#asks);
+    this.#open.refuse(why, this.#replies);
     for (const input of this.#backlog.all()) if (input.kind !== 'event') input.refuse(why);
     this.#backlog.clear();
-    this.#asks.refuseAllBut(new Set(), why);
+    this.#replies.refuseAllBut(new Set(), why);
     this.#settled?.resolve();
   }
 }

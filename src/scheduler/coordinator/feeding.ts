@@ -1,8 +1,8 @@
 /** From inputs to effects: where the dispatcher meets the core. */
 import { auditState, forgetIfOver, restoreJob, step } from '../core/index.ts';
 import type { Instant, MillraceError, SchedulerState } from '../core/index.ts';
-import type { Asks } from './asks.ts';
-import type { Batching, Input } from './batching.ts';
+import type { PendingReplies } from './pending-replies.ts';
+import type { CommitBatch, Input } from './commit-batch.ts';
 import { asFault, reloading } from './faults.ts';
 
 interface Target {
@@ -16,8 +16,8 @@ export function feed(
   input: Input,
   target: Target,
   now: Instant,
-  batch: Batching,
-  asks: Asks,
+  batch: CommitBatch,
+  replies: PendingReplies,
 ): MillraceError | null {
   const { state, generation } = target;
   try {
@@ -35,7 +35,7 @@ export function feed(
       }
       case 'event':
         if ((input.generation ?? generation) === generation) feedEvent(input, state, now, batch);
-        else if (input.ask !== null) asks.refuse(input.ask, reloading());
+        else if (input.ask !== null) replies.refuse(input.ask, reloading());
         return null;
     }
   } catch (error) {
@@ -47,7 +47,7 @@ function feedEvent(
   { event, images }: Extract<Input, { kind: 'event' }>,
   state: SchedulerState,
   now: Instant,
-  { effects }: Batching,
+  { effects }: CommitBatch,
 ): void {
   for (const image of images) restoreJob(state, image, now, effects);
   step(state, event, now, effects);
@@ -58,7 +58,7 @@ function feedEvent(
 export function finish(
   state: SchedulerState,
   now: Instant,
-  { effects }: Batching,
+  { effects }: CommitBatch,
   mayTick: boolean,
 ): MillraceError | null {
   try {

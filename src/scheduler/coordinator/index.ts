@@ -4,8 +4,8 @@
  * workers are served live here. The rules themselves live in the core, the tables in the store.
  */
 export { cronCalendar } from './calendar.ts';
-export { Elector } from './elector.ts';
-export type { ElectorOptions } from './elector.ts';
+export { LeaderElection } from './leader-election.ts';
+export type { LeaderElectionOptions } from './leader-election.ts';
 export { lossText } from './history.ts';
 export type { Loss } from './history.ts';
 export { Leader } from './leader.ts';

@@ -4,14 +4,14 @@ import type { JobId, NodeId, SessionId, TermId } from '../core/index.ts';
 import { openMemoryStore } from '../store/index.ts';
 import { systemClock } from '../../kit/index.ts';
 import { ownHandshake } from '../contract/index.ts';
-import { cronCalendar, Elector } from './index.ts';
+import { cronCalendar, LeaderElection } from './index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Leader } from './index.ts';
 
 test('a job is submitted, polled, run and committed', async () => {
   const store = openMemoryStore({ now: () => instant(Math.floor(1e12 + performance.now())) });
   const led = deferred<Leader>();
-  const elector = new Elector({
+  const election = new LeaderElection({
     store,
     clock: systemClock,
     settings: checkedSettings(),
@@ -24,7 +24,7 @@ test('a job is submitted, polled, run and committed', async () => {
     random: () => 0.5,
     onLead: led.resolve,
   });
-  elector.start();
+  election.start();
   const leader = await led.promise;
   const session = { nodeId: 'w1' as NodeId, sessionId: 's1' as SessionId };
   const offer = {
@@ -60,5 +60,5 @@ test('a job is submitted, polled, run and committed', async () => {
     { kind: 'completed', lease: second.assignments[0]!.lease, result: null },
   ]);
   expect((await store.job(0, 'j1' as JobId))?.job.state).toBe('succeeded');
-  await elector.stop();
+  await election.stop();
 });

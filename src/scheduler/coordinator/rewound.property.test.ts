@@ -11,7 +11,7 @@ import type { MemoryStore } from '../store/index.ts';
 import { ScriptedWorker, jobId, memoryStore } from '../../../test/rig/lead.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { cronCalendar } from './calendar.ts';
-import { Elector } from './elector.ts';
+import { LeaderElection } from './leader-election.ts';
 
 type Action = 'submit' | 'poll' | 'complete' | 'snapshot' | 'rewind' | 'wait' | 'rejoin';
 
@@ -29,7 +29,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
 class World {
   readonly clock: VirtualClock = new VirtualClock();
   readonly store: MemoryStore = memoryStore(this.clock);
-  readonly elector: Elector;
+  readonly election: LeaderElection;
   #acknowledged: Set<JobId> = new Set();
   readonly #pictures: { readonly restore: () => void; readonly jobs: ReadonlySet<JobId> }[] = [];
   #held: { readonly worker: ScriptedWorker; readonly assignment: ReadyAssignment }[] = [];
@@ -38,7 +38,7 @@ class World {
 
   constructor() {
     let terms = 0;
-    this.elector = new Elector({
+    this.election = new LeaderElection({
       store: this.store,
       clock: this.clock,
       settings: checkedSettings(),
@@ -50,7 +50,7 @@ class World {
       newTermId: () => `term-${(terms += 1)}` as TermId,
       random: () => 0.5,
     });
-    this.elector.start();
+    this.election.start();
   }
 
   async act(action: Action): Promise<void> {
@@ -65,7 +65,7 @@ class World {
   }
 
   async #try(action: Action): Promise<void> {
-    const { leader } = this.elector;
+    const { leader } = this.election;
     if (action === 'wait' || leader === null) return this.clock.advance(2_000);
     for (const { worker } of this.#held) worker.leader = leader;
     if (this.#worker !== null) this.#worker.leader = leader;
@@ -148,7 +148,7 @@ test('nobody is given the result of a lost job, and what was acknowledged after 
       }
       await world.expectAllDone();
       await world.expectOwnResults();
-      await world.elector.stop();
+      await world.election.stop();
     }),
     { numRuns: 250 },
   );

@@ -7,7 +7,7 @@ import { gated } from '../../../test/rig/gated-store.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../../../test/rig/lead.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { cronCalendar } from './calendar.ts';
-import { Elector } from './elector.ts';
+import { LeaderElection } from './leader-election.ts';
 import { type Loss, lossText } from './history.ts';
 import type { Leader } from './leader.ts';
 
@@ -15,7 +15,7 @@ const ECHO = { tasks: [{ id: 'a', executor: 'echo' }] };
 
 let clock: VirtualClock;
 let store: MemoryStore;
-let electors: Elector[];
+let electors: LeaderElection[];
 let losses: Loss[];
 
 beforeEach(() => {
@@ -29,9 +29,9 @@ afterEach(async () => {
   await Promise.all(electors.map((each) => each.stop()));
 });
 
-async function elected(nodeId = 'one'): Promise<Elector> {
+async function elected(nodeId = 'one'): Promise<LeaderElection> {
   let terms = 0;
-  const elector = new Elector({
+  const election = new LeaderElection({
     store,
     clock,
     settings: checkedSettings(),
@@ -44,13 +44,13 @@ async function elected(nodeId = 'one'): Promise<Elector> {
     random: () => 0.5,
     onLoss: (loss) => losses.push(loss),
   });
-  electors.push(elector);
-  elector.start();
+  electors.push(election);
+  election.start();
   await clock.advance(1);
-  return elector;
+  return election;
 }
 
-function leaderOf({ leader }: Elector): Leader {
+function leaderOf({ leader }: LeaderElection): Leader {
   if (leader === null) throw new Error('nobody leads here');
   return leader;
 }
@@ -59,8 +59,8 @@ const submit = (leader: Leader, id: string): Promise<unknown> =>
   leader.jobs.submit({ name: id, ...ECHO }, { jobId: jobId(id) });
 
 test('a job that has the number of a lost one is not given its result', async () => {
-  const elector = await elected();
-  const worker = await ScriptedWorker.join(leaderOf(elector), 'w', ['echo']);
+  const election = await elected();
+  const worker = await ScriptedWorker.join(leaderOf(election), 'w', ['echo']);
   const rewind = store.snapshot();
   await submit(worker.leader, 'lost');
   const [given] = await worker.pollNow(1);
@@ -68,7 +68,7 @@ test('a job that has the number of a lost one is not given its result', async ()
   rewind();
   await expect(submit(worker.leader, 'next')).rejects.toMatchObject({ code: 'rewound' });
   await clock.advance(3_000);
-  worker.leader = leaderOf(elector);
+  worker.leader = leaderOf(election);
   await submit(worker.leader, 'next');
   // The same number, the same fence, the same worker: as far as these go, the same lease.
   const [again] = await worker.pollNow(1);
@@ -82,23 +82,23 @@ test('a job that has the number of a lost one is not given its result', async ()
 });
 
 test('a leader without anything to write notices it when it renews its term', async () => {
-  const elector = await elected();
+  const election = await elected();
   const rewind = store.snapshot();
-  await submit(leaderOf(elector), 'lost');
+  await submit(leaderOf(election), 'lost');
   rewind();
   await clock.advance(10_000);
-  expect(elector.leader?.term).toMatchObject({ epoch: 2, id: 'one-2' });
+  expect(election.leader?.term).toMatchObject({ epoch: 2, id: 'one-2' });
   expect(losses).toMatchObject([{ jobs: 1, jobIds: ['lost'] }]);
 });
 
 test('does not acknowledge a repeated submission from memory when the store has lost the job', async () => {
-  const elector = await elected();
+  const election = await elected();
   const rewind = store.snapshot();
-  await submit(leaderOf(elector), 'lost');
+  await submit(leaderOf(election), 'lost');
   rewind();
-  await expect(submit(leaderOf(elector), 'lost')).rejects.toMatchObject({ code: 'rewound' });
+  await expect(submit(leaderOf(election), 'lost')).rejects.toMatchObject({ code: 'rewound' });
   await clock.advance(3_000);
-  await submit(leaderOf(elector), 'lost');
+  await submit(leaderOf(election), 'lost');
   expect((await store.jobs(0, { limit: 9 })).map(({ id }) => id)).toEqual(['lost']);
 });
 
@@ -115,10 +115,10 @@ test('a batch that is fed again event by event does not go on in another history
 });
 
 test('what was lost is said once, and stands in the log', async () => {
-  const elector = await elected();
-  await submit(leaderOf(elector), 'kept');
+  const election = await elected();
+  await submit(leaderOf(election), 'kept');
   const rewind = store.snapshot();
-  for (const id of ['one', 'two']) await submit(leaderOf(elector), id);
+  for (const id of ['one', 'two']) await submit(leaderOf(election), id);
   rewind();
   await clock.advance(20_000);
   expect(losses).toMatchObject([{ jobs: 2, jobIds: ['one', 'two'], term: { epoch: 1 } }]);
@@ -138,23 +138,23 @@ test('a term that is gone as a whole is said to be lost, and its epoch does not 
   const before = await elected('one');
   const rewind = store.snapshot();
   await before.stop();
-  const elector = await elected('two');
+  const election = await elected('two');
   await clock.advance(5_000);
-  expect(elector.leader?.term.epoch).toBe(2);
-  await submit(leaderOf(elector), 'lost');
+  expect(election.leader?.term.epoch).toBe(2);
+  await submit(leaderOf(election), 'lost');
   // Back to the time when the first one led, who is gone.
   rewind();
   await clock.advance(60_000);
   expect(losses).toMatchObject([{ jobs: 1, jobIds: ['lost'], term: { epoch: 2, id: 'two-1' } }]);
-  expect(elector.leader?.term.epoch).toBeGreaterThan(2);
+  expect(election.leader?.term.epoch).toBeGreaterThan(2);
 });
 
 test('nothing is said to be lost when a term just ends and the next one begins', async () => {
-  const elector = await elected();
-  await submit(leaderOf(elector), 'kept');
-  const { term } = leaderOf(elector);
+  const election = await elected();
+  await submit(leaderOf(election), 'kept');
+  const { term } = leaderOf(election);
   await store.resign(term);
   await clock.advance(20_000);
-  expect(elector.leader?.term.epoch).toBe(2);
+  expect(election.leader?.term.epoch).toBe(2);
   expect(losses).toEqual([]);
 });

@@ -27,7 +27,7 @@ test('finds nothing in a state that steps have made', () => {
 test.each<[string, (state: SchedulerState) => void, string]>([
   ['a count of open tasks', (state) => (theJob(state).open += 1), 'open tasks'],
   ['a count of leases', (state) => (theJob(state).assigned -= 1), 'leases'],
-  ['a count of tasks in line', (state) => (theJob(state).queued += 1), 'in line'],
+  ['a count of queued tasks', (state) => (theJob(state).queued += 1), 'queued'],
   ['a lease that is gone', (state) => state.leases.delete(theLease(state).slot), 'leases'],
   ['a node that lost a lease', (state) => theNode(state).leases.clear(), 'its node has it'],
   ['a job that is not known by its id', (state) => state.jobsById.clear(), 'known by its id'],
@@ -44,7 +44,7 @@ test.each<[string, (state: SchedulerState) => void, string]>([
   ],
   ['fragments that nobody holds', (state) => (theNode(state).bulkHeld = 1), 'fragments'],
   [
-    'a task in line that does not wait',
+    'a queued task that does not wait',
     (state) => state.tasks.restoreState(theLease(state).slot, 'ready'),
     'job',
   ],

@@ -21,7 +21,7 @@ export function auditState(state: SchedulerState): void {
     ready += job.queued;
   }
   same('tasks in memory', tasks.size, known);
-  same('ready tasks in line', queue.size, ready);
+  same('ready tasks queued', queue.size, ready);
   auditJobIndices(state);
   auditLeases(state);
   for (const node of state.nodes.values()) auditNode(state, node);
@@ -43,7 +43,7 @@ function auditJob(state: SchedulerState, job: Job): void {
     count((slot) => leases.has(slot)),
   );
   same(
-    `${name}: in line`,
+    `${name}: queued`,
     job.queued,
     count((slot) => tasks.state(slot) === 'ready'),
   );
@@ -53,7 +53,7 @@ function auditJob(state: SchedulerState, job: Job): void {
     same(`${task}: its job`, tasks.job(slot), job);
     same(`${task}: its number`, tasks.no(slot), no);
     same(`${task}: has a lease`, leases.has(slot), tasks.state(slot) === 'running');
-    same(`${task}: stands in line`, tasks.line(slot) !== null, tasks.state(slot) === 'ready');
+    same(`${task}: is queued`, tasks.queue(slot) !== null, tasks.state(slot) === 'ready');
     const isAccepted = tasks.acceptedFence.get(slot) <= tasks.fence.get(slot);
     same(`${task}: no fence was accepted that was never given`, isAccepted, true);
     auditKeeper(state, slot, task);
@@ -125,7 +125,7 @@ function auditNode(state: SchedulerState, node: Node): void {
   }
   const bulk = requirements.filter(({ isBulk }) => isBulk);
   same(`${name}: fragments`, node.bulkHeld, bulk.length);
-  const alone = requirements.filter(({ caution }) => caution.isAlone);
+  const alone = requirements.filter(({ restriction }) => restriction.isAlone);
   same(`${name}: tasks that run alone`, node.holdsAlone, alone.length);
 }
 

@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { Harness, echo, echoes } from '../../../test/rig/harness.ts';
 import type { ScriptedNode } from '../../../test/rig/harness/scripted-node.ts';
 import { Heap } from './memory/heap.ts';
-import { JobLine } from './queue/job-line.ts';
+import { JobQueue } from './queue/job-queue.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -17,9 +17,9 @@ function movesOf(act: () => void): number {
   const spies = [
     vi.spyOn(Heap.prototype, 'push'),
     vi.spyOn(Heap.prototype, 'pop'),
-    vi.spyOn(JobLine.prototype, 'append'),
-    vi.spyOn(JobLine.prototype, 'prepend'),
-    vi.spyOn(JobLine.prototype, 'remove'),
+    vi.spyOn(JobQueue.prototype, 'append'),
+    vi.spyOn(JobQueue.prototype, 'prepend'),
+    vi.spyOn(JobQueue.prototype, 'remove'),
   ];
   act();
   const moves = spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);

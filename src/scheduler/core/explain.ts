@@ -227,7 +227,7 @@ function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {
     const why = `${serving.length} ${fit} but ${busy} busy${shown(others, '')}`;
     return { code: 'no_node_free', why };
   }
-  if (requirement.caution.isAlone) return alone(state, slot);
+  if (requirement.restriction.isAlone) return alone(state, slot);
   const max = requirement.placement.maxParallelPerNode;
   if (max !== null && able.every((node) => (node.heldBy.get(requirement.kin) ?? 0) >= max)) {
     return { code: 'limit_per_node', why: `each node that fits runs ${max} of these already` };
@@ -265,7 +265,7 @@ function unavailable(state: SchedulerState, node: Node, requirement: Requirement
   if (node.quarantinedUntil !== null) return `${node.id} is in quarantine`;
   if (requirement.isBulk && node.pressure !== null)
     return `${node.id} is short of ${node.pressure}`;
-  if (requirement.caution.avoids === node.id) return `it has failed on ${node.id}`;
+  if (requirement.restriction.avoids === node.id) return `it has failed on ${node.id}`;
   return `${node.id} reported a missing executor`;
 }
 

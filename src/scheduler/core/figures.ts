@@ -11,7 +11,7 @@ export interface SchedulerFigures {
   readonly waitingQueries: number;
   /** Ready tasks that no registered node could run. */
   readonly unfitTasks: number;
-  /** How long the first in line of those has been ready; null when there is none. */
+  /** How long the first of those has been ready; null when there is none. */
   readonly unfitMs: number | null;
 }
 
@@ -20,9 +20,9 @@ export function figures(state: SchedulerState, now: Instant): SchedulerFigures {
   let unfitTasks = 0;
   let unfitMs: number | null = null;
   for (const { lanes } of matching.unmet()) {
-    for (const { lines } of lanes) {
-      const first = lines.first();
-      unfitTasks += lines.taskCount;
+    for (const { queue: waiting } of lanes) {
+      const first = waiting.first();
+      unfitTasks += waiting.taskCount;
       if (first === null) continue;
       unfitMs = Math.max(unfitMs ?? 0, now - tasks.queuedAt.get(first));
     }

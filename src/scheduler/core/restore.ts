@@ -18,7 +18,7 @@ import { decodeScheduleSpec } from './schedule/spec.ts';
 import type { SchedulerState } from './state.ts';
 import { loseAttempt } from './steps/attempt.ts';
 import type { Loss } from './steps/attempt.ts';
-import { takeCaution } from './steps/caution.ts';
+import { restrictPlacement } from './steps/retry-placement.ts';
 import { awaitThings } from './steps/awaited.ts';
 import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
 import { armQuarantineEnd } from './steps/quarantine.ts';
@@ -32,7 +32,7 @@ import { endCall, wakeUnanswered } from './steps/wait.ts';
 import { isFinished, isTerminal } from './task/chart.ts';
 import type { Lease } from './task/lease.ts';
 import type { Slot } from './task/table.ts';
-import { Turn } from './turn.ts';
+import { StepContext } from './step-context.ts';
 
 /** First of all: counters, nodes and schedules, into an empty state. */
 export function restoreCluster(
@@ -41,22 +41,22 @@ export function restoreCluster(
   now: Instant,
   effects: Effects,
 ): void {
-  const turn = new Turn(state, now, effects);
+  const context = new StepContext(state, now, effects);
   state.isComplete = false;
   state.commitNo = image.commitNo;
   state.lastSeq = image.lastSeq;
   state.nextJobNo = image.nextJobNo;
-  for (const row of image.nodes) restoreNode(turn, row);
-  for (const row of image.schedules) restoreSchedule(turn, row);
+  for (const row of image.nodes) restoreNode(context, row);
+  for (const row of image.schedules) restoreSchedule(context, row);
 }
 
 /** Last of all, when every live job is in memory: schedules may fire from here on, and calls that
  * nobody answered are asked again. */
 export function restoreDone(state: SchedulerState, now: Instant): void {
-  const turn = new Turn(state, now, new Effects());
+  const context = new StepContext(state, now, new Effects());
   state.isComplete = true;
-  for (const schedule of state.schedules.values()) armSchedule(turn, schedule);
-  wakeUnanswered(turn);
+  for (const schedule of state.schedules.values()) armSchedule(context, schedule);
+  wakeUnanswered(context);
   if (state.admissions.isWaited) state.timers.arm({ type: 'admission', at: now });
 }
 
@@ -73,7 +73,7 @@ export function announceTerm(
   now: Instant,
   effects: Effects,
 ): void {
-  new Turn(state, now, effects).log('leader.elected', {}, { ...leaderTerm });
+  new StepContext(state, now, effects).log('leader.elected', {}, { ...leaderTerm });
 }
 
 /** What a store that was rewound had acknowledged before. */
@@ -92,7 +92,7 @@ export function announceLoss(
   now: Instant,
   effects: Effects,
 ): void {
-  new Turn(state, now, effects).log('history.rewound', {}, { ...loss });
+  new StepContext(state, now, effects).log('history.rewound', {}, { ...loss });
 }
 
 /** Then jobs, in any order and any portions. One that is in memory, or left it since the image was
@@ -105,26 +105,26 @@ export function restoreJob(
 ): void {
   if (state.jobs.has(image.job.no)) return;
   if (state.leftWhileReading?.has(image.job.no) === true) return;
-  const turn = new Turn(state, now, effects);
+  const context = new StepContext(state, now, effects);
   const job = new Job(image.job);
   state.addJob(job);
   const dependencies = image.specs.map((spec) => decodeDependencies(spec.dependsOn));
-  restoreSkeleton(turn, job, image, dependencies);
-  restoreKeys(turn, image);
+  restoreSkeleton(context, job, image, dependencies);
+  restoreKeys(context, image);
   for (const row of image.signals) job.signals.add(row);
   const unmet = countUnmet(image, dependencies);
-  for (const row of image.tasks) restoreTask(turn, job, row, unmet[row.taskNo] ?? 0);
-  for (const slot of job.slots) restoreKeyWait(turn, slot);
-  if (!isFinished(job.state)) restoreOutputs(turn, job, image);
+  for (const row of image.tasks) restoreTask(context, job, row, unmet[row.taskNo] ?? 0);
+  for (const slot of job.slots) restoreKeyWait(context, slot);
+  if (!isFinished(job.state)) restoreOutputs(context, job, image);
   // When a re-run was asked for is not in the row: until it has begun, its time counts from now.
   if (job.run > 1 && job.startedAt === null) job.runSince = now;
-  if (!isFinished(job.state)) armTotals(turn, job);
-  if (state.orphans.delete(job.id)) endCall(turn, job.id);
-  settle(turn);
+  if (!isFinished(job.state)) armTotals(context, job);
+  if (state.orphans.delete(job.id)) endCall(context, job.id);
+  settle(context);
 }
 
-function restoreNode(turn: Turn, row: NodeRow): void {
-  const { state } = turn;
+function restoreNode(context: StepContext, row: NodeRow): void {
+  const { state } = context;
   const node = new Node(
     {
       id: row.id,
@@ -137,25 +137,25 @@ function restoreNode(turn: Turn, row: NodeRow): void {
       version: row.version,
     },
     row.registeredAt,
-    later(turn.now, state.settings.sessionTtlMs),
+    later(context.now, state.settings.sessionTtlMs),
   );
   node.status = row.status;
   node.draining = row.draining;
   node.quarantinedUntil = row.quarantinedUntil;
   // The row of a healthy node is as old as its registration: heartbeats write none.
-  node.seenAt = row.status === 'healthy' ? turn.now : row.seenAt;
+  node.seenAt = row.status === 'healthy' ? context.now : row.seenAt;
   state.nodes.set(node.id, node);
   if (node.status !== 'healthy') {
     state.replacedSessions.set(node.sessionId, node.id);
-    return armDeath(turn, node);
+    return armDeath(context, node);
   }
   state.matching.add(node);
-  armSession(turn, node);
-  armQuarantineEnd(turn, node);
+  armSession(context, node);
+  armQuarantineEnd(context, node);
 }
 
-function restoreSchedule(turn: Turn, row: ScheduleRow): void {
-  const { state } = turn;
+function restoreSchedule(context: StepContext, row: ScheduleRow): void {
+  const { state } = context;
   try {
     const spec = decodeScheduleSpec(row.spec, state.calendar);
     const document = parseJobDocument(spec.document, state.settings);
@@ -166,31 +166,36 @@ function restoreSchedule(turn: Turn, row: ScheduleRow): void {
     if (!isMillraceError(error)) throw error;
     // Stricter limits than when it was stored: it stays in the store and says so in the log,
     // since a leader that cannot start helps nobody.
-    turn.log('schedule.missed', {}, { schedule: row.id, error: error.message });
+    context.log('schedule.missed', {}, { schedule: row.id, error: error.message });
   }
 }
 
 type Dependencies = readonly (readonly Dependency[])[];
 
-function restoreSkeleton(turn: Turn, job: Job, image: JobImage, dependencies: Dependencies): void {
+function restoreSkeleton(
+  context: StepContext,
+  job: Job,
+  image: JobImage,
+  dependencies: Dependencies,
+): void {
   if (dependencies.some((list) => list.length > 0)) job.edges = new Edges(dependencies);
   for (const [at, spec] of image.specs.entries()) {
     const { id, executor, priority, parentNo: parent, idempotencyKey } = spec;
-    const options = decodeOptions(spec.options, turn.state.settings);
+    const options = decodeOptions(spec.options, context.state.settings);
     const added = parent !== null && isAddedTask(spec.options) ? { isAdded: true as const } : {};
     const document = { id, executor, priority, parent, idempotencyKey, options, ...added };
-    addTask(turn.state, job, { ...document, dependsOn: dependencies[at] ?? [], input: null });
+    addTask(context.state, job, { ...document, dependsOn: dependencies[at] ?? [], input: null });
   }
   job.trim();
-  for (const slot of job.slots) turn.state.tasks.opened(slot);
+  for (const slot of job.slots) context.state.tasks.opened(slot);
 }
 
-function restoreKeys(turn: Turn, image: JobImage): void {
+function restoreKeys(context: StepContext, image: JobImage): void {
   for (const row of image.keys) {
-    const key = turn.state.keys.get(row.scope);
+    const key = context.state.keys.get(row.scope);
     if (key === undefined || key.completed || key.owner !== null) continue;
     // What was settled since the image was read counts, not what the image says.
-    const settled = turn.state.keysWhileReading?.get(row.scope);
+    const settled = context.state.keysWhileReading?.get(row.scope);
     if (settled !== undefined) key.completed = settled.completed;
     else if (row.state === 'completed') key.completed = true;
     else key.owner = { jobNo: row.jobNo, taskNo: row.taskNo };
@@ -206,8 +211,8 @@ function countUnmet(image: JobImage, dependencies: Dependencies): number[] {
   return dependencies.map((list) => list.filter(isOpen).length);
 }
 
-function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
-  const { tasks, queue } = turn.state;
+function restoreTask(context: StepContext, job: Job, row: TaskRow, unmet: number): void {
+  const { tasks, queue } = context.state;
   const slot = job.slots[row.taskNo] as Slot;
   tasks.restoreState(slot, row.state);
   tasks.run.set(slot, row.run);
@@ -226,22 +231,22 @@ function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
   tasks.notBefore.set(slot, row.notBefore ?? 0);
   tasks.unmet.set(slot, unmet);
   const waits = decodeWaits(row.waits);
-  if (waits !== null) awaitThings(turn.state, slot, waits);
+  if (waits !== null) awaitThings(context.state, slot, waits);
   // Only the document's own first runs were certainly created with the job.
   const isFirst = row.run === 1 && tasks.parent(slot) === null;
-  tasks.setSince(slot, isFirst ? job.createdAt : (row.queuedAt ?? turn.now));
-  if (!isTerminal(row.state)) takeCaution(turn.state, slot);
-  restoreAdmission(turn, job, slot, row.state);
+  tasks.setSince(slot, isFirst ? job.createdAt : (row.queuedAt ?? context.now));
+  if (!isTerminal(row.state)) restrictPlacement(context.state, slot);
+  restoreAdmission(context, job, slot, row.state);
   switch (row.state) {
     case 'blocked':
       return;
     case 'ready':
       queue.add(slot);
-      return armQueueTimeout(turn, slot, instant(tasks.queuedAt.get(slot)));
+      return armQueueTimeout(context, slot, instant(tasks.queuedAt.get(slot)));
     case 'delayed':
-      return armWake(turn, slot);
+      return armWake(context, slot);
     case 'running':
-      return restoreLease(turn, job, slot, row);
+      return restoreLease(context, job, slot, row);
     case 'succeeded':
     case 'failed':
       return tasks.acceptedFence.set(slot, row.fence);
@@ -253,11 +258,11 @@ function restoreTask(turn: Turn, job: Job, row: TaskRow, unmet: number): void {
 
 /** With nothing unmet, only another task's execution key kept it blocked. Its owner may have ended
  * while this job was not in memory to hear of it: so ask again. */
-function restoreKeyWait(turn: Turn, slot: Slot): void {
-  const { tasks } = turn.state;
+function restoreKeyWait(context: StepContext, slot: Slot): void {
+  const { tasks } = context.state;
   if (tasks.state(slot) !== 'blocked' || tasks.suspended(slot) !== null) return;
   if (tasks.options(slot).admission !== undefined) return;
-  if (tasks.unmet.get(slot) === 0 && tasks.key(slot) !== null) makeReady(turn, slot);
+  if (tasks.unmet.get(slot) === 0 && tasks.key(slot) !== null) makeReady(context, slot);
 }
 
 /**
@@ -265,8 +270,8 @@ function restoreKeyWait(turn: Turn, slot: Slot): void {
  * time, and what was made before the one that it has now began is gone. With others that is found out when
  * somebody reads.
  */
-function restoreOutputs(turn: Turn, job: Job, { tasks: rows }: JobImage): void {
-  const { tasks, nodes } = turn.state;
+function restoreOutputs(context: StepContext, job: Job, { tasks: rows }: JobImage): void {
+  const { tasks, nodes } = context.state;
   const { outputs } = job;
   if (outputs === null) return;
   let gone = 0;
@@ -279,27 +284,32 @@ function restoreOutputs(turn: Turn, job: Job, { tasks: rows }: JobImage): void {
     else gone += 1;
   }
   // Not now: to read back changes no row.
-  if (gone > 0) armOutputs(turn, job, 0);
+  if (gone > 0) armOutputs(context, job, 0);
 }
 
 /** A job that was let in holds its place, one that was not waits as before. */
-function restoreAdmission(turn: Turn, job: Job, slot: Slot, state: TaskRow['state']): void {
-  const { tasks, admissions } = turn.state;
+function restoreAdmission(
+  context: StepContext,
+  job: Job,
+  slot: Slot,
+  state: TaskRow['state'],
+): void {
+  const { tasks, admissions } = context.state;
   const { admission } = tasks.options(slot);
   if (admission === undefined || isFinished(job.state)) return;
   if (state === 'succeeded') admissions.hold(job, admission.memoryBytes);
   if (state !== 'blocked' || tasks.unmet.get(slot) > 0) return;
   admissions.wait(job, slot, admission.memoryBytes);
-  armQueueTimeout(turn, slot, instant(tasks.queuedAt.get(slot)));
+  armQueueTimeout(context, slot, instant(tasks.queuedAt.get(slot)));
 }
 
 const SESSION_UNKNOWN: Loss = { why: 'its session is not known here', culprit: 'anybody' };
 
-function restoreLease(turn: Turn, job: Job, slot: Slot, row: TaskRow): void {
-  const { state } = turn;
+function restoreLease(context: StepContext, job: Job, slot: Slot, row: TaskRow): void {
+  const { state } = context;
   const known = row.nodeId === null ? undefined : state.nodes.get(row.nodeId);
   const isAlive = known?.sessionId === row.sessionId && known?.status === 'healthy';
-  const node = isAlive ? known : departed(turn, row);
+  const node = isAlive ? known : departed(context, row);
   const lease: Lease = {
     slot,
     job,
@@ -311,27 +321,32 @@ function restoreLease(turn: Turn, job: Job, slot: Slot, row: TaskRow): void {
     resumed: false,
     startedAt: row.startedAt,
     stopping: row.stopping,
-    beginsAgain: isStoppedToBegin(turn, job, slot, row),
+    beginsAgain: isStoppedToBegin(context, job, slot, row),
     ackedByPoll: null,
   };
   state.leases.set(slot, lease);
   node.leases.set(slot, lease);
   state.queue.assigned(slot);
   state.matching.held(node, state.tasks.requirement(slot), 1);
-  if (!isAlive) loseAttempt(turn, lease, SESSION_UNKNOWN);
-  else if (row.startedAt !== null) armRunTimeout(turn, lease, row.startedAt);
+  if (!isAlive) loseAttempt(context, lease, SESSION_UNKNOWN);
+  else if (row.startedAt !== null) armRunTimeout(context, lease, row.startedAt);
 }
 
 /** Of a job that is not being stopped, only what somebody has added is ever cancelled by itself. */
-function isStoppedToBegin(turn: Turn, job: Job, slot: Slot, { stopping }: TaskRow): boolean {
+function isStoppedToBegin(
+  context: StepContext,
+  job: Job,
+  slot: Slot,
+  { stopping }: TaskRow,
+): boolean {
   if (stopping !== 'cancel' || job.stopping !== null || job.outputs === null) return false;
-  return !turn.state.tasks.isAdded(slot);
+  return !context.state.tasks.isAdded(slot);
 }
 
 /** A session that did not survive, as in a store that was moved: here only to lose its lease. */
-function departed(turn: Turn, { nodeId, sessionId }: TaskRow): Node {
+function departed(context: StepContext, { nodeId, sessionId }: TaskRow): Node {
   const id = nodeId ?? ('' as NodeId);
   const offer = { id, sessionId: sessionId ?? ('' as SessionId), slots: 0, executors: [] };
   const rest = { prefetch: 0, capabilities: {}, address: null, version: '' };
-  return new Node({ ...offer, ...rest }, turn.now, turn.now);
+  return new Node({ ...offer, ...rest }, context.now, context.now);
 }

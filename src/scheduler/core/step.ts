@@ -17,7 +17,7 @@ import { signal } from './steps/signal.ts';
 import { reject, submit } from './steps/submit.ts';
 import { tick } from './steps/tick.ts';
 import { answerCall } from './steps/wait.ts';
-import { Turn } from './turn.ts';
+import { StepContext } from './step-context.ts';
 
 /**
  * Takes `event` at time `now`. The state is changed in place; everything that must be written or
@@ -29,55 +29,55 @@ export function step(
   now: Instant,
   effects: Effects,
 ): void {
-  const turn = new Turn(state, now, effects);
-  take(turn, event);
-  settle(turn);
-  turn.sendJobReplies();
+  const context = new StepContext(state, now, effects);
+  take(context, event);
+  settle(context);
+  context.sendJobReplies();
 }
 
-function take(turn: Turn, event: SchedulerEvent): void {
+function take(context: StepContext, event: SchedulerEvent): void {
   switch (event.type) {
     case 'submit':
-      return submit(turn, event);
+      return submit(context, event);
     case 'reject':
-      return reject(turn, event);
+      return reject(context, event);
     case 'dropInbox':
-      turn.effects.deleteInbox(event.inboxNo);
-      return turn.effects.reply(event.ask, { type: 'done' });
+      context.effects.deleteInbox(event.inboxNo);
+      return context.effects.reply(event.ask, { type: 'done' });
     case 'cancel':
-      return cancel(turn, event);
+      return cancel(context, event);
     case 'rerun':
-      return rerun(turn, event);
+      return rerun(context, event);
     case 'signal':
-      return signal(turn, event);
+      return signal(context, event);
     case 'answerCall':
-      return answerCall(turn, event);
+      return answerCall(context, event);
     case 'register':
-      return register(turn, event);
+      return register(context, event);
     case 'heartbeat':
-      return heartbeat(turn, event);
+      return heartbeat(context, event);
     case 'poll':
-      return poll(turn, event);
+      return poll(context, event);
     case 'hangUp':
-      return hangUp(turn, event);
+      return hangUp(context, event);
     case 'report':
-      return report(turn, event);
+      return report(context, event);
     case 'leave':
-      return leave(turn, event);
+      return leave(context, event);
     case 'sessionGone':
-      return sessionGone(turn, event);
+      return sessionGone(context, event);
     case 'drain':
-      return drain(turn, event);
+      return drain(context, event);
     case 'releaseNode':
-      return releaseNode(turn, event);
+      return releaseNode(context, event);
     case 'putSchedule':
-      return putSchedule(turn, event);
+      return putSchedule(context, event);
     case 'changeSchedule':
-      return changeSchedule(turn, event);
+      return changeSchedule(context, event);
     case 'assign':
-      return assign(turn);
+      return assign(context);
     case 'tick':
-      return tick(turn);
+      return tick(context);
     default:
       return assertNever(event);
   }

@@ -13,6 +13,6 @@ export {
 } from './parent/pool.ts';
 export { startRowEngine } from './parent/row-engine.ts';
 export { partitionOf } from './sql/fragment-script.ts';
-export { tokensOf } from './sql/tokens.ts';
+export { tokensOf } from './sql/tokenizer.ts';
 export { statementOf } from './sql/statement.ts';
 export { isCacheable } from './sql/volatility.ts';

@@ -80,7 +80,7 @@ interface Planned {
   readonly tables: readonly PinnedTable[];
 }
 
-interface Divided {
+interface DistributedPlan {
   readonly plan: QueryPlan;
   /** No unexpected error occurred. */
   readonly isSound: boolean;
@@ -89,7 +89,7 @@ interface Divided {
 export class SqlPlanner {
   readonly #options: QueryPlannerOptions;
   readonly #gate: FairGate;
-  readonly #kept: PlanCache;
+  readonly #cache: PlanCache;
   #plans = 0;
   #hits = 0;
   #failed = 0;
@@ -100,7 +100,7 @@ export class SqlPlanner {
     const { atOnce = AT_ONCE, perCallerMax = PER_CALLER_MAX, waitingMax = WAITING_MAX } = options;
     const full = (): Error => tooManyWait(waitingMax);
     this.#gate = new FairGate({ max: atOnce, perCallerMax, waitingMax, full });
-    this.#kept = new PlanCache({ clock: options.clock });
+    this.#cache = new PlanCache({ clock: options.clock });
   }
 
   figures(): PlannerFigures {
@@ -161,7 +161,7 @@ export class SqlPlanner {
   ): Promise<QueryPlan> {
     const text = textOf(asked);
     const key = isCacheable(text) ? planKey(text, asked, settings) : null;
-    const known = key === null ? null : this.#kept.find(key);
+    const known = key === null ? null : this.#cache.find(key);
     if (known !== null) {
       this.#hits += 1;
       return { ...known, session: { ...known.session, now: timeNow() } };
@@ -170,20 +170,20 @@ export class SqlPlanner {
     const { sql, columns, session, duckdb } = answer;
     const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
     const logical = { plan: answer.plan, whyNot: answer.whyNot, estimates: answer.estimates };
-    const divided = await this.#divided({ ...input, ...logical }, asked.caller, signal);
-    const { plan, isSound } = await this.#bound(divided, input, asked.caller, signal);
+    const distributed = await this.#distribute({ ...input, ...logical }, asked.caller, signal);
+    const { plan, isSound } = await this.#bound(distributed, input, asked.caller, signal);
     // A missing plan or estimate may have a transient cause, so such a plan is not cached.
     const isWhole = answer.plan !== null && answer.estimates !== null;
-    if (key !== null && isSound && isWhole) this.#kept.keep(key, plan);
+    if (key !== null && isSound && isWhole) this.#cache.keep(key, plan);
     return plan;
   }
 
   /** A small plan is split in milliseconds. A large one may take as long as its author likes, so the engine does it. */
-  async #divided(
+  async #distribute(
     input: SplitQueryInput,
     caller: string | undefined,
     signal: AbortSignal,
-  ): Promise<Divided> {
+  ): Promise<DistributedPlan> {
     const { engine, onFault } = this.#options;
     const chars = (input.plan?.length ?? 0) + (input.estimates?.length ?? 0);
     const { plan, faults } =
@@ -197,20 +197,20 @@ export class SqlPlanner {
    * query would fail on a worker or return something else, so it runs as a single fragment.
    */
   async #bound(
-    divided: Divided,
+    distributed: DistributedPlan,
     input: Omit<PlanInput, 'logical' | 'whyNot'>,
     caller: string | undefined,
     signal: AbortSignal,
-  ): Promise<Divided> {
-    const { plan } = divided;
-    if (plan.single !== null) return divided;
+  ): Promise<DistributedPlan> {
+    const { plan } = distributed;
+    if (plan.single !== null) return distributed;
     const { tables, session } = input;
     try {
       const { stages } = plan;
       const turn = caller === undefined ? {} : { caller };
       const request = { stages, tables, timeZone: session.timeZone, ...turn };
       const fault = bindFault(plan, await this.#options.engine.bind(request, signal));
-      if (fault === null) return divided;
+      if (fault === null) return distributed;
       this.#options.onFault(
         new Error(`DuckDB binds a fragment differently from the plan: ${fault}`),
       );

@@ -20,11 +20,11 @@ export interface QueryRequest {
   readonly tables: unknown;
   readonly settings: QuerySettings;
   readonly timeZone: string;
-  readonly about: JobWords;
+  readonly about: JobFields;
 }
 
 /** The job's name and when it runs. */
-export interface JobWords {
+export interface JobFields {
   /** Null for the beginning of the SQL text. */
   readonly name: string | null;
   readonly priority: Priority;

@@ -118,12 +118,12 @@ export class QueryResults {
     const reads = parts.flatMap(({ at, parts: [part], inline }) =>
       part === undefined || inline !== null ? [] : [{ at, partition: 0, part }],
     );
-    const brought = await this.#options.parts
+    const fetched = await this.#options.parts
       .localize(id, reads, folder, signal)
       .catch((error: unknown) => {
         throw error instanceof PartitionLostError ? lost(id, error) : error;
       });
-    for (const { fetchedBytes } of brought) this.#fetchedBytes += fetchedBytes;
+    for (const { fetchedBytes } of fetched) this.#fetchedBytes += fetchedBytes;
     let next = 0;
     const files: string[] = [];
     for (const [at, { inline, parts: own }] of parts.entries()) {
@@ -132,7 +132,7 @@ export class QueryResults {
         await writeFile(file, Buffer.from(inline.parquet, 'base64'));
         files.push(file);
       } else if (own[0] !== undefined) {
-        files.push(...(brought[next]?.files ?? []));
+        files.push(...(fetched[next]?.files ?? []));
         next += 1;
       }
     }

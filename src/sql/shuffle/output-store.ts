@@ -68,7 +68,7 @@ export class OutputStore {
   readonly #root: string;
   readonly #clock: Clock;
   readonly #isTemporary: boolean;
-  readonly #kept: Map<JobId, Map<string, RetainedOutput>> = new Map();
+  readonly #retained: Map<JobId, Map<string, RetainedOutput>> = new Map();
   readonly #afterwards = new Set<Promise<void>>();
   #own: Promise<string> | null = null;
   #bytes = 0;
@@ -96,19 +96,21 @@ export class OutputStore {
   /** On disk, without drafts. */
   get usage(): { readonly outputs: number; readonly bytes: number } {
     let outputs = 0;
-    for (const kept of this.#kept.values()) outputs += kept.size;
+    for (const retained of this.#retained.values()) outputs += retained.size;
     return { outputs, bytes: this.#bytes };
   }
 
   /** Queries that have outputs here. */
   queries(kind?: OutputKind): readonly JobId[] {
-    return [...this.#kept].flatMap(([query, kept]) =>
-      kind === undefined || [...kept.values()].some((each) => each.kind === kind) ? [query] : [],
+    return [...this.#retained].flatMap(([query, retained]) =>
+      kind === undefined || [...retained.values()].some((each) => each.kind === kind)
+        ? [query]
+        : [],
     );
   }
 
   find(name: OutputName): RetainedOutput | null {
-    return this.#kept.get(name.query)?.get(textOf(name)) ?? null;
+    return this.#retained.get(name.query)?.get(textOf(name)) ?? null;
   }
 
   async begin(given: OutputName): Promise<OutputDraft> {
@@ -119,9 +121,9 @@ export class OutputStore {
       folder,
       commit: async (parts, kind, signal, sums = {}) => {
         const index = await indexed(name, folder, parts, signal, sums);
-        const kept = await this.#commit(index, folder, kind, signal);
+        const retained = await this.#commit(index, folder, kind, signal);
         isOver = true;
-        return kept;
+        return retained;
       },
       discard: async () => {
         if (isOver) return;
@@ -163,16 +165,16 @@ export class OutputStore {
 
   /** Removes the outputs of a query: with `inner` only those between stages. */
   async drop(query: JobId, kind?: OutputKind): Promise<void> {
-    const kept = this.#kept.get(query);
-    if (kept === undefined) return;
-    const going = [...kept].filter(([, each]) => kind === undefined || each.kind === kind);
+    const retained = this.#retained.get(query);
+    if (retained === undefined) return;
+    const going = [...retained].filter(([, each]) => kind === undefined || each.kind === kind);
     for (const [text, output] of going) {
-      kept.delete(text);
+      retained.delete(text);
       this.#bytes -= bytesIn(output.index);
       this.outputs.forgetOne(keyOf(output.index));
     }
-    if (kept.size === 0) {
-      this.#kept.delete(query);
+    if (retained.size === 0) {
+      this.#retained.delete(query);
       this.outputs.forget(query);
     }
     for (const [, { folder }] of going) await remove(folder);
@@ -183,7 +185,7 @@ export class OutputStore {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#cancelTouch();
-    this.#kept.clear();
+    this.#retained.clear();
     await this.tidied();
     const own = await this.#own?.catch(() => null);
     if (own !== undefined && own !== null) {
@@ -205,22 +207,22 @@ export class OutputStore {
     await putInPlace(draft, folder).catch((error: unknown) => {
       throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? twice(index, error) : error;
     });
-    const kept: RetainedOutput = {
+    const retained: RetainedOutput = {
       folder,
       index,
       hash,
       kind,
       parts: index.parts.map(partitionInfo),
     };
-    this.#keep(kept);
-    return kept;
+    this.#keep(retained);
+    return retained;
   }
 
   #keep(output: RetainedOutput): void {
     const { index } = output;
-    const kept = this.#kept.get(index.query) ?? new Map<string, RetainedOutput>();
-    this.#kept.set(index.query, kept);
-    kept.set(textOf(index), output);
+    const retained = this.#retained.get(index.query) ?? new Map<string, RetainedOutput>();
+    this.#retained.set(index.query, retained);
+    retained.set(textOf(index), output);
     this.#bytes += bytesIn(index);
     this.outputs.seal(registrationOf(index));
   }

@@ -88,9 +88,9 @@ export class PartitionReader {
     const { at, part } = read;
     if (part.segments.length === 0) return NOTHING;
     const { own, mayReadInPlace } = this.#options;
-    const kept = own?.find({ query, task: at.task, fence: at.fence }) ?? null;
-    if (kept !== null && kept.hash === at.index) {
-      const here = await this.#inPlace(read, kept.folder, kept.index, signal);
+    const retained = own?.find({ query, task: at.task, fence: at.fence }) ?? null;
+    if (retained !== null && retained.hash === at.index) {
+      const here = await this.#inPlace(read, retained.folder, retained.index, signal);
       return { ...here, fetchedBytes: 0, localBytes: part.bytes };
     }
     const seen = mayReadInPlace ? readIndex(at.folder, at.index) : null;

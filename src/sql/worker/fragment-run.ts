@@ -30,7 +30,7 @@ const NOWHERE = { address: null, folder: '', index: '', epoch: 0, layout: 0 } as
 
 interface Inputs {
   readonly files: Readonly<Record<string, readonly string[]>>;
-  readonly brought: readonly { readonly at: OutputPlace; readonly part: LocalPartition }[];
+  readonly fetched: readonly { readonly at: OutputPlace; readonly part: LocalPartition }[];
   readonly fetchedBytes: number;
   readonly localBytes: number;
   readonly fetchMs: number;
@@ -92,11 +92,11 @@ export class FragmentRun {
     const { made, inline } = await this.#execute(draft.folder, inputs, threads);
     clearTimeout(told);
     const startedAt = performance.now();
-    const kept = inline === null ? await this.#kept(draft, made) : null;
-    const parts = kept?.parts ?? [{ rows: made.rowsOut, bytes: 0, segments: [] }];
+    const retained = inline === null ? await this.#retain(draft, made) : null;
+    const parts = retained?.parts ?? [{ rows: made.rowsOut, bytes: 0, segments: [] }];
     const bytesOut = inline === null ? bytesOf(parts) : base64Bytes(inline.parquet);
     return {
-      at: await this.#place(kept),
+      at: await this.#place(retained),
       parts,
       inline,
       metrics: this.#metrics(inputs, made, bytesOut, performance.now() - startedAt),
@@ -109,7 +109,7 @@ export class FragmentRun {
     return draft;
   }
 
-  #kept(draft: OutputDraft, { parts, sums }: FragmentOutput): Promise<RetainedOutput> {
+  #retain(draft: OutputDraft, { parts, sums }: FragmentOutput): Promise<RetainedOutput> {
     return draft.commit(parts, this.#kind, this.#context.signal, sums);
   }
 
@@ -121,12 +121,12 @@ export class FragmentRun {
    * Checked after the engine has read the inputs, even if it failed: an engine that was given other bytes is not to
    * blame.
    */
-  async #checkRead({ brought }: Inputs): Promise<void> {
+  async #checkRead({ fetched }: Inputs): Promise<void> {
     const [, states] = await bothOf(
       this.#checkPins(),
-      Promise.all(brought.map(({ part }) => isUnchanged(part))),
+      Promise.all(fetched.map(({ part }) => isUnchanged(part))),
     );
-    const changed = brought[states.indexOf(false)];
+    const changed = fetched[states.indexOf(false)];
     if (changed !== undefined)
       throw new PartitionLostError(changed.at, 'It changed while it was read.');
   }
@@ -160,16 +160,16 @@ export class FragmentRun {
     const files: Record<string, string[]> = {};
     for (const { relation } of this.#task.fragment.inputs) files[relation] = [];
     const parts = [...ofAll, ...ofOne];
-    const brought: Inputs['brought'][number][] = [];
+    const fetched: Inputs['fetched'][number][] = [];
     for (const [no, { relation, read }] of [...shared, ...own].entries()) {
       const part = parts[no];
       if (part === undefined) continue;
       files[relation]?.push(...part.files);
-      brought.push({ at: read.at, part });
+      fetched.push({ at: read.at, part });
     }
     return {
       files,
-      brought,
+      fetched,
       fetchedBytes: parts.reduce((sum, { fetchedBytes }) => sum + fetchedBytes, 0),
       localBytes: parts.reduce((sum, { localBytes }) => sum + localBytes, 0),
       fetchMs: performance.now() - startedAt,
@@ -230,11 +230,11 @@ export class FragmentRun {
     return hasStep(this.#context, 'out_of_memory') ? usual * 2 : usual;
   }
 
-  async #place(kept: RetainedOutput | null): Promise<OutputPlace> {
+  async #place(retained: RetainedOutput | null): Promise<OutputPlace> {
     const { task, fence } = this.#name;
     const { nodeId, address } = this.#node;
-    if (kept === null) return { task, fence, node: nodeId, ...NOWHERE };
-    const { folder, hash, index } = kept;
+    if (retained === null) return { task, fence, node: nodeId, ...NOWHERE };
+    const { folder, hash, index } = retained;
     const { epoch, layout } = index;
     return {
       task,

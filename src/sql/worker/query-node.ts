@@ -14,7 +14,7 @@ import type { OutputKind } from '../shuffle/index.ts';
 import { temporaryData } from './data-folder.ts';
 import { DiskPressure, spaceIn } from './disk-pressure.ts';
 import { duckdbVersion } from './duckdb-version.ts';
-import type { RunningNode } from './running-node.ts';
+import type { FragmentRuntime } from './fragment-runtime.ts';
 
 export interface QueryNodeOptions {
   readonly nodeId: string;
@@ -87,10 +87,10 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
     space: () => spaceIn(store.root),
     onChange: () => options.onPressure?.(),
   });
-  let node: RunningNode | null = null;
-  const start = async (): Promise<RunningNode> => {
-    const { startNode } = await import('./running-node.ts');
-    node ??= startNode({ ...options, roots, onDiskFull: () => pressure.met() }, store);
+  let node: FragmentRuntime | null = null;
+  const start = async (): Promise<FragmentRuntime> => {
+    const { startFragmentRuntime } = await import('./fragment-runtime.ts');
+    node ??= startFragmentRuntime({ ...options, roots, onDiskFull: () => pressure.met() }, store);
     return node;
   };
   const executors = EXECUTORS.map((name): Executor => {

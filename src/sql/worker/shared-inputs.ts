@@ -79,9 +79,9 @@ export class SharedInputs {
     control.signal.addEventListener('abort', forget, { once: true });
     const part = this.#reader
       .localize(query, [read], made, control.signal)
-      .then(([brought]) => {
+      .then(([fetched]) => {
         copy.isHere = true;
-        return brought ?? NOTHING;
+        return fetched ?? NOTHING;
       })
       .catch(async (error: unknown) => {
         forget();

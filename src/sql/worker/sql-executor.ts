@@ -140,12 +140,12 @@ async function filesOf(
       ? []
       : [{ at: result.at, partition: 0, part }];
   });
-  const brought = await reader.localize(queryId, reads, folder, signal);
+  const fetched = await reader.localize(queryId, reads, folder, signal);
   const files: string[] = [];
   let next = 0;
   for (const [at, { inline }] of parts.entries()) {
     if (inline === null) {
-      files.push(...(brought[next]?.files ?? []));
+      files.push(...(fetched[next]?.files ?? []));
       next += 1;
       continue;
     }

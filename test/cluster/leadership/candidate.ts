@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { checkedSettings, type Settings, type TermId } from '../../../src/scheduler/core/index.ts';
 import {
   cronCalendar,
-  Elector,
-  type ElectorOptions,
+  LeaderElection,
+  type LeaderElectionOptions,
 } from '../../../src/scheduler/coordinator/index.ts';
 import { systemClock } from '../../../src/kit/index.ts';
 import type { Store } from '../../../src/scheduler/store/index.ts';
@@ -12,10 +12,10 @@ import type { Store } from '../../../src/scheduler/store/index.ts';
 export function candidateOn(
   store: Store,
   nodeId: string,
-  on: Pick<ElectorOptions, 'onLead' | 'onFollow'>,
+  on: Pick<LeaderElectionOptions, 'onLead' | 'onFollow'>,
   settings: Partial<Settings> = {},
-): Elector {
-  const elector = new Elector({
+): LeaderElection {
+  const election = new LeaderElection({
     store,
     clock: systemClock,
     settings: checkedSettings(settings),
@@ -28,6 +28,6 @@ export function candidateOn(
     random: Math.random,
     ...on,
   });
-  elector.start();
-  return elector;
+  election.start();
+  return election;
 }

@@ -26,8 +26,8 @@ async function leading() {
   const sql = connect(url);
   const led = deferred<Leader>();
   const start = async (): Promise<Leader> => {
-    const elector = candidateOn(store, 'node', { onLead: led.resolve });
-    onTestFinished(() => elector.stop());
+    const election = candidateOn(store, 'node', { onLead: led.resolve });
+    onTestFinished(() => election.stop());
     return led.promise;
   };
   return { store, sql, start };

@@ -24,11 +24,11 @@ interface Follower {
 /** A candidate here that has seen who leads. */
 async function follower(store: PostgresStore): Promise<Follower> {
   const [followed, led] = [deferred(), deferred<{ leader: Leader; atMs: number }>()];
-  const elector = candidateOn(store, 'heir', {
+  const election = candidateOn(store, 'heir', {
     onFollow: (info) => info !== null && followed.resolve(),
     onLead: (leader) => led.resolve({ leader, atMs: systemClock.monotonicMs() }),
   });
-  onTestFinished(() => elector.stop());
+  onTestFinished(() => election.stop());
   await followed.promise;
   return { leads: led.promise };
 }

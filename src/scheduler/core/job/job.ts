@@ -3,7 +3,7 @@ import type { Instant, JobId, JobNo, ScheduleId, TaskId, TaskNo } from '../ids.t
 import type { JobRow, TaskError } from '../rows.ts';
 import type { JobState, Priority } from '../task/chart.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
-import type { JobLine } from '../queue/job-line.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
 import type { Edges } from './edges.ts';
 import type { JobOutputs } from './outputs.ts';
 import { JobSignals } from './signals.ts';
@@ -39,12 +39,12 @@ export class Job {
   open = 0;
   /** Leases held now. */
   assigned = 0;
-  /** Ready tasks in line. */
+  /** Queued tasks, which are ready. */
   queued = 0;
-  /** The round in which it is the job's turn: see JobLines. */
+  /** The round in which it is the job's turn: see FairQueue. */
   virtualTime = 0;
   /** Lines that came forward while the job was at its limit. */
-  parkedLines: JobLine[] | null = null;
+  parkedQueues: JobQueue[] | null = null;
   #signals: JobSignals | null = null;
   #byId: Map<TaskId, TaskNo> | null = null;
 

@@ -11,21 +11,21 @@ interface Waiting {
 
 /**
  * Jobs that must be let in before they run. Urgent ones come first, then older ones, and nobody is passed:
- * the first in line may need more than is free, and would else wait for as long as smaller ones come.
+ * the first one may need more than is free, and would else wait for as long as smaller ones come.
  */
 export class Admissions {
   /** What each job that was let in holds. */
   readonly #held: Map<Job, number> = new Map();
   #heldBytes = 0;
-  /** The first in line first. */
-  readonly #line: Waiting[] = [];
+  /** In the order of admission. */
+  readonly #queue: Waiting[] = [];
 
   get isWaited(): boolean {
-    return this.#line.length > 0;
+    return this.#queue.length > 0;
   }
 
   get waiting(): number {
-    return this.#line.length;
+    return this.#queue.length;
   }
 
   get running(): number {
@@ -39,8 +39,8 @@ export class Admissions {
   wait(job: Job, slot: Slot, memoryBytes: number): void {
     invariant(!this.#held.has(job), 'an admitted job does not ask for admission again');
     invariant(this.position(job) === null, 'a job stands once in the admission queue');
-    const behind = this.#line.findIndex(({ job: other }) => isBefore(job, other));
-    this.#line.splice(behind < 0 ? this.#line.length : behind, 0, { job, slot, memoryBytes });
+    const behind = this.#queue.findIndex(({ job: other }) => isBefore(job, other));
+    this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, { job, slot, memoryBytes });
   }
 
   hold(job: Job, memoryBytes: number): void {
@@ -48,11 +48,11 @@ export class Admissions {
     this.#held.set(job, memoryBytes);
   }
 
-  /** Lets the first in line in, if there is room for it; answers the task that is done by that. */
+  /** Admits the first job if there is room for it; returns the task that is done by that. */
   next(settings: Settings): Slot | null {
-    const [first] = this.#line;
+    const [first] = this.#queue;
     if (first === undefined || !this.#hasRoom(first.memoryBytes, settings)) return null;
-    this.#line.shift();
+    this.#queue.shift();
     this.hold(first.job, first.memoryBytes);
     return first.slot;
   }
@@ -72,13 +72,13 @@ export class Admissions {
       this.#heldBytes -= held;
       return;
     }
-    const at = this.#line.findIndex((each) => each.job === job);
-    if (at >= 0) this.#line.splice(at, 1);
+    const at = this.#queue.findIndex((each) => each.job === job);
+    if (at >= 0) this.#queue.splice(at, 1);
   }
 
   /** How many are before it; null when it does not wait. */
   position(job: Job): number | null {
-    const at = this.#line.findIndex((each) => each.job === job);
+    const at = this.#queue.findIndex((each) => each.job === job);
     return at < 0 ? null : at;
   }
 }

@@ -1,5 +1,5 @@
 import type { JobNo } from '../ids.ts';
-import { JobLines } from './job-lines.ts';
+import { FairQueue } from './fair-queue.ts';
 import type { Lane } from './lane.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { Lane } from './lane.ts';
  *
  * A task that comes forward while the key is full is parked here, lane by lane, so that no poll
  * walks over it again. When a place is free, each lane with parked tasks sends one of them back
- * into line, and whichever lane is served first takes the place: nothing is reserved, so a task
+ * into queue, and whichever lane is served first takes the place: nothing is reserved, so a task
  * that waits for a rare node, or for its job's own limit, cannot block the others.
  */
 export class Limit {
@@ -19,7 +19,7 @@ export class Limit {
   held = 0;
   /** Tasks in memory that name this key. */
   tasks = 0;
-  readonly #parked: Map<Lane, JobLines> = new Map();
+  readonly #parked: Map<Lane, FairQueue> = new Map();
   /** When each lane last got a place, counted in places given. */
   readonly #servedAt: WeakMap<Lane, number> = new WeakMap();
   #served = 0;
@@ -34,18 +34,18 @@ export class Limit {
     return this.held >= this.max;
   }
 
-  /** The lines of the lane's parked tasks, if it has any. */
-  parkedIn(lane: Lane): JobLines | undefined {
+  /** The queue of the lane's parked tasks, if it has any. */
+  parkedIn(lane: Lane): FairQueue | undefined {
     return this.#parked.get(lane);
   }
 
-  park(lane: Lane): JobLines {
-    let lines = this.#parked.get(lane);
-    if (lines === undefined) {
-      lines = new JobLines(lane, this);
-      this.#parked.set(lane, lines);
+  park(lane: Lane): FairQueue {
+    let queue = this.#parked.get(lane);
+    if (queue === undefined) {
+      queue = new FairQueue(lane, this);
+      this.#parked.set(lane, queue);
     }
-    return lines;
+    return queue;
   }
 
   /** Lanes with parked tasks, the one served longest ago first. They are few: one for each

@@ -14,8 +14,8 @@ import { meets } from '../node/capability.ts';
 import { canonicalJson } from '../json.ts';
 import type { Json } from '../json.ts';
 import { Group } from './group.ts';
-import { NO_CAUTION, Requirement } from './requirement.ts';
-import type { Caution } from './requirement.ts';
+import { UNRESTRICTED, Requirement } from './requirement.ts';
+import type { PlacementRestriction } from './requirement.ts';
 
 /** Requirements without tasks are kept this long, so that a lone repeated task costs no rebuild. */
 const IDLE_REQUIREMENTS_MAX = 256;
@@ -29,7 +29,7 @@ export class Matching {
   readonly #groups: Map<string, Group> = new Map();
   readonly #hashes: Map<Group, Hash> = new Map();
   readonly #idle: Set<Requirement> = new Set();
-  /** Requirements that differ in their caution only. */
+  /** Requirements that differ in their restriction only. */
   readonly #kin: Map<string, Set<Requirement>> = new Map();
   /** Those whose tasks run alone. */
   readonly alone: Set<Requirement> = new Set();
@@ -51,17 +51,21 @@ export class Matching {
   }
 
   /** The shared requirement of all tasks that ask the same; counts one more task. */
-  require(executor: string, placement: Placement, caution: Caution = NO_CAUTION): Requirement {
+  require(
+    executor: string,
+    placement: Placement,
+    restriction: PlacementRestriction = UNRESTRICTED,
+  ): Requirement {
     const asked = `${executor}/${this.#textOf(placement)}`;
-    const text = caution === NO_CAUTION ? asked : `${asked}/${cautionText(caution)}`;
+    const text = restriction === UNRESTRICTED ? asked : `${asked}/${restrictionText(restriction)}`;
     let requirement = this.#requirements.get(text);
     if (requirement === undefined) {
       this.#lastId += 1;
       const kin = this.#kin.get(asked) ?? new Set();
       this.#kin.set(asked, kin);
-      requirement = new Requirement(this.#lastId, text, { executor, placement, caution }, kin);
+      requirement = new Requirement(this.#lastId, text, { executor, placement, restriction }, kin);
       this.#requirements.set(text, requirement);
-      if (caution.isAlone) this.alone.add(requirement);
+      if (restriction.isAlone) this.alone.add(requirement);
       for (const node of this.#nodes) this.#introduce(node, requirement);
     }
     requirement.tasks += 1;
@@ -148,7 +152,7 @@ export class Matching {
   held(node: Node, requirement: Requirement, by: 1 | -1): void {
     if (requirement.isBulk) node.bulkHeld += by;
     invariant(node.bulkHeld >= 0, 'a node holds no fewer than no fragments');
-    if (requirement.caution.isAlone) {
+    if (requirement.restriction.isAlone) {
       node.holdsAlone += by;
       invariant(node.holdsAlone >= 0, 'a node runs no fewer than no tasks alone');
       this.#regroup(node);
@@ -212,7 +216,7 @@ export class Matching {
     const max = requirement.placement.maxParallelPerNode;
     if (max !== null && (node.heldBy.get(requirement.kin) ?? 0) >= max) return false;
     if (node.holdsAlone > 0) return false;
-    if (requirement.caution.isAlone && (node.leases.size > 0 || node.offer.slots === 0))
+    if (requirement.restriction.isAlone && (node.leases.size > 0 || node.offer.slots === 0))
       return false;
     if (node.clearedFor !== null && node.clearedFor !== requirement) return false;
     return !isLastChoice(node, requirement) || requirement.able === 0;
@@ -323,12 +327,12 @@ function isMetBy({ placement, executor }: Requirement, node: Node): boolean {
 }
 
 /** Others come first: it is in quarantine, it has failed the task before, or it has no room for fragments. */
-function isLastChoice(node: Node, { caution, isBulk }: Requirement): boolean {
-  if (node.quarantinedUntil !== null || caution.avoids === node.id) return true;
+function isLastChoice(node: Node, { restriction, isBulk }: Requirement): boolean {
+  if (node.quarantinedUntil !== null || restriction.avoids === node.id) return true;
   return isBulk && node.pressure !== null;
 }
 
-function cautionText({ avoids, isAlone }: Caution): string {
+function restrictionText({ avoids, isAlone }: PlacementRestriction): string {
   return isAlone ? 'alone' : `not ${avoids ?? 'anywhere'}`;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Ready tasks in line. Adding, removing and taking one costs O(log n) in the tasks queued, and a
+ * Ready tasks in queue. Adding, removing and taking one costs O(log n) in the tasks queued, and a
  * poll that can get nothing costs O(1): everything that cannot be taken now is parked where its
  * obstacle is (a requirement without nodes, a job at its limit, a full concurrency key).
  *
@@ -15,7 +15,7 @@ import type { Node } from '../node/node.ts';
 import { PRIORITIES } from '../task/chart.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
 import type { Group } from './group.ts';
-import type { JobLine } from './job-line.ts';
+import type { JobQueue } from './job-queue.ts';
 import type { Lane } from './lane.ts';
 import { Limit } from './limit.ts';
 import type { Matching } from './matching.ts';
@@ -66,9 +66,9 @@ export class ReadyQueue {
   }
 
   add(slot: Slot): void {
-    invariant(this.#tasks.state(slot) === 'ready', 'only ready tasks stand in line');
+    invariant(this.#tasks.state(slot) === 'ready', 'only ready tasks are queued');
     const job = this.#tasks.job(slot);
-    // A job that had nothing in line comes in with the next round: it has saved up no turns, and
+    // A job that had nothing queued comes in with the next round: it has saved up no turns, and
     // newcomers do not push those who wait to the back.
     if (job.queued === 0) job.virtualTime = Math.max(job.virtualTime, this.#round + 1);
     job.queued += 1;
@@ -76,23 +76,23 @@ export class ReadyQueue {
     const lane = this.#lane(slot);
     const limit = this.#tasks.limit(slot);
     if (limit?.full === true) limit.park(lane).add(slot, this.#tasks, 'back');
-    else this.#stand(slot, lane);
+    else this.#enqueue(slot, lane);
   }
 
   /** The task is no longer ready: cancelled, timed out. */
   remove(slot: Slot): void {
-    const line = this.#tasks.line(slot);
-    invariant(line !== null, 'a ready task stands in line');
+    const queue = this.#tasks.queue(slot);
+    invariant(queue !== null, 'a ready task is queued');
     this.#leave(slot);
-    line.home.remove(line, slot, this.#tasks);
+    queue.home.remove(queue, slot, this.#tasks);
     const limit = this.#tasks.limit(slot);
     if (limit === null) return;
-    limit.forgetIfEmpty(line.home.lane);
-    if (line.home.limit === null) this.#wake(limit, line.home.lane);
+    limit.forgetIfEmpty(queue.home.lane);
+    if (queue.home.limit === null) this.#wake(limit, queue.home.lane);
   }
 
   /**
-   * The best task for a node of the group, taken out of line; null if there is none. Of one priority, fragments
+   * The best task for a node of the group, taken out of the queue; null if there is none. Of one priority, fragments
    * of queries come last on a node that runs its share of them: a place that they take is taken for seconds.
    */
   take(group: Group, node: Node): Slot | null {
@@ -122,7 +122,7 @@ export class ReadyQueue {
     return null;
   }
 
-  /** The best task of those requirements that pass, taken out of line; null if there is none. */
+  /** The best task of those requirements that pass, taken out of the queue; null if there is none. */
   takeWhere(
     requirements: ReadonlySet<Requirement>,
     passes: (requirement: Requirement) => boolean,
@@ -162,22 +162,22 @@ export class ReadyQueue {
   }
 
   #takeFrom(lane: Lane): Slot | null {
-    const { lines } = lane;
+    const { queue: jobs } = lane;
     for (;;) {
-      const line = lines.next(this.#onParked);
-      if (line === null) return null;
-      const slot = line.first();
-      lines.remove(line, slot, this.#tasks);
+      const queue = jobs.next(this.#onParked);
+      if (queue === null) return null;
+      const slot = queue.first();
+      jobs.remove(queue, slot, this.#tasks);
       const limit = this.#tasks.limit(slot);
       if (limit?.full === true) {
         // One that was here before goes back to where it was.
-        const at = line.woken?.delete(limit) === true ? 'front' : 'back';
+        const at = queue.woken?.delete(limit) === true ? 'front' : 'back';
         limit.park(lane).add(slot, this.#tasks, at);
         continue;
       }
       this.#leave(slot);
-      this.#round = Math.max(this.#round, line.job.virtualTime);
-      line.job.virtualTime = this.#round + 1;
+      this.#round = Math.max(this.#round, queue.job.virtualTime);
+      queue.job.virtualTime = this.#round + 1;
       return slot;
     }
   }
@@ -186,13 +186,13 @@ export class ReadyQueue {
     const job = this.#tasks.job(slot);
     this.#size -= 1;
     job.queued -= 1;
-    invariant(job.queued >= 0, 'a job has no fewer than no tasks in line');
+    invariant(job.queued >= 0, 'a job has no fewer than no queued tasks');
   }
 
-  #stand(slot: Slot, lane: Lane): JobLine {
-    const line = lane.lines.add(slot, this.#tasks, 'back');
+  #enqueue(slot: Slot, lane: Lane): JobQueue {
+    const queue = lane.queue.add(slot, this.#tasks, 'back');
     this.#announce(lane);
-    return line;
+    return queue;
   }
 
   #announce(lane: Lane): void {
@@ -205,21 +205,21 @@ export class ReadyQueue {
   }
 
   #unparkJob(job: Job): void {
-    const lines = job.parkedLines;
-    if (lines === null || job.atLimit) return;
-    job.parkedLines = null;
-    for (const line of lines) {
-      const { lane, limit } = line.home;
-      if (!line.home.unpark(line)) continue;
+    const queues = job.parkedQueues;
+    if (queues === null || job.atLimit) return;
+    job.parkedQueues = null;
+    for (const queue of queues) {
+      const { lane, limit } = queue.home;
+      if (!queue.home.unpark(queue)) continue;
       if (limit === null) this.#announce(lane);
       else this.#wake(limit, lane);
     }
   }
 
-  /** Tasks in the line cannot be taken for now: their keys send others of their lanes instead. */
-  readonly #onParked = (line: JobLine): void => {
-    const { woken, home } = line;
-    line.woken = null;
+  /** Tasks in the queue cannot be taken for now: their keys send others of their lanes instead. */
+  readonly #onParked = (queue: JobQueue): void => {
+    const { woken, home } = queue;
+    queue.woken = null;
     for (const limit of woken ?? []) this.#wake(limit, home.lane);
   };
 
@@ -227,15 +227,15 @@ export class ReadyQueue {
     for (const lane of limit.parkedLanes()) this.#wake(limit, lane);
   }
 
-  /** If the key has a place, one of the lane's parked tasks goes back into line. */
+  /** If the key has a place, one of the lane's parked tasks goes back into the queue. */
   #wake(limit: Limit, lane: Lane): void {
     const parked = limit.full ? undefined : limit.parkedIn(lane);
-    const line = parked?.next(this.#onParked) ?? null;
-    if (parked === undefined || line === null) return;
-    const slot = line.first();
-    parked.remove(line, slot, this.#tasks);
+    const queue = parked?.next(this.#onParked) ?? null;
+    if (parked === undefined || queue === null) return;
+    const slot = queue.first();
+    parked.remove(queue, slot, this.#tasks);
     limit.forgetIfEmpty(lane);
-    (this.#stand(slot, lane).woken ??= new Set()).add(limit);
+    (this.#enqueue(slot, lane).woken ??= new Set()).add(limit);
   }
 
   #lane(slot: Slot): Lane {

@@ -9,14 +9,14 @@ import { Lane } from './lane.ts';
 const BULK_EXECUTORS: ReadonlySet<string> = new Set(['sql.fragment']);
 
 /** How a task that went wrong before is placed, beyond what its document asks. */
-export interface Caution {
+export interface PlacementRestriction {
   /** Not on this node while another one can run it. */
   readonly avoids: NodeId | null;
   /** On a node that runs nothing else meanwhile. */
   readonly isAlone: boolean;
 }
 
-export const NO_CAUTION: Caution = { avoids: null, isAlone: false };
+export const UNRESTRICTED: PlacementRestriction = { avoids: null, isAlone: false };
 
 /**
  * What a task asks of a node, shared by all tasks that ask the same. Tasks wait in its lanes; who
@@ -27,10 +27,10 @@ export class Requirement {
   readonly text: string;
   readonly executor: string;
   readonly placement: Placement;
-  readonly caution: Caution;
+  readonly restriction: PlacementRestriction;
   /** Its tasks are fragments of queries. */
   readonly isBulk: boolean;
-  /** Tasks with the same document but another caution: a limit per node holds for all of them together. */
+  /** Tasks with the same document but another restriction: a limit per node holds for all of them together. */
   readonly kin: Set<Requirement>;
   readonly lanes: readonly Lane[];
   /** Groups of nodes that may be given these tasks now. */
@@ -47,7 +47,7 @@ export class Requirement {
     this.text = text;
     this.executor = asked.executor;
     this.placement = asked.placement;
-    this.caution = asked.caution;
+    this.restriction = asked.restriction;
     this.isBulk = BULK_EXECUTORS.has(asked.executor);
     this.kin = kin;
     kin.add(this);
@@ -55,19 +55,19 @@ export class Requirement {
     this.hash = [mix(id, 1), mix(id, 2)];
   }
 
-  /** Some task of it stands in line. */
+  /** Some task of it is queued. */
   get isWaited(): boolean {
-    return this.lanes.some(({ lines }) => !lines.isEmpty);
+    return this.lanes.some(({ queue }) => !queue.isEmpty);
   }
 
-  /** Of the most urgent task of it that stands in line. */
+  /** Of the most urgent task of it that is queued. */
   get priority(): number {
-    return this.lanes.findIndex(({ lines }) => !lines.isEmpty);
+    return this.lanes.findIndex(({ queue }) => !queue.isEmpty);
   }
 }
 
 export interface Asked {
   readonly executor: string;
   readonly placement: Placement;
-  readonly caution: Caution;
+  readonly restriction: PlacementRestriction;
 }

@@ -83,7 +83,7 @@ describe('a query is let in', () => {
     expect(world.state.admissions.running).toBe(0);
   });
 
-  test('as long as the memory suffices; who comes later does not pass the first in line', () => {
+  test('as long as the memory suffices; a later job does not overtake the first', () => {
     const { world, node } = start({ queryMemoryBytes: 100 });
     query(world, 'q1', { memoryBytes: 60 });
     query(world, 'q2', { memoryBytes: 50 });

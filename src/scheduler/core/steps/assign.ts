@@ -7,25 +7,25 @@ import { scheduledTime } from '../schedule/occurrence.ts';
 import { leaseName } from '../task/lease.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { giveBack } from './attempt.ts';
 import { startLease } from './lifecycle.ts';
 import { heldLeases, liveNode, ordersFor } from './session.ts';
 
-export function poll(turn: Turn, event: PollEvent): void {
-  const node = liveNode(turn, event);
+export function poll(context: StepContext, event: PollEvent): void {
+  const node = liveNode(context, event);
   if (node === null) return;
-  const { state } = turn;
+  const { state } = context;
   const held = heldLeases(state, node, event.held);
-  if (event.pollNo <= node.lastPollNo) return answerEmpty(turn, node, event.ask, held.lost);
-  if (node.poll !== null) answerEmpty(turn, node, node.poll.ask, []);
+  if (event.pollNo <= node.lastPollNo) return answerEmpty(context, node, event.ask, held.lost);
+  if (node.poll !== null) answerEmpty(context, node, node.poll.ask, []);
   node.lastPollNo = event.pollNo;
   const again: Lease[] = [];
   for (const lease of [...node.leases.values()]) {
     if (held.ours.has(lease)) lease.ackedByPoll ??= event.pollNo;
     else if (lease.stopping === null) again.push(lease);
     // Never received, and not wanted any more: there is nothing to abort.
-    else giveBack(turn, lease);
+    else giveBack(context, lease);
   }
   const wants = event.capacity - again.length;
   const { ask, pollNo: no, refills = false } = event;
@@ -37,53 +37,53 @@ export function poll(turn: Turn, event: PollEvent): void {
 
 /** So many leases of the node have ended by its own report. What comes next then needs no poll of its own: it
  * goes out with the very commit that ended them. */
-export function refill(turn: Turn, node: Node, ended: number): void {
+export function refill(context: StepContext, node: Node, ended: number): void {
   if (ended === 0 || node.poll?.refills !== true) return;
   node.poll.wants += ended;
-  turn.state.matching.updateWaiting(node);
+  context.state.matching.updateWaiting(node);
 }
 
 /** Answered in the next pass with whatever there is for it by then. */
-export function hangUp(turn: Turn, event: HangUp): void {
-  const node = turn.state.nodes.get(event.nodeId);
+export function hangUp(context: StepContext, event: HangUp): void {
+  const node = context.state.nodes.get(event.nodeId);
   if (node?.sessionId !== event.sessionId || node.poll?.no !== event.pollNo) return;
-  turn.state.answerable.add(node);
+  context.state.answerable.add(node);
 }
 
 /** Matches ready tasks with waiting polls until one of the two runs out. */
-export function assign(turn: Turn): void {
-  const { matching, queue, answerable } = turn.state;
+export function assign(context: StepContext): void {
+  const { matching, queue, answerable } = context.state;
   for (const group of matching.active) {
     matching.active.delete(group);
     for (const node of group.waiting) {
       const slot = queue.take(group, node);
       if (slot === null && !group.mayHaveWork) break;
-      if (slot !== null) give(turn, node, slot);
+      if (slot !== null) give(context, node, slot);
     }
   }
-  serveLastResorts(turn);
-  clearNodes(turn);
+  serveLastResorts(context);
+  clearNodes(context);
   for (const node of answerable) {
-    if (node.poll !== null) answer(turn, node, node.poll);
+    if (node.poll !== null) answer(context, node, node.poll);
   }
   answerable.clear();
 }
 
 /** A node in quarantine shows by one task at a time whether it works, while all others are full. */
-function serveLastResorts(turn: Turn): void {
-  const { matching, queue } = turn.state;
+function serveLastResorts(context: StepContext): void {
+  const { matching, queue } = context.state;
   for (const node of matching.quarantined) {
-    if (!node.canTakeMore || node.leases.size > 0 || node.triedAgainAt > turn.now) continue;
+    if (!node.canTakeMore || node.leases.size > 0 || node.triedAgainAt > context.now) continue;
     const slot = queue.takeWhere(node.meets, (requirement) =>
       matching.isLastResort(node, requirement),
     );
-    if (slot !== null) give(turn, node, slot);
+    if (slot !== null) give(context, node, slot);
   }
 }
 
 /** A task that runs alone gets a node that is emptied for it, when none is empty. */
-function clearNodes(turn: Turn): void {
-  const { matching } = turn.state;
+function clearNodes(context: StepContext): void {
+  const { matching } = context.state;
   for (const node of matching.cleared) {
     if (node.clearedFor?.isWaited !== true) matching.clear(node, null);
   }
@@ -98,9 +98,9 @@ function clearNodes(turn: Turn): void {
 }
 
 /** One task at a time and then to the back: work is spread, not heaped on the first poll. */
-function give(turn: Turn, node: Node, slot: Slot): void {
-  const { matching, answerable } = turn.state;
-  const lease = startLease(turn, node, slot);
+function give(context: StepContext, node: Node, slot: Slot): void {
+  const { matching, answerable } = context.state;
+  const lease = startLease(context, node, slot);
   const parked = node.poll as Poll;
   parked.fresh.push(lease);
   parked.wants -= 1;
@@ -108,30 +108,34 @@ function give(turn: Turn, node: Node, slot: Slot): void {
   matching.moveBack(node);
 }
 
-function answer(turn: Turn, node: Node, parked: Poll): void {
+function answer(context: StepContext, node: Node, parked: Poll): void {
   node.poll = null;
-  turn.state.matching.updateWaiting(node);
+  context.state.matching.updateWaiting(node);
   const current = [...parked.again, ...parked.fresh].filter(
-    (lease) => turn.state.leases.get(lease.slot) === lease,
+    (lease) => context.state.leases.get(lease.slot) === lease,
   );
-  turn.effects.reply(parked.ask, {
+  context.effects.reply(parked.ask, {
     type: 'assignments',
-    assignments: current.map((lease) => assignment(turn, lease)),
+    assignments: current.map((lease) => assignment(context, lease)),
     orders: ordersFor(node, parked.lost),
   });
 }
 
 function answerEmpty(
-  turn: Turn,
+  context: StepContext,
   node: Node,
   ask: PollEvent['ask'],
   lost: readonly LeaseName[],
 ): void {
-  turn.effects.reply(ask, { type: 'assignments', assignments: [], orders: ordersFor(node, lost) });
+  context.effects.reply(ask, {
+    type: 'assignments',
+    assignments: [],
+    orders: ordersFor(node, lost),
+  });
 }
 
-function assignment(turn: Turn, lease: Lease): Assignment {
-  const { tasks } = turn.state;
+function assignment(context: StepContext, lease: Lease): Assignment {
+  const { tasks } = context.state;
   const { slot, job } = lease;
   const { executor } = tasks.requirement(slot);
   const key = tasks.key(slot);
@@ -143,7 +147,7 @@ function assignment(turn: Turn, lease: Lease): Assignment {
     run: tasks.run.get(slot),
     attempt: tasks.attempt.get(slot),
     runMs: tasks.options(slot).timeouts.runMs,
-    assignedAt: turn.now,
+    assignedAt: context.now,
     scheduledAt: scheduledTime(job),
     hasChildren: tasks.children(slot).length > 0,
     resumed: lease.resumed,

@@ -6,49 +6,49 @@ import type { TaskError } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { delay, endLease, finish, makeReady } from './lifecycle.ts';
-import { lossesInCompany } from './caution.ts';
+import { lossesInCompany } from './retry-placement.ts';
 import { blame } from './quarantine.ts';
 
 /** The handler failed, or was aborted because its time was up. */
 export function failAttempt(
-  turn: Turn,
+  context: StepContext,
   lease: Lease,
   error: TaskError,
   failure: Exclude<FailureClass, 'missing'>,
 ): void {
-  const { tasks } = turn.state;
+  const { tasks } = context.state;
   const { slot, node } = lease;
-  if (cancelled(turn, lease)) return;
+  if (cancelled(context, lease)) return;
   tasks.failures.set(slot, tasks.failures.get(slot) + 1);
-  if (failure === 'retryable') blame(turn, lease);
+  if (failure === 'retryable') blame(context, lease);
   const { maxAttempts } = tasks.options(slot).retry;
   const failures = tasks.failures.get(slot);
-  if (failure === 'fatal') return finish(turn, slot, 'failed', { error });
-  if (isOverdue(turn, slot)) return finish(turn, slot, 'failed', { error: overdue(error) });
+  if (failure === 'fatal') return finish(context, slot, 'failed', { error });
+  if (isOverdue(context, slot)) return finish(context, slot, 'failed', { error: overdue(error) });
   if (failures >= maxAttempts) {
     const times = failures === 1 ? '1 attempt' : `${failures} attempts`;
     const message = `gave up after ${times}; the last error was ${error.code}: ${error.message}`;
-    return finish(turn, slot, 'failed', { error: { code: 'dead', message } });
+    return finish(context, slot, 'failed', { error: { code: 'dead', message } });
   }
-  turn.log('retried', { slot, nodeId: node.id }, { ...error });
-  endLease(turn, lease);
+  context.log('retried', { slot, nodeId: node.id }, { ...error });
+  endLease(context, lease);
   tasks.setError(slot, error);
-  delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, failures)));
+  delay(context, slot, later(context.now, backoffMs(context.state, slot, failures)));
 }
 
 /** It was told to stop, so it has, whatever it says: for good, or to begin again. False if it was not. */
-export function cancelled(turn: Turn, lease: Lease): boolean {
+export function cancelled(context: StepContext, lease: Lease): boolean {
   const { slot, node } = lease;
   if (lease.stopping !== 'cancel') return false;
   if (!lease.beginsAgain) {
-    finish(turn, slot, 'cancelled');
+    finish(context, slot, 'cancelled');
     return true;
   }
-  turn.log('released', { slot, nodeId: node.id }, { why: 'its input is being recomputed' });
-  endLease(turn, lease);
-  makeReady(turn, slot);
+  context.log('released', { slot, nodeId: node.id }, { why: 'its input is being recomputed' });
+  endLease(context, lease);
+  makeReady(context, slot);
   return true;
 }
 
@@ -57,15 +57,15 @@ export function cancelled(turn: Turn, lease: Lease): boolean {
  * may have been the task's doing: the attempt was alone on its node, or it had begun. In company it never
  * counts so often that the task ends.
  */
-export function loseAttempt(turn: Turn, lease: Lease, loss: Loss): void {
-  const { tasks } = turn.state;
+export function loseAttempt(context: StepContext, lease: Lease, loss: Loss): void {
+  const { tasks } = context.state;
   const { slot, node } = lease;
   const { why } = loss;
-  if (cancelled(turn, lease)) return;
-  if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
-  if (loss.culprit === 'nobody') return giveBack(turn, lease);
+  if (cancelled(context, lease)) return;
+  if (lease.stopping === 'timeout') return failAttempt(context, lease, TIMED_OUT, 'retryable');
+  if (loss.culprit === 'nobody') return giveBack(context, lease);
   const { maxLosses } = tasks.options(slot).retry;
-  const { isAlone } = tasks.requirement(slot).caution;
+  const { isAlone } = tasks.requirement(slot).restriction;
   const before = tasks.losses.get(slot);
   const mayBeIts = isAlone || loss.culprit === 'anybody' || lease.startedAt !== null;
   const counts = mayBeIts && (isAlone || before < lossesInCompany(maxLosses));
@@ -77,14 +77,14 @@ export function loseAttempt(turn: Turn, lease: Lease, loss: Loss): void {
     const message =
       `lost its node ${losses} times, the last one ${node.id}: ${why}; ` +
       'see the last log lines of that node';
-    return finish(turn, slot, 'failed', { error: { code: 'dead', message } });
+    return finish(context, slot, 'failed', { error: { code: 'dead', message } });
   }
-  turn.log('reassigned', { slot, nodeId: node.id }, { why });
-  endLease(turn, lease);
+  context.log('reassigned', { slot, nodeId: node.id }, { why });
+  endLease(context, lease);
   // The first loss is most likely the node's bad luck, the next ones may be the task's doing.
   const times = Math.max(losses, exposures);
-  if (times === 1) makeReady(turn, slot);
-  else delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, times - 1)));
+  if (times === 1) makeReady(context, slot);
+  else delay(context, slot, later(context.now, backoffMs(context.state, slot, times - 1)));
 }
 
 /** Why a session has ended, and whose doing that may be. */
@@ -96,30 +96,30 @@ export interface Loss {
 
 /** The node lacks an executor that it promised: it is not asked for that again, others are. */
 export function strike(
-  turn: Turn,
+  context: StepContext,
   lease: Lease,
   error: TaskError,
   missing: string | undefined,
 ): void {
-  const { tasks, matching } = turn.state;
+  const { tasks, matching } = context.state;
   const { executor, placement } = tasks.requirement(lease.slot);
   const others = [...placement.executors, ...placement.executorsAny];
   // What the task does not ask for would not keep it from coming back here.
   lease.node.strikes.add(missing !== undefined && others.includes(missing) ? missing : executor);
   matching.update(lease.node);
-  giveBack(turn, lease, error);
+  giveBack(context, lease, error);
 }
 
 /** Given back by a worker that could or would not run it: counts as nothing, unless it was told to
  * stop, for then it has. */
-export function giveBack(turn: Turn, lease: Lease, error: TaskError | null = null): void {
+export function giveBack(context: StepContext, lease: Lease, error: TaskError | null = null): void {
   const { slot, node } = lease;
-  if (cancelled(turn, lease)) return;
-  if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
-  turn.log('released', { slot, nodeId: node.id }, error === null ? undefined : { ...error });
-  endLease(turn, lease);
-  if (error !== null) turn.state.tasks.setError(slot, error);
-  makeReady(turn, slot);
+  if (cancelled(context, lease)) return;
+  if (lease.stopping === 'timeout') return failAttempt(context, lease, TIMED_OUT, 'retryable');
+  context.log('released', { slot, nodeId: node.id }, error === null ? undefined : { ...error });
+  endLease(context, lease);
+  if (error !== null) context.state.tasks.setError(slot, error);
+  makeReady(context, slot);
 }
 
 export const TIMED_OUT: TaskError = {
@@ -137,10 +137,10 @@ export function backoffMs(state: SchedulerState, slot: Slot, times: number): num
 }
 
 /** Whether the time for all attempts together is over. */
-function isOverdue(turn: Turn, slot: Slot): boolean {
-  const { tasks } = turn.state;
+function isOverdue(context: StepContext, slot: Slot): boolean {
+  const { tasks } = context.state;
   const { totalMs } = tasks.options(slot).timeouts;
-  return totalMs !== null && later(tasks.since(slot), totalMs) <= turn.now;
+  return totalMs !== null && later(tasks.since(slot), totalMs) <= context.now;
 }
 
 function overdue(error: TaskError): TaskError {

@@ -4,25 +4,29 @@ import { takenAtStep } from '../job/waits.ts';
 import type { AwaitedSignal, AwaitedThings } from '../job/waits.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 
 /** What happened is written down under the step's name; the first one written stays. */
-export function writeStep(turn: Turn, slot: Slot, name: string, value: object): void {
-  const { tasks } = turn.state;
+export function writeStep(context: StepContext, slot: Slot, name: string, value: object): void {
+  const { tasks } = context.state;
   const [jobNo, taskNo, run] = [tasks.job(slot).no, tasks.no(slot), tasks.run.get(slot)];
-  turn.effects.step({ jobNo, taskNo, run, name, body: JSON.stringify(value) });
+  context.effects.step({ jobNo, taskNo, run, name, body: JSON.stringify(value) });
 }
 
 /** The oldest signal of that name that nobody has taken becomes the step. False when there is none. */
-export function takeSignal(turn: Turn, slot: Slot, { step, name }: AwaitedSignal): boolean {
-  const { tasks } = turn.state;
+export function takeSignal(
+  context: StepContext,
+  slot: Slot,
+  { step, name }: AwaitedSignal,
+): boolean {
+  const { tasks } = context.state;
   const job = tasks.job(slot);
   const signalNo = job.signals.take(name);
   if (signalNo === null) return false;
   const [taskNo, run] = [tasks.no(slot), tasks.run.get(slot)];
-  turn.effects.takeSignal({ jobNo: job.no, signalNo, taskNo, run, step });
+  context.effects.takeSignal({ jobNo: job.no, signalNo, taskNo, run, step });
   // A handler that is run again must see what has ended in the order in which it did.
-  writeStep(turn, slot, takenAtStep(step), { at: turn.now });
+  writeStep(context, slot, takenAtStep(step), { at: context.now });
   return true;
 }
 
@@ -64,14 +68,14 @@ function forgetCaller({ callers }: SchedulerState, slot: Slot, jobId: JobId): vo
   if (waiting?.size === 0) callers.delete(jobId);
 }
 
-/** The task has ended and waits for nothing. The jobs that it called end with it, when the turn is
+/** The task has ended and waits for nothing. The jobs that it called end with it, when the context is
  * settled: nobody else would ever look at them. */
-export function dropWaits(turn: Turn, slot: Slot): void {
-  const { state } = turn;
+export function dropWaits(context: StepContext, slot: Slot): void {
+  const { state } = context;
   stopListening(state, slot);
   for (const { jobId } of state.tasks.waits(slot)?.jobs ?? []) {
     forgetCaller(state, slot, jobId);
-    turn.abandoned.push(jobId);
+    context.abandoned.push(jobId);
   }
   state.tasks.setWaits(slot, null);
 }

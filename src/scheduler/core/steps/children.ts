@@ -13,7 +13,7 @@ import type { TaskError } from '../rows.ts';
 import type { Lease } from '../task/lease.ts';
 import { isTerminal } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { keysAbove } from './keys.ts';
 import { newRun } from './new-run.ts';
 import { addTask, armTaskTotal, insertTask, keyInStore } from './submit.ts';
@@ -21,10 +21,14 @@ import { addTask, armTaskTotal, insertTask, keyInStore } from './submit.ts';
 type Children = Extract<SuspendUntil, { type: 'children' }>;
 
 /** Why the job cannot take these children in; null if it can. */
-export function childrenFault(turn: Turn, lease: Lease, children: Children): TaskError | null {
-  const { tasks, settings, callers } = turn.state;
+export function childrenFault(
+  context: StepContext,
+  lease: Lease,
+  children: Children,
+): TaskError | null {
+  const { tasks, settings, callers } = context.state;
   const { job, taskNo: parent } = lease;
-  const held = keysAbove(turn.state, callers.get(job.id) ?? []);
+  const held = keysAbove(context.state, callers.get(job.id) ?? []);
   let fresh = 0;
   for (const { id, dependsOn, executor, idempotencyKey } of children.tasks) {
     if (dependsOn.length > 0) return fault(`child ${id} depends on others, which it may not`);
@@ -50,41 +54,45 @@ function fault(message: string): TaskError {
  * succeeded stay; those that did not get a new run while they have had fewer than their parent.
  * Answers what is to be made ready.
  */
-export function adoptChildren(turn: Turn, lease: Lease, children: Children): readonly Slot[] {
+export function adoptChildren(
+  context: StepContext,
+  lease: Lease,
+  children: Children,
+): readonly Slot[] {
   const { job } = lease;
   const before = job.slots.length;
   const waking: Slot[] = [];
   for (const given of children.tasks) {
-    const no = job.taskNo(given.id, turn.state.tasks);
+    const no = job.taskNo(given.id, context.state.tasks);
     const known = no === null ? null : job.slot(no);
-    if (known === null) waking.push(add(turn, job, lease, given, children));
-    else if (isStale(turn, lease, known)) {
-      newRun(turn, known);
-      armTaskTotal(turn, known);
+    if (known === null) waking.push(add(context, job, lease, given, children));
+    else if (isStale(context, lease, known)) {
+      newRun(context, known);
+      armTaskTotal(context, known);
       waking.push(known);
     }
   }
-  if (job.slots.length > before) turn.writeJob(job);
+  if (job.slots.length > before) context.writeJob(job);
   return waking;
 }
 
 function add(
-  turn: Turn,
+  context: StepContext,
   job: Job,
   { taskNo: parent }: Lease,
   given: Children['tasks'][number],
   children: Children,
 ): Slot {
   const document = { ...given, parent, isAdded: true } as const;
-  const slot = addTask(turn.state, job, document, keyInStore(document, children));
-  turn.state.tasks.opened(slot);
-  insertTask(turn, slot, document);
-  armTaskTotal(turn, slot);
+  const slot = addTask(context.state, job, document, keyInStore(document, children));
+  context.state.tasks.opened(slot);
+  insertTask(context, slot, document);
+  armTaskTotal(context, slot);
   return slot;
 }
 
-function isStale(turn: Turn, parent: Lease, child: Slot): boolean {
-  const { tasks } = turn.state;
+function isStale(context: StepContext, parent: Lease, child: Slot): boolean {
+  const { tasks } = context.state;
   const state = tasks.state(child);
   if (!isTerminal(state) || state === 'succeeded') return false;
   return tasks.run.get(child) < tasks.run.get(parent.slot);

@@ -8,7 +8,7 @@ import type { TaskRef } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { TerminalState } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 
 /** What the store knows of a key that no task in memory has named so far. */
 export interface KeyInStore {
@@ -45,44 +45,44 @@ export function unnameKey(state: SchedulerState, key: ExecutionKey): void {
 }
 
 /** `ours`: execute. `waits`: somebody else executes. `completed`: the result is there. */
-export function claimKey(turn: Turn, slot: Slot): 'ours' | 'waits' | 'completed' {
-  const { tasks } = turn.state;
+export function claimKey(context: StepContext, slot: Slot): 'ours' | 'waits' | 'completed' {
+  const { tasks } = context.state;
   const key = tasks.key(slot);
-  if (key === null || owns(turn.state, key, slot)) return 'ours';
+  if (key === null || owns(context.state, key, slot)) return 'ours';
   if (key.completed) return 'completed';
   if (key.owner !== null) {
     key.waiters.add(slot);
     return 'waits';
   }
   key.owner = { jobNo: tasks.job(slot).no, taskNo: tasks.no(slot) };
-  turn.state.keysWhileReading?.delete(key.scope);
-  turn.effects.key(key.scope, {
+  context.state.keysWhileReading?.delete(key.scope);
+  context.effects.key(key.scope, {
     scope: key.scope,
     state: 'pending',
     ...key.owner,
     result: null,
-    updatedAt: turn.now,
+    updatedAt: context.now,
   });
   return 'ours';
 }
 
 /** The task has ended: completes its key or gives it up. Answers who may go on because of it. */
 export function settleKey(
-  turn: Turn,
+  context: StepContext,
   slot: Slot,
   to: TerminalState,
   result: string | null,
 ): readonly Slot[] {
-  const key = turn.state.tasks.key(slot);
+  const key = context.state.tasks.key(slot);
   if (key === null) return [];
   key.waiters.delete(slot);
-  if (!owns(turn.state, key, slot) || key.owner === null) return [];
+  if (!owns(context.state, key, slot) || key.owner === null) return [];
   const { owner } = key;
   key.owner = null;
-  turn.state.keysWhileReading?.set(key.scope, { completed: to === 'succeeded' });
+  context.state.keysWhileReading?.set(key.scope, { completed: to === 'succeeded' });
   const waiters = [...key.waiters];
   if (to !== 'succeeded') {
-    turn.effects.key(key.scope, null);
+    context.effects.key(key.scope, null);
     const [heir] = waiters;
     if (heir === undefined) return [];
     key.waiters.delete(heir);
@@ -90,13 +90,13 @@ export function settleKey(
   }
   key.completed = true;
   key.waiters.clear();
-  turn.effects.key(key.scope, {
+  context.effects.key(key.scope, {
     scope: key.scope,
     state: 'completed',
     jobNo: owner.jobNo,
     taskNo: owner.taskNo,
     result,
-    updatedAt: turn.now,
+    updatedAt: context.now,
   });
   return waiters;
 }

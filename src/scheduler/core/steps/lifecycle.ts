@@ -10,74 +10,74 @@ import { isTerminal } from '../task/chart.ts';
 import type { TerminalState } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { dropWaits } from './awaited.ts';
-import { takeCaution } from './caution.ts';
+import { restrictPlacement } from './retry-placement.ts';
 import { claimKey, settleKey } from './keys.ts';
 
 /** Nothing but a node stands between the task and its run. Call it without a lease. */
-export function makeReady(turn: Turn, slot: Slot): void {
-  const { tasks, queue } = turn.state;
+export function makeReady(context: StepContext, slot: Slot): void {
+  const { tasks, queue } = context.state;
   // Where what was made may get lost, a dependency that was met can be open again.
-  if (tasks.job(slot).outputs !== null && tasks.unmet.get(slot) > 0) return hold(turn, slot);
+  if (tasks.job(slot).outputs !== null && tasks.unmet.get(slot) > 0) return hold(context, slot);
   const { admission } = tasks.options(slot);
-  if (admission !== undefined) return askAdmission(turn, slot, admission);
-  const claim = claimKey(turn, slot);
+  if (admission !== undefined) return askAdmission(context, slot, admission);
+  const claim = claimKey(context, slot);
   if (claim === 'waits') return;
   if (claim === 'completed') {
-    turn.effects.copyResult({
+    context.effects.copyResult({
       jobNo: tasks.job(slot).no,
       taskNo: tasks.no(slot),
       run: tasks.run.get(slot),
       scope: tasks.key(slot)?.scope ?? '',
     });
-    return finish(turn, slot, 'succeeded', { detail: { fromKey: true } });
+    return finish(context, slot, 'succeeded', { detail: { fromKey: true } });
   }
-  takeCaution(turn.state, slot);
+  restrictPlacement(context.state, slot);
   tasks.move(slot, 'ready');
-  tasks.queuedAt.set(slot, turn.now);
-  turn.writeTask(slot);
-  turn.log('queued', { slot });
+  tasks.queuedAt.set(slot, context.now);
+  context.writeTask(slot);
+  context.log('queued', { slot });
   queue.add(slot);
-  armQueueTimeout(turn, slot, turn.now);
+  armQueueTimeout(context, slot, context.now);
 }
 
 /** It waits for its dependencies, also one that had begun: it reads its input anew. */
-function hold(turn: Turn, slot: Slot): void {
-  const { tasks, queue } = turn.state;
+function hold(context: StepContext, slot: Slot): void {
+  const { tasks, queue } = context.state;
   const state = tasks.state(slot);
   if (state === 'ready') queue.remove(slot);
   if (state !== 'blocked') tasks.move(slot, 'blocked');
   tasks.setSuspended(slot, null);
-  turn.writeTask(slot);
-  turn.log('held', { slot });
+  context.writeTask(slot);
+  context.log('held', { slot });
   // Whoever makes what it waits for may need the key that it has.
-  for (const next of settleKey(turn, slot, 'cancelled', null)) makeReady(turn, next);
+  for (const next of settleKey(context, slot, 'cancelled', null)) makeReady(context, next);
 }
 
 /** A dependency that had ended is open again. One that has not begun waits for it. Where what was made may
  * get lost, all others count it too: they may have to read it again. */
-export function waitAgain(turn: Turn, slot: Slot): void {
-  const { tasks } = turn.state;
+export function waitAgain(context: StepContext, slot: Slot): void {
+  const { tasks } = context.state;
   const state = tasks.state(slot);
   const isUnbegun = state === 'blocked' && tasks.suspended(slot) === null;
   if (!isUnbegun && (tasks.job(slot).outputs === null || isTerminal(state))) return;
   tasks.unmet.set(slot, tasks.unmet.get(slot) + 1);
   if (isUnbegun) tasks.key(slot)?.waiters.delete(slot);
-  else if (state === 'ready') hold(turn, slot);
+  else if (state === 'ready') hold(context, slot);
 }
 
-/** It waits until its job is let in, which is looked at when the turn is settled. */
-function askAdmission(turn: Turn, slot: Slot, { memoryBytes }: Admission): void {
-  const { tasks, admissions } = turn.state;
+/** It waits until its job is let in, which is looked at when the step is settled. */
+function askAdmission(context: StepContext, slot: Slot, { memoryBytes }: Admission): void {
+  const { tasks, admissions } = context.state;
   admissions.wait(tasks.job(slot), slot, memoryBytes);
-  tasks.queuedAt.set(slot, turn.now);
-  turn.writeTask(slot);
-  armQueueTimeout(turn, slot, turn.now);
+  tasks.queuedAt.set(slot, context.now);
+  context.writeTask(slot);
+  armQueueTimeout(context, slot, context.now);
 }
 
-export function armQueueTimeout(turn: Turn, slot: Slot, queuedAt: Instant): void {
-  const { tasks, timers } = turn.state;
+export function armQueueTimeout(context: StepContext, slot: Slot, queuedAt: Instant): void {
+  const { tasks, timers } = context.state;
   const { queueMs } = tasks.options(slot).timeouts;
   if (queueMs === null) return;
   timers.arm({
@@ -90,20 +90,20 @@ export function armQueueTimeout(turn: Turn, slot: Slot, queuedAt: Instant): void
 }
 
 /** Not before `at`: retry back-off or a sleep. Call it without a lease. */
-export function delay(turn: Turn, slot: Slot, at: Instant): void {
-  const { tasks } = turn.state;
+export function delay(context: StepContext, slot: Slot, at: Instant): void {
+  const { tasks } = context.state;
   tasks.move(slot, 'delayed');
   tasks.notBefore.set(slot, at);
-  turn.writeTask(slot);
-  armWake(turn, slot);
+  context.writeTask(slot);
+  armWake(context, slot);
 }
 
 export function armWake(
-  turn: Turn,
+  context: StepContext,
   slot: Slot,
-  at: Instant = instant(turn.state.tasks.notBefore.get(slot)),
+  at: Instant = instant(context.state.tasks.notBefore.get(slot)),
 ): void {
-  const { tasks, timers } = turn.state;
+  const { tasks, timers } = context.state;
   timers.arm({
     type: 'wake',
     at,
@@ -114,8 +114,8 @@ export function armWake(
 }
 
 /** A ready task, already out of line, becomes the node's. The fence grows: older ones are void. */
-export function startLease(turn: Turn, node: Node, slot: Slot): Lease {
-  const { state } = turn;
+export function startLease(context: StepContext, node: Node, slot: Slot): Lease {
+  const { state } = context;
   const { tasks } = state;
   const job = tasks.job(slot);
   const resumed = tasks.suspended(slot) !== null;
@@ -151,20 +151,20 @@ export function startLease(turn: Turn, node: Node, slot: Slot): Lease {
   node.leases.set(slot, lease);
   state.queue.assigned(slot);
   state.matching.held(node, tasks.requirement(slot), 1);
-  turn.writeTask(slot);
-  turn.log('assigned', { slot, nodeId: node.id });
+  context.writeTask(slot);
+  context.log('assigned', { slot, nodeId: node.id });
   if (job.state === 'queued') {
     job.state = 'running';
-    job.startedAt = turn.now;
-    turn.writeJob(job);
-    turn.log('job.started', { job });
+    job.startedAt = context.now;
+    context.writeJob(job);
+    context.log('job.started', { job });
   }
   return lease;
 }
 
 /** The lease is over, whatever comes next. */
-export function endLease(turn: Turn, lease: Lease): void {
-  const { state } = turn;
+export function endLease(context: StepContext, lease: Lease): void {
+  const { state } = context;
   const { slot, node } = lease;
   invariant(state.leases.get(slot) === lease, 'a lease ends once');
   invariant(node.leases.get(slot) === lease, 'the node of a lease knows of it');
@@ -183,34 +183,40 @@ export interface Ending {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** The end of a task in this run. Its dependents are told when the turn is settled. */
-export function finish(turn: Turn, slot: Slot, to: TerminalState, ending: Ending = {}): void {
-  const { tasks, queue, leases } = turn.state;
+/** The end of a task in this run. Its dependents are told when the step is settled. */
+export function finish(
+  context: StepContext,
+  slot: Slot,
+  to: TerminalState,
+  ending: Ending = {},
+): void {
+  const { tasks, queue, leases } = context.state;
   const lease = leases.get(slot);
   const { output, admission } = tasks.options(slot);
   if (tasks.state(slot) === 'ready') queue.remove(slot);
-  if (lease !== undefined) endLease(turn, lease);
-  if (admission !== undefined && to !== 'succeeded') turn.state.admissions.leave(tasks.job(slot));
+  if (lease !== undefined) endLease(context, lease);
+  if (admission !== undefined && to !== 'succeeded')
+    context.state.admissions.leave(tasks.job(slot));
   if (output !== undefined && to === 'succeeded' && lease !== undefined) {
     tasks.job(slot).outputs?.keep(slot, lease.node);
   }
   tasks.move(slot, to);
   tasks.setSuspended(slot, null);
-  dropWaits(turn, slot);
+  dropWaits(context, slot);
   tasks.setError(slot, ending.error ?? null);
   if (to === 'succeeded') tasks.progress.set(slot, 1);
   const result = ending.result ?? null;
   if (result !== null) {
     const [jobNo, taskNo, run] = [tasks.job(slot).no, tasks.no(slot), tasks.run.get(slot)];
-    turn.effects.result({ jobNo, taskNo, run, body: result });
+    context.effects.result({ jobNo, taskNo, run, body: result });
   }
-  turn.writeTask(slot, turn.now, lease?.node.id ?? null);
+  context.writeTask(slot, context.now, lease?.node.id ?? null);
   const { error } = ending;
   const detail = error === undefined ? ending.detail : { ...error, ...ending.detail };
   const about = lease === undefined ? { slot } : { slot, nodeId: lease.node.id };
-  turn.log(logKind(to, error), about, detail);
-  turn.ended.push(slot);
-  for (const next of settleKey(turn, slot, to, result)) makeReady(turn, next);
+  context.log(logKind(to, error), about, detail);
+  context.ended.push(slot);
+  for (const next of settleKey(context, slot, to, result)) makeReady(context, next);
 }
 
 export function logKind(to: TerminalState, error?: TaskError): LogKind {

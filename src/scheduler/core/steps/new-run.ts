@@ -1,6 +1,6 @@
-import { forgetMishaps } from './caution.ts';
+import { forgetFailures } from './retry-placement.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 
 export interface NewRun {
   readonly kind: 'created' | 'recomputed';
@@ -10,21 +10,21 @@ export interface NewRun {
 }
 
 /** A new generation of the task: blocked, nothing counted yet, the old row kept in the history. */
-export function newRun(turn: Turn, slot: Slot, how: NewRun = BY_HAND): void {
-  const { tasks } = turn.state;
-  turn.effects.archive({ jobNo: tasks.job(slot).no, taskNo: tasks.no(slot) });
+export function newRun(context: StepContext, slot: Slot, how: NewRun = BY_HAND): void {
+  const { tasks } = context.state;
+  context.effects.archive({ jobNo: tasks.job(slot).no, taskNo: tasks.no(slot) });
   tasks.run.set(slot, tasks.run.get(slot) + 1);
   const { attempt, failures, losses, progress, queuedAt, startedAt, unmet } = tasks;
   for (const column of [attempt, failures, losses, progress, queuedAt, startedAt, unmet]) {
     column.set(slot, 0);
   }
   losses.set(slot, how.losses);
-  forgetMishaps(turn.state, slot);
+  forgetFailures(context.state, slot);
   tasks.setError(slot, null);
-  tasks.setSince(slot, turn.now);
+  tasks.setSince(slot, context.now);
   tasks.move(slot, 'blocked');
-  turn.writeTask(slot);
-  turn.log(how.kind, { slot }, how.detail);
+  context.writeTask(slot);
+  context.log(how.kind, { slot }, how.detail);
 }
 
 const BY_HAND: NewRun = { kind: 'created', losses: 0 };

@@ -12,7 +12,7 @@ import type { TaskError } from '../rows.ts';
 import { isFinished, isTerminal } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { TIMED_OUT, backoffMs, cancelled, failAttempt } from './attempt.ts';
 import { delay, endLease, finish, makeReady, waitAgain } from './lifecycle.ts';
 import { newRun } from './new-run.ts';
@@ -21,13 +21,13 @@ import { orderAgain } from './stop.ts';
 import { armTaskTotal } from './submit.ts';
 
 /** The session is over, and what it kept with it. */
-export function loseOutputs(turn: Turn, node: Node): void {
+export function loseOutputs(context: StepContext, node: Node): void {
   if (node.outputJobs.size === 0) return;
-  // What ended in this turn has to be known: a job that is over needs nothing any more.
-  settle(turn);
+  // What ended in this step has to be known: a job that is over needs nothing any more.
+  settle(context);
   for (const job of [...node.outputJobs]) {
     job.outputs?.loseFrom(node);
-    remake(turn, job);
+    remake(context, job);
   }
 }
 
@@ -38,34 +38,38 @@ export function loseOutputs(turn: Turn, node: Node): void {
  * nobody reaches, would otherwise go on for ever.
  */
 export function inputLost(
-  turn: Turn,
+  context: StepContext,
   lease: Lease,
   lost: readonly LostOutput[],
   error: TaskError,
 ): void {
-  const { tasks } = turn.state;
+  const { tasks } = context.state;
   const { slot, job, node } = lease;
-  for (const each of lost) loseNamed(turn, lease, each);
+  for (const each of lost) loseNamed(context, lease, each);
   // It still holds its lease, so it counts as one that needs them, and the job cannot end meanwhile.
-  const isPutOff = !remake(turn, job);
-  settle(turn);
-  if (cancelled(turn, lease)) return;
-  if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
+  const isPutOff = !remake(context, job);
+  settle(context);
+  if (cancelled(context, lease)) return;
+  if (lease.stopping === 'timeout') return failAttempt(context, lease, TIMED_OUT, 'retryable');
   tasks.losses.set(slot, tasks.losses.get(slot) + 1);
   const losses = tasks.losses.get(slot);
   if (losses > tasks.options(slot).retry.maxLosses) {
     const message = `its input was lost ${losses} times; the last time: ${error.message}`;
-    return finish(turn, slot, 'failed', { error: { code: 'input_lost', message } });
+    return finish(context, slot, 'failed', { error: { code: 'input_lost', message } });
   }
-  turn.log('reassigned', { slot, nodeId: node.id }, { ...error });
-  endLease(turn, lease);
+  context.log('reassigned', { slot, nodeId: node.id }, { ...error });
+  endLease(context, lease);
   tasks.setError(slot, error);
-  if (losses === 1 && !isPutOff) makeReady(turn, slot);
-  else delay(turn, slot, later(turn.now, backoffMs(turn.state, slot, losses)));
+  if (losses === 1 && !isPutOff) makeReady(context, slot);
+  else delay(context, slot, later(context.now, backoffMs(context.state, slot, losses)));
 }
 
-function loseNamed(turn: Turn, { job, taskNo }: Lease, { taskId, fence }: LostOutput): void {
-  const { tasks } = turn.state;
+function loseNamed(
+  context: StepContext,
+  { job, taskNo }: Lease,
+  { taskId, fence }: LostOutput,
+): void {
+  const { tasks } = context.state;
   const { outputs } = job;
   const no = job.taskNo(taskId, tasks);
   const slot = no === null ? null : job.slot(no);
@@ -85,21 +89,21 @@ function loseNamed(turn: Turn, { job, taskNo }: Lease, { taskId, fence }: LostOu
 }
 
 /** Looked at again as soon as time goes on: not everything can be done at once. */
-export function armOutputs(turn: Turn, job: Job, inMs: 0 | 1): void {
-  turn.state.timers.arm({ type: 'outputs', at: later(turn.now, inMs), jobNo: job.no });
+export function armOutputs(context: StepContext, job: Job, inMs: 0 | 1): void {
+  context.state.timers.arm({ type: 'outputs', at: later(context.now, inMs), jobNo: job.no });
 }
 
-/** Begins a new run of all that has to be made again. The turn must be settled. False when it is put off. */
-export function remake(turn: Turn, job: Job): boolean {
+/** Begins a new run of all that has to be made again. The step must be settled. False when it is put off. */
+export function remake(context: StepContext, job: Job): boolean {
   const { outputs } = job;
   if (outputs === null || job.stopping !== null || isFinished(job.state)) return true;
-  const { again, stopping } = choose(turn, job, outputs);
+  const { again, stopping } = choose(context, job, outputs);
   if (again.size === 0) return true;
-  const { tasks } = turn.state;
+  const { tasks } = context.state;
   // The store copies the row it has to the history: one that is not written yet cannot be kept.
   for (const slot of again) {
-    if (turn.effects.touches({ jobNo: job.no, taskNo: tasks.no(slot) })) {
-      armOutputs(turn, job, 1);
+    if (context.effects.touches({ jobNo: job.no, taskNo: tasks.no(slot) })) {
+      armOutputs(context, job, 1);
       return false;
     }
   }
@@ -109,16 +113,17 @@ export function remake(turn: Turn, job: Job): boolean {
     const isGone = tasks.options(slot).output !== undefined && outputs.keeper(slot) === null;
     const losses = tasks.losses.get(slot) + (isGone ? 1 : 0);
     outputs.forget(slot);
-    newRun(turn, slot, { kind: 'recomputed', losses, detail: { lost: isGone } });
-    armTaskTotal(turn, slot);
+    newRun(context, slot, { kind: 'recomputed', losses, detail: { lost: isGone } });
+    armTaskTotal(context, slot);
     if (losses > tasks.options(slot).retry.maxLosses) doomed.push(slot);
   }
-  for (const lease of stopping) orderAgain(turn, lease);
-  countUnmet(turn, job, again);
-  for (const slot of doomed) finish(turn, slot, 'failed', { error: lostTooOften(turn, slot) });
+  for (const lease of stopping) orderAgain(context, lease);
+  countUnmet(context, job, again);
+  for (const slot of doomed)
+    finish(context, slot, 'failed', { error: lostTooOften(context, slot) });
   for (const slot of job.slots) {
     if (!again.has(slot)) continue;
-    if (tasks.state(slot) === 'blocked' && tasks.unmet.get(slot) === 0) makeReady(turn, slot);
+    if (tasks.state(slot) === 'blocked' && tasks.unmet.get(slot) === 0) makeReady(context, slot);
   }
   return true;
 }
@@ -133,8 +138,8 @@ interface Choice {
  * those that it depends on. When other data may come out, those that have read the old begin again, and
  * these may need what nobody needed a moment ago: so until nothing is added any more.
  */
-function choose(turn: Turn, job: Job, outputs: JobOutputs): Choice {
-  const { tasks } = turn.state;
+function choose(context: StepContext, job: Job, outputs: JobOutputs): Choice {
+  const { tasks } = context.state;
   const again = new Set<Slot>();
   const stopping = new Set<Lease>();
   for (let before = -1; before < again.size;) {
@@ -143,17 +148,17 @@ function choose(turn: Turn, job: Job, outputs: JobOutputs): Choice {
       const slot = job.slots[at] as Slot;
       const { output } = tasks.options(slot);
       if (output === undefined || again.has(slot) || tasks.state(slot) !== 'succeeded') continue;
-      if (outputs.keeper(slot) !== null || !isNeeded(turn, job, slot, again)) continue;
+      if (outputs.keeper(slot) !== null || !isNeeded(context, job, slot, again)) continue;
       again.add(slot);
-      if (output === 'unstable') rollBack(turn, job, slot, again, stopping);
+      if (output === 'unstable') rollBack(context, job, slot, again, stopping);
     }
   }
   return { again, stopping };
 }
 
 /** Somebody may still read it. What nobody depends on is read when the job has ended. */
-function isNeeded(turn: Turn, job: Job, slot: Slot, again: ReadonlySet<Slot>): boolean {
-  const { tasks } = turn.state;
+function isNeeded(context: StepContext, job: Job, slot: Slot, again: ReadonlySet<Slot>): boolean {
+  const { tasks } = context.state;
   let dependents = 0;
   let readers = 0;
   job.edges?.eachDependent(tasks.no(slot), (no) => {
@@ -166,8 +171,14 @@ function isNeeded(turn: Turn, job: Job, slot: Slot, again: ReadonlySet<Slot>): b
 }
 
 /** Whatever depends on it, however far down, begins again. */
-function rollBack(turn: Turn, job: Job, from: Slot, again: Set<Slot>, stopping: Set<Lease>): void {
-  const { tasks, leases } = turn.state;
+function rollBack(
+  context: StepContext,
+  job: Job,
+  from: Slot,
+  again: Set<Slot>,
+  stopping: Set<Lease>,
+): void {
+  const { tasks, leases } = context.state;
   const seen = new Set<Slot>([from]);
   for (const slot of seen) {
     const lease = leases.get(slot);
@@ -181,20 +192,20 @@ function rollBack(turn: Turn, job: Job, from: Slot, again: Set<Slot>, stopping: 
 }
 
 /** What each new run waits for; and who waits for the new runs. */
-function countUnmet(turn: Turn, job: Job, again: ReadonlySet<Slot>): void {
-  const { tasks } = turn.state;
+function countUnmet(context: StepContext, job: Job, again: ReadonlySet<Slot>): void {
+  const { tasks } = context.state;
   for (const slot of job.slots) {
     if (isTerminal(tasks.state(slot))) continue;
     job.edges?.eachDependent(tasks.no(slot), (no) => {
       const dependent = job.slot(no);
       if (dependent === null) return;
       // The others have counted this one all along, unless it has just been opened.
-      if (again.has(slot) || again.has(dependent)) waitAgain(turn, dependent);
+      if (again.has(slot) || again.has(dependent)) waitAgain(context, dependent);
     });
   }
 }
 
-function lostTooOften({ state: { tasks } }: Turn, slot: Slot): TaskError {
+function lostTooOften({ state: { tasks } }: StepContext, slot: Slot): TaskError {
   const message =
     `its output was lost ${tasks.losses.get(slot)} times; ` +
     'see the last log lines of the nodes that ran it';

@@ -10,7 +10,7 @@ import { later } from '../ids.ts';
 import type { Instant, JobNo, TaskNo } from '../ids.ts';
 import type { Node } from '../node/node.ts';
 import type { Lease } from '../task/lease.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 
 /** A node that has failed so many times as often in a row, without a success, is at fault whatever became
  * of its tasks elsewhere. */
@@ -19,68 +19,73 @@ const HOPELESS_TIMES = 2;
 const TRY_AGAIN_PART = 10;
 
 /** A failure that may be the node's fault. User errors are fatal ones and never come here. */
-export function blame(turn: Turn, { node, slot, job, taskNo }: Lease): void {
-  const { settings, nodes, tasks } = turn.state;
+export function blame(context: StepContext, { node, slot, job, taskNo }: Lease): void {
+  const { settings, nodes, tasks } = context.state;
   if (nodes.get(node.id) !== node) return;
   const before = tasks.failedOn(slot);
   tasks.setFailedOn(slot, [...before.filter((id) => id !== node.id), node.id]);
-  if (before.some((id) => id !== node.id)) return clearRecords(turn, slot, job.no, taskNo);
+  if (before.some((id) => id !== node.id)) return clearRecords(context, slot, job.no, taskNo);
   node.failedInRow += 1;
   if (node.quarantinedUntil !== null) {
-    node.triedAgainAt = later(turn.now, Math.ceil(settings.quarantineMs / TRY_AGAIN_PART));
+    node.triedAgainAt = later(context.now, Math.ceil(settings.quarantineMs / TRY_AGAIN_PART));
     return;
   }
-  node.failures.push({ at: turn.now, jobNo: job.no, taskNo });
+  node.failures.push({ at: context.now, jobNo: job.no, taskNo });
   forgetSome(
     node,
     job.no,
-    later(turn.now, -settings.quarantineWindowMs),
+    later(context.now, -settings.quarantineWindowMs),
     settings.quarantineFailures,
   );
-  if (isEnough(turn, node) || node.onProbation) beginQuarantine(turn, node);
+  if (isEnough(context, node) || node.onProbation) beginQuarantine(context, node);
 }
 
-function isEnough({ state: { settings } }: Turn, { failures }: Node): boolean {
+function isEnough({ state: { settings } }: StepContext, { failures }: Node): boolean {
   const jobs = new Set(failures.map(({ jobNo }) => jobNo));
   return failures.length >= settings.quarantineFailures && jobs.size >= settings.quarantineJobs;
 }
 
-function beginQuarantine(turn: Turn, node: Node): void {
+function beginQuarantine(context: StepContext, node: Node): void {
   const { failures } = node;
-  node.quarantinedUntil = later(turn.now, turn.state.settings.quarantineMs);
+  node.quarantinedUntil = later(context.now, context.state.settings.quarantineMs);
   node.onProbation = false;
-  turn.state.matching.update(node);
-  turn.writeNode(node);
+  context.state.matching.update(node);
+  context.writeNode(node);
   const jobs = new Set(failures.map(({ jobNo }) => jobNo)).size;
   const detail = { failures: failures.length, jobs, until: node.quarantinedUntil };
-  turn.log('node.quarantined', { nodeId: node.id }, detail);
-  armQuarantineEnd(turn, node);
+  context.log('node.quarantined', { nodeId: node.id }, detail);
+  armQuarantineEnd(context, node);
 }
 
 /** The lease ends with a success: its node can do its work, and earlier failures were the task's own. */
-export function exonerate(turn: Turn, { node, slot, job, taskNo }: Lease): void {
+export function exonerate(context: StepContext, { node, slot, job, taskNo }: Lease): void {
   node.failedInRow = 0;
   node.onProbation = false;
   if (node.failures.length > 0) node.failures.length = 0;
-  endQuarantine(turn, node, false);
-  if (turn.state.tasks.failedOn(slot).length > 0) clearRecords(turn, slot, job.no, taskNo);
+  endQuarantine(context, node, false);
+  if (context.state.tasks.failedOn(slot).length > 0) clearRecords(context, slot, job.no, taskNo);
 }
 
 /** What the task did on any node was its own fault. */
-function clearRecords(turn: Turn, slot: Lease['slot'], jobNo: JobNo, taskNo: TaskNo): void {
-  const { state } = turn;
+function clearRecords(
+  context: StepContext,
+  slot: Lease['slot'],
+  jobNo: JobNo,
+  taskNo: TaskNo,
+): void {
+  const { state } = context;
   for (const id of state.tasks.failedOn(slot)) {
     const node = state.nodes.get(id);
-    if (node === undefined || isHopeless(turn, node)) continue;
+    if (node === undefined || isHopeless(context, node)) continue;
     const kept = node.failures.filter((each) => each.jobNo !== jobNo || each.taskNo !== taskNo);
     if (kept.length === node.failures.length) continue;
     node.failures.splice(0, node.failures.length, ...kept);
-    if (node.quarantinedUntil !== null && !isEnough(turn, node))
-      endQuarantine(turn, node, false, kept);
+    if (node.quarantinedUntil !== null && !isEnough(context, node))
+      endQuarantine(context, node, false, kept);
   }
 }
 
-function isHopeless({ state: { settings } }: Turn, { failedInRow }: Node): boolean {
+function isHopeless({ state: { settings } }: StepContext, { failedInRow }: Node): boolean {
   return failedInRow >= settings.quarantineFailures * HOPELESS_TIMES;
 }
 
@@ -94,14 +99,14 @@ function forgetSome(node: Node, jobNo: JobNo, since: Instant, perJobMax: number)
   if (ofJob.length > perJobMax && oldest) failures.splice(failures.indexOf(oldest), 1);
 }
 
-export function armQuarantineEnd(turn: Turn, node: Node): void {
+export function armQuarantineEnd(context: StepContext, node: Node): void {
   if (node.quarantinedUntil === null) return;
-  turn.state.timers.arm({ type: 'quarantine', at: node.quarantinedUntil, nodeId: node.id });
+  context.state.timers.arm({ type: 'quarantine', at: node.quarantinedUntil, nodeId: node.id });
 }
 
 /** By time, by hand, by a success, or because what was held against it was not its fault. */
 export function endQuarantine(
-  turn: Turn,
+  context: StepContext,
   node: Node,
   onProbation: boolean,
   failures: Node['failures'] = [],
@@ -110,7 +115,7 @@ export function endQuarantine(
   node.quarantinedUntil = null;
   node.onProbation = onProbation;
   node.failures.splice(0, node.failures.length, ...failures);
-  turn.state.matching.update(node);
-  turn.writeNode(node);
-  turn.log('node.released', { nodeId: node.id }, { onProbation });
+  context.state.matching.update(node);
+  context.writeNode(node);
+  context.log('node.released', { nodeId: node.id }, { onProbation });
 }

@@ -7,10 +7,10 @@ import { later } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import { UNFIT_STEP } from '../job/waits.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { refill } from './assign.ts';
 import { exonerate } from './quarantine.ts';
-import { forgetMishaps } from './caution.ts';
+import { forgetFailures } from './retry-placement.ts';
 import { TIMED_OUT, cancelled, failAttempt, giveBack, strike } from './attempt.ts';
 import { endLease, finish, makeReady } from './lifecycle.ts';
 import { findLease, liveNode, ordersFor } from './session.ts';
@@ -19,25 +19,25 @@ import { inputLost } from './outputs.ts';
 import { settle } from './settle.ts';
 import { beginWait, waitFault, waitsFor } from './wait.ts';
 
-export function report(turn: Turn, event: Report): void {
-  const node = liveNode(turn, event);
+export function report(context: StepContext, event: Report): void {
+  const node = liveNode(context, event);
   if (node === null) return;
   const before = node.leases.size;
   const verdicts = event.items.map((item) => {
-    const lease = findLease(turn.state, item.lease);
-    if (lease === null || lease.node !== node) return judgeStale(turn, item);
-    const verdict = apply(turn, lease, item);
+    const lease = findLease(context.state, item.lease);
+    if (lease === null || lease.node !== node) return judgeStale(context, item);
+    const verdict = apply(context, lease, item);
     // Before the next item looks, and before the orders are read: an end may stop the whole job.
-    settle(turn);
+    settle(context);
     return verdict;
   });
-  refill(turn, node, before - node.leases.size);
-  turn.effects.reply(event.ask, { type: 'verdicts', verdicts, orders: ordersFor(node) });
+  refill(context, node, before - node.leases.size);
+  context.effects.reply(event.ask, { type: 'verdicts', verdicts, orders: ordersFor(node) });
 }
 
 /** Not a current lease. Was this very report accepted before, and only its answer lost? */
-function judgeStale(turn: Turn, { kind, lease: name }: ReportItem): Verdict {
-  const { jobs, tasks } = turn.state;
+function judgeStale(context: StepContext, { kind, lease: name }: ReportItem): Verdict {
+  const { jobs, tasks } = context.state;
   const job = jobs.get(name.jobNo);
   if (job === undefined) return 'unknown';
   if (job.id !== name.jobId) return 'lost';
@@ -51,18 +51,18 @@ function judgeStale(turn: Turn, { kind, lease: name }: ReportItem): Verdict {
   return tasks.acceptedFence.get(slot) === name.fence ? 'ok' : 'lost';
 }
 
-function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
-  const { tasks } = turn.state;
+function apply(context: StepContext, lease: Lease, item: ReportItem): Verdict {
+  const { tasks } = context.state;
   const { slot } = lease;
   switch (item.kind) {
     case 'started':
-      start(turn, lease);
+      start(context, lease);
       return 'ok';
     case 'progress':
-      start(turn, lease);
+      start(context, lease);
       tasks.progress.set(slot, Math.min(1, Math.max(0, item.fraction)));
-      turn.writeTask(slot);
-      turn.log(
+      context.writeTask(slot);
+      context.log(
         'progress',
         { slot, nodeId: lease.node.id },
         {
@@ -72,37 +72,37 @@ function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
       );
       return 'ok';
     case 'step': {
-      start(turn, lease);
+      start(context, lease);
       const [jobNo, taskNo, run] = [lease.job.no, lease.taskNo, tasks.run.get(slot)];
-      turn.effects.step({ jobNo, taskNo, run, name: item.name, body: item.body });
+      context.effects.step({ jobNo, taskNo, run, name: item.name, body: item.body });
       if (item.name.startsWith(UNFIT_STEP)) {
-        turn.log('job.signal_unfit', { slot, nodeId: lease.node.id }, unfitDetail(item.body));
+        context.log('job.signal_unfit', { slot, nodeId: lease.node.id }, unfitDetail(item.body));
       }
       return 'ok';
     }
     case 'completed':
-      return complete(turn, lease, item.result);
+      return complete(context, lease, item.result);
     case 'failed':
-      accept(turn, item.lease, lease);
-      if (item.failure === 'missing') strike(turn, lease, item.error, item.missing);
-      else failAttempt(turn, lease, item.error, item.failure);
+      accept(context, item.lease, lease);
+      if (item.failure === 'missing') strike(context, lease, item.error, item.missing);
+      else failAttempt(context, lease, item.error, item.failure);
       return 'ok';
     case 'inputLost':
-      accept(turn, item.lease, lease);
-      inputLost(turn, lease, item.lost, item.error);
+      accept(context, item.lease, lease);
+      inputLost(context, lease, item.lost, item.error);
       return 'ok';
     case 'aborted':
     case 'released':
-      accept(turn, item.lease, lease);
-      giveBack(turn, lease);
+      accept(context, item.lease, lease);
+      giveBack(context, lease);
       return 'ok';
     case 'skipped':
-      accept(turn, item.lease, lease);
-      skip(turn, lease, item.reason);
+      accept(context, item.lease, lease);
+      skip(context, lease, item.reason);
       return 'ok';
     case 'suspended':
-      accept(turn, item.lease, lease);
-      suspend(turn, lease, item.until);
+      accept(context, item.lease, lease);
+      suspend(context, lease, item.until);
       return 'ok';
     default:
       return assertNever(item);
@@ -110,70 +110,70 @@ function apply(turn: Turn, lease: Lease, item: ReportItem): Verdict {
 }
 
 /** The run timeout counts from here, not from the assignment: a prefetched task only waits. */
-function start(turn: Turn, lease: Lease): void {
+function start(context: StepContext, lease: Lease): void {
   if (lease.startedAt !== null) return;
-  const { tasks } = turn.state;
-  lease.startedAt = turn.now;
-  tasks.startedAt.set(lease.slot, turn.now);
-  turn.writeTask(lease.slot);
-  turn.log('started', { slot: lease.slot, nodeId: lease.node.id });
-  armRunTimeout(turn, lease, turn.now);
+  const { tasks } = context.state;
+  lease.startedAt = context.now;
+  tasks.startedAt.set(lease.slot, context.now);
+  context.writeTask(lease.slot);
+  context.log('started', { slot: lease.slot, nodeId: lease.node.id });
+  armRunTimeout(context, lease, context.now);
 }
 
-export function armRunTimeout(turn: Turn, lease: Lease, from: Instant): void {
-  const { runMs } = turn.state.tasks.options(lease.slot).timeouts;
+export function armRunTimeout(context: StepContext, lease: Lease, from: Instant): void {
+  const { runMs } = context.state.tasks.options(lease.slot).timeouts;
   if (runMs === null) return;
   const { job, taskNo, fence } = lease;
   const at = later(from, runMs);
-  turn.state.timers.arm({ type: 'runTimeout', at, jobNo: job.no, taskNo, fence });
+  context.state.timers.arm({ type: 'runTimeout', at, jobNo: job.no, taskNo, fence });
 }
 
 /** A cancel that was committed before this moment wins; an ordered timeout does not. */
-function complete(turn: Turn, lease: Lease, result: string | null): Verdict {
-  if (cancelled(turn, lease)) return 'lost';
-  start(turn, lease);
-  turn.state.tasks.acceptedFence.set(lease.slot, lease.fence);
-  exonerate(turn, lease);
-  finish(turn, lease.slot, 'succeeded', { result });
+function complete(context: StepContext, lease: Lease, result: string | null): Verdict {
+  if (cancelled(context, lease)) return 'lost';
+  start(context, lease);
+  context.state.tasks.acceptedFence.set(lease.slot, lease.fence);
+  exonerate(context, lease);
+  finish(context, lease.slot, 'succeeded', { result });
   return 'ok';
 }
 
-function accept(turn: Turn, name: LeaseName, lease: Lease): void {
-  turn.state.tasks.acceptedFence.set(lease.slot, name.fence);
+function accept(context: StepContext, name: LeaseName, lease: Lease): void {
+  context.state.tasks.acceptedFence.set(lease.slot, name.fence);
 }
 
 /** Like a completion: a cancel that was committed before wins. */
-function skip(turn: Turn, lease: Lease, reason: string): void {
-  if (cancelled(turn, lease)) return;
-  finish(turn, lease.slot, 'skipped', { detail: { reason } });
+function skip(context: StepContext, lease: Lease, reason: string): void {
+  if (cancelled(context, lease)) return;
+  finish(context, lease.slot, 'skipped', { detail: { reason } });
 }
 
 /** The handler stepped aside without ending: no slot, no attempt is spent while it waits. */
-function suspend(turn: Turn, lease: Lease, until: SuspendUntil): void {
-  const { tasks } = turn.state;
+function suspend(context: StepContext, lease: Lease, until: SuspendUntil): void {
+  const { tasks } = context.state;
   const { slot } = lease;
-  if (cancelled(turn, lease)) return;
-  if (lease.stopping === 'timeout') return failAttempt(turn, lease, TIMED_OUT, 'retryable');
+  if (cancelled(context, lease)) return;
+  if (lease.stopping === 'timeout') return failAttempt(context, lease, TIMED_OUT, 'retryable');
   const isWait = until.type === 'wait';
-  const fault = isWait ? waitFault(turn, lease, until) : childrenFault(turn, lease, until);
-  if (fault !== null) return failAttempt(turn, lease, fault, 'fatal');
+  const fault = isWait ? waitFault(context, lease, until) : childrenFault(context, lease, until);
+  if (fault !== null) return failAttempt(context, lease, fault, 'fatal');
   const detail = { until: isWait ? waitsFor(until) : until.type };
-  turn.log('suspended', { slot, nodeId: lease.node.id }, detail);
-  endLease(turn, lease);
+  context.log('suspended', { slot, nodeId: lease.node.id }, detail);
+  endLease(context, lease);
   // It came further than ever before: a task that waits for a year may fail more often than one that
   // runs for a minute.
   tasks.failures.set(slot, 0);
-  forgetMishaps(turn.state, slot);
+  forgetFailures(context.state, slot);
   // What it has made before and lost is not made good by this.
   if (tasks.options(slot).output === undefined) tasks.losses.set(slot, 0);
-  if (isWait) return beginWait(turn, slot, until);
+  if (isWait) return beginWait(context, slot, until);
   tasks.setSuspended(slot, 'children');
-  const children = adoptChildren(turn, lease, until);
-  if (tasks.openChildren(slot) === 0) return makeReady(turn, slot);
+  const children = adoptChildren(context, lease, until);
+  if (tasks.openChildren(slot) === 0) return makeReady(context, slot);
   tasks.move(slot, 'blocked');
-  turn.writeTask(slot);
+  context.writeTask(slot);
   // Last, for some may end at once: their parent must be waiting by then.
-  for (const child of children) makeReady(turn, child);
+  for (const child of children) makeReady(context, child);
 }
 
 /** As the worker told it, in as far as it is what it should be. */

@@ -6,7 +6,7 @@ import type { Job } from '../job/job.ts';
 import { isFinished, isTerminal } from '../task/chart.ts';
 import type { TaskState } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { finish, makeReady, waitAgain } from './lifecycle.ts';
 import { newRun } from './new-run.ts';
 import { remake } from './outputs.ts';
@@ -14,65 +14,65 @@ import { because, dropJob } from './settle.ts';
 import { stopJob } from './stop.ts';
 import { armTotals } from './submit.ts';
 
-export function cancel(turn: Turn, event: Cancel): void {
-  const job = turn.state.jobsById.get(event.jobId);
-  if (job === undefined) return turn.refuse(event.ask, unknownJob(event.jobId));
+export function cancel(context: StepContext, event: Cancel): void {
+  const job = context.state.jobsById.get(event.jobId);
+  if (job === undefined) return context.refuse(event.ask, unknownJob(event.jobId));
   // One that ended while it was being read back is over: the call came too late.
-  if (job.open === 0) dropJob(turn.state, job);
-  if (job.open === 0 || job.stopping !== null) return turn.replyJob(event.ask, job, false);
-  stopJob(turn, job, 'cancel', { code: 'cancelled', message: event.reason });
-  turn.replyJob(event.ask, job, true);
+  if (job.open === 0) dropJob(context.state, job);
+  if (job.open === 0 || job.stopping !== null) return context.replyJob(event.ask, job, false);
+  stopJob(context, job, 'cancel', { code: 'cancelled', message: event.reason });
+  context.replyJob(event.ask, job, true);
 }
 
 /** The job is in memory: a live one, or a finished one that was read back for this. */
-export function rerun(turn: Turn, event: Rerun): void {
-  const job = turn.state.jobsById.get(event.jobId);
-  if (job === undefined) return turn.refuse(event.ask, unknownJob(event.jobId));
-  const chosen = choose(turn, job, event);
+export function rerun(context: StepContext, event: Rerun): void {
+  const job = context.state.jobsById.get(event.jobId);
+  if (job === undefined) return context.refuse(event.ask, unknownJob(event.jobId));
+  const chosen = choose(context, job, event);
   if (!(chosen instanceof MillraceError) && chosen.length > 0) {
-    restart(turn, job, chosen, event.seeds);
-    return turn.replyJob(event.ask, job, true);
+    restart(context, job, chosen, event.seeds);
+    return context.replyJob(event.ask, job, true);
   }
-  if (chosen instanceof MillraceError) turn.refuse(event.ask, chosen);
-  else turn.replyJob(event.ask, job, false);
+  if (chosen instanceof MillraceError) context.refuse(event.ask, chosen);
+  else context.replyJob(event.ask, job, false);
   // Read back for nothing.
-  if (job.open === 0) dropJob(turn.state, job);
+  if (job.open === 0) dropJob(context.state, job);
 }
 
-function choose(turn: Turn, job: Job, event: Rerun): readonly Slot[] | MillraceError {
-  const { tasks } = turn.state;
+function choose(context: StepContext, job: Job, event: Rerun): readonly Slot[] | MillraceError {
+  const { tasks } = context.state;
   if (event.expectedRun !== undefined && event.expectedRun !== job.run) return [];
   if (job.stopping !== null)
     return conflict('The job is being cancelled.', 'Wait until it has ended.');
   const unsuccessful = job.slots.filter(
-    (slot) => isUnsuccessful(tasks.state(slot)) && !isSettledAbove(turn, job, slot),
+    (slot) => isUnsuccessful(tasks.state(slot)) && !isSettledAbove(context, job, slot),
   );
   // The store copies the row it has to the history: one that is not written yet cannot be kept.
   if (
-    unsuccessful.some((slot) => turn.effects.touches({ jobNo: job.no, taskNo: tasks.no(slot) }))
+    unsuccessful.some((slot) => context.effects.touches({ jobNo: job.no, taskNo: tasks.no(slot) }))
   ) {
     return conflict('The job has just ended.', 'Try again in a moment.');
   }
   if (event.taskId === undefined) {
     if (job.state === 'succeeded') return conflict('The job has succeeded.', 'Fork it instead.');
     if (!isFinished(job.state)) return [];
-    return withGates(turn, job, unsuccessful, event);
+    return withGates(context, job, unsuccessful, event);
   }
   const no = job.taskNo(event.taskId, tasks);
   const slot = no === null ? null : job.slot(no);
   if (slot === null) return unknownJob(`${job.id}/${event.taskId}`);
   if (tasks.state(slot) !== 'failed') return [];
-  return withGates(turn, job, withDependents(turn, job, slot), event);
+  return withGates(context, job, withDependents(context, job, slot), event);
 }
 
 /** A job that is over has given back what it was let in with: it must be let in again. */
 function withGates(
-  turn: Turn,
+  context: StepContext,
   job: Job,
   chosen: readonly Slot[],
   event: Rerun,
 ): readonly Slot[] | MillraceError {
-  const { tasks } = turn.state;
+  const { tasks } = context.state;
   const all = new Set(chosen);
   for (const slot of job.slots) {
     if (tasks.options(slot).admission === undefined) continue;
@@ -86,9 +86,9 @@ function withGates(
 
 /** The task, those of its children that made it fail, and everything that was skipped or cancelled
  * because of it, however far down. */
-function withDependents(turn: Turn, job: Job, slot: Slot): readonly Slot[] {
-  const { tasks } = turn.state;
-  const chosen = new Set<Slot>([slot, ...unsuccessfulChildren(turn, slot)]);
+function withDependents(context: StepContext, job: Job, slot: Slot): readonly Slot[] {
+  const { tasks } = context.state;
+  const chosen = new Set<Slot>([slot, ...unsuccessfulChildren(context, slot)]);
   for (const each of chosen) {
     job.edges?.eachDependent(tasks.no(each), (no) => {
       const dependent = job.slot(no);
@@ -101,58 +101,63 @@ function withDependents(turn: Turn, job: Job, slot: Slot): readonly Slot[] {
 }
 
 /** All that it added and that did not succeed, and what these added. */
-function unsuccessfulChildren(turn: Turn, slot: Slot): readonly Slot[] {
-  const { tasks } = turn.state;
+function unsuccessfulChildren(context: StepContext, slot: Slot): readonly Slot[] {
+  const { tasks } = context.state;
   return tasks
     .children(slot)
     .filter((each) => isUnsuccessful(tasks.state(each)))
-    .flatMap((each) => [each, ...unsuccessfulChildren(turn, each)]);
+    .flatMap((each) => [each, ...unsuccessfulChildren(context, each)]);
 }
 
-function restart(turn: Turn, job: Job, chosen: readonly Slot[], seeds: Rerun['seeds']): void {
-  const { tasks } = turn.state;
+function restart(
+  context: StepContext,
+  job: Job,
+  chosen: readonly Slot[],
+  seeds: Rerun['seeds'],
+): void {
+  const { tasks } = context.state;
   if (isFinished(job.state)) {
     job.run += 1;
     job.state = 'queued';
-    job.runSince = turn.now;
+    job.runSince = context.now;
   }
   job.finishedAt = null;
   job.startedAt = job.state === 'queued' ? null : job.startedAt;
   job.error = null;
-  turn.writeJob(job);
-  turn.log('job.rerun', { job }, { tasks: chosen.length });
+  context.writeJob(job);
+  context.log('job.rerun', { job }, { tasks: chosen.length });
   for (const slot of chosen) {
-    newRun(turn, slot);
-    giveAgain(turn, slot, seeds);
+    newRun(context, slot);
+    giveAgain(context, slot, seeds);
   }
-  const inVain = countUnmet(turn, job, new Set(chosen));
-  armTotals(turn, job);
+  const inVain = countUnmet(context, job, new Set(chosen));
+  armTotals(context, job);
   for (const [slot, cause] of inVain) {
-    if (tasks.state(slot) === 'blocked') finish(turn, slot, 'skipped', because(turn, cause));
+    if (tasks.state(slot) === 'blocked') finish(context, slot, 'skipped', because(context, cause));
   }
   // Nodes throw away what belongs to a job that is over, so nobody keeps anything of one that was.
-  remake(turn, job);
+  remake(context, job);
   for (const slot of chosen) {
-    if (tasks.state(slot) === 'blocked' && tasks.unmet.get(slot) === 0) makeReady(turn, slot);
+    if (tasks.state(slot) === 'blocked' && tasks.unmet.get(slot) === 0) makeReady(context, slot);
   }
 }
 
 /** A result that was given with the job is given with each run of it. */
-function giveAgain(turn: Turn, slot: Slot, seeds: Rerun['seeds']): void {
-  const { tasks } = turn.state;
+function giveAgain(context: StepContext, slot: Slot, seeds: Rerun['seeds']): void {
+  const { tasks } = context.state;
   const taskNo = tasks.no(slot);
   const body = seeds?.get(taskNo)?.result ?? null;
   if (body === null || tasks.options(slot).admission === undefined) return;
-  turn.effects.result({ jobNo: tasks.job(slot).no, taskNo, run: tasks.run.get(slot), body });
+  context.effects.result({ jobNo: tasks.job(slot).no, taskNo, run: tasks.run.get(slot), body });
 }
 
 /** Counts what each new run waits for; answers those whose wait would be in vain, each with the cause. */
 function countUnmet(
-  turn: Turn,
+  context: StepContext,
   job: Job,
   chosen: ReadonlySet<Slot>,
 ): readonly (readonly [Slot, Slot])[] {
-  const { tasks } = turn.state;
+  const { tasks } = context.state;
   const inVain: (readonly [Slot, Slot])[] = [];
   for (const slot of job.slots) {
     const state = tasks.state(slot);
@@ -161,7 +166,8 @@ function countUnmet(
     job.edges?.eachDependent(tasks.no(slot), (no, required) => {
       const dependent = job.slot(no);
       if (dependent === null) return;
-      if (!chosen.has(dependent)) return chosen.has(slot) ? waitAgain(turn, dependent) : undefined;
+      if (!chosen.has(dependent))
+        return chosen.has(slot) ? waitAgain(context, dependent) : undefined;
       if (!isTerminal(state)) tasks.unmet.set(dependent, tasks.unmet.get(dependent) + 1);
       else if (!isMet(required, end)) inVain.push([dependent, slot]);
     });
@@ -170,8 +176,8 @@ function countUnmet(
 }
 
 /** The task that added it has succeeded without it. */
-function isSettledAbove(turn: Turn, job: Job, slot: Slot): boolean {
-  const { tasks } = turn.state;
+function isSettledAbove(context: StepContext, job: Job, slot: Slot): boolean {
+  const { tasks } = context.state;
   const no = tasks.isAdded(slot) ? tasks.parent(slot) : null;
   const above = no === null ? null : job.slot(no);
   return above !== null && tasks.state(above) === 'succeeded';

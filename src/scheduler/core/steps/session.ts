@@ -9,7 +9,7 @@ import type { NodeOffer } from '../node/node.ts';
 import type { SchedulerState } from '../state.ts';
 import { leaseName } from '../task/lease.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { giveBack, loseAttempt } from './attempt.ts';
 import type { Loss } from './attempt.ts';
 import { loseOutputs } from './outputs.ts';
@@ -18,10 +18,10 @@ import { armQuarantineEnd, endQuarantine } from './quarantine.ts';
 /** Old session ids kept to refuse a late registration; beyond this the oldest are forgotten. */
 const ENDED_SESSIONS_MAX = 10_000;
 
-export function register(turn: Turn, event: Register): void {
-  const { state } = turn;
+export function register(context: StepContext, event: Register): void {
+  const { state } = context;
   const { offer, ask } = event;
-  if (state.replacedSessions.has(offer.sessionId)) return turn.refuse(ask, superseded(offer.id));
+  if (state.replacedSessions.has(offer.sessionId)) return context.refuse(ask, superseded(offer.id));
   const known = state.nodes.get(offer.id);
   const { sessionTtlMs, heartbeatMs } = state.settings;
   if (known?.sessionId === offer.sessionId) {
@@ -30,30 +30,30 @@ export function register(turn: Turn, event: Register): void {
     known.executors.clear();
     for (const executor of offer.executors) known.executors.add(executor);
     known.strikes.clear();
-    touch(turn, known);
+    touch(context, known);
     state.matching.remove(known);
     state.matching.add(known);
-    turn.writeNode(known);
+    context.writeNode(known);
   } else {
     if (known !== undefined && !mayReplace(known, event)) {
-      return turn.refuse(ask, nameTaken(turn, known));
+      return context.refuse(ask, nameTaken(context, known));
     }
     if (known?.status === 'healthy') {
       const isSame = isSameProcess(known.offer, offer);
       const why = 'replaced by a new session of the node';
-      endSession(turn, known, { why, culprit: isSame ? 'nobody' : culpritIn(known) });
+      endSession(context, known, { why, culprit: isSame ? 'nobody' : culpritIn(known) });
     }
-    const node = new Node(offer, turn.now, later(turn.now, sessionTtlMs));
+    const node = new Node(offer, context.now, later(context.now, sessionTtlMs));
     if (known !== undefined) inheritRecord(node, known);
     state.nodes.set(offer.id, node);
     state.matching.add(node);
-    armSession(turn, node);
-    armQuarantineEnd(turn, node);
-    turn.writeNode(node);
+    armSession(context, node);
+    armQuarantineEnd(context, node);
+    context.writeNode(node);
     // Without its session id: whoever reads the log could speak for the node.
-    turn.log('node.registered', { nodeId: node.id });
+    context.log('node.registered', { nodeId: node.id });
   }
-  turn.effects.reply(ask, { type: 'registered', sessionTtlMs, heartbeatMs });
+  context.effects.reply(ask, { type: 'registered', sessionTtlMs, heartbeatMs });
 }
 
 /**
@@ -90,53 +90,53 @@ function inheritRecord(node: Node, before: Node): void {
   node.triedAgainAt = before.triedAgainAt;
 }
 
-export function armSession(turn: Turn, node: Node): void {
+export function armSession(context: StepContext, node: Node): void {
   const { id: nodeId, sessionId, expiresAt } = node;
-  turn.state.timers.arm({ type: 'session', at: expiresAt, nodeId, sessionId });
+  context.state.timers.arm({ type: 'session', at: expiresAt, nodeId, sessionId });
 }
 
 /** Any word of a session renews it, in memory only: a heartbeat writes no row. */
-function touch(turn: Turn, node: Node): void {
-  node.seenAt = turn.now;
-  node.expiresAt = later(turn.now, turn.state.settings.sessionTtlMs);
+function touch(context: StepContext, node: Node): void {
+  node.seenAt = context.now;
+  node.expiresAt = later(context.now, context.state.settings.sessionTtlMs);
 }
 
 /** The node, if the session lives; otherwise null, and the caller was told. */
-export function liveNode(turn: Turn, event: Heartbeat | Leave | SpeaksFor): Node | null {
-  const node = turn.state.nodes.get(event.nodeId);
+export function liveNode(context: StepContext, event: Heartbeat | Leave | SpeaksFor): Node | null {
+  const node = context.state.nodes.get(event.nodeId);
   if (node?.sessionId === event.sessionId && node.status === 'healthy') {
-    touch(turn, node);
+    touch(context, node);
     return node;
   }
-  const gone = turn.state.replacedSessions.has(event.sessionId);
-  turn.refuse(event.ask, gone ? superseded(event.nodeId) : unknownSession(event.nodeId));
+  const gone = context.state.replacedSessions.has(event.sessionId);
+  context.refuse(event.ask, gone ? superseded(event.nodeId) : unknownSession(event.nodeId));
   return null;
 }
 
 type SpeaksFor = Pick<Leave, 'ask' | 'nodeId' | 'sessionId'>;
 
-export function heartbeat(turn: Turn, event: Heartbeat): void {
-  const node = liveNode(turn, event);
+export function heartbeat(context: StepContext, event: Heartbeat): void {
+  const node = liveNode(context, event);
   if (node === null) return;
-  const held = heldLeases(turn.state, node, event.held);
+  const held = heldLeases(context.state, node, event.held);
   for (const lease of [...node.leases.values()]) {
     const missed = lease.ackedByPoll !== null && lease.ackedByPoll <= event.seenPoll;
     if (!missed || held.ours.has(lease)) continue;
     // The worker had it and has it no longer.
-    if (lease.stopping === null) sendAgain(turn, node, lease);
-    else giveBack(turn, lease);
+    if (lease.stopping === null) sendAgain(context, node, lease);
+    else giveBack(context, lease);
   }
-  turn.effects.reply(event.ask, { type: 'orders', orders: ordersFor(node, held.lost) });
+  context.effects.reply(event.ask, { type: 'orders', orders: ordersFor(node, held.lost) });
 }
 
 /** With the parked poll, or the next one. */
-function sendAgain(turn: Turn, node: Node, lease: Lease): void {
+function sendAgain(context: StepContext, node: Node, lease: Lease): void {
   lease.ackedByPoll = null;
   if (node.poll === null) return;
   node.poll.again.push(lease);
   node.poll.wants -= 1;
-  turn.state.answerable.add(node);
-  turn.state.matching.updateWaiting(node);
+  context.state.answerable.add(node);
+  context.state.matching.updateWaiting(node);
 }
 
 /** Sorts what a worker says it holds into what it does hold and what it must let go. */
@@ -170,68 +170,68 @@ export function ordersFor(node: Node, lost: readonly LeaseName[] = []): Orders {
   return { abort: [...stopping.map(leaseName), ...lost], drain: node.draining };
 }
 
-export function leave(turn: Turn, event: Leave): void {
-  const node = liveNode(turn, event);
+export function leave(context: StepContext, event: Leave): void {
+  const node = liveNode(context, event);
   if (node === null) return;
-  for (const lease of [...node.leases.values()]) giveBack(turn, lease);
-  endSession(turn, node, { why: 'left', culprit: 'nobody' });
-  turn.state.nodes.delete(node.id);
-  turn.effects.node(node.id, null);
-  turn.log('node.left', { nodeId: node.id });
-  turn.effects.reply(event.ask, { type: 'node', nodeId: node.id });
+  for (const lease of [...node.leases.values()]) giveBack(context, lease);
+  endSession(context, node, { why: 'left', culprit: 'nobody' });
+  context.state.nodes.delete(node.id);
+  context.effects.node(node.id, null);
+  context.log('node.left', { nodeId: node.id });
+  context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }
 
-export function sessionGone(turn: Turn, event: SessionGone): void {
-  const node = turn.state.nodes.get(event.nodeId);
+export function sessionGone(context: StepContext, event: SessionGone): void {
+  const node = context.state.nodes.get(event.nodeId);
   if (node?.sessionId !== event.sessionId || node.status !== 'healthy') return;
-  goStale(turn, node, 'its process is gone');
+  goStale(context, node, 'its process is gone');
 }
 
 /** The session timer: a session renewed meanwhile gets a new one. */
-export function sessionDue(turn: Turn, node: Node): void {
-  if (node.expiresAt > turn.now) return armSession(turn, node);
-  goStale(turn, node, 'no heartbeat within the session TTL');
+export function sessionDue(context: StepContext, node: Node): void {
+  if (node.expiresAt > context.now) return armSession(context, node);
+  goStale(context, node, 'no heartbeat within the session TTL');
 }
 
-function goStale(turn: Turn, node: Node, why: string): void {
-  endSession(turn, node, { why, culprit: culpritIn(node) });
+function goStale(context: StepContext, node: Node, why: string): void {
+  endSession(context, node, { why, culprit: culpritIn(node) });
   node.status = 'stale';
-  turn.writeNode(node);
-  turn.log('node.stale', { nodeId: node.id }, { why });
-  armDeath(turn, node);
+  context.writeNode(node);
+  context.log('node.stale', { nodeId: node.id }, { why });
+  armDeath(context, node);
 }
 
 /** From silence to dead, and from dead to forgotten, each counted from the last word. */
-export function armDeath(turn: Turn, node: Node): void {
-  const { nodeDeadMs, nodeForgetMs } = turn.state.settings;
+export function armDeath(context: StepContext, node: Node): void {
+  const { nodeDeadMs, nodeForgetMs } = context.state.settings;
   const { id: nodeId, sessionId } = node;
   const isStale = node.status === 'stale';
   const at = later(node.seenAt, isStale ? nodeDeadMs : nodeDeadMs + nodeForgetMs);
-  turn.state.timers.arm({ type: isStale ? 'nodeDead' : 'nodeForget', at, nodeId, sessionId });
+  context.state.timers.arm({ type: isStale ? 'nodeDead' : 'nodeForget', at, nodeId, sessionId });
 }
 
-export function nodeDeadDue(turn: Turn, node: Node): void {
+export function nodeDeadDue(context: StepContext, node: Node): void {
   node.status = 'dead';
-  turn.writeNode(node);
-  turn.log('node.dead', { nodeId: node.id });
-  armDeath(turn, node);
+  context.writeNode(node);
+  context.log('node.dead', { nodeId: node.id });
+  armDeath(context, node);
 }
 
-export function nodeForgetDue(turn: Turn, node: Node): void {
-  turn.state.nodes.delete(node.id);
-  turn.effects.node(node.id, null);
+export function nodeForgetDue(context: StepContext, node: Node): void {
+  context.state.nodes.delete(node.id);
+  context.effects.node(node.id, null);
 }
 
 /** Nothing this session says from now on is believed. */
-function endSession(turn: Turn, node: Node, loss: Loss): void {
-  const { state } = turn;
+function endSession(context: StepContext, node: Node, loss: Loss): void {
+  const { state } = context;
   const { poll } = node;
   node.poll = null;
   state.answerable.delete(node);
   state.matching.remove(node);
-  for (const lease of [...node.leases.values()]) loseAttempt(turn, lease, loss);
-  loseOutputs(turn, node);
-  if (poll !== null) turn.refuse(poll.ask, superseded(node.id));
+  for (const lease of [...node.leases.values()]) loseAttempt(context, lease, loss);
+  loseOutputs(context, node);
+  if (poll !== null) context.refuse(poll.ask, superseded(node.id));
   state.replacedSessions.set(node.sessionId, node.id);
   if (state.replacedSessions.size > ENDED_SESSIONS_MAX) {
     const [oldest] = state.replacedSessions.keys();
@@ -239,30 +239,30 @@ function endSession(turn: Turn, node: Node, loss: Loss): void {
   }
 }
 
-export function drain(turn: Turn, event: Drain): void {
-  const node = turn.state.nodes.get(event.nodeId);
-  if (node === undefined) return turn.refuse(event.ask, unknownNode(event.nodeId));
+export function drain(context: StepContext, event: Drain): void {
+  const node = context.state.nodes.get(event.nodeId);
+  if (node === undefined) return context.refuse(event.ask, unknownNode(event.nodeId));
   if (!node.draining) {
     node.draining = true;
-    turn.state.matching.update(node);
-    if (node.poll !== null) turn.state.answerable.add(node);
-    turn.writeNode(node);
-    turn.log('node.draining', { nodeId: node.id });
+    context.state.matching.update(node);
+    if (node.poll !== null) context.state.answerable.add(node);
+    context.writeNode(node);
+    context.log('node.draining', { nodeId: node.id });
   }
-  turn.effects.reply(event.ask, { type: 'node', nodeId: node.id });
+  context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }
 
-export function releaseNode(turn: Turn, event: ReleaseNode): void {
-  const node = turn.state.nodes.get(event.nodeId);
-  if (node === undefined) return turn.refuse(event.ask, unknownNode(event.nodeId));
-  endQuarantine(turn, node, false);
+export function releaseNode(context: StepContext, event: ReleaseNode): void {
+  const node = context.state.nodes.get(event.nodeId);
+  if (node === undefined) return context.refuse(event.ask, unknownNode(event.nodeId));
+  endQuarantine(context, node, false);
   if (node.draining) {
     node.draining = false;
-    turn.state.matching.update(node);
-    turn.writeNode(node);
-    turn.log('node.released', { nodeId: node.id });
+    context.state.matching.update(node);
+    context.writeNode(node);
+    context.log('node.released', { nodeId: node.id });
   }
-  turn.effects.reply(event.ask, { type: 'node', nodeId: node.id });
+  context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }
 
 function superseded(nodeId: NodeId): MillraceError {
@@ -274,8 +274,8 @@ function superseded(nodeId: NodeId): MillraceError {
 }
 
 /** As long as the other one is heard, it lives. After that nobody knows, until its session ends. */
-function nameTaken(turn: Turn, { id, offer, expiresAt, seenAt }: Node): MillraceError {
-  const { now, state } = turn;
+function nameTaken(context: StepContext, { id, offer, expiresAt, seenAt }: Node): MillraceError {
+  const { now, state } = context;
   const leftMs = Math.max(0, expiresAt - now);
   if (later(seenAt, state.settings.heartbeatMs * 2) < now) {
     return new MillraceError({

@@ -7,7 +7,7 @@ import type { SchedulerState } from '../state.ts';
 import type { JobState } from '../task/chart.ts';
 import { isTerminal } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { admit } from './admission.ts';
 import { unnameKey } from './keys.ts';
 import { finish, makeReady } from './lifecycle.ts';
@@ -17,49 +17,50 @@ import { orderAbort, stopJob } from './stop.ts';
 import { endCall, tellCallers } from './wait.ts';
 
 /** Runs at the end of every step. A loop, not recursion: a chain may be 100,000 tasks deep. */
-export function settle(turn: Turn): void {
+export function settle(context: StepContext): void {
   do {
-    settleTasks(turn);
-    for (const job of turn.over) finishJob(turn, job);
-    turn.over.clear();
-    for (const jobId of turn.abandoned.splice(0)) endCall(turn, jobId);
-    if (turn.state.admissions.isWaited) admit(turn);
+    settleTasks(context);
+    for (const job of context.over) finishJob(context, job);
+    context.over.clear();
+    for (const jobId of context.abandoned.splice(0)) endCall(context, jobId);
+    if (context.state.admissions.isWaited) admit(context);
     // The end of a job may wake those who called it, and end those whom it called.
-  } while (turn.ended.length + turn.abandoned.length > 0);
+  } while (context.ended.length + context.abandoned.length > 0);
 }
 
-function settleTasks(turn: Turn): void {
-  for (let slot = turn.ended.pop(); slot !== undefined; slot = turn.ended.pop()) {
-    const job = turn.state.tasks.job(slot);
-    tellDependents(turn, job, slot);
-    tellParent(turn, job, slot);
-    stopChildren(turn, slot);
-    const failed = turn.state.tasks.state(slot) === 'failed' && !turn.state.tasks.isAdded(slot);
+function settleTasks(context: StepContext): void {
+  for (let slot = context.ended.pop(); slot !== undefined; slot = context.ended.pop()) {
+    const job = context.state.tasks.job(slot);
+    tellDependents(context, job, slot);
+    tellParent(context, job, slot);
+    stopChildren(context, slot);
+    const failed =
+      context.state.tasks.state(slot) === 'failed' && !context.state.tasks.isAdded(slot);
     if (failed && job.onFailure === 'cancel' && job.stopping === null && job.open > 0) {
-      stopJob(turn, job, 'failure', jobError(turn.state, slot));
+      stopJob(context, job, 'failure', jobError(context.state, slot));
     }
-    if (job.open === 0) turn.over.add(job);
+    if (job.open === 0) context.over.add(job);
   }
 }
 
-function tellDependents(turn: Turn, job: Job, slot: Slot): void {
-  const { tasks } = turn.state;
+function tellDependents(context: StepContext, job: Job, slot: Slot): void {
+  const { tasks } = context.state;
   const end = endOf(tasks.state(slot), tasks.error(slot));
   job.edges?.eachDependent(tasks.no(slot), (no, required) => {
     const dependent = job.slot(no);
     if (dependent === null) return;
     if (tasks.state(dependent) !== 'blocked' || tasks.suspended(dependent) !== null) {
-      if (job.outputs !== null) meetLate(turn, dependent);
+      if (job.outputs !== null) meetLate(context, dependent);
       return;
     }
-    if (!isMet(required, end)) return finish(turn, dependent, 'skipped', because(turn, slot));
-    meet(turn, dependent);
+    if (!isMet(required, end)) return finish(context, dependent, 'skipped', because(context, slot));
+    meet(context, dependent);
   });
 }
 
 /** Why a task is skipped that depends on this one. */
-export function because(turn: Turn, slot: Slot): Ending {
-  const { tasks } = turn.state;
+export function because(context: StepContext, slot: Slot): Ending {
+  const { tasks } = context.state;
   const [id, state, error] = [tasks.id(slot), tasks.state(slot), tasks.error(slot)];
   const detail = { because: id, its: state };
   if (endOf(state, error) !== 'failed') return { detail };
@@ -67,61 +68,61 @@ export function because(turn: Turn, slot: Slot): Ending {
 }
 
 /** A parent that waits for its children comes back when the last one has ended. */
-function tellParent(turn: Turn, job: Job, slot: Slot): void {
-  const { tasks } = turn.state;
+function tellParent(context: StepContext, job: Job, slot: Slot): void {
+  const { tasks } = context.state;
   const no = tasks.parent(slot);
   const parent = no === null ? null : job.slot(no);
   if (parent === null || tasks.state(parent) !== 'blocked') return;
   if (tasks.suspended(parent) !== 'children') return;
-  if (tasks.openChildren(parent) === 0) makeReady(turn, parent);
+  if (tasks.openChildren(parent) === 0) makeReady(context, parent);
 }
 
 /** What a task has added to the job is of no use without it. */
-function stopChildren(turn: Turn, slot: Slot): void {
-  const { tasks, leases } = turn.state;
+function stopChildren(context: StepContext, slot: Slot): void {
+  const { tasks, leases } = context.state;
   for (const child of tasks.children(slot)) {
     if (!tasks.isAdded(child) || isTerminal(tasks.state(child))) continue;
     const lease = leases.get(child);
-    if (lease === undefined) finish(turn, child, 'cancelled');
-    else orderAbort(turn, lease, 'cancel');
+    if (lease === undefined) finish(context, child, 'cancelled');
+    else orderAbort(context, lease, 'cancel');
   }
 }
 
-function meet(turn: Turn, slot: Slot): void {
-  const { unmet } = turn.state.tasks;
+function meet(context: StepContext, slot: Slot): void {
+  const { unmet } = context.state.tasks;
   unmet.set(slot, unmet.get(slot) - 1);
-  if (unmet.get(slot) === 0) makeReady(turn, slot);
+  if (unmet.get(slot) === 0) makeReady(context, slot);
 }
 
 /** It began before, and what it reads was made again since: it does not wait for that, but counts it. */
-function meetLate({ state: { tasks } }: Turn, slot: Slot): void {
+function meetLate({ state: { tasks } }: StepContext, slot: Slot): void {
   if (isTerminal(tasks.state(slot))) return;
   tasks.unmet.set(slot, Math.max(0, tasks.unmet.get(slot) - 1));
 }
 
-function finishJob(turn: Turn, job: Job): void {
-  const { state } = turn;
+function finishJob(context: StepContext, job: Job): void {
+  const { state } = context;
   // A task that was added by another counts through that one, which may have made the best of it.
   const firstFailed = job.slots.find(
     (slot) => state.tasks.state(slot) === 'failed' && !state.tasks.isAdded(slot),
   );
   job.state = outcome(state, job, firstFailed !== undefined);
-  job.finishedAt = turn.now;
+  job.finishedAt = context.now;
   job.stopping = null;
   if (job.error === null && firstFailed !== undefined) job.error = jobError(state, firstFailed);
-  turn.writeJob(job);
+  context.writeJob(job);
   const { untaken } = job.signals;
   const detail = {
     ...job.error,
     // Somebody has sent these, and nobody will ever take them.
     ...(untaken.length === 0 ? {} : { untakenSignals: untaken.slice(0, UNTAKEN_SHOWN) }),
   };
-  turn.log(jobEnd(job.state), { job }, Object.keys(detail).length === 0 ? undefined : detail);
+  context.log(jobEnd(job.state), { job }, Object.keys(detail).length === 0 ? undefined : detail);
   dropJob(state, job);
-  tellCallers(turn, job);
+  tellCallers(context, job);
   const schedule = job.scheduleId === null ? undefined : state.schedules.get(job.scheduleId);
   // With overlap policy `queue` the next occurrence waits for this moment.
-  if (schedule?.isWaiting === true) armSchedule(turn, schedule);
+  if (schedule?.isWaiting === true) armSchedule(context, schedule);
 }
 
 const UNTAKEN_SHOWN = 10;

@@ -8,34 +8,34 @@ import type { AwaitedSignal } from '../job/waits.ts';
 import type { Json } from '../json.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { takeSignal } from './awaited.ts';
 import { dropJob } from './settle.ts';
 import { wake } from './wait.ts';
 
-export function signal(turn: Turn, event: Signal): void {
-  const job = turn.state.jobsById.get(event.jobId);
-  if (job === undefined) return turn.refuse(event.ask, unknownJob(event.jobId));
-  const refusal = refusalOf(turn.state, job, event);
+export function signal(context: StepContext, event: Signal): void {
+  const job = context.state.jobsById.get(event.jobId);
+  if (job === undefined) return context.refuse(event.ask, unknownJob(event.jobId));
+  const refusal = refusalOf(context.state, job, event);
   // Repeated in doubt, perhaps after the very end that it has brought about.
-  if (job.signals.has(event.id)) turn.replyJob(event.ask, job, false);
-  else if (refusal !== null) turn.refuse(event.ask, refusal);
-  else take(turn, job, event);
+  if (job.signals.has(event.id)) context.replyJob(event.ask, job, false);
+  else if (refusal !== null) context.refuse(event.ask, refusal);
+  else take(context, job, event);
   // Read back for nothing.
-  if (job.open === 0) dropJob(turn.state, job);
+  if (job.open === 0) dropJob(context.state, job);
 }
 
-function take(turn: Turn, job: Job, { ask, id, name, body }: Signal): void {
+function take(context: StepContext, job: Job, { ask, id, name, body }: Signal): void {
   const no = job.signals.add({ id, name, taken: false });
-  const sentAt = turn.now;
-  turn.effects.signal({ jobNo: job.no, no, id, name, body, sentAt, taken: false });
-  const slot = firstListener(turn.state, job, name);
-  const takenBy = slot === null ? null : turn.state.tasks.id(slot);
-  turn.log('job.signalled', { job }, { name, id, takenBy });
-  turn.replyJob(ask, job, true, { takenBy, awaited: job.signals.awaited });
+  const sentAt = context.now;
+  context.effects.signal({ jobNo: job.no, no, id, name, body, sentAt, taken: false });
+  const slot = firstListener(context.state, job, name);
+  const takenBy = slot === null ? null : context.state.tasks.id(slot);
+  context.log('job.signalled', { job }, { name, id, takenBy });
+  context.replyJob(ask, job, true, { takenBy, awaited: job.signals.awaited });
   if (slot === null) return;
-  const wanted = wantedBy(turn.state, slot, name);
-  if (wanted !== undefined && takeSignal(turn, slot, wanted)) wake(turn, slot);
+  const wanted = wantedBy(context.state, slot, name);
+  if (wanted !== undefined && takeSignal(context, slot, wanted)) wake(context, slot);
 }
 
 /** The task with the lowest number. */

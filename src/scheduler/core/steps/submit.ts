@@ -11,22 +11,22 @@ import { JobOutputs } from '../job/outputs.ts';
 import type { JobRow, TaskSpecRow } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
-import { taskRow } from '../turn.ts';
-import type { Turn } from '../turn.ts';
+import { taskRow } from '../step-context.ts';
+import type { StepContext } from '../step-context.ts';
 import { UNKNOWN_KEY, nameKey } from './keys.ts';
 import type { KeyInStore } from './keys.ts';
 import { logKind, makeReady } from './lifecycle.ts';
 
-export function submit(turn: Turn, event: Submit): void {
-  const { state } = turn;
+export function submit(context: StepContext, event: Submit): void {
+  const { state } = context;
   const { document, ask } = event;
-  if (event.inboxNo !== undefined) turn.effects.deleteInbox(event.inboxNo);
+  if (event.inboxNo !== undefined) context.effects.deleteInbox(event.inboxNo);
   const existing =
     state.jobsById.get(event.jobId) ??
     (document.idempotencyKey === null ? undefined : state.jobsByKey.get(document.idempotencyKey));
-  if (existing !== undefined) return turn.replyJob(ask, existing, false);
-  const job = createJob(turn, event.jobId, document, event);
-  turn.replyJob(ask, job, true);
+  if (existing !== undefined) return context.replyJob(ask, existing, false);
+  const job = createJob(context, event.jobId, document, event);
+  context.replyJob(ask, job, true);
 }
 
 /** Where a job comes from, beyond its document. */
@@ -34,9 +34,14 @@ export interface Origin extends Pick<Submit, 'seeds' | 'completedKeys' | 'pendin
   readonly scheduleId?: ScheduleId;
 }
 
-export function createJob(turn: Turn, id: JobId, document: JobDocument, origin: Origin): Job {
-  const { state } = turn;
-  const job = new Job(newRow(turn, id, document, origin.scheduleId ?? null));
+export function createJob(
+  context: StepContext,
+  id: JobId,
+  document: JobDocument,
+  origin: Origin,
+): Job {
+  const { state } = context;
+  const job = new Job(newRow(context, id, document, origin.scheduleId ?? null));
   state.addJob(job);
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
     job.edges = new Edges(document.tasks.map((task) => task.dependsOn));
@@ -44,28 +49,29 @@ export function createJob(turn: Turn, id: JobId, document: JobDocument, origin: 
   for (const task of document.tasks) addTask(state, job, task, keyInStore(task, origin));
   job.trim();
   for (const slot of job.slots) state.tasks.opened(slot);
-  turn.effects.insertJob(jobRow(job));
-  turn.log('job.created', { job });
+  context.effects.insertJob(jobRow(job));
+  context.log('job.created', { job });
   for (const [no, task] of document.tasks.entries()) {
-    insertTask(turn, job.slots[no] as Slot, task);
+    insertTask(context, job.slots[no] as Slot, task);
   }
-  for (const [no, seed] of origin.seeds ?? []) plant(turn, job, no, seed);
+  for (const [no, seed] of origin.seeds ?? []) plant(context, job, no, seed);
   for (const [no, task] of document.tasks.entries()) {
     const slot = job.slots[no] as Slot;
-    if (task.dependsOn.length === 0 && state.tasks.state(slot) === 'blocked') makeReady(turn, slot);
+    if (task.dependsOn.length === 0 && state.tasks.state(slot) === 'blocked')
+      makeReady(context, slot);
   }
-  armTotals(turn, job);
+  armTotals(context, job);
   return job;
 }
 
 function newRow(
-  turn: Turn,
+  context: StepContext,
   id: JobId,
   document: JobDocument,
   scheduleId: ScheduleId | null,
 ): JobRow {
-  const no = turn.state.nextJobNo;
-  turn.state.nextJobNo = jobNo(no + 1);
+  const no = context.state.nextJobNo;
+  context.state.nextJobNo = jobNo(no + 1);
   const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs, output } = document;
   return {
     no,
@@ -78,7 +84,7 @@ function newRow(
     totalMs,
     scheduleId,
     output,
-    createdAt: turn.now,
+    createdAt: context.now,
     state: 'queued',
     run: 1,
     taskCount: document.tasks.length,
@@ -134,8 +140,8 @@ export function addTask(
 }
 
 /** The rows of a task that was just added. */
-export function insertTask(turn: Turn, slot: Slot, task: TaskDocument): void {
-  const { tasks, settings } = turn.state;
+export function insertTask(context: StepContext, slot: Slot, task: TaskDocument): void {
+  const { tasks, settings } = context.state;
   const spec: TaskSpecRow = {
     jobNo: tasks.job(slot).no,
     taskNo: tasks.no(slot),
@@ -148,31 +154,31 @@ export function insertTask(turn: Turn, slot: Slot, task: TaskDocument): void {
     options: encodeOptions(task.options, settings, task.isAdded),
     input: task.input,
   };
-  tasks.setSince(slot, turn.now);
-  turn.effects.insertTask(spec, taskRow(turn.state, slot, null, null));
-  turn.log('created', { slot });
+  tasks.setSince(slot, context.now);
+  context.effects.insertTask(spec, taskRow(context.state, slot, null, null));
+  context.log('created', { slot });
 }
 
 /** A task of a fork starts its life ended, with the result it had in the other job. One that is done when
  * the job is let in has its result already, and waits. */
-function plant(turn: Turn, job: Job, no: TaskNo, seed: Seed): void {
-  const { tasks } = turn.state;
+function plant(context: StepContext, job: Job, no: TaskNo, seed: Seed): void {
+  const { tasks } = context.state;
   const slot = job.slot(no);
   if (slot === null) return;
   const run = tasks.run.get(slot);
   if (seed.result !== null) {
-    turn.effects.result({ jobNo: job.no, taskNo: no, run, body: seed.result });
+    context.effects.result({ jobNo: job.no, taskNo: no, run, body: seed.result });
   }
   if (tasks.options(slot).admission !== undefined) return;
   tasks.restoreState(slot, seed.state);
-  turn.writeTask(slot, turn.now);
-  turn.log(logKind(seed.state), { slot }, { fromFork: true });
-  turn.ended.push(slot);
+  context.writeTask(slot, context.now);
+  context.log(logKind(seed.state), { slot }, { fromFork: true });
+  context.ended.push(slot);
 }
 
 /** Timeouts that span all attempts. */
-export function armTotals(turn: Turn, job: Job): void {
-  const { timers } = turn.state;
+export function armTotals(context: StepContext, job: Job): void {
+  const { timers } = context.state;
   if (job.totalMs !== null) {
     timers.arm({
       type: 'jobTimeout',
@@ -181,11 +187,11 @@ export function armTotals(turn: Turn, job: Job): void {
       run: job.run,
     });
   }
-  for (const slot of job.slots) armTaskTotal(turn, slot);
+  for (const slot of job.slots) armTaskTotal(context, slot);
 }
 
-export function armTaskTotal(turn: Turn, slot: Slot): void {
-  const { timers, tasks } = turn.state;
+export function armTaskTotal(context: StepContext, slot: Slot): void {
+  const { timers, tasks } = context.state;
   const { totalMs } = tasks.options(slot).timeouts;
   if (totalMs === null) return;
   const job = tasks.job(slot);
@@ -199,15 +205,18 @@ export function armTaskTotal(turn: Turn, slot: Slot): void {
 }
 
 /** A document from the inbox that is not valid: stored as a failed job without tasks. */
-export function reject(turn: Turn, event: Reject): void {
-  turn.effects.deleteInbox(event.inboxNo);
-  turn.replyJob(event.ask, createFailed(turn, event), true);
+export function reject(context: StepContext, event: Reject): void {
+  context.effects.deleteInbox(event.inboxNo);
+  context.replyJob(event.ask, createFailed(context, event), true);
 }
 
 /** A job without tasks that has failed before it began: so that somebody can see why. */
-export function createFailed(turn: Turn, about: Pick<Reject, 'jobId' | 'name' | 'error'>): Job {
-  const no = turn.state.nextJobNo;
-  turn.state.nextJobNo = jobNo(no + 1);
+export function createFailed(
+  context: StepContext,
+  about: Pick<Reject, 'jobId' | 'name' | 'error'>,
+): Job {
+  const no = context.state.nextJobNo;
+  context.state.nextJobNo = jobNo(no + 1);
   const job = new Job({
     no,
     id: about.jobId,
@@ -219,17 +228,17 @@ export function createFailed(turn: Turn, about: Pick<Reject, 'jobId' | 'name' | 
     totalMs: null,
     scheduleId: null,
     output: null,
-    createdAt: turn.now,
+    createdAt: context.now,
     state: 'failed',
     run: 1,
     taskCount: 0,
     stopping: null,
     error: about.error,
     startedAt: null,
-    finishedAt: turn.now,
+    finishedAt: context.now,
   });
-  turn.effects.insertJob(jobRow(job));
-  turn.log('job.created', { job });
-  turn.log('job.failed', { job }, { ...about.error });
+  context.effects.insertJob(jobRow(job));
+  context.log('job.created', { job });
+  context.log('job.failed', { job }, { ...about.error });
   return job;
 }

@@ -9,7 +9,7 @@ import { isTerminal } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { Timer } from '../timers.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { finish } from './lifecycle.ts';
 import { remake } from './outputs.ts';
 import { endQuarantine } from './quarantine.ts';
@@ -19,13 +19,13 @@ import { settle } from './settle.ts';
 import { orderAbort, stopJob } from './stop.ts';
 import { wake } from './wait.ts';
 
-export function tick(turn: Turn): void {
-  const { timers } = turn.state;
-  if (timers.isCrowded) timers.sweep((timer) => fits(turn.state, timer));
-  for (let timer = timers.due(turn.now); timer !== null; timer = timers.due(turn.now)) {
-    ring(turn, timer);
+export function tick(context: StepContext): void {
+  const { timers } = context.state;
+  if (timers.isCrowded) timers.sweep((timer) => fits(context.state, timer));
+  for (let timer = timers.due(context.now); timer !== null; timer = timers.due(context.now)) {
+    ring(context, timer);
     // Before the next timer looks: a job that has ended must be gone for it.
-    settle(turn);
+    settle(context);
   }
 }
 
@@ -68,37 +68,37 @@ function fits(state: SchedulerState, timer: Timer): boolean {
   }
 }
 
-function ring(turn: Turn, timer: Timer): void {
-  const { state } = turn;
+function ring(context: StepContext, timer: Timer): void {
+  const { state } = context;
   if (!fits(state, timer)) return;
   switch (timer.type) {
     case 'wake':
-      return wake(turn, taskOf(state, timer) as Slot);
+      return wake(context, taskOf(state, timer) as Slot);
     case 'queueTimeout':
-      return endQueued(turn, taskOf(state, timer) as Slot);
+      return endQueued(context, taskOf(state, timer) as Slot);
     case 'runTimeout':
-      return orderAbort(turn, leaseOf(state, timer) as Lease, 'timeout');
+      return orderAbort(context, leaseOf(state, timer) as Lease, 'timeout');
     case 'taskTimeout':
-      return endOverdue(turn, taskOf(state, timer) as Slot);
+      return endOverdue(context, taskOf(state, timer) as Slot);
     case 'jobTimeout': {
       const job = state.jobs.get(timer.jobNo) as Job;
-      return job.stopping === null ? stopJob(turn, job, 'timeout', JOB_TIMEOUT) : undefined;
+      return job.stopping === null ? stopJob(context, job, 'timeout', JOB_TIMEOUT) : undefined;
     }
     case 'outputs':
-      return void remake(turn, state.jobs.get(timer.jobNo) as Job);
+      return void remake(context, state.jobs.get(timer.jobNo) as Job);
     case 'admission':
-      // Whoever waits is looked at when the turn is settled.
+      // Whoever waits is looked at when the step is settled.
       return;
     case 'session':
-      return sessionDue(turn, nodeOf(state, timer) as Node);
+      return sessionDue(context, nodeOf(state, timer) as Node);
     case 'nodeDead':
-      return nodeDeadDue(turn, nodeOf(state, timer) as Node);
+      return nodeDeadDue(context, nodeOf(state, timer) as Node);
     case 'nodeForget':
-      return nodeForgetDue(turn, nodeOf(state, timer) as Node);
+      return nodeForgetDue(context, nodeOf(state, timer) as Node);
     case 'quarantine':
-      return endQuarantine(turn, state.nodes.get(timer.nodeId) as Node, true);
+      return endQuarantine(context, state.nodes.get(timer.nodeId) as Node, true);
     case 'schedule':
-      return scheduleDue(turn, state.schedules.get(timer.scheduleId) as Schedule);
+      return scheduleDue(context, state.schedules.get(timer.scheduleId) as Schedule);
     default:
       return assertNever(timer);
   }
@@ -123,15 +123,15 @@ function nodeOf(state: SchedulerState, timer: SessionTimer): Node | undefined {
 }
 
 /** Running ones are ordered to stop and end when they have: see failAttempt. */
-function endOverdue(turn: Turn, slot: Slot): void {
-  const lease = turn.state.leases.get(slot);
-  if (lease !== undefined) return orderAbort(turn, lease, 'timeout');
-  finish(turn, slot, 'failed', { error: TOTAL_TIMEOUT });
+function endOverdue(context: StepContext, slot: Slot): void {
+  const lease = context.state.leases.get(slot);
+  if (lease !== undefined) return orderAbort(context, lease, 'timeout');
+  finish(context, slot, 'failed', { error: TOTAL_TIMEOUT });
 }
 
-function endQueued(turn: Turn, slot: Slot): void {
-  const isLetIn = turn.state.tasks.options(slot).admission === undefined;
-  finish(turn, slot, 'failed', { error: isLetIn ? QUEUE_TIMEOUT : ADMISSION_TIMEOUT });
+function endQueued(context: StepContext, slot: Slot): void {
+  const isLetIn = context.state.tasks.options(slot).admission === undefined;
+  finish(context, slot, 'failed', { error: isLetIn ? QUEUE_TIMEOUT : ADMISSION_TIMEOUT });
 }
 
 const ADMISSION_TIMEOUT: TaskError = {

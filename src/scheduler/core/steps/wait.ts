@@ -15,7 +15,7 @@ import { isFinished } from '../task/chart.ts';
 import type { JobState } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
-import type { Turn } from '../turn.ts';
+import type { StepContext } from '../step-context.ts';
 import { awaitThings, forgetCall, stopListening, takeSignal, writeStep } from './awaited.ts';
 import { keysAbove } from './keys.ts';
 import { armWake, delay, makeReady } from './lifecycle.ts';
@@ -23,10 +23,10 @@ import { stopJob } from './stop.ts';
 import { createFailed, createJob } from './submit.ts';
 
 /** Why the task cannot wait like this; null if it can. */
-export function waitFault(turn: Turn, lease: Lease, wait: Wait): TaskError | null {
+export function waitFault(context: StepContext, lease: Lease, wait: Wait): TaskError | null {
   const { sleeps, signals, jobs } = wait;
   if (sleeps.length + signals.length + jobs.length === 0) return fault('it waits for nothing');
-  const held = keysAbove(turn.state, jobs.length === 0 ? [] : [lease.slot]);
+  const held = keysAbove(context.state, jobs.length === 0 ? [] : [lease.slot]);
   for (const { jobId, document } of jobs) {
     // Whatever is called ends with its caller: it must not be anybody else's.
     if (!jobId.startsWith(`${lease.job.id}.`)) {
@@ -52,35 +52,35 @@ export function waitsFor({ signals, jobs }: Wait): Suspension {
 }
 
 /** Call it without a lease. */
-export function beginWait(turn: Turn, slot: Slot, wait: Wait): void {
-  const { state } = turn;
+export function beginWait(context: StepContext, slot: Slot, wait: Wait): void {
+  const { state } = context;
   const { tasks } = state;
   tasks.setSuspended(slot, waitsFor(wait));
-  const wakeAt = beginSleeps(turn, slot, wait.sleeps);
-  const signals = beginSignals(turn, slot, wait.signals);
-  const jobs = beginJobs(turn, slot, wait.jobs);
-  const isOver = (wakeAt !== null && wakeAt <= turn.now) || signals.isOver || jobs.isOver;
+  const wakeAt = beginSleeps(context, slot, wait.sleeps);
+  const signals = beginSignals(context, slot, wait.signals);
+  const jobs = beginJobs(context, slot, wait.jobs);
+  const isOver = (wakeAt !== null && wakeAt <= context.now) || signals.isOver || jobs.isOver;
   awaitThings(state, slot, { signals: isOver ? [] : signals.awaited, jobs: jobs.awaited });
-  if (isOver) makeReady(turn, slot);
-  else if (wakeAt !== null) delay(turn, slot, wakeAt);
+  if (isOver) makeReady(context, slot);
+  else if (wakeAt !== null) delay(context, slot, wakeAt);
   else {
     tasks.move(slot, 'blocked');
-    turn.writeTask(slot);
+    context.writeTask(slot);
   }
   // Last, for a job may end at once: its caller must be waiting by then.
   for (const { jobId, document, ...origin } of jobs.fresh) {
     if (document === null) continue;
     // Its id is what makes it the same one: a key would make it somebody else's.
-    createJob(turn, jobId, { ...document, idempotencyKey: null }, origin);
+    createJob(context, jobId, { ...document, idempotencyKey: null }, origin);
   }
 }
 
 /** Answers when the first of them is over. */
-function beginSleeps(turn: Turn, slot: Slot, sleeps: Wait['sleeps']): Instant | null {
+function beginSleeps(context: StepContext, slot: Slot, sleeps: Wait['sleeps']): Instant | null {
   let first: Instant | null = null;
   for (const { step, forMs } of sleeps) {
-    const until = later(turn.now, Math.max(0, forMs));
-    writeStep(turn, slot, step, { until });
+    const until = later(context.now, Math.max(0, forMs));
+    writeStep(context, slot, step, { until });
     if (first === null || until < first) first = until;
   }
   return first;
@@ -91,10 +91,14 @@ interface Begun<T> {
   readonly awaited: readonly T[];
 }
 
-function beginSignals(turn: Turn, slot: Slot, signals: Wait['signals']): Begun<AwaitedSignal> {
+function beginSignals(
+  context: StepContext,
+  slot: Slot,
+  signals: Wait['signals'],
+): Begun<AwaitedSignal> {
   // One step takes one signal, however often it is named.
   const wanted = new Map(signals.map((each) => [each.step, each]));
-  const awaited = [...wanted.values()].filter((each) => !takeSignal(turn, slot, each));
+  const awaited = [...wanted.values()].filter((each) => !takeSignal(context, slot, each));
   return { isOver: awaited.length < wanted.size, awaited };
 }
 
@@ -103,8 +107,8 @@ interface Calls extends Begun<AwaitedJob> {
   readonly fresh: readonly ChildJob[];
 }
 
-function beginJobs(turn: Turn, slot: Slot, children: Wait['jobs']): Calls {
-  const { state } = turn;
+function beginJobs(context: StepContext, slot: Slot, children: Wait['jobs']): Calls {
+  const { state } = context;
   // What it has called before and does not name now is its own all the same.
   const called = new Map(state.tasks.waits(slot)?.jobs.map((each) => [each.jobId, each]));
   const fresh: ChildJob[] = [];
@@ -113,7 +117,7 @@ function beginJobs(turn: Turn, slot: Slot, children: Wait['jobs']): Calls {
     const { step, jobId } = child;
     const known = stateOf(state, child);
     if (known !== null && isFinished(known)) {
-      writeStep(turn, slot, step, { jobId, state: known, at: turn.now });
+      writeStep(context, slot, step, { jobId, state: known, at: context.now });
       forgetCall(state, slot, jobId);
       called.delete(jobId);
       isOver = true;
@@ -135,21 +139,22 @@ function stateOf(state: SchedulerState, { jobId, ended }: ChildJob): JobState | 
 }
 
 /** Something that the task waited for has come, or its back-off is over. */
-export function wake(turn: Turn, slot: Slot): void {
-  stopListening(turn.state, slot);
-  makeReady(turn, slot);
+export function wake(context: StepContext, slot: Slot): void {
+  stopListening(context.state, slot);
+  makeReady(context, slot);
 }
 
 /** A job has ended: those who called it are told. */
-export function tellCallers(turn: Turn, { id: jobId, state }: Job): void {
-  const { tasks, callers } = turn.state;
+export function tellCallers(context: StepContext, { id: jobId, state }: Job): void {
+  const { tasks, callers } = context.state;
   for (const slot of [...(callers.get(jobId) ?? [])]) {
     for (const each of tasks.waits(slot)?.jobs ?? []) {
-      if (each.jobId === jobId) writeStep(turn, slot, each.step, { jobId, state, at: turn.now });
+      if (each.jobId === jobId)
+        writeStep(context, slot, each.step, { jobId, state, at: context.now });
     }
-    forgetCall(turn.state, slot, jobId);
-    if (waitsForJobs(turn.state, slot)) wake(turn, slot);
-    else turn.writeTask(slot);
+    forgetCall(context.state, slot, jobId);
+    if (waitsForJobs(context.state, slot)) wake(context, slot);
+    else context.writeTask(slot);
   }
 }
 
@@ -160,23 +165,23 @@ function waitsForJobs({ tasks }: SchedulerState, slot: Slot): boolean {
 }
 
 /** The job that somebody called and waits for is made, or cannot be. */
-export function answerCall(turn: Turn, event: AnswerCall): void {
-  const { state } = turn;
+export function answerCall(context: StepContext, event: AnswerCall): void {
+  const { state } = context;
   const { jobId, made, ask } = event;
-  turn.effects.reply(ask, { type: 'done' });
+  context.effects.reply(ask, { type: 'done' });
   if (!state.callers.has(jobId) || state.jobsById.has(jobId)) return;
-  if (made.error !== null) return tellCallers(turn, createFailed(turn, { jobId, ...made }));
-  createJob(turn, jobId, { ...made.document, idempotencyKey: null }, event);
+  if (made.error !== null) return tellCallers(context, createFailed(context, { jobId, ...made }));
+  createJob(context, jobId, { ...made.document, idempotencyKey: null }, event);
 }
 
 /** Its caller has ended, so it does. */
-export function endCall(turn: Turn, jobId: JobId): void {
-  const { state } = turn;
+export function endCall(context: StepContext, jobId: JobId): void {
+  const { state } = context;
   const job = state.jobsById.get(jobId);
   if (state.callers.has(jobId)) return;
   if (job === undefined) {
     if (!state.isComplete) state.orphans.add(jobId);
-  } else if (job.stopping === null && job.open > 0) stopJob(turn, job, 'cancel', ABANDONED);
+  } else if (job.stopping === null && job.open > 0) stopJob(context, job, 'cancel', ABANDONED);
 }
 
 const ABANDONED: TaskError = {
@@ -188,11 +193,11 @@ const ABANDONED: TaskError = {
  * Every live job is in memory now. A call to one that is not there has ended while its caller was
  * not in memory to hear of it: the caller is woken without a step, asks again and is told.
  */
-export function wakeUnanswered(turn: Turn): void {
-  const { state } = turn;
+export function wakeUnanswered(context: StepContext): void {
+  const { state } = context;
   state.orphans.clear();
   for (const [jobId, slots] of state.callers) {
     if (state.jobsById.has(jobId)) continue;
-    for (const slot of slots) if (waitsForJobs(state, slot)) armWake(turn, slot, turn.now);
+    for (const slot of slots) if (waitsForJobs(state, slot)) armWake(context, slot, context.now);
   }
 }

@@ -8,7 +8,7 @@ import { broken, invariant } from '../errors.ts';
 import type { Instant, NodeId, TaskId, TaskNo, TermId } from '../ids.ts';
 import { taskNo } from '../ids.ts';
 import type { Job } from '../job/job.ts';
-import type { JobLine } from '../queue/job-line.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
 import type { Requirement } from '../queue/requirement.ts';
 import type { Limit } from '../queue/limit.ts';
 import type { AwaitedThings } from '../job/waits.ts';
@@ -106,10 +106,10 @@ export class TaskTable {
   readonly queuedAt: Column = new Column(doubles);
   readonly startedAt: Column = new Column(doubles);
   readonly notBefore: Column = new Column(doubles);
-  // Where a ready task stands in line: see JobLine.
+  // Where a ready task is queued: see JobQueue.
   readonly previous: Column = new Column(words);
   readonly next: Column = new Column(words);
-  readonly #lines: (JobLine | null)[] = [null];
+  readonly #queues: (JobQueue | null)[] = [null];
 
   readonly #free: number[] = [];
   readonly #termIds: (TermId | null)[] = [null];
@@ -129,7 +129,7 @@ export class TaskTable {
     this.#ids[slot] = facts.id;
     this.#requirements[slot] = facts.requirement;
     this.#options[slot] = facts.options;
-    this.#lines[slot] = null;
+    this.#queues[slot] = null;
     const { key, limit, parent, isAwaited, isAdded } = facts;
     if (key !== null || limit !== null || parent !== null) {
       this.#extras.set(slot, { ...NO_EXTRAS, key, limit, parent, isAwaited, isAdded });
@@ -159,7 +159,7 @@ export class TaskTable {
   }
 
   free(slot: Slot): void {
-    invariant(this.#lines[slot] === null, 'a freed task stands in no line');
+    invariant(this.#queues[slot] === null, 'a freed task is in no queue');
     this.#count -= 1;
     this.#jobs[slot] = null;
     this.#ids[slot] = null;
@@ -252,7 +252,7 @@ export class TaskTable {
     return this.#requirements[slot] as Requirement;
   }
 
-  /** Call it while the task neither stands in line nor is leased. */
+  /** Call it while the task neither is queued nor is leased. */
   setRequirement(slot: Slot, requirement: Requirement): void {
     this.#requirements[slot] = requirement;
   }
@@ -369,11 +369,11 @@ export class TaskTable {
     this.#terms.set(slot, number);
   }
 
-  line(slot: Slot): JobLine | null {
-    return this.#lines[slot] ?? null;
+  queue(slot: Slot): JobQueue | null {
+    return this.#queues[slot] ?? null;
   }
 
-  setLine(slot: Slot, line: JobLine | null): void {
-    this.#lines[slot] = line;
+  setQueue(slot: Slot, queue: JobQueue | null): void {
+    this.#queues[slot] = queue;
   }
 }

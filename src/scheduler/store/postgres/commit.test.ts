@@ -267,7 +267,7 @@ test('an update whose job is unknown names it', async () => {
   expect(await store.job(0, jobId('job-7'))).toBeNull();
 });
 
-test('a job of a hundred thousand tasks is stored although the line is in a hurry', async () => {
+test('a job of a hundred thousand tasks is stored although the connection has a short timeout', async () => {
   const { store, url } = await openTestStore({ ttlHintMs: 2_000 });
   const leader = await TestLeader.of(store, 0);
   const tasks = Array.from({ length: 100_000 }, (_, no) => no);
@@ -277,7 +277,7 @@ test('a job of a hundred thousand tasks is stored although the line is in a hurr
     taskInserts: tasks.map((no) => aTask(1, no)),
   });
   expect((await store.jobRow(0, jobId('job-1')))?.taskCount).toBe(100_000);
-  // And the line is in a hurry again.
+  // And the short timeout holds again.
   await connect(url).begin(async (tx) => {
     await tx`select from millrace.leader for update`;
     const lost = leader.commit({ jobInserts: [aJob(2)] });

@@ -9,7 +9,7 @@ import type { Term } from '../store.ts';
 import type { Encoder } from './codec.ts';
 import type { Parameters } from './connection.ts';
 import { writeFailure } from './failure.ts';
-import { type Line, type Prepared } from './line.ts';
+import { type LeaderConnection, type Prepared } from './leader-connection.ts';
 import { leaseMs, timeoutMultiplierFor } from './timeout-multiplier.ts';
 import * as rows from './rows.ts';
 
@@ -86,7 +86,7 @@ function nest(): Prepared {
 }
 
 export async function commit(
-  run: Line['run'],
+  run: LeaderConnection['run'],
   term: Term,
   ttlMs: number,
   batch: Batch,

@@ -7,7 +7,7 @@ import { parseBigint, parseTime, type Values } from './codec.ts';
 export interface ConnectionSettings {
   readonly url: string;
   readonly applicationName: string;
-  /** The leader's TTL: nothing on its line may take half as long. */
+  /** The leader's TTL: nothing on its connection may take half as long. */
   readonly ttlMs: number;
   /** A pooler hands out the server's connections by transaction, see pooler.ts. */
   readonly isPooled?: boolean;

@@ -3,8 +3,8 @@ import type { Campaign, Candidacy, Counters, LeaderInfo, Predecessor, Term } fro
 import type { Values } from './codec.ts';
 import type { Run } from './connection.ts';
 import { writeFailure } from './failure.ts';
-import type { Line } from './line.ts';
-import { release } from './standing.ts';
+import type { LeaderConnection } from './leader-connection.ts';
+import { release } from './held-terms.ts';
 
 const LEADER = 'node_id, url, grpc, epoch, term, expires_at';
 
@@ -13,18 +13,21 @@ const CAMPAIGN = `
          (c.previous).epoch as previous_epoch, c.previous_gone
     from millrace.campaign($1, $2, $3, $4, $5, $6, $7::integer = 1, $8, $9) c`;
 
-export async function campaign(line: Line, candidacy: Candidacy): Promise<Campaign> {
+export async function campaign(
+  connection: LeaderConnection,
+  candidacy: Candidacy,
+): Promise<Campaign> {
   const { shard, term: id, nodeId, url, grpc, ttlMs, vacated = null, above = 0 } = candidacy;
-  const direct = line.isDirect ? 1 : 0;
+  const direct = connection.isDirect ? 1 : 0;
   const parameters = [shard, id, nodeId, url, grpc, ttlMs, direct, vacated, above];
-  const [row = {}] = await line.run(CAMPAIGN, parameters).catch((cause: unknown) => {
+  const [row = {}] = await connection.run(CAMPAIGN, parameters).catch((cause: unknown) => {
     throw writeFailure(cause);
   });
   const leader = infoOf(row);
   const now = row['at'] as Instant;
   if (row['won'] !== true) return { won: false, leader, now };
   const term = { shard, epoch: leader.epoch, id };
-  await line.standFor(term);
+  await connection.standFor(term);
   return { won: true, term, now, previous: previousOf(row) };
 }
 
@@ -76,21 +79,25 @@ export async function termEnd(run: Run, shard: number, term: TermId): Promise<Co
   };
 }
 
-export async function resign(line: Line, term: Term): Promise<void> {
-  line.leave(term);
-  const run: Run = (statement, parameters) => line.run(statement, parameters);
+export async function resign(connection: LeaderConnection, term: Term): Promise<void> {
+  connection.leave(term);
+  const run: Run = (statement, parameters) => connection.run(statement, parameters);
   await release(run, term).catch((cause: unknown) => {
     throw writeFailure(cause, term);
   });
-  line.standNoMoreFor(term);
+  connection.standNoMoreFor(term);
 }
 
 /** What somebody else leads needs no lock of ours. */
-export async function whileLeading<T>(line: Line, term: Term, act: () => Promise<T>): Promise<T> {
+export async function whileLeading<T>(
+  connection: LeaderConnection,
+  term: Term,
+  act: () => Promise<T>,
+): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    if (isMillraceError(error, 'deposed')) line.standNoMoreFor(term);
+    if (isMillraceError(error, 'deposed')) connection.standNoMoreFor(term);
     throw error;
   }
 }

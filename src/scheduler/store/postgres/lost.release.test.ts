@@ -7,7 +7,7 @@ import { deferred } from '../../../kit/index.ts';
 import { contentOf, manyRows } from '../../../../test/rig/conformance/moving.ts';
 import { aJob, aSpec, aTask } from '../../../../test/rig/conformance/rows.ts';
 import type { Dumped } from '../store.ts';
-import { Line } from './line.ts';
+import { LeaderConnection } from './leader-connection.ts';
 import { ReadPool } from './pool.ts';
 
 function connect(url: string): postgres.Sql {
@@ -133,12 +133,12 @@ test('a read that gets no answer is given up, and the next one has a new connect
   expect(await pool.run(count, [])).toHaveLength(1);
 });
 
-test('the time of a statement on the line is not used up by those before it', async () => {
+test('the time of a statement on the connection is not used up by those before it', async () => {
   const { url } = await openTestStore();
-  const line = new Line(settingsOf(url, 4_000), []);
-  onTestFinished(() => line.close());
+  const leader = new LeaderConnection(settingsOf(url, 4_000), []);
+  onTestFinished(() => leader.close());
   // The limit is 2 s: each keeps it, together they take longer.
-  const long = [1, 2, 3].map(() => line.run('select 1 as one from pg_sleep(0.7)', []));
+  const long = [1, 2, 3].map(() => leader.run('select 1 as one from pg_sleep(0.7)', []));
   expect(await Promise.all(long)).toHaveLength(3);
 });
 

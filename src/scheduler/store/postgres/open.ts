@@ -10,14 +10,14 @@ import { listenToInbox } from './inbox.ts';
 import { campaign, leaderOf, renew, resign, termEnd, whileLeading } from './leadership.ts';
 import { withMigrations } from './ledger.ts';
 import { JobRows } from './job-rows.ts';
-import { Line } from './line.ts';
+import { LeaderConnection } from './leader-connection.ts';
 import { loadBusyJobs, loadCluster, loadJob, loadJobs } from './load.ts';
 import { eventsAfter } from './log.ts';
 import { deadTasks, logHead, nodeViews, schedulesOf } from './listings.ts';
 import { ReadPool } from './pool.ts';
 import { isPooled } from './pooler.ts';
 import { prune } from './prune.ts';
-import { whenVacant } from './vacancy.ts';
+import { whenVacant } from './leader-vacancy.ts';
 import {
   inboxOf,
   inputsOf,
@@ -78,24 +78,24 @@ function settingsOf(options: PostgresOptions): ConnectionSettings {
 
 function storeOn(settings: ConnectionSettings): PostgresStore {
   const pool = new ReadPool(settings);
-  const line = new Line(settings, [commitStatement]);
+  const leader = new LeaderConnection(settings, [commitStatement]);
   const read = pool.run;
   const jobRows = new JobRows(read);
-  const write = line.run.bind(line);
+  const write = leader.run.bind(leader);
   return {
     kind: 'postgres',
     clustered: true,
-    campaign: (candidacy) => campaign(line, candidacy),
+    campaign: (candidacy) => campaign(leader, candidacy),
     renew: (term, ttlMs, commitNo) =>
-      whileLeading(line, term, () => renew(write, term, ttlMs, commitNo)),
-    resign: (term) => resign(line, term),
+      whileLeading(leader, term, () => renew(write, term, ttlMs, commitNo)),
+    resign: (term) => resign(leader, term),
     leader: (shard) => leaderOf(read, shard),
     termEnd: (shard, term) => termEnd(read, shard, term),
     whenVacant: (shard, signal) => whenVacant(read, shard, signal),
     commit: (term, ttlMs, batch) =>
-      whileLeading(line, term, () => commit(write, term, ttlMs, batch)),
+      whileLeading(leader, term, () => commit(write, term, ttlMs, batch)),
     prune: (term, retention) =>
-      whileLeading(line, term, () => prune({ read, write, settings }, term, retention)),
+      whileLeading(leader, term, () => prune({ read, write, settings }, term, retention)),
     loadCluster: (shard) => loadCluster(pool, shard),
     loadBusyJobs: (shard) => loadBusyJobs(pool, shard),
     loadJobs: (shard, priority, from, limit) => loadJobs(pool, shard, priority, from, limit),
@@ -120,7 +120,7 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     fill: (rows) => fillEmpty(settings, rows),
     onInbox: (fn) => listenToInbox(settings, fn),
     close: async () => {
-      await Promise.all([pool.close(), line.close()]);
+      await Promise.all([pool.close(), leader.close()]);
     },
   };
 }

@@ -9,7 +9,7 @@ import { candidacy, TestLeader } from '../../../../test/rig/conformance/leader.t
 import { termId } from '../../../../test/rig/conformance/rows.ts';
 import { openPostgresStore, type PostgresStore } from './open.ts';
 import { ReadPool } from './pool.ts';
-import { GRACE_MS } from './vacancy.ts';
+import { GRACE_MS } from './leader-vacancy.ts';
 
 const RIVAL = { nodeId: 'node-b', term: termId('b') };
 

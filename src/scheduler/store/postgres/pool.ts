@@ -10,7 +10,7 @@ import {
   type Session,
 } from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
-import { Lanes } from './lanes.ts';
+import { ReadConnections } from './read-connections.ts';
 
 const CONNECTIONS_MAX = 4;
 const IDLE_SECONDS = 60;
@@ -36,7 +36,7 @@ const LIMITS: ReadLimits = { statementMs: 30_000, snapshotMs: 300_000 };
 
 interface Connections {
   readonly sql: postgres.Sql;
-  readonly lanes: Lanes;
+  readonly readers: ReadConnections;
 }
 
 export class ReadPool {
@@ -53,10 +53,10 @@ export class ReadPool {
 
   readonly run: Run = (statement, parameters) =>
     this.#twice(() =>
-      this.#inTime(this.#limits.statementMs, ({ sql, lanes }) =>
+      this.#inTime(this.#limits.statementMs, ({ sql, readers }) =>
         // Behind a pooler a statement needs a transaction to have its settings in.
         this.#settings.isPooled === true
-          ? lanes.within('read only', (run) => run(statement, parameters))
+          ? readers.within('read only', (run) => run(statement, parameters))
           : runOn(sql)(statement, parameters),
       ),
     );
@@ -64,7 +64,7 @@ export class ReadPool {
   /** Several statements that see one moment. */
   snapshot<T>(use: (run: Run) => Promise<T>): Promise<T> {
     return this.#twice(() =>
-      this.#inTime(this.#limits.snapshotMs, ({ lanes }) => lanes.within(SNAPSHOT, use)),
+      this.#inTime(this.#limits.snapshotMs, ({ readers }) => readers.within(SNAPSHOT, use)),
     );
   }
 
@@ -87,8 +87,8 @@ export class ReadPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const { sql, lanes } = this.#connections;
-    await Promise.all([sql.end({ timeout: 1 }), lanes.close(1)]);
+    const { sql, readers } = this.#connections;
+    await Promise.all([sql.end({ timeout: 1 }), readers.close(1)]);
   }
 
   /** A connection of the pool may have died since it was last used; reading can simply be repeated. */
@@ -114,7 +114,9 @@ export class ReadPool {
     const idle = { idle_timeout: IDLE_SECONDS };
     return {
       sql: connect(this.#settings, session, { ...idle, max: CONNECTIONS_MAX }),
-      lanes: new Lanes(CONNECTIONS_MAX, () => connectOnce(this.#settings, session, idle)),
+      readers: new ReadConnections(CONNECTIONS_MAX, () =>
+        connectOnce(this.#settings, session, idle),
+      ),
     };
   }
 
@@ -131,6 +133,6 @@ export class ReadPool {
     if (this.#closed || this.#connections !== connections) return;
     this.#connections = this.#connect();
     void connections.sql.end({ timeout: 0 });
-    void connections.lanes.close(0);
+    void connections.readers.close(0);
   }
 }

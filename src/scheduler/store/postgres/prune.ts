@@ -1,5 +1,5 @@
 /**
- * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's line then removes
+ * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's connection then removes
  * it by key, under the fence, in portions that commits can wait for. What hung on a job that is gone is swept on a
  * connection of its own, however much it is. Migrations 0004, 0006 and 0011 have the functions.
  */
@@ -8,10 +8,10 @@ import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
 import { connectOnce, type ConnectionSettings, type Run } from './connection.ts';
 import { unavailable, writeFailure } from './failure.ts';
-import type { Line } from './line.ts';
+import type { LeaderConnection } from './leader-connection.ts';
 import * as rows from './rows.ts';
 
-/** What one call removes on the leader's line, where commits wait meanwhile: rows, and bytes in them. */
+/** What one call removes on the leader's connection, where commits wait meanwhile: rows, and bytes in them. */
 const BYTES_MAX = 8 * 1024 * 1024;
 const KEYS_MAX = 1_000;
 const COMPLETIONS_MAX = 200;
@@ -29,8 +29,8 @@ interface Old<T> {
 
 export interface PruneWays {
   readonly read: Run;
-  /** The leader's line. */
-  readonly write: Line['run'];
+  /** The leader's connection. */
+  readonly write: LeaderConnection['run'];
   readonly settings: ConnectionSettings;
 }
 

@@ -6,7 +6,7 @@ import { deferred, systemClock } from '../../../kit/index.ts';
 import { candidacy, TestLeader, TTL_MS } from '../../../../test/rig/conformance/leader.ts';
 import { aJob, termId } from '../../../../test/rig/conformance/rows.ts';
 import { openPostgresStore, type PostgresStore } from './open.ts';
-import { whenVacant } from './vacancy.ts';
+import { whenVacant } from './leader-vacancy.ts';
 
 const RIVAL = { nodeId: 'node-b', term: termId('b') };
 
@@ -58,7 +58,7 @@ test('the connection that writes is the one in the row, and holds the lock', asy
   const pid = await recorded(sql);
   expect(await holders(sql)).toEqual([{ pid }]);
   await store.resign(leader.term);
-  // On the same line, so that the lock was given back when this is answered.
+  // On the same connection, so that the lock was given back when this is answered.
   await store.resign(leader.term);
   expect(await holders(sql)).toHaveLength(0);
 });
@@ -199,7 +199,7 @@ test('a leader that was deposed gives its lock back', async () => {
   const sql = connect(url);
   await sql`update millrace.leader set epoch = epoch + 1, term = 'other'`;
   await expect(store.renew(leader.term, TTL_MS, 0)).rejects.toMatchObject({ code: 'deposed' });
-  // On the same line, so that it is answered after the lock was given back.
+  // On the same connection, so that it is answered after the lock was given back.
   await expect(store.renew(leader.term, TTL_MS, 0)).rejects.toMatchObject({ code: 'deposed' });
   expect(await holders(sql)).toHaveLength(0);
 });

@@ -1,11 +1,11 @@
 /**
- * What a statement on the leader's line may take when it writes more than usual. A job of a hundred
+ * What a statement on the leader's connection may take when it writes more than usual. A job of a hundred
  * thousand tasks is one transaction, and a limit that it can never keep would refuse it for ever.
  */
 import type { Term } from '../store.ts';
 import type { Run } from './connection.ts';
 
-/** Rows that even a slow machine writes within the usual limit of the line. */
+/** Rows that even a slow machine writes within the usual limit of the connection. */
 const USUAL_ROWS = 20_000;
 
 /** Bytes that it sends, compresses and writes within that limit. */
@@ -16,7 +16,7 @@ export function timeoutMultiplierFor(rowCount: number, bytes = 0): number {
   return Math.max(1, Math.ceil(rowCount / USUAL_ROWS), Math.ceil(bytes / USUAL_BYTES));
 }
 
-/** No answer after this long: the network is gone. The server gives up before, see `session` in line.ts. */
+/** No answer after this long: the network is gone. The server gives up before, see `session` in leader-connection.ts. */
 export function limitMs(ttlMs: number, timeoutMultiplier: number): number {
   return (ttlMs / 2) * timeoutMultiplier;
 }

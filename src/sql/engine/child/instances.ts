@@ -28,7 +28,7 @@ interface Opened {
   readonly sessions: Sessions;
 }
 
-interface Kept {
+interface CachedInstance {
   readonly opened: Promise<Opened>;
   users: number;
 }
@@ -39,29 +39,32 @@ const THREADS_MAX = 64;
 
 export class Instances {
   readonly #settings: InstanceSettings;
-  readonly #keptMax: number;
+  readonly #instancesMax: number;
   /** In order of use, most recently used last. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #instances = new Map<string, CachedInstance>();
   #spare: Promise<DuckDBInstance> | null = null;
 
   constructor(settings: InstanceSettings) {
     this.#settings = settings;
-    this.#keptMax = Math.min(KEPT_MAX, Math.max(2, Math.floor(THREADS_MAX / settings.threads)));
+    this.#instancesMax = Math.min(
+      KEPT_MAX,
+      Math.max(2, Math.floor(THREADS_MAX / settings.threads)),
+    );
   }
 
   async take(wish: InstanceRequest): Promise<PooledInstance> {
-    const kept = this.#kept.get(wish.key) ?? { opened: this.#open(wish), users: 0 };
-    kept.users += 1;
-    this.#kept.delete(wish.key);
-    this.#kept.set(wish.key, kept);
+    const cached = this.#instances.get(wish.key) ?? { opened: this.#open(wish), users: 0 };
+    cached.users += 1;
+    this.#instances.delete(wish.key);
+    this.#instances.set(wish.key, cached);
     const release = (): void => {
-      kept.users -= 1;
+      cached.users -= 1;
       this.#trim();
       // After the calls that are waiting.
       setImmediate(() => void this.spare().catch(() => {}));
     };
     try {
-      return { ...(await kept.opened), release };
+      return { ...(await cached.opened), release };
     } catch (error) {
       release();
       throw error;
@@ -93,17 +96,17 @@ export class Instances {
       await prepare?.(instance);
       return { instance, sessions: new Sessions(instance) };
     } catch (error) {
-      this.#kept.delete(key);
+      this.#instances.delete(key);
       instance?.closeSync();
       throw error;
     }
   }
 
   #trim(): void {
-    for (const [key, { opened, users }] of this.#kept) {
-      if (this.#kept.size <= this.#keptMax) return;
+    for (const [key, { opened, users }] of this.#instances) {
+      if (this.#instances.size <= this.#instancesMax) return;
       if (users > 0) continue;
-      this.#kept.delete(key);
+      this.#instances.delete(key);
       void opened.then(close).catch(() => {});
     }
   }

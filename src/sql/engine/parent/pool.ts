@@ -57,16 +57,16 @@ export class EnginePool {
       leave();
       throw new MillraceError({ code: 'shutting_down', what: 'The engine pool is closed.' });
     }
-    const kept = this.#taken(size);
-    this.#lent.add(kept);
+    const member = this.#taken(size);
+    this.#lent.add(member);
     let isLent = true;
     return {
-      engine: kept.engine,
+      engine: member.engine,
       release: () => {
         if (!isLent) return;
         isLent = false;
-        this.#lent.delete(kept);
-        if (!this.#isClosed) this.#idle.push(kept);
+        this.#lent.delete(member);
+        if (!this.#isClosed) this.#idle.push(member);
         leave();
       },
     };
@@ -74,7 +74,7 @@ export class EnginePool {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const kept of [...this.#idle.splice(0), ...this.#lent]) this.#end(kept);
+    for (const member of [...this.#idle.splice(0), ...this.#lent]) this.#end(member);
     await Promise.all(this.#ending);
   }
 

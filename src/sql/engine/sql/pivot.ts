@@ -3,7 +3,7 @@
  * list of values it is one statement, with an otherwise equal tree. So a list is inserted for the check only: ` IN
  * (1)` cannot hide a call, wherever it ends up, since it contains no quote and no comment.
  */
-import { tokensOf } from './tokens.ts';
+import { tokensOf } from './tokenizer.ts';
 
 const PIVOT: ReadonlySet<string> = new Set(['pivot', 'pivot_wider']);
 /** Keywords that end the list after ON. */

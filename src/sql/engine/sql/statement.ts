@@ -1,7 +1,7 @@
 /** The user's statement: inlines its parameters, and locates errors in its text. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { PlanRequest } from '../engine.ts';
-import { type Token, tokensOf } from './tokens.ts';
+import { type Token, tokensOf } from './tokenizer.ts';
 import { quotedText } from './text.ts';
 
 export interface Statement {

@@ -164,7 +164,7 @@ function splitAverage(call: AggregateCall): PartialAggregate | null {
     return {
       before: [part(call, 'sum', sum), count],
       after: [merge('sum', [0], sum), counted],
-      result: ([total, n]) => divided(cast(total as Expression, DOUBLE), n as Expression, 0),
+      result: ([total, n]) => quotient(cast(total as Expression, DOUBLE), n as Expression, 0),
     };
   }
   const { width = 38, scale = 0 } = value.type;
@@ -174,14 +174,14 @@ function splitAverage(call: AggregateCall): PartialAggregate | null {
     before: [part(call, 'sum', sum), count],
     after: [merge('sum', [0], sum), counted],
     result: ([total, n]) =>
-      divided(cast(unscaled(total as Expression, width, scale), DOUBLE), n as Expression, scale),
+      quotient(cast(unscaled(total as Expression, width, scale), DOUBLE), n as Expression, scale),
   };
 }
 
 const HUGE: ReadonlySet<string> = new Set(['HUGEINT', 'UHUGEINT']);
 
 /** `sum / (n * 10^scale)`, in floating point. */
-function divided(sum: Expression, count: Expression, scale: number): Expression {
+function quotient(sum: Expression, count: Expression, scale: number): Expression {
   const n = cast(count, DOUBLE);
   const unit: Expression = {
     kind: 'constant',

@@ -46,12 +46,12 @@ export interface PlanInput {
 
 /** Always returns a plan: a query that cannot be distributed runs as a single fragment. */
 export function planQuery(input: PlanInput): QueryPlan {
-  const plan = divided(input);
+  const plan = distribute(input);
   checkPlan(plan);
   return plan;
 }
 
-function divided(input: PlanInput): QueryPlan {
+function distribute(input: PlanInput): QueryPlan {
   const { logical, settings } = input;
   if (logical === null)
     return wholePlan(input, input.whyNot ?? 'DuckDB gives no plan for it', null);

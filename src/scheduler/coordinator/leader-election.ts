@@ -15,7 +15,7 @@ import { AcknowledgedHistory, type Loss } from './history.ts';
 import { Leader } from './leader.ts';
 import type { LeaderOptions } from './leader.ts';
 
-export interface ElectorOptions extends Pick<
+export interface LeaderElectionOptions extends Pick<
   LeaderOptions,
   | 'store'
   | 'clock'
@@ -45,8 +45,8 @@ export interface ElectorOptions extends Pick<
   readonly onFollow?: (info: LeaderInfo | null, why: MillraceError | null) => void;
 }
 
-export class Elector {
-  readonly #options: ElectorOptions;
+export class LeaderElection {
+  readonly #options: LeaderElectionOptions;
   #leader: Leader | null = null;
   #isStopped = false;
   #cancelWait: () => void = () => {};
@@ -61,7 +61,7 @@ export class Elector {
   readonly #history: AcknowledgedHistory = new AcknowledgedHistory();
   #running: Promise<void> | null = null;
 
-  constructor(options: ElectorOptions) {
+  constructor(options: LeaderElectionOptions) {
     this.#options = options;
   }
 

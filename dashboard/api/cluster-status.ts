@@ -32,7 +32,7 @@ export const isElsewhere = computed(() => me.value !== null && !me.value.node.le
 
 const EVERY_MS = 5_000;
 
-export function watchStanding(): void {
+export function watchClusterStatus(): void {
   let timer = 0;
   const look = async (): Promise<void> => {
     window.clearTimeout(timer);

@@ -8,7 +8,7 @@ import { ScriptedWorker, jobId, lead, memoryStore } from '../../../test/rig/lead
 import type { Led } from '../../../test/rig/lead.ts';
 import { VirtualClock, settled } from '../../../test/rig/virtual-clock.ts';
 import { cronCalendar } from './calendar.ts';
-import { Elector } from './elector.ts';
+import { LeaderElection } from './leader-election.ts';
 
 let clock: VirtualClock;
 let memory: Store;
@@ -217,7 +217,7 @@ test('two candidates whose reading back takes longer than a term still get a lea
   });
   const electors = ['one', 'two'].map(
     (nodeId) =>
-      new Elector({
+      new LeaderElection({
         store: slow,
         clock,
         settings: checkedSettings(),
@@ -230,9 +230,9 @@ test('two candidates whose reading back takes longer than a term still get a lea
         random: () => 0.5,
       }),
   );
-  for (const elector of electors) elector.start();
+  for (const election of electors) election.start();
   await clock.advance(40_000);
   expect(electors.filter(({ leader }) => leader !== null)).toHaveLength(1);
   expect((await memory.leader(0))?.epoch).toBe(1);
-  await Promise.all(electors.map((elector) => elector.stop()).concat(clock.advance(30_000)));
+  await Promise.all(electors.map((election) => election.stop()).concat(clock.advance(30_000)));
 });

@@ -1,7 +1,7 @@
 /**
  * Seeing that a leader has gone before its time is up: it gave the shard back, or its process died.
  * Migration 0007 says what counts as a proof of that. It is looked at again after a grace, because a
- * connection alone may be lost: the leader then makes another and says so, within that time (line.ts).
+ * connection alone may be lost: the leader then makes another and says so, within that time (leader-connection.ts).
  */
 import { sleepOrAbort, systemClock } from '../../../kit/index.ts';
 import type { Run } from './connection.ts';

@@ -3,7 +3,7 @@ import { deferred } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
 
 /** Who waits for which answer. Each is answered once; what nobody waits for is dropped. */
-export class Asks {
+export class PendingReplies {
   readonly #answers: Map<Ask, Deferred<ReplyBody>> = new Map();
   #last = 0;
 

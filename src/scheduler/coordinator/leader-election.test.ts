@@ -6,7 +6,7 @@ import { gated } from '../../../test/rig/gated-store.ts';
 import { jobId, memoryStore, ScriptedWorker } from '../../../test/rig/lead.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { cronCalendar } from './calendar.ts';
-import { Elector } from './elector.ts';
+import { LeaderElection } from './leader-election.ts';
 
 const ECHO = { tasks: [{ id: 'a', executor: 'echo' }] };
 const TWO = {
@@ -19,7 +19,7 @@ const away = new MillraceError({ code: 'store_unavailable', what: 'it is away' }
 
 let clock: VirtualClock;
 let store: Store;
-let electors: Elector[];
+let electors: LeaderElection[];
 let history: string[];
 
 beforeEach(() => {
@@ -33,9 +33,9 @@ afterEach(async () => {
   await Promise.all(electors.map((each) => each.stop()));
 });
 
-function candidate(nodeId: string, on: Store = store): Elector {
+function candidate(nodeId: string, on: Store = store): LeaderElection {
   let terms = 0;
-  const elector = new Elector({
+  const election = new LeaderElection({
     store: on,
     clock,
     settings: checkedSettings(),
@@ -53,9 +53,9 @@ function candidate(nodeId: string, on: Store = store): Elector {
     onLead: (leader) => history.push(`${nodeId} leads ${leader.term.epoch}`),
     onFollow: (info) => info !== null && history.push(`${nodeId} follows ${info.nodeId}`),
   });
-  electors.push(elector);
-  elector.start();
-  return elector;
+  electors.push(election);
+  election.start();
+  return election;
 }
 
 test('the first candidate leads and the second follows it', async () => {
@@ -124,7 +124,7 @@ test('a candidate that is stopped before it hears that it has won gives the term
   expect(history).toEqual(['two leads 2']);
 });
 
-test('stopping twice is the same as once, and a stopped elector serves nobody', async () => {
+test('stopping twice is the same as once, and a stopped election serves nobody', async () => {
   const only = candidate('one');
   await clock.advance(1);
   const leader = only.leader;
@@ -307,14 +307,14 @@ test('a store that refuses every write changes leaders a few times and not a hun
 
 test('a leader that lost its connection once after a long time is not kept waiting', async () => {
   const gate = gated(store);
-  const elector = candidate('one', gate.store);
+  const election = candidate('one', gate.store);
   await clock.advance(60_000);
   gate.cutOff(away);
   await clock.advance(5_000);
-  expect(elector.leader).toBeNull();
+  expect(election.leader).toBeNull();
   gate.cutOff(null);
   await clock.advance(4_000);
-  expect(elector.leader).not.toBeNull();
+  expect(election.leader).not.toBeNull();
 });
 
 async function lastEpoch(): Promise<number> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseTokens } from './tokens.ts';
+import { parseTokens } from './parse-tokens.ts';
 
 const A = 's3cret-a-0123456789';
 const B = 's3cret-b-0123456789';

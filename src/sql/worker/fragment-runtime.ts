@@ -8,19 +8,19 @@ import { PartitionReader } from '../shuffle/index.ts';
 import type { OutputStore } from '../shuffle/index.ts';
 import { fewOf, fragmentExecutor, threadsFor } from './fragment-executor.ts';
 import type { FragmentNode } from './fragment-executor.ts';
-import { LentEngines } from './lent-engines.ts';
+import { LazyEnginePool } from './lazy-engine-pool.ts';
 import { machineMemoryBytes } from './machine-memory.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import type { QueryNodeOptions } from './query-node.ts';
 import { SharedInputs } from './shared-inputs.ts';
 import { sqlExecutor } from './sql-executor.ts';
 
-export interface RunningNodeOptions extends Omit<QueryNodeOptions, 'onPressure'> {
+export interface FragmentRuntimeOptions extends Omit<QueryNodeOptions, 'onPressure'> {
   /** A fragment failed on a full disk. */
   readonly onDiskFull: () => void;
 }
 
-export interface RunningNode {
+export interface FragmentRuntime {
   readonly executors: Readonly<Record<'sql' | 'sql.fragment', Executor>>;
   readonly shared: SharedInputs;
   close(): Promise<void>;
@@ -30,7 +30,10 @@ export interface RunningNode {
 const MEMORY_PART = 0.6;
 const SPILL_PART = 0.5;
 
-export function startNode(options: RunningNodeOptions, store: OutputStore): RunningNode {
+export function startFragmentRuntime(
+  options: FragmentRuntimeOptions,
+  store: OutputStore,
+): FragmentRuntime {
   const { nodeId, address, slots, spillBytesMax, resultBytesMax, shuffleInPlace } = options;
   const channel = options.remoteShuffle();
   const reader = new PartitionReader({ own: store, mayReadInPlace: shuffleInPlace, channel });
@@ -39,7 +42,7 @@ export function startNode(options: RunningNodeOptions, store: OutputStore): Runn
   const budget = new MemoryBudget(totalBytes);
   const shareBytes = Math.floor(totalBytes / slots);
   const roots = options.roots.length === 0 ? null : options.roots;
-  const engines = new LentEngines(async () => {
+  const engines = new LazyEnginePool(async () => {
     const spillFolder = await store.place('spill');
     const bytes = spillBytesMax ?? (await freeBytes(spillFolder)) * SPILL_PART;
     return {

@@ -1,20 +1,20 @@
 import { invariant } from '../errors.ts';
 import type { Job } from '../job/job.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
-import type { JobLines } from './job-lines.ts';
+import type { FairQueue } from './fair-queue.ts';
 import type { Limit } from './limit.ts';
 
 /**
  * The ready tasks of one job in one place, oldest first, with removal from the middle in O(1): the
- * links are columns of the task table. A task stands in one line at most, and the table knows
+ * links are columns of the task table. A task stands in one queue at most, and the table knows
  * which.
  */
-export class JobLine {
+export class JobQueue {
   readonly job: Job;
-  /** Where this line takes its turns with those of other jobs. */
-  readonly home: JobLines;
-  /** The job's virtual time when this line came into its home; refreshed when it surfaces. */
-  turn = 0;
+  /** Where this queue takes its turns with those of other jobs. */
+  readonly home: FairQueue;
+  /** The job's virtual time when this queue came into its home; refreshed when it surfaces. */
+  virtualTime = 0;
   /** `out`: not in its home's heap. `parked`: the job is at its limit and will put it back. */
   standing: 'in' | 'out' | 'parked' = 'out';
   /** Concurrency keys that have sent a task here, and others of whose tasks still wait. */
@@ -23,7 +23,7 @@ export class JobLine {
   #tail = 0;
   #size = 0;
 
-  constructor(job: Job, home: JobLines) {
+  constructor(job: Job, home: FairQueue) {
     this.job = job;
     this.home = home;
   }
@@ -33,7 +33,7 @@ export class JobLine {
   }
 
   first(): Slot {
-    invariant(this.#head !== 0, 'a line that comes forward is not empty');
+    invariant(this.#head !== 0, 'a queue that comes forward is not empty');
     return this.#head as Slot;
   }
 
@@ -56,20 +56,20 @@ export class JobLine {
   }
 
   remove(slot: Slot, tasks: TaskTable): void {
-    invariant(tasks.line(slot) === this, 'a task is removed from the line it stands in');
+    invariant(tasks.queue(slot) === this, 'a task is removed from the queue it stands in');
     const previous = tasks.previous.get(slot);
     const next = tasks.next.get(slot);
     if (previous === 0) this.#head = next;
     else tasks.next.set(previous, next);
     if (next === 0) this.#tail = previous;
     else tasks.previous.set(next, previous);
-    tasks.setLine(slot, null);
+    tasks.setQueue(slot, null);
     this.#size -= 1;
   }
 
   #enter(slot: Slot, tasks: TaskTable): void {
-    invariant(tasks.line(slot) === null, 'a task stands in one line at most');
-    tasks.setLine(slot, this);
+    invariant(tasks.queue(slot) === null, 'a task stands in one queue at most');
+    tasks.setQueue(slot, this);
     this.#size += 1;
   }
 }

@@ -5,7 +5,7 @@
 import { definitionsOf } from '../../tasks/executors/index.ts';
 import type { Executor, ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
 
-export interface CalledWorkOptions {
+export interface CalledFlowsOptions {
   readonly executors: Pick<ExecutorRegistry, 'get' | 'add'>;
   /** Instead of being added as it is. */
   readonly learn?: ((executor: Executor) => void) | undefined;
@@ -14,12 +14,12 @@ export interface CalledWorkOptions {
   readonly log: TaskLog;
 }
 
-export class CalledWork {
-  readonly #options: CalledWorkOptions;
+export class CalledFlows {
+  readonly #options: CalledFlowsOptions;
   /** Executors that the log has named already. */
   readonly #missed: Set<string> = new Set();
 
-  constructor(options: CalledWorkOptions) {
+  constructor(options: CalledFlowsOptions) {
     this.#options = options;
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../kit/index.ts';
 import type { DatabaseTime } from './database-time.ts';
 
 /** When a leader wakes by itself, and when it may let time end things. */
-export class Pace {
+export class WakeTimer {
   readonly #clock: Clock;
   readonly #time: DatabaseTime;
   readonly #wake: () => void;

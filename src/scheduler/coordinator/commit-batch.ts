@@ -7,7 +7,7 @@ import type {
   SchedulerEvent,
   SchedulerState,
 } from '../core/index.ts';
-import type { Asks } from './asks.ts';
+import type { PendingReplies } from './pending-replies.ts';
 import { isLarge } from './weight.ts';
 
 /** What an event comes with, see `Input`. */
@@ -48,7 +48,7 @@ export type Input =
     };
 
 /** Inputs that share a transaction, their effects, and whom to tell. */
-export class Batching {
+export class CommitBatch {
   readonly effects: Effects;
   readonly inputs: Input[] = [];
   events = 0;
@@ -61,8 +61,8 @@ export class Batching {
     this.effects = effects;
   }
 
-  static of(input: Input): Batching {
-    const batch = new Batching();
+  static of(input: Input): CommitBatch {
+    const batch = new CommitBatch();
     batch.add(input);
     return batch;
   }
@@ -96,10 +96,10 @@ export class Batching {
     for (const act of this.#afterwards) act();
   }
 
-  refuse(why: MillraceError, asks: Asks): void {
+  refuse(why: MillraceError, replies: PendingReplies): void {
     for (const input of this.inputs) {
       if (input.kind !== 'event') input.refuse(why);
-      else if (input.ask !== null) asks.refuse(input.ask, why);
+      else if (input.ask !== null) replies.refuse(input.ask, why);
     }
   }
 }

@@ -6,7 +6,7 @@
 import { type Deferred, deferred } from '../../../kit/index.ts';
 import type { OneConnection, Run } from './connection.ts';
 
-export class Lanes {
+export class ReadConnections {
   readonly #open: () => OneConnection;
   readonly #max: number;
   readonly #all: Set<OneConnection> = new Set();
@@ -20,33 +20,33 @@ export class Lanes {
   }
 
   async within<T>(mode: string, use: (run: Run) => Promise<T>): Promise<T> {
-    const lane = await this.#take();
+    const connection = await this.#take();
     let isClean = false;
     try {
-      await lane.begin(mode);
-      const answer = await use(lane.run);
-      await lane.run('commit', []);
+      await connection.begin(mode);
+      const answer = await use(connection.run);
+      await connection.run('commit', []);
       isClean = true;
       return answer;
     } finally {
-      this.#giveBack(lane, isClean);
+      this.#giveBack(connection, isClean);
     }
   }
 
   async close(timeoutSeconds: number): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#all].map((lane) => lane.end(timeoutSeconds)));
+    await Promise.all([...this.#all].map((connection) => connection.end(timeoutSeconds)));
   }
 
   async #take(): Promise<OneConnection> {
     for (;;) {
-      // Those who waited for a lane of connections that were given up try again elsewhere.
+      // Those who waited for a connection of connections that were given up try again elsewhere.
       if (this.#isClosed) throw new Error('these connections were closed');
       const idle = this.#idle.pop();
       if (idle === undefined && this.#all.size < this.#max) {
-        const lane = this.#open();
-        this.#all.add(lane);
-        return lane;
+        const connection = this.#open();
+        this.#all.add(connection);
+        return connection;
       }
       if (idle?.isLost() === true) this.#drop(idle);
       else if (idle !== undefined) return idle;
@@ -59,14 +59,14 @@ export class Lanes {
   }
 
   /** What failed is rolled back with its connection: that is sure, and rare. */
-  #giveBack(lane: OneConnection, isClean: boolean): void {
-    if (isClean) this.#idle.push(lane);
-    else this.#drop(lane);
+  #giveBack(connection: OneConnection, isClean: boolean): void {
+    if (isClean) this.#idle.push(connection);
+    else this.#drop(connection);
     this.#waiting.shift()?.resolve();
   }
 
-  #drop(lane: OneConnection): void {
-    this.#all.delete(lane);
-    void lane.end(0);
+  #drop(connection: OneConnection): void {
+    this.#all.delete(connection);
+    void connection.end(0);
   }
 }

@@ -12,7 +12,7 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import { deferred, endProcess, withOriginalMask } from '../../kit/index.ts';
 import type { Clock, Deferred } from '../../kit/index.ts';
 
-export interface OwnWorkerOptions {
+export interface WorkerProcessOptions {
   readonly clock: Clock;
   /** The flags of `millrace worker`. */
   readonly flags: readonly string[];
@@ -41,8 +41,8 @@ const WRONG_USE = 2;
 /** It ended in order, and nobody here had asked for it: somebody has drained the node. */
 const DRAINED = 0;
 
-export class OwnWorker {
-  readonly #options: OwnWorkerOptions;
+export class WorkerProcess {
+  readonly #options: WorkerProcessOptions;
   readonly #first: Deferred<void> = deferred();
   #child: ChildProcess | null = null;
   #leaving: Deferred<void> = deferred();
@@ -52,7 +52,7 @@ export class OwnWorker {
   #isStopped = false;
   #cancelRestart: () => void = () => {};
 
-  constructor(options: OwnWorkerOptions) {
+  constructor(options: WorkerProcessOptions) {
     this.#options = options;
     // Nobody may be waiting for it when it fails.
     this.#first.promise.catch(() => {});
@@ -138,7 +138,7 @@ export class OwnWorker {
   }
 }
 
-function printLines(stream: Readable, print: OwnWorkerOptions['print']): void {
+function printLines(stream: Readable, print: WorkerProcessOptions['print']): void {
   // A line that is cut off by the end of the process is a line.
   createInterface({ input: stream, crlfDelay: Infinity }).on('line', (line) => print?.(line));
 }

@@ -3,7 +3,7 @@ import { EnginePool } from '../engine/index.ts';
 import type { EnginePoolOptions, EngineSize, PooledEngine } from '../engine/index.ts';
 import type { Engines } from './fragment-executor.ts';
 
-export class LentEngines implements Engines {
+export class LazyEnginePool implements Engines {
   readonly #options: () => Promise<EnginePoolOptions>;
   #pool: Promise<EnginePool> | null = null;
 

@@ -1,5 +1,5 @@
 /**
- * The leader's line: one connection for leadership and commits. A statement on it is a transaction,
+ * The leader's connection, used for leadership and commits. A statement on it is a transaction,
  * so there is never one left open, neither by an error nor by a process that stops half-way.
  *
  * The driver would connect again by itself and send what it still had in hand. Here a connection
@@ -20,10 +20,10 @@ import {
 } from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
 import { holdFor, leaseMs, limitMs } from './timeout-multiplier.ts';
-import { Standing } from './standing.ts';
-import { GRACE_MS } from './vacancy.ts';
+import { HeldTerms } from './held-terms.ts';
+import { GRACE_MS } from './leader-vacancy.ts';
 
-/** A statement that is made ready when the line opens, and how many parameters it takes. */
+/** A statement that is made ready when the connection opens, and how many parameters it takes. */
 export interface Prepared {
   readonly statement: string;
   readonly parameters: number;
@@ -45,10 +45,10 @@ interface Connection {
   readonly ready: Promise<void>;
 }
 
-export class Line {
+export class LeaderConnection {
   readonly #settings: ConnectionSettings;
   readonly #prepared: readonly Prepared[];
-  readonly #standing: Standing = new Standing();
+  readonly #terms: HeldTerms = new HeldTerms();
   #connection: Connection | null = null;
   readonly #reopening = new Backoff({ firstMs: REOPEN_MS, maxMs: REOPEN_MS_MAX });
   #cancelReopen: () => void = () => {};
@@ -65,22 +65,22 @@ export class Line {
     return this.#settings.isPooled !== true;
   }
 
-  /** A campaign was won on this line. */
+  /** A campaign was won on this connection. */
   async standFor(term: Term): Promise<void> {
     if (!this.isDirect) return;
-    this.#standing.begin(term);
+    this.#terms.begin(term);
     const run: Run = (statement, parameters) => this.run(statement, parameters);
     // If this fails the connection is lost, and the next one stands before anything else.
-    await this.#standing.standFor(term, run).catch(() => {});
+    await this.#terms.standFor(term, run).catch(() => {});
   }
 
   /** The term is about to be given back: if that fails, the next connection does it. */
   leave(term: Term): void {
-    this.#standing.leave(term);
+    this.#terms.leave(term);
   }
 
   standNoMoreFor(term: Term): void {
-    if (!this.#standing.end(term)) return;
+    if (!this.#terms.end(term)) return;
     const unlock = 'select pg_advisory_unlock(millrace.lock_space(), $1)';
     // Without a connection there is no lock either.
     if (this.#connection !== null) this.run(unlock, [term.shard]).catch(() => {});
@@ -183,7 +183,7 @@ export class Line {
     const settings = localSettings(session(this.#settings.ttlMs, timeoutMultiplier));
     const opening = `begin isolation level read committed; ${settings}
       ${SYNCHRONOUS.replace('$1', 'true')}`;
-    // Not the driver's own `begin`, see lanes.ts. Sent at once, in this order, which is not the one in
+    // Not the driver's own `begin`, see read-connections.ts. Sent at once, in this order, which is not the one in
     // which promises would be asked; after an error the commit is a rollback.
     const sent = [
       sql.unsafe<Values[]>(opening).execute(),
@@ -216,7 +216,7 @@ export class Line {
   async #prepare(sql: postgres.Sql): Promise<void> {
     if (!this.isDirect) return;
     // First, because somebody may be looking for it.
-    await this.#standing.standForAll(runOn(sql));
+    await this.#terms.standForAll(runOn(sql));
     this.#reopening.reset();
     await prepare(sql, this.#prepared);
   }
@@ -231,10 +231,10 @@ export class Line {
 
   /** Others see that the connection is gone and would take this leader for dead. */
   #reopenSoon(): void {
-    if (this.#closed || !this.#standing.isNeeded) return;
+    if (this.#closed || !this.#terms.isNeeded) return;
     this.#cancelReopen();
     this.#cancelReopen = systemClock.after(this.#reopening.nextMs(), () => {
-      if (this.#closed || this.#connection !== null || !this.#standing.isNeeded) return;
+      if (this.#closed || this.#connection !== null || !this.#terms.isNeeded) return;
       this.#connection = this.#connect();
     });
   }

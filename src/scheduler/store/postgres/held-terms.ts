@@ -1,5 +1,5 @@
 /**
- * The terms that the leader's line speaks for. Its connection stands for each of them in the
+ * The terms that the leader's connection speaks for. Its connection stands for each of them in the
  * leader's row and holds the shard's lock, so that both end with this process. When the connection is
  * made anew it says so before anything else: a leader that only lost its connection still leads, and
  * one that stepped down while it had none gives back what it had, which may have long to go.
@@ -13,7 +13,7 @@ export async function release(run: Run, { shard, epoch, id }: Term): Promise<voi
   await run(statement, [shard, epoch, id]);
 }
 
-export class Standing {
+export class HeldTerms {
   readonly #terms: Map<number, Term> = new Map();
   readonly #leaving: Set<Term> = new Set();
 

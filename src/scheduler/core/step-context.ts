@@ -15,15 +15,15 @@ import type { SchedulerState } from './state.ts';
 import { isFinished, isTerminal } from './task/chart.ts';
 import type { Slot } from './task/table.ts';
 
-export class Turn {
+export class StepContext {
   readonly state: SchedulerState;
   readonly now: Instant;
   readonly effects: Effects;
-  /** Tasks that ended in this turn and whose dependents have not been told yet. */
+  /** Tasks that ended in this step and whose dependents have not been told yet. */
   readonly ended: Slot[] = [];
-  /** Jobs whose last task ended: they leave the memory when the turn is settled. */
+  /** Jobs whose last task ended: they leave the memory when the step is settled. */
   readonly over: Set<Job> = new Set();
-  /** Jobs whose caller has ended in this turn. */
+  /** Jobs whose caller has ended in this step. */
   readonly abandoned: JobId[] = [];
   readonly #jobReplies: JobReplyTo[] = [];
 
@@ -79,7 +79,7 @@ export class Turn {
     this.effects.reply(ask, { type: 'refused', error });
   }
 
-  /** Answers with the job as it is when the turn is settled. */
+  /** Answers with the job as it is when the step is settled. */
   replyJob(ask: Ask, job: Job, changed: boolean, signal?: SignalFate): void {
     this.#jobReplies.push({ ask, job, changed, ...(signal === undefined ? {} : { signal }) });
   }

@@ -5,7 +5,7 @@ import type { Capabilities } from '../../scheduler/core/index.ts';
 import { ownProcess } from '../../kit/index.ts';
 import { millraceVersion } from '../../scheduler/contract/index.ts';
 
-export function machineFacts(): Capabilities {
+export function machineCapabilities(): Capabilities {
   return {
     cpu_cores: availableParallelism(),
     memory_bytes: totalmem(),
@@ -18,7 +18,7 @@ export function machineFacts(): Capabilities {
 
 /** Which worker of which process this is, where the system can tell: a leader on the same machine then sees at
  * once when it is gone, and nobody takes two workers of one process for the same. */
-export function processFact(): Capabilities {
+export function processCapability(): Capabilities {
   const process = ownProcess();
   return process === null ? {} : { process: `${process}:${randomBytes(4).toString('hex')}` };
 }

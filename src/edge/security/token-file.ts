@@ -3,9 +3,9 @@ import { readFileSync, statSync } from 'node:fs';
 import { isMillraceError, MillraceError } from '../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../kit/index.ts';
 import type { Role } from './roles.ts';
-import { parseTokens } from './tokens.ts';
+import { parseTokens } from './parse-tokens.ts';
 
-export interface TokenBookOptions {
+export interface TokenFileOptions {
   readonly path: string;
   /** Takes sentences without secrets. */
   readonly warn: (sentence: string) => void;
@@ -31,7 +31,7 @@ const LOOK_AGAIN_MS = 1_000;
  * The tokens of a file, as digests only. A changed file is read again; one that became wrong or vanished
  * is told and changes nothing, so that a slip in an editor does not lock everybody out.
  */
-export class TokenBook {
+export class TokenFile {
   readonly #path: string;
   readonly #warn: (sentence: string) => void;
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class TokenBook {
   #version: string;
   #lookedAtMs: number;
 
-  constructor({ path, warn, clock = systemClock }: TokenBookOptions) {
+  constructor({ path, warn, clock = systemClock }: TokenFileOptions) {
     this.#path = path;
     this.#warn = warn;
     this.#clock = clock;

@@ -6,7 +6,7 @@
 import { writeSync } from 'node:fs';
 import { classifyFailure } from '../../tasks/executors/index.ts';
 
-export interface StrayOptions {
+export interface UnexpectedExitOptions {
   /** Tasks whose handlers run at this moment. */
   readonly atWork: () => readonly string[];
   /** It may end as it likes: it was asked to. */
@@ -19,11 +19,11 @@ export interface StrayOptions {
 const WRONG_USE = 2;
 const WORK_FAILED = 1;
 
-export class StrayEnds {
-  readonly #options: StrayOptions;
+export class UnexpectedExit {
+  readonly #options: UnexpectedExitOptions;
   #isLoading = true;
 
-  constructor(options: StrayOptions) {
+  constructor(options: UnexpectedExitOptions) {
     this.#options = options;
     process.on('uncaughtException', this.#uncaught);
     process.on('unhandledRejection', this.#unhandled);

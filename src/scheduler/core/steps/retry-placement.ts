@@ -3,24 +3,24 @@
  * that was held by several sessions that were lost runs alone: then the next loss is its own doing, and until
  * then no task that merely shared a node with it can be called dead.
  */
-import { NO_CAUTION } from '../queue/requirement.ts';
-import type { Caution } from '../queue/requirement.ts';
+import { UNRESTRICTED } from '../queue/requirement.ts';
+import type { PlacementRestriction } from '../queue/requirement.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
 
 /** Lost sessions after which a task runs alone. Once is bad luck. */
 const EXPOSURES_MAX = 2;
-/** More than so many different cautions at a time would cost each new task a look at many groups. */
-const CAUTIONS_MAX = 64;
+/** More than so many different restrictions at a time would cost each new task a look at many groups. */
+const RESTRICTIONS_MAX = 64;
 
-const ALONE: Caution = { avoids: null, isAlone: true };
+const ALONE: PlacementRestriction = { avoids: null, isAlone: true };
 
-/** Call it when the task is about to stand in line, or is being restored. */
-export function takeCaution(state: SchedulerState, slot: Slot): void {
+/** Call it when the task is about to is queued, or is being restored. */
+export function restrictPlacement(state: SchedulerState, slot: Slot): void {
   const { tasks, matching } = state;
-  const { executor, placement, caution } = tasks.requirement(slot);
-  const wanted = cautionFor(state, slot);
-  if (wanted.isAlone === caution.isAlone && wanted.avoids === caution.avoids) return;
+  const { executor, placement, restriction } = tasks.requirement(slot);
+  const wanted = restrictionFor(state, slot);
+  if (wanted.isAlone === restriction.isAlone && wanted.avoids === restriction.avoids) return;
   const before = tasks.requirement(slot);
   tasks.setRequirement(slot, matching.require(executor, placement, wanted));
   matching.release(before);
@@ -31,20 +31,20 @@ export function lossesInCompany(maxLosses: number): number {
   return Math.min(EXPOSURES_MAX, maxLosses);
 }
 
-function cautionFor(state: SchedulerState, slot: Slot): Caution {
+function restrictionFor(state: SchedulerState, slot: Slot): PlacementRestriction {
   const { tasks } = state;
   if (runsAlone(state, slot)) return ALONE;
   const last = tasks.failedOn(slot).at(-1);
-  if (last === undefined) return NO_CAUTION;
-  const { kin, caution } = tasks.requirement(slot);
-  if (caution.avoids === last) return caution;
-  if (kin.size > CAUTIONS_MAX) return NO_CAUTION;
+  if (last === undefined) return UNRESTRICTED;
+  const { kin, restriction } = tasks.requirement(slot);
+  if (restriction.avoids === last) return restriction;
+  if (kin.size > RESTRICTIONS_MAX) return UNRESTRICTED;
   for (const each of kin) {
-    if (each.caution === NO_CAUTION && state.matching.hasRoomFor(each, last)) {
+    if (each.restriction === UNRESTRICTED && state.matching.hasRoomFor(each, last)) {
       return { avoids: last, isAlone: false };
     }
   }
-  return NO_CAUTION;
+  return UNRESTRICTED;
 }
 
 function runsAlone({ tasks }: SchedulerState, slot: Slot): boolean {
@@ -54,7 +54,7 @@ function runsAlone({ tasks }: SchedulerState, slot: Slot): boolean {
 }
 
 /** It has come further than ever before, or begins anew: what went wrong is forgotten. */
-export function forgetMishaps({ tasks }: SchedulerState, slot: Slot): void {
+export function forgetFailures({ tasks }: SchedulerState, slot: Slot): void {
   tasks.setExposures(slot, 0);
   tasks.setFailedOn(slot, []);
 }
