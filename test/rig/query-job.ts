@@ -93,7 +93,7 @@ export function queryJob(plan: QueryPlan = samplePlan, more: object = {}): Query
           }
         : {
             ...{ ...task, executor: FRAGMENT_EXECUTOR },
-            options: { ...task.options, output: 'stable' },
+            options: { ...task.options, output: 'deterministic' },
           },
     ),
   };

@@ -32,8 +32,8 @@ export function sampleQuery(
   };
   const document = withOwnOptions(parseJobDocument(raw, checkedSettings()), {
     plan: { admission: { memoryBytes: 1 } },
-    's0.0': { output: 'stable' },
-    's1.0': { output: 'stable' },
+    's0.0': { output: 'deterministic' },
+    's1.0': { output: 'deterministic' },
     ...own,
   });
   const result = JSON.stringify({ stages: [`scan ${sql}`, `sum ${sql}`] });

@@ -23,7 +23,7 @@ export function runFragment(
   dice: Random,
   wrongRate: number,
 ): FragmentResult {
-  const { isUnstable, kind, from } = input as unknown as FragmentInput;
+  const { isNonDeterministic, kind, from } = input as unknown as FragmentInput;
   const lost: LostOutput[] = [];
   const reads: Record<string, FragmentResult['reads'][string]> = {};
   for (const [id, made] of Object.entries(from)) {
@@ -34,7 +34,7 @@ export function runFragment(
     reads[id] = { fence: made.fence, content: made.content };
   }
   if (lost.length > 0) throw new InputLostError(lost, 'it is not there');
-  const content = contentOf(taskId, reads, isUnstable ? fence : 0);
+  const content = contentOf(taskId, reads, isNonDeterministic ? fence : 0);
   own.put({ query: jobId, task: taskId, fence }, { content, kind });
   return { content, fence, process, reads };
 }

@@ -32,7 +32,7 @@ function isBadQuery(number: number): boolean {
 
 /** What a fragment is given to know beside what it reads. */
 export interface FragmentInput {
-  readonly isUnstable: boolean;
+  readonly isNonDeterministic: boolean;
   readonly kind: OutputKind;
   /** By task: its result. */
   readonly from: Readonly<Record<string, FragmentResult | null>>;
@@ -47,7 +47,7 @@ export interface FragmentResult {
 }
 
 interface DraftFragment extends DraftTask {
-  readonly isUnstable: boolean;
+  readonly isNonDeterministic: boolean;
 }
 
 /** The document as the client expects it: `plan`, and then the parts stage by stage. */
@@ -55,19 +55,21 @@ export function draftQuery(number: number): Draft & { readonly tasks: readonly D
   const dice = new Random(number).fork('query');
   const stages = dice.whole(2, 5);
   const tasks: DraftFragment[] = [
-    { id: 'plan', executor: 'plan', dependsOn: [], isUnstable: false },
+    { id: 'plan', executor: 'plan', dependsOn: [], isNonDeterministic: false },
   ];
   let before: string[] = [];
   for (let stage = 0; stage < stages; stage += 1) {
     const own: string[] = [];
-    const isUnstable = dice.chance(0.4);
+    const isNonDeterministic = dice.chance(0.4);
     for (let at = dice.whole(1, 4); at > 0; at -= 1) {
       const id = `s${stage}.${own.length}`;
       // All of the stage before, or the part at the same place; now and then one from further up.
       const reads = dice.chance(0.8) ? before : before.slice(0, 1);
       const far = tasks.slice(1).filter((each) => !before.includes(each.id) && dice.chance(0.1));
       const kind = stage === stages - 1 ? 'result' : 'inner';
-      tasks.push(part(dice, id, { isUnstable, kind }, [...reads, ...far.map((each) => each.id)]));
+      tasks.push(
+        part(dice, id, { isNonDeterministic, kind }, [...reads, ...far.map((each) => each.id)]),
+      );
       own.push(id);
     }
     before = own;
@@ -78,16 +80,16 @@ export function draftQuery(number: number): Draft & { readonly tasks: readonly D
 function part(
   dice: Random,
   id: string,
-  { isUnstable, kind }: Pick<FragmentInput, 'isUnstable' | 'kind'>,
+  { isNonDeterministic, kind }: Pick<FragmentInput, 'isNonDeterministic' | 'kind'>,
   reads: readonly string[],
 ): DraftFragment {
   const from = Object.fromEntries(reads.map((each) => [each, { $from: each }]));
   return {
     id,
     executor: 'part',
-    isUnstable,
+    isNonDeterministic,
     dependsOn: ['plan', ...reads],
-    input: { isUnstable: { $from: 'plan', path: `/${id}` }, kind, from },
+    input: { isNonDeterministic: { $from: 'plan', path: `/${id}` }, kind, from },
     retry: {
       maxAttempts: dice.whole(2, 4),
       backoffMs: dice.whole(20, 500),
@@ -102,14 +104,20 @@ const settings = checkedSettings();
 
 function plannedQuery(number: number): PlannedQuery {
   const { tasks, ...rest } = draftQuery(number);
-  const raw = { ...rest, tasks: tasks.map(({ isUnstable: _isUnstable, ...task }) => task) };
+  const raw = {
+    ...rest,
+    tasks: tasks.map(({ isNonDeterministic: _isNonDeterministic, ...task }) => task),
+  };
   const own: Record<string, Pick<TaskOptions, 'output' | 'admission'>> = {
     plan: { admission: { memoryBytes: (number % 7) * 10 } },
   };
-  for (const { id, executor, isUnstable } of tasks) {
-    if (executor === 'part') own[id] = { output: isUnstable ? 'unstable' : 'stable' };
+  for (const { id, executor, isNonDeterministic } of tasks) {
+    if (executor === 'part')
+      own[id] = { output: isNonDeterministic ? 'non-deterministic' : 'deterministic' };
   }
-  const plan = Object.fromEntries(tasks.map(({ id, isUnstable }) => [id, isUnstable]));
+  const plan = Object.fromEntries(
+    tasks.map(({ id, isNonDeterministic }) => [id, isNonDeterministic]),
+  );
   const seed = { state: 'succeeded', result: JSON.stringify(plan) } as const;
   const document = withOwnOptions(parseJobDocument(raw, settings), own);
   return { document, seeds: new Map([[taskNo(0), seed]]) };

@@ -217,7 +217,7 @@ const versionsMixed: Sabotage = {
       const tasks = document.tasks.map((task) => {
         const { output } = task.options;
         if (output === undefined) return task;
-        return { ...task, options: { ...task.options, output: 'stable' as const } };
+        return { ...task, options: { ...task.options, output: 'deterministic' as const } };
       });
       return submit({ ...document, tasks }, options);
     });

@@ -72,7 +72,7 @@ function loseWhatADelayedTaskReads(): void {
   const world = new Harness();
   const [maker, reader] = [world.node('w1'), world.node('w2')];
   const tasks = [echo('a'), echo('b', { dependsOn: ['a'] })];
-  world.submit({ name: 'job', tasks }, { own: { a: { output: 'stable' } } });
+  world.submit({ name: 'job', tasks }, { own: { a: { output: 'deterministic' } } });
   maker.complete(maker.poll()[0]!);
   reader.fail(reader.poll()[0]!);
   maker.die();

@@ -22,10 +22,10 @@ export interface OutputWorld {
 
 export function outputWorld(
   outputs: Readonly<Record<string, Output>> = {
-    a: 'stable',
-    b: 'stable',
-    c: 'stable',
-    d: 'stable',
+    a: 'deterministic',
+    b: 'deterministic',
+    c: 'deterministic',
+    d: 'deterministic',
   },
   more: { readonly tasks?: readonly object[]; readonly settings?: Partial<Settings> } = {},
 ): OutputWorld {

@@ -52,7 +52,7 @@ export function randomOwnOptions(a: number, b: number): OwnOptions {
   const count = b % 3 === 1 ? 1 + (a % 6) : 0;
   for (let no = 0; no < count; no += 1) {
     const dice = mix(a, b, no, 300) % 5;
-    if (dice > 1) own[`t${no}`] = { output: dice === 2 ? 'unstable' : 'stable' };
+    if (dice > 1) own[`t${no}`] = { output: dice === 2 ? 'non-deterministic' : 'deterministic' };
   }
   if (b % 4 === 1) own['t0'] = { admission: { memoryBytes: (a % 5) * 30 } };
   return own;

@@ -55,7 +55,7 @@ SELECT root, count(*) AS size FROM t GROUP BY root
 WITH RECURSIVE days(d) AS (SELECT DATE '1995-01-01' UNION ALL SELECT d + 1 FROM days WHERE d < DATE '1995-01-31')
 SELECT d::DATE AS day, count(o_orderkey) AS n FROM days LEFT JOIN orders ON o_orderdate = d GROUP BY 1
 
--- name: an unstable common table used twice
+-- name: a non-deterministic common table used twice
 -- volatile
 WITH t AS MATERIALIZED (SELECT id FROM nulls LIMIT 10) SELECT a.id FROM t a JOIN t b ON a.id = b.id
 

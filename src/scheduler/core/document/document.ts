@@ -49,13 +49,13 @@ export interface TaskOptions {
   readonly placement: Placement;
   readonly concurrency: Concurrency | null;
   /**
-   * Its result speaks of data that lies on the node that ran it and is gone with that node's session: while
-   * somebody may still need it, it is then made again. `unstable`: made again it may be other data, so whoever
-   * has read it runs again too. No document of a user has it.
+   * The result refers to data on the node that ran the task, which is lost with that node's session. While it may
+   * still be needed it is then recomputed; if it is non-deterministic, everything that has read it is too. Not
+   * allowed in the documents of users.
    */
-  readonly output?: 'stable' | 'unstable';
-  /** A task that is done when the job is let in, and holds what it asks for until the job has ended. Its result
-   * is given with the job. No document of a user has it. */
+  readonly output?: 'deterministic' | 'non-deterministic';
+  /** The task is done when the job is admitted, and reserves this until the job has ended. Its result comes with
+   * the job. Not allowed in the documents of users. */
   readonly admission?: Admission;
 }
 

@@ -63,7 +63,11 @@ const usersOptions: fc.Arbitrary<TaskOptions> = fc.record({
 const someOptions: fc.Arbitrary<TaskOptions> = fc
   .tuple(
     usersOptions,
-    fc.constantFrom({}, { output: 'stable' } as const, { output: 'unstable' } as const),
+    fc.constantFrom(
+      {},
+      { output: 'deterministic' } as const,
+      { output: 'non-deterministic' } as const,
+    ),
     fc.oneof(
       fc.constant({}),
       fc.maxSafeNat().map((memoryBytes) => ({ admission: { memoryBytes } })),
@@ -78,6 +82,13 @@ describe('task options', () => {
         expect(decodeOptions(encodeOptions(options, settings), settings)).toEqual(options);
       }),
     );
+  });
+
+  test('keep the words that rows of earlier versions have for the kind of output', () => {
+    const stored = (output: TaskOptions['output']): string | null =>
+      encodeOptions({ ...standard, ...(output === undefined ? {} : { output }) }, settings);
+    expect(stored('deterministic')).toBe('{"output":"stable"}');
+    expect(stored('non-deterministic')).toBe('{"output":"unstable"}');
   });
 
   test('have one text, whatever order they were written in', () => {
@@ -123,7 +134,7 @@ describe('task options', () => {
     });
   });
 
-  test.each([{ output: 'stable' }, { admission: { memoryBytes: 1 } }])(
+  test.each([{ output: 'deterministic' }, { admission: { memoryBytes: 1 } }])(
     'have nothing in a document that only queries may have: %j',
     (more) => {
       const tasks = [{ id: 'a', executor: 'echo', ...more }];

@@ -17,6 +17,8 @@ const ADDED = 'added';
 /** Of the tasks of queries. They stand in no document, so that no user can ask for them. */
 const OUTPUT = 'output';
 const ADMISSION = 'admission';
+/** What stored rows say for `output`, since before it had these names. */
+const STORED_OUTPUT = { deterministic: 'stable', 'non-deterministic': 'unstable' } as const;
 const STORED = {
   fields: OPTIONS,
   names: new Set([...Object.keys(OPTIONS), ADDED, OUTPUT, ADMISSION]),
@@ -110,7 +112,7 @@ export function encodeOptions(
       ? {}
       : { concurrency: options.concurrency as unknown as Json }),
     ...(isAdded ? { [ADDED]: true } : {}),
-    ...(options.output === undefined ? {} : { [OUTPUT]: options.output }),
+    ...(options.output === undefined ? {} : { [OUTPUT]: STORED_OUTPUT[options.output] }),
     ...(options.admission === undefined
       ? {}
       : { [ADMISSION]: { memoryBytes: options.admission.memoryBytes } }),
@@ -152,13 +154,15 @@ export function decodeOptions(text: string | null, settings: Settings): TaskOpti
 
 /** With what only the tasks of queries have. */
 function withOwn(options: TaskOptions, fields: Fields): TaskOptions {
-  const output = fields.choice(OUTPUT, ['stable', 'unstable']);
+  const stored = fields.choice(OUTPUT, Object.values(STORED_OUTPUT));
   const admission = fields.inner(ADMISSION, ASKED);
-  if (output === undefined && admission === undefined) return options;
+  if (stored === undefined && admission === undefined) return options;
   const asked = admission === undefined ? undefined : readAdmission(admission);
   return {
     ...options,
-    ...(output === undefined ? {} : { output }),
+    ...(stored === undefined
+      ? {}
+      : { output: stored === STORED_OUTPUT.deterministic ? 'deterministic' : 'non-deterministic' }),
     ...(asked === undefined ? {} : { admission: asked }),
   };
 }

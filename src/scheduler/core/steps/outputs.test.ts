@@ -31,7 +31,10 @@ describe('when a session ends, what it kept is made again', () => {
   test('and a node whose only output is made again elsewhere forgets the job with its end', () => {
     const b = echo('b', { dependsOn: ['a'] });
     const tasks = [echo('a'), b, echo('c', { dependsOn: ['a', 'b'] })];
-    const { world, one, two, three } = outputWorld({ a: 'unstable', b: 'stable' }, { tasks });
+    const { world, one, two, three } = outputWorld(
+      { a: 'non-deterministic', b: 'deterministic' },
+      { tasks },
+    );
     make(one);
     make(two);
     one.die();
@@ -50,7 +53,7 @@ describe('when a session ends, what it kept is made again', () => {
     world.submit(
       { name: 'job', tasks },
       {
-        own: { a: { output: 'stable' } },
+        own: { a: { output: 'deterministic' } },
         // It is given as done, so the key was the reader's.
         seeds: { a: { state: 'succeeded', result: '1' } },
       },
@@ -106,7 +109,7 @@ describe('when a session ends, what it kept is made again', () => {
 
   test('with what nobody depends on while the job lives: it is what the job is for', () => {
     const tasks = [echo('a'), echo('b')];
-    const { world, one, two } = outputWorld({ a: 'stable', b: 'stable' }, { tasks });
+    const { world, one, two } = outputWorld({ a: 'deterministic', b: 'deterministic' }, { tasks });
     make(one);
     one.die();
     expect(world.states('job')).toEqual({ a: 'ready', b: 'ready' });
@@ -118,7 +121,7 @@ describe('when a session ends, what it kept is made again', () => {
   });
 
   test('but not of a task whose result is all that it made', () => {
-    const { world, one } = outputWorld({ c: 'stable' });
+    const { world, one } = outputWorld({ c: 'deterministic' });
     make(one);
     one.die();
     expect(world.states('job')).toMatchObject({ a: 'succeeded', b: 'ready' });
@@ -166,7 +169,7 @@ describe('a task that runs while what it reads is made again', () => {
     ['is given back', (node: ScriptedNode, task: Assignment) => node.release(task)],
     ['loses its node', (node: ScriptedNode) => node.die()],
   ])('waits for it when it %s', (_, end) => {
-    const { world, one, two, three } = outputWorld({ a: 'stable' });
+    const { world, one, two, three } = outputWorld({ a: 'deterministic' });
     make(one);
     make(three);
     const running = take(two);
@@ -193,7 +196,10 @@ describe('a task that runs while what it reads is made again', () => {
 describe('a reader that does not find what it reads', () => {
   test('says so, and it is made again, with all that the same session keeps', () => {
     const tasks = [echo('x'), ...OUTPUT_GRAPH, echo('y', { dependsOn: ['x'] })];
-    const { world, one, two } = outputWorld({ x: 'stable', a: 'stable', b: 'stable' }, { tasks });
+    const { world, one, two } = outputWorld(
+      { x: 'deterministic', a: 'deterministic', b: 'deterministic' },
+      { tasks },
+    );
     for (let count = 0; count < 3; count += 1) make(one);
     const reader = take(two);
     expect(reader.taskId).toBe('y');
@@ -273,7 +279,7 @@ describe('a reader that does not find what it reads', () => {
 
   test('fails when its time is up', () => {
     const tasks = [echo('a'), echo('c', { dependsOn: ['a'], timeouts: { runMs: 100 } })];
-    const { world, one, two } = outputWorld({ a: 'stable' }, { tasks });
+    const { world, one, two } = outputWorld({ a: 'deterministic' }, { tasks });
     make(one);
     const reader = take(two);
     two.start(reader);
@@ -286,7 +292,7 @@ describe('a reader that does not find what it reads', () => {
 
 test('what is lost too often fails, and says so', () => {
   const tasks = [echo('a'), echo('c', { dependsOn: ['a'] })];
-  const { world, one } = outputWorld({ a: 'stable' }, { tasks, settings: { maxLosses: 2 } });
+  const { world, one } = outputWorld({ a: 'deterministic' }, { tasks, settings: { maxLosses: 2 } });
   for (let round = 0; round < 3; round += 1) {
     expect(world.states('job')).toMatchObject({ a: 'ready' });
     expect(make(one)).toMatchObject({ run: round + 1, attempt: round + 1 });
@@ -307,7 +313,7 @@ test('what is lost too often fails, and says so', () => {
 
 test('to step aside for a while does not make good what was lost', () => {
   const tasks = [echo('a'), echo('c', { dependsOn: ['a'] })];
-  const { world, one } = outputWorld({ a: 'stable' }, { tasks });
+  const { world, one } = outputWorld({ a: 'deterministic' }, { tasks });
   make(one);
   one.restartProcess();
   one.sleep(take(one), 10);
@@ -367,7 +373,11 @@ describe('a new leader', () => {
 });
 
 test('a job that is run again makes all that it needs again: what it had is thrown away', () => {
-  const { world, one } = outputWorld({ a: 'stable', b: 'stable', c: 'stable' });
+  const { world, one } = outputWorld({
+    a: 'deterministic',
+    b: 'deterministic',
+    c: 'deterministic',
+  });
   make(one);
   make(one);
   one.fail(take(one), { failure: 'fatal' });

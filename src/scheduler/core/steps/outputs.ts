@@ -150,7 +150,7 @@ function choose(context: StepContext, job: Job, outputs: JobOutputs): Choice {
       if (output === undefined || again.has(slot) || tasks.state(slot) !== 'succeeded') continue;
       if (outputs.keeper(slot) !== null || !isNeeded(context, job, slot, again)) continue;
       again.add(slot);
-      if (output === 'unstable') rollBack(context, job, slot, again, stopping);
+      if (output === 'non-deterministic') rollBack(context, job, slot, again, stopping);
     }
   }
   return { again, stopping };

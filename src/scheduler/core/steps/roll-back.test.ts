@@ -10,7 +10,7 @@ import {
 describe('what may come out differently', () => {
   test('rolls back everybody who has read it, however far down', () => {
     const { world, one, two, three } = outputWorld(
-      { a: 'unstable', b: 'stable', c: 'stable' },
+      { a: 'non-deterministic', b: 'deterministic', c: 'deterministic' },
       {
         tasks: [...OUTPUT_GRAPH, echo('e', { dependsOn: ['d'] }), echo('f', { dependsOn: ['a'] })],
       },
@@ -41,7 +41,7 @@ describe('what may come out differently', () => {
   });
 
   test('with those that run: they stop, and begin again when it is there', () => {
-    const { world, one, two, three } = outputWorld({ a: 'unstable', b: 'stable' });
+    const { world, one, two, three } = outputWorld({ a: 'non-deterministic', b: 'deterministic' });
     make(one);
     make(three);
     const reader = take(two);
@@ -58,7 +58,11 @@ describe('what may come out differently', () => {
   });
 
   test('with those that have ended, whose own readers begin again too', () => {
-    const { world, one, two, three } = outputWorld({ a: 'unstable', b: 'stable', c: 'stable' });
+    const { world, one, two, three } = outputWorld({
+      a: 'non-deterministic',
+      b: 'deterministic',
+      c: 'deterministic',
+    });
     make(one);
     make(two);
     make(three);
@@ -86,7 +90,12 @@ describe('what may come out differently', () => {
       echo('f', { dependsOn: ['u'] }),
       echo('g', { dependsOn: ['d', 'f'] }),
     ];
-    const outputs = { u: 'unstable', p: 'stable', d: 'stable', f: 'stable' } as const;
+    const outputs = {
+      u: 'non-deterministic',
+      p: 'deterministic',
+      d: 'deterministic',
+      f: 'deterministic',
+    } as const;
     const { world, one, two, three } = outputWorld(outputs, { tasks });
     expect(make(one).taskId).toBe('u');
     expect(make(two).taskId).toBe('p');
@@ -108,7 +117,7 @@ describe('what may come out differently', () => {
   });
 
   test('also after a fail-over in the middle: the order to stop is not taken for a cancel', () => {
-    const { world, one, two, three } = outputWorld({ a: 'unstable', b: 'stable' });
+    const { world, one, two, three } = outputWorld({ a: 'non-deterministic', b: 'deterministic' });
     make(one);
     make(three);
     const reader = take(two);
@@ -122,7 +131,7 @@ describe('what may come out differently', () => {
   });
 
   test('a cancel of the job is stronger', () => {
-    const { world, one, two, three } = outputWorld({ a: 'unstable', b: 'stable' });
+    const { world, one, two, three } = outputWorld({ a: 'non-deterministic', b: 'deterministic' });
     make(one);
     make(three);
     const reader = take(two);
@@ -133,7 +142,7 @@ describe('what may come out differently', () => {
   });
 
   test('and so is the end of a session that was told to stop it', () => {
-    const { world, one, two, three } = outputWorld({ a: 'unstable', b: 'stable' });
+    const { world, one, two, three } = outputWorld({ a: 'non-deterministic', b: 'deterministic' });
     make(one);
     make(three);
     take(two);

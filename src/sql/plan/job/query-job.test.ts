@@ -159,7 +159,7 @@ describe('the job of a query', () => {
   test('says which outputs are deterministic', () => {
     for (const stage of plan.stages)
       expect(task(`s${stage.id}.0`).options.output).toBe(
-        stage.nonDeterministic === null ? 'stable' : 'unstable',
+        stage.nonDeterministic === null ? 'deterministic' : 'non-deterministic',
       );
     expect(task('plan').options.output).toBeUndefined();
   });

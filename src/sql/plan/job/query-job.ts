@@ -175,7 +175,7 @@ class TaskWriter {
     const reads = stage.fragment.scans.length > 0 || stage.fragment.tables.length > 0;
     const options: TaskOptions = {
       ...this.#optionsFor(reads, stage.requires),
-      output: stage.nonDeterministic === null ? 'stable' : 'unstable',
+      output: stage.nonDeterministic === null ? 'deterministic' : 'non-deterministic',
     };
     const scans = stage.fragment.scans.map((scan) => this.#scanned(scan, stage.tasks));
     return Array.from({ length: stage.tasks }, (_, task) => {
