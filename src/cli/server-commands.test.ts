@@ -234,8 +234,8 @@ describe('changing', () => {
 
   test('signal tells a job something, once', async () => {
     server.script('POST /api/v1/jobs/j-1/signals/approved', { json: shape });
-    const told = await millrace(['signal', 'j-1', 'approved', '{"by": "ada"}', '--id', 'once']);
-    expect(told).toEqual({ code: 0, out: 'Sent signal approved to job j-1.\n', err: '' });
+    const sent = await millrace(['signal', 'j-1', 'approved', '{"by": "ada"}', '--id', 'once']);
+    expect(sent).toEqual({ code: 0, out: 'Sent signal approved to job j-1.\n', err: '' });
     expect(server.received[0]).toMatchObject({
       body: '{"by":"ada"}',
       headers: { 'idempotency-key': 'once' },

@@ -101,7 +101,7 @@ describe('a worker that crashes', () => {
   test.each([
     ['before a task', 'before', [[], ['pay', 'send']], ['crashed', 'succeeded']],
     ['with its result untold', 'during', [['pay', 'send'], []], ['crashed', 'succeeded']],
-    ['after it has told it', 'after', [['pay', 'send']], ['succeeded']],
+    ['after it has reported it', 'after', [['pay', 'send']], ['succeeded']],
   ] as const)('%s leaves the rest to the next one', async (_name, at, steps, outcomes) => {
     const runtime = await createTestRuntime({ tasks: [order, greet] });
     runtime.crash({ task: 'order', at });

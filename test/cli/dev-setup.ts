@@ -17,7 +17,7 @@ export interface DevSession {
   readonly answer: (executor?: 'say' | 'who') => Promise<unknown>;
   /** Saves the file that the module imports. */
   readonly save: (text: string) => void;
-  readonly told: (pattern: RegExp) => Promise<unknown>;
+  readonly printed: (pattern: RegExp) => Promise<unknown>;
 }
 
 export async function startDev(kind: 'single' | 'cluster'): Promise<DevSession> {
@@ -41,7 +41,7 @@ export async function startDev(kind: 'single' | 'cluster'): Promise<DevSession> 
   const dev = TestProcess.start(['dev', '--module', module, ...ports, ...flags], {
     environment: { TMPDIR: temporary },
   });
-  const told = (pattern: RegExp): Promise<unknown> =>
+  const printed = (pattern: RegExp): Promise<unknown> =>
     within(LIMIT_MS, dev.output.line(pattern, 'stderr'), () => dev.output.text());
   const [, url = ''] = await dev.line(/^millrace ready (\S+)$/, LIMIT_MS);
   const client = new TestClient(() => [url]);
@@ -50,7 +50,7 @@ export async function startDev(kind: 'single' | 'cluster'): Promise<DevSession> 
     const { tasks } = await client.waitForJob(id);
     return (tasks[0] as { readonly result: unknown }).result;
   };
-  return { dev, temporary, client, answer, save, told };
+  return { dev, temporary, client, answer, save, printed };
 }
 
 vi.setConfig({ testTimeout: 180_000 });

@@ -64,9 +64,9 @@ export async function atWork(
   const document = file(`${executor}.json`, JSON.stringify({ tasks }));
   const run = start(document, '--module', handlers);
   const over = run.exited.then(() => expect.fail(run.output.text()));
-  const told = run.output.line(/ started +a /, 'stderr');
+  const started = run.output.line(/ started +a /, 'stderr');
   // The word may be out before the handler is at work.
-  const begun = Promise.race([Promise.all([told, appearance(mark)]), over]);
+  const begun = Promise.race([Promise.all([started, appearance(mark)]), over]);
   await within(LIMIT_MS, begun, () => run.output.text());
   return { run, worker: Number(readFileSync(mark, 'utf8')) };
 }

@@ -14,8 +14,8 @@ test('rows go to a file, and are counted by two workers of which nothing stays',
   expect(said(write, 'stderr')).toMatch(/^3,000 rows to sales.parquet in \S+\.$/);
   expect(statSync(join(folder, 'sales.parquet')).size).toBeGreaterThan(1_000);
 
-  const divided = ['shufflePartitions=3', 'singleFragmentBytes=0', 'broadcastThresholdBytes=0'];
-  const settings = divided.flatMap((each) => ['--set', each]);
+  const distributed = ['shufflePartitions=3', 'singleFragmentBytes=0', 'broadcastThresholdBytes=0'];
+  const settings = distributed.flatMap((each) => ['--set', each]);
   const flags = ['--table', 'sales=sal*.parquet', '--workers', '2', ...settings];
   const count = start('sql', ITEMS, ...flags);
   expect(await ended(count)).toEqual({ code: 0, signal: null });

@@ -19,7 +19,7 @@ export async function startWorker(...flags: readonly string[]) {
     ...['worker', '--server', server, '--node-id', 'w-1', '--module', module, ...flags],
   ]);
   await worker.line(/^millrace worker ready w-1$/);
-  const told = (...kinds: readonly WorkerReport['kind'][]): Promise<WorkerReport> => {
+  const reported = (...kinds: readonly WorkerReport['kind'][]): Promise<WorkerReport> => {
     const found = deferred<WorkerReport>();
     const before = leader.onReport;
     leader.onReport = async (items) => {
@@ -27,9 +27,9 @@ export async function startWorker(...flags: readonly string[]) {
       if (item !== undefined) found.resolve(item);
       await before(items);
     };
-    return within(20_000, found.promise, () => `${kinds.join()}; told: ${leader.told.join()}`);
+    return within(20_000, found.promise, () => `${kinds.join()}; reported: ${leader.reported.join()}`);
   };
-  return { leader, worker, told };
+  return { leader, worker, reported };
 }
 
 writeFileSync(

@@ -10,7 +10,7 @@ const TERMINAL = ['job.succeeded', 'job.failed', 'job.cancelled'];
 test('a cancel that races with the completion: one end, one event, and the client is told the truth', async () => {
   const fixture = await startTestCluster({ leaders: 1, workers: 2, slots: 4 });
   const { client } = fixture;
-  const told = new Map<string, JobSeen>();
+  const answers = new Map<string, JobSeen>();
   const lane = async (first: number): Promise<void> => {
     for (let round = first; round < ROUNDS; round += 4) {
       // From a task that ends at once to one that ends when the cancel has long arrived.
@@ -18,12 +18,12 @@ test('a cancel that races with the completion: one end, one event, and the clien
       const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'deaf', input }] });
       // Half of them are met on their way to the worker, half when they run.
       if (round % 2 === 1) await fixture.cluster.effects.wait({ job: id, what: 'begin' });
-      told.set(id, await client.cancel(id));
+      answers.set(id, await client.cancel(id));
     }
   };
   await Promise.all([0, 1, 2, 3].map(lane));
   const ends = new Map<string, string>();
-  for (const [id, answer] of told) {
+  for (const [id, answer] of answers) {
     const job = await client.waitForJob(id);
     ends.set(id, job.state);
     expect(['succeeded', 'cancelled']).toContain(job.state);

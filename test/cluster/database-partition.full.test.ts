@@ -15,13 +15,13 @@ import { expectSoon } from '../rig/until.ts';
 import { Load } from '../rig/cluster/load.ts';
 import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
-interface Divided {
+interface Partitioned {
   readonly fixture: TestCluster;
   /** Between the first node, which leads, and the database. */
   readonly wire: Proxy;
 }
 
-async function divided(nodes: 1 | 2): Promise<Divided> {
+async function partitioned(nodes: 1 | 2): Promise<Partitioned> {
   const fixture = await startTestCluster({
     leaders: 0,
     workers: 0,
@@ -39,7 +39,7 @@ async function divided(nodes: 1 | 2): Promise<Divided> {
 test.each<Direction | 'both'>(['both', 'answers', 'requests'])(
   'silence between the only leader and its database (%s) passes, and it leads on',
   async (direction) => {
-    const { fixture, wire } = await divided(1);
+    const { fixture, wire } = await partitioned(1);
     const load = new Load(fixture.client, { jobs: 200 });
     await load.reached(60);
     const { epoch } = await leaderRow(fixture);
@@ -59,7 +59,7 @@ test.each<Direction | 'both'>(['both', 'answers', 'requests'])(
 );
 
 test('a leader that is cut off from the database for good is replaced, and stops answering', async () => {
-  const { fixture, wire } = await divided(2);
+  const { fixture, wire } = await partitioned(2);
   const { cluster, client } = fixture;
   const first = cluster.node('n-1');
   const file = cluster.file('go');
@@ -92,7 +92,7 @@ test('a leader that is cut off from the database for good is replaced, and stops
 });
 
 test('a leader that comes back after another took over follows it', async () => {
-  const { fixture, wire } = await divided(2);
+  const { fixture, wire } = await partitioned(2);
   const first = fixture.cluster.node('n-1');
   const load = new Load(fixture.client, { jobs: 200 });
   await load.reached(60);

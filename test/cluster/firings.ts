@@ -32,11 +32,11 @@ export async function firings(database: string): Promise<ReadonlyMap<string, Fir
       if (dumped.table !== 'event') continue;
       const { kind, jobNo, detail } = dumped.row;
       if (kind !== 'schedule.fired' && kind !== 'schedule.missed') continue;
-      const told = JSON.parse(detail ?? '{}') as Told;
-      const of = found.get(told.schedule) ?? { fired: [], missed: 0 };
-      found.set(told.schedule, of);
-      if (kind === 'schedule.missed') of.missed += told.missed;
-      else of.fired.push({ at: told.at, jobNo: jobNo ?? 0, byHand: told.byHand === true });
+      const firing = JSON.parse(detail ?? '{}') as FiringDetail;
+      const of = found.get(firing.schedule) ?? { fired: [], missed: 0 };
+      found.set(firing.schedule, of);
+      if (kind === 'schedule.missed') of.missed += firing.missed;
+      else of.fired.push({ at: firing.at, jobNo: jobNo ?? 0, byHand: firing.byHand === true });
     }
     return found;
   } finally {
@@ -44,7 +44,7 @@ export async function firings(database: string): Promise<ReadonlyMap<string, Fir
   }
 }
 
-interface Told {
+interface FiringDetail {
   readonly schedule: string;
   readonly at: number;
   readonly byHand?: boolean;

@@ -19,8 +19,8 @@ test('ten nodes start on an empty database at once: one leads, all are ready, th
   await Promise.all(nodes.map((node) => node.start(90_000)));
   const leader = await leaderRow(fixture);
   expect(leader.epoch).toBe(1);
-  const told = nodes.filter(({ output }) => output.includes('This node is now the leader'));
-  expect(told.map(({ id }) => id)).toEqual([leader.nodeId]);
+  const leaders = nodes.filter(({ output }) => output.includes('This node is now the leader'));
+  expect(leaders.map(({ id }) => id)).toEqual([leader.nodeId]);
   for (const { plan } of nodes) {
     expect((await fetch(`${plan.url}/readyz`)).status).toBe(200);
     await expectSoon(async () => {

@@ -7,7 +7,7 @@ import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts
 import { until } from '../rig/until.ts';
 
 /** The numbers of all events that a node tells, up to `last`. */
-async function told(node: ClusterNode, last: number): Promise<number[]> {
+async function eventsOf(node: ClusterNode, last: number): Promise<number[]> {
   const signal = AbortSignal.timeout(20_000);
   const url = new URL('/api/v1/events?after=0', node.plan.url ?? '');
   const { body } = await fetch(url, { signal });
@@ -62,7 +62,7 @@ test.each(['with', 'without'] as const)(
     }, 'the observer to catch up');
     const last = after.body.asOf?.seq ?? 0;
     expect(last).toBeGreaterThan(during.body.asOf?.seq ?? Infinity);
-    expect(await told(observer, last)).toEqual(Array.from({ length: last }, (_, at) => at + 1));
+    expect(await eventsOf(observer, last)).toEqual(Array.from({ length: last }, (_, at) => at + 1));
     await expectCleanEnd(fixture);
   },
 );

@@ -37,13 +37,13 @@ describe('after an outage of every node', () => {
     for (const node of nodes.toReversed()) await node.start();
     await begun(fixture, 7);
     await expectAllEnded(fixture);
-    const told = await firings(database);
+    const fired = await firings(database);
     const times = (schedule: string): number[] | undefined =>
-      told.get(schedule)?.fired.map(({ at }) => at - (nextAt.get(schedule) ?? 0) + passedMs);
+      fired.get(schedule)?.fired.map(({ at }) => at - (nextAt.get(schedule) ?? 0) + passedMs);
     const steps = [0, 1, 2, 3, 4, 5].map((step) => step * timing.everyMs);
-    expect(told.get('skip')).toEqual({ fired: [], missed: 6 });
-    expect([times('once'), told.get('once')?.missed]).toEqual([steps.slice(-1), 5]);
-    expect([times('all'), told.get('all')?.missed]).toEqual([steps, 0]);
+    expect(fired.get('skip')).toEqual({ fired: [], missed: 6 });
+    expect([times('once'), fired.get('once')?.missed]).toEqual([steps.slice(-1), 5]);
+    expect([times('all'), fired.get('all')?.missed]).toEqual([steps, 0]);
     const rows = await sql`select id, next_at from millrace.schedule order by id`;
     for (const { id, next_at: next } of rows) {
       const expected = (nextAt.get(id as string) ?? 0) - passedMs + 6 * timing.everyMs;

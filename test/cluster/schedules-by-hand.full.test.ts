@@ -46,8 +46,8 @@ test('the next runs are the same in the API of every node, on the command line a
     expect(await listed(observer.plan.url)).toMatchObject([{ id: 'nightly', upcoming }]);
   });
   const server = ['--server', leader.plan.url ?? ''];
-  const told = await millrace(['schedules', ...server, '--json']);
-  expect(JSON.parse(told.out)).toMatchObject({ schedules: [{ id: 'nightly', upcoming }] });
+  const shown = await millrace(['schedules', ...server, '--json']);
+  expect(JSON.parse(shown.out)).toMatchObject({ schedules: [{ id: 'nightly', upcoming }] });
   const shown = await millrace(['schedules', ...server]);
   for (const time of upcoming.slice(0, 3)) expect(shown.out).toContain(time);
   const library = connect(leader.plan.url ?? '');

@@ -12,7 +12,7 @@ import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 
 const SHORT_TTL = { sessionTtlMs: 2_500, nodeDeadMs: 30_000 };
 
-interface Divided extends TestCluster {
+interface Partitioned extends TestCluster {
   /** From the worker w-1 to the leader. */
   readonly proxy: Proxy;
   readonly file: string;
@@ -20,7 +20,7 @@ interface Divided extends TestCluster {
 }
 
 /** w-1 runs a task and is about to lose its leader; w-2 is near. */
-async function aboutToDivide(): Promise<Divided> {
+async function aboutToPartition(): Promise<Partitioned> {
   const fixture = await startTestCluster({ workers: 0, settings: SHORT_TTL });
   const { cluster } = fixture;
   const proxy = await Proxy.start(targetOf(`tcp://${(await cluster.leading()).plan.grpc}`));
@@ -40,8 +40,8 @@ const steps = (effects: readonly Effect[]): string[] =>
 test.each(['requests', 'answers', 'both'] as const)(
   'a worker that loses its leader (%s lost) stops its work before another one begins it',
   async (direction) => {
-    const divided = await aboutToDivide();
-    const { cluster, proxy, file, job } = divided;
+    const partitioned = await aboutToPartition();
+    const { cluster, proxy, file, job } = partitioned;
     proxy.drop(direction);
     await cluster.effects.wait({ job, what: 'begin', attempt: 2 });
     expect(steps(cluster.effects.all({ job }))).toEqual(['begin 1', 'aborted 1', 'begin 2']);
@@ -58,13 +58,13 @@ test.each(['requests', 'answers', 'both'] as const)(
       tasks: [{ id: 'b', executor: 'note', placement: { allowedNodes: ['w-1'] } }],
     });
     expect(await cluster.client.waitForJob(next.id)).toMatchObject({ state: 'succeeded' });
-    await expectCleanEnd(divided);
+    await expectCleanEnd(partitioned);
   },
 );
 
 test('connections that are cut or go half-open for less than the TTL cost nothing', async () => {
-  const divided = await aboutToDivide();
-  const { cluster, proxy, file, job } = divided;
+  const partitioned = await aboutToPartition();
+  const { cluster, proxy, file, job } = partitioned;
   const before = proxy.accepted;
   proxy.cut();
   await until(async () => proxy.accepted > before, 'w-1 to connect again');
@@ -81,7 +81,7 @@ test('connections that are cut or go half-open for less than the TTL cost nothin
     tasks: [{ node: 'w-1', attempt: 1 }],
   });
   expect(steps(cluster.effects.all({ job }))).toEqual(['begin 1', 'end 1']);
-  await expectCleanEnd(divided);
+  await expectCleanEnd(partitioned);
 });
 
 test('a worker that knows several nodes goes on with the next leader, and keeps what it runs', async () => {

@@ -29,8 +29,8 @@ test('the page on operations names every metric, and no other', () => {
     ([, name = '']) => name,
   );
   const [operations] = pages.filter(({ name }) => name === 'operations');
-  const told = operations?.text.matchAll(/`((?:millrace|nodejs|process)_\w+)`/g) ?? [];
-  const named = new Set([...told].map(([, name = '']) => name));
+  const documented = operations?.text.matchAll(/`((?:millrace|nodejs|process)_\w+)`/g) ?? [];
+  const named = new Set([...documented].map(([, name = '']) => name));
   expect([...named].toSorted()).toEqual([...new Set(written)].toSorted());
 });
 

@@ -64,7 +64,7 @@ export class FakeLeader implements WorkerService {
   }
 
   /** Every item it was told, in order, as KIND TASK. */
-  get told(): readonly string[] {
+  get reported(): readonly string[] {
     return this.reports.flat().map(({ kind, lease }) => `${kind} ${lease.taskNo}`);
   }
 

@@ -18,7 +18,7 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 /** So that even a few rows are divided. */
-const DIVIDED = { singleFragmentBytes: 0, broadcastThresholdBytes: 0, shufflePartitions: 3 };
+const DISTRIBUTED = { singleFragmentBytes: 0, broadcastThresholdBytes: 0, shufflePartitions: 3 };
 
 let folder: string;
 let runtime: Runtime;
@@ -53,7 +53,7 @@ afterAll(async () => {
 test('rows come with their types, divided over the slots', async () => {
   const query = runtime.sql<{ item: string; sold: bigint }>(
     'select item, count(*) as sold from sales where i >= $least group by item order by item',
-    { params: { least: 3 }, settings: DIVIDED },
+    { params: { least: 3 }, settings: DISTRIBUTED },
   );
   const rows: string[] = [];
   for await (const { item, sold } of query) rows.push(`${item} ${sold + 1n}`);
@@ -123,7 +123,7 @@ test('a flow has SQL as one of its tasks, with rows that fit and rows that do no
         task('count', builtIns.sql, {
           sql,
           tables: { sales: join(folder, '*.parquet') },
-          settings: DIVIDED,
+          settings: DISTRIBUTED,
         }).rows,
     });
   const count = await runtime.submit(

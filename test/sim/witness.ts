@@ -156,7 +156,7 @@ export class Witness {
     const { jobNo, taskNo, fence } = item.lease;
     const event = this.#journal.all(jobNo, taskNo, fence, ENDS_OF[item.kind]).at(-1);
     if (event === undefined) {
-      const what = `${worker} was told ok for ${item.kind} of ${named(item.lease)}`;
+      const what = `${worker} got ok for ${item.kind} of ${named(item.lease)}`;
       this.#findings.add('replies', `${what}, which is not committed`);
     } else if (item.kind === 'completed') {
       this.accepted.push({ lease: item.lease, result: item.result, event });
@@ -174,7 +174,7 @@ export class Witness {
     if (this.#journal.rewinds > asked.rewinds) return;
     this.#findings.add(
       'outputs',
-      `${worker} was told to drop what it keeps of ${jobId}, which lives`,
+      `${worker} was asked to drop what it keeps of ${jobId}, which lives`,
     );
   }
 

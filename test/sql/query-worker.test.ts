@@ -47,7 +47,7 @@ function ran(leader: FakeLeader, no: number, task: FragmentTask): Promise<Worker
       input: JSON.stringify(task),
     }),
   );
-  return within(20_000, ended.promise, () => `told so far: ${leader.told.join(', ')}`);
+  return within(20_000, ended.promise, () => `reported so far: ${leader.reported.join(', ')}`);
 }
 
 const numbers = fragmentTask({

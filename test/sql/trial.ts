@@ -41,7 +41,7 @@ export async function tryKnown(
     return fails?.test(message) === true ? null : `${name}: ${message}`;
   }
   if (fails !== null) return `${name}: it should have failed`;
-  if (!volatile) return told(name, sql, await oracle.judge(sql, answer, leeway));
+  if (!volatile) return report(name, sql, await oracle.judge(sql, answer, leeway));
   const own = await oracle.answer(sql);
   return own.rows.length === answer.rows.length
     ? null
@@ -63,9 +63,9 @@ export async function tryRandom(oracle: Oracle, seed: number, run: Run): Promise
   const name = `random query ${seed}`;
   try {
     const wrong = difference(own, await run(sql), leeway, null);
-    return { isInvalid: false, wrong: told(name, sql, wrong) };
+    return { isInvalid: false, wrong: report(name, sql, wrong) };
   } catch (error) {
-    return { isInvalid: false, wrong: told(name, sql, String(error)) };
+    return { isInvalid: false, wrong: report(name, sql, String(error)) };
   }
 }
 
@@ -77,13 +77,13 @@ export async function tryPair(oracle: Oracle, seed: number, run: Run): Promise<O
   if (isValid === null) return INVALID;
   try {
     const wrong = difference(await run(whole), await run(parts), {}, null);
-    return { isInvalid: false, wrong: told(name, `${whole}\n${parts}`, wrong) };
+    return { isInvalid: false, wrong: report(name, `${whole}\n${parts}`, wrong) };
   } catch (error) {
-    return { isInvalid: false, wrong: told(name, `${whole}\n${parts}`, String(error)) };
+    return { isInvalid: false, wrong: report(name, `${whole}\n${parts}`, String(error)) };
   }
 }
 
-function told(name: string, sql: string, wrong: string | null): string | null {
+function report(name: string, sql: string, wrong: string | null): string | null {
   return wrong === null ? null : `${name}: ${wrong}\n${sql}`;
 }
 

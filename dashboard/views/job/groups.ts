@@ -36,14 +36,14 @@ export function grouped(tasks: readonly TaskShape[], open: ReadonlySet<string>):
     if (known === undefined) families.set(family, [task]);
     else known.push(task);
   }
-  const told = new Set<string>();
+  const shown = new Set<string>();
   return tasks.flatMap((task): Item[] => {
     const family = familyOf(task);
     const members = family === null ? undefined : families.get(family);
     if (family === null || members === undefined || members.length < ALIKE_MIN)
       return [{ kind: 'task', task }];
-    const isFirst = !told.has(family);
-    told.add(family);
+    const isFirst = !shown.has(family);
+    shown.add(family);
     const title = `${(/^(.*?[^\d])\d+$/.exec(task.id) ?? [])[1] ?? task.id}*`;
     const head: Item[] = isFirst
       ? [{ kind: 'group', group: { id: title, title, tasks: members } }]

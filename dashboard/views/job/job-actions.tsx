@@ -65,7 +65,7 @@ function Cancel({ job, close }: Props): JSX.Element {
       }}
     >
       <p>
-        {plural(running, 'running task')} will be told to stop, and{' '}
+        {plural(running, 'running task')} will be asked to stop, and{' '}
         {plural(ready + blocked + delayed, 'task')} will not start. {plural(succeeded, 'result')}{' '}
         {succeeded === 1 ? 'stays' : 'stay'}.
       </p>

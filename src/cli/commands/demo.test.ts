@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { DatedJob } from '../../client/index.ts';
 import type { EventShape, QueryShape } from '../../scheduler/contract/index.ts';
 import { type Finding, findingsOf } from '../demo/findings.ts';
-import type { Told } from '../demo/story.ts';
+import type { DemoOutcome } from '../demo/story.ts';
 import { exit } from '../exit.ts';
 import { run } from '../program.ts';
 
@@ -25,7 +25,7 @@ const query = {
   ],
 } as unknown as QueryShape;
 
-const good: Told = {
+const good: DemoOutcome = {
   job: {
     id: 'j-1',
     state: 'succeeded',
@@ -54,8 +54,8 @@ const good: Told = {
   ],
 };
 
-function wrongIn(told: Told): Finding['name'][] {
-  return findingsOf(told)
+function wrongIn(outcome: DemoOutcome): Finding['name'][] {
+  return findingsOf(outcome)
     .filter(({ isSo }) => !isSo)
     .map(({ name }) => name);
 }
@@ -67,7 +67,7 @@ test('nothing is wrong when all went as it should', () => {
   expect(wrongIn(good)).toEqual([]);
 });
 
-test.each<[string, Partial<Told>, Finding['name']]>([
+test.each<[string, Partial<DemoOutcome>, Finding['name']]>([
   [
     'a task that did not succeed',
     { job: { ...job, tasks: job.tasks.map((task) => ({ ...task, state: 'failed' as const })) } },
@@ -114,7 +114,7 @@ test.each<[string, Partial<Told>, Finding['name']]>([
 test('a job that failed before anybody was killed gets no praise', () => {
   const none = { charges: [], parcels: [] };
   const failed = { ...job, state: 'failed' as const, result: null, tasks: [] };
-  const told = {
+  const outcome = {
     ...good,
     job: failed,
     events: [],
@@ -123,7 +123,7 @@ test('a job that failed before anybody was killed gets no praise', () => {
     deeds: none,
     expected: null,
   };
-  expect(wrongIn(told)).toEqual(
+  expect(wrongIn(outcome)).toEqual(
     findingsOf(good)
       .map(({ name }) => name)
       .filter((name) => name !== 'eachCompletedOnce'),

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Finding } from '../demo/findings.ts';
-import type { Told } from '../demo/story.ts';
+import type { DemoOutcome } from '../demo/story.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit } from '../exit.ts';
 import { failureLines } from '../job-words.ts';
@@ -28,11 +28,11 @@ export const command: CommandModule = {
     const say = (): void => reply.note('Interrupted: stopping all processes.');
     signal.addEventListener('abort', say, { once: true });
     try {
-      const told = await tell({ reply, signal, rows });
-      const findings = findingsOf(told);
+      const outcome = await tell({ reply, signal, rows });
+      const findings = findingsOf(outcome);
       const tookMs = Math.round(performance.now() - startedMs);
-      sumUp(reply, told, findings, tookMs);
-      reply.answer(summary(told, findings, tookMs));
+      sumUp(reply, outcome, findings, tookMs);
+      reply.answer(summary(outcome, findings, tookMs));
       return findings.every(({ isSo }) => isSo) ? exit.done : exit.workFailed;
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -53,8 +53,8 @@ function rowsOf(text: string | undefined): number {
   );
 }
 
-function sumUp(reply: Reply, told: Told, findings: readonly Finding[], tookMs: number): void {
-  for (const line of failureLines(told.job)) reply.say(line);
+function sumUp(reply: Reply, outcome: DemoOutcome, findings: readonly Finding[], tookMs: number): void {
+  for (const line of failureLines(outcome.job)) reply.say(line);
   reply.say('');
   for (const { isSo, text } of findings) reply.say(`${isSo ? 'ok   ' : 'WRONG'}  ${text}.`);
   reply.say('');
@@ -78,8 +78,8 @@ function nextCommands(): string[] {
 }
 
 /** The same for machines. */
-function summary(told: Told, findings: readonly Finding[], tookMs: number): object {
-  const { job, kill, deeds, expected, files, query, workers } = told;
+function summary(outcome: DemoOutcome, findings: readonly Finding[], tookMs: number): object {
+  const { job, kill, deeds, expected, files, query, workers } = outcome;
   return {
     version: version(),
     isRight: findings.every(({ isSo }) => isSo),

@@ -28,13 +28,13 @@ export const command: CommandModule = {
         ? await readInput(text, signal)
         : jsonArgument('the signal', text);
     return withClient(command, 'submit', signal, async (client) => {
-      const told = await client.signal(id, name, value, {
+      const sent = await client.signal(id, name, value, {
         signal,
         ...(signalId === undefined ? {} : { signalId }),
       });
-      const end = isFinished(told.state) ? `, which has since ${told.state}` : '';
-      reply.say(plain(`Sent signal ${name} to job ${id}${end}.${fateWords(name, told.signal)}`));
-      reply.answer(told);
+      const end = isFinished(sent.state) ? `, which has since ${sent.state}` : '';
+      reply.say(plain(`Sent signal ${name} to job ${id}${end}.${fateWords(name, sent.signal)}`));
+      reply.answer(sent);
       return exit.done;
     });
   },

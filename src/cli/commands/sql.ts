@@ -157,8 +157,8 @@ async function runQuery(client: HttpClient, errand: Errand): Promise<ExitCode> {
     const query = await followQuery(queries, id, { reply, signal: ended.signal });
     if (signal.aborted) return exit.interrupted;
     if (query.state !== 'succeeded') return tellFailure(query, reply);
-    const told = await tell(client, query, errand);
-    reply.note(`${told} in ${exactSpan(performance.now() - startedMs)}${divided(query)}.`);
+    const written = await tell(client, query, errand);
+    reply.note(`${written} in ${exactSpan(performance.now() - startedMs)}${distribution(query)}.`);
     return exit.done;
   } catch (error) {
     if (signal.aborted) return exit.interrupted;
@@ -178,7 +178,7 @@ async function tell(client: HttpClient, query: QueryShape, errand: Errand): Prom
   return 'Analyzed';
 }
 
-function divided({ single, stages }: QueryShape): string {
+function distribution({ single, stages }: QueryShape): string {
   const tasks = stages.reduce((sum, stage) => sum + stage.tasks.total, 0);
   if (single !== null || tasks <= 1) return '';
   return ` (${counted(stages.length, 'stage')}, ${counted(tasks, 'task')})`;

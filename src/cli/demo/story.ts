@@ -22,7 +22,7 @@ export interface StoryOptions {
   readonly rows: number;
 }
 
-export interface Told extends Evidence {
+export interface DemoOutcome extends Evidence {
   readonly workers: readonly { readonly id: string; readonly pid: number }[];
 }
 
@@ -37,7 +37,7 @@ const WORTH_A_LINE: ReadonlySet<EventShape['kind']> = new Set([
 ]);
 
 /** An abort rejects with its reason, once everything is gone. */
-export function tell(options: StoryOptions): Promise<Told> {
+export function tell(options: StoryOptions): Promise<DemoOutcome> {
   const story = new Story(options);
   const { reply, signal } = options;
   return withStage(
@@ -80,7 +80,7 @@ class Story {
     return Promise.resolve();
   }
 
-  async play(stage: Stage): Promise<Told> {
+  async play(stage: Stage): Promise<DemoOutcome> {
     const { client, workers, shop } = stage;
     const { signal } = this.#options;
     this.#introduce(stage);

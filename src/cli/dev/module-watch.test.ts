@@ -23,30 +23,30 @@ function file(name: string, text: string): string {
 
 /** Changes as they are told, one after the other. */
 function watching(...modules: readonly string[]) {
-  const told: (readonly string[])[] = [];
+  const changes: (readonly string[])[] = [];
   let news = deferred();
   let held: Promise<void> | null = null;
   const watch = new ModuleWatch({
     modules,
     clock: systemClock,
     async onChange(changed) {
-      told.push(changed);
+      changes.push(changed);
       news.resolve();
       await held;
     },
   });
   onTestFinished(() => watch.close());
   return {
-    told,
+    changes,
     hold: (until: Promise<void>): void => {
       held = until;
     },
     next: async (count: number): Promise<readonly string[] | undefined> => {
-      while (told.length < count) {
+      while (changes.length < count) {
         news = deferred();
         await news.promise;
       }
-      return told[count - 1];
+      return changes[count - 1];
     },
   };
 }
@@ -96,23 +96,23 @@ test('a file that is imported from now on is watched from now on', async () => {
 
 test('what is not imported, and what was only touched, is nobody\u2019s business', async () => {
   const main = file('main.ts', 'one');
-  const { told, next } = watching(main);
+  const { changes, next } = watching(main);
   file('notes.ts', 'new');
   writeFileSync(main, 'one');
   writeFileSync(main, 'two');
   await next(1);
-  expect(told).toEqual([[main]]);
+  expect(changes).toEqual([[main]]);
 });
 
 test('what changes while a change is being dealt with is told after it', async () => {
   const main = file('main.ts', 'one');
-  const { told, next, hold } = watching(main);
+  const { changes, next, hold } = watching(main);
   const busy = deferred();
   hold(busy.promise);
   writeFileSync(main, 'two');
   await next(1);
   writeFileSync(main, 'three');
-  expect(told).toHaveLength(1);
+  expect(changes).toHaveLength(1);
   busy.resolve();
   await next(2);
 });

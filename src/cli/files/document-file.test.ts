@@ -57,9 +57,9 @@ test.each([
   ['yaml', 'tasks:\n  - id: a\n    executor: echo\n    retyr:\n      maxAttempts: 1\n', '4:5'],
   ['json', '{"tasks": [{"id": "a", "executor": "echo",\n "retyr": {"maxAttempts": 1}}]}', '2:2'],
 ])('an unknown field in %s is shown by its name', async (kind, text, place) => {
-  const told = await refusal(`job.${kind}`, text);
-  expect(told).toContain(`job.${kind}:${place}: /tasks/0/retyr: `);
-  expect(told).toContain("Did you mean 'retry'?");
+  const message = await refusal(`job.${kind}`, text);
+  expect(message).toContain(`job.${kind}:${place}: /tasks/0/retyr: `);
+  expect(message).toContain("Did you mean 'retry'?");
 });
 
 test.each([

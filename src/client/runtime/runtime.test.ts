@@ -28,7 +28,7 @@ const fail = defineTask({
   name: 'fail',
   input: z.object({ code: z.string() }),
   run: ({ code }): never => {
-    throw Object.assign(new FatalError('it was told to'), { code });
+    throw Object.assign(new FatalError('it failed on purpose'), { code });
   },
 });
 const approve = defineTask({
@@ -48,7 +48,7 @@ const four = defineFlow({
 const failing = defineFlow({
   name: 'failing',
   build: ({ task }) => {
-    task('first', fail, { code: 'told' });
+    task('first', fail, { code: 'planned' });
   },
 });
 
@@ -110,11 +110,11 @@ describe('a runtime', () => {
     const error = await handle.result().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(JobError);
     expect(error).toMatchObject({
-      code: 'told',
+      code: 'planned',
       state: 'failed',
       jobId: handle.id,
-      task: { id: 'first', error: { code: 'told', message: 'it was told to' } },
-      message: `Job ${handle.id} (failing) failed at task first: it was told to (told)`,
+      task: { id: 'first', error: { code: 'planned', message: 'it failed on purpose' } },
+      message: `Job ${handle.id} (failing) failed at task first: it failed on purpose (planned)`,
     });
   });
 

@@ -147,11 +147,11 @@ describe('the store is read', () => {
   test('when a term begins, and a place in a lost history is refused as before', async () => {
     const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
     const rewind = store.snapshot();
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     const stopper = new AbortController();
     const done = (async () => {
-      for await (const page of feed.follow({ after: 0 }, stopper.signal)) told.push(page);
-    })().catch((error: unknown) => told.push(error));
+      for await (const page of feed.follow({ after: 0 }, stopper.signal)) received.push(page);
+    })().catch((error: unknown) => received.push(error));
     await clock.advance(50);
     await runJob(worker, 'one');
     await clock.advance(50);
@@ -162,6 +162,6 @@ describe('the store is read', () => {
     await runJob(await ScriptedWorker.join(leader, 'w2', ['echo']), 'other');
     await clock.advance(1_000);
     await done;
-    expect(told.at(-1)).toMatchObject({ code: 'expired' });
+    expect(received.at(-1)).toMatchObject({ code: 'expired' });
   });
 });

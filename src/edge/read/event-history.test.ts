@@ -92,13 +92,13 @@ test('a follower that has read what is lost is told so and is not given other ev
       pages.push(page);
     }
   })();
-  const told = following.catch((error: unknown) => error);
+  const failure = following.catch((error: unknown) => error);
   await clock.advance(1_000);
   rewind();
   await nextTerm('after');
   await append(30);
   await clock.advance(1_000);
-  expect(await told).toMatchObject(EXPIRED);
+  expect(await failure).toMatchObject(EXPIRED);
   expect(pages.flatMap(({ events }) => events).map(({ seq }) => seq)).toHaveLength(10);
   expect(new Set(pages.map(({ asOf }) => asOf.history))).toEqual(new Set(['term-0']));
 });

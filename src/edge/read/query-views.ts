@@ -66,7 +66,7 @@ interface Final {
 }
 
 /** The plan of a query that was submitted here. */
-interface Told {
+interface SubmittedPlan {
   readonly plan: string;
   readonly atMs: number;
 }
@@ -81,7 +81,7 @@ export class QueryViews implements QueryReader {
   readonly #options: QueryViewsOptions;
   readonly #shard: number;
   readonly #kept = new LruCache<JobId, Kept>({ max: KEPT_MAX });
-  readonly #told = new LruCache<JobId, Told>({ max: KEPT_MAX });
+  readonly #submitted = new LruCache<JobId, SubmittedPlan>({ max: KEPT_MAX });
 
   constructor(options: QueryViewsOptions) {
     this.#options = options;
@@ -90,9 +90,9 @@ export class QueryViews implements QueryReader {
 
   /** This query was committed with this plan just now: it need not be read back. */
   tell(id: JobId, plan: string): void {
-    this.#told.delete(id);
+    this.#submitted.delete(id);
     if (plan.length > TOLD_CHARS_MAX) return;
-    this.#told.set(id, { plan, atMs: this.#options.clock.monotonicMs() });
+    this.#submitted.set(id, { plan, atMs: this.#options.clock.monotonicMs() });
   }
 
   async query(id: JobId): Promise<Dated<QueryShape | null>> {
@@ -288,10 +288,10 @@ export class QueryViews implements QueryReader {
 
   /** Once: from now on its number is known. */
   #toldPlan(id: JobId): string | null {
-    const told = this.#told.get(id);
-    this.#told.delete(id);
-    if (told === undefined) return null;
-    return this.#options.clock.monotonicMs() - told.atMs < FINAL_MS ? told.plan : null;
+    const submitted = this.#submitted.get(id);
+    this.#submitted.delete(id);
+    if (submitted === undefined) return null;
+    return this.#options.clock.monotonicMs() - submitted.atMs < FINAL_MS ? submitted.plan : null;
   }
 
   async #storedPlan(id: JobId): Promise<string | null> {

@@ -40,14 +40,14 @@ describe('a wrong file is refused by place, never by content', () => {
     [`[{"role": "admin", "token": 7}]`, 'entry 1 has no token'],
     [`[{"role": "admin", "token": "${A}", "name": 7}]`, 'the name in entry 1 is not text'],
   ])('%j', (text, why) => {
-    let told = '';
+    let message = '';
     try {
       parseTokens(text, 'tokens.txt');
     } catch (error) {
-      told = String(error);
+      message = String(error);
     }
-    expect(told).toContain('The token file tokens.txt is not valid');
-    expect(told).toContain(why);
-    expect(told).not.toContain('s3cret');
+    expect(message).toContain('The token file tokens.txt is not valid');
+    expect(message).toContain(why);
+    expect(message).not.toContain('s3cret');
   });
 });

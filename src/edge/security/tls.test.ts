@@ -94,8 +94,8 @@ describe('a wrong file stops the start and says which', () => {
       publicKeyEncoding: { type: 'spki', format: 'pem' },
       privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' },
     });
-    const told = refusal({ ...node, tlsKey: file('locked.pem', privateKey) });
-    expect(told).toContain('is encrypted with a passphrase');
+    const message = refusal({ ...node, tlsKey: file('locked.pem', privateKey) });
+    expect(message).toContain('is encrypted with a passphrase');
   });
 
   test('a certificate out of its time', async () => {

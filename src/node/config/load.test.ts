@@ -100,10 +100,10 @@ describe('the file', () => {
     ['a.json', '7', 'must contain names and values'],
   ])('%s with %j is refused without quoting it', (name, text, why) => {
     const configFile = write(name, text);
-    const told = refusal({ configFile });
-    expect(told).toContain(why);
-    expect(told).toContain(configFile);
-    expect(told).not.toContain('s3cret');
+    const message = refusal({ configFile });
+    expect(message).toContain(why);
+    expect(message).toContain(configFile);
+    expect(message).not.toContain('s3cret');
   });
 
   test('that is named must be there', () => {
@@ -143,8 +143,8 @@ describe('a wrong value is told with its name and where it comes from', () => {
       '--capability (flag): /gpu',
     ],
     ['server', { environment: { MILLRACE_SERVER: 'leader:7071' } }, 'MILLRACE_SERVERS'],
-  ])('%s', (_case, sources, told) => {
-    expect(refusal(sources)).toContain(told);
+  ])('%s', (_case, sources, message) => {
+    expect(refusal(sources)).toContain(message);
   });
 
   test('in a file', () => {
@@ -156,8 +156,8 @@ describe('a wrong value is told with its name and where it comes from', () => {
 
   test('all mistakes at once', () => {
     const environment = { MILLRACE_PORT: 'x', MILLRACE_ROLE: 'boss', MILLRACE_SLOT: '1' };
-    const told = refusal({ environment }).split('\n');
-    expect(told.map((line) => line.split(' ')[0])).toEqual([
+    const message = refusal({ environment }).split('\n');
+    expect(message.map((line) => line.split(' ')[0])).toEqual([
       'MILLRACE_SLOT',
       'MILLRACE_PORT',
       'MILLRACE_ROLE',
@@ -170,9 +170,9 @@ describe('a wrong value is told with its name and where it comes from', () => {
       MILLRACE_TOKEN: 's3cret',
       MILLRACE_SERVER: 'ftp://app:s3cret@db',
     };
-    const told = refusal({ environment });
-    expect(told.split('\n')).toHaveLength(3);
-    expect(told).not.toContain('s3cret');
+    const message = refusal({ environment });
+    expect(message.split('\n')).toHaveLength(3);
+    expect(message).not.toContain('s3cret');
   });
 });
 
@@ -185,10 +185,10 @@ describe('an unknown name is refused with the one that was meant', () => {
 
   test('in a file', () => {
     const configFile = write('node.yaml', 'grpc_port: 1\n__proto__: 2\n');
-    const told = refusal({ configFile });
-    expect(told).toContain("'grpc_port'");
-    expect(told).toContain("Did you mean 'grpcPort'?");
-    expect(told).toContain("'__proto__'");
+    const message = refusal({ configFile });
+    expect(message).toContain("'grpc_port'");
+    expect(message).toContain("Did you mean 'grpcPort'?");
+    expect(message).toContain("'__proto__'");
   });
 
   test('but variables of others are left alone, also those that Kubernetes makes of a service', () => {
@@ -228,8 +228,8 @@ describe('relations', () => {
       { flags: { tlsKey: 'k.pem' } },
       /tlsCert and tlsKey must be set/,
     ],
-  ])('%s', (_case, sources, told) => {
-    expect(refusal(sources)).toMatch(told);
+  ])('%s', (_case, sources, message) => {
+    expect(refusal(sources)).toMatch(message);
   });
 });
 

@@ -140,8 +140,8 @@ function readSetting(name: SettingName, given: Given): { readonly value: unknown
   if (given.source === 'default') return { value: fallback };
   const label = given.source === 'file' ? name : given.from;
   const where = given.source === 'file' ? given.from : given.source;
-  const told = isSecret ? '' : `, not ${quoted(given.raw)}`;
-  const problem = `${label} (${where}): it must be ${kind.expected}${told}.`;
+  const actual = isSecret ? '' : `, not ${quoted(given.raw)}`;
+  const problem = `${label} (${where}): it must be ${kind.expected}${actual}.`;
   try {
     const value = kind.read(given.raw);
     if (value === undefined) return problem;

@@ -7,33 +7,33 @@ const away = new MillraceError({ code: 'store_unavailable', what: 'It is away.' 
 
 test('tells when the database goes away and when it is back, once each', async () => {
   const clock = new VirtualClock();
-  const told: (string | null)[] = [];
+  const changes: (string | null)[] = [];
   let answer: () => Promise<unknown> = () => Promise.resolve();
   const watch = new StoreWatch({
     clock,
     ask: () => answer(),
-    onChange: (trouble) => told.push(trouble?.what ?? null),
+    onChange: (trouble) => changes.push(trouble?.what ?? null),
   });
   watch.start();
   await clock.advance(5_000);
-  expect([watch.trouble, told]).toEqual([null, []]);
+  expect([watch.trouble, changes]).toEqual([null, []]);
   answer = () => Promise.reject(away);
   await clock.advance(5_000);
   expect(watch.trouble).toBe(away);
   answer = () => Promise.resolve();
   await clock.advance(5_000);
   expect(watch.trouble).toBeNull();
-  expect(told).toEqual(['It is away.', null]);
+  expect(changes).toEqual(['It is away.', null]);
   watch.stop();
 });
 
 test('a database that says nothing counts as away, and nothing is told after the stop', async () => {
   const clock = new VirtualClock();
-  const told: (string | null)[] = [];
+  const changes: (string | null)[] = [];
   const watch = new StoreWatch({
     clock,
     ask: () => new Promise(() => {}),
-    onChange: (trouble) => told.push(trouble?.what ?? null),
+    onChange: (trouble) => changes.push(trouble?.what ?? null),
   });
   watch.start();
   await clock.advance(2_999);
@@ -42,5 +42,5 @@ test('a database that says nothing counts as away, and nothing is told after the
   expect(watch.trouble?.code).toBe('store_unavailable');
   watch.stop();
   await clock.advance(60_000);
-  expect(told).toHaveLength(1);
+  expect(changes).toHaveLength(1);
 });

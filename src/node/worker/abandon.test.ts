@@ -24,7 +24,7 @@ async function busy(): Promise<Rig> {
   await made.worker.start();
   leader.give(assignment(1, 'deaf'), assignment(2, 'echo', { input: '2' }));
   await calm();
-  expect(leader.told).toEqual(['started 1']);
+  expect(leader.reported).toEqual(['started 1']);
   return made;
 }
 
@@ -38,16 +38,16 @@ test('a handler that does not stop is left alone, and its slot goes to the next 
   leader.orders = { abort: [], drain: false, slowDownMs: 0 };
   expect(deaf.signals[0]!.aborted).toBe(true);
   await clock.advance(4_999);
-  expect(leader.told).toEqual(['started 1']);
+  expect(leader.reported).toEqual(['started 1']);
   await clock.advance(1);
   await calm();
-  expect(leader.told).toEqual(['started 1', 'aborted 1', 'completed 2']);
+  expect(leader.reported).toEqual(['started 1', 'aborted 1', 'completed 2']);
   expect(stuck).toEqual([]);
   expect(lines.join()).toContain('Its slot is used for other tasks');
   // Whatever it says later is heard by nobody.
   deaf.calls[0]!.end.resolve('late');
   await calm();
-  expect(leader.told).toEqual(['started 1', 'aborted 1', 'completed 2']);
+  expect(leader.reported).toEqual(['started 1', 'aborted 1', 'completed 2']);
 });
 
 test('a drain gives back what does not stop and leaves', async () => {
@@ -56,7 +56,7 @@ test('a drain gives back what does not stop and leaves', async () => {
   await clock.advance(1_000);
   await clock.advance(5_000);
   await stopped;
-  expect(leader.told).toEqual(['started 1', 'released 2', 'released 1']);
+  expect(leader.reported).toEqual(['started 1', 'released 2', 'released 1']);
   expect(leader.left).toHaveLength(1);
 });
 
@@ -69,5 +69,5 @@ test('a session that is over does not wait for ever for a handler that does not 
   expect(leader.registered).toHaveLength(1);
   await clock.advance(6_000);
   expect(leader.registered.map(({ sessionId }) => sessionId)).toEqual(['s1', 's2']);
-  expect(leader.told).toEqual(['started 1']);
+  expect(leader.reported).toEqual(['started 1']);
 });

@@ -181,7 +181,7 @@ test('of many words on progress the latest one is sent', async () => {
   ]);
   gate.resolve();
   await calm();
-  expect(leader.told.slice(2)).toEqual(['progress 1', 'completed 1']);
+  expect(leader.reported.slice(2)).toEqual(['progress 1', 'completed 1']);
 });
 
 test('a handler goes on after a step only when the leader has it', async () => {
@@ -230,7 +230,7 @@ test('a step under a lost lease aborts the handler', async () => {
     });
   });
   expect(thrown).toMatchObject({ code: 'superseded' });
-  expect(leader.told).toEqual(['started 1', 'step 1']);
+  expect(leader.reported).toEqual(['started 1', 'step 1']);
 });
 
 test('a step without a name or without JSON fails for good', async () => {

@@ -19,7 +19,7 @@ async function busy(options: Partial<RigOptions> = {}): Promise<Rig> {
   await made.worker.start();
   leader.give(assignment(1, 'gate'), assignment(2, 'gate'));
   await calm();
-  expect(leader.told).toEqual(['started 1']);
+  expect(leader.reported).toEqual(['started 1']);
   return made;
 }
 
@@ -31,12 +31,12 @@ test('a drain gives back what has not started, lets the rest end, reports it and
   const { worker, clock } = await busy();
   const stopped = worker.stop();
   await clock.advance(1_000);
-  expect(leader.told).toEqual(['started 1', 'released 2']);
+  expect(leader.reported).toEqual(['started 1', 'released 2']);
   expect(leader.isParked).toBe(false);
   expect(leader.left).toEqual([]);
   gate.calls[0]!.end.resolve('done');
   await stopped;
-  expect(leader.told).toEqual(['started 1', 'released 2', 'completed 1']);
+  expect(leader.reported).toEqual(['started 1', 'released 2', 'completed 1']);
   expect(leader.left).toEqual([{ nodeId: 'w', sessionId: 's1' }]);
   const polls = leader.polls.length;
   const beats = leader.beats.length;
@@ -52,7 +52,7 @@ test('past its deadline a drain aborts what still runs and gives it back', async
   await clock.advance(2);
   await stopped;
   expect(gate.signals[0]!.reason).toMatchObject({ code: 'shutting_down' });
-  expect(leader.told).toEqual(['started 1', 'released 2', 'released 1']);
+  expect(leader.reported).toEqual(['started 1', 'released 2', 'released 1']);
   expect(leader.left).toHaveLength(1);
 });
 
@@ -77,7 +77,7 @@ test('what a poll brings while the worker drains is given back at once', async (
   await clock.advance(1);
   gate.calls[0]!.end.resolve(null);
   await stopped;
-  expect(leader.told.toSorted()).toEqual(['completed 1', 'released 2', 'released 3', 'started 1']);
+  expect(leader.reported.toSorted()).toEqual(['completed 1', 'released 2', 'released 3', 'started 1']);
   expect(gate.calls).toHaveLength(1);
 });
 
@@ -87,7 +87,7 @@ test('what an answer that never arrived would have brought is asked for once mor
   leader.give(assignment(3, 'gate'));
   const stopped = worker.stop();
   await clock.advance(1);
-  expect(leader.told).toEqual(['started 1', 'released 2', 'released 3']);
+  expect(leader.reported).toEqual(['started 1', 'released 2', 'released 3']);
   expect(leader.polls.at(-1)).toMatchObject({ capacity: 0, refills: false, waits: false });
   const polls = leader.polls.length;
   await clock.advance(10_000);
@@ -103,7 +103,7 @@ test('an immediate stop aborts what runs, gives it back and leaves', async () =>
   await clock.advance(10);
   await stopped;
   expect(gate.signals[0]!.aborted).toBe(true);
-  expect(leader.told).toEqual(['started 1', 'released 2', 'released 1']);
+  expect(leader.reported).toEqual(['started 1', 'released 2', 'released 1']);
   expect(leader.left).toHaveLength(1);
 });
 

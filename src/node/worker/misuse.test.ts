@@ -224,10 +224,10 @@ describe('a step at work when its handler ends', () => {
         }),
       ]),
     );
-    expect(leader.told).toEqual(['started 1']);
+    expect(leader.reported).toEqual(['started 1']);
     gate.resolve('paid');
     await calm();
-    expect(leader.told).toEqual(['started 1', 'step 1', 'failed 1']);
+    expect(leader.reported).toEqual(['started 1', 'step 1', 'failed 1']);
     expect(leader.items.at(-1)).toMatchObject({ failure: 'retryable', error: { code: 'error' } });
   });
 
@@ -236,10 +236,10 @@ describe('a step at work when its handler ends', () => {
     await run(({ step }) =>
       Promise.race([step('slow', () => gate.promise), step('fast', () => 'fast')]),
     );
-    expect(leader.told).toEqual(['started 1', 'step 1']);
+    expect(leader.reported).toEqual(['started 1', 'step 1']);
     gate.resolve('slow');
     await calm();
-    expect(leader.told).toEqual(['started 1', 'step 1', 'step 1', 'completed 1']);
+    expect(leader.reported).toEqual(['started 1', 'step 1', 'step 1', 'completed 1']);
     expect(leader.items.at(-1)).toMatchObject({ result: '"fast"' });
   });
 });
@@ -267,13 +267,13 @@ describe('a wait inside a step', () => {
   test('is none when the wait runs beside the step', async () => {
     await run(({ step, sleep: nap }) => Promise.all([step('work', () => 1), nap('night', '1h')]));
     await calm();
-    expect(leader.told).toEqual(['started 1', 'step 1', 'suspended 1']);
+    expect(leader.reported).toEqual(['started 1', 'step 1', 'suspended 1']);
   });
 
   test('a step inside a step is recorded like any other', async () => {
     await run(({ step }) => step('outer', async () => [await step('inner', () => 1)]));
     await calm();
-    expect(leader.told).toEqual(['started 1', 'step 1', 'step 1', 'completed 1']);
+    expect(leader.reported).toEqual(['started 1', 'step 1', 'step 1', 'completed 1']);
     expect(leader.items.at(-1)).toMatchObject({ result: '[1]' });
   });
 });

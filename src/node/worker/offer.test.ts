@@ -39,7 +39,7 @@ test('an executor that is added is registered under the same session, and nothin
   await calm();
   gate.calls[0]!.end.resolve(1);
   await calm();
-  expect(leader.told).toEqual(['started 1', 'completed 2', 'completed 1']);
+  expect(leader.reported).toEqual(['started 1', 'completed 2', 'completed 1']);
   await clock.advance(3_000);
   expect(leader.beats.at(-1)!.executors).toEqual(leader.registered.at(-1)!.executors);
 });

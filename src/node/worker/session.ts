@@ -240,17 +240,17 @@ export class WorkerSession {
   #finished(attempt: Attempt, item: WorkerReport | null): void {
     if (this.#life.signal.aborted) return;
     if (item === null) this.#forget(attempt);
-    else this.#outbox.put(item, (verdict) => this.#told(attempt, verdict));
+    else this.#outbox.put(item, (verdict) => this.#confirmed(attempt, verdict));
     if (item === null) this.#roomChanged();
   }
 
   #giveBack(attempt: Attempt, kind: 'aborted' | 'released'): void {
     const { lease } = attempt;
-    this.#outbox.put({ kind, lease }, (verdict) => this.#told(attempt, verdict));
+    this.#outbox.put({ kind, lease }, (verdict) => this.#confirmed(attempt, verdict));
   }
 
   /** What the leader has taken in has made room at its side too. */
-  #told(attempt: Attempt, verdict: 'ok' | 'lost'): void {
+  #confirmed(attempt: Attempt, verdict: 'ok' | 'lost'): void {
     if (verdict === 'ok') this.#poller.ended();
     this.#forget(attempt);
   }

@@ -42,8 +42,8 @@ async function why(): Promise<string | undefined> {
 
 test('a signal of a name that nobody waits for is named to its sender and where somebody asks', async () => {
   await begin(({ waitFor }) => waitFor('approved'));
-  const told = await cluster.leader.jobs.signal(jobId('job'), 'aproved', '1', 'typo');
-  expect(told.signal).toEqual({ takenBy: null, awaited: ['approved'] });
+  const sent = await cluster.leader.jobs.signal(jobId('job'), 'aproved', '1', 'typo');
+  expect(sent.signal).toEqual({ takenBy: null, awaited: ['approved'] });
   expect(await why()).toBe('waits for signal approved; received but not awaited: aproved');
   const right = await cluster.leader.jobs.signal(jobId('job'), 'approved', '1', 'right');
   expect(right.signal).toMatchObject({ takenBy: 'a' });

@@ -40,13 +40,13 @@ test('a handler on a thread that sleeps gives its slot and its thread away', asy
     kind: 'completed',
     result: expect.stringContaining('"isMainThread":false') as string,
   });
-  expect(leader.told).not.toContain('completed 1');
+  expect(leader.reported).not.toContain('completed 1');
 });
 
 test('a sleep that is raced by a chain of steps waits for all of them, as in the main thread', async () => {
   const { leader, run } = await start();
   expect(await run(1, 'races')).toMatchObject({ kind: 'completed', result: '2' });
-  expect(leader.told.filter((word) => word.startsWith('suspended'))).toEqual([]);
+  expect(leader.reported.filter((word) => word.startsWith('suspended'))).toEqual([]);
 });
 
 test.each([
@@ -65,5 +65,5 @@ test.each([
 test('a step on a thread is waited for when another one beside it has failed', async () => {
   const { leader, run } = await start();
   expect(await run(1, 'fails-beside-a-step')).toMatchObject({ kind: 'failed' });
-  expect(leader.told).toEqual(['started 1', 'step 1', 'failed 1']);
+  expect(leader.reported).toEqual(['started 1', 'step 1', 'failed 1']);
 });

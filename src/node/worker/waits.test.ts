@@ -71,7 +71,7 @@ test('a sleep ends the attempt without an end of the handler, and frees the slot
   expect(lastItem()).toEqual(suspended({ sleeps: [{ step: '$sleep/night', forMs: 7_200_000 }] }));
   leader.give(assignment(2, 'echo', { input: '7' }));
   await calm();
-  expect(leader.told).toEqual(['started 1', 'suspended 1', 'completed 2']);
+  expect(leader.reported).toEqual(['started 1', 'suspended 1', 'completed 2']);
   await made.clock.advance(10_000_000);
   expect(seen).toEqual([]);
 });
@@ -116,7 +116,7 @@ test('a sleep of no time is none', async () => {
     await nap('none', 0);
     return 'on';
   });
-  expect(leader.told).toEqual(['started 1', 'completed 1']);
+  expect(leader.reported).toEqual(['started 1', 'completed 1']);
 });
 
 test('waits of one breath make one suspension', async () => {
@@ -141,7 +141,7 @@ test('waits of one breath make one suspension', async () => {
       ],
     }),
   );
-  expect(leader.told).toEqual(['started 1', 'suspended 1']);
+  expect(leader.reported).toEqual(['started 1', 'suspended 1']);
 });
 
 test('a step at work holds a suspension off, and a handler that ends is not suspended', async () => {
@@ -149,10 +149,10 @@ test('a step at work holds a suspension off, and a handler that ends is not susp
   await run(({ sleep: nap, step }) =>
     Promise.race([nap('limit', '1m').then(() => 'late'), step('work', () => gate.promise)]),
   );
-  expect(leader.told).toEqual(['started 1']);
+  expect(leader.reported).toEqual(['started 1']);
   gate.resolve('done');
   await calm();
-  expect(leader.told).toEqual(['started 1', 'step 1', 'completed 1']);
+  expect(leader.reported).toEqual(['started 1', 'step 1', 'completed 1']);
   expect(lastItem()).toEqual(completed('done'));
 });
 
@@ -161,10 +161,10 @@ test('after the step that held it off a suspension comes', async () => {
   await run(({ sleep: nap, step }) =>
     Promise.all([nap('night', 5), step('first', () => gate.promise), step('second', () => 2)]),
   );
-  expect(leader.told).toEqual(['started 1', 'step 1']);
+  expect(leader.reported).toEqual(['started 1', 'step 1']);
   gate.resolve();
   await calm();
-  expect(leader.told).toEqual(['started 1', 'step 1', 'step 1', 'suspended 1']);
+  expect(leader.reported).toEqual(['started 1', 'step 1', 'step 1', 'suspended 1']);
 });
 
 test.each([
@@ -241,7 +241,7 @@ test('what a handler that was put aside still does reaches nobody', async () => 
   gate.resolve();
   await calm();
   expect(seen).toEqual(['on']);
-  expect(leader.told).toEqual(['started 1', 'suspended 1']);
+  expect(leader.reported).toEqual(['started 1', 'suspended 1']);
 });
 
 test('an attempt that is stopped while a step holds the suspension off ends its waits', async () => {
@@ -262,7 +262,7 @@ test('an attempt that is stopped while a step holds the suspension off ends its 
   await made.clock.advance(200);
   await calm();
   expect(seen).toMatchObject([{ code: 'superseded' }]);
-  expect(leader.told).toEqual(['started 1', 'aborted 1']);
+  expect(leader.reported).toEqual(['started 1', 'aborted 1']);
 });
 
 test('a signal that came answers with its value, and the same one in every later attempt', async () => {

@@ -124,7 +124,7 @@ test('a task that takes its time is reported as started at once', async () => {
   await start();
   leader.give(assignment(1, 'gate'));
   await calm();
-  expect(leader.told).toEqual(['started 1']);
+  expect(leader.reported).toEqual(['started 1']);
   expect(leader.polls.at(-1)).toMatchObject({ capacity: 3, held: [lease(1)] });
 });
 
@@ -167,7 +167,7 @@ test('a lost verdict aborts the handler and nothing more is said of it', async (
   expect(gate.signals[0]!.reason).toMatchObject({ code: 'superseded' });
   leader.answer(true);
   await started!.clock.advance(50);
-  expect(leader.told).toEqual(['started 1']);
+  expect(leader.reported).toEqual(['started 1']);
   expect(leader.polls.at(-1)).toMatchObject({ capacity: 4, held: [] });
 });
 
@@ -179,7 +179,7 @@ test('an order aborts the handler, which then says so', async () => {
   leader.answer(true);
   await calm();
   expect(gate.signals[0]!.reason).toBeInstanceOf(MillraceError);
-  expect(leader.told).toEqual(['started 1', 'aborted 1']);
+  expect(leader.reported).toEqual(['started 1', 'aborted 1']);
 });
 
 test('an aborted handler that comes to its end says what it has: the leader decides', async () => {
@@ -192,7 +192,7 @@ test('an aborted handler that comes to its end says what it has: the leader deci
   await calm();
   gate.calls[0]!.end.resolve('done all the same');
   await calm();
-  expect(leader.told).toEqual(['started 1', 'completed 1']);
+  expect(leader.reported).toEqual(['started 1', 'completed 1']);
 });
 
 test('a prefetched task that is not wanted any more is never started', async () => {
@@ -203,7 +203,7 @@ test('a prefetched task that is not wanted any more is never started', async () 
   leader.onHeartbeat = () => Promise.resolve(leader.orders);
   await started!.clock.advance(3_000);
   await calm();
-  expect(leader.told).toEqual(['started 1', 'aborted 2']);
+  expect(leader.reported).toEqual(['started 1', 'aborted 2']);
   gate.calls[0]!.end.resolve(1);
   await calm();
   expect(gate.calls).toHaveLength(1);
@@ -254,7 +254,7 @@ test('a parked poll takes one more for each task that has ended, and need not be
   expect(leader.polls.at(-1)).toMatchObject({ pollNo: 2, capacity: 0, refills: true });
   gate.calls[0]!.end.resolve(null);
   await calm();
-  expect(leader.told).toContain('started 3');
+  expect(leader.reported).toContain('started 3');
   expect(leader.polls.at(-1)).toMatchObject({ pollNo: 3, capacity: 0 });
   gate.calls[1]!.end.resolve(null);
   await clock.advance(100);
@@ -297,7 +297,7 @@ test.each(['unknown_session', 'superseded'] as const)(
       capacity: 4,
       held: [],
     });
-    expect(leader.told).toEqual(['started 1', 'started 2']);
+    expect(leader.reported).toEqual(['started 1', 'started 2']);
     expect(gate.calls).toHaveLength(2);
   },
 );
@@ -326,7 +326,7 @@ test('a new session waits for the handlers of the old one', async () => {
   gate.calls[0]!.end.resolve('too late');
   await clock.advance(1_000);
   expect(leader.registered).toHaveLength(2);
-  expect(leader.told).toEqual(['started 1']);
+  expect(leader.reported).toEqual(['started 1']);
 });
 
 test('without an answer to its heartbeats it stops its work before the leader can give it away', async () => {

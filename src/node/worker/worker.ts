@@ -210,10 +210,10 @@ export class Worker implements StartStop {
         this.#backoff.reset();
         const opening = { ...registered, registeredAtMs, offered: offer.executors };
         const work = this.#open(name, opening);
-        const told = JSON.stringify(offer);
+        const offered = JSON.stringify(offer);
         const shownAs = registered.sessionName ?? null;
         const lastsUntilMs = registeredAtMs + registered.sessionTtlMs;
-        return { name, shownAs, work, told, lastsUntilMs };
+        return { name, shownAs, work, offered, lastsUntilMs };
       } catch (error) {
         if (isFinal(error) || (isFirst && isRefusedAtStart(error))) throw error;
         // A worker that has just crashed looks alive for a few heartbeats. After that it is another one.
@@ -238,7 +238,7 @@ export class Worker implements StartStop {
     const { signal } = this.#drained;
     while (this.#isLiving && !signal.aborted) {
       const session = this.#session;
-      if (session !== null && session.told === this.#said(session.name)) return;
+      if (session !== null && session.offered === this.#said(session.name)) return;
       try {
         if (session === null) await Promise.race([this.#next.promise, this.#ended.promise]);
         else await this.#tellAgain(session);
@@ -255,7 +255,7 @@ export class Worker implements StartStop {
     const { leader, handshake } = this.#options;
     const offer = this.#offer(session.name);
     await leader.register(offer, handshake);
-    session.told = JSON.stringify(offer);
+    session.offered = JSON.stringify(offer);
     session.work.offer(offer.executors);
   }
 
@@ -318,7 +318,7 @@ interface NamedSession {
   readonly shownAs: string | null;
   readonly work: WorkerSession;
   /** What the leader was told last. */
-  told: string;
+  offered: string;
   /** One that lived longer than its first TTL was no mishap. */
   readonly lastsUntilMs: number;
 }

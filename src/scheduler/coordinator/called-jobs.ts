@@ -44,13 +44,13 @@ export async function withCalledJobs(
       all.push(step);
       continue;
     }
-    const told = await answerOf(JSON.parse(step.body) as Ended, {
+    const answer = await answerOf(JSON.parse(step.body) as Ended, {
       ...options,
       bytesMax: leftBytes,
     });
-    if ('code' in told) return told;
-    leftBytes -= told.body.length;
-    all.push({ name, body: told.body });
+    if ('code' in answer) return answer;
+    leftBytes -= answer.body.length;
+    all.push({ name, body: answer.body });
   }
   return all;
 }

@@ -144,7 +144,7 @@ interface Telling {
 /** A store that can tell that a leader is gone: the test says which epoch. */
 function telling(inner: Store): Telling {
   const tellers: ((epoch: number | null) => void)[] = [];
-  const told = {
+  const watched = {
     watches: 0,
     onLost: (): void => {},
     tell: (epoch: number) => {
@@ -155,7 +155,7 @@ function telling(inner: Store): Telling {
         if (name === 'whenVacant') {
           return (_: number, signal: AbortSignal) =>
             new Promise<number | null>((resolve) => {
-              told.watches += 1;
+              watched.watches += 1;
               tellers.push(resolve);
               signal.addEventListener('abort', () => resolve(null));
             });
@@ -166,7 +166,7 @@ function telling(inner: Store): Telling {
             const isGone = leader !== null && leader.epoch === candidacy.vacated;
             if (isGone) await target.resign({ ...leader, shard: 0, id: leader.term });
             const campaign = await target.campaign(candidacy);
-            if (!campaign.won) told.onLost();
+            if (!campaign.won) watched.onLost();
             if (!campaign.won || !isGone) return campaign;
             const previous = { nodeId: leader.nodeId, epoch: leader.epoch, isGone: true };
             return { ...campaign, previous };
@@ -177,19 +177,19 @@ function telling(inner: Store): Telling {
       },
     }),
   };
-  return told;
+  return watched;
 }
 
 test('a candidate takes over as soon as the store tells that the leader is gone', async () => {
-  const told = telling(store);
+  const watched = telling(store);
   const first = candidate('one');
   await clock.advance(1);
-  const second = candidate('two', told.store);
+  const second = candidate('two', watched.store);
   // One watch over many pauses.
   await clock.advance(30_000);
-  expect(told.watches).toBe(1);
+  expect(watched.watches).toBe(1);
   expect(second.leader).toBeNull();
-  told.tell(1);
+  watched.tell(1);
   await clock.advance(0);
   expect(second.leader?.term.epoch).toBe(2);
   expect(first.leader).not.toBeNull();
@@ -199,34 +199,34 @@ test('a candidate takes over as soon as the store tells that the leader is gone'
 });
 
 test('a word that comes while the candidate asks is not forgotten when it loses', async () => {
-  const told = telling(store);
+  const watched = telling(store);
   candidate('one');
   await clock.advance(1);
-  const second = candidate('two', told.store);
+  const second = candidate('two', watched.store);
   await clock.advance(1);
-  told.onLost = () => told.tell(1);
-  while (told.watches < 2) await clock.advance(100);
+  watched.onLost = () => watched.tell(1);
+  while (watched.watches < 2) await clock.advance(100);
   expect(second.leader?.term.epoch).toBe(2);
 });
 
 test('a word about an epoch that is over changes nothing, and the watch goes on', async () => {
-  const told = telling(store);
+  const watched = telling(store);
   candidate('one');
   await clock.advance(1);
-  const second = candidate('two', told.store);
+  const second = candidate('two', watched.store);
   await clock.advance(1);
-  told.tell(7);
+  watched.tell(7);
   await clock.advance(1);
   expect(second.leader).toBeNull();
-  expect(told.watches).toBe(2);
+  expect(watched.watches).toBe(2);
   await Promise.all([second.stop(), clock.advance(1)]);
-  told.tell(1);
+  watched.tell(1);
   await clock.advance(30_000);
   expect(second.leader).toBeNull();
 });
 
 test('the session of the dead leader’s own node ends with it, and no other', async () => {
-  const told = telling(store);
+  const watched = telling(store);
   const first = candidate('one');
   await clock.advance(1);
   const leader = first.leader;
@@ -236,9 +236,9 @@ test('the session of the dead leader’s own node ends with it, and no other', a
   const other = await ScriptedWorker.join(leader, 'w-1', ['echo']);
   await own.pollNow(1);
   await other.pollNow(1);
-  const second = candidate('two', told.store);
+  const second = candidate('two', watched.store);
   await clock.advance(1);
-  told.tell(1);
+  watched.tell(1);
   await clock.advance(1);
   const next = second.leader;
   if (next === null) throw new Error('two leads');
@@ -255,15 +255,15 @@ test('the session of the dead leader’s own node ends with it, and no other', a
 });
 
 test('the session of the dead leader’s own node lasts while its process may be alive', async () => {
-  const told = telling(store);
+  const watched = telling(store);
   const first = candidate('one');
   await clock.advance(1);
   const leader = first.leader;
   if (leader === null) throw new Error('one leads');
   const own = await ScriptedWorker.join(leader, 'one', ['echo'], 'alive');
-  const second = candidate('two', told.store);
+  const second = candidate('two', watched.store);
   await clock.advance(1);
-  told.tell(1);
+  watched.tell(1);
   await clock.advance(1);
   const next = second.leader;
   if (next === null) throw new Error('two leads');

@@ -16,7 +16,7 @@ let store: Store;
 let led: Led;
 let worker: ScriptedWorker;
 let plan: ReturnType<typeof vi.fn<QueryPlanner['plan']>>;
-let told: { readonly id: string; readonly seeds: PlannedQuery['seeds'] }[];
+let submissions: { readonly id: string; readonly seeds: PlannedQuery['seeds'] }[];
 const noSignal = new AbortController().signal;
 
 beforeEach(async () => {
@@ -25,8 +25,8 @@ beforeEach(async () => {
   plan = vi.fn<QueryPlanner['plan']>((request) =>
     Promise.resolve(sampleQuery((request as { sql: string }).sql)),
   );
-  told = [];
-  const submitted: QueryPlanner['submitted'] = (id, seeds) => told.push({ id, seeds });
+  submissions = [];
+  const submitted: QueryPlanner['submitted'] = (id, seeds) => submissions.push({ id, seeds });
   led = await lead(store, clock, { planner: { plan, submitted }, settings: { maxQueries: 1 } });
   await led.leader.loaded;
   worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
@@ -100,10 +100,10 @@ describe('a query that is submitted', () => {
       submit('q2', { idempotencyKey: 'k' }),
     ]);
     expect(plan).toHaveBeenCalledTimes(2);
-    expect(told).toEqual([{ id: 'q1', seeds: sampleQuery('q1').seeds }]);
+    expect(submissions).toEqual([{ id: 'q1', seeds: sampleQuery('q1').seeds }]);
     plan.mockRejectedValue(new MillraceError({ code: 'bad_query', what: 'No such column.' }));
     await expect(submit('q3')).rejects.toThrow('No such column.');
-    expect(told).toHaveLength(1);
+    expect(submissions).toHaveLength(1);
   });
 
   test('that cannot be planned leaves nothing behind', async () => {

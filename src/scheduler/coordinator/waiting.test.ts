@@ -102,8 +102,8 @@ describe('a called job', () => {
     expect(again).toMatchObject({ jobId: 'one', taskId: 'a', resumed: true });
     const result = { sum: 1, none: null };
     const at = expect.any(Number) as number;
-    const told = { jobId: ID, state: 'succeeded', at, result, error: null };
-    expect(parsed(again)).toEqual({ '$job/sub': told });
+    const ended = { jobId: ID, state: 'succeeded', at, result, error: null };
+    expect(parsed(again)).toEqual({ '$job/sub': ended });
     expect((await store.jobRow(0, ID))?.idempotencyKey).toBeNull();
   });
 
@@ -151,8 +151,8 @@ describe('a called job', () => {
     await worker.leader.workers.report(worker.session, [
       { kind: 'failed', lease, error, failure: 'fatal' },
     ]);
-    const told = parsed(await next())['$job/sub'];
-    expect(told).toMatchObject({ state: 'failed', result: null, error: { code: 'task_failed' } });
+    const ended = parsed(await next())['$job/sub'];
+    expect(ended).toMatchObject({ state: 'failed', result: null, error: { code: 'task_failed' } });
   });
 
   test('is not started twice, and its end is told when it has ended before', async () => {
@@ -233,9 +233,9 @@ describe('a called job', () => {
     await worker.complete(child.lease, 'x1');
     goOn.resolve();
     await waiting;
-    const told: Record<string, unknown>[] = [];
-    for (const each of await worker.pollNow(2)) if (each.taskId === 'a') told.push(parsed(each));
-    expect(told).toMatchObject([{ '$job/1': { state: 'succeeded', result: 'x1' } }]);
+    const ended: Record<string, unknown>[] = [];
+    for (const each of await worker.pollNow(2)) if (each.taskId === 'a') ended.push(parsed(each));
+    expect(ended).toMatchObject([{ '$job/1': { state: 'succeeded', result: 'x1' } }]);
     expect(await store.jobs(0, { limit: 10 })).toHaveLength(3);
   });
 

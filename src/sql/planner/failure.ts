@@ -3,7 +3,7 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode, JobId, TaskError } from '../../scheduler/core/index.ts';
 
 /** Codes that tell a user what to do. For any other code the message has to do. */
-const TOLD: ReadonlySet<string> = new Set<ErrorCode>([
+const PUBLIC_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   'query_failed',
   'table_changed',
   'table_missing',
@@ -15,7 +15,7 @@ const TOLD: ReadonlySet<string> = new Set<ErrorCode>([
 
 export function failureOf(id: JobId, error: TaskError | null): MillraceError {
   const { code = 'unknown', message = 'No reason was recorded.' } = error ?? {};
-  if (TOLD.has(code)) return new MillraceError({ code: code as ErrorCode, what: message });
+  if (PUBLIC_CODES.has(code)) return new MillraceError({ code: code as ErrorCode, what: message });
   return new MillraceError({
     code: 'query_failed',
     what: `The query ${id} failed (${code}): ${message}`,

@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 test('a large plan is split by the engine, and a small one at once', async () => {
-  const divided: number[] = [];
+  const distributed: number[] = [];
   const planner = new SqlPlanner({
     catalog: new Catalog({
       allowed: 'named',
@@ -50,7 +50,7 @@ test('a large plan is split by the engine, and a small one at once', async () =>
       plan: (request, signal) => engine.plan(request, signal),
       bind: (request, signal) => engine.bind(request, signal),
       split: (input, signal, caller) => {
-        divided.push(input.plan?.length ?? 0);
+        distributed.push(input.plan?.length ?? 0);
         return engine.split(input, signal, caller);
       },
     },
@@ -69,7 +69,7 @@ test('a large plan is split by the engine, and a small one at once', async () =>
   const { plan } = await planner.explain(request, never);
   expect(plan.single).toBeNull();
   expect(plan.columns).toHaveLength(1_501);
-  expect(divided).toHaveLength(1);
+  expect(distributed).toHaveLength(1);
   await planner.explain({ ...request, sql: 'SELECT b, sum(a) AS s FROM t GROUP BY b' }, never);
-  expect(divided).toHaveLength(1);
+  expect(distributed).toHaveLength(1);
 });

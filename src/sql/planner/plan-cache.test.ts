@@ -119,14 +119,14 @@ describe('a statement that was planned before', () => {
   }
 
   const SQL = 'SELECT b, sum(a) FROM t WHERE a > $1 GROUP BY b';
-  const divided = { settings: { singleFragmentBytes: 0 } };
+  const distributed = { settings: { singleFragmentBytes: 0 } };
   const explain = async (request: object): Promise<QueryPlan> =>
-    (await planner.explain({ sql: SQL, params: [1], ...divided, ...request }, never)).plan;
+    (await planner.explain({ sql: SQL, params: [1], ...distributed, ...request }, never)).plan;
 
   test('is planned by DuckDB once, for a query and for an explanation of it', async () => {
     const first = await explain({});
     expect(first.stages.length).toBeGreaterThan(1);
-    const { seeds } = await planner.plan({ sql: SQL, params: [1], ...divided }, never);
+    const { seeds } = await planner.plan({ sql: SQL, params: [1], ...distributed }, never);
     const [seed] = seeds.values();
     const again = JSON.parse(seed?.result ?? '') as QueryPlan;
     expect(asked).toHaveLength(1);
@@ -153,7 +153,7 @@ describe('a statement that was planned before', () => {
       'bound of what is sent to all',
       { settings: { singleFragmentBytes: 0, broadcastThresholdBytes: 1 } },
     ],
-    ['bound of what is not divided', { settings: { singleFragmentBytes: 10_000_000 } }],
+    ['bound of what is not distributed', { settings: { singleFragmentBytes: 10_000_000 } }],
   ])('is planned again for another %s', async (_what, change) => {
     const first = await explain({});
     const other = await explain(change);

@@ -10,10 +10,10 @@ function enginesThatFail(fault: Error): Engines {
 }
 
 /** How each of three attempts fails, and how often the node was told that its disk is full. */
-async function failThrice(error: Error): Promise<{ failures: unknown[]; told: number }> {
-  let told = 0;
+async function failThrice(error: Error): Promise<{ failures: unknown[]; reports: number }> {
+  let reports = 0;
   const onDiskFull = (): void => {
-    told += 1;
+    reports += 1;
   };
   const node = await fragmentNode({ engines: enginesThatFail(error), onDiskFull });
   const attempt = attemptsOf('s0.0');
@@ -23,7 +23,7 @@ async function failThrice(error: Error): Promise<{ failures: unknown[]; told: nu
     expect(thrown).toMatchObject({ code: 'disk_full' });
     failures.push((thrown as { failure?: unknown }).failure);
   }
-  return { failures, told };
+  return { failures, reports };
 }
 
 test.each([
@@ -37,9 +37,9 @@ test.each([
     }),
   ],
 ])('a full disk %s is the node’s: it is told, and others may do better', async (_, error) => {
-  const { failures, told } = await failThrice(error);
+  const { failures, reports } = await failThrice(error);
   expect(failures).toEqual(['retryable', 'retryable', 'retryable']);
-  expect(told).toBe(3);
+  expect(reports).toBe(3);
 });
 
 test('a fragment that spills more than it may is tried once more, and the node has room', async () => {
@@ -47,7 +47,7 @@ test('a fragment that spills more than it may is tried once more, and the node h
     code: 'disk_full',
     what: 'The query has used all of its spill space.',
   });
-  const { failures, told } = await failThrice(error);
+  const { failures, reports } = await failThrice(error);
   expect(failures).toEqual(['retryable', 'fatal', 'fatal']);
-  expect(told).toBe(0);
+  expect(reports).toBe(0);
 });

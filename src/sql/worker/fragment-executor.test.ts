@@ -247,8 +247,8 @@ test('sums that the engine has made are those of the output, and the others are 
   });
   const node = await fragmentNode({ engines });
   const { parts } = await node.run(fragmentTask({ output: hash(2) }), context());
-  const told = parts.map(({ segments }) => segments[0]?.join(' '));
-  expect(told).toEqual(['100 12345', `50 ${crc32(bytes(50))}`]);
+  const segmentsOf = parts.map(({ segments }) => segments[0]?.join(' '));
+  expect(segmentsOf).toEqual(['100 12345', `50 ${crc32(bytes(50))}`]);
 });
 
 test('a large result is kept on the node', async () => {

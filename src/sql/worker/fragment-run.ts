@@ -87,10 +87,10 @@ export class FragmentRun {
       this.#checkPins().then(() => this.#inputs()),
       this.#begin(),
     );
-    const told = setTimeout(() => progress(INPUTS_HERE, 'inputs are local'), QUIET_MS);
-    this.#undo.push(() => clearTimeout(told));
+    const progressTimer = setTimeout(() => progress(INPUTS_HERE, 'inputs are local'), QUIET_MS);
+    this.#undo.push(() => clearTimeout(progressTimer));
     const { made, inline } = await this.#execute(draft.folder, inputs, threads);
-    clearTimeout(told);
+    clearTimeout(progressTimer);
     const startedAt = performance.now();
     const retained = inline === null ? await this.#retain(draft, made) : null;
     const parts = retained?.parts ?? [{ rows: made.rowsOut, bytes: 0, segments: [] }];

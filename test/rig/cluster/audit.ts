@@ -33,8 +33,8 @@ export async function audit(
   const tables = await readTables(store);
   const findings = new Findings();
   // The log is told in one go: rows only say in which of two ways a task waits, and here none does.
-  const told = replay([{ batch: { events: tables.events, taskUpdates: [] } }]);
-  const evidence: StoredEvidence = { tables, replay: told, findings };
+  const replayed = replay([{ batch: { events: tables.events, taskUpdates: [] } }]);
+  const evidence: StoredEvidence = { tables, replay: replayed, findings };
   checkSequence(evidence);
   checkRows(evidence);
   checkEndings(evidence);

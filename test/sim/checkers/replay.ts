@@ -56,7 +56,7 @@ export interface Replay {
 }
 
 /** What one commit, or the whole log at once, tells. */
-export interface Told {
+export interface CommittedBatch {
   readonly batch: Pick<Batch, 'events' | 'taskUpdates'>;
 }
 
@@ -182,7 +182,7 @@ class Teller {
   }
 }
 
-export function replay(commits: readonly Told[]): Replay {
+export function replay(commits: readonly CommittedBatch[]): Replay {
   const teller = new Teller();
   for (const { batch } of commits) {
     for (const event of batch.events) teller.take(event);

@@ -13,17 +13,17 @@ const JOB_AFTER: Readonly<Record<string, JobState>> = {
 export function checkRows({ tables, replay, findings }: StoredEvidence): void {
   for (const oddity of replay.oddities) findings.add('log and rows', oddity);
   for (const [key, row] of tables.tasks) {
-    const told = replay.tasks.get(key);
-    if (told === undefined) {
+    const logged = replay.tasks.get(key);
+    if (logged === undefined) {
       findings.add('log and rows', `task ${key} is not in the log`);
       continue;
     }
     const rowSays = `${row.state}, run ${row.run}, fence ${row.fence}`;
-    const logSays = `${told.state}, run ${told.run}, fence ${told.fence}`;
+    const logSays = `${logged.state}, run ${logged.run}, fence ${logged.fence}`;
     if (rowSays !== logSays) {
       findings.add('log and rows', `task ${key} is ${rowSays}; by the log it is ${logSays}`);
     }
-    if ((told.lease !== null) !== (row.state === 'running')) {
+    if ((logged.lease !== null) !== (row.state === 'running')) {
       findings.add('log and rows', `task ${key} is ${row.state}, but its lease says otherwise`);
     }
   }
@@ -49,9 +49,9 @@ function checkJobs(
   const counts = new Map<number, number>();
   for (const { jobNo } of tasks.values()) counts.set(jobNo, (counts.get(jobNo) ?? 0) + 1);
   for (const [no, job] of jobs) {
-    const told = states.get(no) ?? 'unknown';
-    if (job.state !== told) {
-      findings.add('log and rows', `job ${job.id} is ${job.state}; by the log it is ${told}`);
+    const logged = states.get(no) ?? 'unknown';
+    if (job.state !== logged) {
+      findings.add('log and rows', `job ${job.id} is ${job.state}; by the log it is ${logged}`);
     }
     if (job.run !== runs.get(no)) {
       findings.add(

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => queries.close());
 
 const settings = [
-  ['divided by hash', { ...FORCED, partitions: 3 }],
+  ['hash-partitioned', { ...FORCED, partitions: 3 }],
   ['with small tables in every task', { ...SHARED, partitions: 2 }],
 ] as const;
 

@@ -59,7 +59,7 @@ export class Replica implements Reader {
   #following: Promise<void> = Promise.resolve();
   #stop: AbortController = new AbortController();
   readonly #ready: Deferred<void> = deferred();
-  readonly #told: Set<ErrorCode> = new Set();
+  readonly #reported: Set<ErrorCode> = new Set();
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
@@ -229,8 +229,8 @@ export class Replica implements Reader {
 
   #troubled(error: MillraceError): void {
     if (HOPELESS.has(error.code)) this.#ready.reject(error);
-    if (this.#told.has(error.code)) return;
-    this.#told.add(error.code);
+    if (this.#reported.has(error.code)) return;
+    this.#reported.add(error.code);
     this.#options.onTrouble?.(error);
   }
 

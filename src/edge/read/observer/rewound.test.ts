@@ -95,14 +95,14 @@ test('whoever follows here is told that the history is another one', async () =>
       pages.push(page);
     }
   })();
-  const told = following.catch((error: unknown) => error);
+  const failure = following.catch((error: unknown) => error);
   await clock.advance(100);
   const place = pages.at(-1)?.asOf ?? ({ seq: 0, at: '' } satisfies AsOf);
   expect(place.seq).toBeGreaterThan(1);
   await goOnAfter(rewind);
   await submit('more');
   await clock.advance(10_000);
-  expect(await told).toMatchObject({ code: 'expired' });
+  expect(await failure).toMatchObject({ code: 'expired' });
   // Coming back with the same place does not help either.
   const { seq: after, history = '' } = place;
   const again = replica.follow({ after, history }, new AbortController().signal);

@@ -178,10 +178,10 @@ function suspend(context: StepContext, lease: Lease, until: SuspendUntil): void 
 
 /** As the worker told it, in as far as it is what it should be. */
 function unfitDetail(body: string): Readonly<Record<string, unknown>> {
-  const told = JSON.parse(body) as { readonly name?: unknown; readonly why?: unknown } | null;
+  const parsed = JSON.parse(body) as { readonly name?: unknown; readonly why?: unknown } | null;
   const text = (value: unknown): string =>
     typeof value === 'string' ? printable(value, UNFIT_WHY_MAX) : '';
-  return { name: text(told?.name), why: text(told?.why) };
+  return { name: text(parsed?.name), why: text(parsed?.why) };
 }
 
 const UNFIT_WHY_MAX = 1_000;

@@ -259,8 +259,8 @@ describe('a table', () => {
     writeFileSync(file('2.csv'), 'id|name|day|zip\n1.5|x|2024-01-03|abc\n');
     const both = source(['1.csv', '2.csv'], { format: 'csv', types: { zip: 'VARCHAR' } });
     const { columns, options, files } = await engine.describe(both, never);
-    const told = ['id DOUBLE', 'name VARCHAR', 'day DATE', 'zip VARCHAR'];
-    expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(told);
+    const expected = ['id DOUBLE', 'name VARCHAR', 'day DATE', 'zip VARCHAR'];
+    expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(expected);
     expect(files).toEqual([
       { rows: null, groups: [] },
       { rows: null, groups: [] },
@@ -268,7 +268,7 @@ describe('a table', () => {
     for (const name of ['1.csv', '2.csv']) {
       const one = await engine.describe(source([name], { format: 'csv', options }), never);
       expect(one.columns.map((column) => `${column.name} ${column.type}`).toSorted()).toEqual(
-        told.toSorted(),
+        expected.toSorted(),
       );
     }
   });
@@ -278,10 +278,10 @@ describe('a table', () => {
     writeFileSync(file('2.json'), '{"a": 1.5}\n{"a": 2}\n');
     const both = source(['1.json', '2.json'], { format: 'json' });
     const { columns, options } = await engine.describe(both, never);
-    const told = ['a DOUBLE', 's STRUCT(d DATE)'];
-    expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(told);
+    const expected = ['a DOUBLE', 's STRUCT(d DATE)'];
+    expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual(expected);
     const one = await engine.describe(source(['2.json'], { format: 'json', options }), never);
-    expect(one.columns.map(({ name, type }) => `${name} ${type}`)).toEqual(told);
+    expect(one.columns.map(({ name, type }) => `${name} ${type}`)).toEqual(expected);
   });
 });
 

@@ -217,8 +217,8 @@ test('Parquet has the names and types of the query, and the file is gone afterwa
   const sql = `SELECT 5::HUGEINT AS h, [7::HUGEINT] AS l, 6::UHUGEINT AS u, 'b'::ENUM('a', 'b') AS e, 1 AS e, DATE '2024-01-01' AS d`;
   const path = join(root, 'back.parquet');
   writeFileSync(path, await bytesOf(await result(sql), 'parquet'));
-  const told = await duckdb.runAndReadAll(`DESCRIBE FROM '${path}'`);
-  expect((told.getRowsJson() as string[][]).map(([name, type]) => `${name} ${type}`)).toEqual([
+  const described = await duckdb.runAndReadAll(`DESCRIBE FROM '${path}'`);
+  expect((described.getRowsJson() as string[][]).map(([name, type]) => `${name} ${type}`)).toEqual([
     'h DECIMAL(38,0)',
     'l DECIMAL(38,0)[]',
     'u VARCHAR',

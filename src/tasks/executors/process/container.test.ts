@@ -33,7 +33,7 @@ mkdirSync(join(folder, 'root-but-not'));
 symlinkSync('/etc', join(root, 'link-out'));
 symlinkSync(join(root, 'in'), join(folder, 'link-in'));
 
-const told = join(folder, 'told');
+const calls = join(folder, 'calls');
 const running = join(folder, 'running');
 const engine = join(folder, 'engine');
 writeFileSync(
@@ -44,7 +44,7 @@ const args = process.argv.slice(2);
 const at = args.indexOf('--env-file');
 const env = at === -1 ? null : readFileSync(args[at + 1], 'utf8');
 const secrets = Object.keys(process.env).filter((name) => name.startsWith('TEST_'));
-appendFileSync(${JSON.stringify(told)}, JSON.stringify({ args, env, secrets }) + '\\n');
+appendFileSync(${JSON.stringify(calls)}, JSON.stringify({ args, env, secrets }) + '\\n');
 const [word] = args;
 if (word === 'ps') console.log('abc123\\ndef456');
 if (word === 'kill') rmSync(${JSON.stringify(running)}, { force: true });
@@ -66,18 +66,18 @@ if (word === 'run') {
   { mode: 0o755 },
 );
 
-beforeEach(() => rmSync(told, { force: true }));
+beforeEach(() => rmSync(calls, { force: true }));
 afterEach(() => vi.unstubAllEnvs());
 
-interface Told {
+interface ContainerCall {
   readonly args: readonly string[];
   readonly env: string | null;
   readonly secrets: readonly string[];
 }
 
-function whatWasTold(): readonly Told[] {
-  const lines = readFileSync(told, 'utf8').trim().split('\n');
-  return lines.map((line) => JSON.parse(line) as Told);
+function recordedCalls(): readonly ContainerCall[] {
+  const lines = readFileSync(calls, 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as ContainerCall);
 }
 
 function run(input: Json, context = testContext()) {
@@ -109,7 +109,7 @@ test('it runs the image with what it was given, walled in unless the task says o
     stdin: 'hello',
   });
   expect(result).toEqual({ exitCode: 0, stdout: 'hello', stderr: '' });
-  const [{ args, env, secrets } = { args: [], env: null, secrets: [] }, ...more] = whatWasTold();
+  const [{ args, env, secrets } = { args: [], env: null, secrets: [] }, ...more] = recordedCalls();
   expect(more).toEqual([]);
   expect(secrets).toEqual([]);
   expect(env).toBe('KEY=a b=c\nN=1\nPATH=/own/bin\n');
@@ -130,10 +130,10 @@ test('it runs the image with what it was given, walled in unless the task says o
 });
 
 test('two attempts of a task have two names, and what an earlier one left behind is removed', async () => {
-  const nameOf = ({ args }: Told): string | undefined => args[args.indexOf('--name') + 1];
+  const nameOf = ({ args }: ContainerCall): string | undefined => args[args.indexOf('--name') + 1];
   await run({ image: 'a', args: ['echo'] }, testContext({ fence: 1 }));
   await run({ image: 'a', args: ['echo'] }, testContext({ fence: 2 }));
-  const [first, ps, rm, second] = whatWasTold();
+  const [first, ps, rm, second] = recordedCalls();
   const filters = ['label=millrace.job=job-1', '--filter', 'label=millrace.task=task-1'];
   expect(ps?.args).toEqual(['ps', '--all', '--quiet', '--filter', ...filters]);
   expect(rm?.args).toEqual(['rm', '--force', 'abc123', 'def456']);
@@ -147,7 +147,7 @@ test('a cancelled container is killed by its name, and removed in case it came u
   const reason = new MillraceError({ code: 'superseded', what: 'enough' });
   context.abort(reason);
   expect(await started).toBe(reason);
-  const [begun, ...ended] = whatWasTold();
+  const [begun, ...ended] = recordedCalls();
   const name = begun?.args[4];
   expect(ended.map(({ args }) => args)).toEqual([
     ['kill', name],
@@ -181,7 +181,7 @@ test.each([
     failure: 'fatal',
     error: { code: 'refused_mount' },
   });
-  expect(existsSync(told)).toBe(false);
+  expect(existsSync(calls)).toBe(false);
 });
 
 test.each<[string, JsonObject]>([
@@ -203,5 +203,5 @@ test.each<[string, JsonObject]>([
   const found = await failure(input);
   expect(found).toMatchObject({ failure: 'fatal', error: { code: 'bad_input' } });
   expect(found.error.message.startsWith(`${path}: `)).toBe(true);
-  expect(existsSync(told)).toBe(false);
+  expect(existsSync(calls)).toBe(false);
 });

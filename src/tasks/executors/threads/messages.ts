@@ -76,7 +76,7 @@ export type Request =
 export type Word =
   | { readonly type: 'request'; readonly no: number; readonly request: Request }
   /** What the function of a request came to. */
-  | { readonly type: 'told'; readonly no: number; readonly outcome: Outcome }
+  | { readonly type: 'answer'; readonly no: number; readonly outcome: Outcome }
   | { readonly type: 'took'; readonly no: number }
   | { readonly type: 'progress'; readonly fraction: number; readonly note: string | undefined }
   | { readonly type: 'log'; readonly level: keyof TaskLog; readonly message: string }

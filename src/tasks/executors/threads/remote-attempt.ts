@@ -76,8 +76,8 @@ export class RemoteAttempt {
           },
         );
         return;
-      case 'told':
-        return this.#told(word.no, word.outcome);
+      case 'answer':
+        return this.#answered(word.no, word.outcome);
       case 'took':
         return;
       case 'progress':
@@ -131,13 +131,13 @@ export class RemoteAttempt {
   }
 
   #ask(no: number, args: readonly unknown[]): Promise<unknown> {
-    const told = deferred<unknown>();
-    this.#asked.set(no, told);
+    const answer = deferred<unknown>();
+    this.#asked.set(no, answer);
     this.#post({ attempt: this.#no, type: 'ask', no, args });
-    return told.promise;
+    return answer.promise;
   }
 
-  #told(no: number, outcome: Outcome): void {
+  #answered(no: number, outcome: Outcome): void {
     const asked = this.#asked.get(no);
     this.#asked.delete(no);
     if (outcome.isOk) asked?.resolve(outcome.value);

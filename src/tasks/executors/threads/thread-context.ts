@@ -23,7 +23,7 @@ import { ErrorPost } from './error-post.ts';
 import type { PackedError } from './error-post.ts';
 import type { ContextFacts, Outcome, Request, Word } from './messages.ts';
 
-type Told = (...args: readonly unknown[]) => unknown;
+type Callback = (...args: readonly unknown[]) => unknown;
 
 /** By these the main thread knows a transaction from a pool. */
 const TRANSACTION_PARTS = ['unsafe', 'query', 'begin', 'totalCount'];
@@ -42,7 +42,7 @@ export class ThreadContext implements TaskContext {
       `${describeCall(call)} was called after the handler had ended, and has no effect`,
     );
   });
-  readonly #open: Map<number, { readonly answer: Deferred<unknown>; readonly fn: Told | null }> =
+  readonly #open: Map<number, { readonly answer: Deferred<unknown>; readonly fn: Callback | null }> =
     new Map();
   #words: Word[] = [];
   #isFlushing = false;
@@ -192,7 +192,7 @@ export class ThreadContext implements TaskContext {
     const fn = this.#open.get(no)?.fn;
     if (fn === undefined || fn === null) return;
     this.#outcomeOf(async () => fn(...args)).then(
-      (outcome) => this.#put({ type: 'told', no, outcome }),
+      (outcome) => this.#put({ type: 'answer', no, outcome }),
       () => {},
     );
   }
@@ -222,7 +222,7 @@ export class ThreadContext implements TaskContext {
     if (this.#laterProgress !== null) clearTimeout(this.#laterProgress);
   }
 
-  #request(request: Request, fn: Told | null = null): Promise<unknown> {
+  #request(request: Request, fn: Callback | null = null): Promise<unknown> {
     const answer = deferred<unknown>();
     if (this.#isOver) return answer.promise;
     try {
