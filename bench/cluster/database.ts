@@ -14,7 +14,7 @@ export class BenchDatabase {
     this.#sql = connected(server.url);
   }
 
-  /** `counted`: it can count statements, which it does only when told to: that has a price. */
+  /** `counted`: it can count statements, which costs time, so only on request. */
   static async start(kind: 'plain' | 'counted'): Promise<BenchDatabase> {
     const server = await startPostgres('durable');
     const database = new BenchDatabase(server);

@@ -23,7 +23,7 @@ export const short = {
   },
 };
 
-/** The first to whom it is assigned holds it until it is told to stop, the next one is done at once. */
+/** The first to whom it is assigned holds it until it is asked to stop, the next one is done at once. */
 export const held = {
   kind: 'millrace.task',
   name: 'hold',

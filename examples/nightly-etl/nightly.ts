@@ -52,7 +52,7 @@ export const nightly = defineFlow({
   input: z.object({ folder: z.string(), out: z.string() }),
   build: ({ input, task }) => {
     const files = task('find', findFiles, { folder: input.folder });
-    // Divided over all workers when there is enough to read; it holds no slot while it runs.
+    // Distributed over all workers when there is enough to read; it holds no slot while it runs.
     const sold = task('sum-up', sumUp, { sql: BY_ITEM, tables: { sales: files } });
     return task('report', writeReport, { sold: sold.rows, out: input.out });
   },

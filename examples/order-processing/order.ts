@@ -20,7 +20,7 @@ export const fulfil = defineTask({
   run: async (order, ctx) => {
     // When an attempt fails or its worker dies, the next one finds the steps that are done, and goes on.
     const shelf = await ctx.step('reserve', () => warehouse.reserve(order));
-    // A worker may die after the bank has charged and before anybody was told: then this step is done
+    // A worker may die after the bank has charged and before it could report that: then this step is done
     // again. The bank knows the key, which is the same in every attempt, and charges once.
     const receipt = await ctx.step('charge', () => bank.charge(order, ctx.idempotencyKey));
     const parcel = await ctx.step('ship', () => carrier.collect(order, shelf));

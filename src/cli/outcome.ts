@@ -1,4 +1,4 @@
-/** How a job that is over is told: its result on stdout, a sentence beside it, and the exit code. */
+/** How a finished job is reported: its result on stdout, a sentence beside it, and the exit code. */
 import type { DatedJob } from '../client/index.ts';
 import type { Reply } from './command.ts';
 import { exit, type ExitCode } from './exit.ts';

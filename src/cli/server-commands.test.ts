@@ -118,7 +118,7 @@ describe('looking', () => {
     expect((await millrace(['job', 'j-1', '--follow'])).code).toBe(exit.done);
   });
 
-  test('a job that is not there is told as such', async () => {
+  test('a missing job is reported as such', async () => {
     server.script(JOB, problem(404, { code: 'not_found', detail: 'There is no job j-1.' }));
     const { code, err } = await millrace(['job', 'j-1']);
     expect({ code, err }).toEqual({ code: 1, err: 'millrace: There is no job j-1.\n' });
@@ -196,7 +196,7 @@ describe('events', () => {
     expect(server.received[1]?.query).toEqual({ after: '9' });
   });
 
-  test('past retention is told', async () => {
+  test('past retention is reported', async () => {
     const gone = problem(410, { code: 'expired', detail: 'Events up to 90 are gone.' });
     server.script(JOBS, { json: page }).script('GET /api/v1/events', gone);
     const { code, err } = await millrace(['events', '--after', '3']);
@@ -275,7 +275,7 @@ describe('what does not work', () => {
     [['nodes', '--token-file', 'no/such/file'], 'no/such/file'],
     [['nodes', '--tls-ca', 'no/such/file'], '--tls-ca no/such/file does not exist'],
     [['nodes', '--server', 'localhost'], 'http://127.0.0.1:7070'],
-  ])('%j is wrong use, told in a sentence', async (args, sentence) => {
+  ])('%j is wrong use, reported in a sentence', async (args, sentence) => {
     const { code, err } = await millrace(args);
     expect(code).toBe(exit.wrongUse);
     expect(err).toContain(sentence);
@@ -283,7 +283,7 @@ describe('what does not work', () => {
     expect(server.received).toEqual([]);
   });
 
-  test('a server that is not there is told with the next step and exit code 3', async () => {
+  test('an unreachable server is reported with the next step and exit code 3', async () => {
     await server.close();
     const { code, out, err } = await millrace(['nodes', '--json']);
     expect(code).toBe(exit.unreachable);
@@ -297,7 +297,7 @@ describe('what does not work', () => {
   test.each([
     [401, 'unauthenticated', '--token-file', exit.wrongUse],
     [403, 'forbidden', 'the role admin', exit.wrongUse],
-  ])('%i is told with the next step', async (status, code, step, ending) => {
+  ])('%i is reported with the next step', async (status, code, step, ending) => {
     server.script('POST /api/v1/nodes/w-1/drain', problem(status, { code, detail: 'No.' }));
     const refused = await millrace(['drain', 'w-1']);
     expect(refused.code).toBe(ending);

@@ -97,7 +97,7 @@ test('millrace config prints each setting with its value and its source', async 
   }
 });
 
-test('a wrong setting is wrong use, told by the name of its source', async () => {
+test('a wrong setting is wrong use, reported with the name of its source', async () => {
   vi.stubEnv('MILLRACE_SESSION_TTL_MS', '5s');
   const { code, err } = await millrace('config');
   expect(code).toBe(exit.wrongUse);

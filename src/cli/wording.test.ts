@@ -24,7 +24,7 @@ test.each([
   expect(span(ms)).toBe(text);
 });
 
-test('what somebody waits for is told more exactly, and large numbers so that they can be read', () => {
+test('what somebody waits for is shown more exactly, and large numbers so that they can be read', () => {
   expect([340, 2_940, 75_000].map(exactSpan)).toEqual(['340ms', '2.9s', '1m 15s']);
   expect([0, 1_023, 1_536, 3 * 2 ** 30].map(bytesWords)).toEqual([
     '0 B',
@@ -35,7 +35,7 @@ test('what somebody waits for is told more exactly, and large numbers so that th
   expect(countWords(1_234_567)).toBe('1,234,567');
 });
 
-test('times are told from the moment of the answer, past and future', () => {
+test('times are relative to the moment of the answer, past and future', () => {
   const now = '2026-11-15T06:00:00.000Z';
   expect(when('2026-11-15T05:59:00.000Z', now)).toBe('1m ago');
   expect(when('2026-11-15T06:00:02.000Z', now)).toBe('in 2s');

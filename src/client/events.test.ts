@@ -64,7 +64,7 @@ describe('a stream of events', () => {
     expect(await seqs(client.events({ after: 3, until: 5 }))).toEqual([4, 5]);
   });
 
-  test('ends where it was told to, also when only an id without event says so', async () => {
+  test('ends at the requested event, also when only an id without event says so', async () => {
     one.script(EVENTS, eventStream(sse(4, 'created'), 'id: 9\n\n'));
     expect(await seqs(client.events({ after: 3, until: 9 }))).toEqual([4]);
     expect(await seqs(client.events({ after: 9, until: 9 }))).toEqual([]);
@@ -94,7 +94,7 @@ describe('a stream of events', () => {
     await events.return();
   });
 
-  test('past retention is told as expired', async () => {
+  test('past retention is reported as expired', async () => {
     one.script(EVENTS, problem(410, { code: 'expired', detail: 'Events before 90 are gone.' }));
     await expect(seqs(client.events({ after: 3 }))).rejects.toMatchObject({ code: 'expired' });
   });
@@ -170,14 +170,14 @@ describe('watching a job', () => {
     expect(one.received[1]?.query).toEqual({ after: '3', job: 'j-1' });
   });
 
-  test('is told from its beginning, over or not', async () => {
+  test('is followed from its beginning, over or not', async () => {
     one.script(JOB, at(9, 'failed'));
     one.script(EVENTS, eventStream(sse(4, 'created'), sse(8, 'job.failed'), sse(9, 'node.joined')));
     expect(await watched(0)).toMatchObject({ seen: [4, 8, 9], job: { state: 'failed' } });
     expect(one.received[1]?.query).toEqual({ after: '0', job: 'j-1' });
   });
 
-  test('is told to its last end when it has run again meanwhile', async () => {
+  test('is followed to its last end when it has run again meanwhile', async () => {
     one.script(JOB, at(5, 'running', 2), at(9, 'succeeded', 2));
     const first = [sse(4, 'job.failed'), sse(5, 'job.rerun')];
     one.script(

@@ -1,4 +1,4 @@
-/** What a client and its calls may be told. There is one set of these types, for programs and for the command line. */
+/** Options of a client and its calls. There is one set of these types, for programs and for the command line. */
 import type { JobState, MillraceError, Priority } from '../scheduler/core/index.ts';
 import type { ClientTls } from '../edge/security/index.ts';
 import { type BackoffRange, type Clock, systemClock } from '../kit/index.ts';

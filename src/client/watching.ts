@@ -35,7 +35,7 @@ export async function* watchJob(
   let expirations = 0;
   for (;;) {
     const isOver = isFinished(job.state);
-    // What has happened already is told, too, if the caller wants to know it.
+    // Past events are delivered too, if the caller asked for them.
     if (isOver && after >= job.asOf.seq) return job;
     const until = isOver ? { until: job.asOf.seq } : {};
     try {

@@ -17,7 +17,7 @@ export interface TextFault {
 
 /**
  * The values in a text, or what is wrong with it. One value, unless it is YAML with several documents; none when
- * it is empty. What is meant to be JSON is told where it stops being that.
+ * it is empty. For text that is meant to be JSON, the error says where it is not.
  */
 export async function parseDocumentText(
   text: string,

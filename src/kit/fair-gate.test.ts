@@ -3,7 +3,7 @@ import { FairGate } from './fair-gate.ts';
 
 const never = new AbortController().signal;
 
-/** Enters, notes the caller when it is inside, and leaves when told. */
+/** Enters, notes the caller when it is inside, and leaves on request. */
 function visitor(gate: FairGate, caller: string, seen: string[], signal = never) {
   let leave = (): void => {};
   const entered = gate.enter(caller, signal).then((left) => {

@@ -5,7 +5,7 @@ export interface FairGateOptions {
   readonly perCallerMax?: number;
   /** How many may wait; any number if left out. */
   readonly waitingMax?: number;
-  /** What those are told who would wait beyond that. */
+  /** The error for callers beyond that. */
   readonly full?: () => Error;
 }
 

@@ -25,7 +25,7 @@ test.each([
   expect(jsonFaultAt(text)).toBe(at);
 });
 
-test('a place is told as an editor counts', () => {
+test('a place is counted as an editor does', () => {
   expect(lineAndColumn('{\n  "a": x', 9)).toBe('line 2, column 8');
   expect(lineAndColumn('x', 0)).toBe('line 1, column 1');
 });

@@ -9,7 +9,7 @@ export interface ProcessOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Of input, output, errors; the channel of messages is added. */
   readonly stdio: readonly ['ignore', 'ignore', 'ignore' | 'inherit' | 'pipe'];
-  /** More private memory than this is not mapped for it (`RLIMIT_DATA`), where the system can be told so. */
+  /** More private memory than this is not mapped for it (`RLIMIT_DATA`), where the system supports it. */
   readonly dataBytesMax?: number;
 }
 

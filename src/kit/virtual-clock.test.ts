@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from './virtual-clock.ts';
 
-test('time passes when told to, and timers fire in order', async () => {
+test('time passes only by advance(), and timers fire in order', async () => {
   const clock = new VirtualClock();
   const fired: string[] = [];
   clock.after(20, () => fired.push(`late at ${clock.monotonicMs()}`));

@@ -5,7 +5,7 @@ interface Timer {
   readonly fire: () => void;
 }
 
-/** Time that passes when told to. Timers fire in order of their time, then of their arming. */
+/** Time that passes only by `advance`. Timers fire in order of their time, then of their arming. */
 export class VirtualClock implements Clock {
   #nowMs = 0;
   #armed = 0;

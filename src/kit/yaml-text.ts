@@ -33,7 +33,7 @@ export async function parseYaml(text: string): Promise<readonly YamlValue[] | Ya
   return values;
 }
 
-/** The first line says what is wrong; the rest draws it, and the place is told by us. */
+/** The first line says what is wrong; the rest draws it, and we add the place. */
 function firstSentence(error: unknown): string {
   const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
   return `${line.replace(/ at line \d+, column \d+:?$/, '').replace(/[:.]$/, '')}.`;

@@ -7,7 +7,7 @@ export interface CrashPoint {
   /** A step of it by name; without it the task itself. */
   readonly step?: string;
   /**
-   * `before`: nothing of it has happened. `during`: it has been done, and nobody was told, so it is done
+   * `before`: nothing of it has happened. `during`: it has been done, and not reported, so it is done
    * again. `after`: it is recorded, and the worker dies right then.
    */
   readonly at: 'before' | 'during' | 'after';

@@ -1,4 +1,4 @@
-/** A worker that can die: from then on nothing that it says is heard and nothing that it hears is told. */
+/** A worker that can die: from then on nothing that it sends arrives and nothing that it receives is passed on. */
 import type { LeaseName, NodeId, SessionId } from '../scheduler/core/index.ts';
 import type { Executor, ExecutorRegistry, TaskLog } from '../tasks/executors/index.ts';
 import type { Clock } from '../kit/index.ts';
@@ -16,7 +16,7 @@ export interface TestWorkerOptions {
   readonly log: TaskLog;
   /** Something has moved. */
   readonly onMoved: () => void;
-  /** Before it is told to the leader. */
+  /** Before it is reported to the leader. */
   readonly onReport: (item: WorkerReport, about: TaskName) => void;
   /** The leader has taken it in. */
   readonly onAccepted: (item: WorkerReport, about: TaskName) => void;

@@ -55,7 +55,7 @@ test('a worker is killed between two steps, another goes on, and the answer is r
   expect(story).toContain('npx millrace up');
 });
 
-test('a folder that is not there is told in a sentence', async () => {
+test('a missing folder is reported in a sentence', async () => {
   const demo = start([], { TMPDIR: join(temporaryFolder(), 'nowhere') });
   expect(await ended(demo)).toEqual({ code: 2, signal: null });
   expect(said(demo, 'stderr')).toMatch(

@@ -33,7 +33,7 @@ export function start(args: readonly string[], environment: Readonly<Record<stri
   });
 }
 
-/** Process ids of the demo's workers, which are told their folder. */
+/** Process ids of the demo's workers, which get their folder as an argument. */
 export function workersAlive(): string[] {
   return readdirSync('/proc').filter((name) => {
     try {

@@ -129,7 +129,7 @@ test.each([
   [['export', tmpdir(), '--data', 'no'], 'is a folder'],
   [['migrate', 'up', '--data', 'README.md'], 'Cannot use README.md as the folder of a store'],
   [['migrate', 'up', '--data', 'README.md/x'], 'Cannot use README.md/x as the folder of a store'],
-])('wrong use of %j is told in a sentence', (args, sentence) => {
+])('wrong use of %j is reported in a sentence', (args, sentence) => {
   const { code, err } = millrace(...args);
   expect(code).toBe(2);
   expect(err).toContain(sentence);
@@ -137,7 +137,7 @@ test.each([
   expect(existsSync('no')).toBe(false);
 });
 
-test('a database that is not there is told with exit code 3', () => {
+test('an unreachable database is reported with exit code 3', () => {
   const { code, err } = millrace('migrate', 'status', '--database', 'postgres://x@127.0.0.1:1/x');
   expect(code).toBe(3);
   expect(err).not.toContain('    at ');

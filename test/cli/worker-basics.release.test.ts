@@ -47,7 +47,7 @@ test('what is expected and not registered ends it with 2 before it registers', a
   expect(leader.registered).toEqual([]);
 });
 
-test('a handler that blocks its thread keeps its lease, and its start is told', async () => {
+test('a handler that blocks its thread keeps its lease, and its start is reported', async () => {
   const { leader, worker } = await startReady('--slots', '1');
   const started = itemOf(leader, 'started');
   const done = itemOf(leader, 'completed');

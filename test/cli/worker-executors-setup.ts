@@ -27,7 +27,11 @@ export async function startWorker(...flags: readonly string[]) {
       if (item !== undefined) found.resolve(item);
       await before(items);
     };
-    return within(20_000, found.promise, () => `${kinds.join()}; reported: ${leader.reported.join()}`);
+    return within(
+      20_000,
+      found.promise,
+      () => `${kinds.join()}; reported: ${leader.reported.join()}`,
+    );
   };
   return { leader, worker, reported };
 }

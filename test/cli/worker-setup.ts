@@ -21,7 +21,11 @@ export function itemOf(leader: FakeLeader, kind: WorkerReport['kind']): Promise<
     if (item !== undefined) found.resolve(item);
     await before(items);
   };
-  return within(15_000, found.promise, () => `${kind}; reported so far: ${leader.reported.join(', ')}`);
+  return within(
+    15_000,
+    found.promise,
+    () => `${kind}; reported so far: ${leader.reported.join(', ')}`,
+  );
 }
 
 export interface Started {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { assignment, lease } from '../rig/fake-leader.ts';
 import { itemOf, startReady } from './worker-setup.ts';
 
-test('a blocked handler that is told to stop costs the process after its grace period', async () => {
+test('a blocked handler that is asked to stop costs the process after its grace period', async () => {
   const { leader, worker } = await startReady('--abort-grace-ms', '300');
   const started = itemOf(leader, 'started');
   leader.give(assignment(1, 'block', { input: '60000' }));

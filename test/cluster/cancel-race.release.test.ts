@@ -7,7 +7,7 @@ import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 const ROUNDS = 120;
 const TERMINAL = ['job.succeeded', 'job.failed', 'job.cancelled'];
 
-test('a cancel that races with the completion: one end, one event, and the client is told the truth', async () => {
+test('a cancel that races with the completion: one end, one event, and the client learns the true state', async () => {
   const fixture = await startTestCluster({ leaders: 1, workers: 2, slots: 4 });
   const { client } = fixture;
   const answers = new Map<string, JobSeen>();

@@ -61,7 +61,7 @@ test('a stream of events is resumed at another node after a change of leaders: n
   await expectCleanEnd(fixture);
 });
 
-test('a server that is gone is told apart from a mistake, by exit code 3', async () => {
+test('a server that is gone is distinguished from a mistake by exit code 3', async () => {
   const { cluster } = await startTestCluster({ workers: 0 });
   const { plan } = cluster.node('n-1');
   const document = cluster.file('job.json');

@@ -43,7 +43,7 @@ test('commits whose answers are lost: what was sent again is there once', async 
     await load.reached(count);
     losses.push(await (lossy as LossyDatabase | null)?.loseAnswer());
   }
-  // Each was done, and nobody was told.
+  // Each was done, and not reported.
   expect(losses).toEqual(Array.from({ length: 7 }, () => 'done'));
   const ids = await load.done;
   expect(new Set(ids).size).toBe(240);

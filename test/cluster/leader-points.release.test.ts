@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { trapped } from './leader-points-setup.ts';
 import { expectOnce, expectAllEnded, takenFrom } from '../rig/cluster/test-cluster.ts';
 
-test('killed after a submission and its lease were committed, before anybody was told: one job, one run', async () => {
+test('killed after a submission and its lease were committed, before any reply: one job, one run', async () => {
   const { fixture, killAfterCommit } = await trapped();
   const { client, cluster, sql } = fixture;
   const killed = killAfterCommit();

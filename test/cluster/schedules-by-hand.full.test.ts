@@ -46,8 +46,8 @@ test('the next runs are the same in the API of every node, on the command line a
     expect(await listed(observer.plan.url)).toMatchObject([{ id: 'nightly', upcoming }]);
   });
   const server = ['--server', leader.plan.url ?? ''];
-  const shown = await millrace(['schedules', ...server, '--json']);
-  expect(JSON.parse(shown.out)).toMatchObject({ schedules: [{ id: 'nightly', upcoming }] });
+  const listing = await millrace(['schedules', ...server, '--json']);
+  expect(JSON.parse(listing.out)).toMatchObject({ schedules: [{ id: 'nightly', upcoming }] });
   const shown = await millrace(['schedules', ...server]);
   for (const time of upcoming.slice(0, 3)) expect(shown.out).toContain(time);
   const library = connect(leader.plan.url ?? '');
@@ -65,7 +65,7 @@ test('a schedule is paused, resumed, triggered and deleted, and what it started 
   const { lastJob } = await changeSchedule(client, 's', 'trigger');
   const job = await client.waitForJob(lastJob ?? '');
   expect(job).toMatchObject({ state: 'succeeded', name: 'nightly', scheduleId: 's' });
-  // A pause outlives whoever was told of it, and so does the next time.
+  // A pause outlives the leader that recorded it, and so does the next time.
   await cluster.node('n-1').process.crash();
   await cluster.node('n-1').start();
   expect(await listed(cluster.node('n-1').plan.url)).toMatchObject([{ id: 's', paused: true }]);

@@ -9,7 +9,7 @@ import { until } from '../rig/until.ts';
 
 const ANYWHERE = ['--host', '0.0.0.0', '--port', '0', '--grpc-port', '0', '--slots', '0'];
 
-test('nobody listens to strangers without TLS and tokens, unless told to', async () => {
+test('no port is open to other machines without TLS and tokens, unless configured so', async () => {
   const { folder, database, log } = await surroundings();
   const serve = ['serve', '--database', database, ...ANYWHERE];
   const up = ['up', '--data', join(folder, 'data'), ...ANYWHERE];

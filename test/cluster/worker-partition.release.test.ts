@@ -120,7 +120,7 @@ test('a worker that is there before any leader waits, and then works', async () 
   await expectCleanEnd(fixture);
 });
 
-test('a worker of another protocol or version is refused, and told what does not fit', async () => {
+test('a worker of another protocol or version is refused, with the mismatch in the error', async () => {
   const { cluster } = await startTestCluster({ workers: 0 });
   const { grpc } = (await cluster.leading()).plan;
   const channel = new LeaderChannel({ addresses: [grpc], tls: null, token: () => null });

@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { TestProcess } from '../rig/cluster/process.ts';
 import { type Block, ROOT } from './page.ts';
 
-/** What a reader is told to install. */
+/** What the guide says to install. */
 const PACKAGES = ['zod', 'tsx', 'pg', '@types/pg', '@types/node'];
 const COMMANDS = { millrace: 'millrace/bin/millrace.js', tsx: 'tsx/dist/cli.mjs' };
 const RUN_MS = 90_000;

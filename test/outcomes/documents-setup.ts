@@ -1,4 +1,4 @@
-/** Jobs that cannot be, or that nobody can run: told on the command line, by files and by a server. */
+/** Jobs that cannot be, or that nobody can run: reported on the command line, by files and by a server. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownFolder } from './single-node.ts';

@@ -1,4 +1,4 @@
-/** Jobs that cannot be, or that nobody can run: told on the command line, by files and by a server. */
+/** Jobs that cannot be, or that nobody can run: reported on the command line, by files and by a server. */
 import { expect, test, vi } from 'vitest';
 import { within } from '../rig/cluster/deadline.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
@@ -14,7 +14,7 @@ const LIMIT_MS = 60_000;
 const lines = ({ output }: TestProcess, from: 'stdout' | 'stderr'): readonly string[] =>
   output.lines.filter((line) => line.from === from).map(({ text }) => text);
 
-test('an executor that nobody has: refused where nobody can come, and told where somebody may', async () => {
+test('an executor that nobody has: refused where nobody can come, and reported where somebody may', async () => {
   const alone = await millrace(['run', file('job.yaml', 'tasks: [{ id: a, executor: doublin }]')]);
   expect(alone).toMatchObject({ code: 2, out: '' });
   expect(alone.err).toMatch(

@@ -43,7 +43,7 @@ test('an input that does not fit is refused before anything is stored, with the 
   await expectStillAtWork(runtime);
 });
 
-test('a result that its schema refuses fails for good, and whoever waits for it is told', async () => {
+test('a result that its schema refuses fails for good, and its waiting callers get the error', async () => {
   const runtime = await start();
   const handle = await runtime.submit(doubled, { n: 51 });
   await expect(handle.result()).rejects.toMatchObject({
@@ -86,7 +86,7 @@ test('a task that calls itself comes to an end, and says why', async () => {
       /^The call next would create a job with an id of 212 characters; the limit is 200\. .*Nest fewer calls/,
     ) as string,
   });
-  // It is told from job to job: the outermost one knows it, too.
+  // The error passes from job to job up to the outermost one.
   expect(tasks[0]?.error?.message).toMatch(
     /^the job root\.\w+ \(deeper\) failed: .*Nest fewer calls/,
   );

@@ -1,4 +1,4 @@
-/** A leader in name only: the test says what it answers and looks at what it was told. */
+/** A leader in name only: the test says what it answers and inspects what was reported to it. */
 import { instant, jobNo, taskNo } from '../../src/scheduler/core/index.ts';
 import type {
   JobId,
@@ -63,7 +63,7 @@ export class FakeLeader implements WorkerService {
     return this.#parked !== null;
   }
 
-  /** Every item it was told, in order, as KIND TASK. */
+  /** Every item that was reported to it, in order, as KIND TASK. */
   get reported(): readonly string[] {
     return this.reports.flat().map(({ kind, lease }) => `${kind} ${lease.taskNo}`);
   }

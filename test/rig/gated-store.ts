@@ -4,7 +4,7 @@ import type { Deferred } from '../../src/kit/index.ts';
 import type { Store, Term } from '../../src/scheduler/store/index.ts';
 
 /**
- * A store whose commits wait for a nod, or fail as told: before anything is written, or after
+ * A store whose commits wait for a nod, or fail on request: before anything is written, or after
  * everything is (the answer of COMMIT was lost).
  */
 export interface Gate {
@@ -21,9 +21,9 @@ export interface Gate {
   refuseIf(check: (batch: Batch) => MillraceError | null): void;
   /** Reading back fails with this from now on. */
   failReads(error: MillraceError): void;
-  /** The jobs that wait are not read back before `release`; `waiting` counts those reads. */
+  /** The jobs that wait are not loaded before `release`; `waiting` counts those reads. */
   holdLoads(): { readonly waiting: number; release(): void };
-  /** Renewals and commits fail with this until told otherwise. */
+  /** Renewals and commits fail with this until this is reset. */
   cutOff(error: MillraceError | null): void;
 }
 

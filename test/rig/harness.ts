@@ -175,7 +175,7 @@ export class Harness {
     return this.ask({ type: 'cancel', jobId: job as JobId, reason });
   }
 
-  /** Runs what did not succeed again; a finished job is read back first. */
+  /** Runs what did not succeed again; a finished job is loaded first. */
   rerun(job: string, expectedRun?: number): ReplyBody {
     this.#bringIn(job);
     const expected = expectedRun === undefined ? {} : { expectedRun };

@@ -1,4 +1,4 @@
-/** A client of server-sent events that reads as fast as it is told to. */
+/** A client of server-sent events that reads at a given rate. */
 import { get, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import type { EventShape } from '../../src/scheduler/contract/index.ts';

@@ -1,4 +1,4 @@
-/** A context for one handler that runs outside of any worker. What it was told is kept. */
+/** A context for one handler that runs outside of any worker. It records the calls. */
 import type { JobId, TaskId } from '../../src/scheduler/core/index.ts';
 import type { TaskContext, TaskLog, WithLifeline } from '../../src/tasks/executors/index.ts';
 

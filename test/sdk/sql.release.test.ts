@@ -17,7 +17,7 @@ import type { Runtime } from '../../src/client/millrace.ts';
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
-/** So that even a few rows are divided. */
+/** So that even a few rows are distributed. */
 const DISTRIBUTED = { singleFragmentBytes: 0, broadcastThresholdBytes: 0, shufflePartitions: 3 };
 
 let folder: string;
@@ -50,7 +50,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('rows come with their types, divided over the slots', async () => {
+test('rows come with their types, distributed over the slots', async () => {
   const query = runtime.sql<{ item: string; sold: bigint }>(
     'select item, count(*) as sold from sales where i >= $least group by item order by item',
     { params: { least: 3 }, settings: DISTRIBUTED },
@@ -91,7 +91,7 @@ test('another process gets the same rows, and in other formats', async () => {
   await client.close();
 });
 
-test('what is wrong with a query is told by it', async () => {
+test('a failure of a query rejects its calls', async () => {
   const bad = runtime.sql('select itme from sales');
   await expect(bad.rows()).rejects.toMatchObject({ code: 'bad_query' });
   const failing = runtime.sql("select (item || 'x')::integer from sales");

@@ -26,7 +26,7 @@ export type Failure = 'missing' | 'retryable' | 'fatal';
 /** How one attempt goes. */
 export interface Behaviour {
   readonly durationMs: number;
-  /** How long it goes on after it was told to stop. */
+  /** How long it goes on after it was asked to stop. */
   readonly graceMs: number;
   readonly steps: readonly string[];
   readonly showsProgress: boolean;

@@ -1,6 +1,6 @@
 /**
  * Requests and answers between processes. Either may be lost, late, out of order or, for requests,
- * there twice; sets of processes may be cut off from the rest. A caller that hears nothing is told
+ * there twice; sets of processes may be cut off from the rest. A caller that hears nothing learns
  * so by its own timeout and knows nothing of what became of its request.
  */
 import { MillraceError } from '../../src/scheduler/core/index.ts';

@@ -230,7 +230,7 @@ const outputsDropped: Sabotage = {
     patch(workers, 'unneeded', (_session, queries) => Promise.resolve(queries)),
 };
 
-/** The next leader does not know who was let in. */
+/** The next leader does not know who was admitted. */
 const admissionForgotten: Sabotage = {
   store: (store) => {
     const forgetful = (image: JobImage): JobImage => ({

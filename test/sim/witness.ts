@@ -13,11 +13,11 @@ import type { Life } from './process.ts';
 export interface Running {
   readonly lease: LeaseName;
   readonly life: Life;
-  /** The worker knows that its session or lease is over, and has told the handler to stop. */
+  /** The worker knows that its session or lease is over, and has asked the handler to stop. */
   readonly isKnownLost: () => boolean;
 }
 
-/** A result that a worker was told is accepted. */
+/** A result whose acceptance was confirmed to a worker. */
 export interface Accepted {
   readonly lease: LeaseName;
   readonly result: string | null;
@@ -167,7 +167,7 @@ export class Witness {
     return { rewinds: this.#journal.rewinds, run: this.#journal.runOf(jobId) };
   }
 
-  /** A worker was told that nobody needs what it keeps of the job: then the job is over, unless it was begun
+  /** A worker heard that what it retains of the job is not needed: then the job is over, unless it was begun
    * again, or the store was taken back, since the worker asked. */
   unneeded(worker: string, jobId: string, asked: Place): void {
     if (!this.#journal.live.has(jobId) || this.#journal.runOf(jobId) > asked.run) return;

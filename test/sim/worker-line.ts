@@ -1,6 +1,6 @@
 /**
  * The port between a worker and whoever leads, carried by the simulated network: here calls are lost, late,
- * repeated and cut off. What the worker is told is shown to the witness on its way.
+ * repeated and cut off. What the worker receives is shown to the witness on its way.
  */
 import { isMillraceError } from '../../src/scheduler/core/index.ts';
 import type { JobId, LeaseName } from '../../src/scheduler/core/index.ts';

@@ -163,7 +163,7 @@ class WorkerRun {
   readonly #options: WorkerOptions;
   readonly #life: Life;
   readonly #events: RunEvents;
-  /** By job, task and fence: what a handler is told of its lease. */
+  /** By job, task and fence: what a handler learns of its lease. */
   readonly #assigned: Map<string, ReadyAssignment> = new Map();
   readonly #lost: Set<string> = new Set();
   /** Of the session that lives now. */

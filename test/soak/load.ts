@@ -69,7 +69,7 @@ async function job(server: string, n: number): Promise<void> {
   await post(`${server}/api/v1/jobs`, { name: `soak-${n % 7}`, tasks });
 }
 
-/** One part of the load after the other in each of some lanes, until told to stop. */
+/** One part of the load after the other in each of some lanes, until asked to stop. */
 export async function load(server: string, tables: object, isOver: () => boolean): Promise<Load> {
   let [queries, jobs] = [0, 0];
   const lane = async (one: (n: number) => Promise<void>): Promise<void> => {

@@ -49,7 +49,7 @@ const WAYS = PARTITIONS.flatMap((parts) =>
 );
 
 test.each(WAYS)(
-  'every query in %i parts with a threshold of %i bytes, divided by %s, gives what DuckDB gives',
+  'every query in %i parts with a threshold of %i bytes, split by %s, gives what DuckDB gives',
   async (parts, bytes, by) => {
     const wrong: string[] = [];
     const run = runWith(settings(parts, bytes), by === 'values');
@@ -80,7 +80,7 @@ async function tried(
   return { valid, wrong };
 }
 
-test(`${QUERIES} random queries, divided and run on one node, give what DuckDB gives`, async () => {
+test(`${QUERIES} random queries, distributed and run on one node, give what DuckDB gives`, async () => {
   const { valid, wrong } = await tried(QUERIES, (seed) =>
     tryRandom(here.oracle, seed, runWith(settingsOf(seed), seed % 2 === 0)),
   );

@@ -28,7 +28,7 @@ afterAll(() => {
 
 const shuffled = async (sql: string): Promise<Answer> =>
   (await planned.answer(sql, SHUFFLED)).answer;
-/** Plans in which a table was divided by its values. */
+/** Plans in which a table was range-partitioned. */
 let split = 0;
 const byValues = async (sql: string): Promise<Answer> => {
   const { plan, answer } = await inOrder.answer(sql, SHUFFLED);
@@ -48,7 +48,7 @@ test('fragments on one node give what the query gives', async () => {
   expect(wrong).toEqual([]);
 });
 
-test('tables that are divided by their values give what the query gives', async () => {
+test('range-partitioned tables give what the query gives', async () => {
   const queries = knownQueries().filter(({ sql, isRefused }) => inOrder.has(sql) && !isRefused);
   const chosen = [...queries.filter(({ name }) => /^q\d\d$/.test(name)), ...sample(queries, 11)];
   const wrong: string[] = [];
@@ -71,7 +71,7 @@ test('the nearest vectors are found by all nodes together', async () => {
   }
 });
 
-test('random queries are divided without a trace', async () => {
+test('random queries are distributed without a trace', async () => {
   const wrong: string[] = [];
   const run = (seed: number): typeof shuffled => (seed % 2 === 0 ? byValues : shuffled);
   for (let seed = 1; seed <= 25; seed += 1)

@@ -1,5 +1,5 @@
 /**
- * Queries planned and run in this process: DuckDB's plan, divided, its fragments run one after the other in one
+ * Queries planned and run in this process: DuckDB's plan, distributed, its fragments run one after the other in one
  * instance. Shows what the planner does, without engines, nodes and files between them.
  */
 import { DuckDBInstance } from '@duckdb/node-api';

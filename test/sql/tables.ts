@@ -16,7 +16,7 @@ export interface TestTables {
   readonly readers: Readers;
 }
 
-/** Row groups are tiny, so that small tables can be divided as well. */
+/** Row groups are tiny, so that small tables can be split as well. */
 const PARQUET = '(FORMAT parquet, ROW_GROUP_SIZE 2048)';
 
 const TYPES = `SELECT

@@ -23,6 +23,17 @@ const retired: readonly RetiredWord[] = [
   },
   { pattern: /\bpatience\b/gi, use: 'retryBudgetMs, responseTimeoutMs or timeoutMultiplier' },
   { pattern: /\bhand(?:ed|s|ing) in\b/gi, use: 'submit' },
+  { pattern: /\btold\b/gi, use: 'asked, reported, or who gets what' },
+  { pattern: /\bdivided\b/gi, use: 'distributed, partitioned or split' },
+  {
+    pattern: /\bunstable\b/gi,
+    use: 'non-deterministic',
+    // Stored rows and version 1 of the plan format have it.
+    except:
+      /^CHANGELOG\.md$|^docs\/plan-format\.md$|^src\/scheduler\/core\/document\/options|^src\/sql\/plan\/(?:job\/read-plan\.test|physical\/stored-plan)\.ts$/,
+  },
+  { pattern: /\blet in\b/gi, use: 'admitted, authorised' },
+  { pattern: /\bread back\b/gi, use: 'recover, replay, load' },
   { pattern: /\bthis server stops\b/gi, use: 'the server is shutting down' },
   {
     pattern: /(?<!\bthere )\bis no (?!longer\b|more\b|less\b|fewer\b)\w+/gi,

@@ -53,7 +53,12 @@ function rowsOf(text: string | undefined): number {
   );
 }
 
-function sumUp(reply: Reply, outcome: DemoOutcome, findings: readonly Finding[], tookMs: number): void {
+function sumUp(
+  reply: Reply,
+  outcome: DemoOutcome,
+  findings: readonly Finding[],
+  tookMs: number,
+): void {
   for (const line of failureLines(outcome.job)) reply.say(line);
   reply.say('');
   for (const { isSo, text } of findings) reply.say(`${isSo ? 'ok   ' : 'WRONG'}  ${text}.`);

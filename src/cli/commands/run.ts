@@ -113,7 +113,7 @@ async function runEmbedded({ client, url }: Embedded, story: Story): Promise<Exi
   }
 }
 
-/** A task that waits for a node which will never come is a mistake, and told before it waits. */
+/** A task that needs a node which can never exist is a mistake; it is reported instead of waiting. */
 async function requireExecutors(client: HttpClient, document: unknown): Promise<void> {
   const { nodes } = await client.listNodes();
   const known = nodes.flatMap(({ executors }) => executors);

@@ -108,7 +108,7 @@ test('create takes a whole schedule from a file', async () => {
   expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ timing: { at: 5 }, document });
 });
 
-test('a mistake in the job is told with its line, before anything is sent', async () => {
+test('a mistake in the job is reported with its line before anything is sent', async () => {
   const whole = file('s.yaml', `timing: {at: 5}\ndocument:\n  tasks:\n    - id: a\n`);
   const refused = await millrace('create', 'nightly', whole);
   expect(refused.code).toBe(exit.wrongUse);
@@ -120,7 +120,7 @@ test('a mistake in the job is told with its line, before anything is sent', asyn
   expect(server.received).toEqual([]);
 });
 
-test('what the server refuses is told with its line only if the file has it', async () => {
+test('what the server refuses is reported with its line only if the file has it', async () => {
   const plain = file('job.yaml', job);
   const refusal = (path: string) => problem(400, { code: 'bad_input', detail: 'No.', path });
   server.script(PUT, refusal('/timing/cron'), refusal('/document/tasks/0/id'));

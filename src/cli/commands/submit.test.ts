@@ -152,14 +152,14 @@ test.each([
   ['tasks: [', 'is neither JSON nor YAML'],
   ['', 'is empty'],
   ['# nothing', 'is empty'],
-])('a file with %j is told in a sentence', async (text, sentence) => {
+])('a file with %j is refused in a sentence', async (text, sentence) => {
   const { code, err } = await millrace(['submit', file('x', text)]);
   expect(code).toBe(exit.wrongUse);
   expect(err).toContain(sentence);
   expect(server.received).toEqual([]);
 });
 
-test('what only the server finds is told with its place in the file as well', async () => {
+test('what only the server finds is reported with its place in the file as well', async () => {
   const path = '/tasks/0/input';
   server.script(SUBMIT, problem(413, { code: 'too_large', detail: 'It is too large.', path }));
   const document = file('x', 'tasks:\n  - id: a\n    executor: echo\n    input: 7\n');

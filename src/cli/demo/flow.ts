@@ -163,7 +163,7 @@ export const demo: Flow<DemoInput, { report: Report; order: Fulfilled }> = defin
     const sums = task(SUMS, addUp, {
       sql: BY_CURRENCY,
       tables: { sales: files },
-      // However small the files are: it is to be seen how a query is divided.
+      // Distributed however small the files are, because the demo shows it.
       settings: { singleFragmentBytes: 0, broadcastThresholdBytes: 0 },
     });
     const report = task('report', convert, { sums: sums.rows, rates: rates.body });

@@ -88,7 +88,7 @@ export class Shop {
   }
 }
 
-/** One more, with a number: a second one would be told from the first. */
+/** One more, with a number: so that a second one could be distinguished from the first. */
 function noted(list: string[], what: string): string {
   const entry = `${what}-${list.length + 1}`;
   list.push(entry);

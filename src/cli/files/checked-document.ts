@@ -1,4 +1,4 @@
-/** Documents are checked here before anything is sent, so that a mistake is told with its line. */
+/** Documents are checked here before anything is sent, so that a mistake is reported with its line. */
 import {
   isMillraceError,
   type JobDocument,

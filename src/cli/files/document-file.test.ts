@@ -40,7 +40,7 @@ test.each([
     '{"tasks": [\n  {"id": "a", "executor": "echo",\n   "retry": {"maxAttempts": 0}}]}',
     '3:29',
   ],
-])('a wrong value in %s is told with its line, column and path', async (kind, text, place) => {
+])('a wrong value in %s is reported with its line, column and path', async (kind, text, place) => {
   expect(await refusal(`job.${kind}`, text)).toMatch(
     new RegExp(`^job\\.${kind}:${place}: /tasks/0/retry/maxAttempts: Must be a whole number`),
   );
@@ -49,9 +49,12 @@ test.each([
 test.each([
   ['yaml', 'tasks:\n  - id: a\n  - executor: echo\n', '3:5'],
   ['json', '{"tasks": [\n  {"id": "a"},\n  {"executor": "echo"}]}', '3:3'],
-])('a missing field in %s is told with the place of what lacks it', async (kind, text, place) => {
-  expect(await refusal(`job.${kind}`, text)).toContain(`job.${kind}:${place}: /tasks/1/id: `);
-});
+])(
+  'a missing field in %s is reported with the place of the object that lacks it',
+  async (kind, text, place) => {
+    expect(await refusal(`job.${kind}`, text)).toContain(`job.${kind}:${place}: /tasks/1/id: `);
+  },
+);
 
 test.each([
   ['yaml', 'tasks:\n  - id: a\n    executor: echo\n    retyr:\n      maxAttempts: 1\n', '4:5'],

@@ -1,4 +1,4 @@
-/** Job documents and schedules in files: JSON or YAML. What is wrong in one is told with its line. */
+/** Job documents and schedules in files: JSON or YAML. Mistakes are reported with their line. */
 import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { isMillraceError, MillraceError } from '../../scheduler/core/index.ts';
@@ -25,7 +25,7 @@ export async function readDocuments(
 ): Promise<readonly FileValue[]> {
   const name = file === STDIN ? 'stdin' : file;
   const text = await readTextOf(file, signal);
-  // A file that is called JSON is meant to be JSON: a comma too many is told as such.
+  // A file that is called JSON is meant to be JSON: an extra comma is reported as such.
   const values = await parseDocumentText(text, extname(file).toLowerCase() === '.json');
   if ('message' in values) throw notReadable(name, text, values.offset, values.message);
   if (values.length === 0) throw bad(`${name} is empty.`, 'A job document has a list of tasks.');

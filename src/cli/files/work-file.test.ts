@@ -78,7 +78,7 @@ test.each([
   await expect(refused).rejects.toThrow(sentence);
 });
 
-test('an input that the flow refuses is told with the next step', async () => {
+test('an input that the flow refuses is reported with the next step', async () => {
   const module = file(
     'strict.mjs',
     `import { MillraceError } from '${new URL('../../scheduler/core/index.ts', import.meta.url).href}';
@@ -105,7 +105,7 @@ test('an error of another copy of the package is known by its name', async () =>
   await expect(refused).rejects.toThrow('/order: The order is missing.');
 });
 
-test('a flow that makes a document which nobody takes is told as such', async () => {
+test('a flow that makes an invalid document is reported as such', async () => {
   const module = file(
     'broken.mjs',
     `export default { kind: 'millrace.flow', name: 'broken', tasks: [], toDocument: () => ({ tasks: [] }) };`,

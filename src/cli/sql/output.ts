@@ -28,7 +28,7 @@ export interface TargetFlags {
   readonly json?: true;
 }
 
-/** Before anything runs: what cannot be written is told now. */
+/** Before anything runs, so that output that cannot be written is refused early. */
 export async function targetOf(
   { format, output, json }: TargetFlags,
   rowsMax: number,

@@ -1,6 +1,6 @@
 /**
  * A job that nobody can run has no events, and whoever follows it line by line would look at nothing. So
- * after a while of silence he is told what is waited for, once for each reason.
+ * after a while of silence it says what is waited for, once for each reason.
  */
 import type { DatedJob } from '../../client/index.ts';
 import type { Clock } from '../../kit/index.ts';

@@ -65,7 +65,7 @@ describe('a leader that is elsewhere', () => {
     // Whoever does not lead has done nothing.
   });
 
-  test('and never comes up is told with the one that is named', async () => {
+  test('and never comes up is reported with the named address', async () => {
     one.script('POST /api/v1/jobs', notLeader('http://127.0.0.1:1'));
     await expect(client().submitDocument({})).rejects.toMatchObject({
       code: 'not_leader',
@@ -86,7 +86,7 @@ describe('a leader that is elsewhere', () => {
 });
 
 describe('a server that is not there', () => {
-  test('is told soon when none has ever answered', async () => {
+  test('is reported soon when none has ever answered', async () => {
     const port = await freePort();
     const server = `http://127.0.0.1:${port}`;
     await expect(client(server).listNodes()).rejects.toMatchObject({
@@ -255,7 +255,7 @@ describe('an outage', () => {
     };
   };
 
-  test('is outlasted by whoever waits for a result, and told once', async () => {
+  test('is outlasted by a caller that waits for a result, and reported once', async () => {
     const waits: string[] = [];
     one.script('GET /api/v1/jobs/j-1', outage(30));
     const caller = client(one.url, { onWait: (why) => waits.push(why.message) });

@@ -55,7 +55,7 @@ test('a token that went out encrypted does not go on in the clear', async () => 
   expect(plain.received).toEqual([]);
 });
 
-test('a server without TLS is told apart', async () => {
+test('a server without TLS is reported as such', async () => {
   await expect(client(plain.url.replace('http:', 'https:')).leader()).rejects.toMatchObject({
     code: 'unreachable',
     why: 'The server does not use TLS. Use http:// instead of https://.',

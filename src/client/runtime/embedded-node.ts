@@ -17,7 +17,7 @@ interface NodeAddresses {
   readonly grpc: string;
 }
 
-/** A thread that was told to stop and still runs after so long is ended. */
+/** A thread that was asked to stop and still runs after so long is ended. */
 const STOP_MS = 10_000;
 
 /**

@@ -255,7 +255,7 @@ test('what is submitted later is learnt without losing what runs', async () => {
   });
 });
 
-test('what waits when a runtime is closed is told so, and the data stays', async () => {
+test('calls that wait when a runtime is closed are rejected, and the data stays', async () => {
   const data = folder();
   const first = await createRuntime({ data, log: SILENT, tasks: [approve] });
   const handle = await first.submit(approve);

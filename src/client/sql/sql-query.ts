@@ -56,7 +56,7 @@ function written(
   return { text, params: values };
 }
 
-/** Whatever is wrong is told by the first thing that is asked of the query. */
+/** A failure rejects the first call that uses the query. */
 function submitted(backing: SqlBacking, text: string, options: SqlOptions): BackedQuery {
   const { queryId, signal } = options;
   const id = (queryId ?? uuidv7()) as JobId;

@@ -59,7 +59,7 @@ export type SqlTable =
     };
 
 export interface SqlSettings {
-  /** Into how many parts data is divided; by the slots of the nodes that are there if not given. */
+  /** The number of partitions; by default it follows from the slots of the connected nodes. */
   readonly shufflePartitions?: number;
   /** A side of a join up to this size is sent to everybody; 0 for never. */
   readonly broadcastThresholdBytes?: number;

@@ -53,7 +53,7 @@ describe('with tokens', () => {
       for (const shown of ROLES) {
         const headers = { authorization: `Bearer ${tokenOf(shown)}` };
         const { status } = await bench.call(method, `${real}?nonsense=1`, undefined, headers);
-        // Let in, it is refused for the parameter that there is not.
+        // Once authorised, it is refused for the missing parameter.
         const wanted = GRANTS[shown].includes(role) ? 400 : 403;
         expect([method, path, shown, status]).toEqual([method, path, shown, wanted]);
       }

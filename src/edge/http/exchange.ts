@@ -1,4 +1,4 @@
-/** One request and its answer: found, let in, handled, sent, counted. */
+/** One request and its answer: routed, authorised, handled, sent, counted. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { ByteBudget, ByteShare, Clock } from '../../kit/index.ts';

@@ -24,6 +24,6 @@ export interface LeaderFigures {
   readonly tasks?: Readonly<Partial<Record<TaskState, number>>>;
   /** How long the task has been ready that waits longest for a node that could run it. */
   readonly unfitMs?: number | null;
-  /** Queries that are let in, and those that wait for it. */
+  /** Queries that are admitted, and those that wait for admission. */
   readonly queries?: { readonly running: number; readonly waiting: number };
 }

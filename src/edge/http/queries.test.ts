@@ -180,7 +180,7 @@ describe('looking', () => {
     expect((await get('/made-1?wait=60000')).body.state).toBe('succeeded');
   });
 
-  test('whoever waits too long is told how it stands', async () => {
+  test('a caller that waits too long gets the current state', async () => {
     await post('', { sql: 'select 1' });
     const ended = deferred();
     const inner = port;

@@ -47,7 +47,7 @@ export interface Route {
   handle(call: Call, api: ApiParts): Promise<Answer> | Answer;
 }
 
-/** A request that was let in. */
+/** An authorised request. */
 export interface Call {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | undefined>>;
@@ -108,7 +108,7 @@ export interface ApiParts {
   readonly standing: () => Standing;
   readonly version: string;
   readonly newJobId: () => JobId;
-  /** Knows when schedules will run; without it only the next time is told. */
+  /** Knows when schedules will run; without it only the next time is known. */
   readonly calendar: Calendar | null;
   readonly limits: ApiLimits;
   readonly metrics: { text(): Promise<string>; countSubmitted(count?: number): void };

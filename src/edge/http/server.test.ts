@@ -24,7 +24,7 @@ async function reopen(given: Parameters<typeof openApi>[0]): Promise<void> {
 const submit = (body: string | object, headers: object = {}): Promise<Heard> =>
   bench.call('POST', '/api/v1/jobs', body, headers);
 
-/** A connection that says what it is told, byte by byte. */
+/** A connection that sends the given text byte by byte. */
 class Wire {
   readonly socket: Socket;
   text = '';
@@ -217,7 +217,7 @@ describe('a body that is too large', () => {
 });
 
 describe('a slow client', () => {
-  test('whose body stops is told so, and cut', async () => {
+  test('whose body stops gets an error and is closed', async () => {
     const wire = await Wire.open();
     wire.say(...POST, 'content-length: 100000', '', '{"tasks"');
     await passing(bench.clock, wire.until(/^HTTP\/1.1 408 [^]*request_timeout/));
@@ -225,7 +225,7 @@ describe('a slow client', () => {
     expect(bench.clock.monotonicMs()).toBeGreaterThanOrEqual(10_000);
   });
 
-  test('whose headers never end is told so, and cut', async () => {
+  test('whose headers never end gets an error and is closed', async () => {
     await reopen({ limits: { headersMs: 50, checkEveryMs: 20 } });
     const wire = await Wire.open();
     wire.say('GET /healthz HTTP/1.1', 'host: 127.0.0.1', 'x-slow: ');

@@ -34,7 +34,7 @@ export interface ApiOptions {
   /** A fresh, unique id for a job whose caller chose none. */
   readonly newJobId: () => JobId;
   readonly version: string;
-  /** Knows when schedules will run; without it only their next time is told. */
+  /** Knows when schedules will run; without it only their next time is known. */
   readonly calendar?: Calendar;
   readonly clock?: Clock;
   readonly limits?: Partial<ApiLimits>;

@@ -22,7 +22,7 @@ type Next = IteratorResult<EventPage, unknown>;
 
 /**
  * Throws only before anything was written: what goes wrong later ends the stream with a comment, and
- * the client that comes back is told why.
+ * the client that reconnects learns why.
  */
 export async function streamEvents(
   response: ServerResponse,
@@ -104,7 +104,7 @@ const encoded: WeakMap<EventPage, Buffer> = new WeakMap();
 /** Followers of different things share events. */
 const blocks: WeakMap<EventShape, string> = new WeakMap();
 
-/** Without events only the place is told: a client that comes back need not search from further back. */
+/** Without events only the position is sent, so that a client that reconnects does not start further back. */
 function pageBytes(page: EventPage): Buffer {
   const known = encoded.get(page);
   if (known !== undefined) return known;

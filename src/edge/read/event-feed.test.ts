@@ -150,7 +150,7 @@ describe('a follower', () => {
     expect(one.seen.at(-1)).toBe(14);
   });
 
-  test('whose place is no longer kept is told so, and where to go on', async () => {
+  test('whose position is no longer retained gets an error that says where to go on', async () => {
     await append(5);
     await clock.advance(10);
     await store.prune(leader.term, AGES);
@@ -162,7 +162,7 @@ describe('a follower', () => {
     });
   });
 
-  test('whose place the log never reached is told that it is another log', async () => {
+  test('whose position the log never reached learns that it is another log', async () => {
     await append(5);
     const follower = new Follower(newFeed(), 6);
     await expect(follower.next()).rejects.toMatchObject({ code: 'expired' });

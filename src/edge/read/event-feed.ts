@@ -170,7 +170,7 @@ export class EventFeed {
     try {
       this.#tail?.check();
     } catch {
-      // Those who followed it have been told; this one starts anew.
+      // Its followers have got an error; this one starts anew.
       this.#close();
     }
     if (this.#tail !== null) return this.#tail;

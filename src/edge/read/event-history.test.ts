@@ -38,7 +38,7 @@ async function nextTerm(name: string): Promise<void> {
   Object.assign(leader, await store.loadCluster(0));
 }
 
-/** Follows until `count` events came, or it is told why not. */
+/** Follows until `count` events came, or an error did. */
 async function follow(query: EventsQuery, count: number): Promise<EventPage[]> {
   const pages: EventPage[] = [];
   const stop = new AbortController();
@@ -83,7 +83,7 @@ test('a place that both histories have is good, under any later term', async () 
   ]);
 });
 
-test('a follower that has read what is lost is told so and is not given other events', async () => {
+test('a follower that has read lost events gets an error and no other events', async () => {
   const rewind = store.snapshot();
   await append(10);
   const pages: EventPage[] = [];

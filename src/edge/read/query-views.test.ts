@@ -225,7 +225,7 @@ test('a task that was made again has the figures of the last time', async () => 
   ]);
 });
 
-test('a plan that was told long ago, or is long, is read back', async () => {
+test('a plan that was announced long ago, or is long, is read from the store', async () => {
   await submitted();
   views.tell(id, JSON.stringify(samplePlan));
   await clock.advance(60_000);
@@ -237,7 +237,7 @@ test('a plan that was told long ago, or is long, is read back', async () => {
   expect(reads.filter((read) => read.startsWith('task'))).toHaveLength(2);
 });
 
-test('what was told of a job that is not a query is not believed', async () => {
+test('a plan announced for a job that is not a query is ignored', async () => {
   views.tell('other' as JobId, JSON.stringify(samplePlan));
   await led.leader.jobs.submit(
     { tasks: [{ id: 'a', executor: 'echo' }] },

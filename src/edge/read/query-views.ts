@@ -74,7 +74,7 @@ interface SubmittedPlan {
 /** A finished query may be removed, and another get its id, but not so soon. */
 const FINAL_MS = 60_000;
 const RESULT_CHARS_KEPT: number = 128 * 1024;
-/** A longer plan is read back when somebody asks for it. */
+/** A longer plan is read from the store when it is asked for. */
 const TOLD_CHARS_MAX: number = 256 * 1024;
 
 export class QueryViews implements QueryReader {
@@ -88,7 +88,7 @@ export class QueryViews implements QueryReader {
     this.#shard = options.shard ?? 0;
   }
 
-  /** This query was committed with this plan just now: it need not be read back. */
+  /** This query was committed with this plan just now: it need not be read from the store. */
   tell(id: JobId, plan: string): void {
     this.#submitted.delete(id);
     if (plan.length > TOLD_CHARS_MAX) return;
@@ -307,7 +307,7 @@ function taskCount({ stages }: QueryPlan): number {
   return stages.reduce((total, { tasks }) => total + tasks, 1);
 }
 
-/** The task that the query waits for: the plan until it is let in, then the first one that nobody has taken while no
+/** The task that the query waits for: the plan until it is admitted, then the first one that nobody has taken while no
  * other runs. */
 function heldTask(plan: QueryPlan, tasks: readonly TaskRow[]): TaskId | null {
   if (tasks[0]?.state === 'blocked') return PLAN_TASK as TaskId;

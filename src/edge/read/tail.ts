@@ -137,7 +137,7 @@ export class Tail {
         resolve(Math.max(from, quietUpTo ?? from));
       };
       const giveUp = (): void => tell(null);
-      // Had there been anything, it would have been told.
+      // Anything new would have been announced.
       const cancel = clock.after(ms, () => tell(job === undefined ? null : this.head));
       this.#listen(tell, job);
       signal.addEventListener('abort', giveUp, { once: true });
@@ -183,7 +183,7 @@ export class Tail {
       await this.#rest();
       if (!this.#isWoken && !this.#isClosed) await this.#pause();
     }
-    // Whoever asks a tail that is over is told so, not left waiting.
+    // A call on a tail that has ended fails instead of waiting.
     for (const look of this.#asked) look.resolve();
   }
 
@@ -271,7 +271,7 @@ export class Tail {
     });
   }
 
-  /** Followers of one job are told where its first new event is, and others of theirs hear nothing. */
+  /** Followers of one job learn where its first new event is; followers of other jobs hear nothing. */
   #tell(events: readonly EventShape[]): void {
     for (const tell of [...this.#listeners]) tell(null);
     if (this.#byJob.size === 0) return;

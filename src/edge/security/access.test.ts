@@ -129,22 +129,27 @@ describe('the file is read again when it has changed', () => {
   test.each([
     ['wrong', () => write('nonsense')],
     ['gone', () => rmSync(path)],
-  ])('one that is %s is told once, and the tokens from before stay valid', async (_what, spoil) => {
-    const access = open(LINES);
-    spoil();
-    for (const ms of [1_000, 2_000, 3_000]) {
-      await clock.advance(ms);
-      expect(await allow(access, tokenOf('admin'), 'admin')).toMatchObject({ role: 'admin' });
-    }
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatch(/The token file .* stay valid/);
-    write('read another-0123456789abcdef');
-    await clock.advance(1_000);
-    expect(await allow(access, 'another-0123456789abcdef', 'read')).toMatchObject({ role: 'read' });
-  });
+  ])(
+    'one that is %s is reported once, and the previous tokens stay valid',
+    async (_what, spoil) => {
+      const access = open(LINES);
+      spoil();
+      for (const ms of [1_000, 2_000, 3_000]) {
+        await clock.advance(ms);
+        expect(await allow(access, tokenOf('admin'), 'admin')).toMatchObject({ role: 'admin' });
+      }
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]).toMatch(/The token file .* stay valid/);
+      write('read another-0123456789abcdef');
+      await clock.advance(1_000);
+      expect(await allow(access, 'another-0123456789abcdef', 'read')).toMatchObject({
+        role: 'read',
+      });
+    },
+  );
 });
 
-test('a file that everybody can read is told', () => {
+test('a file that everybody can read is reported', () => {
   write(LINES);
   chmodSync(path, 0o644);
   tokenAccess({ path, clock, warn: (sentence) => warnings.push(sentence) });

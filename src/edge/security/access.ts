@@ -21,7 +21,7 @@ export interface Caller {
 }
 
 export interface Access {
-  /** Who is let in: whoever shows a token, only those who act for the user who started the server, or anybody. */
+  /** Who has access: whoever shows a token, only those who act for the user who started the server, or anybody. */
   readonly scope: 'tokens' | 'own user' | 'anybody';
   /** The caller if it may do what `needed` stands for; throws `unauthenticated` or `forbidden`. */
   allow(credentials: Credentials, needed: Role): Promise<Caller>;

@@ -46,7 +46,7 @@ test.each([
   expect(() => read(text)).not.toThrow('s3cret');
 });
 
-test('a file that is not there is told', () => {
+test('a missing file is reported', () => {
   const tokenFile = join(folder, 'none');
   expect(() => readToken({ token: undefined, tokenFile }, 'read')).toThrow('does not exist');
 });

@@ -17,7 +17,7 @@ export interface ListenerSettings {
 
 export interface ListenerAccess {
   readonly access: Access;
-  /** Told of each port once it is open. */
+  /** Called for each port once it is open. */
   published(port: number): void;
   /** When nothing listens any more. */
   withdrawn(): void;

@@ -49,7 +49,7 @@ export function makeLocalToken(environment: Environment = process.env): LocalTok
   };
 }
 
-/** The file; null where there is no private folder, or none could be written. Whoever needs it is told what else to do. */
+/** The file; null where there is no private folder, or none could be written. An error then says what else to do. */
 function publishIn(environment: Environment, port: number, token: string): string | null {
   const folder = ownFolders(environment).find(isPrivate);
   if (folder === undefined) return null;

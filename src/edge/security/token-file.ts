@@ -29,7 +29,7 @@ const LOOK_AGAIN_MS = 1_000;
 
 /**
  * The tokens of a file, as digests only. A changed file is read again; one that became wrong or vanished
- * is told and changes nothing, so that a slip in an editor does not lock everybody out.
+ * is reported and changes nothing, so that a slip in an editor does not lock everybody out.
  */
 export class TokenFile {
   readonly #path: string;
@@ -64,7 +64,7 @@ export class TokenFile {
     this.#lookedAtMs = nowMs;
     const version = this.#look();
     if (version === this.#version) return;
-    // Noted first: a file that is wrong is told once, not every second.
+    // Noted first: an invalid file is reported once, not every second.
     this.#version = version;
     try {
       this.#known = this.#read();

@@ -115,7 +115,7 @@ describe('the file', () => {
   });
 });
 
-describe('a wrong value is told with its name and where it comes from', () => {
+describe('a wrong value is reported with its name and source', () => {
   test.each<[string, ConfigSources, string]>([
     [
       'variable',

@@ -70,7 +70,7 @@ interface Chosen extends Omit<Given, 'raw'> {
 const NOT_GIVEN: Given = { raw: undefined, source: 'default', from: '' };
 const CONFIG_VARIABLE = 'MILLRACE_CONFIG';
 
-/** Every value is checked before any is used; all mistakes are told at once. */
+/** Every value is checked before any is used; all mistakes are reported together. */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { flags = {}, environment = {}, folder = '.' } = sources;
   const variable = environment[CONFIG_VARIABLE];

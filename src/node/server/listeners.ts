@@ -78,7 +78,7 @@ export class Listeners {
     this.#withdrawn = () => credentials.withdrawn();
   }
 
-  /** Health checks are told. */
+  /** Updates the answer to health checks. */
   setServing(isServing: boolean): void {
     this.#rpc.setServing(isServing);
   }

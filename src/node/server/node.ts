@@ -33,7 +33,7 @@ export interface NodeOptions {
   readonly print?: (line: string) => void;
   /** For a node that serves one program: what everybody must show. The settings decide without it. */
   readonly token?: string | undefined;
-  /** Whether its gRPC server can say what it speaks, as it does if not told. To prepare that is a quarter
+  /** Whether its gRPC server offers reflection, as it does by default. To prepare that is a quarter
    * of the time that a start takes. */
   readonly hasReflection?: boolean;
 }

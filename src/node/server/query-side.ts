@@ -118,7 +118,7 @@ export class QuerySide {
   warm(): void {
     const { planning } = this.#parts;
     this.#cancelWarm();
-    // Whoever needs it next is told what is wrong with it.
+    // The next caller gets the error.
     this.#cancelWarm = this.#clock.after(WARM_MS, () => void planning.warm().catch(() => {}));
   }
 
@@ -177,7 +177,7 @@ function partsOf(
   return { folder, planning, rows, channel, planner, views, waits, results };
 }
 
-/** Whoever is let in as the server's own user could read the file himself. */
+/** Whoever has access as the server's own user could read the file himself. */
 function withoutRoots({ scope }: Access, host: string): WithoutRoots {
   if (scope === 'own user') return 'named';
   return isLoopback(host) ? { folder: process.cwd() } : 'nothing';
@@ -224,7 +224,7 @@ async function waitingOf(
     : null;
 }
 
-/** All else passes by itself, or is told elsewhere. */
+/** All else passes by itself, or is reported elsewhere. */
 const FOR_A_WORKER: ReadonlySet<Explanation['code']> = new Set([
   'no_node_fits',
   'no_node_free',

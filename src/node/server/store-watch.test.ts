@@ -27,7 +27,7 @@ test('tells when the database goes away and when it is back, once each', async (
   watch.stop();
 });
 
-test('a database that says nothing counts as away, and nothing is told after the stop', async () => {
+test('a database that says nothing counts as away, and nothing is reported after the stop', async () => {
   const clock = new VirtualClock();
   const changes: (string | null)[] = [];
   const watch = new StoreWatch({

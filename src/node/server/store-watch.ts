@@ -6,7 +6,7 @@ export interface StoreWatchOptions {
   readonly clock: Clock;
   /** A cheap question that only a working database answers. */
   readonly ask: () => Promise<unknown>;
-  /** Told of each change: what is wrong, or null when it answers again. */
+  /** Called on each change: what is wrong, or null when it answers again. */
   readonly onChange: (trouble: MillraceError | null) => void;
 }
 

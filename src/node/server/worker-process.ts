@@ -87,7 +87,7 @@ export class WorkerProcess {
       }),
     );
     this.#child = child;
-    // One that was told to leave and did not get to it is followed by one that knows nothing of that.
+    // One that was asked to leave and did not get to it is followed by one that knows nothing of that.
     const leaving = deferred();
     this.#leaving = leaving;
     for (const stream of [child.stdout, child.stderr]) {

@@ -174,7 +174,7 @@ export class AttemptContext implements TaskContext, WithLifeline {
     return this.#calls.fault;
   }
 
-  /** The handler came to its end; resolves when its steps have, or when they are told to stop. */
+  /** The handler came to its end; resolves when its steps have, or when they are asked to stop. */
   ended(how: 'returned' | 'thrown'): Promise<void> {
     return this.#calls.ended(how, () => this.signal);
   }

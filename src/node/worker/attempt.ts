@@ -13,7 +13,7 @@ import { leaseKey } from './lease-key.ts';
 import type { ItemVerdict } from './outbox.ts';
 import { tooLarge } from './payload-limit.ts';
 
-/** What is said of a handler that stopped because it was told to; `null`: nothing, nobody listens. */
+/** What is said of a handler that stopped because it was asked to; `null`: nothing, no one listens. */
 export type StopWord = 'aborted' | 'released' | null;
 
 export interface AttemptHost {
@@ -119,7 +119,7 @@ export class Attempt {
     this.#end({ kind: 'suspended', lease: this.lease, until });
   }
 
-  /** It was told to stop and does not: whatever it still does is done for nobody. */
+  /** It was asked to stop and does not: whatever it still does is done for nobody. */
   abandon(): void {
     this.#end(this.#stopWord === null ? null : { kind: this.#stopWord, lease: this.lease });
   }
@@ -148,7 +148,7 @@ export class Attempt {
     try {
       const value = await executor.run(JSON.parse(input) as Json, context);
       await context.ended('returned');
-      // It came to its end although it was told to stop: the leader decides what that is worth.
+      // It came to its end although it was asked to stop: the leader decides what that is worth.
       if (this.isStopping && this.#stopWord === null) return null;
       const completed = context.completion?.result ?? null;
       if (completed === null) {

@@ -19,7 +19,7 @@ function options(given: Partial<ChannelSettings>) {
   });
 }
 
-test('a worker without the address of a server is told what is missing', () => {
+test('a worker without the address of a server gets an error that says what is missing', () => {
   expect(() => options({ servers: [] })).toThrow('--server HOST:PORT');
 });
 

@@ -50,7 +50,7 @@ const withPostgres: Begin = async (work) => {
 
 const withPg: Begin = async (work) => {
   const client = await pool.connect();
-  // Told by the statement that fails, too.
+  // The statement that fails says so, too.
   const ignored = (): void => {};
   client.on('error', ignored);
   try {
@@ -310,7 +310,7 @@ test.each([
   },
 );
 
-test('an attempt that was told to stop commits nothing', async () => {
+test('an attempt that was asked to stop commits nothing', async () => {
   const { worker, clock } = rig({
     leader,
     tasks: [

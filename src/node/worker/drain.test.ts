@@ -77,7 +77,12 @@ test('what a poll brings while the worker drains is given back at once', async (
   await clock.advance(1);
   gate.calls[0]!.end.resolve(null);
   await stopped;
-  expect(leader.reported.toSorted()).toEqual(['completed 1', 'released 2', 'released 3', 'started 1']);
+  expect(leader.reported.toSorted()).toEqual([
+    'completed 1',
+    'released 2',
+    'released 3',
+    'started 1',
+  ]);
   expect(gate.calls).toHaveLength(1);
 });
 

@@ -118,7 +118,7 @@ test('a leader that never answers is not flooded', async () => {
   expect(types()).toEqual(['expired']);
 });
 
-test('a session that is over is told, once', async () => {
+test('the end of a session is reported once', async () => {
   refuse('unknown_session');
   loop();
   await clock.advance(20_000);

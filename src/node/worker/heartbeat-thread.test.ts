@@ -57,7 +57,7 @@ async function nextCall(calls: AsyncIterator<ThreadCall>): Promise<ThreadCall> {
   return value;
 }
 
-test('the thread beats with what it was told, and its clock is that of the main thread', async () => {
+test('the thread beats with the leases it was given, and its clock is that of the main thread', async () => {
   const { heartbeats, calls } = thread('millrace-test-beat');
   const news = deferred<HeartbeatNews>();
   const began = processClock.monotonicMs();

@@ -139,7 +139,7 @@ test('a worker whose name is free again soon registers', async () => {
   expect(worker.running).toBe(true);
 });
 
-test('what it is short of is told under the same session, and taken back', async () => {
+test('a shortage is reported under the same session, and withdrawn', async () => {
   let short = {};
   const { worker } = rig({ leader, passing: () => short });
   await worker.start();

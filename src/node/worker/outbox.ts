@@ -40,7 +40,7 @@ export class Outbox {
   readonly #life = new AbortController();
   readonly #backoff: Backoff;
   #queue: Entry[] = [];
-  /** Progress that nobody was told yet: a newer word replaces it. */
+  /** Progress that was not reported yet: a newer report replaces it. */
   readonly #progress: Map<LeaseName, Entry> = new Map();
   #items = 0;
   #bytes = 0;

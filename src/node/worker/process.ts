@@ -37,7 +37,7 @@ export interface WorkerWorld {
   readonly orphaned?: AbortSignal;
   /** Once, when it is registered and takes work. */
   readonly onReady: (nodeId: NodeId, listener: string) => void;
-  /** Once, when it was told to drain and starts nothing more. */
+  /** Once, when it was asked to drain and starts nothing more. */
   readonly onLeaving?: () => void;
   /** A line for people. */
   readonly say: (line: string) => void;
@@ -93,7 +93,7 @@ async function runUntilDrained(
   onReady: () => void,
 ): Promise<void> {
   const stop = (): void => {
-    // Whatever goes wrong with it is told by `ended` as well.
+    // A failure rejects `ended` as well.
     void worker.stop().catch(() => {});
     onLeaving?.();
   };

@@ -15,7 +15,7 @@ export function isFinal(error: unknown): error is MillraceError {
   return isMillraceError(error) && FINAL.has(error.code);
 }
 
-/** A wrong token at the start is a mistake to be told; later it may be a token that is just being changed. */
+/** A wrong token at the start is a mistake to be reported; later it may be a token that is just being changed. */
 export function isRefusedAtStart(error: unknown): error is MillraceError {
   return isMillraceError(error, 'unauthenticated') || isMillraceError(error, 'forbidden');
 }

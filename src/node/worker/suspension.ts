@@ -37,7 +37,7 @@ export class Suspension {
   readonly #signals: Map<string, Wait['signals'][number]> = new Map();
   readonly #jobs: Map<string, CalledJob> = new Map();
   readonly #children: Map<string, unknown> = new Map();
-  /** What is over, but was not told yet. */
+  /** Waits that are over, but were not reported yet. */
   readonly #endings: Set<Ending> = new Set();
   #bytes = 0;
   /** Steps and the like that are at work. */

@@ -280,7 +280,7 @@ test('a parked poll is renewed when twice as much room is free as the leader kno
 });
 
 test.each(['unknown_session', 'superseded'] as const)(
-  'told %s it drops everything and registers under a new session id',
+  'on %s it drops everything and registers under a new session id',
   async (code) => {
     const { clock } = await start();
     leader.give(assignment(1, 'gate'), assignment(2, 'gate'), assignment(3, 'gate'));

@@ -196,7 +196,7 @@ export class Worker implements StartStop {
     }
   }
 
-  /** For ever, until it is told to stop or refused for good. Null when it was stopped. */
+  /** Retries until it is asked to stop or refused for good. Null when it was stopped. */
   async #register(isFirst: boolean): Promise<NamedSession | null> {
     const { leader, handshake, clock, log, newSessionId, nodeId } = this.#options;
     const { signal } = this.#drained;
@@ -317,7 +317,7 @@ interface NamedSession {
   readonly name: Session;
   readonly shownAs: string | null;
   readonly work: WorkerSession;
-  /** What the leader was told last. */
+  /** The last offer that was sent to the leader. */
   offered: string;
   /** One that lived longer than its first TTL was no mishap. */
   readonly lastsUntilMs: number;

@@ -148,7 +148,7 @@ export interface QueryShape {
   readonly single: string | null;
   readonly partitions: number;
   readonly stages: readonly StageShape[];
-  /** While it waits to be let in: how many are before it, and why it waits. */
+  /** While it waits for admission: how many are before it, and why it waits. */
   readonly waiting: { readonly position: number; readonly why: string } | null;
   readonly submittedAt: string;
   readonly startedAt: string | null;
@@ -161,7 +161,7 @@ export interface StageShape {
   readonly id: number;
   readonly title: string;
   readonly state: 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled';
-  /** `hash(2)`, `broadcast`, ...: how its output is divided. */
+  /** `hash(2)`, `broadcast`, ...: how its output is partitioned. */
   readonly output: string;
   readonly inputs: readonly { readonly stage: number; readonly mode: string }[];
   readonly tasks: {

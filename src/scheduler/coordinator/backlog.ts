@@ -9,7 +9,7 @@ import { overloaded } from './faults.ts';
 import { isLarge, weightOf } from './weight.ts';
 
 export interface BacklogLimits {
-  /** Events that may wait before callers are told that the leader is overloaded. */
+  /** Events that may wait before callers are refused as overload. */
   readonly eventsMax: number;
   /** Bytes of small events, and of large submissions, that may wait or be written. */
   readonly smallBytesMax: number;

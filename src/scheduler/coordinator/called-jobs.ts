@@ -15,7 +15,7 @@ export const CALLED_JOB = '$job/';
 interface Ended {
   readonly jobId: JobId;
   readonly state: JobState;
-  /** When its caller was told. */
+  /** When its caller got the answer. */
   readonly at: number;
 }
 

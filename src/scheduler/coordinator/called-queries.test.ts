@@ -6,7 +6,7 @@ import { sampleQuery } from '../../../test/rig/sample-query.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { CalledQueries } from './called-queries.ts';
 
-/** Refuses as often as it is told, then takes what comes. */
+/** Refuses a given number of times, then accepts. */
 function reluctant(...refusals: ErrorCode[]) {
   const fed: SchedulerEvent[] = [];
   const taken = deferred<SchedulerEvent>();

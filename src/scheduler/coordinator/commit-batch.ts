@@ -34,7 +34,7 @@ export type Input =
       /** Looks at the state; what it answers is called once that state is committed. */
       readonly look: (state: SchedulerState, now: Instant) => () => void;
       readonly refuse: (why: MillraceError) => void;
-      /** Somebody is told that what was found is there. */
+      /** The answer promises that what was found is durable. */
       readonly isPromise: boolean;
     }
   | {
@@ -42,7 +42,7 @@ export type Input =
       readonly images: readonly JobImage[];
       /** The memory that the images were read for. */
       readonly generation: number;
-      /** Told whether they were taken in. */
+      /** Called with whether they were restored. */
       readonly done: (taken: boolean) => void;
       readonly refuse: (why: MillraceError) => void;
     };

@@ -18,9 +18,9 @@ export interface DispatcherOptions {
   readonly onFault?: (fault: MillraceError) => void;
   /** The term is over; called once. */
   readonly onEnd: (why: MillraceError) => void;
-  /** Told of every batch that was committed, before its answers go out. */
+  /** Called for every committed batch, before its answers are sent. */
   readonly onCommitted?: (rows: NamedBatch, at: Instant) => void;
-  /** Events that may wait before callers are told that the leader is overloaded. */
+  /** Events that may wait before callers are refused as overload. */
   readonly backlogMax?: number;
 }
 

@@ -121,7 +121,7 @@ describe('doubt', () => {
     expect(await gate.store.jobRow(0, jobId('one'))).toBeNull();
   });
 
-  test('an unreachable store ends the leader term, and a caller in the queue is told as well', async () => {
+  test('an unreachable store ends the leader term, and a queued caller gets an error as well', async () => {
     gate.hold();
     const first = submit('first');
     await settled();
@@ -132,7 +132,7 @@ describe('doubt', () => {
     await expect(second).rejects.toMatchObject({ code: 'store_unavailable' });
   });
 
-  test('a parked poll is told when the leader term ends', async () => {
+  test('a parked poll is answered when the leader term ends', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     const polled = worker.poll(1);
     await settled();
@@ -228,7 +228,7 @@ describe('bad events', () => {
     await settled();
     gate.release();
     await Promise.all([first, second]);
-    // Read back, the session has a full TTL again; then its timer is all there is in the batch.
+    // After recovery the session has a full TTL again; then its timer is all there is in the batch.
     await clock.advance(25_000);
     expect((await led.ended).code).toBe('bad_row');
     expect(await gate.store.jobs(0, { limit: 10 })).toHaveLength(2);
@@ -246,7 +246,7 @@ describe('bad events', () => {
   });
 });
 
-test('whoever waits is told when not even the isolation of a bad event succeeds', async () => {
+test('callers get an error when not even the isolation of a bad event succeeds', async () => {
   gate.refuseIf(({ jobInserts }) => (jobInserts.length > 0 ? fault('bad_row') : null));
   gate.hold();
   const bad = submit('bad');
@@ -262,7 +262,7 @@ test('whoever waits is told when not even the isolation of a bad event succeeds'
 });
 
 describe('back-pressure', () => {
-  test('a slow store fills a bounded queue, then callers are told, and sessions are still heard', async () => {
+  test('a slow store fills a bounded queue, then callers are refused, and sessions are still heard', async () => {
     const slow = gated(memoryStore(clock));
     const { leader } = await lead(slow.store, clock, { backlogMax: 10 });
     await leader.loaded;

@@ -35,7 +35,7 @@ export class Dispatcher {
   readonly #replies: PendingReplies = new PendingReplies();
   readonly #timer: WakeTimer;
   #state: SchedulerState;
-  /** Counts the memories: rows read back for an earlier one are not taken in. */
+  /** Counts the memories: rows loaded for an earlier one are not restored. */
   #generation = 1;
   #readers = 0;
   #reloads = 0;
@@ -66,7 +66,7 @@ export class Dispatcher {
     return this.#backlog.events + this.#open.events;
   }
 
-  /** How often the memory was dropped and read back in this term. */
+  /** How often the memory was dropped and reloaded in this term. */
   get reloads(): number {
     return this.#reloads;
   }
@@ -294,7 +294,7 @@ export class Dispatcher {
 
   /**
    * Feeds the inputs again, each in a transaction of its own, from what the store has. The memory is changed in place
-   * and has no undo, so it is read back: only what is needed to serve, the jobs that wait come in behind.
+   * and has no undo, so it is reloaded: only what is needed to serve, the jobs that wait come in behind.
    */
   #isolate(inputs: readonly Input[], fault: MillraceError): void {
     this.#phase = 'isolating';
@@ -380,7 +380,7 @@ export class Dispatcher {
     this.#options.onEnd(why);
   }
 
-  /** Nothing is in flight any more: everybody who still waits is told. */
+  /** Nothing is in flight any more: every caller that still waits is answered. */
   #closeDoors(why: MillraceError): void {
     this.#phase = 'ended';
     this.#open.refuse(why, this.#replies);

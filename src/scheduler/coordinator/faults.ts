@@ -1,4 +1,4 @@
-/** What goes wrong at a leader, as its callers are told. */
+/** Faults of a leader, as its callers see them. */
 import { MillraceError, isMillraceError } from '../core/index.ts';
 import type { JobRow, Unstorable } from '../core/index.ts';
 
@@ -8,7 +8,7 @@ export function asFault(error: unknown): MillraceError {
   return new MillraceError({ code: 'invariant', what: `unexpected: ${what}`, cause: error });
 }
 
-/** What the caller of a bad event is told; the store's own words are the cause. */
+/** The error for the caller of a bad event; the store's error is the cause. */
 export function refusal(fault: MillraceError): MillraceError {
   if (fault.code !== 'bad_row') return fault;
   return new MillraceError({
@@ -20,7 +20,7 @@ export function refusal(fault: MillraceError): MillraceError {
   });
 }
 
-/** What the caller of an event is told that no store could keep. The scheduler has not seen it. */
+/** The error for the caller of an event that no store can hold. The scheduler has not seen it. */
 export function notStorable({ path, why }: Unstorable): MillraceError {
   return new MillraceError({
     code: 'bad_input',
@@ -29,7 +29,7 @@ export function notStorable({ path, why }: Unstorable): MillraceError {
   });
 }
 
-/** What everybody who still waits is told when a term ends. A fault of our own is not an answer to
+/** The error for all waiting callers when a term ends. A fault of our own is not an answer to
  * their question: the next leader has one. */
 export function steppedDown(why: MillraceError): MillraceError {
   if (why.code !== 'bad_row' && why.code !== 'invariant') return why;

@@ -3,7 +3,7 @@ import type { JobImage, Rerun, Seed, TaskNo } from '../core/index.ts';
 import { refKey } from '../store/index.ts';
 import type { ServiceOptions } from './job-service.ts';
 
-/** The results that were given with a job to tasks that are done when it is let in: they are needed when it
+/** The results that came with a job, for tasks that are done when it is admitted: they are needed when it
  * runs again. Most jobs have none, and then nothing is read. */
 export async function givenResults(
   { store, shard, settings }: Pick<ServiceOptions, 'store' | 'shard' | 'settings'>,

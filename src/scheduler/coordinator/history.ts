@@ -83,7 +83,7 @@ function earlier({ began }: TermRecord, now: Counters): Counters {
   return { commitNo, lastSeq, nextJobNo };
 }
 
-/** As a person is told, whoever reads the log of this process. */
+/** As text for the log of this process. */
 export function lossText({ term, end, commits, events, jobs, jobIds }: Loss): string {
   const shown = jobIds.slice(0, 20).join(', ');
   const more = jobs > 20 || jobIds.length < jobs ? ', and more' : '';

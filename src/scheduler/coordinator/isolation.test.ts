@@ -55,7 +55,7 @@ describe('a batch that the store refuses for its data', () => {
   });
 });
 
-test('schedules wait for the jobs that are read back after a fault', async () => {
+test('schedules wait for the jobs that are reloaded after a fault', async () => {
   await led.leader.schedules.put('s' as ScheduleId, {
     timing: { everyMs: 1_000 },
     document: TASKS,

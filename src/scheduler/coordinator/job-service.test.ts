@@ -133,7 +133,7 @@ describe('cancelling', () => {
     expect((await cancelled).state).toBe('succeeded');
   });
 
-  test('a running task is told to stop with the next answer, and a late completion is lost', async () => {
+  test('a running task is asked to stop with the next answer, and a late completion is lost', async () => {
     await submit('one', { tasks: [task('a')] });
     const [assignment] = await worker.poll(1);
     const lease = assignment!.lease;
@@ -282,7 +282,7 @@ describe('a signal', () => {
     await expect(signal('go', 'null', 's1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('finds a job that a new leader has not read back yet', async () => {
+  test('finds a job that a new leader has not loaded yet', async () => {
     await submit('one', { tasks: [task('a')] });
     await failOver();
     expect(await signal('go', 'null', 's1')).toMatchObject({ changed: true });

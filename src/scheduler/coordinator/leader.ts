@@ -51,13 +51,13 @@ export interface LeaderOptions {
   readonly isProcessGone?: (process: string) => boolean;
   /** Called after every commit, before its answers go out. */
   readonly onCommitted?: (rows: NamedBatch, at: Instant) => void;
-  /** A fault of this program that cost a reading back; callers have been told what concerns them. */
+  /** A fault of this program that made it reload its state; the callers concerned got an error. */
   readonly onFault?: (fault: MillraceError) => void;
   /** What is past its retention could not be removed; it is tried again. */
   readonly onPruneFailed?: (why: MillraceError) => void;
   /** The term is over, for this reason; called once. */
   readonly onEnd: (why: MillraceError) => void;
-  /** Events that may wait for the store before callers are told that it is too much. */
+  /** Events that may wait for the store before callers are refused. */
   readonly backlogMax?: number;
 }
 

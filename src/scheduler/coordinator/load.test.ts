@@ -51,7 +51,7 @@ describe('submissions of many bytes', () => {
 });
 
 describe('many small events', () => {
-  test('are divided into batches by their bytes, in order', async () => {
+  test('are split into batches by their bytes, in order', async () => {
     gate.hold();
     const first = submit('first');
     await settled();

@@ -8,13 +8,13 @@ const ENTRY = 100;
 
 /**
  * Inputs and results that were committed a moment ago. Most tasks go out right after they came in, and
- * most results are wanted by the next task: neither has to be read back. What is not here is read
+ * most results are wanted by the next task: neither has to be read from the store. What is not here is read
  * from the store, so forgetting costs a look and nothing else.
  */
 export class PayloadCache {
   readonly inputs: RecentTexts<TaskRef> = new RecentTexts(keyOf);
   readonly results: RecentTexts<TaskRef> = new RecentTexts(keyOf);
-  /** What called jobs have answered: their callers are told again whenever they are run again, and a
+  /** What called jobs have answered: their callers get it again whenever they are run again, and a
    * task that calls many is run again for each of them. */
   readonly answers: RecentTexts<JobId> = new RecentTexts((id) => id);
 

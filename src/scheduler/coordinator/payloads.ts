@@ -97,7 +97,7 @@ export class Payloads {
     this.#shard = shard;
   }
 
-  /** What was just committed need not be read back. */
+  /** What was just committed need not be read from the store. */
   learn(batch: Batch): void {
     this.#recent.learn(batch);
   }

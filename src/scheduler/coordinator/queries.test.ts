@@ -63,7 +63,7 @@ describe('a query that is submitted', () => {
     expect((await store.jobRow(0, jobId('q')))?.state).toBe('succeeded');
   });
 
-  test('waits to be let in, and its plan is there when it is', async () => {
+  test('waits for admission, and its plan is there when it is', async () => {
     await submit('q1');
     await submit('q2');
     expect(await state('q2', 'plan')).toBe('blocked');
@@ -94,7 +94,7 @@ describe('a query that is submitted', () => {
     expect(both.map((reply) => reply.jobId)).toEqual(['q1', 'q1']);
   });
 
-  test('is told to its planner when it is a job of its own, with what it was given', async () => {
+  test('is announced to its planner when it is a job of its own, with what it was given', async () => {
     await Promise.all([
       submit('q1', { idempotencyKey: 'k' }),
       submit('q2', { idempotencyKey: 'k' }),
@@ -233,7 +233,7 @@ describe('a query that a task calls', () => {
     expect(steps(again)[step]).toMatchObject({ state: 'succeeded', result: { rows: 42 } });
   });
 
-  test('that cannot be planned is a failed job, and the task is told', async () => {
+  test('that cannot be planned is a failed job, and the task gets the error', async () => {
     plan.mockRejectedValue(new MillraceError({ code: 'bad_query', what: 'No such column.' }));
     await call({ query: { sql: 'x' } });
     await vi.waitFor(async () => expect(await state('one', 'a')).toBe('ready'));

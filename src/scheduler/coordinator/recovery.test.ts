@@ -83,7 +83,7 @@ test('a job that ended while it was looked up is not cancelled any more', async 
 });
 
 describe('an execution key whose owner ends', () => {
-  test('before the waiting job is read back goes to that job', async () => {
+  test('before the waiting job is loaded goes to that job', async () => {
     const first = await lead(memory, clock);
     const worker = await ScriptedWorker.join(first.leader, 'w', ['echo']);
     await submit(first, 'owner', keyed('k'));

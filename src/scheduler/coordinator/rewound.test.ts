@@ -109,7 +109,7 @@ test('a batch that is fed again event by event does not go on in another history
   await submit(led.leader, 'lost');
   gate.failNext(new MillraceError({ code: 'bad_row', what: 'The store refused a row.' }));
   rewind();
-  // Refused for its data, not by its number: the memory is read back within the term.
+  // Refused for its data, not by its number: the state is reloaded within the term.
   await expect(submit(led.leader, 'bad')).rejects.toMatchObject({ code: 'rewound' });
   expect(await led.ended).toMatchObject({ code: 'rewound' });
 });

@@ -8,7 +8,7 @@ const LOOKS = 16;
 
 /**
  * Those of jobs that are over, once nobody may ask for their rows any more, and of jobs that nobody knows.
- * The memory answers for live ones, the store for all others. While jobs are still being read back, nothing
+ * The memory answers for live ones, the store for all others. While jobs are still being loaded, nothing
  * is unneeded: a job that is not in memory may only be late.
  */
 export async function unneededOutputs(

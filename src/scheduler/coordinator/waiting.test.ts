@@ -155,7 +155,7 @@ describe('a called job', () => {
     expect(ended).toMatchObject({ state: 'failed', result: null, error: { code: 'task_failed' } });
   });
 
-  test('is not started twice, and its end is told when it has ended before', async () => {
+  test('is not started twice, and its end is delivered when it has ended before', async () => {
     await callIt({ tasks: [task('x')] });
     await led.leader.jobs.signal(jobId('one'), 'go', '1', 's');
     const child = await next();

@@ -197,7 +197,7 @@ test('a session whose process is proven gone ends at once', async () => {
   expect(again).toMatchObject({ attempt: 2, lease: { fence: 2 } });
 });
 
-test('a drained node is told, gets nothing, and takes work again when it is released', async () => {
+test('a drained node learns it, gets nothing, and takes work again when it is released', async () => {
   const parked = worker.pollFully(1);
   await settled();
   await led.leader.workers.drain('w' as NodeId);

@@ -133,7 +133,7 @@ export class Effects {
     return this.#replies.length > 0;
   }
 
-  /** Somebody is told that a job or a schedule is there, although nothing of it may change now. */
+  /** A reply says that a job or a schedule exists, although nothing of it may change now. */
   get hasPromises(): boolean {
     return this.#replies.some(({ body: { type } }) => type === 'job' || type === 'schedule');
   }

@@ -68,7 +68,7 @@ export interface Rerun {
   readonly expectedRun?: number;
   /** Redrive: only this dead task and what was skipped because of it. */
   readonly taskId?: TaskId;
-  /** The results that were given with the job to tasks that are done when it is let in: it is let in anew,
+  /** The results that were given with the job to tasks that are done when it is admitted: it is admitted anew,
    * and they are given again. */
   readonly seeds?: ReadonlyMap<TaskNo, Seed>;
 }

@@ -6,7 +6,7 @@ export interface SchedulerFigures {
   readonly liveJobs: number;
   readonly readyTasks: number;
   readonly runningTasks: number;
-  /** Queries that were let in, and that wait for it. */
+  /** Queries that are admitted, and that wait for admission. */
   readonly runningQueries: number;
   readonly waitingQueries: number;
   /** Ready tasks that no registered node could run. */

@@ -162,7 +162,7 @@ test('a job that left the memory while its image was read is left alone, too', (
   expect(world.state.jobs.size).toBe(0);
 });
 
-test('a hundred thousand tasks are read back', () => {
+test('a hundred thousand tasks are restored', () => {
   const world = new Harness({ checks: false });
   const node = world.node('w1', { slots: 100_000 });
   world.submit({ name: 'job', tasks: echoes(100_000) });

@@ -283,11 +283,11 @@ function restoreOutputs(context: StepContext, job: Job, { tasks: rows }: JobImag
     if (node !== undefined && isSame) outputs.keep(slot, node);
     else gone += 1;
   }
-  // Not now: to read back changes no row.
+  // Not now: restoring changes no row.
   if (gone > 0) armOutputs(context, job, 0);
 }
 
-/** A job that was let in holds its place, one that was not waits as before. */
+/** An admitted job holds its place, one that was not waits as before. */
 function restoreAdmission(
   context: StepContext,
   job: Job,

@@ -86,7 +86,7 @@ export interface TaskRow {
   readonly nodeId: NodeId | null;
   /** Not null exactly while a session holds the lease, that is while `running`. */
   readonly sessionId: SessionId | null;
-  /** The lease is being taken back: the worker was told to abort. */
+  /** The lease is being taken back: the worker was asked to abort. */
   readonly stopping: 'cancel' | 'timeout' | null;
   readonly suspended: Suspension | null;
   /** The signals that a suspended task waits for, and the jobs that it has called and that have not
@@ -126,7 +126,7 @@ export interface StepRow {
   readonly body: string;
 }
 
-/** What somebody told a job. Taken by one wait for its name, in the order in which they came; kept
+/** A signal to a job. Taken by one wait for its name, in the order in which they came; kept
  * after that, so that the same one is never taken in twice. */
 export interface SignalRow {
   readonly jobNo: JobNo;

@@ -45,7 +45,7 @@ export interface Settings {
   /** How many signals one job may ever be sent. */
   readonly signalsPerJobMax: number;
   readonly schedulesMax: number;
-  /** Queries that run at the same time; others wait to be let in. */
+  /** Queries that run at the same time; others wait for admission. */
   readonly maxQueries: number;
   /** Memory that the running queries may ask for together; 0 for no limit. */
   readonly queryMemoryBytes: number;

@@ -19,7 +19,7 @@ export class StepContext {
   readonly state: SchedulerState;
   readonly now: Instant;
   readonly effects: Effects;
-  /** Tasks that ended in this step and whose dependents have not been told yet. */
+  /** Tasks that ended in this step and whose dependents have not been updated yet. */
   readonly ended: Slot[] = [];
   /** Jobs whose last task ended: they leave the memory when the step is settled. */
   readonly over: Set<Job> = new Set();

@@ -1,6 +1,6 @@
 /**
  * What every store can keep, as one rule for all that reaches the scheduler. A row that only the store refuses costs
- * everybody: by then the memory has changed, and it has to be read back. So an event is checked as a whole before the
+ * everybody: by then the memory has changed, and it has to be reloaded. So an event is checked as a whole before the
  * scheduler sees it, whoever made it and whatever was checked before.
  *
  * Text is well-formed UTF-16 without NUL: PostgreSQL has neither, and a driver would change it without a word. Numbers

@@ -3,7 +3,7 @@
  * in JSON text. Eight rows a job, each in two indexes, were the dearest part of a commit; what
  * is left of them is a few bytes an event.
  *
- * A column whose values are all the same is that value alone. Times are told as the milliseconds before
+ * A column whose values are all the same is that value alone. Times are stored as the milliseconds before
  * `at`, job numbers from `jobMin` on: short numbers, which a database also compresses well.
  */
 import {

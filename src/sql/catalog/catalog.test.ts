@@ -56,7 +56,7 @@ async function filesOf(catalog: Catalog, tables: unknown): Promise<readonly stri
   return (table?.files ?? []).map(({ path }) => path.replace(`${folder}/`, ''));
 }
 
-/** What somebody is told who gets nothing. */
+/** The error for a refused caller. */
 async function refusal(action: Promise<unknown>): Promise<string> {
   const thrown = await action.then(
     () => expect.fail('it was accepted'),

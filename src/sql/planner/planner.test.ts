@@ -143,7 +143,7 @@ test('slow queries of one caller do not delay another', async () => {
 });
 
 describe('what goes wrong', () => {
-  test('with the statement is told with that field, and counted', async () => {
+  test('with the statement is reported with that field, and counted', async () => {
     const wrong = new MillraceError({ code: 'bad_query', what: 'line 1:1: no such thing' });
     const failing = planner({
       engine: { plan: () => Promise.reject(wrong), bind: nothingBound, split: nothingBound },

@@ -203,7 +203,7 @@ test('resumes a broken connection from the last byte received', async () => {
   const reader = new PartitionReader({
     own: null,
     mayReadInPlace: false,
-    // The worker comes back at another address; the reader is not told.
+    // The worker comes back at another address; the reader does not know.
     channel: {
       fetch: (_to, range, signal) =>
         through.fetch(served < 2 ? first.address : second.address, range, signal),

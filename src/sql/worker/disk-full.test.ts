@@ -9,7 +9,7 @@ function enginesThatFail(fault: Error): Engines {
   return { acquire: () => Promise.reject(fault) };
 }
 
-/** How each of three attempts fails, and how often the node was told that its disk is full. */
+/** How each of three attempts fails, and how often a full disk was reported to the node. */
 async function failThrice(error: Error): Promise<{ failures: unknown[]; reports: number }> {
   let reports = 0;
   const onDiskFull = (): void => {
@@ -36,7 +36,7 @@ test.each([
       why: 'Could not write file "x": No space left on device',
     }),
   ],
-])('a full disk %s is the node’s: it is told, and others may do better', async (_, error) => {
+])('a full disk %s is the node’s: it is reported, and others may do better', async (_, error) => {
   const { failures, reports } = await failThrice(error);
   expect(failures).toEqual(['retryable', 'retryable', 'retryable']);
   expect(reports).toBe(3);

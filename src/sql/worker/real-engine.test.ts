@@ -32,7 +32,7 @@ const context = (taskId: string, fence = 1) => testContext({ taskId: taskId as T
 const readsOf = (results: readonly FragmentResult[], partition: number): readonly PartitionRead[] =>
   results.map(({ at, parts }) => ({ at, partition, part: parts[partition]! }));
 
-/** Numbers `from` to before `to`, divided by what is left of them after division by 10. */
+/** Numbers `from` to before `to`, partitioned by their value modulo 10. */
 const numbers = (from: number, to: number): FragmentTask =>
   fragmentTask({
     fragment: fragment({

@@ -20,7 +20,7 @@ export interface BuiltInOptions {
   readonly allowContainer?: string | undefined;
   /** Folders below which a container may be given files. */
   readonly roots?: readonly string[];
-  /** How long the worker waits for a handler that was told to stop. */
+  /** How long the worker waits for a handler that was asked to stop. */
   readonly abortGraceMs?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The promise that a member of the context returns. It knows whether anybody has looked at it, so a missing
- * `await` can be told from a wait that lost a race.
+ * `await` can be distinguished from a wait that lost a race.
  */
 
 /** Who keeps count of the promises of one handler. */

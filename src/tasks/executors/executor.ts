@@ -10,7 +10,7 @@ import type { Recorded } from './jsonified.ts';
  */
 export interface Executor {
   readonly name: string;
-  /** Its start is told only after so long: work that is over sooner says it with its end, in one word. */
+  /** Its start is reported only after so long: shorter work reports start and end at once. */
   readonly quietMs?: number;
   /** Its tasks take seconds, in processes of their own: they say nothing of how soon a slot is free for others. */
   readonly isBulk?: boolean;

@@ -22,7 +22,7 @@ test('echo returns its input', () => {
   });
 });
 
-test('sleep takes as long as it is told, and ends at once when it is aborted', async () => {
+test('sleep takes as long as requested, and ends at once when it is aborted', async () => {
   const clock = new VirtualClock();
   const control = new AbortController();
   let isOver = false;
@@ -64,7 +64,7 @@ test.each([
   [{ a: 1 }, 'the handler threw {"a":1}'],
   [{ name: 'Odd' }, 'Odd'],
   [1n, 'the handler threw 1'],
-])('whatever is thrown can be told: %s', (thrown, message) => {
+])('whatever is thrown can be reported: %s', (thrown, message) => {
   expect(classifyFailure(thrown)).toEqual({
     error: { code: 'error', message },
     failure: 'retryable',
@@ -83,7 +83,7 @@ test('an object whose fields throw is still read', () => {
   expect(classifyFailure(hostile)).toMatchObject({ failure: 'retryable' });
 });
 
-test('what cannot even be looked at is still told', () => {
+test('what cannot even be inspected is still reported', () => {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   const cycle: Record<string, unknown> = {};

@@ -78,7 +78,7 @@ export class HandlerCalls {
     return around.run({ calls: this, step }, fn);
   }
 
-  /** The handler came to its end. Resolves when what it has at work has ended too, or when it is told to stop. */
+  /** The handler came to its end. Resolves when what it has at work has ended too, or when it is asked to stop. */
   async ended(how: 'returned' | 'thrown', signal: () => AbortSignal): Promise<void> {
     if (how === 'returned') {
       const [unseen] = this.#unseen.values();

@@ -111,7 +111,7 @@ export interface BuiltIns {
   readonly command: ExternalTask<CommandInput, ProcessResult>;
   /** Runs a container, on workers that allow it. */
   readonly container: ExternalTask<ContainerInput, ProcessResult>;
-  /** Runs a query, divided over the workers; for results that are small. */
+  /** Runs a query, distributed over the workers; for results that are small. */
   readonly sql: ExternalTask<SqlInput, SqlResult>;
   /** Puts values together. */
   readonly aggregate: ExternalTask<AggregateInput, Json>;

@@ -45,7 +45,7 @@ export interface FlowKit<Input> {
   /** Whether a task ended well. Who asks waits for its end, but does not need it to succeed. */
   readonly succeeded: (ref: Ref<unknown, 'task'>) => Condition;
   /** Whether a task failed, was cancelled, or did not run because something that it needs failed. For what has
-   * to be undone or told then: `when: failed(shipped)`. */
+   * to be undone or reported then: `when: failed(shipped)`. */
   readonly failed: (ref: Ref<unknown, 'task'>) => Condition;
   /** Whether a task was skipped by a condition, its own or that of a task that it needs. */
   readonly skipped: (ref: Ref<unknown, 'task'>) => Condition;

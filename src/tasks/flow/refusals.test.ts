@@ -1,4 +1,4 @@
-/** What is wrong with a flow is told when it is defined, with the names of the flow and the task. */
+/** Mistakes in a flow are reported when it is defined, with the names of the flow and the task. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { isMillraceError } from '../../scheduler/core/index.ts';

@@ -257,7 +257,7 @@ test('a schema may be a function, and may say nothing of what it refuses', () =>
   );
 });
 
-test('of very many faults only some are told', () => {
+test('of very many mistakes only some are reported', () => {
   const many = defineTask({ name: 'many', input: z.array(z.number()), run: () => 1 });
   const words = Array.from({ length: 30 }, () => 'x') as unknown as number[];
   expect(() => many.toDocument(words)).toThrow(/\/20: .*; and 9 more\.$/);

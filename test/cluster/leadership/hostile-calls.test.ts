@@ -22,7 +22,7 @@ import { hostileCalls, type HostileCall, type Target } from './hostile-calls.ts'
 
 const settings = checkedSettings({});
 
-/** Makes a job of whatever it is told: what gets past the real one must not hurt either. */
+/** Makes a job of whatever it gets: what gets past the real one must not hurt either. */
 const planner: QueryPlanner = {
   plan: (request) => {
     const { sql } = request as { readonly sql: string };
@@ -48,7 +48,7 @@ const STORES: readonly [string, (clock: VirtualClock) => Promise<Store>, number]
   ['PostgreSQL', async () => (await openTestStore()).store, 25],
 ];
 
-/** Errors that a caller may be told; all others are faults of ours. */
+/** Errors that a caller may see; all others are faults of ours. */
 const FAULTS = new Set(['invariant', 'bad_row', 'store_unavailable', 'not_leader', 'loading']);
 
 class HostileRound {

@@ -1,5 +1,5 @@
 /**
- * The audit after a test with real processes: everything that the database holds is read back and held
+ * The audit after a test with real processes: everything that the database holds is read and held
  * against itself and against what the client was promised. It is for a cluster that has come to rest.
  */
 import { expect } from 'vitest';
@@ -25,14 +25,14 @@ export async function expectCleanAudit(
   expect(findings.map(({ rule, what }) => `${rule}: ${what}`)).toEqual([]);
 }
 
-/** `acknowledged` are the ids of the jobs that a client was told are accepted. */
+/** `acknowledged` are the ids of the jobs that were acknowledged to a client. */
 export async function audit(
   store: Store,
   acknowledged: Iterable<string>,
 ): Promise<readonly Finding[]> {
   const tables = await readTables(store);
   const findings = new Findings();
-  // The log is told in one go: rows only say in which of two ways a task waits, and here none does.
+  // The log is replayed in one go: rows only say in which of two ways a task waits, and here none does.
   const replayed = replay([{ batch: { events: tables.events, taskUpdates: [] } }]);
   const evidence: StoredEvidence = { tables, replay: replayed, findings };
   checkSequence(evidence);

@@ -1,5 +1,5 @@
 /**
- * What handlers really did, told by themselves: a file to which each appends a line when it begins, ends
+ * What handlers really did, recorded by themselves: a file to which each appends a line when it begins, ends
  * or is aborted. Lines are appended whole, also by several processes at once, and outlive a kill.
  */
 import { appendFileSync, existsSync, readFileSync, watch } from 'node:fs';

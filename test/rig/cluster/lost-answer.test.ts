@@ -26,7 +26,7 @@ test('a commit whose answer is lost is done, and its leader does not know', asyn
   await expect(next).rejects.toMatchObject({ code: 'rewound' });
 });
 
-test('a statement that was refused is told from one that was done', async () => {
+test('a statement that was refused is distinguished from one that was done', async () => {
   const { url } = await openTestStore();
   const way = await LossyDatabase.start(url);
   const sql = postgres(way.url, { max: 1, fetch_types: false });

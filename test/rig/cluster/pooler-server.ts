@@ -14,7 +14,7 @@ export interface User {
 }
 
 export class ServerConnection {
-  /** What the server told of its settings when the connection was made. */
+  /** The settings that the server announced when the connection was made. */
   readonly statuses: Buffer[] = [];
   /** Settings that the pooler has made on behalf of clients. */
   readonly settings: Map<string, string> = new Map();

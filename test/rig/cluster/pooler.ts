@@ -1,7 +1,7 @@
 /**
  * A transaction pooler in front of PostgreSQL, as strict as they come: every transaction of a client runs
  * on another connection than the one before, so nothing sticks to a session: no settings, no locks, no
- * LISTEN and, if told so, no prepared statements. Start-up parameters that it does not know are refused.
+ * LISTEN and, on request, no prepared statements. Start-up parameters that it does not know are refused.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';

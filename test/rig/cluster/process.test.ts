@@ -35,7 +35,7 @@ async function eventually(
 const isStopped = (state: string | null): boolean => state?.startsWith('T') === true;
 const isGone = (state: string | null): boolean => state === null || state.startsWith('Z');
 
-test('a process is told its environment and heard line by line', async () => {
+test('a process gets its environment and is read line by line', async () => {
   const started = run(`console.log('ready ' + process.env.PLACE); ${FOR_EVER}`, { PLACE: 'here' });
   expect((await started.line(/^ready (\w+)$/))[1]).toBe('here');
   // A line that was said before anybody asked counts as well.

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { deferred } from '../../../src/kit/index.ts';
 import { Proxy } from './proxy.ts';
 
-/** A server that says everything back, and keeps what it was told. */
+/** A server that echoes and records what it receives. */
 async function echo(): Promise<{ port: number; host: string; heard: string[] }> {
   const heard: string[] = [];
   const sockets = new Set<Socket>();

@@ -1,6 +1,6 @@
 /**
  * A TCP proxy between any two parties, with a network that can be broken: silence (a partition; the
- * connections stay open and nobody is told), resets, refusals, slowness. A silence that heals delivers
+ * connections stay open and nobody notices), resets, refusals, slowness. A silence that heals delivers
  * what was sent meanwhile, as TCP would by sending it again.
  */
 import { once } from 'node:events';

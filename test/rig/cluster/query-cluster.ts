@@ -29,7 +29,7 @@ export const isLinux: boolean = process.platform === 'linux';
 export const BY_NETWORK: readonly string[] = ['--shuffle-by-network'];
 
 const END_MS = 90_000;
-/** More than it takes to be told what to do. */
+/** More than it takes to receive an instruction. */
 const BUSY_TICKS = 5;
 
 /**

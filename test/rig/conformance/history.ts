@@ -17,7 +17,7 @@ function commitTests({ store, newLeader, newShard }: Bench): void {
     ['ahead of the store', 3],
     ['behind the store', -1],
   ] as const) {
-    test(`a commit of a leader that is ${what} is told "rewound" and changes nothing`, async () => {
+    test(`a commit of a leader that is ${what} gets "rewound" and changes nothing`, async () => {
       const leader = await newLeader();
       await leader.submit(aJob(1));
       await leader.commit({ events: [{}] });
@@ -37,7 +37,7 @@ function commitTests({ store, newLeader, newShard }: Bench): void {
     await expect(leader.commit({ nodeUpserts: [aNode('w-2')] })).rejects.toMatchObject(REWOUND);
   });
 
-  test('a renewal is told "rewound" when the last acknowledged commit is not there', async () => {
+  test('a renewal gets "rewound" when the last acknowledged commit is not there', async () => {
     const leader = await newLeader();
     await leader.submit(aJob(1));
     await expect(store().renew(leader.term, TTL_MS, 2)).rejects.toMatchObject(REWOUND);
@@ -45,7 +45,7 @@ function commitTests({ store, newLeader, newShard }: Bench): void {
     for (const commitNo of [1, 0]) await store().renew(leader.term, TTL_MS, commitNo);
   });
 
-  test('a leader that is deposed is told so, whatever it knows', async () => {
+  test('a deposed leader gets "deposed", whatever it knows', async () => {
     const leader = await newLeader();
     await store().resign(leader.term);
     const batch = batchOf({ commitNo: 9, lastSeq: 0, nextJobNo: jobNo(1) });

@@ -25,7 +25,7 @@ function campaignTests({ store, newShard }: Bench): void {
     expect(campaign).toMatchObject({ won: true, term: { shard, epoch: 1 }, previous: null });
   });
 
-  test('the second candidate is told who leads, until when, and where', async () => {
+  test('the second candidate learns who leads, until when, and where', async () => {
     const shard = newShard();
     const first = await store().campaign(candidacy(shard));
     const second = await store().campaign(
@@ -148,7 +148,7 @@ const OLD_TERMS: Readonly<Record<string, (term: Term, freeShard: number) => Term
 
 function fencingTests({ store, newShard, newLeader }: Bench): void {
   for (const [how, spoil] of Object.entries(OLD_TERMS)) {
-    test(`a write ${how} changes nothing and is told "deposed"`, async () => {
+    test(`a write ${how} changes nothing and gets "deposed"`, async () => {
       const leader = await newLeader();
       await leader.submit(aJob(1));
       const before = await shardContent(store(), leader.shard);

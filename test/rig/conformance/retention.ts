@@ -96,7 +96,7 @@ function jobTests({ store, newLeader, withOpened }: Bench): void {
     });
   });
 
-  test('takes no more jobs than it is told to, and says that there are more', async () => {
+  test('takes no more jobs than the limit, and says that there are more', async () => {
     const leader = await newLeader();
     const at = instant(leader.now - 2 * HOUR);
     for (let no = 1; no <= 5; no += 1) await leader.submit(aJob(no, ended(at)));

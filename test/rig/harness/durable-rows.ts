@@ -65,7 +65,7 @@ export class DurableRows {
   readonly inboxDeletes: Set<number> = new Set();
   readonly events: EventRow[] = [];
 
-  /** The results that were given with a job to tasks that are done when it is let in. */
+  /** The results that came with a job, for tasks that are done when it is admitted. */
   seeds(id: JobId): ReadonlyMap<TaskNo, Seed> {
     const given = (this.jobsById.get(id)?.tasks ?? []).filter(
       ({ spec }) => spec.options?.includes('"admission"') === true,

@@ -46,7 +46,7 @@ export function randomDocument(name: string, a: number, b: number): RawTask {
 }
 
 /** What some of these jobs have beyond a user's document: outputs on nodes, and a first task that waits until
- * the job is let in. */
+ * the job is admitted. */
 export function randomOwnOptions(a: number, b: number): OwnOptions {
   const own: Record<string, OwnOptions[string]> = {};
   const count = b % 3 === 1 ? 1 + (a % 6) : 0;

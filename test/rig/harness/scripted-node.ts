@@ -275,7 +275,7 @@ export class ScriptedNode {
     return this.orders;
   }
 
-  /** Lets go of what it was told to let go of, as a good worker does. */
+  /** Releases what it was asked to release, as a good worker does. */
   obey(): void {
     for (const name of this.orders.abort) {
       const task = this.held.get(nameOf(name));

@@ -22,7 +22,7 @@ register(`data:text/javascript,${encodeURIComponent(hooks)}`, {
   transferList: [port2],
 });
 await import(process.argv[2] ?? 'millrace');
-// What is loaded last is told last.
+// What is loaded last is printed last.
 await import(LAST);
 await last;
 process.stdout.write(`loaded ${[...packages].join(' ')}\n`);

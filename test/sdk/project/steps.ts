@@ -1,4 +1,4 @@
-/** Steps with a wait between them, in a process that is killed there: what is done is told on stdout. */
+/** Steps with a wait between them, in a process that is killed there: what is done is printed on stdout. */
 import { createRuntime, defineTask } from 'millrace';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,5 +1,5 @@
 /**
- * The log, told again: which leases there were and how each ended, how each run of a task ended,
+ * The log replayed: which leases there were and how each ended, how each run of a task ended,
  * and the state in which the log leaves every task. Knows nothing of the rows but what was planted
  * by a fork, and nothing of the core.
  */

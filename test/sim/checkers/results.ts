@@ -32,7 +32,7 @@ export function checkResults({ tables, journal, witness, replay, findings }: Evi
     replay.ends.filter(({ state }) => state === 'succeeded').map(({ key, run }) => `${key}/${run}`),
   );
   for (const name of tables.results.keys()) {
-    // What was given with a job is there before it is let in.
+    // What was given with a job is there before it is admitted.
     const spec = tables.specs.get(name.slice(0, name.lastIndexOf('/')));
     if (spec?.options?.includes('"admission"') === true) continue;
     if (!succeeded.has(name)) findings.add('results', `run ${name} has a result, but no success`);

@@ -30,7 +30,7 @@ export function checkSignals({ tables, journal, witness, findings }: Evidence): 
   }
 }
 
-/** The commits told again: which signals nobody has taken, and who waits for which. */
+/** The commits replayed: which signals nobody has taken, and who waits for which. */
 class Ledger {
   /** By job: number and name. */
   readonly #pending: Map<number, Map<number, string>> = new Map();

@@ -107,7 +107,7 @@ async function readValues(connection: DuckDBConnection): Promise<readonly Values
   const described = await connection.runAndReadAll('DESCRIBE SELECT * FROM test_all_types()');
   const all: Values[] = [];
   for (const [name, type] of described.getRows().map((row) => row.map(String))) {
-    // Too long to be told twice in one query.
+    // Too long to appear twice in one query.
     if (name === undefined || type === undefined || type.length > 1_000) continue;
     const reader = await connection.runAndReadAll(
       `SELECT CAST("${name}" AS VARCHAR) FROM test_all_types()`,

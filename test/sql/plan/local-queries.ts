@@ -10,7 +10,7 @@ import { LocalPlanner } from './local-planner.ts';
 import { runPlanLocally } from './run-plan-locally.ts';
 import { tables } from './tables.ts';
 
-/** Nothing is sent to all, nothing is too small: everything that can be is divided by hash. */
+/** Nothing is sent to all, nothing is too small: everything that can be is hash-partitioned. */
 export const FORCED = { broadcastThresholdBytes: 0, singleFragmentBytes: 0 } as const;
 /** Small tables are read by every task, larger ones sent to all. */
 export const SHARED = { broadcastThresholdBytes: 2_000, singleFragmentBytes: 0 } as const;

@@ -15,7 +15,7 @@ function refusal(json: string): string {
     readLogicalPlan(json, null, session);
   } catch (error) {
     if (error instanceof Undistributable) {
-      // No user is told of operators, fields and places in a plan.
+      // No message to a user speaks of operators, fields and places in a plan.
       expect(error.reason).not.toMatch(/LOGICAL_|BOUND_|_FILTER|_READ|\bplan\./);
       return error.message;
     }

@@ -1,4 +1,4 @@
-/** Queries that are easily divided wrong, over the tables `people`, `visits`, `teams`, `nobody`. */
+/** Queries that are easily distributed wrong, over the tables `people`, `visits`, `teams`, `nobody`. */
 export const traps: Readonly<Record<string, string>> = {
   'a total over nothing has one row':
     'SELECT count(*), sum(id), avg(id), min(name), count(DISTINCT name) FROM nobody',

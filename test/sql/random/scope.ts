@@ -2,8 +2,8 @@
 import type { Dice } from './dice.ts';
 
 /**
- * The kinds of values that are told apart. A `float` is exact: halves and quarters, added and subtracted, so that it
- * may be a key. A `rough` one has been divided; in which order it was added up shows in its last digits, so it is only
+ * The kinds of values that are distinguished. A `float` is exact: halves and quarters, added and subtracted, so that it
+ * may be a key. A `rough` one results from a division; in which order it was added up shows in its last digits, so it is only
  * looked at. A `list` is only looked at as well.
  */
 export type Kind = 'integer' | 'decimal' | 'float' | 'text' | 'date' | 'flag' | 'rough' | 'list';

@@ -165,7 +165,7 @@ test('a node that serves no queries says so', async () => {
   }
 });
 
-test('a fault of ours is told without its inside', async () => {
+test('an internal error is reported without its details', async () => {
   const { address } = await wireNode({
     reader: { nodes: () => Promise.reject(new TypeError('the inside')) },
   });
@@ -196,7 +196,7 @@ test.each([
   await expect(call).rejects.toMatchObject({ code: 'conflict' });
 });
 
-test('health is told as it is set, for all and for one', async () => {
+test('health is reported as it is set, for all and for one', async () => {
   const server = await wireNode();
   const channel = channelTo(server.address);
   const check = async (service: string): Promise<unknown> => {
@@ -226,7 +226,7 @@ test('every method has a row in the table of roles', () => {
   expect([...NEEDED_ROLES.keys()].toSorted()).toEqual([...paths, ...reflection].toSorted());
 });
 
-test('callers are let in by their token and the role that the method needs', async () => {
+test('callers are authorised by their token and the role that the method needs', async () => {
   const seen: [string | null, NeededRole][] = [];
   const access: AccessCheck = async ({ authorization }, needed) => {
     seen.push([authorization, needed]);

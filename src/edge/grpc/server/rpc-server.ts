@@ -30,7 +30,7 @@ export interface RpcServerOptions {
   readonly access?: AccessCheck;
   readonly keepAlive?: KeepAlive;
   readonly requestBytesMax?: number;
-  /** Whether it can say what it speaks; it does if not told. */
+  /** Whether it serves gRPC reflection; the default is yes. */
   readonly hasReflection?: boolean;
   readonly clock?: Clock;
 }
@@ -39,7 +39,7 @@ export interface RpcServer {
   readonly port: number;
   /** HOST:PORT */
   readonly address: string;
-  /** What health checks are told, about one service or about all. Nothing is served at first. */
+  /** The answer to health checks, for one service or for all. Nothing is served at first. */
   setServing(isServing: boolean, service?: string): void;
   /** Parked calls are answered, others may end within the limit, then connections are cut. */
   stop(graceMs?: number): Promise<void>;

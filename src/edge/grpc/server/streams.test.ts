@@ -180,7 +180,7 @@ test('a job that failed and runs again is followed further', async () => {
   expect(await taken(pages)).toEqual([4, 9]);
 });
 
-test('a job that has ended is told up to its end, and not at all to who knows it', async () => {
+test('an ended job is streamed up to its end, and not at all to a caller that knows it', async () => {
   const { reader } = jobReader(
     ['failed'],
     [page(event(4, 'failed')), page(event(9, 'job.failed'))],

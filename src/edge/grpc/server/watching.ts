@@ -21,7 +21,7 @@ export async function* watchEvents(
   for await (const page of reader.follow(query, signal)) yield toWireEventPage(page);
 }
 
-/** Ends with the job. A job that ended before is told up to what was known of it at that time. */
+/** Ends with the job. A job that has ended is streamed up to its last event at that time. */
 export async function* watchJob(
   reader: Reader,
   request: WatchJobRequest,

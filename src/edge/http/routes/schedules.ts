@@ -115,7 +115,7 @@ async function showSchedule(
   const found = value.find((schedule) => schedule.id === id);
   if (found === undefined) throw notFound(`There is no schedule ${id}.`);
   const shown = withUpcoming(found, calendar);
-  // It may have fired again since: who asked for a job is told of that one.
+  // It may have fired again since: the caller gets the job that it asked for.
   return dated(asOf, startedJob === null ? shown : { ...shown, lastJob: startedJob }, status);
 }
 

@@ -34,7 +34,7 @@ export class CachedJobs {
   readonly #max: number;
   readonly #charsMax: number;
   readonly #byId: Map<JobId, Entry> = new Map();
-  /** The last event of each job that was told of and is not in an answer yet. */
+  /** The last event of each job that was announced and is not in an answer yet. */
   readonly #changedAt: Map<JobId, number> = new Map();
   #chars = 0;
   /** Grows when everything is read anew: numbers of different logs cannot be compared. */

@@ -56,7 +56,7 @@ test('a slow answer that comes while nothing better is here is kept, but as stal
   expect(jobs.get(ONE)).toMatchObject({ read: { value: { name: 'as of 10' } }, isStale: true });
 });
 
-test('a failure is told when all who read are done, and what is left is read the next time', async () => {
+test('a failure is reported when all reads are done, and what is left is read the next time', async () => {
   refresher.changed(ONE, 1);
   refresher.changed(TWO, 2);
   const asOf = { seq: 2, at: 't2' };

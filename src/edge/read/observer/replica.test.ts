@@ -297,7 +297,7 @@ test.each(['unauthenticated', 'forbidden'] as const)(
   },
 );
 
-test('each trouble is told once, a cut log is none, and what was seen stays', async () => {
+test('each problem is reported once, a truncated log is none, and what was seen stays', async () => {
   source.refuses = new MillraceError({ code: 'bad_setting', what: 'No.' });
   await replica.start();
   await clock.advance(10_000);
@@ -320,7 +320,7 @@ test('each trouble is told once, a cut log is none, and what was seen stays', as
   await replica.ready;
 });
 
-test('a fault that is not a problem of the cluster is told as one of ours', async () => {
+test('a fault that is not a problem of the cluster is reported as an internal error', async () => {
   source.leader = () => Promise.reject(new TypeError('a bug'));
   await replica.start();
   await clock.advance(1_000);

@@ -33,7 +33,7 @@ export interface ReplicaOptions {
   readonly random: () => number;
   /** How often those who follow the log get a sign of life. */
   readonly beatMs?: number;
-  /** Told why it cannot follow, once for each code; it goes on trying. */
+  /** Called with the reason why it cannot follow, once for each code; it goes on trying. */
   readonly onTrouble?: (error: MillraceError) => void;
 }
 
@@ -79,7 +79,7 @@ export class Replica implements Reader {
     });
   }
 
-  /** Settles when there is a first state to answer from; rejects when it is not let in. */
+  /** Settles when there is a first state to answer from; rejects when it is refused. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }

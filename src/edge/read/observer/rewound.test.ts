@@ -84,7 +84,7 @@ test('nothing of before is listed while everything is read anew', async () => {
   slow.resolve();
 });
 
-test('whoever follows here is told that the history is another one', async () => {
+test('followers learn that the history is another one', async () => {
   const rewind = store.snapshot();
   await submit('lost');
   observe();

@@ -58,7 +58,7 @@ function requiredIn(value: number): Need {
   return value >= UNLESS_SKIPPED ? 'unlessSkipped' : true;
 }
 
-/** How a dependency list is written in a row, and read back. */
+/** How a dependency list is encoded in a row and decoded. */
 export function encodeDependencies(list: readonly Dependency[]): number[] {
   return list.map(({ no, required }) => encoded(no, required));
 }

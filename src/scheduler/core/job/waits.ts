@@ -42,7 +42,7 @@ export function unfitBefore(step: string): number {
 /** What a worker leaves of a signal that did not fit: `{"name", "why"}`. */
 export const UNFIT_STEP = '$unfit/';
 
-/** How it is written in a task's row, and read back. */
+/** How it is encoded in a task's row and decoded. */
 export function encodeWaits(waits: AwaitedThings | null): string | null {
   return waits === null ? null : JSON.stringify(waits);
 }

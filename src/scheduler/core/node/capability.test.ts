@@ -56,7 +56,7 @@ describe('a node', () => {
     expect(lacks(placement, 'echo', node())).toEqual(['node is forbidden']);
   });
 
-  test('is told everything that it lacks', () => {
+  test('gets a list of everything that it lacks', () => {
     const placement = placed({
       executors: ['sql'],
       capabilities: { gpu: 'nvidia', cpu_cores: { '>=': 8 }, disk: true },

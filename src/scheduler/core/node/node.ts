@@ -35,7 +35,7 @@ export interface Poll {
   readonly refills: boolean;
   /** Leases that the worker never received, sent again with this answer. */
   readonly again: Lease[];
-  /** Leases that it holds no longer: told to abort with this answer. */
+  /** Leases that it holds no longer: aborted with this answer. */
   readonly lost: readonly LeaseName[];
   /** New leases for this answer. */
   readonly fresh: Lease[];

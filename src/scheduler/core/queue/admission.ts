@@ -10,11 +10,11 @@ interface Waiting {
 }
 
 /**
- * Jobs that must be let in before they run. Urgent ones come first, then older ones, and nobody is passed:
+ * Jobs that must be admitted before they run. Urgent ones come first, then older ones, and nobody is passed:
  * the first one may need more than is free, and would else wait for as long as smaller ones come.
  */
 export class Admissions {
-  /** What each job that was let in holds. */
+  /** What each admitted job holds. */
   readonly #held: Map<Job, number> = new Map();
   #heldBytes = 0;
   /** In the order of admission. */

@@ -18,7 +18,7 @@ const parse = (value: unknown): ReturnType<typeof parseScheduleSpec> =>
 const document = { name: 'nightly', tasks: [{ id: 'a', executor: 'echo', input: { x: 1 } }] };
 
 describe('a schedule', () => {
-  test('takes a cron pattern in UTC, fires a missed run once and does not overlap, unless told otherwise', () => {
+  test('takes a cron pattern in UTC, fires a missed run once and does not overlap, by default', () => {
     expect(parse({ timing: { cron: '0 2 * * *' }, document })).toEqual({
       timing: { cron: '0 2 * * *', zone: 'UTC' },
       misfire: 'once',
@@ -39,7 +39,7 @@ describe('a schedule', () => {
     });
   });
 
-  test('that runs every missed time runs them one after the other, unless told otherwise', () => {
+  test('that runs every missed time runs them one after the other, by default', () => {
     const timing = { everyMs: 60_000 };
     const overlap = (more: object): string => parse({ timing, document, ...more }).overlap;
     expect(overlap({ misfire: 'all' })).toBe('queue');

@@ -29,7 +29,7 @@ function start(settings: Partial<Settings>): {
   return { world, node: world.node('w1') };
 }
 
-/** The jobs that were let in, of those that live. */
+/** The live jobs that were admitted. */
 function inside(world: Harness): string[] {
   return world.jobIds().filter((id) => {
     const { plan } = world.states(id);
@@ -45,7 +45,7 @@ function end(node: ScriptedNode, name: string): void {
   }
 }
 
-describe('a query is let in', () => {
+describe('a query is admitted', () => {
   test('at once when there is room, with the result that came with it', () => {
     const { world, node } = start({ maxQueries: 1 });
     query(world, 'q1');
@@ -177,7 +177,7 @@ describe('its place', () => {
     expect(inside(world)).toEqual(['q2']);
   });
 
-  test('is given to nobody while the jobs are still being read back', () => {
+  test('is given to nobody while the jobs are still being loaded', () => {
     const { world } = start({ maxQueries: 1 });
     query(world, 'q1');
     query(world, 'q2');
@@ -191,7 +191,7 @@ describe('its place', () => {
     expect(world.explain('q3', 'plan')).toMatchObject({ position: 1 });
   });
 
-  test('is given when they have been read back, to whoever came meanwhile', () => {
+  test('is given when they have been loaded, to whoever came meanwhile', () => {
     const { world } = start({ maxQueries: 1 });
     world.restartWith([[], []], () => query(world, 'q1'));
     expect(inside(world)).toEqual([]);

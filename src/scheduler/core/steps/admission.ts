@@ -2,7 +2,7 @@
 import type { StepContext } from '../step-context.ts';
 import { finish } from './lifecycle.ts';
 
-/** As many as there is room for. While jobs are still being read back, nobody knows how much that is. */
+/** As many as there is room for. While jobs are still being loaded, how much that is remains unknown. */
 export function admit(context: StepContext): void {
   const { state } = context;
   if (!state.isComplete) return;

@@ -38,7 +38,7 @@ export function failAttempt(
   delay(context, slot, later(context.now, backoffMs(context.state, slot, failures)));
 }
 
-/** It was told to stop, so it has, whatever it says: for good, or to begin again. False if it was not. */
+/** It was asked to stop, so it has, whatever it says: for good, or to begin again. False if it was not. */
 export function cancelled(context: StepContext, lease: Lease): boolean {
   const { slot, node } = lease;
   if (lease.stopping !== 'cancel') return false;
@@ -110,7 +110,7 @@ export function strike(
   giveBack(context, lease, error);
 }
 
-/** Given back by a worker that could or would not run it: counts as nothing, unless it was told to
+/** Given back by a worker that could or would not run it: counts as nothing, unless it was asked to
  * stop, for then it has. */
 export function giveBack(context: StepContext, lease: Lease, error: TaskError | null = null): void {
   const { slot, node } = lease;

@@ -33,7 +33,7 @@ describe('fan-out', () => {
     expect(world.rows.jobs.get(parent.lease.jobNo)?.tasks[1]?.spec.parentNo).toBe(0);
   });
 
-  test('its parent is told that it has some, from then on and under any leader', () => {
+  test('its parent learns that it has some, from then on and under any leader', () => {
     const { world, node, parent } = parentRunning();
     expect(parent.hasChildren).toBe(false);
     node.spawn(parent, [echo('c1')]);

@@ -67,7 +67,7 @@ export function waitAgain(context: StepContext, slot: Slot): void {
   else if (state === 'ready') hold(context, slot);
 }
 
-/** It waits until its job is let in, which is looked at when the step is settled. */
+/** It waits until its job is admitted, which is looked at when the step is settled. */
 function askAdmission(context: StepContext, slot: Slot, { memoryBytes }: Admission): void {
   const { tasks, admissions } = context.state;
   admissions.wait(tasks.job(slot), slot, memoryBytes);
@@ -183,7 +183,7 @@ export interface Ending {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** The end of a task in this run. Its dependents are told when the step is settled. */
+/** The end of a task in this run. Its dependents are updated when the step is settled. */
 export function finish(
   context: StepContext,
   slot: Slot,

@@ -9,6 +9,8 @@ import {
 import type { ScriptedNode } from '../../../../test/rig/harness/scripted-node.ts';
 import type { Assignment } from '../index.ts';
 
+const SAME = 'deterministic';
+
 describe('when a session ends, what it kept is made again', () => {
   test('if somebody will still read it: the reader waits, and the row of the first run is kept', () => {
     const { world, one, two } = outputWorld();
@@ -196,10 +198,7 @@ describe('a task that runs while what it reads is made again', () => {
 describe('a reader that does not find what it reads', () => {
   test('says so, and it is made again, with all that the same session keeps', () => {
     const tasks = [echo('x'), ...OUTPUT_GRAPH, echo('y', { dependsOn: ['x'] })];
-    const { world, one, two } = outputWorld(
-      { x: 'deterministic', a: 'deterministic', b: 'deterministic' },
-      { tasks },
-    );
+    const { world, one, two } = outputWorld({ x: SAME, a: SAME, b: SAME }, { tasks });
     for (let count = 0; count < 3; count += 1) make(one);
     const reader = take(two);
     expect(reader.taskId).toBe('y');
@@ -266,7 +265,7 @@ describe('a reader that does not find what it reads', () => {
     expect(world.job('job').state).toBe('failed');
   });
 
-  test('ends as ordered when it was told to stop', () => {
+  test('ends as ordered when it was asked to stop', () => {
     const { world, one, two } = outputWorld();
     make(one);
     make(two);
@@ -373,11 +372,7 @@ describe('a new leader', () => {
 });
 
 test('a job that is run again makes all that it needs again: what it had is thrown away', () => {
-  const { world, one } = outputWorld({
-    a: 'deterministic',
-    b: 'deterministic',
-    c: 'deterministic',
-  });
+  const { world, one } = outputWorld({ a: SAME, b: SAME, c: SAME });
   make(one);
   make(one);
   one.fail(take(one), { failure: 'fatal' });

@@ -176,7 +176,7 @@ test('a step is kept under the run of the task, and the first one stays', () => 
   expect([...steps]).toEqual([['1/fetch', '1']]);
 });
 
-test('a session that the leader does not know is told to start over', () => {
+test('a session that the leader does not know is asked to start over', () => {
   const { world, node, a } = running();
   const item = { kind: 'completed', lease: a.lease, result: null } as const;
   const nobody = { nodeId: node.id, sessionId: 'w1-99' as typeof node.sessionId };

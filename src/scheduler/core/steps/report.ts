@@ -176,7 +176,7 @@ function suspend(context: StepContext, lease: Lease, until: SuspendUntil): void 
   for (const child of children) makeReady(context, child);
 }
 
-/** As the worker told it, in as far as it is what it should be. */
+/** As the worker reported it, where it has the expected form. */
 function unfitDetail(body: string): Readonly<Record<string, unknown>> {
   const parsed = JSON.parse(body) as { readonly name?: unknown; readonly why?: unknown } | null;
   const text = (value: unknown): string =>

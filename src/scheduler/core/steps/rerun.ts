@@ -17,14 +17,14 @@ import { armTotals } from './submit.ts';
 export function cancel(context: StepContext, event: Cancel): void {
   const job = context.state.jobsById.get(event.jobId);
   if (job === undefined) return context.refuse(event.ask, unknownJob(event.jobId));
-  // One that ended while it was being read back is over: the call came too late.
+  // One that ended while it was being loaded is over: the call came too late.
   if (job.open === 0) dropJob(context.state, job);
   if (job.open === 0 || job.stopping !== null) return context.replyJob(event.ask, job, false);
   stopJob(context, job, 'cancel', { code: 'cancelled', message: event.reason });
   context.replyJob(event.ask, job, true);
 }
 
-/** The job is in memory: a live one, or a finished one that was read back for this. */
+/** The job is in memory: a live one, or a finished one that was loaded for this. */
 export function rerun(context: StepContext, event: Rerun): void {
   const job = context.state.jobsById.get(event.jobId);
   if (job === undefined) return context.refuse(event.ask, unknownJob(event.jobId));
@@ -35,7 +35,7 @@ export function rerun(context: StepContext, event: Rerun): void {
   }
   if (chosen instanceof MillraceError) context.refuse(event.ask, chosen);
   else context.replyJob(event.ask, job, false);
-  // Read back for nothing.
+  // Loaded in vain.
   if (job.open === 0) dropJob(context.state, job);
 }
 
@@ -65,7 +65,7 @@ function choose(context: StepContext, job: Job, event: Rerun): readonly Slot[] |
   return withGates(context, job, withDependents(context, job, slot), event);
 }
 
-/** A job that is over has given back what it was let in with: it must be let in again. */
+/** A job that is over has released its admission: it must be admitted again. */
 function withGates(
   context: StepContext,
   job: Job,

@@ -141,7 +141,7 @@ describe('what may come out differently', () => {
     expect(world.job('job').state).toBe('cancelled');
   });
 
-  test('and so is the end of a session that was told to stop it', () => {
+  test('and so is the end of a session that was asked to stop it', () => {
     const { world, one, two, three } = outputWorld({ a: 'non-deterministic', b: 'deterministic' });
     make(one);
     make(three);

@@ -152,7 +152,7 @@ describe('misfires, when nobody led for a while', () => {
     expect(node.poll(9)).toEqual([]);
   });
 
-  test('all runs each of them unless told otherwise', () => {
+  test('all runs each of them by default', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.schedule('s', every(HOUR_MS, { misfire: 'all' }));

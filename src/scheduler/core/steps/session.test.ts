@@ -71,7 +71,7 @@ test('old sessions are remembered, but not for ever', () => {
 });
 
 describe('a replaced session', () => {
-  test('is told so whatever it says', () => {
+  test('gets that answer whatever it sends', () => {
     const world = new Harness();
     const node = world.node('w1');
     const old = { nodeId: node.id, sessionId: node.sessionId };
@@ -278,7 +278,7 @@ describe('the held set is compared both ways', () => {
 });
 
 describe('drain', () => {
-  test('stops new work, lets the node finish, and is told with every answer', () => {
+  test('stops new work, lets the node finish, and is part of every answer', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.submit({ name: 'job', tasks: echoes(2) });

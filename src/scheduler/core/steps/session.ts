@@ -101,7 +101,7 @@ function touch(context: StepContext, node: Node): void {
   node.expiresAt = later(context.now, context.state.settings.sessionTtlMs);
 }
 
-/** The node, if the session lives; otherwise null, and the caller was told. */
+/** The node, if the session lives; otherwise null, and the caller was answered. */
 export function liveNode(context: StepContext, event: Heartbeat | Leave | SpeaksFor): Node | null {
   const node = context.state.nodes.get(event.nodeId);
   if (node?.sessionId === event.sessionId && node.status === 'healthy') {

@@ -21,7 +21,7 @@ export function signal(context: StepContext, event: Signal): void {
   if (job.signals.has(event.id)) context.replyJob(event.ask, job, false);
   else if (refusal !== null) context.refuse(event.ask, refusal);
   else take(context, job, event);
-  // Read back for nothing.
+  // Loaded in vain.
   if (job.open === 0) dropJob(context.state, job);
 }
 

@@ -38,7 +38,7 @@ describe('cancel', () => {
     expect(world.job('job').state).toBe('cancelled');
   });
 
-  test('is told with every answer until the worker has confirmed it', () => {
+  test('is part of every answer until the worker has confirmed it', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.submit({ name: 'job', tasks: [echo('a'), echo('b')] });

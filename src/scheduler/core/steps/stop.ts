@@ -27,7 +27,7 @@ export function stopJob(
   }
 }
 
-/** The worker is told with every answer until it confirms, or its session ends. */
+/** Every answer asks the worker to stop until it confirms, or its session ends. */
 export function orderAbort(context: StepContext, lease: Lease, why: 'cancel' | 'timeout'): void {
   if (why === 'cancel') lease.beginsAgain = false;
   if (lease.stopping === 'cancel' || lease.stopping === why) return;

@@ -160,7 +160,7 @@ export function insertTask(context: StepContext, slot: Slot, task: TaskDocument)
 }
 
 /** A task of a fork starts its life ended, with the result it had in the other job. One that is done when
- * the job is let in has its result already, and waits. */
+ * the job is admitted has its result already, and waits. */
 function plant(context: StepContext, job: Job, no: TaskNo, seed: Seed): void {
   const { tasks } = context.state;
   const slot = job.slot(no);

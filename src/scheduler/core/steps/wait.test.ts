@@ -345,7 +345,7 @@ describe('a new leader that reads jobs back in portions', () => {
       expect(node.complete(x!)).toBe('ok');
       expect(world.job('job.c').state).toBe('succeeded');
     });
-    // Without a step: it asks again, and is told what the store knows.
+    // Without a step: it asks again, and gets what the store knows.
     expect(world.steps('job', 'a')).toEqual({});
     const [a] = node.poll();
     expect(a).toMatchObject({ taskId: 'a', resumed: true });

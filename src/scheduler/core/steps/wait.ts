@@ -144,7 +144,7 @@ export function wake(context: StepContext, slot: Slot): void {
   makeReady(context, slot);
 }
 
-/** A job has ended: those who called it are told. */
+/** A job has ended: its callers get the result. */
 export function tellCallers(context: StepContext, { id: jobId, state }: Job): void {
   const { tasks, callers } = context.state;
   for (const slot of [...(callers.get(jobId) ?? [])]) {
@@ -191,7 +191,7 @@ const ABANDONED: TaskError = {
 
 /**
  * Every live job is in memory now. A call to one that is not there has ended while its caller was
- * not in memory to hear of it: the caller is woken without a step, asks again and is told.
+ * not in memory to hear of it: the caller is woken without a step, asks again and gets the result.
  */
 export function wakeUnanswered(context: StepContext): void {
   const { state } = context;

@@ -29,7 +29,7 @@ export interface Lease {
   /** The task goes on after a suspension. */
   readonly resumed: boolean;
   startedAt: Instant | null;
-  /** Being taken back: the worker is told to abort with every answer until it says it has. */
+  /** Being taken back: the worker is asked to abort with every answer until it says it has. */
   stopping: 'cancel' | 'timeout' | null;
   /** It is stopped with `cancel` only to begin again: what it has read is made anew. */
   beginsAgain: boolean;

@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 describe('the file belongs to one process', () => {
-  test('a second process is told which file it is, who has it and what to do', async () => {
+  test('a second process gets an error that says which file it is, who has it and what to do', async () => {
     const store = await openDuckdbStore({ path });
     const script = `
       import { openDuckdbStore } from ${JSON.stringify(join(import.meta.dirname, 'duckdb.ts'))};

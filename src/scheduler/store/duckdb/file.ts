@@ -150,7 +150,7 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
   }
 }
 
-/** Each step, whatever became of those before it; the first failure is told at the end. */
+/** Each step, whatever became of those before it; the first failure is thrown at the end. */
 async function allOf(steps: readonly (() => Promise<void> | void)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const step of steps) {

@@ -37,7 +37,7 @@ export async function campaign(
   return { won: true, term: { shard: shard.no, epoch, id: candidacy.term }, now, previous };
 }
 
-/** How many terms are remembered; whoever names an older one is told to start anew. */
+/** How many terms are remembered; a caller that names an older one must start anew. */
 const TERMS_MAX = 1_000;
 
 async function recordTerm(

@@ -46,7 +46,7 @@ async function pruneShard(
   const jobs = await pruneJobs(session, shard.no, now - retention.jobsMs, retention.jobsMax);
   const { removed, firstSeq } = await pruneEvents(session, shard, now - retention.eventsMs);
   const keys = await pruneKeys(session, shard.no, now - retention.keysMs);
-  // The counters can no longer be told from rows that are gone.
+  // The counters can no longer be distinguished from rows that are gone.
   await session.run(
     `update shard set last_seq = $2::bigint, next_job_no = $3::bigint, first_seq = $4::bigint
       where shard = $1::integer`,
@@ -66,7 +66,7 @@ async function pruneShard(
 
 const CHILDREN = ['spec', 'task', 'history', 'result', 'step', 'signal'];
 
-/** What a live job has called stays: its caller is told its result each time it is run again. The id of a
+/** What a live job has called stays: its caller gets its result each time it is run again. The id of a
  * called job is that of its caller, a dot, and a name without one. */
 async function pruneJobs(
   session: Session,

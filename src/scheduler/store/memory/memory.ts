@@ -58,7 +58,7 @@ import {
 import { dumpShard, Filling } from './transfer.ts';
 import { byId, deadTasks, nodeViews } from './views.ts';
 
-/** How many terms are remembered; whoever names an older one is told to start anew. */
+/** How many terms are remembered; a caller that names an older one must start anew. */
 const TERMS_MAX = 1_000;
 
 export interface MemoryOptions {

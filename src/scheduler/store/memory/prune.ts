@@ -20,7 +20,7 @@ function pruneJobs(shard: Shard, before: number, max: number): { removed: number
   return { removed: removed.length, left: old.length - removed.length };
 }
 
-/** Its caller is told its result each time it is run again. The id of a called job is that of its caller, a
+/** Its caller gets its result each time it is run again. The id of a called job is that of its caller, a
  * dot, and a name without one. */
 function isCalledByLive(shard: Shard, id: string): boolean {
   const caller = shard.jobNos.get(id.replace(/\.[^.]*$/, '') as JobId);

@@ -32,7 +32,7 @@ async function numbers(store: Awaited<ReturnType<typeof openTestStore>>['store']
   return (await store.jobs(0, { limit: 9 })).map((job) => job.no);
 }
 
-test('a deposed leader changes nothing and is told so', async () => {
+test('a deposed leader changes nothing and gets "deposed"', async () => {
   const { store } = await openTestStore();
   const leader = await TestLeader.of(store, 0);
   await store.resign(leader.term);

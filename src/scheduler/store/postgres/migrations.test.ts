@@ -93,7 +93,7 @@ test('a migration leaves the rows of an older version where they are', async () 
   expect(await store.inbox(0, 9)).toEqual([{ no: 1, jobId: 'j', document: '{}' }]);
 });
 
-test('slots and prefetch are told apart, and added up again on the way down', async () => {
+test('slots and prefetch are separated, and added up again on the way down', async () => {
   const url = await emptyDatabase();
   await up(url, 11);
   const sql = connect(url);

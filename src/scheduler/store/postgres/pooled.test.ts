@@ -114,7 +114,7 @@ test('a store is moved through a pooler', async () => {
   expect(await contentOf(store)).toEqual(await contentOf(plain));
 });
 
-test('a listener hears nothing there, so it is told to look once', async () => {
+test('a listener hears nothing there, so it is asked to look once', async () => {
   const { store, direct } = await openPooled();
   let looks = 0;
   const stop = await store.onInbox(() => {
@@ -126,7 +126,7 @@ test('a listener hears nothing there, so it is told to look once', async () => {
   await stop();
 });
 
-test('a server that does not wait for the disk is told to for each commit', async () => {
+test('a server that does not wait for the disk is made to for each commit', async () => {
   const { store, direct } = await openPooled();
   const sql = connect(direct);
   await sql`create table millrace.seen (mode text)`;

@@ -18,7 +18,7 @@ export async function isPooled(settings: ConnectionSettings): Promise<boolean> {
     const answer = await sql.unsafe(
       `select pg_backend_pid() as pid, current_setting('millrace.direct', true) as mark`,
     );
-    // A pooler has told the client a process id of its own, to be able to cancel.
+    // A pooler has given the client a process id of its own, to be able to cancel.
     const isOurs = answer[0]?.['pid'] === answer.state.pid;
     return !isOurs || answer[0]?.['mark'] !== 'yes';
   } catch (cause) {

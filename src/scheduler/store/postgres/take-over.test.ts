@@ -139,7 +139,7 @@ test('a leader that looks gone for a moment only is given a grace', async () => 
   expect(answers).toEqual([]);
 });
 
-test('a watch ends when it is told to, also while the database is away', async () => {
+test('a watch ends on request, also while the database is away', async () => {
   const stop = new AbortController();
   const looked = deferred();
   const watch = whenVacant(

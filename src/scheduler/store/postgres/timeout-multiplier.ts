@@ -33,7 +33,7 @@ const HOLD = `update millrace.leader
 /**
  * Makes the leader's row hold over a long statement. What that statement itself writes there is seen by
  * nobody before it ends, and a candidate that finds the row expired ends the leader's connection. If
- * the term is over nothing is changed, and the statement is told so by its own fence.
+ * the term is over nothing is changed, and the statement's own fence refuses it.
  *
  * Until the next commit or renewal the row holds that long. A leader that steps down gives it back, one that
  * dies is replaced by the proof that it is gone (migration 0007), as soon as the server is done with its

@@ -137,7 +137,7 @@ export function tableArguments(name: string): TableArguments | null {
   return TABLE_FUNCTIONS.get(name.toLowerCase()) ?? null;
 }
 
-/** Functions that read files; their callers are told how to name a table instead. */
+/** Functions that read files; the error says how to name a table instead. */
 const READER = /^(?:read_|parquet_|sniff_csv$|glob$|seq_scan$|arrow_scan)/i;
 
 export function readsFiles(name: string): boolean {

@@ -28,7 +28,7 @@ class ByHand {
     return input(name);
   }
 
-  /** What another stage has made of a divided table. */
+  /** What another stage has made of a partitioned table. */
   made(output: DraftOutput, mode: 'partition' | 'all' | 'forward'): Relation {
     const id = this.draft.stages.length;
     this.stage(this.scan(true), output);

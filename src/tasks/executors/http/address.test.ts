@@ -176,7 +176,7 @@ test('of several addresses of a name only the public ones are connected to', asy
   expect(await lookedUp(found, false)).toEqual(['1.1.1.1', 4]);
 });
 
-test('a name with private addresses only is refused for good, and they are not told', async () => {
+test('a name with private addresses only is refused for good, and they are not shown', async () => {
   const error: unknown = await lookedUp([{ address: '10.9.8.7', family: 4 }], true).catch(
     (thrown: unknown) => thrown,
   );

@@ -84,7 +84,7 @@ export function refuseLiteral({ hostname }: URL, isRefused: (address: string) =>
   if (isIP(host) !== 0 && isRefused(host)) throw refusedAddress(host);
 }
 
-/** The address is not told: whoever submits a task could map a network with it. */
+/** The address is not shown: whoever submits a task could map a network with it. */
 function refusedAddress(host: string): TaskFailure {
   return new TaskFailure(
     'refused_address',

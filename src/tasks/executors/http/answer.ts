@@ -36,7 +36,7 @@ export async function beginningOf(response: IncomingMessage, maxBytes: number): 
       if (bytes >= maxBytes) break;
     }
   } catch {
-    // What came before it broke is told.
+    // What came before it broke is reported.
   }
   return decoderOf(response).decode(Buffer.concat(chunks).subarray(0, maxBytes));
 }

@@ -26,7 +26,7 @@ async function failure(input: Json, options: HttpOptions = open): Promise<Failur
   return classifyFailure(await thrownBy(() => call(input, options)));
 }
 
-test('it sends what it is told and answers status, headers and JSON', async () => {
+test('it sends the given request and answers status, headers and JSON', async () => {
   const { url, seen } = await serveWeb((_request, response) => {
     response.writeHead(201, { 'content-type': 'application/json; charset=utf-8', 'x-a': 'b' });
     response.end('{"rows":[1,2]}');

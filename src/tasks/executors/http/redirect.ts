@@ -6,7 +6,7 @@ import { shown } from './shown.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /**
- * What another origin may be told. Any other header may be a credential of the first one: many
+ * The headers that another origin may see. Any other header may be a credential of the first one: many
  * services take keys in headers of their own.
  */
 const FOR_ANY_ORIGIN: ReadonlySet<string> = new Set([

@@ -105,7 +105,7 @@ test.each([
     "export const t = { kind: 'millrace.task', name: 'echo', run() {} };",
     'defines the task echo, and so does Millrace.',
   ],
-])('a module that is not valid is told by its name: %s', async (name, text, message) => {
+])('a module that is not valid is reported by its name: %s', async (name, text, message) => {
   const path = text === null ? join(folder, name) : file(name, text);
   const registry = new ExecutorRegistry();
   registry.add({ name: 'echo', run: (input) => input }, 'Millrace');
@@ -115,7 +115,7 @@ test.each([
   await expect(loading).rejects.toMatchObject({ code: 'bad_input' });
 });
 
-test('a syntax error is told with the file it is in, and nothing of the module has run', async () => {
+test('a syntax error is reported with its file, and nothing of the module has run', async () => {
   const broken = file('deep.mjs', 'const a = 1;\nconst a = 2;\n');
   const effect = join(folder, 'effect');
   const path = file(
@@ -126,7 +126,7 @@ test('a syntax error is told with the file it is in, and nothing of the module h
   await expect(loadDefinitions(effect)).rejects.toThrow('does not exist');
 });
 
-test('a mistake in JavaScript is told with its line', async () => {
+test('a mistake in JavaScript is reported with its line', async () => {
   const path = file('broken.mjs', 'export const a = 1;\nexport const = ;\n');
   expect(await inPlainNode(path)).toMatch(
     /^bad_input The module .*broken\.mjs cannot be loaded: SyntaxError: .*broken\.mjs:2\)$/,
@@ -173,7 +173,7 @@ test('TypeScript is loaded with what it imports, also on a thread, wherever it l
   ]);
 });
 
-test('a mistake in TypeScript is told with its line', async () => {
+test('a mistake in TypeScript is reported with its line', async () => {
   const path = file('typo.ts', 'const a: number = 1;\nexport const = a;\n');
   expect(await inPlainNode(path)).toMatch(
     /^bad_input The module .*typo\.ts cannot be loaded.*\n.*typo\.ts:2:13/,

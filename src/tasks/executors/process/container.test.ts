@@ -1,5 +1,5 @@
 /**
- * No real engine runs here: `engine` below is a script that writes down what it was told and does as little
+ * No real engine runs here: `engine` below is a script that records how it was called and does as little
  * as a docker-compatible command line must. What a real engine makes of the words is not tested.
  */
 import {
@@ -155,7 +155,7 @@ test('a cancelled container is killed by its name, and removed in case it came u
   ]);
 });
 
-test('the failure of what runs inside is told apart from that of the engine', async () => {
+test('the failure of what runs inside is distinguished from that of the engine', async () => {
   expect(await failure({ image: 'a', args: ['fail'] })).toEqual({
     failure: 'retryable',
     error: { code: 'exit_3', message: 'a ended with exit code 3: from inside' },

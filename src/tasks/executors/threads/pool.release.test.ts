@@ -220,7 +220,7 @@ test('work that comes while an idle thread is being ended gets another one', asy
   const pool = poolWith({ clock });
   const first = (await run(pool, 'where')) as { threadId: number };
   timeIsOver();
-  // It was told to end, and has not ended yet.
+  // It was asked to end, and has not ended yet.
   expect(pool.size).toBe(1);
   const second = (await run(pool, 'where')) as { threadId: number };
   expect(second.threadId).not.toBe(first.threadId);

@@ -42,8 +42,10 @@ export class ThreadContext implements TaskContext {
       `${describeCall(call)} was called after the handler had ended, and has no effect`,
     );
   });
-  readonly #open: Map<number, { readonly answer: Deferred<unknown>; readonly fn: Callback | null }> =
-    new Map();
+  readonly #open: Map<
+    number,
+    { readonly answer: Deferred<unknown>; readonly fn: Callback | null }
+  > = new Map();
   #words: Word[] = [];
   #isFlushing = false;
   #requests = 0;

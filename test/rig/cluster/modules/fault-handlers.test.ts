@@ -66,7 +66,7 @@ test('an effect is there before the report, and waits for a file', async () => {
   expect(await running).toHaveLength(4);
 });
 
-test('a failure is over after as many times as it was told', async () => {
+test('a failure is over after a given number of times', async () => {
   const log = effects();
   await expect(handlers.failing.run({ times: 1 }, context())).rejects.toThrow('attempt 1 of 1');
   await handlers.failing.run({ times: 1 }, context({ attempt: 2 }));

@@ -230,7 +230,7 @@ export const ControlPlaneService = {
   },
   /**
    * All events from the given one on, for ever. A beat without events comes at least every few
-   * seconds, so that a silent connection can be told from a silent cluster.
+   * seconds, so that a silent connection can be distinguished from a silent cluster.
    */
   watchEvents: {
     path: "/millrace.v1.ControlPlane/WatchEvents" as const,
@@ -322,7 +322,7 @@ export interface ControlPlaneServer extends UntypedServiceImplementation {
   listSchedules: handleUnaryCall<ListSchedulesRequest, ListSchedulesResponse>;
   /**
    * All events from the given one on, for ever. A beat without events comes at least every few
-   * seconds, so that a silent connection can be told from a silent cluster.
+   * seconds, so that a silent connection can be distinguished from a silent cluster.
    */
   watchEvents: handleServerStreamingCall<WatchEventsRequest, WatchEventsResponse>;
   submitQuery: handleUnaryCall<SubmitQueryRequest, SubmitQueryResponse>;
@@ -561,7 +561,7 @@ export interface ControlPlaneClient extends Client {
   ): ClientUnaryCall;
   /**
    * All events from the given one on, for ever. A beat without events comes at least every few
-   * seconds, so that a silent connection can be told from a silent cluster.
+   * seconds, so that a silent connection can be distinguished from a silent cluster.
    */
   watchEvents(request: WatchEventsRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchEventsResponse>;
   watchEvents(
