@@ -25,4 +25,9 @@ test('rows go to a file, and are counted by two workers of which nothing stays',
     '│ tea     │   1000 │',
   ]);
   expect(said(count, 'stderr')).toMatch(/^3 rows in .* \(3 stages, 7 tasks\)\.$/);
+
+  const analyzed = start('sql', `explain analyze ${ITEMS}`, ...flags);
+  expect(await ended(analyzed)).toEqual({ code: 0, signal: null });
+  expect(said(analyzed, 'stdout')).toMatch(/^3 stages, 7 tasks.*\n/);
+  expect(said(analyzed, 'stdout')).toContain('3,000 rows in');
 });

@@ -128,7 +128,11 @@ export function statements({
     INVALID: ['', ';', 'nonsense'],
     INSERT: ['INSERT INTO t VALUES (1)', 'WITH x AS (SELECT 1) INSERT INTO t FROM x'],
     UPDATE: ['UPDATE t SET id = 1'],
-    EXPLAIN: ['EXPLAIN SELECT 1', 'EXPLAIN ANALYZE SELECT 1', `EXPLAIN ANALYZE COPY t TO ${to}`],
+    EXPLAIN: [
+      ...[`EXPLAIN COPY t TO ${to}`, `EXPLAIN ANALYZE COPY t TO ${to}`, 'EXPLAIN EXPLAIN SELECT 1'],
+      ...['EXPLAIN (ANALYZE, FORMAT json) SELECT 1', `EXPLAIN ANALYZE SELECT 1; COPY t TO ${to}`],
+      ...[`EXPLAIN ANALYZE FROM read_text(${from})`, `EXPLAIN FROM enable_logging('QueryLog')`],
+    ],
     DELETE: ['DELETE FROM t', 'TRUNCATE t'],
     PREPARE: ['PREPARE p AS SELECT 1', `PREPARE p AS COPY t TO ${to}`],
     CREATE: [

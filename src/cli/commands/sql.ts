@@ -40,7 +40,10 @@ export const command: CommandModule = {
   ],
   declare(command: Command) {
     command
-      .argument('[query]', 'one SELECT statement in DuckDB SQL; - reads it from stdin')
+      .argument(
+        '[query]',
+        'a SELECT, EXPLAIN, DESCRIBE, SHOW TABLES or SUMMARIZE in DuckDB SQL; - reads it from stdin',
+      )
       .option('--file <file>', 'read the query from a file')
       .option(
         '--table <name=glob>',

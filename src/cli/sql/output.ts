@@ -112,6 +112,12 @@ async function writeFileOf(file: string, pieces: AsyncIterable<Uint8Array>): Pro
 async function printTable(printing: Printing, words: string): Promise<string> {
   const { query, target, reply } = printing;
   const { rows, hasMore } = await firstRows(printing, target.rowsMax);
+  if (isExplanation(query)) {
+    const text = Buffer.from(rows.map(([, plan]) => plan as string).join('\n'));
+    if (target.file === null) await reply.write(text);
+    else await writeFileOf(target.file, oneOf(text));
+    return 'Explained';
+  }
   const { page } = reply;
   const { lines, hidden } = gridOf(query.columns, rows, {
     columns: target.file === null ? (page?.columns ?? null) : null,
@@ -132,6 +138,11 @@ async function printTable(printing: Printing, words: string): Promise<string> {
     );
   }
   return words;
+}
+
+/** The rows of EXPLAIN: a text of several lines, which a cell of a table cannot show. */
+function isExplanation({ columns: [key, value, ...more] }: QueryShape): boolean {
+  return key?.name === 'explain_key' && value?.name === 'explain_value' && more.length === 0;
 }
 
 async function firstRows(

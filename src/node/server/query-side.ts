@@ -89,10 +89,7 @@ export class QuerySide {
       reader,
       ended: (id, ms, signal) => waits.ended(id, ms, signal),
       explain: (request, signal, caller) => planner.explain(request, signal, caller),
-      analysis: async (id) => {
-        const [{ value }, record] = await Promise.all([reader.query(id), reader.record(id)]);
-        return value === null || record === null ? null : explainAnalyze(record.plan, value.stages);
-      },
+      analysis: (id) => analysisOf(reader, id),
       results: (id, format, signal) => results.open(id, format, signal),
       figures: () => ({ ...planner.figures(), ...results.figures() }),
     };
@@ -165,6 +162,7 @@ function partsOf(
   });
   const results = new QueryResults({
     record: (id) => views.record(id),
+    analysis: (id) => analysisOf(views, id),
     parts: new PartitionReader({
       own: null,
       mayReadInPlace: !node.shuffleByNetwork,
@@ -175,6 +173,11 @@ function partsOf(
     folder: rowFolder,
   });
   return { folder, planning, rows, channel, planner, views, waits, results };
+}
+
+async function analysisOf(views: QueryViews, id: JobId): Promise<string | null> {
+  const [{ value }, record] = await Promise.all([views.query(id), views.record(id)]);
+  return value === null || record === null ? null : explainAnalyze(record.plan, value.stages);
 }
 
 /** Whoever has access as the server's own user could read the file himself. */

@@ -26,6 +26,8 @@ export interface TablesRequest {
 }
 
 export interface CatalogPort {
+  /** The tables that a request with these tables can name, in order. None of them is opened. */
+  names(tables: unknown): Promise<readonly string[]>;
   /**
    * Pins every table that is named. Throws `bad_input` with the path of the field, `table_missing`, `path_refused` or
    * `schema_mismatch`.

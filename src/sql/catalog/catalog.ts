@@ -70,6 +70,14 @@ export class Catalog implements CatalogPort {
     });
   }
 
+  async names(tables: unknown): Promise<readonly string[]> {
+    const given = tables === undefined ? [] : readTables(tables, '/tables');
+    const { tables: others = [] } = (await this.#options.file?.content()) ?? {};
+    const taken = new Set(given.map(({ name }) => tableKey(name)));
+    const all = [...given, ...others.filter(({ name }) => !taken.has(tableKey(name)))];
+    return all.map(({ name }) => name).toSorted();
+  }
+
   /** The fault of the catalog file, which may explain why a table is not known. */
   get trouble(): string | null {
     return this.#options.file?.trouble ?? null;

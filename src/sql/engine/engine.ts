@@ -153,6 +153,8 @@ export type RowFormat = 'json' | 'ndjson' | 'csv' | 'parquet';
 export interface RowsRequest {
   /** As written by a fragment with output `result`. */
   readonly files: readonly string[];
+  /** These rows instead of the files; all columns are VARCHAR. */
+  readonly texts?: readonly (readonly string[])[];
   readonly columns: readonly ResultColumn[];
   readonly format: RowFormat;
   /** The zone in which a TIMESTAMP WITH TIME ZONE is written; UTC if absent. */

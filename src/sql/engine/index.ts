@@ -14,5 +14,7 @@ export {
 export { startRowEngine } from './parent/row-engine.ts';
 export { partitionOf } from './sql/fragment-script.ts';
 export { tokensOf } from './sql/tokenizer.ts';
+export { commandOf, type Command } from './sql/command.ts';
 export { statementOf } from './sql/statement.ts';
+export { quotedText } from './sql/text.ts';
 export { isCacheable } from './sql/volatility.ts';

@@ -24,7 +24,7 @@ export type { PlanInput } from './distribute/plan-query.ts';
 export { rowRanges, wholeFiles } from './distribute/scan-splits.ts';
 export { PARTITIONS_MAX } from './distribute/settings.ts';
 export type { PlanSettings } from './distribute/settings.ts';
-export { explainAnalyze, explainPlan } from './explain/explain.ts';
+export { EXPLAIN_COLUMNS, EXPLAIN_KEYS, explainAnalyze, explainPlan } from './explain/explain.ts';
 export { QUERY_JOB_DEFAULTS, fragmentTaskId, queryJob } from './job/query-job.ts';
 export type { QueryJob } from './job/query-job.ts';
 export { readPlan } from './job/read-plan.ts';

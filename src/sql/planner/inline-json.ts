@@ -15,10 +15,10 @@ export function inlineJson(
     if (known === null && !isEmpty) return null;
     for (const row of known ?? []) rows.push(row);
   }
-  return pieces(columns, rows);
+  return jsonPieces(columns, rows);
 }
 
-function* pieces(
+export function* jsonPieces(
   columns: readonly ResultColumn[],
   rows: readonly (readonly unknown[])[],
 ): Generator<Uint8Array, void> {

@@ -39,6 +39,7 @@ beforeEach(() => {
 function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
   return new SqlPlanner({
     catalog: {
+      names: () => Promise.resolve(['a']),
       resolve: (request) => {
         asked.tables.push(request);
         return Promise.resolve([]);

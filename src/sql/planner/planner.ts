@@ -5,11 +5,13 @@
 import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { Settings } from '../../scheduler/core/index.ts';
-import { isCacheable, statementOf } from '../engine/index.ts';
-import type { PlanRequest, PlanningEngine } from '../engine/index.ts';
+import { commandOf, isCacheable, quotedText, statementOf } from '../engine/index.ts';
+import type { Command, PlanRequest, PlanningEngine } from '../engine/index.ts';
 import { FairGate } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import {
+  EXPLAIN_COLUMNS,
+  EXPLAIN_KEYS,
   PARTITIONS_MAX,
   QUERY_JOB_DEFAULTS,
   bindFault,
@@ -75,6 +77,7 @@ const UNBOUND =
   'DuckDB binds one of its fragments differently from the whole query; the log of the leader has the details';
 
 interface Planned {
+  readonly kind: Command['kind'];
   readonly request: QueryRequest;
   readonly plan: QueryPlan;
   readonly tables: readonly PinnedTable[];
@@ -116,7 +119,8 @@ export class SqlPlanner {
   /** Takes an unchecked request. Callers are served in turn. */
   async plan(request: unknown, signal: AbortSignal, caller: string = ANYBODY): Promise<QueryJob> {
     return this.#measured(signal, caller, async (within) => {
-      const { plan, tables, request: asked } = await this.#planned(request, within, caller);
+      const planned = await this.#planned(request, within, caller);
+      const { plan, tables, request: asked } = await this.#runnable(planned, within, caller);
       const { about, settings } = asked;
       const { maxAttempts, timeoutMs, memoryBytes } = settings;
       return queryJob(plan, tables, this.#options.settings, {
@@ -129,7 +133,7 @@ export class SqlPlanner {
     });
   }
 
-  /** Returns the plan without running it. */
+  /** Returns the plan without running it; also that of a query after EXPLAIN. */
   async explain(
     request: unknown,
     signal: AbortSignal,
@@ -144,14 +148,35 @@ export class SqlPlanner {
   async #planned(value: unknown, signal: AbortSignal, caller: string): Promise<Planned> {
     const { catalog, engine } = this.#options;
     const request = readRequest(value);
-    const { sql, params, timeZone } = request;
-    if (sql === null)
-      return { request, ...(await checkedPlan(request, { catalog, engine, caller }, signal)) };
-    const settings = this.#planSettings(request.settings);
-    const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
+    const { params, timeZone } = request;
+    if (request.sql === null) {
+      const checked = await checkedPlan(request, { catalog, engine, caller }, signal);
+      return { kind: 'query', request, ...checked };
+    }
+    const command = commandIn(request.sql);
+    const { kind } = command;
+    const isQuery = command.kind !== 'show tables';
+    const sql = isQuery ? command.sql : tableNames(await catalog.names(request.tables));
+    const named = { tables: request.tables, sql };
+    const tables = isQuery ? await catalog.resolve(named, signal) : [];
     const asked = { sql, params, tables, timeZone, caller };
-    const plan = await this.#planOf(asked, settings, signal);
-    return { request, tables, plan };
+    const plan = await this.#planOf(asked, this.#planSettings(request.settings), signal);
+    return { kind, request, tables, plan: isQuery ? plan : { ...plan, sql: request.sql } };
+  }
+
+  /** The rows of EXPLAIN are known already. EXPLAIN ANALYZE runs the query; its rows are made when it has finished. */
+  async #runnable(planned: Planned, signal: AbortSignal, caller: string): Promise<Planned> {
+    const { kind, request, plan } = planned;
+    const { sql: text, timeZone, settings } = request;
+    if (kind === 'query' || kind === 'show tables' || text === null) return planned;
+    if (kind === 'analyze')
+      return { ...planned, plan: { ...plan, sql: text, columns: EXPLAIN_COLUMNS, analyze: true } };
+    const [key, value] = EXPLAIN_COLUMNS.map(({ name }) => name);
+    const explanation = quotedText(explainPlan(plan));
+    const sql = `SELECT ${quotedText(EXPLAIN_KEYS.plan)} AS ${key}, ${explanation} AS ${value}`;
+    const asked = { sql, params: [], tables: [], timeZone, caller };
+    const known = await this.#planOf(asked, this.#planSettings(settings), signal);
+    return { kind, request, tables: [], plan: { ...known, sql: text } };
   }
 
   async #planOf(
@@ -252,6 +277,19 @@ export class SqlPlanner {
       leave();
     }
   }
+}
+
+function commandIn(sql: string): Command {
+  try {
+    return commandOf(sql);
+  } catch (error) {
+    return atSql(error);
+  }
+}
+
+function tableNames(names: readonly string[]): string {
+  const list = names.map(quotedText).join(', ');
+  return `SELECT unnest(CAST([${list}] AS VARCHAR[])) AS name`;
 }
 
 /** The statement with its parameters inlined. */

@@ -47,6 +47,7 @@ function record(more: Partial<QueryRecord> = {}): QueryRecord {
 function results(known: QueryRecord | null, more: Partial<QueryResultsOptions> = {}): QueryResults {
   return new QueryResults({
     record: () => Promise.resolve(known),
+    analysis: () => Promise.resolve('as measured'),
     parts: {
       localize: (_query, reads) => {
         asked.reads.push(...reads);

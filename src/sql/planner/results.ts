@@ -9,15 +9,18 @@ import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import type { RowEngine } from '../engine/index.ts';
 import type { ResultFormat, ResultStream } from '../../scheduler/contract/index.ts';
+import { EXPLAIN_KEYS } from '../plan/index.ts';
 import type { QueryRecord } from '../plan/index.ts';
 import { PartitionLostError } from '../shuffle/index.ts';
 import type { PartitionReader } from '../shuffle/index.ts';
 import { failureOf } from './failure.ts';
-import { inlineJson } from './inline-json.ts';
+import { inlineJson, jsonPieces } from './inline-json.ts';
 import { PRIVATE_FOLDER } from '../../kit/index.ts';
 
 export interface QueryResultsOptions {
   readonly record: (id: JobId) => Promise<QueryRecord | null>;
+  /** The explanation of a finished query; null if there is no such query. */
+  readonly analysis: (id: JobId) => Promise<string | null>;
   readonly parts: Pick<PartitionReader, 'localize'>;
   readonly rows: Pick<RowEngine, 'rows'>;
   /** For fetched files, until they are read. */
@@ -68,7 +71,16 @@ export class QueryResults {
       throw new MillraceError({ code: 'not_found', what: `There is no query ${id}.` });
     }
     checkReadable(record);
-    const inline = format === 'json' ? inlineJson(record.plan.columns, record.parts) : null;
+    const { columns, analyze } = record.plan;
+    if (analyze === true) {
+      const texts = [[EXPLAIN_KEYS.analysis, (await this.#options.analysis(id)) ?? '']];
+      const pieces =
+        format === 'json'
+          ? jsonPieces(columns, texts)
+          : this.#options.rows.rows({ files: [], texts, columns, format }, signal);
+      return { format, pieces: this.#counted(pieces) };
+    }
+    const inline = format === 'json' ? inlineJson(columns, record.parts) : null;
     const pieces = inline ?? this.#throughEngine(record, format, signal);
     return { format, pieces: this.#counted(pieces) };
   }

@@ -7,6 +7,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId, Json } from '../../scheduler/core/index.ts';
+import { commandOf } from '../engine/index.ts';
 import type { RowEngine } from '../engine/index.ts';
 import { ChildJobError, FatalError, Fields } from '../../tasks/executors/index.ts';
 import type { Callable, Executor, TaskContext } from '../../tasks/executors/index.ts';
@@ -65,6 +66,8 @@ export function sqlExecutor(options: SqlExecutorOptions): Executor {
 function requestIn(input: Json): SqlRequest {
   const fields = new Fields(input, ['sql', 'tables', 'params', 'settings']);
   const sql = fields.required('sql');
+  if (commandOf(sql).kind === 'analyze')
+    fields.refuse('sql', 'A task cannot run EXPLAIN ANALYZE: it returns the rows of a query.');
   const given = (['tables', 'params', 'settings'] as const).flatMap((name) => {
     const value = fields.value(name);
     if (value === undefined) return [];

@@ -41,8 +41,11 @@ export function inlineRowsRequest(
   };
 }
 
-function sourceOf({ files, columns, format }: RowsRequest, file: string): RowsCall['source'] {
-  const rows = resultQuery(columns, files);
+function sourceOf(
+  { files, texts, columns, format }: RowsRequest,
+  file: string,
+): RowsCall['source'] {
+  const rows = texts === undefined ? resultQuery(columns, files) : textQuery(texts);
   const from = `(${rows}) AS r`;
   const types = columns.map(({ type }) => parseType(type));
   switch (format) {
@@ -100,6 +103,12 @@ function resultQuery(
 ): string {
   const named = columns.map(({ type }, at) => ({ name: `c${at}`, type }));
   return exchangeQuery({ relation: '', stage: 0, mode: 'all', columns: named }, files);
+}
+
+function textQuery(rows: readonly (readonly string[])[]): string {
+  const values = rows.map((row) => `(${row.map(quotedText).join(', ')})`);
+  const names = (rows[0] ?? []).map((_, at) => `c${at}`);
+  return `SELECT * FROM (VALUES ${values.join(', ')}) AS v(${names.join(', ')})`;
 }
 
 /** Concatenates without an intermediate copy for each `||`. */

@@ -94,7 +94,10 @@ function nodeFault(node: Node, names: Names): Fault | null {
     case 'SHOW_REF':
       return typeof node['query'] === 'object'
         ? null
-        : { ...plainFault(node), what: 'DESCRIBE needs the name of a table.' };
+        : {
+            ...plainFault(node),
+            what: 'This is not the name of a table, nor SHOW TABLES by itself.',
+          };
     default:
       return null;
   }

@@ -86,7 +86,7 @@ function checkApart(
 /** Statements that DuckDB would run, but that are not queries. */
 const INSTEAD: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    explain: 'To see the plan, ask for an explanation of the query, without the keyword EXPLAIN.',
+    explain: 'EXPLAIN and EXPLAIN ANALYZE are followed by a query.',
     set: 'Send settings, such as the time zone, with the query.',
     pragma: 'Select from the function of the same name, if there is one.',
     copy: 'Ask for the result as Parquet, CSV or JSON.',

@@ -2,7 +2,7 @@
  * Plans as text for people (EXPLAIN): what runs where, what is exchanged and, after a run (EXPLAIN ANALYZE), what it
  * took. At most 100 columns wide.
  */
-import type { ExchangeInput, QueryPlan, Stage } from '../physical/plan.ts';
+import type { ExchangeInput, QueryPlan, ResultColumn, Stage } from '../physical/plan.ts';
 import { bytesText, countText, durationText, share } from './figures.ts';
 
 /** What was measured of a stage; a subset of what the API returns. */
@@ -23,6 +23,15 @@ export interface StageMeasure {
   readonly workMs: number;
   readonly partitionBytes: readonly number[];
 }
+
+/** EXPLAIN and EXPLAIN ANALYZE as rows, with DuckDB's names. */
+export const EXPLAIN_COLUMNS: readonly ResultColumn[] = [
+  { name: 'explain_key', type: 'VARCHAR' },
+  { name: 'explain_value', type: 'VARCHAR' },
+];
+
+/** What `explain_key` says, after DuckDB. */
+export const EXPLAIN_KEYS = { plan: 'physical_plan', analysis: 'analyzed_plan' } as const;
 
 const WIDTH = 100;
 

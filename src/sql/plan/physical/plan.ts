@@ -23,6 +23,11 @@ export interface QueryPlan {
   readonly stages: readonly Stage[];
   /** Bound at submit, so that every task and every attempt sees the same values. */
   readonly session: SessionValues;
+  /**
+   * EXPLAIN ANALYZE: readers of the result get the explanation of the finished query instead of its rows, and
+   * `columns` are those of the explanation. No submitted plan has it.
+   */
+  readonly analyze?: true;
   /** The folders that a node must be able to read. */
   readonly roots: readonly string[];
 }
