@@ -4,6 +4,76 @@ import { TestProcess } from '../rig/cluster/process.ts';
 import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
 import { millrace } from '../rig/cluster/command.ts';
 import { until } from '../rig/until.ts';
+import { deferred } from '../../src/kit/index.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+import { sseEvents } from '../rig/cluster/sse.ts';
+
+/** What one node tells after an event, until `isEnough`, or until the node is gone. */
+async function read(
+  node: ClusterNode,
+  lastEventId: number | null,
+  isEnough: (id: number) => boolean,
+): Promise<number[]> {
+  const headers = lastEventId === null ? {} : { 'last-event-id': `${lastEventId}` };
+  const after = lastEventId === null ? '?after=0' : '';
+  const url = new URL(`/api/v1/events${after}`, node.plan.url ?? '');
+  const numbers: number[] = [];
+  const { body, status } = await fetch(url, { headers, signal: AbortSignal.timeout(30_000) });
+  expect(status).toBe(200);
+  if (body === null) return numbers;
+  try {
+    for await (const { id } of sseEvents(body, () => {})) {
+      numbers.push(id);
+      if (isEnough(id)) break;
+    }
+  } catch (error) {
+    // It was killed in the middle of a word.
+    if (!(error instanceof TypeError)) throw error;
+  }
+  return numbers;
+}
+
+test('a stream of events is resumed at another node after a change of leaders: no gap, nothing twice', async () => {
+  const fixture = await startTestCluster({ leaders: 2, workers: 1 });
+  const { cluster } = fixture;
+  const leader = cluster.node('n-1');
+  const first = await cluster.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+  await cluster.client.waitForJob(first.id);
+  const begun = deferred();
+  const before = read(leader, null, () => {
+    begun.resolve();
+    return false;
+  });
+  await begun.promise;
+  const job = await cluster.client.submit({
+    tasks: Array.from({ length: 20 }, (_, at) => ({ id: `t${at}`, executor: 'note' })),
+  });
+  await cluster.effects.wait({ job: job.id, what: 'end' }, 5);
+  await leader.process.crash();
+  const seen = await before;
+  expect(seen.length).toBeGreaterThan(0);
+  await cluster.client.waitForJob(job.id);
+  const last = await cluster.client.waitForEvent(({ event }) => event === 'job.succeeded', {
+    job: job.id,
+  });
+  const rest = await read(cluster.node('n-2'), seen.at(-1) ?? 0, (id) => id >= last.id);
+  const all = [...seen, ...rest];
+  expect(all).toEqual(Array.from({ length: all.length }, (_, at) => at + 1));
+  expect(all.length).toBeGreaterThanOrEqual(last.id);
+  await expectCleanEnd(fixture);
+});
+
+test('a server that is gone is distinguished from a mistake by exit code 3', async () => {
+  const { cluster } = await startTestCluster({ workers: 0 });
+  const { plan } = cluster.node('n-1');
+  const document = cluster.file('job.json');
+  writeFileSync(document, '{"tasks":[{"id":"a","executor":"note"}]}');
+  await cluster.stop();
+  const refused = await millrace(['submit', document, '--server', plan.url ?? '']);
+  expect(refused).toMatchObject({ code: 3, out: '' });
+  expect(refused.err).toMatch(/^millrace: .+/);
+  expect(refused.err).not.toMatch(/^ {4}at /m);
+});
 
 test('commands find the leader from any node, and follow the log over its death', async () => {
   const fixture = await startTestCluster({ leaders: 2, workers: 1 });

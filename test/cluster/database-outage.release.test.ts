@@ -1,15 +1,46 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
 import {
-  expectOnce,
+  LONG_SESSIONS,
   expectAllEnded,
+  expectOnce,
   expectSucceeded,
   startTestCluster,
-  LONG_SESSIONS,
 } from '../rig/cluster/test-cluster.ts';
 import { Load } from '../rig/cluster/load.ts';
+import { writeFileSync } from 'node:fs';
+import { startPostgres } from '../rig/postgres-server.ts';
 
 const settings = LONG_SESSIONS;
+
+test('PostgreSQL stops without a farewell under load and starts again: nothing is lost or done twice', async () => {
+  const server = await startPostgres('throw-away');
+  onTestFinished(() => server.stop());
+  const fixture = await startTestCluster({
+    database: server.url,
+    leaders: 2,
+    workers: 2,
+    slots: 4,
+    settings,
+  });
+  const { cluster, client } = fixture;
+  const file = cluster.file('go');
+  const { id } = await client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  const load = new Load(client, { jobs: 300 });
+  for (const count of [80, 180]) {
+    await load.reached(count);
+    await server.crash();
+    await server.start();
+  }
+  await load.reached(250);
+  writeFileSync(file, '');
+  await expectSucceeded(fixture, [id, ...(await load.done)]);
+  expectOnce(fixture);
+  await expectAllEnded(fixture);
+});
 
 test('all connections of all nodes are ended again and again, and every job comes to its end', async () => {
   const fixture = await startTestCluster({ leaders: 2, workers: 2, slots: 4, settings });

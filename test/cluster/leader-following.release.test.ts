@@ -9,8 +9,42 @@ import { ControlPlaneService } from '../../src/edge/grpc/gen/millrace/v1/control
 import { toWireNewJob } from '../../src/edge/grpc/codec/change.ts';
 import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
 import { errorOfStatus } from '../../src/edge/grpc/status.ts';
-import { DOCUMENT, pair } from './leader-following-setup.ts';
-import { expectAllEnded } from '../rig/cluster/test-cluster.ts';
+import { LONG_TTLS, expectAllEnded, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+
+const DOCUMENT = { tasks: [{ id: 'a', executor: 'note' }] };
+
+interface Pair {
+  readonly fixture: TestCluster;
+  readonly follower: ClusterNode;
+  /** As a node that does not lead has to name it. */
+  readonly leader: object;
+}
+
+async function pair(): Promise<Pair> {
+  const fixture = await startTestCluster({ leaders: 2, workers: 1, settings: LONG_TTLS });
+  const { url, grpc } = fixture.cluster.node('n-1').plan;
+  const leader = { nodeId: 'n-1', url, grpc, epoch: 1 };
+  return { fixture, follower: fixture.cluster.node('n-2'), leader };
+}
+
+test('our client follows from leader to leader, and one job stays one job', async () => {
+  const { fixture, follower } = await pair();
+  const { cluster, client } = fixture;
+  const http = new HttpClient({ server: cluster.urls.join(','), responseTimeoutMs: 2_000 });
+  onTestFinished(() => http.end());
+  const before = await http.submitDocument(DOCUMENT);
+  await cluster.node('n-1').process.crash();
+  const after = await http.submitDocument(DOCUMENT);
+  for (const { id } of [before, after]) {
+    client.acknowledged.add(id);
+    expect(await client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  }
+  expect(await client.leader()).toMatchObject({ nodeId: follower.id, epoch: 2 });
+  expect(await fixture.sql`select count(*)::int from millrace.job`).toEqual([{ count: 2 }]);
+  await expectAllEnded(fixture);
+});
 
 test('a write to a follower is refused over HTTP, with who leads and when to ask again', async () => {
   const { fixture, follower, leader } = await pair();

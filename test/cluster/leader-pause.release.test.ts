@@ -1,15 +1,56 @@
 import { writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import {
-  expectOnce,
-  expectAllEnded,
-  expectSucceeded,
   LONG_SESSIONS,
+  expectAllEnded,
+  expectOnce,
+  expectSucceeded,
   startTestCluster,
   takenFrom,
+  terms,
 } from '../rig/cluster/test-cluster.ts';
 import { expectSoon } from '../rig/until.ts';
 import { Load } from '../rig/cluster/load.ts';
+
+test('a leader that stood still beyond its TTL finds its writes refused, and follows', async () => {
+  const fixture = await startTestCluster({
+    leaders: 2,
+    workers: 2,
+    slots: 4,
+    settings: LONG_SESSIONS,
+  });
+  const { cluster, client, sql } = fixture;
+  const [first, second] = [cluster.node('n-1'), cluster.node('n-2')];
+  const file = cluster.file('go');
+  const { id } = await client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await cluster.effects.wait({ job: id, what: 'begin' });
+  const load = new Load(client, { jobs: 200 });
+  await load.reached(50);
+  // In the middle of its work: requests and commits are under way.
+  first.process.pause();
+  expect(await takenFrom(fixture, first)).toEqual({ nodeId: 'n-2', epoch: 2 });
+  await load.reached(100);
+  first.process.resume();
+  // What it still has in hand is sent now, and may not count.
+  await expectSoon(async () => {
+    const answer = await fetch(`${first.plan.url}/api/v1/jobs/${id}/cancel`, { method: 'POST' });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({
+      code: 'not_leader',
+      leader: { nodeId: second.id, epoch: 2, url: second.plan.url },
+    });
+  });
+  expect(first.output).toMatch(/This node is no longer the leader/);
+  writeFileSync(file, '');
+  await expectSucceeded(fixture, [id, ...(await load.done)]);
+  expectOnce(fixture);
+  const epochs = await sql`select epoch::int, node_id from millrace.leader`;
+  expect([...epochs]).toEqual([{ epoch: 2, node_id: 'n-2' }]);
+  expect(await terms(fixture)).toHaveLength(2);
+  await expectAllEnded(fixture);
+});
 
 test('two nodes that stand still in turn lead in turn, and what runs is executed once', async () => {
   const fixture = await startTestCluster({

@@ -1,6 +1,63 @@
 import { expect, test } from 'vitest';
-import { trapped } from './leader-points-setup.ts';
-import { expectOnce, expectAllEnded, takenFrom } from '../rig/cluster/test-cluster.ts';
+import {
+  LONG_SESSIONS,
+  expectAllEnded,
+  expectOnce,
+  startTestCluster,
+  takenFrom,
+} from '../rig/cluster/test-cluster.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
+import { writeFileSync } from 'node:fs';
+import { LossyDatabase } from '../rig/cluster/lost-answer.ts';
+
+interface Trapped {
+  readonly fixture: TestCluster;
+  /** What the next commit of the leader comes to; the leader does not hear of it, and is killed. */
+  readonly killAfterCommit: () => Promise<void>;
+}
+
+async function trapped(): Promise<Trapped> {
+  const lossy: LossyDatabase[] = [];
+  const route = async (url: string): Promise<string> => {
+    lossy.push(await LossyDatabase.start(url));
+    return lossy[0]?.url ?? url;
+  };
+  const fixture = await startTestCluster({
+    leaders: 2,
+    workers: 1,
+    settings: LONG_SESSIONS,
+    route,
+  });
+  const killAfterCommit = async (): Promise<void> => {
+    expect(await lossy[0]?.loseAnswer()).toBe('done');
+    await fixture.cluster.node('n-1').process.crash();
+  };
+  return { fixture, killAfterCommit };
+}
+
+test('killed after a report was committed, before the worker was answered: the result counts once', async () => {
+  const { fixture, killAfterCommit } = await trapped();
+  const { client, cluster } = fixture;
+  const file = cluster.file('go');
+  const { id } = await client.submit({
+    tasks: [
+      { id: 'a', executor: 'waitForFile', input: { file, value: 7 } },
+      { id: 'b', executor: 'note', dependsOn: ['a'], input: { value: { $from: 'a' } } },
+    ],
+  });
+  await client.waitForEvent(({ event }) => event === 'started', { job: id });
+  const killed = killAfterCommit();
+  writeFileSync(file, '');
+  await killed;
+  await takenFrom(fixture, cluster.node('n-1'));
+  const job = await client.waitForJob(id);
+  expect(job.tasks).toMatchObject([
+    { id: 'a', state: 'succeeded', attempt: 1, result: { value: 7 } },
+    { id: 'b', state: 'succeeded', attempt: 1 },
+  ]);
+  expectOnce(fixture);
+  await expectAllEnded(fixture);
+});
 
 test('killed after a submission and its lease were committed, before any reply: one job, one run', async () => {
   const { fixture, killAfterCommit } = await trapped();

@@ -2,9 +2,47 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
 import { sseEvents } from '../rig/cluster/sse.ts';
 import { startPostgres } from '../rig/postgres-server.ts';
-import { ask, document } from './observer-setup.ts';
 import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
 import { until } from '../rig/until.ts';
+
+interface Seen {
+  readonly status: number;
+  readonly body: {
+    readonly state?: string;
+    readonly asOf?: { readonly seq: number; readonly at: string };
+    readonly code?: string;
+    readonly leader?: { readonly nodeId: string; readonly url: string; readonly epoch: number };
+  };
+}
+
+async function ask(node: ClusterNode, path: string, body?: unknown): Promise<Seen> {
+  const init = {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  };
+  const answer = await fetch(new URL(path, node.plan.url ?? ''), body === undefined ? {} : init);
+  return { status: answer.status, body: (await answer.json()) as Seen['body'] };
+}
+
+const document = (id: string): object => ({ tasks: [{ id, executor: 'note' }] });
+
+test('an observer refers writes to the leader, whoever that is now', async () => {
+  const fixture = await startTestCluster({ leaders: 2, workers: 1 });
+  const { cluster } = fixture;
+  const observer = await cluster.startNode({ role: 'observer', id: 'o-1', database: null });
+  expect(await ask(observer, '/api/v1/jobs', document('a'))).toMatchObject({
+    status: 503,
+    body: { leader: { nodeId: 'n-1' } },
+  });
+  await cluster.node('n-1').process.crash();
+  await until(
+    async () => (await ask(observer, '/api/v1/jobs', document('a'))).body.leader?.nodeId === 'n-2',
+    'the observer to name the new leader',
+  );
+  expect((await ask(observer, '/api/v1/leader')).body).toMatchObject({ nodeId: 'n-2', epoch: 2 });
+  await expectCleanEnd(fixture);
+});
 
 /** The numbers of all events that a node tells, up to `last`. */
 async function eventsOf(node: ClusterNode, last: number): Promise<number[]> {

@@ -18,6 +18,26 @@ import { until } from '../rig/until.ts';
 
 const here = scratch();
 
+describe.runIf(isLinux)('queries', () => {
+  test('go on under the next leader, and what was done is not done again', async () => {
+    const fixture = await QueryCluster.start(here, {
+      leaders: 2,
+      settings: { sessionTtlMs: 30_000, nodeDeadMs: 40_000 },
+    });
+    const { cluster } = fixture;
+    const id = await fixture.submit(SLOW);
+    await fixture.held(id);
+    const leader = await cluster.leading();
+    await leader.process.crash();
+    await until(async () => (await cluster.leading()).id !== leader.id, 'nobody else leads');
+    letGo(...cluster.workers);
+    expect(recomputed(await fixture.expectRight(id, SLOW))).toBe(0);
+    for (const task of (await fixture.tasks(id)).values())
+      expect(task).toMatchObject({ run: 1, attempt: 1 });
+    await fixture.end();
+  });
+});
+
 /** So short that a test can wait for it. */
 const SHORT_TTL = { sessionTtlMs: 2_500, nodeDeadMs: 3_500 };
 /** More than goes with the answer of a task. */

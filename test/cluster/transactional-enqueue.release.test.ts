@@ -1,14 +1,74 @@
 import { expect, test } from 'vitest';
-import { document, submit, counts } from './transactional-enqueue-setup.ts';
 import {
-  expectOnce,
-  expectAllEnded,
-  expectSucceeded,
   LONG_SESSIONS,
+  expectAllEnded,
+  expectOnce,
+  expectSucceeded,
   startTestCluster,
   takenFrom,
 } from '../rig/cluster/test-cluster.ts';
+import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 import { expectSoon } from '../rig/until.ts';
+import type postgres from 'postgres';
+
+const document = (more: object = {}): postgres.JSONValue => ({
+  tasks: [{ id: 'a', executor: 'note' }],
+  ...more,
+});
+
+async function submit(sql: postgres.ISql, given: postgres.JSONValue): Promise<string> {
+  const text = JSON.stringify(given);
+  const [row] = await sql`select millrace.submit(${text}::text::jsonb) as id`;
+  return String(row?.['id']);
+}
+
+/** Jobs of this id in any state, and what waits for the leader. */
+async function counts({ sql }: TestCluster): Promise<unknown> {
+  const [row] = await sql`
+    select (select count(*) from millrace.job)::int as jobs,
+           (select count(*) from millrace.inbox)::int as inbox`;
+  return row;
+}
+
+test("a job that is submitted in a user's transaction exists exactly if that commits", async () => {
+  const fixture = await startTestCluster({ leaders: 1, workers: 1 });
+  const { sql, client, cluster } = fixture;
+  await sql`create table orders (id int primary key)`;
+  const refused = sql.begin(async (tx) => {
+    await tx`insert into orders values (1)`;
+    await submit(tx, document());
+    await tx`insert into orders values (1)`;
+  });
+  await expect(refused).rejects.toThrow('duplicate key');
+  expect(await counts(fixture)).toEqual({ jobs: 0, inbox: 0 });
+  const id = await sql.begin(async (tx) => {
+    await tx`insert into orders values (1)`;
+    return submit(tx, document({ name: 'ship' }));
+  });
+  client.acknowledged.add(id);
+  await expectSucceeded(fixture, [id]);
+  expect(await client.job(id)).toMatchObject({ name: 'ship', state: 'succeeded' });
+  expect(cluster.effects.all({ what: 'begin' })).toHaveLength(1);
+  expect(await counts(fixture)).toEqual({ jobs: 1, inbox: 0 });
+  await expectAllEnded(fixture);
+});
+
+test('one key makes one job, whether it came by SQL or by HTTP', async () => {
+  const fixture = await startTestCluster({ leaders: 1, workers: 1 });
+  const { sql, client } = fixture;
+  const keyed = document({ idempotencyKey: 'order-7' });
+  const together = await Promise.all(
+    Array.from({ length: 8 }, () => sql.begin((tx) => submit(tx, keyed))),
+  );
+  const id = together[0] ?? '';
+  expect(new Set(together).size).toBe(1);
+  client.acknowledged.add(id);
+  await expectSucceeded(fixture, [id]);
+  expect(await submit(sql, keyed)).toBe(id);
+  expect((await client.submit(keyed as Record<string, unknown>)).id).toBe(id);
+  expect(await counts(fixture)).toEqual({ jobs: 1, inbox: 0 });
+  await expectAllEnded(fixture);
+});
 
 test('a document that cannot run becomes a failed job that says why', async () => {
   const fixture = await startTestCluster({ leaders: 1, workers: 1 });

@@ -1,8 +1,137 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../rig/cluster/free-port.ts';
-import { single, expectCleanFolder } from './up-setup.ts';
-import { stderrLine, millrace } from '../rig/cluster/command.ts';
+import { millrace, stderrLine } from '../rig/cluster/command.ts';
+import type { CommandResult } from '../rig/cluster/command.ts';
 import { until } from '../rig/until.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
+import { expectCleanAudit } from '../rig/cluster/audit.ts';
+import { TestClient } from '../rig/cluster/client.ts';
+import { EFFECTS_FILE, EffectsLog } from '../rig/cluster/effects-log.ts';
+import { settingsEnvironment } from '../rig/cluster/environment.ts';
+import { TestProcess } from '../rig/cluster/process.ts';
+
+const MODULE = fileURLToPath(
+  new URL('../../dist/rig/cluster/modules/fault-handlers.js', import.meta.url),
+);
+
+interface Single {
+  readonly data: string;
+  readonly url: string;
+  readonly effects: EffectsLog;
+  readonly client: TestClient;
+  file(name: string): string;
+  start(): TestProcess;
+  /** A command against it. */
+  run(...args: string[]): Promise<CommandResult>;
+}
+
+/** `millrace up` in a folder of its own, not started yet. */
+async function single(): Promise<Single> {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-up-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const data = join(folder, 'data');
+  const [port, grpcPort] = [await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${port}`;
+  const effects = new EffectsLog(join(folder, 'effects'));
+  const args = ['--port', `${port}`, '--grpc-port', `${grpcPort}`, '--node-id', 'solo'];
+  return {
+    data,
+    url,
+    effects,
+    client: new TestClient(() => [url]),
+    file: (name) => join(folder, name),
+    start: () =>
+      TestProcess.start(['up', '--data', data, ...args, '--module', MODULE], {
+        environment: { ...settingsEnvironment(), [EFFECTS_FILE]: effects.file },
+      }),
+    run: (name = '', ...rest) => millrace([name, '--server', url, ...rest]),
+  };
+}
+
+async function expectCleanFolder({ data, client }: Single): Promise<void> {
+  const store = await openDuckdbStore({ path: join(data, 'millrace.duckdb') });
+  try {
+    await expectCleanAudit(store, client.acknowledged);
+  } finally {
+    await store.close();
+  }
+}
+
+test('`up` is a whole system on one machine, to be used from the command line', async () => {
+  const solo = await single();
+  const up = solo.start();
+  expect((await up.line(/^millrace ready (\S+)$/))[1]).toBe(solo.url);
+  const document = solo.file('job.yaml');
+  writeFileSync(document, 'name: nightly\ntasks: [{ id: a, executor: note, input: { value: 7 } }]');
+  const submitted = await solo.run('submit', document);
+  expect(submitted).toMatchObject({ code: 0, err: '' });
+  const id = submitted.out.trim();
+  solo.client.acknowledged.add(id);
+  expect(await solo.client.waitForJob(id)).toMatchObject({
+    state: 'succeeded',
+    tasks: [{ node: 'solo', result: { value: 7 } }],
+  });
+  expect((await solo.run('jobs')).out).toMatch(/nightly.*succeeded|succeeded.*nightly/);
+  const shown = await solo.run('job', id, '--json');
+  expect(JSON.parse(shown.out)).toMatchObject({ id, state: 'succeeded' });
+  const log = await solo.run('events', '--job', id, '--json');
+  const kinds = log.out
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { kind: string }).kind);
+  expect(kinds).toEqual(expect.arrayContaining(['job.created', 'assigned', 'completed']));
+  expect((await solo.run('nodes')).out).toMatch(/solo +healthy/);
+
+  const file = solo.file('go');
+  const slow = await solo.client.submit({
+    tasks: [{ id: 'b', executor: 'waitForFile', input: { file } }],
+  });
+  await solo.effects.wait({ job: slow.id, what: 'begin' });
+  expect(await solo.run('drain', 'solo')).toMatchObject({ code: 0 });
+  expect((await solo.run('nodes')).out).toMatch(/solo +healthy \(draining\)/);
+  writeFileSync(file, '');
+  expect(await solo.client.waitForJob(slow.id)).toMatchObject({ state: 'succeeded' });
+  await stderrLine(up, /The worker of this node was drained and has exited/);
+  expect(await up.stop()).toEqual({ code: 0, signal: null });
+  await expectCleanFolder(solo);
+});
+
+test('jobs of an `up` that was killed go on when it is started again', async () => {
+  const solo = await single();
+  const first = solo.start();
+  await first.line(/^millrace ready/);
+  const file = solo.file('go');
+  const { id } = await solo.client.submit({
+    tasks: [
+      { id: 'a', executor: 'note' },
+      { id: 'b', executor: 'waitForFile', input: { file }, dependsOn: ['a'] },
+      { id: 'c', executor: 'note', dependsOn: ['b'] },
+    ],
+  });
+  const [before] = await solo.effects.wait({ job: id, task: 'b', what: 'begin' });
+  await first.crash();
+  const second = solo.start();
+  await second.line(/^millrace ready/);
+  const [, after] = await solo.effects.wait({ job: id, task: 'b', what: 'begin' }, 2);
+  expect(after?.key).toBe(before?.key);
+  writeFileSync(file, '');
+  expect(await solo.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  expect(solo.effects.all({ job: id, task: 'a', what: 'begin' })).toHaveLength(1);
+  expect(await second.stop()).toEqual({ code: 0, signal: null });
+  await expectCleanFolder(solo);
+});
+
+test('a cluster is not to be had on DuckDB, and `serve` says so', async () => {
+  for (const args of [[], ['--database', './work/millrace.duckdb'], ['--database', 'duckdb://x']]) {
+    const refused = await millrace(['serve', ...args], { MILLRACE_DATABASE: '' });
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(refused.err).toMatch(/postgres/i);
+  }
+});
 
 test('a second `up` on the same folder is refused, and the first one goes on', async () => {
   const solo = await single();
