@@ -1,92 +1,18 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { MillraceError, jobNo } from '../../scheduler/core/index.ts';
-import type { EventPage } from '../../scheduler/contract/index.ts';
-import type { Store } from '../../scheduler/store/index.ts';
-import { TestLeader } from '../../../test/rig/conformance/leader.ts';
-import { aJob, aSpec, aTask } from '../../../test/rig/conformance/rows.ts';
+import { MillraceError } from '../../scheduler/core/index.ts';
 import { jobId, memoryStore } from '../../../test/rig/lead.ts';
-import { VirtualClock, settled } from '../../../test/rig/virtual-clock.ts';
-import { EventFeed } from './event-feed.ts';
-import type { EventFeedOptions } from './event-feed.ts';
+import { FeedScene, Follower } from '../../../test/rig/feed-scene.ts';
+import { settled } from '../../../test/rig/virtual-clock.ts';
 
 const AGES = { jobsMs: 1, eventsMs: 1, keysMs: 1, jobsMax: 100 };
 
-let clock: VirtualClock;
-let store: Store;
-let leader: TestLeader;
-/** Calls of the store, by name. */
-let calls: string[];
-let outage: MillraceError | null;
+let scene: FeedScene;
 
 beforeEach(() => open());
 
 async function open(): Promise<void> {
-  clock = new VirtualClock();
-  store = memoryStore(clock);
-  leader = await TestLeader.of(store, 0);
-  calls = [];
-  outage = null;
-}
-
-function newFeed(options: Partial<EventFeedOptions> = {}): EventFeed {
-  const watched = {
-    events: async (...args: Parameters<Store['events']>) => {
-      calls.push('events');
-      if (outage !== null) throw outage;
-      return store.events(...args);
-    },
-    termEnd: (...args: Parameters<Store['termEnd']>) => store.termEnd(...args),
-    lastSeq: async (shard: number) => {
-      calls.push('lastSeq');
-      if (outage !== null) throw outage;
-      return store.lastSeq(shard);
-    },
-  };
-  return new EventFeed({ store: watched, clock, restMs: 0, ...options });
-}
-
-/** Appends so many events, of the jobs that are given in turn. */
-async function append(count: number, jobs: readonly number[] = []): Promise<void> {
-  const events = Array.from({ length: count }, (_, at) => {
-    const no = jobs[at % jobs.length];
-    return { at: leader.now, ...(no === undefined ? {} : { jobNo: jobNo(no) }) };
-  });
-  await leader.commit({ events });
-}
-
-async function addJob(no: number): Promise<void> {
-  await leader.submit(aJob(no), [aSpec(no, 0)], [aTask(no, 0)]);
-}
-
-class Follower {
-  readonly stopper = new AbortController();
-  readonly seen: number[] = [];
-  readonly pages: EventPage[] = [];
-  readonly #pages: AsyncIterator<EventPage>;
-
-  constructor(feed: EventFeed, after: number, job?: string) {
-    const query = { after, ...(job === undefined ? {} : { job: jobId(job) }) };
-    this.#pages = feed.follow(query, this.stopper.signal)[Symbol.asyncIterator]();
-  }
-
-  /** False when the stream has ended. */
-  async next(): Promise<boolean> {
-    const result = await this.#pages.next();
-    if (result.done === true) return false;
-    this.pages.push(result.value);
-    this.seen.push(...result.value.events.map(({ seq }) => seq));
-    return true;
-  }
-
-  /** Reads until it has seen event `seq`. */
-  async until(seq: number): Promise<void> {
-    while ((this.pages.at(-1)?.asOf.seq ?? 0) < seq) await this.next();
-  }
-
-  async leave(): Promise<void> {
-    await this.#pages.return?.();
-  }
+  scene = await FeedScene.open();
 }
 
 const upTo = (from: number, to: number): number[] =>
@@ -94,13 +20,13 @@ const upTo = (from: number, to: number): number[] =>
 
 describe('a follower', () => {
   test('sees what is there, then what comes, in order and once', async () => {
-    await append(3);
-    const feed = newFeed();
+    await scene.append(3);
+    const feed = scene.newFeed();
     const follower = new Follower(feed, 1);
     await follower.next();
     expect(follower.seen).toEqual([2, 3]);
     const waiting = follower.next();
-    await append(2);
+    await scene.append(2);
     feed.wake();
     await waiting;
     expect(follower.seen).toEqual([2, 3, 4, 5]);
@@ -108,11 +34,11 @@ describe('a follower', () => {
   });
 
   test('hears at once that it is accepted, and then a sign of life now and then', async () => {
-    await append(3);
-    const follower = new Follower(newFeed(), 3);
+    await scene.append(3);
+    const follower = new Follower(scene.newFeed(), 3);
     await follower.next();
     const waiting = follower.next();
-    await clock.advance(5_000);
+    await scene.clock.advance(5_000);
     await waiting;
     expect(follower.pages.map(({ events, asOf }) => [events.length, asOf.seq])).toEqual([
       [0, 3],
@@ -124,38 +50,38 @@ describe('a follower', () => {
   });
 
   test('sees new events without being woken, after the next look', async () => {
-    const follower = new Follower(newFeed(), 0);
+    const follower = new Follower(scene.newFeed(), 0);
     await follower.next();
     const waiting = follower.next();
-    await append(1);
-    await clock.advance(250);
+    await scene.append(1);
+    await scene.clock.advance(250);
     await waiting;
     expect(follower.seen).toEqual([1]);
   });
 
   test('of one job sees only that, and its place moves on with the others', async () => {
-    await addJob(1);
-    await addJob(2);
-    await append(10, [1, 2]);
-    const feed = newFeed({ pageMax: 2 });
+    await scene.addJob(1);
+    await scene.addJob(2);
+    await scene.append(10, [1, 2]);
+    const feed = scene.newFeed({ pageMax: 2 });
     const [one, none] = [new Follower(feed, 0, 'job-1'), new Follower(feed, 0, 'job-9')];
     await one.until(10);
     expect(one.seen).toEqual([1, 3, 5, 7, 9]);
     await none.next();
     expect(none.pages).toMatchObject([{ events: [], asOf: { seq: 10 } }]);
     const waiting = one.next();
-    await append(4, [2, 2, 2, 1]);
+    await scene.append(4, [2, 2, 2, 1]);
     feed.wake();
     await waiting;
     expect(one.seen.at(-1)).toBe(14);
   });
 
   test('whose position is no longer retained gets an error that says where to go on', async () => {
-    await append(5);
-    await clock.advance(10);
-    await store.prune(leader.term, AGES);
-    await append(1);
-    const follower = new Follower(newFeed(), 2);
+    await scene.append(5);
+    await scene.clock.advance(10);
+    await scene.store.prune(scene.leader.term, AGES);
+    await scene.append(1);
+    const follower = new Follower(scene.newFeed(), 2);
     await expect(follower.next()).rejects.toMatchObject({
       code: 'expired',
       what: expect.stringContaining('the oldest one is 6') as string,
@@ -163,23 +89,23 @@ describe('a follower', () => {
   });
 
   test('whose position the log never reached learns that it is another log', async () => {
-    await append(5);
-    const follower = new Follower(newFeed(), 6);
+    await scene.append(5);
+    const follower = new Follower(scene.newFeed(), 6);
     await expect(follower.next()).rejects.toMatchObject({ code: 'expired' });
   });
 
   test('that saw an event elsewhere before this node did just goes on', async () => {
-    const feed = newFeed();
+    const feed = scene.newFeed();
     const early = new Follower(feed, 0);
     await early.next();
-    await append(2);
+    await scene.append(2);
     const follower = new Follower(feed, 2);
     await follower.next();
     expect(follower.pages).toMatchObject([{ events: [], asOf: { seq: 2 } }]);
   });
 
   test('ends when its signal aborts, also while it waits', async () => {
-    const follower = new Follower(newFeed(), 0);
+    const follower = new Follower(scene.newFeed(), 0);
     await follower.next();
     const waiting = follower.next();
     await settled();
@@ -191,40 +117,40 @@ describe('a follower', () => {
 
 describe('the tail', () => {
   test('is read once for all, and a thousand followers cost one look', async () => {
-    const feed = newFeed();
+    const feed = scene.newFeed();
     const followers = Array.from({ length: 1_000 }, () => new Follower(feed, 0));
     await Promise.all(followers.map((follower) => follower.next()));
     const waiting = followers.map((follower) => follower.next());
-    await append(3);
-    calls.length = 0;
+    await scene.append(3);
+    scene.calls.length = 0;
     feed.wake();
     await Promise.all(waiting);
-    expect(calls).toEqual(['lastSeq', 'events', 'lastSeq']);
+    expect(scene.calls).toEqual(['lastSeq', 'events', 'lastSeq']);
     for (const { seen } of followers) expect(seen).toEqual([1, 2, 3]);
   });
 
   test('looks no more often than it should, however often it is woken', async () => {
-    const feed = newFeed({ restMs: 20 });
+    const feed = scene.newFeed({ restMs: 20 });
     const follower = new Follower(feed, 0);
     await follower.next();
-    await clock.advance(100);
-    calls.length = 0;
+    await scene.clock.advance(100);
+    scene.calls.length = 0;
     const waiting = follower.until(50);
     for (let at = 0; at < 50; at += 1) {
-      await append(1);
+      await scene.append(1);
       feed.wake();
-      await clock.advance(1);
+      await scene.clock.advance(1);
     }
-    await clock.advance(20);
+    await scene.clock.advance(20);
     await waiting;
     expect(follower.seen).toEqual(upTo(1, 50));
-    expect(calls.filter((name) => name === 'events').length).toBeLessThanOrEqual(4);
+    expect(scene.calls.filter((name) => name === 'events').length).toBeLessThanOrEqual(4);
   });
 
   test('is left alone while nobody follows', async () => {
-    const feed = newFeed();
-    await clock.advance(10_000);
-    expect(calls).toEqual([]);
+    const feed = scene.newFeed();
+    await scene.clock.advance(10_000);
+    expect(scene.calls).toEqual([]);
     const [one, two] = [new Follower(feed, 0), new Follower(feed, 0)];
     await one.next();
     await two.next();
@@ -233,22 +159,22 @@ describe('the tail', () => {
     // It stands still at a page, and does not see the signal by itself.
     two.stopper.abort();
     expect(feed.followers).toBe(0);
-    await clock.advance(0);
-    calls.length = 0;
-    await clock.advance(10_000);
-    expect(calls).toEqual([]);
-    await append(2);
+    await scene.clock.advance(0);
+    scene.calls.length = 0;
+    await scene.clock.advance(10_000);
+    expect(scene.calls).toEqual([]);
+    await scene.append(2);
     const three = new Follower(feed, 0);
     await three.next();
     expect(three.seen).toEqual([1, 2]);
   });
 
   test('keeps no more than its limit for a slow follower, who loses nothing', async () => {
-    const feed = newFeed({ keptMax: 8, pageMax: 4 });
+    const feed = scene.newFeed({ keptMax: 8, pageMax: 4 });
     const [fast, slow] = [new Follower(feed, 0), new Follower(feed, 0)];
     await Promise.all([fast.next(), slow.next()]);
     for (let at = 0; at < 20; at += 1) {
-      await append(5);
+      await scene.append(5);
       feed.wake();
       await fast.until((at + 1) * 5);
     }
@@ -257,53 +183,109 @@ describe('the tail', () => {
     expect(fast.seen).toEqual(upTo(1, 100));
   });
 
-  test('outlives an outage of the store: followers see that nothing new is known', async () => {
-    await append(1);
-    const feed = newFeed();
+  test('outlives an scene.outage of the store: followers see that nothing new is known', async () => {
+    await scene.append(1);
+    const feed = scene.newFeed();
     const follower = new Follower(feed, 1);
     await follower.next();
-    outage = new MillraceError({ code: 'store_unavailable', what: 'away' });
+    scene.outage = new MillraceError({ code: 'store_unavailable', what: 'away' });
     const alive = follower.next();
-    await clock.advance(5_000);
+    await scene.clock.advance(5_000);
     await alive;
     const [before, during] = follower.pages.map(({ asOf }) => Date.parse(asOf.at));
     expect((during ?? 0) - (before ?? 0)).toBeLessThan(1_000);
-    outage = null;
-    await append(1);
+    scene.outage = null;
+    await scene.append(1);
     const waiting = follower.next();
-    await clock.advance(250);
+    await scene.clock.advance(250);
     await waiting;
     expect(follower.seen).toEqual([2]);
   });
 
   test('that cannot be opened, or fails for good, says why; the next follower starts anew', async () => {
-    const feed = newFeed();
-    outage = new MillraceError({ code: 'store_unavailable', what: 'away' });
+    const feed = scene.newFeed();
+    scene.outage = new MillraceError({ code: 'store_unavailable', what: 'away' });
     await expect(new Follower(feed, 0).next()).rejects.toThrow('away');
-    outage = null;
+    scene.outage = null;
     const follower = new Follower(feed, 0);
     await follower.next();
     const waiting = follower.next();
-    outage = new MillraceError({ code: 'bad_row', what: 'broken' });
+    scene.outage = new MillraceError({ code: 'bad_row', what: 'broken' });
     feed.wake();
     await expect(waiting).rejects.toThrow('broken');
-    outage = null;
+    scene.outage = null;
     expect(await new Follower(feed, 0).next()).toBe(true);
     expect(feed.followers).toBe(1);
   });
 
   test('on a log that was restored to an earlier state stops its followers', async () => {
-    await append(5);
-    const feed = newFeed();
+    await scene.append(5);
+    const feed = scene.newFeed();
     const follower = new Follower(feed, 5);
     await follower.next();
     const waiting = follower.next();
-    // The same feed over a store that knows less.
-    store = memoryStore(clock);
-    leader = await TestLeader.of(store, 0);
-    await append(2);
+    // The same feed over a scene.store that knows less.
+    scene.store = memoryStore(scene.clock);
+    await scene.lead();
+    await scene.append(2);
     feed.wake();
     await expect(waiting).rejects.toMatchObject({ code: 'expired' });
+  });
+});
+
+describe('a follower among others', () => {
+  test('gets the very page of others that stand where it does', async () => {
+    const feed = scene.newFeed();
+    const followers = [new Follower(feed, 0), new Follower(feed, 0), new Follower(feed, 0)];
+    for (const follower of followers) await follower.next();
+    const waiting = followers.map((follower) => follower.next());
+    await scene.append(3);
+    feed.wake();
+    await Promise.all(waiting);
+    const [first, ...others] = followers.map(({ pages }) => pages.at(-1));
+    expect(first?.events).toHaveLength(3);
+    for (const other of others) expect(other).toBe(first);
+  });
+
+  test('shares pages with hundreds of others that come less often, so that all of them cost little', async () => {
+    const feed = scene.newFeed({ restMs: 20 });
+    const followers = Array.from({ length: 400 }, () => new Follower(feed, 0));
+    await Promise.all(followers.map((follower) => follower.next()));
+    const reading = followers.map((follower) => follower.until(50));
+    scene.calls.length = 0;
+    for (let round = 0; round < 50; round += 1) {
+      await scene.append(1);
+      feed.wake();
+      await scene.clock.advance(20);
+    }
+    await scene.clock.advance(1_000);
+    await Promise.all(reading);
+    for (const { seen } of followers) expect(seen).toHaveLength(50);
+    // Fifty commits in a second, and a page for each follower five times a second.
+    const pages = followers.reduce((sum, follower) => sum + follower.pages.length, 0);
+    expect(pages).toBeLessThan(400 * 9);
+  });
+
+  test('of one job is left alone by the events of others, and loses no place by it', async () => {
+    await scene.addJob(1);
+    await scene.addJob(2);
+    const feed = scene.newFeed({ keptMax: 4 });
+    const follower = new Follower(feed, scene.leader.lastSeq, 'job-1');
+    await follower.next();
+    scene.calls.length = 0;
+    const waiting = follower.next();
+    for (let round = 0; round < 5; round += 1) {
+      await scene.append(4, [2]);
+      feed.wake();
+      await settled();
+    }
+    const looks = scene.calls.filter((call) => call === 'events').length;
+    await scene.append(1, [1]);
+    feed.wake();
+    await waiting;
+    expect(follower.seen).toEqual([scene.leader.lastSeq]);
+    // The tail has read each batch once; the follower has read nothing, although what it skipped is not kept any more.
+    expect(scene.calls.filter((call) => call === 'events')).toHaveLength(looks + 1);
   });
 });
 
@@ -325,10 +307,10 @@ test('every follower sees each event exactly once and in order, whatever the pac
   await fc.assert(
     fc.asyncProperty(scenario, async ({ batches, followers, keptMax, pageMax, wakes }) => {
       await open();
-      await addJob(1);
-      await addJob(2);
-      await append(20, [1, 2, 7]);
-      const feed = newFeed({ keptMax, pageMax });
+      await scene.addJob(1);
+      await scene.addJob(2);
+      await scene.append(20, [1, 2, 7]);
+      const feed = scene.newFeed({ keptMax, pageMax });
       const running: { at: number; reads: Follower; done: Promise<unknown> }[] = [];
       for (const [turn, size] of batches.entries()) {
         for (const [at, { after, job, joinsAt }] of followers.entries()) {
@@ -336,7 +318,7 @@ test('every follower sees each event exactly once and in order, whatever the pac
           const reads = new Follower(feed, after, job === undefined ? undefined : `job-${job}`);
           running.push({ at, reads, done: Promise.resolve() });
         }
-        await append(size, [2, 1, 7]);
+        await scene.append(size, [2, 1, 7]);
         if (wakes[turn] === true) feed.wake();
         for (const each of running) {
           const pages = followers[each.at]?.pace[turn] ?? 0;
@@ -344,17 +326,22 @@ test('every follower sees each event exactly once and in order, whatever the pac
             each.done = each.done.then(() => each.reads.next());
           }
         }
-        await clock.advance(100);
+        await scene.clock.advance(100);
       }
-      const head = leader.lastSeq;
+      const head = scene.leader.lastSeq;
       const all = Promise.all(running.map(({ reads, done }) => done.then(() => reads.until(head))));
       const over = new AbortController();
       void all.finally(() => over.abort());
-      while (!over.signal.aborted) await clock.advance(1_000);
+      while (!over.signal.aborted) await scene.clock.advance(1_000);
       await all;
       for (const { at, reads } of running) {
         const { after = 0, job } = followers[at] ?? {};
-        const log = await store.events(0, after, 1_000, ...(job ? [jobId(`job-${job}`)] : []));
+        const log = await scene.store.events(
+          0,
+          after,
+          1_000,
+          ...(job ? [jobId(`job-${job}`)] : []),
+        );
         expect(reads.seen).toEqual(log.map(({ seq }) => seq));
         await reads.leave();
       }
