@@ -179,3 +179,34 @@ export function Loading({ lines = 6 }: { readonly lines?: number }): JSX.Element
     </div>
   );
 }
+
+/** Instead of a view whose data has not arrived. `missing` is shown when there is no such thing. */
+export function NotLoaded({
+  problem,
+  missing,
+}: {
+  readonly problem: Problem | null;
+  readonly missing?: JSX.Element;
+}): JSX.Element {
+  if (missing !== undefined && problem?.status === 404) return missing;
+  return (
+    <section class="view">
+      {problem === null ? <Loading /> : <ProblemNote problem={problem} />}
+    </section>
+  );
+}
+
+/** How long something has run, if it has started. */
+export function RunTime({
+  of,
+}: {
+  readonly of: { readonly startedAt: string | null; readonly finishedAt: string | null };
+}): JSX.Element | null {
+  if (of.startedAt === null) return null;
+  return (
+    <span>
+      {of.finishedAt === null ? 'running for' : 'took'}{' '}
+      <Took from={of.startedAt} to={of.finishedAt} />
+    </span>
+  );
+}

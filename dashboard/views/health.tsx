@@ -28,81 +28,17 @@ export function HealthView(): JSX.Element {
 }
 
 function Board({ figures }: { readonly figures: Figures }): JSX.Element {
-  const at = (name: string, labels: Readonly<Record<string, string>> = {}): number | null =>
-    figures.value(name, labels);
-  const slots = at('millrace_slots') ?? 0;
-  const held = at('millrace_tasks_held') ?? 0;
-  const unfit = at('millrace_unfit_task_seconds');
-  const backlog = at('millrace_backlog');
-  const stale =
-    (at('millrace_nodes', { status: 'stale' }) ?? 0) +
-    (at('millrace_nodes', { status: 'dead' }) ?? 0);
-  const leads = me.value?.node.leads === true;
   return (
     <>
-      {!leads && (
+      {me.value?.node.leads !== true && (
         <p class="muted">
           Queues and commits are known to the leader only; this node shows the rest.
         </p>
       )}
       <div class="figures">
-        <Figure
-          title="Leader"
-          value={leader.value?.nodeId ?? 'nobody'}
-          note={
-            leader.value === null
-              ? 'Nothing can change until a node leads.'
-              : `epoch ${leader.value.epoch}`
-          }
-          isBad={leader.value === null}
-        />
-        <Figure
-          title="Last event"
-          value={asOf.value === null ? '–' : `#${count(asOf.value.seq)}`}
-          note={
-            <>
-              read <Ago at={asOf.value?.at ?? null} />, stream {connection.value.state}
-            </>
-          }
-        />
-        <Figure
-          title="Longest unplaceable"
-          value={unfit === null || Number.isNaN(unfit) ? 'none' : duration(unfit * 1_000)}
-          note="a ready task that no node can run"
-          isBad={(unfit ?? 0) > 60}
-        />
-        <Figure
-          title="Waiting for the store"
-          value={backlog === null ? '–' : count(backlog)}
-          note="events not committed yet; it should fall back to 0"
-          isBad={(backlog ?? 0) > 10_000}
-        />
-        <Figure
-          title="Slots in use"
-          value={`${count(held)} / ${count(slots)}`}
-          note={
-            slots === 0
-              ? 'No worker is connected.'
-              : `${Math.round((Math.min(held, slots) / slots) * 100)} % busy`
-          }
-          isBad={slots === 0}
-        />
-        <Figure
-          title="Nodes"
-          value={count(at('millrace_nodes', { status: 'healthy' }) ?? 0)}
-          note={stale === 0 ? 'all are heard' : `${stale} not heard of`}
-        />
-        <Figure
-          title="Memory of this node"
-          value={bytes(at('process_resident_memory_bytes') ?? 0)}
-          note={`heap ${bytes(at('nodejs_heap_used_bytes') ?? 0)}`}
-        />
-        <Figure
-          title="Reloads in this term"
-          value={count(at('millrace_leader_reloads') ?? 0)}
-          note="each is a fault of the server worth a report"
-          isBad={(at('millrace_leader_reloads') ?? 0) > 0}
-        />
+        {[...clusterFigures(), ...queueFigures(figures), ...nodeFigures(figures)].map((each) => (
+          <Figure key={each.title} {...each} />
+        ))}
       </div>
       <Breakdown title="Live tasks" rows={figures.byLabel('millrace_tasks', 'state')} />
       <Breakdown title="Live queries" rows={figures.byLabel('millrace_queries', 'state')} />
@@ -113,6 +49,80 @@ function Board({ figures }: { readonly figures: Figures }): JSX.Element {
       </details>
     </>
   );
+}
+
+function clusterFigures(): FigureProps[] {
+  const leads = leader.value;
+  const stream = (
+    <>
+      read <Ago at={asOf.value?.at ?? null} />, stream {connection.value.state}
+    </>
+  );
+  return [
+    {
+      title: 'Leader',
+      value: leads?.nodeId ?? 'nobody',
+      note: leads === null ? 'Nothing can change until a node leads.' : `epoch ${leads.epoch}`,
+      isBad: leads === null,
+    },
+    {
+      title: 'Last event',
+      value: asOf.value === null ? '–' : `#${count(asOf.value.seq)}`,
+      note: stream,
+    },
+  ];
+}
+
+function queueFigures(figures: Figures): FigureProps[] {
+  const unfit = figures.value('millrace_unfit_task_seconds');
+  const backlog = figures.value('millrace_backlog');
+  const slots = figures.value('millrace_slots') ?? 0;
+  const held = figures.value('millrace_tasks_held') ?? 0;
+  const busy = Math.round((Math.min(held, slots) / slots) * 100);
+  return [
+    {
+      title: 'Longest unplaceable',
+      value: unfit === null || Number.isNaN(unfit) ? 'none' : duration(unfit * 1_000),
+      note: 'a ready task that no node can run',
+      isBad: (unfit ?? 0) > 60,
+    },
+    {
+      title: 'Waiting for the store',
+      value: backlog === null ? '–' : count(backlog),
+      note: 'events not committed yet; it should fall back to 0',
+      isBad: (backlog ?? 0) > 10_000,
+    },
+    {
+      title: 'Slots in use',
+      value: `${count(held)} / ${count(slots)}`,
+      note: slots === 0 ? 'No worker is connected.' : `${busy} % busy`,
+      isBad: slots === 0,
+    },
+  ];
+}
+
+function nodeFigures(figures: Figures): FigureProps[] {
+  const nodes = (status: string): number => figures.value('millrace_nodes', { status }) ?? 0;
+  const silent = nodes('stale') + nodes('dead');
+  const reloads = figures.value('millrace_leader_reloads') ?? 0;
+  return [
+    {
+      title: 'Nodes',
+      value: count(nodes('healthy')),
+      note: silent === 0 ? 'all are heard' : `${silent} not heard of`,
+    },
+    {
+      title: 'Memory of this node',
+      value: bytes(figures.value('process_resident_memory_bytes') ?? 0),
+      note: `heap ${bytes(figures.value('nodejs_heap_used_bytes') ?? 0)}`,
+    },
+    {
+      title: 'Reloads in this term',
+      value: count(reloads),
+      note: 'each is a fault of the server worth a report',
+      isBad: reloads > 0,
+    },
+  ];
 }
 
 interface FigureProps {

@@ -6,7 +6,7 @@ import type { Json } from '../../src/scheduler/core/index.ts';
 import { call, post } from '../api/call.ts';
 import { leader, may } from '../api/cluster-status.ts';
 import { Confirm } from '../parts/dialog.tsx';
-import { Ago, Empty, Loading, ProblemNote, StaleNote } from '../parts/marks.tsx';
+import { Ago, Empty, NotLoaded, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
 import { bytes, count, duration, now, plural } from '../words.ts';
 
@@ -23,12 +23,7 @@ export function NodesView(): JSX.Element {
   });
   const showsGone = useSignal(false);
   const { value, problem } = state.value;
-  if (value === null)
-    return (
-      <section class="view">
-        {problem === null ? <Loading /> : <ProblemNote problem={problem} />}
-      </section>
-    );
+  if (value === null) return <NotLoaded problem={problem} />;
   const here = value.nodes.filter(({ status }) => status === 'healthy');
   const gone = value.nodes.filter(({ status }) => status !== 'healthy');
   const slots = here.reduce((sum, node) => sum + node.slots, 0);

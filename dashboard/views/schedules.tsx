@@ -5,7 +5,7 @@ import type { JobSummary, ScheduleShape } from '../../src/scheduler/contract/ind
 import { call, post } from '../api/call.ts';
 import { may } from '../api/cluster-status.ts';
 import { Confirm } from '../parts/dialog.tsx';
-import { Ago, Empty, Glyph, Loading, ProblemNote, StaleNote } from '../parts/marks.tsx';
+import { Ago, Empty, Glyph, NotLoaded, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
 import { link } from '../route.ts';
 import { ago, calendarTime, now, plural } from '../words.ts';
@@ -23,12 +23,7 @@ export function SchedulesView(): JSX.Element {
     },
   );
   const { value, problem } = state.value;
-  if (value === null)
-    return (
-      <section class="view">
-        {problem === null ? <Loading /> : <ProblemNote problem={problem} />}
-      </section>
-    );
+  if (value === null) return <NotLoaded problem={problem} />;
   return (
     <section class="view">
       <div class="view-head">

@@ -17,7 +17,7 @@ export interface Rule {
   find(files: readonly TextFile[]): Finding[];
 }
 
-export const isTypeScript = (file: TextFile): boolean => file.path.endsWith('.ts');
+export const isTypeScript = (file: TextFile): boolean => /\.tsx?$/.test(file.path);
 export const isTest = (file: TextFile): boolean => file.path.endsWith('.test.ts');
 export const isGenerated = (file: TextFile): boolean => /(^|\/)gen\//.test(file.path);
 /** The rules have to name what they forbid. */

@@ -15,6 +15,9 @@ const lines = (count: number): string => 'f();\n'.repeat(count);
 
 test('a file of 401 lines is too long, unless it is generated or no code', () => {
   expect(complaints(fileLength, { 'src/a.ts': lines(401) })).toEqual(['src/a.ts:401']);
+  expect(complaints(fileLength, { 'dashboard/a.tsx': lines(401) })).toEqual([
+    'dashboard/a.tsx:401',
+  ]);
   expect(
     complaints(fileLength, {
       'src/a.ts': lines(400),

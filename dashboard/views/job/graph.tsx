@@ -1,5 +1,5 @@
 /** The graph of a job: layers from left to right, drawn by hand over a layout that is loaded when it is needed. */
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { JobShape } from '../../../src/scheduler/contract/index.ts';
@@ -64,36 +64,7 @@ export function Graph({ job, selected, select }: GraphProps): JSX.Element {
   };
   return (
     <div class="graph">
-      <div class="graph-tools">
-        <input
-          data-search
-          type="search"
-          aria-label="Search tasks"
-          placeholder="Find a task"
-          value={search.value}
-          onInput={(event) => (search.value = event.currentTarget.value)}
-        />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={follows.value}
-            onChange={() => (follows.value = !follows.value)}
-          />{' '}
-          Follow what runs
-        </label>
-        <button
-          type="button"
-          class="quiet"
-          onClick={() => (direction.value = direction.value === 'LR' ? 'TB' : 'LR')}
-        >
-          {direction.value === 'LR' ? 'top to bottom' : 'left to right'}
-        </button>
-        {open.value.size > 0 && (
-          <button type="button" class="quiet" onClick={() => (open.value = new Set())}>
-            fold all
-          </button>
-        )}
-      </div>
+      <Tools search={search} follows={follows} direction={direction} open={open} />
       <Canvas
         shape={shape}
         placed={kept.current.placed}
@@ -104,6 +75,48 @@ export function Graph({ job, selected, select }: GraphProps): JSX.Element {
         toggle={toggle}
         isAcross={direction.value === 'LR'}
       />
+    </div>
+  );
+}
+
+interface ToolsProps {
+  readonly search: Signal<string>;
+  readonly follows: Signal<boolean>;
+  readonly direction: Signal<'LR' | 'TB'>;
+  readonly open: Signal<ReadonlySet<string>>;
+}
+
+function Tools({ search, follows, direction, open }: ToolsProps): JSX.Element {
+  return (
+    <div class="graph-tools">
+      <input
+        data-search
+        type="search"
+        aria-label="Search tasks"
+        placeholder="Find a task"
+        value={search.value}
+        onInput={(event) => (search.value = event.currentTarget.value)}
+      />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={follows.value}
+          onChange={() => (follows.value = !follows.value)}
+        />{' '}
+        Follow what runs
+      </label>
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => (direction.value = direction.value === 'LR' ? 'TB' : 'LR')}
+      >
+        {direction.value === 'LR' ? 'top to bottom' : 'left to right'}
+      </button>
+      {open.value.size > 0 && (
+        <button type="button" class="quiet" onClick={() => (open.value = new Set())}>
+          fold all
+        </button>
+      )}
     </div>
   );
 }

@@ -13,11 +13,10 @@ import {
   Empty,
   Glyph,
   Id,
-  Loading,
-  ProblemNote,
+  NotLoaded,
+  RunTime,
   StaleNote,
   StateMark,
-  Took,
 } from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
 import { Tabs } from '../../parts/tabs.tsx';
@@ -41,21 +40,7 @@ export function JobView({ id }: { readonly id: string }): JSX.Element {
   });
   const { value: job, problem } = state.value;
   useKeys({ p: () => (isPaused.value = !isPaused.value) });
-  if (job === null) {
-    if (problem === null)
-      return (
-        <section class="view">
-          <Loading />
-        </section>
-      );
-    return problem.status === 404 ? (
-      <Gone id={id} />
-    ) : (
-      <section class="view">
-        <ProblemNote problem={problem} />
-      </section>
-    );
-  }
+  if (job === null) return <NotLoaded problem={problem} missing={<Gone id={id} />} />;
   return (
     <section class="view fill">
       {problem !== null && <Stale problem={problem} />}
@@ -103,12 +88,7 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
         <span>
           created <Ago at={job.createdAt} />
         </span>
-        {job.startedAt !== null && (
-          <span>
-            {job.finishedAt === null ? 'running for' : 'took'}{' '}
-            <Took from={job.startedAt} to={job.finishedAt} />
-          </span>
-        )}
+        <RunTime of={job} />
         <span>{PRIORITIES[job.priority]} priority</span>
         {job.run > 1 && <span>run {job.run}</span>}
         {job.scheduleId !== null && (

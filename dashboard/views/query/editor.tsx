@@ -37,30 +37,8 @@ export function QueryEditor(): JSX.Element {
     <div class="editor">
       <SqlBox onRun={() => void run()} />
       <div class="editor-more">
-        <label>
-          Tables
-          <textarea
-            rows={2}
-            spellcheck={false}
-            placeholder="orders = /data/orders/*.parquet"
-            value={draft.value.tables}
-            onInput={(event) =>
-              (draft.value = { ...draft.value, tables: event.currentTarget.value })
-            }
-          />
-        </label>
-        <label>
-          Parameters
-          <textarea
-            rows={2}
-            spellcheck={false}
-            placeholder='["EU", 100]'
-            value={draft.value.params}
-            onInput={(event) =>
-              (draft.value = { ...draft.value, params: event.currentTarget.value })
-            }
-          />
-        </label>
+        <DraftField title="Tables" field="tables" example="orders = /data/orders/*.parquet" />
+        <DraftField title="Parameters" field="params" example='["EU", 100]' />
       </div>
       <div class="actions">
         <button
@@ -94,6 +72,29 @@ export function QueryEditor(): JSX.Element {
       )}
       {plan.value !== null && <pre class="plan">{plan.value}</pre>}
     </div>
+  );
+}
+
+function DraftField({
+  title,
+  field,
+  example,
+}: {
+  readonly title: string;
+  readonly field: 'tables' | 'params';
+  readonly example: string;
+}): JSX.Element {
+  return (
+    <label>
+      {title}
+      <textarea
+        rows={2}
+        spellcheck={false}
+        placeholder={example}
+        value={draft.value[field]}
+        onInput={(event) => (draft.value = { ...draft.value, [field]: event.currentTarget.value })}
+      />
+    </label>
   );
 }
 

@@ -11,9 +11,10 @@ import {
   Glyph,
   Id,
   Loading,
+  NotLoaded,
   ProblemNote,
+  RunTime,
   StateMark,
-  Took,
   StaleNote,
 } from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
@@ -39,23 +40,12 @@ export function QueryView({ id }: { readonly id: string }): JSX.Element {
   );
   const { value: query, problem } = state.value;
   if (query === null) {
-    if (problem === null)
-      return (
-        <section class="view">
-          <Loading />
-        </section>
-      );
-    if (problem.status === 404)
-      return (
-        <Empty title="There is no such query">
-          <a href="#/queries">Back to the queries</a>
-        </Empty>
-      );
-    return (
-      <section class="view">
-        <ProblemNote problem={problem} />
-      </section>
+    const missing = (
+      <Empty title="There is no such query">
+        <a href="#/queries">Back to the queries</a>
+      </Empty>
     );
+    return <NotLoaded problem={problem} missing={missing} />;
   }
   return (
     <section class="view fill">
@@ -82,12 +72,7 @@ function QueryHead({ query }: { readonly query: QueryShape }): JSX.Element {
         <span>
           submitted <Ago at={query.submittedAt} />
         </span>
-        {query.startedAt !== null && (
-          <span>
-            {query.finishedAt === null ? 'running for' : 'took'}{' '}
-            <Took from={query.startedAt} to={query.finishedAt} />
-          </span>
-        )}
+        <RunTime of={query} />
         <a href={link(['jobs', query.id])}>its tasks</a>
       </p>
       <pre class="sql">{query.sql}</pre>
