@@ -71,6 +71,16 @@ test('the nearest vectors are found by all nodes together', async () => {
   }
 });
 
+test('each task keeps only the first rows of a group', async () => {
+  const queries = knownQueries().filter(({ name }) => name.startsWith('windows: ranked'));
+  expect(queries).toHaveLength(7);
+  for (const query of queries) {
+    expect(await tryKnown(here.oracle, query, shuffled)).toBeNull();
+    const { plan } = await planned.answer(query.sql, SHUFFLED);
+    expect(plan.stages[0]?.operators.join()).toContain('(partial)');
+  }
+});
+
 test('random queries are distributed without a trace', async () => {
   const wrong: string[] = [];
   const run = (seed: number): typeof shuffled => (seed % 2 === 0 ? byValues : shuffled);

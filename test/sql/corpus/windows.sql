@@ -92,3 +92,24 @@ SELECT o_orderkey, o_totalprice / sum(o_totalprice) OVER (PARTITION BY o_custkey
 
 -- name: fill and leads with expressions
 SELECT id, coalesce(lead(id) OVER (ORDER BY id) - id, 0) AS gap, id - first_value(id) OVER (PARTITION BY b ORDER BY id) AS since FROM nulls
+
+-- name: ranked, the first rows of each group
+SELECT kind, id, amount FROM events QUALIFY row_number() OVER (PARTITION BY kind ORDER BY amount DESC, id) <= 3
+
+-- name: ranked, the first rows of all
+SELECT id FROM events QUALIFY row_number() OVER (ORDER BY amount DESC NULLS LAST, id) < 6
+
+-- name: ranked, with equal ranks
+SELECT kind, amount, id FROM events QUALIFY rank() OVER (PARTITION BY kind ORDER BY amount DESC) <= 2
+
+-- name: ranked, the second distinct value
+SELECT kind, amount FROM events QUALIFY dense_rank() OVER (PARTITION BY kind ORDER BY amount) = 2
+
+-- name: ranked, and filtered by something else as well
+SELECT kind, id FROM events QUALIFY row_number() OVER (PARTITION BY kind ORDER BY id) <= 4 AND id % 2 = 0
+
+-- name: ranked, and the rank itself
+SELECT kind, id, r FROM (SELECT kind, id, row_number() OVER (PARTITION BY kind ORDER BY amount, id) AS r FROM events) WHERE r <= 3 AND r <> 2
+
+-- name: ranked, none
+SELECT kind, id FROM events QUALIFY row_number() OVER (PARTITION BY kind ORDER BY id) <= 0

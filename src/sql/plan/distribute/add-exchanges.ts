@@ -4,7 +4,7 @@
  */
 import { assertNever, invariant } from '../../../scheduler/core/index.ts';
 import type { Expression } from '../logical/expression.ts';
-import type { Relation, With } from '../logical/relation.ts';
+import type { Filter, Relation, With } from '../logical/relation.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import type { DistributeContext } from './context.ts';
@@ -19,6 +19,7 @@ import {
   distributeTopN,
   distributeWindow,
 } from './distribute-order.ts';
+import { belowChoice, distributeRanked } from './distribute-ranked.ts';
 import { distributeDistinct, distributeSet } from './distribute-set.ts';
 import { columnsOf } from './expressions.ts';
 import { eachRelation } from './relations.ts';
@@ -59,7 +60,7 @@ export class AddExchanges implements DistributeContext {
       case 'project':
         return projected(relation, this.place(relation.input));
       case 'filter':
-        return filtered(relation, this.place(relation.input));
+        return this.#filter(relation);
       case 'unnest':
         return unnested(relation, this.place(relation.input));
       case 'aggregate':
@@ -115,6 +116,19 @@ export class AddExchanges implements DistributeContext {
       default:
         return assertNever(relation);
     }
+  }
+
+  #filter(relation: Filter): Subplan {
+    const pushed = belowChoice(relation);
+    if (pushed !== null) return this.place(pushed);
+    const { input: window } = relation;
+    if (window.kind !== 'window') return filtered(relation, this.place(window));
+    const input = this.place(window.input);
+    const ranked = distributeRanked(this, relation, input);
+    if (ranked === null) return filtered(relation, distributeWindow(this, window, input));
+    const final = filtered(relation, ranked.window);
+    this.draft.pairPartial(ranked.partial, final.relation);
+    return final;
   }
 
   /** A CTE with several readers is computed once and materialized, unless it costs next to nothing. */
@@ -202,7 +216,7 @@ function projected(relation: Extract<Relation, { kind: 'project' }>, input: Subp
   };
 }
 
-function filtered(relation: Extract<Relation, { kind: 'filter' }>, input: Subplan): Subplan {
+function filtered(relation: Filter, input: Subplan): Subplan {
   const rows = relation.rows ?? input.rows * FILTER_SHARE;
   return {
     ...input,

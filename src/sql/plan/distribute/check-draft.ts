@@ -6,9 +6,10 @@
 import { MillraceError, assertNever, invariant } from '../../../scheduler/core/index.ts';
 import type { AggregateCall, Expression } from '../logical/expression.ts';
 import { hasRepeatedGroups } from '../logical/read-aggregate.ts';
-import type { Relation } from '../logical/relation.ts';
+import type { Filter, Relation } from '../logical/relation.ts';
 import { scanPartitioning, type Draft, type DraftStage } from './draft.ts';
 import { checkAsOf, checkCross, checkJoin } from './check-join.ts';
+import { rankFilter } from './distribute-ranked.ts';
 import { column, expressionKey } from './expressions.ts';
 import { inputsOf } from '../logical/walk.ts';
 import { partialAggregate } from './partial-aggregate.ts';
@@ -88,18 +89,36 @@ class StageCheck {
       const made = this.#commons.get(relation.cte);
       return made ?? this.#refuse(relation, `reads ${relation.cte}, which is not computed here`);
     }
+    const later = this.#draft.partials.get(relation);
+    if (relation.kind === 'filter' && later !== undefined) return this.#ranked(relation, later);
     const inputs = inputsOf(relation).map((input) => this.#check(input));
     const open = new Set(inputs.flatMap((input) => [...input.open]));
     open.delete(relation);
-    if (open.size > 0 && relation.kind !== 'project')
+    // The rank that a final filter bounds is computed from what the partial filters have left.
+    const isRank = [...open].every((each) => each.kind === 'filter' && each.input === relation);
+    if (open.size > 0 && relation.kind !== 'project' && !isRank)
       this.#refuse(relation, 'its input is only partial');
     this.#checkStable(relation, inputs);
     if (relation.kind === 'aggregate') this.#checkSets(relation);
-    const later = this.#draft.partials.get(relation);
     const partitionings = inputs.map(({ partitioning }) => partitioning);
     if (later === undefined) return { partitioning: this.#whole(relation, partitionings), open };
     open.add(later);
     return { partitioning: this.#half(relation, partitionings), open };
+  }
+
+  /** A partial filter on a rank may drop what the final filter would drop as well, and nothing else. */
+  #ranked(relation: Filter, later: Relation): Known {
+    const own = rankFilter(relation);
+    const final = later.kind === 'filter' ? rankFilter(later) : null;
+    if (own === null || final === null || relation.input.kind !== 'window')
+      return this.#refuse(relation, 'has no partial form');
+    if (JSON.stringify(own.call) !== JSON.stringify(final.call) || final.bound > own.bound)
+      this.#refuse(relation, 'drops rows that the final filter would keep');
+    if (relation.conditions.length > 1) this.#refuse(relation, 'drops rows before they are ranked');
+    const known = this.#check(relation.input.input);
+    if (known.open.size > 0) this.#refuse(relation, 'its input is only partial');
+    this.#checkStable(relation.input, [known]);
+    return { ...known, open: new Set([later]) };
   }
 
   #leaf(name: string, relation: Relation): Known {

@@ -171,7 +171,7 @@ function operatorText(
       return `project ${labels.texts(relation.expressions, relation.input).join(', ')}`;
     case 'filter':
       if (relation.conditions.length === 0) return null;
-      return `filter ${labels.texts(relation.conditions, relation.input).join(' AND ')}`;
+      return `filter ${labels.texts(relation.conditions, relation.input).join(' AND ')}${phaseText(relation, draft)}`;
     case 'aggregate':
       return aggregateLine(relation, draft, labels);
     case 'join':
