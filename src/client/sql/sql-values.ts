@@ -73,13 +73,15 @@ function parameter(value: SqlParameter, name: string): Json {
     // Beyond that JSON numbers are rounded; DuckDB reads the text as the number that it is compared with.
     return Number.isSafeInteger(number) ? number : value.toString();
   }
+  if (value instanceof Float32Array || value instanceof Float64Array)
+    return Array.from(value, (each) => parameter(each, name));
   if (Array.isArray(value))
     return (value as readonly SqlParameter[]).map((each) => parameter(each, name));
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   throw new MillraceError({
     code: 'bad_input',
     what: `Parameter ${name} is ${described(value)}, which is not supported.`,
-    todo: 'Use text, a finite number, a bigint, a boolean, a Date, null, or a list of these.',
+    todo: 'Use text, a finite number, a bigint, a boolean, a Date, null, a Float32Array, or a list of these.',
   });
 }
 

@@ -70,7 +70,7 @@ export interface SqlSettings {
   readonly maxAttempts?: number;
 }
 
-/** A list is one in SQL, too: `where item = any(${items})`. */
+/** A list is one in SQL, too: `where item = any(${items})`. A typed array is a list of numbers. */
 export type SqlParameter =
   | string
   | number
@@ -78,6 +78,8 @@ export type SqlParameter =
   | boolean
   | null
   | Date
+  | Float32Array
+  | Float64Array
   | readonly SqlParameter[];
 
 /**

@@ -18,6 +18,16 @@ describe('parameters', () => {
     ).toBe(`SELECT '2026-01-01', [1, 'x'], {'a': 1}`);
   });
 
+  test('that are lists of fractions become one constant', () => {
+    expect(written('SELECT ?::FLOAT[3]', [[0.5, -1e-7, 2]])).toBe(
+      `SELECT CAST('[0.5, -1e-7, 2]' AS DOUBLE[])::FLOAT[3]`,
+    );
+    expect(written('SELECT ?, ?, ?', [[1, -2], [], [0.5, null]])).toBe(
+      `SELECT [1, (-2)], [], [CAST('0.5' AS DOUBLE), NULL]`,
+    );
+    expect(() => written('SELECT ?', [[0.5, Number.NaN]])).toThrow('/params/0/1');
+  });
+
   test('are not looked for in strings, names, comments and dollar quotes', () => {
     const sql = `SELECT '?', "?", $$ ? $1 $$, $x$ $1 $x$, E'\\'?', a$1 -- ?\n/* ? /* $1 */ ? */ FROM t`;
     expect(written(sql)).toBe(sql);

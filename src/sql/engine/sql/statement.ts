@@ -175,7 +175,7 @@ function constant(value: unknown, path: string): string {
     case 'object': {
       const inside = (each: unknown, key: number | string): string =>
         constant(each, `${path}/${key}`);
-      if (Array.isArray(value)) return `[${value.map(inside).join(', ')}]`;
+      if (Array.isArray(value)) return vector(value) ?? `[${value.map(inside).join(', ')}]`;
       const fields = Object.entries(value).map(
         ([key, each]) => `${quotedText(key)}: ${inside(each, key)}`,
       );
@@ -194,6 +194,12 @@ function constant(value: unknown, path: string): string {
     why: 'A parameter is a number, a string, true, false, null, or a list or an object of these.',
     path,
   });
+}
+
+/** A list of numbers with fractions as one constant: embeddings have thousands of elements. Null for any other list. */
+function vector(list: readonly unknown[]): string | null {
+  if (!list.every((each) => Number.isFinite(each)) || list.every(Number.isSafeInteger)) return null;
+  return `CAST('[${list.join(', ')}]' AS DOUBLE[])`;
 }
 
 /** `at` is an offset in UTF-16 units in the user's text. */

@@ -97,10 +97,13 @@ function nestedText(value: PlanNode, type: SqlType): string {
   switch (type.id) {
     case 'LIST': {
       const items = itemTexts(value, type);
-      return items.length === 0 ? castTo('[]', type) : `[${items.join(', ')}]`;
+      if (items.length === 0) return castTo('[]', type);
+      return vectorText(items, type) ?? `[${items.join(', ')}]`;
     }
-    case 'ARRAY':
-      return `array_value(${itemTexts(value, type).join(', ')})`;
+    case 'ARRAY': {
+      const items = itemTexts(value, type);
+      return vectorText(items, type) ?? `array_value(${items.join(', ')})`;
+    }
     case 'MAP':
       return mapText(value, type);
     case 'STRUCT': {
@@ -114,6 +117,14 @@ function nestedText(value: PlanNode, type: SqlType): string {
     default:
       throw new Undistributable(`it has a constant of type ${type.sql}`);
   }
+}
+
+const FLOATING = /^CAST\('([^']+)' AS (?:FLOAT|DOUBLE)\)$/;
+
+/** One constant for a list of floating-point numbers without NULL: an embedding has thousands of them. */
+function vectorText(items: readonly string[], type: SqlType): string | null {
+  const numbers = items.flatMap((item) => FLOATING.exec(item)?.[1] ?? []);
+  return numbers.length < items.length ? null : castTo(`'[${numbers.join(', ')}]'`, type);
 }
 
 /** Without a cast a literal is an INTEGER, and for the smallest value the minus sign would be applied too late. */
