@@ -8,7 +8,7 @@ import { ShuffleChannel, shuffleService, startRpcServer } from '../../src/edge/g
 import type { ShuffleSource } from '../../src/scheduler/contract/index.ts';
 import type { OutputPlace, PartitionRead } from '../../src/sql/plan/index.ts';
 import { OutputStore, PartitionReader, shuffleSource } from '../../src/sql/shuffle/index.ts';
-import type { RetainedOutput } from '../../src/sql/shuffle/index.ts';
+import type { OutputName, RetainedOutput } from '../../src/sql/shuffle/index.ts';
 
 export const QUERY = 'query-1' as JobId;
 
@@ -60,9 +60,10 @@ export async function keep(
   store: OutputStore,
   task: string,
   partitions: readonly (readonly Buffer[])[],
-  fence = 1,
+  by: number | Pick<OutputName, 'fence' | 'attempt'> = 1,
 ): Promise<RetainedOutput> {
-  const draft = await store.begin({ query: QUERY, task, fence });
+  const named = typeof by === 'number' ? { fence: by } : by;
+  const draft = await store.begin({ query: QUERY, task, ...named });
   const parts = [];
   for (const [at, segments] of partitions.entries()) {
     const files = segments.map((_, segment) => `p${at}-${segment}.bin`);

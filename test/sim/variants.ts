@@ -3,18 +3,12 @@
  * production code is given. A checker that lets one of these pass is not a checker.
  */
 import { instant } from '../../src/scheduler/core/index.ts';
-import type {
-  Batch,
-  JobId,
-  JobImage,
-  LeaseName,
-  TaskRow,
-  Verdict,
-} from '../../src/scheduler/core/index.ts';
+import type { Batch, JobId, JobImage, LeaseName, TaskRow } from '../../src/scheduler/core/index.ts';
 import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import type {
   PollRequest,
   ReadyAssignment,
+  ReportReply,
   Session,
   WorkerReport,
 } from '../../src/scheduler/contract/index.ts';
@@ -53,7 +47,7 @@ const fenceIgnored: Sabotage = {
     const { workers } = leader;
     const report = workers.report.bind(workers);
     patch(workers, 'report', async (session: Session, items: readonly WorkerReport[]) => {
-      const verdicts: Exclude<Verdict, 'unknown'>[] = [];
+      const verdicts: ReportReply['verdicts'][number][] = [];
       for (const item of items) {
         const row = journal.row(item.lease.jobNo, item.lease.taskNo);
         const [asSession, asItem] = renamed(session, item, row);

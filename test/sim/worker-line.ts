@@ -80,7 +80,9 @@ export class WorkerLine implements WorkerService {
     }
     const reply = await this.#ask('report', (workers) => workers.report(session, items));
     for (const [at, item] of items.entries()) {
-      const verdict = reply.verdicts[at] ?? 'lost';
+      // All results are reported, nothing is registered.
+      const given = reply.verdicts[at] ?? 'lost';
+      const verdict = given === 'unregistered' ? 'lost' : given;
       witness.verdict(node, item, verdict);
       if (verdict === 'lost') onLost(item.lease);
     }

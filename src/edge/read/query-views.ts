@@ -3,7 +3,7 @@
  * is kept: the plan, and the figures of tasks that are done. What is left is one row for the job and a narrow
  * one for each task.
  */
-import { jobNo, taskNo } from '../../scheduler/core/index.ts';
+import { FRAGMENT_EXECUTOR, fragmentNo, jobNo, taskNo } from '../../scheduler/core/index.ts';
 import type { Instant, JobId, JobNo, JobRow, TaskId, TaskRow } from '../../scheduler/core/index.ts';
 import { type Clock, LruCache } from '../../kit/index.ts';
 import { cursorOf, readCursor } from '../../scheduler/contract/index.ts';
@@ -33,6 +33,8 @@ export interface QueryViewsOptions {
   readonly waiting?: (id: JobId, task: TaskId) => Promise<QueryShape['waiting']>;
   /** Whether this node leads and has no such query at work any more. */
   readonly isOver?: (id: JobId) => boolean;
+  /** What workers have registered of tasks that may not have ended, by `stage.task`, where this node leads. */
+  readonly registered?: (id: JobId) => ReadonlyMap<string, TaskFigures>;
 }
 
 /** Queries whose plan and figures are kept. */
@@ -67,7 +69,9 @@ interface Final {
 
 /** The plan of a query that was submitted here. */
 interface SubmittedPlan {
-  readonly plan: string;
+  readonly text: string;
+  /** Null until somebody needs it. */
+  plan: QueryPlan | null;
   readonly atMs: number;
 }
 
@@ -92,7 +96,27 @@ export class QueryViews implements QueryReader {
   tell(id: JobId, plan: string): void {
     this.#submitted.delete(id);
     if (plan.length > TOLD_CHARS_MAX) return;
-    this.#submitted.set(id, { plan, atMs: this.#options.clock.monotonicMs() });
+    const atMs = this.#options.clock.monotonicMs();
+    this.#submitted.set(id, { text: plan, plan: null, atMs });
+  }
+
+  /** Null when there is no such query. */
+  async plan(id: JobId): Promise<QueryPlan | null> {
+    const known = this.#kept.get(id)?.plan ?? this.#submittedPlan(id);
+    if (known !== null) return known;
+    const job = await this.#options.store.jobRow(this.#shard, id);
+    return job === null ? null : ((await this.#keep(job))?.plan ?? null);
+  }
+
+  /** What a task of a query was completed with; null unless it has succeeded. */
+  async output(
+    id: JobId,
+    task: string,
+  ): Promise<{ readonly attempt: number; readonly result: FragmentResult } | null> {
+    const found = await this.#options.store.task(this.#shard, id, task as TaskId);
+    if (found?.spec.executor !== FRAGMENT_EXECUTOR || found.result === null) return null;
+    if (found.task.state !== 'succeeded') return null;
+    return { attempt: found.task.attempt, result: JSON.parse(found.result) as FragmentResult };
   }
 
   async query(id: JobId): Promise<Dated<QueryShape | null>> {
@@ -185,8 +209,9 @@ export class QueryViews implements QueryReader {
       job.state === 'succeeded' ? this.#unknownResults(kept) : NO_RESULTS,
     ]);
     await this.#learn(job, kept, tasks, results);
-    const figures = new Map([...kept.figures].map(([no, { figures }]) => [no, figures]));
     const { plan } = kept;
+    const figures = this.#registered(job.id, plan);
+    for (const [no, { figures: done }] of kept.figures) figures.set(no, done);
     const held = heldTask(plan, tasks);
     const waits = held !== null && waiting !== undefined ? await waiting(job.id, held) : null;
     const shape = queryShape({ job, plan, tasks, figures, waiting: waits, resultTtlMs, now });
@@ -196,6 +221,18 @@ export class QueryViews implements QueryReader {
       kept.final = { shape, record, atMs: this.#options.clock.monotonicMs() };
     }
     return shape;
+  }
+
+  /** Of tasks that have ended, their own figures say more. */
+  #registered(id: JobId, { stages }: QueryPlan): Map<number, TaskFigures> {
+    const firsts = firstTasks(stages);
+    const found = new Map<number, TaskFigures>();
+    for (const [name, figures] of this.#options.registered?.(id) ?? []) {
+      const { stage, task } = fragmentNo(`s${name}`) ?? { stage: -1, task: 0 };
+      const first = firsts[stage];
+      if (first !== undefined) found.set(first + task, figures);
+    }
+    return found;
   }
 
   async #tasks(job: JobRow, plan: QueryPlan): Promise<readonly TaskRow[]> {
@@ -281,22 +318,23 @@ export class QueryViews implements QueryReader {
   }
 
   async #fresh({ id, no }: JobRow): Promise<Kept | null> {
-    const plan = this.#toldPlan(id) ?? (await this.#storedPlan(id));
-    if (plan === null) return null;
-    return { no, plan: readStoredPlan(plan), figures: new Map(), final: null };
-  }
-
-  /** Once: from now on its number is known. */
-  #toldPlan(id: JobId): string | null {
-    const submitted = this.#submitted.get(id);
+    const plan = this.#submittedPlan(id) ?? (await this.#storedPlan(id));
+    // From now on its number is known.
     this.#submitted.delete(id);
-    if (submitted === undefined) return null;
-    return this.#options.clock.monotonicMs() - submitted.atMs < FINAL_MS ? submitted.plan : null;
+    return plan === null ? null : { no, plan, figures: new Map(), final: null };
   }
 
-  async #storedPlan(id: JobId): Promise<string | null> {
+  #submittedPlan(id: JobId): QueryPlan | null {
+    const submitted = this.#submitted.get(id);
+    if (submitted === undefined) return null;
+    if (this.#options.clock.monotonicMs() - submitted.atMs >= FINAL_MS) return null;
+    return (submitted.plan ??= readStoredPlan(submitted.text));
+  }
+
+  async #storedPlan(id: JobId): Promise<QueryPlan | null> {
     const found = await this.#options.store.task(this.#shard, id, PLAN_TASK as TaskId);
-    return found?.spec.executor === PLAN_EXECUTOR ? found.result : null;
+    if (found?.spec.executor !== PLAN_EXECUTOR || found.result === null) return null;
+    return readStoredPlan(found.result);
   }
 }
 

@@ -20,6 +20,7 @@ import {
 import type {
   QueryService,
   Reader,
+  ResultRegistry,
   Session,
   ShuffleSource,
   WorkerService,
@@ -47,6 +48,7 @@ export interface ListenersOptions {
 export interface QueryListeners {
   readonly service: QueryService;
   readonly shuffle: ShuffleSource;
+  readonly registry: ResultRegistry;
 }
 
 export class Listeners {
@@ -103,7 +105,7 @@ function openRpc(options: ListenersOptions, intake: ByteBudget): Promise<RpcServ
         workers,
         jobs: () => gateway.leader().jobs,
         reader,
-        ...(queries === null ? {} : { queries: queries.service }),
+        ...(queries === null ? {} : { queries: queries.service, registry: queries.registry }),
         whoLeads: () => gateway.whoLeads(),
         onPoll: onWorkerHeard,
         onPollCancelled: onWorkerLost,

@@ -79,6 +79,7 @@ export class ServerNode {
       onWorkerRenewed: (session) => watcher(part)?.renewed(session),
       onWorkerLost: (session) => watcher(part)?.lost(session),
     });
+    queries?.listensAt(doors.addresses.grpc);
     node = new ServerNode(options, { nodeId, gateway, part, doors, channel, queries });
     await part.start(doors.addresses);
     node.#storeWatch?.start();

@@ -14,16 +14,22 @@ import { startPlanningEngine, startRowEngine } from '../../sql/engine/index.ts';
 import type { EngineLimits, PlanningEngine, RowEngine } from '../../sql/engine/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { ShuffleChannel } from '../../edge/grpc/index.ts';
-import type { QueryService, QueryShape, ShuffleSource } from '../../scheduler/contract/index.ts';
-import { QueryResults, SqlPlanner } from '../../sql/planner/index.ts';
+import type {
+  QueryService,
+  QueryShape,
+  ResultRegistry,
+  ShuffleSource,
+} from '../../scheduler/contract/index.ts';
+import { FragmentOutputs, QueryResults, ResultSpool, SqlPlanner } from '../../sql/planner/index.ts';
+import { registeredFigures } from '../../sql/planner/index.ts';
 import { FRAGMENT_EXECUTOR, explainAnalyze } from '../../sql/plan/index.ts';
+import type { QueryRecord } from '../../sql/plan/index.ts';
 import { isLoopback } from '../../edge/security/index.ts';
 import type { Access } from '../../edge/security/index.ts';
 import { PartitionReader } from '../../sql/shuffle/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 import { JobWaits, QueryViews } from '../../edge/read/index.ts';
 import type { NodeCredentials } from './credentials.ts';
-import { mapRegistry } from './map-registry.ts';
 import { QueryFolder } from './query-folder.ts';
 
 export interface QuerySideOptions {
@@ -38,6 +44,7 @@ export interface QuerySideOptions {
 
 const GIB = 2 ** 30;
 const WARM_MS = 2_000;
+const TIDY_MS = 10_000;
 
 interface Parts {
   readonly folder: QueryFolder;
@@ -48,15 +55,20 @@ interface Parts {
   readonly views: QueryViews;
   readonly waits: JobWaits;
   readonly results: QueryResults;
+  readonly outputs: FragmentOutputs;
+  readonly here: Here;
 }
 
 export class QuerySide {
   readonly #parts: Parts;
   readonly #clock: Clock;
   #cancelWarm: () => void = () => {};
+  #cancelTidy: () => void = () => {};
   readonly service: QueryService;
-  /** Where workers register what they have made. */
+  /** Where workers register the outputs of stages. */
   readonly shuffle: ShuffleSource;
+  /** Where they send the rows of results. */
+  readonly registry: ResultRegistry;
 
   /** Throws when the catalog or a root cannot be used. */
   static async open(options: QuerySideOptions): Promise<QuerySide> {
@@ -83,8 +95,7 @@ export class QuerySide {
   private constructor(options: QuerySideOptions, parts: Parts) {
     this.#parts = parts;
     this.#clock = options.clock;
-    const { views: reader, results, waits, planner } = parts;
-    const { gateway } = options;
+    const { views: reader, results, waits, planner, outputs } = parts;
     this.service = {
       reader,
       ended: (id, ms, signal) => waits.ended(id, ms, signal),
@@ -93,12 +104,15 @@ export class QuerySide {
       results: (id, format, signal) => results.open(id, format, signal),
       figures: () => ({ ...planner.figures(), ...results.figures() }),
     };
-    this.shuffle = mapRegistry({ isLive: (query) => gateway.leader().isLive(query) });
+    this.shuffle = outputs;
+    this.registry = outputs.rows;
+    this.#tidyLater();
   }
 
   get planner(): QueryPlanner {
-    const { planner, views } = this.#parts;
+    const { planner, views, outputs } = this.#parts;
     return {
+      fragments: outputs,
       plan: (request, signal, caller) => planner.plan(request, signal, caller),
       submitted: (id, seeds) => {
         const plan = seeds.get(taskNo(0))?.result ?? null;
@@ -119,8 +133,22 @@ export class QuerySide {
     this.#cancelWarm = this.#clock.after(WARM_MS, () => void planning.warm().catch(() => {}));
   }
 
+  /** Where other nodes reach this one. */
+  listensAt(address: string): void {
+    this.#parts.here.address = address;
+  }
+
+  #tidyLater(): void {
+    this.#cancelTidy = this.#clock.after(TIDY_MS, () => {
+      // What could not be looked up now is looked up the next time.
+      void this.#parts.outputs.tidy().catch(() => {});
+      this.#tidyLater();
+    });
+  }
+
   async close(): Promise<void> {
     this.#cancelWarm();
+    this.#cancelTidy();
     const { planning, rows, channel, folder } = this.#parts;
     channel.close();
     await Promise.all([planning.close(), rows.close()]);
@@ -139,12 +167,23 @@ function partsOf(
   const rowFolder = join(folder.path, 'rows');
   const rows = startRowEngine(rowLimits(folder.path));
   const channel = new ShuffleChannel(credentials.fetching);
+  const here: Here = { address: null };
   const views = new QueryViews({
     store,
     clock,
     resultTtlMs: core.resultTtlMs,
     waiting: (id, task) => waitingOf(gateway, id, task),
     isOver: (id) => gateway.isOpen && !gateway.leader().isLive(id),
+    registered: (id) => registeredFigures(outputs.of(id)),
+  });
+  const outputs = new FragmentOutputs({
+    plan: (id) => views.plan(id),
+    held: (session, key) => gateway.leader().workers.heldFragment(session, key),
+    committed: (id, task) => views.output(id, task),
+    isOver: async (id) => isOver(await views.record(id)),
+    spool: new ResultSpool({ folder: join(folder.path, 'results') }),
+    channel,
+    address: () => here.address,
   });
   const planner = new SqlPlanner({
     catalog,
@@ -172,7 +211,18 @@ function partsOf(
     rows,
     folder: rowFolder,
   });
-  return { folder, planning, rows, channel, planner, views, waits, results };
+  return { folder, planning, rows, channel, planner, views, waits, results, outputs, here };
+}
+
+/** Where this node listens, once it does. */
+interface Here {
+  address: string | null;
+}
+
+/** Whether nobody will ask for its rows any more. */
+function isOver(record: QueryRecord | null): boolean {
+  if (record === null || record.state === 'failed' || record.state === 'cancelled') return true;
+  return record.expiresAt !== null && record.now >= record.expiresAt;
 }
 
 async function analysisOf(views: QueryViews, id: JobId): Promise<string | null> {

@@ -95,7 +95,7 @@ test('outputs of queries are given to those who show the token of the cluster', 
   const fetched = async (token: string | null): Promise<readonly PartitionChunk[]> => {
     const channel = new ShuffleChannel({ tls: null, token: () => token });
     onTestFinished(() => channel.close());
-    const key = { query: QUERY, stage: 0, mapTask: 0, attempt: 1, partition: 0 };
+    const key = { query: QUERY, stage: 0, mapTask: 0, attempt: 0, fence: 1, partition: 0 };
     const range = { ...key, startOffset: 0, maxBytes: 0, layoutVersion: 1, minEpoch: 1 };
     const chunks: PartitionChunk[] = [];
     const { signal } = new AbortController();

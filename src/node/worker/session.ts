@@ -22,6 +22,7 @@ import type { AttemptHost, StopWord } from './attempt.ts';
 import { marginMs } from './heartbeat.ts';
 import type { Heartbeat, HeartbeatNews, StartHeartbeat } from './heartbeat.ts';
 import { Outbox } from './outbox.ts';
+import type { ItemVerdict } from './outbox.ts';
 import { Poller } from './poller.ts';
 import type { Prefetch } from './prefetch.ts';
 import { RunningTable } from './running-table.ts';
@@ -250,7 +251,7 @@ export class WorkerSession {
   }
 
   /** What the leader has taken in has made room at its side too. */
-  #confirmed(attempt: Attempt, verdict: 'ok' | 'lost'): void {
+  #confirmed(attempt: Attempt, verdict: ItemVerdict): void {
     if (verdict === 'ok') this.#poller.ended();
     this.#forget(attempt);
   }

@@ -5,6 +5,7 @@
 export type * from './committed-events.ts';
 export { cursorOf, readCursor } from './cursor.ts';
 export { idempotencyKeyOf } from './execution-key.ts';
+export type * from './fragment-port.ts';
 export { millraceVersion, ownHandshake } from './handshake.ts';
 export type * from './job-service.ts';
 export { JsonText, parsedJob } from './json-text.ts';
@@ -15,5 +16,5 @@ export { PAYLOAD_BYTES_MAX } from './payload.ts';
 export type * from './reader-port.ts';
 export type * from './schedule-service.ts';
 export type * from './shapes.ts';
-export type * from './shuffle-port.ts';
+export * from './shuffle-port.ts';
 export * from './worker-service.ts';

@@ -3,12 +3,19 @@
  * does the client that carries it over the network.
  */
 import type { JobId } from '../core/index.ts';
+import type { Session } from './worker-service.ts';
 
-/** One attempt at a map task. `attempt` is the number of its assignment: none is given twice to a task. */
+/** How outputs are written: Parquet files one after the other. Raised when a current reader could not read a new one. */
+export const LAYOUT_VERSION = 1;
+
+/** One attempt at a map task. */
 export interface MapOutputKey {
   readonly query: JobId;
   readonly stage: number;
   readonly mapTask: number;
+  /** The number of its assignment, which no task is given twice; 0 for the newest of `attempt`. */
+  readonly fence: number;
+  /** The number of the retry. Only looked at when there is no fence. */
   readonly attempt: number;
 }
 
@@ -22,11 +29,15 @@ export interface MapPartition {
   readonly committedOffset: number;
   /** Nothing more will come. */
   readonly isFinalized: boolean;
+  /** Length and CRC-32 of each file in it, in order; empty if the writer has not said. */
+  readonly segments: readonly (readonly [bytes: number, crc32: number])[];
 }
 
 export interface MapOutput extends MapOutputKey {
   readonly partitions: readonly MapPartition[];
+  /** 0 for the current one. */
   readonly layoutVersion: number;
+  /** The number of partitions of the stage; 0 for as many as planned. */
   readonly layoutFingerprint: bigint;
 }
 
@@ -58,7 +69,11 @@ export interface RemoteShuffle {
 }
 
 export interface ShuffleSource {
-  register(output: MapOutput): void;
+  /**
+   * Repeated calls are fine. Throws `superseded` for an attempt, an epoch or a layout that is not the current one, and
+   * `conflict` for an output that is not known to be made here.
+   */
+  register(output: MapOutput, by: Session | null): void | Promise<void>;
   /**
    * In order, without gaps; one empty chunk where there is nothing to send. Throws `conflict` for an attempt
    * that is not registered, `superseded` for an epoch or a layout that is not the one here, `input_lost` when

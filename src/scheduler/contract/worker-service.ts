@@ -19,11 +19,12 @@ import type {
 } from '../core/index.ts';
 
 /** Grows when the two sides would no longer understand each other. */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** What both sides must agree on before they work together. */
 export interface Handshake {
   readonly protocol: number;
+  /** Empty for a worker that is not Millrace. */
   readonly millrace: string;
   /** Null for a worker that runs no SQL. */
   readonly duckdb: string | null;
@@ -120,7 +121,8 @@ export interface PollReply {
 }
 
 export interface ReportReply {
-  readonly verdicts: readonly Exclude<Verdict, 'unknown'>[];
+  /** `unregistered`: a fragment was completed without a result, and the leader knows of no output. */
+  readonly verdicts: readonly (Exclude<Verdict, 'unknown'> | 'unregistered')[];
   readonly orders: WorkerOrders;
 }
 

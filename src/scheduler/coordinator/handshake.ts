@@ -2,15 +2,16 @@ import { MillraceError } from '../core/index.ts';
 import type { Handshake } from '../contract/index.ts';
 
 /**
- * Whether a worker may join. The protocol must be the same; Millrace may differ in what does not
- * change meaning (the last number; the last two from 1.0 on); DuckDB must be of the same minor
- * version, because plans and files of another one may mean something else.
+ * Whether a worker may join. The protocol must be the same. Millrace may differ in what does not
+ * change meaning (the last number; the last two from 1.0 on), or be something else that speaks the
+ * protocol. DuckDB must be of the same minor version, because plans and files of another one may mean
+ * something else.
  */
 export function checkHandshake(leader: Handshake, worker: Handshake): void {
   if (worker.protocol !== leader.protocol) {
     throw refused(`protocol ${worker.protocol}`, `protocol ${leader.protocol}`);
   }
-  if (line(worker.millrace) !== line(leader.millrace)) {
+  if (worker.millrace !== '' && line(worker.millrace) !== line(leader.millrace)) {
     throw refused(`Millrace ${worker.millrace}`, `Millrace ${leader.millrace}`);
   }
   const { duckdb } = worker;

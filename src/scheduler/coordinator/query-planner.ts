@@ -1,3 +1,4 @@
+import type { FragmentResults } from '../contract/index.ts';
 import { MillraceError } from '../core/index.ts';
 import type { JobDocument, JobId, Seed, TaskNo } from '../core/index.ts';
 
@@ -13,6 +14,8 @@ export interface QueryPlanner {
   plan(request: unknown, signal: AbortSignal, caller?: string): Promise<PlannedQuery>;
   /** A query that was planned here is now a job, with these seeds. */
   submitted?(id: JobId, seeds: PlannedQuery['seeds']): void;
+  /** Absent where results of fragments are not looked at. */
+  readonly fragments?: FragmentResults;
 }
 
 export function noQueries(): MillraceError {

@@ -21,7 +21,9 @@ import type {
 import { refKey } from '../store/index.ts';
 import type {
   Beat,
+  FragmentKey,
   Handshake,
+  HeldFragment,
   NodeService,
   PollReply,
   PollRequest,
@@ -43,6 +45,8 @@ import { checkedReport } from './report-checks.ts';
 import { lookUp, withFound } from './report-lookups.ts';
 import type { LeasedJob } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
+import { fragmentsIn, withFragmentResults, withGaps } from './fragment-reports.ts';
+import { heldFragment } from './fragment-leases.ts';
 import { unneededOutputs } from './unneeded-outputs.ts';
 
 export class LeaderWorkerService implements WorkerService, NodeService {
@@ -172,8 +176,13 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       }),
   };
 
-  async report(session: Session, reports: readonly WorkerReport[]): Promise<ReportReply> {
-    const { settings } = this.#options;
+  async report(session: Session, given: readonly WorkerReport[]): Promise<ReportReply> {
+    const { settings, planner } = this.#options;
+    const fragments = fragmentsIn(this.#options, session, given);
+    const { reports, unregistered } =
+      fragments.size === 0 || planner?.fragments === undefined
+        ? { reports: given, unregistered: NONE }
+        : await withFragmentResults(planner.fragments, given, fragments);
     const checks = { settings, jobOf: (lease: LeaseName) => this.#jobOf(lease) };
     const items = reports.map((report) => checkedReport(report, checks));
     const called = reports.map((report) =>
@@ -184,7 +193,14 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       const isTaken = reply.verdicts[at] === 'ok' && items[at]?.kind === 'suspended';
       if (isTaken) for (const query of queries) this.#queries.begin(query);
     }
-    return reply;
+    return unregistered.size === 0
+      ? reply
+      : { ...reply, verdicts: withGaps(reply.verdicts, unregistered) };
+  }
+
+  /** The fragment that the session runs under this key; throws if it does not. */
+  heldFragment(session: Session, key: FragmentKey): HeldFragment {
+    return this.#options.dispatcher.peek((state) => heldFragment(state, session, key));
   }
 
   #priorityOf(lease: LeaseName): Priority | null {
@@ -320,6 +336,8 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     await this.#options.dispatcher.ask((ask) => ({ type: 'releaseNode', ask, nodeId }));
   }
 }
+
+const NONE: ReadonlySet<number> = new Set();
 
 /** Characters in one answer, and assignments whose inputs are made at once. */
 const ANSWER_MAX = 16 * 1024 * 1024;

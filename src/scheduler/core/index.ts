@@ -35,6 +35,7 @@ export * from './errors.ts';
 export type * from './event.ts';
 export { explain } from './explain.ts';
 export { figures } from './figures.ts';
+export * from './fragment.ts';
 export type { SchedulerFigures } from './figures.ts';
 export type { Explanation, WaitCode } from './explain.ts';
 export * from './ids.ts';

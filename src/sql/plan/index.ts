@@ -25,6 +25,7 @@ export { rowRanges, wholeFiles } from './distribute/scan-splits.ts';
 export { PARTITIONS_MAX } from './distribute/settings.ts';
 export type { PlanSettings } from './distribute/settings.ts';
 export { EXPLAIN_COLUMNS, EXPLAIN_KEYS, explainAnalyze, explainPlan } from './explain/explain.ts';
-export { QUERY_JOB_DEFAULTS, fragmentTaskId, queryJob } from './job/query-job.ts';
+export { fragmentTaskId } from '../../scheduler/core/index.ts';
+export { QUERY_JOB_DEFAULTS, queryJob } from './job/query-job.ts';
 export type { QueryJob } from './job/query-job.ts';
 export { readPlan } from './job/read-plan.ts';

@@ -3,4 +3,7 @@
  * fragments is the worker's side.
  */
 export { SqlPlanner } from './planner.ts';
+export { FragmentOutputs } from './fragment-outputs.ts';
+export { registeredFigures } from './registered-result.ts';
 export { QueryResults } from './results.ts';
+export { ResultSpool } from './result-spool.ts';

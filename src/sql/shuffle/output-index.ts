@@ -5,12 +5,11 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LAYOUT_VERSION } from '../../scheduler/contract/index.ts';
 import type { PartitionInfo } from '../plan/index.ts';
 import type { OutputName } from './output-name.ts';
 import { PRIVATE_FILE } from '../../kit/index.ts';
 
-/** Raised when a current reader could not read the new layout. On the wire: `layout_version`. */
-const LAYOUT_VERSION = 1;
 const INDEX_FILE = 'index.json';
 /** Outputs with the same hash are the same. */
 const HASH_DIGITS = 32;
@@ -68,11 +67,11 @@ export function bytesOf(segments: readonly { readonly bytes: number }[]): number
 }
 
 export function indexOf(
-  { query, task, fence }: OutputName,
+  { query, task, fence, attempt = 0 }: OutputName,
   parts: readonly IndexedPartition[],
 ): OutputIndex {
   // Each attempt is a stream of its own: a reader that is half-way through another one starts again.
-  return { query, task, fence, layout: LAYOUT_VERSION, epoch: fence, parts };
+  return { query, task, fence, attempt, layout: LAYOUT_VERSION, epoch: fence, parts };
 }
 
 /** Whether it is a path inside the folder, with no way out of it. */

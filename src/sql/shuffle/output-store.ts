@@ -8,12 +8,11 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { type Clock, PRIVATE_FOLDER, eachOf, systemClock } from '../../kit/index.ts';
-import type { MapOutput } from '../../scheduler/contract/index.ts';
+import type { MapOutputKey } from '../../scheduler/contract/index.ts';
 import type { PartitionInfo } from '../plan/index.ts';
 import { checksumOf } from './checksum.ts';
 import type { Checksum } from './checksum.ts';
-import { MapOutputs } from './map-outputs.ts';
-import { checkedName, folderOf, keyOf, textOf } from './output-name.ts';
+import { checkedName, folderOf, nameOf, textOf } from './output-name.ts';
 import type { OutputName } from './output-name.ts';
 import { bytesOf, indexOf, isPlain, partitionInfo, writeIndex } from './output-index.ts';
 import type { OutputIndex, Segment } from './output-index.ts';
@@ -64,7 +63,6 @@ export interface RetainedOutput {
 const CHECKS_AT_ONCE = 4;
 
 export class OutputStore {
-  readonly outputs: MapOutputs = new MapOutputs();
   readonly #root: string;
   readonly #clock: Clock;
   readonly #isTemporary: boolean;
@@ -111,6 +109,16 @@ export class OutputStore {
 
   find(name: OutputName): RetainedOutput | null {
     return this.#retained.get(name.query)?.get(textOf(name)) ?? null;
+  }
+
+  /** By fence, or without one the newest output of the attempt. */
+  findKey(key: MapOutputKey): RetainedOutput | null {
+    const name = nameOf(key);
+    if (key.fence !== 0) return this.find(name);
+    const ofAttempt = [...(this.#retained.get(key.query)?.values() ?? [])].filter(
+      ({ index }) => index.task === name.task && index.attempt === key.attempt,
+    );
+    return ofAttempt.toSorted((a, b) => b.index.fence - a.index.fence)[0] ?? null;
   }
 
   async begin(given: OutputName): Promise<OutputDraft> {
@@ -171,12 +179,8 @@ export class OutputStore {
     for (const [text, output] of going) {
       retained.delete(text);
       this.#bytes -= bytesIn(output.index);
-      this.outputs.forgetOne(keyOf(output.index));
     }
-    if (retained.size === 0) {
-      this.#retained.delete(query);
-      this.outputs.forget(query);
-    }
+    if (retained.size === 0) this.#retained.delete(query);
     for (const [, { folder }] of going) await remove(folder);
   }
 
@@ -224,7 +228,6 @@ export class OutputStore {
     this.#retained.set(index.query, retained);
     retained.set(textOf(index), output);
     this.#bytes += bytesIn(index);
-    this.outputs.seal(registrationOf(index));
   }
 
   #ownFolder(): Promise<string> {
@@ -272,23 +275,6 @@ async function indexed(
       return { rows, segments: segments.slice(next - own.length, next) };
     }),
   );
-}
-
-function registrationOf(index: OutputIndex): MapOutput {
-  return {
-    ...keyOf(index),
-    layoutVersion: index.layout,
-    layoutFingerprint: BigInt(index.parts.length),
-    partitions: index.parts.map(({ rows, segments }, partition) => ({
-      partition,
-      rows,
-      bytes: bytesOf(segments),
-      batches: segments.length,
-      epoch: index.epoch,
-      committedOffset: bytesOf(segments),
-      isFinalized: true,
-    })),
-  };
 }
 
 function bytesIn(index: OutputIndex): number {

@@ -6,13 +6,11 @@ import {
   channel,
   keep,
   openStore,
-  serve,
   serveStore,
 } from '../../../test/rig/shuffle-node.ts';
-import type { PartitionChunk, PartitionRange } from '../../scheduler/contract/index.ts';
+import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
+import type { MapOutput, PartitionChunk, PartitionRange } from '../../scheduler/contract/index.ts';
 import type { ShuffleChannel } from '../../edge/grpc/index.ts';
-import { MapOutputs } from './map-outputs.ts';
-import { shuffleSource } from './shuffle-source.ts';
 
 const MIB = 2 ** 20;
 const NEVER = new AbortController().signal;
@@ -21,7 +19,8 @@ const RANGE: PartitionRange = {
   query: QUERY,
   stage: 3,
   mapTask: 1,
-  attempt: 5,
+  attempt: 0,
+  fence: 5,
   partition: 0,
   startOffset: 0,
   maxBytes: 0,
@@ -90,7 +89,7 @@ test('an empty partition, and what begins at the end, is one empty chunk that sa
 });
 
 test.each([
-  ['attempt', { attempt: 4 }],
+  ['fence', { fence: 4 }],
   ['map task', { mapTask: 2 }],
   ['stage', { stage: 2 }],
   ['query', { query: 'other' as typeof QUERY }],
@@ -119,36 +118,45 @@ test('a reader of another layout is refused, be it older or newer', async () => 
   await expect(fetch({ layoutVersion: 2 })).rejects.toMatchObject({ code: 'superseded' });
 });
 
-test('sends only committed bytes, and tells the reader the watermark', async () => {
+test('without a fence, the newest output of the attempt is served', async () => {
   const store = await openStore();
-  const kept = await keep(store, 's3.1', [[bytes(100)]], 5);
-  const outputs = new MapOutputs();
-  const { address } = await serve(shuffleSource({ outputs, find: () => kept }));
+  await keep(store, 's3.1', [[bytes(10)]], { fence: 5, attempt: 1 });
+  await keep(store, 's3.1', [[bytes(20)]], { fence: 7, attempt: 1 });
+  await keep(store, 's3.1', [[bytes(30)]], { fence: 9, attempt: 2 });
+  const { address } = await serveStore(store);
   const through = channel();
-  const register = (committedOffset: number, isFinalized: boolean): Promise<void> =>
-    through.register(address, {
-      ...RANGE,
-      layoutVersion: 1,
-      layoutFingerprint: 2n ** 63n,
-      partitions: [
-        { partition: 0, bytes: 100, rows: 1, batches: 1, epoch: 1, committedOffset, isFinalized },
-      ],
-    });
-  await expect(chunks(through, address)).rejects.toMatchObject({ code: 'conflict' });
-  await register(30, false);
-  expect(await chunks(through, address)).toMatchObject([
-    { startOffset: 0, endOffset: 30, watermarkOffset: 30, isFinalized: false, epoch: 1 },
-  ]);
-  expect(await chunks(through, address, { startOffset: 30 })).toMatchObject([
-    { startOffset: 30, endOffset: 30, watermarkOffset: 30, isFinalized: false },
-  ]);
-  expect(await chunks(through, address, { partition: 7 })).toMatchObject([
-    { endOffset: 0, watermarkOffset: 0, isFinalized: false, epoch: 0 },
-  ]);
-  await register(100, true);
-  const rest = await chunks(through, address, { startOffset: 30 });
-  expect(rest).toMatchObject([{ endOffset: 100, watermarkOffset: 100, isFinalized: true }]);
-  expect(outputs.find(RANGE)?.layoutFingerprint).toBe(2n ** 63n);
+  const lengthOf = async (given: Partial<PartitionRange>): Promise<number | undefined> =>
+    (await chunks(through, address, given))[0]?.watermarkOffset;
+  expect(await lengthOf({ fence: 0, attempt: 1 })).toBe(20);
+  expect(await lengthOf({ fence: 0, attempt: 2 })).toBe(30);
+  expect(await lengthOf({ fence: 5, attempt: 2 })).toBe(10);
+  await expect(lengthOf({ fence: 0, attempt: 3 })).rejects.toMatchObject({ code: 'conflict' });
+});
+
+test('a worker confirms what it stores, and refuses to register anything else', async () => {
+  const store = await openStore();
+  await keep(store, 's3.1', [[bytes(100)]], 5);
+  const { address } = await serveStore(store);
+  const through = channel();
+  const by = { nodeId: 'w' as NodeId, sessionId: 's' as SessionId };
+  const part = { partition: 0, bytes: 100, rows: 1, batches: 1, epoch: 5, segments: [] };
+  const register = (given: Partial<MapOutput> & { readonly part?: object } = {}): Promise<void> =>
+    through.register(
+      address,
+      {
+        ...RANGE,
+        layoutVersion: 1,
+        layoutFingerprint: 0n,
+        partitions: [{ ...part, committedOffset: 100, isFinalized: true, ...given.part }],
+        ...given,
+      },
+      by,
+    );
+  await register();
+  await expect(register({ part: { epoch: 4 } })).rejects.toMatchObject({ code: 'superseded' });
+  await expect(register({ layoutVersion: 2 })).rejects.toMatchObject({ code: 'superseded' });
+  await expect(register({ part: { bytes: 99 } })).rejects.toMatchObject({ code: 'conflict' });
+  await expect(register({ fence: 6 })).rejects.toMatchObject({ code: 'conflict' });
 });
 
 test('a name that could lead out of the folder is refused', async () => {

@@ -4,12 +4,12 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type {
-  MapPartition,
+  MapOutput,
   PartitionChunk,
   PartitionRange,
   ShuffleSource,
 } from '../../scheduler/contract/index.ts';
-import { nameOf } from './output-name.ts';
+import { bytesOf } from './output-index.ts';
 import type { Segment } from './output-index.ts';
 import type { OutputStore } from './output-store.ts';
 
@@ -18,17 +18,27 @@ const CHUNK_BYTES: number = 2 ** 20;
 const EMPTY: Buffer = Buffer.alloc(0);
 
 /** What is needed of a store to serve it. */
-export type Served = Pick<OutputStore, 'outputs' | 'find'>;
+export type Served = Pick<OutputStore, 'findKey'>;
 
 export function shuffleSource(store: Served): ShuffleSource {
   return {
-    register: (output) => {
-      // Validates the name, which becomes a path when the output is looked up.
-      nameOf(output);
-      store.outputs.register(output);
-    },
+    register: (output) => confirm(store, output),
     fetch: (range, signal) => chunksOf(store, range, signal),
   };
+}
+
+/** What is stored here is registered already; nobody can register anything else here. */
+function confirm(store: Served, { partitions, layoutVersion, ...key }: MapOutput): void {
+  const output = store.findKey(key);
+  if (output === null) throw notHere();
+  const { index, parts } = output;
+  if (layoutVersion !== 0 && layoutVersion !== index.layout)
+    throw staleRead(`layout ${layoutVersion}`, `layout ${index.layout}`);
+  for (const { partition, bytes, epoch } of partitions) {
+    if (epoch !== 0 && epoch !== index.epoch)
+      throw staleRead(`epoch ${epoch}`, `epoch ${index.epoch}`);
+    if (parts[partition]?.bytes !== bytes) throw notHere();
+  }
 }
 
 async function* chunksOf(
@@ -36,20 +46,18 @@ async function* chunksOf(
   range: PartitionRange,
   signal: AbortSignal,
 ): AsyncGenerator<PartitionChunk> {
-  const name = nameOf(range);
-  const partition = readable(store, range);
-  const { committedOffset: watermarkOffset, isFinalized, epoch } = partition;
-  const words = { watermarkOffset, isFinalized, epoch };
-  const { maxBytes } = range;
-  const start = Math.min(range.startOffset, watermarkOffset);
-  const end = maxBytes === 0 ? watermarkOffset : Math.min(watermarkOffset, start + maxBytes);
+  const output = store.findKey(range);
+  const segments = output?.index.parts[range.partition]?.segments;
+  if (output === null || segments === undefined) throw notRegistered();
+  const { layout, epoch } = output.index;
+  checkVersions(range, layout, epoch);
+  const watermarkOffset = bytesOf(segments);
+  const words = { watermarkOffset, isFinalized: true, epoch };
+  const { start, end } = readableRange(range, watermarkOffset);
   if (start >= end) {
     yield { payload: EMPTY, startOffset: start, endOffset: start, ...words };
     return;
   }
-  const output = store.find(name);
-  const segments = output?.index.parts[range.partition]?.segments;
-  if (output === null || segments === undefined) throw notRegistered();
   let offset = start;
   for await (const payload of bytesBetween(output.folder, segments, start, end)) {
     if (signal.aborted) return;
@@ -59,28 +67,25 @@ async function* chunksOf(
   }
 }
 
-/** Returns the partition if the reader and this node mean the same one. */
-function readable(store: Served, range: PartitionRange): MapPartition {
-  const output = store.outputs.find(range);
-  if (output === null) throw notRegistered();
-  const { layoutVersion, minEpoch } = range;
-  if (layoutVersion !== 0 && layoutVersion !== output.layoutVersion) {
-    throw stale(`layout ${layoutVersion}`, `layout ${output.layoutVersion}`);
-  }
-  // Every partition of a registered output is registered, including the empty ones, so this one will follow.
-  const partition = output.partition(range.partition) ?? { ...NOTHING, partition: range.partition };
-  if (minEpoch > partition.epoch) throw stale(`epoch ${minEpoch}`, `epoch ${partition.epoch}`);
-  return partition;
+/** Refuses a reader that means another output than the one here. */
+export function checkVersions(
+  { layoutVersion, minEpoch }: PartitionRange,
+  layout: number,
+  epoch: number,
+): void {
+  if (layoutVersion !== 0 && layoutVersion !== layout)
+    throw staleRead(`layout ${layoutVersion}`, `layout ${layout}`);
+  if (minEpoch > epoch) throw staleRead(`epoch ${minEpoch}`, `epoch ${epoch}`);
 }
 
-const NOTHING: Omit<MapPartition, 'partition'> = {
-  bytes: 0,
-  rows: 0,
-  batches: 0,
-  epoch: 0,
-  committedOffset: 0,
-  isFinalized: false,
-};
+/** What of a range may be read up to the watermark. */
+export function readableRange(
+  { startOffset, maxBytes }: PartitionRange,
+  watermark: number,
+): { readonly start: number; readonly end: number } {
+  const start = Math.min(startOffset, watermark);
+  return { start, end: maxBytes === 0 ? watermark : Math.min(watermark, start + maxBytes) };
+}
 
 async function* bytesBetween(
   folder: string,
@@ -118,17 +123,25 @@ async function piece(handle: FileHandle, file: string, from: number, to: number)
 }
 
 /** This text is part of the contract. */
-function notRegistered(): MillraceError {
+export function notRegistered(): MillraceError {
   return new MillraceError({
     code: 'conflict',
     what: 'map output not registered for requested attempt',
   });
 }
 
-function stale(asked: string, here: string): MillraceError {
+function staleRead(asked: string, here: string): MillraceError {
   return new MillraceError({
     code: 'superseded',
-    what: `The reader asked for ${asked} of this partition, but this node has ${here}.`,
+    what: `The call is about ${asked} of this output, but this node has ${here}.`,
+  });
+}
+
+function notHere(): MillraceError {
+  return new MillraceError({
+    code: 'conflict',
+    what: 'This worker does not store this output.',
+    todo: 'Register an output with the leader, or with the worker that stores it.',
   });
 }
 

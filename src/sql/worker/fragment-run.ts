@@ -53,7 +53,8 @@ export class FragmentRun {
     this.#node = node;
     this.#task = task;
     this.#context = context;
-    this.#name = { query: context.jobId, task: context.taskId, fence: context.fence };
+    const { jobId: query, taskId, fence, attempt } = context;
+    this.#name = { query, task: taskId, fence, attempt };
   }
 
   async run(threads: () => number): Promise<FragmentResult> {

@@ -4,15 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { JobId } from '../../../src/scheduler/core/index.ts';
 import { deferred } from '../../../src/kit/index.ts';
 import { ControlPlaneService } from '../../../src/edge/grpc/gen/millrace/v1/control_plane.ts';
 import type {
   FetchQueryResultsResponse,
   SubmitQueryResponse,
 } from '../../../src/edge/grpc/gen/millrace/v1/query.ts';
-import type { PartitionChunk, PartitionRange } from '../../../src/scheduler/contract/index.ts';
-import { channel } from '../../rig/shuffle-node.ts';
 import { openNode, writeParquet } from './node.ts';
 import type { QueryBench } from './node.ts';
 
@@ -20,7 +17,6 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-tables-'));
 const at = (name: string): string => join(folder, name);
-const never = new AbortController().signal;
 let bench: QueryBench;
 
 beforeAll(async () => {
@@ -268,57 +264,12 @@ test('gRPC submits, waits and reads the same', async () => {
     fetch.path,
     fetch.requestSerialize,
     fetch.responseDeserialize,
-    {
-      queryId: 'by-grpc',
-      format: 'csv',
-    },
+    { queryId: 'by-grpc', format: 'csv', startOffset: 0n, crc32: 0 },
   );
   let text = '';
   for await (const message of stream)
     text += String((message as FetchQueryResultsResponse).payload);
   expect(text.trim().split(/\r?\n/)).toEqual(['n', '42']);
-  client.close();
-});
-
-test('the leader knows map outputs by their exact key, and of live queries only', async () => {
-  const { body } = await bench.call('POST', '', { sql: ENDLESS });
-  const through = channel();
-  const key = { query: body.id as JobId, stage: 2, mapTask: 1, attempt: 3 };
-  const counts = { partition: 0, bytes: 0, rows: 0, batches: 0, committedOffset: 0, epoch: 3 };
-  const output = { ...key, layoutVersion: 1, layoutFingerprint: 0n };
-  await through.register(bench.grpc, { ...output, partitions: [{ ...counts, isFinalized: true }] });
-  const ask = async (given: Partial<PartitionRange> = {}): Promise<PartitionChunk[]> => {
-    const range = { ...key, partition: 0, startOffset: 0, maxBytes: 0, layoutVersion: 1 };
-    const all: PartitionChunk[] = [];
-    const chunks = through.fetch(bench.grpc, { ...range, minEpoch: 0, ...given }, never);
-    for await (const chunk of chunks) all.push(chunk);
-    return all;
-  };
-  expect(await ask()).toMatchObject([{ isFinalized: true, epoch: 3, watermarkOffset: 0 }]);
-  const what = 'map output not registered for requested attempt';
-  for (const other of [{ attempt: 2 }, { attempt: 4 }, { mapTask: 0 }, { stage: 1 }])
-    await expect(ask(other)).rejects.toMatchObject({ code: 'conflict', what });
-  await expect(ask({ minEpoch: 4 })).rejects.toMatchObject({ code: 'superseded' });
-  await expect(ask({ layoutVersion: 2 })).rejects.toMatchObject({ code: 'superseded' });
-  await bench.call('POST', `/${body.id}/cancel`);
-  await bench.call('GET', `/${body.id}?wait=30000`);
-  const late = { ...output, attempt: 4, partitions: [{ ...counts, isFinalized: true }] };
-  await through.register(bench.grpc, late);
-  await expect(ask({ attempt: 4 })).rejects.toMatchObject({ code: 'conflict', what });
-});
-
-test('results are not submitted by themselves, and the answer says what is done instead', async () => {
-  const client = new Client(bench.grpc, credentials.createInsecure());
-  const { path, requestSerialize, responseDeserialize } = ControlPlaneService.registerQueryResults;
-  const failed = deferred<string>();
-  client.makeUnaryRequest(
-    path,
-    requestSerialize,
-    responseDeserialize,
-    { queryId: 'q', ipcPayload: Buffer.alloc(0), stageId: 0n, taskId: 0n, attempt: 1, chunk: 0 },
-    (failure) => failed.resolve(`${failure?.code} ${failure?.details}`),
-  );
-  expect(await failed.promise).toMatch(/^12 .*a task reports the location of its rows/);
   client.close();
 });
 

@@ -13,6 +13,7 @@ import type {
   PartitionChunk,
   PartitionRange,
   RemoteShuffle,
+  Session,
 } from '../../../scheduler/contract/index.ts';
 import { errorOfStatus } from '../status.ts';
 import { Connections } from './connections.ts';
@@ -86,7 +87,7 @@ export class ShuffleChannel implements RemoteShuffle {
     }
   }
 
-  async register(address: string, output: MapOutput): Promise<void> {
+  async register(address: string, output: MapOutput, by: Session): Promise<void> {
     const client = this.#connections.to(address);
     const { path, requestSerialize, responseDeserialize } = ShuffleServiceService.registerMapOutput;
     const answered = deferred();
@@ -94,7 +95,7 @@ export class ShuffleChannel implements RemoteShuffle {
       path,
       requestSerialize,
       responseDeserialize,
-      toWireMapOutput(output),
+      toWireMapOutput(output, by),
       this.#connections.metadata(address),
       { deadline: Date.now() + REGISTER_MS },
       (failure) => {

@@ -41,7 +41,7 @@ function codeOf(act: () => unknown): string {
 const lease: Lease = { jobNo: 1n, taskNo: 0, fence: 1n, term: 't', jobId: 'j' };
 const bytes = (text: string): Buffer => Buffer.from(text);
 const report = (given: Partial<TaskReport>): TaskReport =>
-  hostile({ lease, what: undefined, ...given });
+  hostile({ lease, queryId: '', what: undefined, ...given });
 const reports = (...list: TaskReport[]): unknown =>
   fromWireReports({ workerId: 'n', sessionId: 's', reports: list });
 
@@ -65,6 +65,7 @@ const anAssignment: Partial<TaskAssignment> = {
   taskName: 't',
   executor: 'e',
   runTimeoutMs: 0n,
+  planFragmentJson: Buffer.alloc(0),
   inputJson: bytes('1'),
   idempotencyKey: '',
   steps: [],

@@ -1,5 +1,6 @@
 /** Work on its way to a worker. Inputs and steps are JSON text at both ends and bytes between. */
-import { instant } from '../../../scheduler/core/index.ts';
+import { FRAGMENT_EXECUTOR, fragmentNo, instant } from '../../../scheduler/core/index.ts';
+import type { FragmentNo } from '../../../scheduler/core/index.ts';
 import type {
   GetTaskRequest,
   GetTaskResponse,
@@ -8,6 +9,7 @@ import type {
   TaskStep,
 } from '../gen/millrace/v1/task.ts';
 import { fitting } from '../limits.ts';
+import { LAYOUT_VERSION } from '../../../scheduler/contract/index.ts';
 import type {
   ChildOutcome,
   PollReply,
@@ -25,6 +27,7 @@ import {
   toWireOrders,
 } from './lease.ts';
 import { fromWireSession } from './session.ts';
+import { nameTask } from './task-names.ts';
 import {
   jsonBytes,
   jsonText,
@@ -69,8 +72,9 @@ export function toWirePollReply(reply: PollReply): GetTaskResponse {
   return { tasks, orders: toWireOrders(reply.orders) };
 }
 
-function payloadBytes({ inputJson, steps, children }: TaskAssignment): number {
-  let bytes = inputJson.length;
+function payloadBytes(task: TaskAssignment): number {
+  const { inputJson, planFragmentJson, steps, children } = task;
+  let bytes = inputJson.length + planFragmentJson.length;
   for (const { bodyJson } of steps) bytes += bodyJson.length;
   for (const { resultJson } of children) bytes += CHILD_BYTES + (resultJson?.length ?? 0);
   return bytes;
@@ -84,24 +88,20 @@ export function fromWirePollReply(response: GetTaskResponse): PollReply {
 
 function toWireAssignment(assignment: ReadyAssignment): TaskAssignment {
   const { lease, runMs } = assignment;
+  const fragment = fragmentOf(assignment);
+  const input = jsonBytes(assignment.input);
   return {
     queryId: assignment.jobId,
-    stageId: 0n,
-    taskId: BigInt(lease.taskNo),
+    stageId: BigInt(fragment?.stage ?? 0),
+    taskId: BigInt(fragment?.task ?? lease.taskNo),
     attempt: wireCount(assignment.attempt, 'attempt'),
-    planFragmentJson: NO_BYTES,
-    assignedReducePartitions: [],
-    assignedReduceSplitIndex: 0,
-    assignedReduceSplitCount: 0,
-    layoutVersion: 0,
-    layoutFingerprint: 0n,
-    recommendedMapOutputPublishWindowPartitions: 0,
-    recommendedReduceFetchWindowPartitions: 0,
+    planFragmentJson: fragment === null ? NO_BYTES : input,
+    layoutVersion: fragment === null ? 0 : LAYOUT_VERSION,
     lease: toWireLease(lease),
     taskName: assignment.taskId,
     executor: assignment.executor,
     run: wireCount(assignment.run, 'run'),
-    inputJson: jsonBytes(assignment.input),
+    inputJson: fragment === null ? input : NO_BYTES,
     runTimeoutMs: runMs === null ? 0n : wireNumber(runMs, 'run_timeout_ms'),
     resumed: assignment.resumed,
     idempotencyKey: assignment.idempotencyKey ?? '',
@@ -116,9 +116,17 @@ function toWireAssignment(assignment: ReadyAssignment): TaskAssignment {
   };
 }
 
+/** A task of a query is named by its stage, and its input is the fragment. */
+function fragmentOf({ executor, taskId }: ReadyAssignment): FragmentNo | null {
+  return executor === FRAGMENT_EXECUTOR ? fragmentNo(taskId) : null;
+}
+
 function fromWireAssignment(task: TaskAssignment): ReadyAssignment {
+  const lease = fromWireLease(task.lease);
+  const { stageId, taskId, attempt, planFragmentJson } = task;
+  nameTask(lease, { stageId, taskId, attempt });
   return {
-    lease: fromWireLease(task.lease),
+    lease,
     jobId: requiredText(task.queryId, 'query_id'),
     taskId: requiredText(task.taskName, 'task_name'),
     executor: requiredText(task.executor, 'executor'),
@@ -126,7 +134,10 @@ function fromWireAssignment(task: TaskAssignment): ReadyAssignment {
     attempt: task.attempt,
     runMs: task.runTimeoutMs === 0n ? null : safeNumber(task.runTimeoutMs, 'run_timeout_ms'),
     resumed: task.resumed,
-    input: jsonText(task.inputJson, 'input_json'),
+    input:
+      planFragmentJson.length > 0
+        ? jsonText(planFragmentJson, 'plan_fragment_json')
+        : jsonText(task.inputJson, 'input_json'),
     idempotencyKey: optionalText(task.idempotencyKey),
     steps: fromWireSteps(task.steps),
     assignedAt: instant(safeNumber(task.assignedAtMs, 'assigned_at_ms')),

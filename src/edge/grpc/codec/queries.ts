@@ -5,12 +5,14 @@ import { QueryState } from '../gen/millrace/v1/query.ts';
 import type {
   PartitionBytesBucket,
   QueryStatus,
+  RegisterQueryResultsRequest,
   StageMetrics,
   SubmitQueryRequest,
 } from '../gen/millrace/v1/query.ts';
 import { RESULT_FORMATS } from '../../../scheduler/contract/index.ts';
 import type {
   QueryShape,
+  ResultChunk,
   ResultFormat,
   StageShape,
   SubmitOptions,
@@ -21,6 +23,8 @@ import {
   jsonText,
   parsedJson,
   refuse,
+  requiredText,
+  safeNumber,
   wireCount,
   wireNumber,
   wireTime,
@@ -68,6 +72,19 @@ export function fromWireQuery(query: SubmitQueryRequest, newJobId: () => JobId):
   return { request, options: chosenJobId(queryId, newJobId) };
 }
 
+export function fromWireChunk(wire: RegisterQueryResultsRequest): ResultChunk {
+  return {
+    query: requiredText<JobId>(wire.queryId, 'query_id'),
+    stage: safeNumber(wire.stageId, 'stage_id'),
+    task: safeNumber(wire.taskId, 'task_id'),
+    attempt: wire.attempt,
+    fence: safeNumber(wire.fence, 'fence'),
+    chunk: wire.chunk,
+    payload: wire.ipcPayload,
+    rows: wire.last ? safeNumber(wire.rows, 'rows') : null,
+  };
+}
+
 export function fromWireFormat(format: string): ResultFormat {
   if (format === '') return 'parquet';
   const known = RESULT_FORMATS.find((each) => each === format);
@@ -97,7 +114,6 @@ function readersOf(stages: readonly StageShape[], id: number): number {
 function toWireStage(stage: StageShape, readers: number): StageMetrics {
   const { id, tasks, rowsOut, bytesOut, batches, partitionBytes } = stage;
   return {
-    ...NO_ADAPTATION,
     stageId: wireNumber(id, 'stage_id'),
     queuedTasks: wireCount(tasks.queued, 'queued_tasks'),
     runningTasks: wireCount(tasks.running, 'running_tasks'),
@@ -109,27 +125,14 @@ function toWireStage(stage: StageShape, readers: number): StageMetrics {
     mapOutputPartitions: BigInt(partitionBytes.length),
     plannedReduceTasks: readers,
     partitionBytesHistogram: histogram(partitionBytes),
+    inputRows: wireNumber(stage.rowsIn, 'input_rows'),
+    fetchedBytes: wireNumber(stage.fetchedBytes, 'fetched_bytes'),
+    spilledBytes: wireNumber(stage.spilledBytes, 'spilled_bytes'),
+    elapsedMs: wireNumber(stage.elapsedMs ?? 0, 'elapsed_ms'),
+    workMs: wireNumber(stage.workMs, 'work_ms'),
+    recomputedTasks: wireCount(tasks.recomputed, 'recomputed_tasks'),
   };
 }
-
-/** A stage has as many tasks as were planned. */
-const NO_ADAPTATION = {
-  adaptiveReduceTasks: 0,
-  adaptiveTargetBytes: 0n,
-  aqeEvents: [],
-  skewSplitTasks: 0,
-  layoutFinalizeCount: 0,
-  backpressureInflightBytes: 0n,
-  backpressureQueueDepth: 0,
-  mapPublishWindowPartitions: 0,
-  reduceFetchWindowPartitions: 0,
-  firstChunkMs: 0n,
-  firstReduceRowMs: 0n,
-  streamLagMs: 0n,
-  streamBufferedBytes: 0n,
-  streamActiveCount: 0,
-  backpressureEvents: [],
-} satisfies Partial<StageMetrics>;
 
 const KIB = 1024n;
 const MIB: bigint = KIB * KIB;

@@ -14,6 +14,7 @@ import type { ReportReply, Session, WorkerReport } from '../../../scheduler/cont
 import { fromWireLease, fromWireOrders, toWireLease, toWireOrders } from './lease.ts';
 import { fromWireInputLost, inputLostBytes, toWireInputLost } from './outputs.ts';
 import { fromWireSession } from './session.ts';
+import { checkNames, namesOf } from './task-names.ts';
 import { fromWireSuspension, suspensionBytes, toWireSuspension } from './suspension.ts';
 import { jsonBytes, jsonText, optionalText, present, refuse, requiredText } from './values.ts';
 
@@ -93,22 +94,15 @@ const TOO_MUCH_TO_ADD = [
 
 function wholeReport(item: WorkerReport): TaskReport {
   return {
-    queryId: '',
-    stageId: 0n,
-    taskId: BigInt(item.lease.taskNo),
-    attempt: 0,
+    ...namesOf(item.lease),
     state: STATE_OF[item.kind],
-    message: '',
-    layoutVersion: 0,
-    layoutFingerprint: 0n,
-    reduceFetchInflightBytes: 0n,
-    reduceFetchQueueDepth: 0,
+    message: item.kind === 'failed' ? cut(item.error.message) : '',
     lease: toWireLease(item.lease),
     what: toWireWhat(item),
   };
 }
 
-/** For people who look at the wire: `what` says it all. */
+/** The short form, for people who look at the wire: `what` says it all. */
 const STATE_OF: Readonly<Record<WorkerReport['kind'], WireState>> = {
   started: WireState.TASK_STATE_RUNNING,
   progress: WireState.TASK_STATE_RUNNING,
@@ -154,9 +148,20 @@ function toWireWhat(item: WorkerReport): TaskReport['what'] {
   }
 }
 
+/** What a report without `what` says. */
+function shortForm({ state, message }: TaskReport): NonNullable<TaskReport['what']> {
+  if (state === WireState.TASK_STATE_RUNNING) return { $case: 'started', value: {} };
+  if (state === WireState.TASK_STATE_SUCCEEDED) return { $case: 'completed', value: {} };
+  if (state !== WireState.TASK_STATE_FAILED) return refuse('what', 'It is missing.');
+  const error = { code: 'task_failed', message: cut(message) };
+  const failure = WireFailure.FAILURE_CLASS_RETRYABLE;
+  return { $case: 'failed', value: { error, failure, missing: '' } };
+}
+
 function fromWireReport(report: TaskReport): WorkerReport {
   const lease = fromWireLease(report.lease);
-  const what = present(report.what, 'what');
+  checkNames(report, lease);
+  const what = report.what ?? shortForm(report);
   switch (what.$case) {
     case 'started':
     case 'aborted':
@@ -216,11 +221,16 @@ function cut(text: string): string {
   return text.length <= TEXT_LENGTH_MAX ? text : text.slice(0, TEXT_LENGTH_MAX);
 }
 
-const WIRE_VERDICT = { ok: WireVerdict.VERDICT_OK, lost: WireVerdict.VERDICT_LOST } as const;
+const WIRE_VERDICT = {
+  ok: WireVerdict.VERDICT_OK,
+  lost: WireVerdict.VERDICT_LOST,
+  unregistered: WireVerdict.VERDICT_NOT_REGISTERED,
+} as const;
 const VERDICTS: readonly (ReportReply['verdicts'][number] | undefined)[] = [
   undefined,
   'ok',
   'lost',
+  'unregistered',
 ];
 
 export function toWireReportReply(reply: ReportReply): ReportTaskStatusResponse {

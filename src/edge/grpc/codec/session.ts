@@ -1,6 +1,6 @@
 /** How a session begins, is kept alive and ends. */
-import { parseCapabilities } from '../../../scheduler/core/index.ts';
-import type { LeaderAddress, NodeOffer } from '../../../scheduler/core/index.ts';
+import { MillraceError, parseCapabilities } from '../../../scheduler/core/index.ts';
+import type { LeaderAddress, NodeId, NodeOffer, SessionId } from '../../../scheduler/core/index.ts';
 import type { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
 import type {
   DeregisterWorkerRequest,
@@ -142,8 +142,16 @@ export function toWireSession(session: Session): DeregisterWorkerRequest {
 }
 
 export function fromWireSession(request: DeregisterWorkerRequest): Session {
-  return {
-    nodeId: requiredText(request.workerId, 'worker_id'),
-    sessionId: requiredText(request.sessionId, 'session_id'),
-  };
+  const nodeId: NodeId = requiredText(request.workerId, 'worker_id');
+  if (request.sessionId === '') throw noSession(nodeId);
+  return { nodeId, sessionId: request.sessionId as SessionId };
+}
+
+/** The answer to whoever has never registered. */
+function noSession(nodeId: NodeId): MillraceError {
+  return new MillraceError({
+    code: 'unknown_session',
+    what: `Worker ${nodeId} has given no session_id.`,
+    todo: 'Call RegisterWorker first, with a session id of its own choice, and give that in every call.',
+  });
 }

@@ -10,32 +10,43 @@ import type {
   MapOutputKey,
   MapPartition,
   PartitionRange,
+  Session,
 } from '../../../scheduler/contract/index.ts';
-import { requiredText, safeNumber, wireCount, wireNumber } from './values.ts';
+import { toWireSession } from './session.ts';
+import { refuse, requiredText, safeNumber, wireCount, wireNumber } from './values.ts';
 
-type WireKey = Pick<RegisterMapOutputRequest, 'queryId' | 'stageId' | 'mapTask' | 'attempt'>;
+/** More than any stage has. */
+const PARTITIONS_MAX = 100_000;
 
-function toWireKey({ query, stage, mapTask, attempt }: MapOutputKey): WireKey {
+type WireKey = Pick<
+  RegisterMapOutputRequest,
+  'queryId' | 'stageId' | 'mapTask' | 'attempt' | 'fence'
+>;
+
+function toWireKey({ query, stage, mapTask, attempt, fence }: MapOutputKey): WireKey {
   return {
     queryId: query,
     stageId: wireNumber(stage, 'stage_id'),
     mapTask: wireNumber(mapTask, 'map_task'),
     attempt: wireCount(attempt, 'attempt'),
+    fence: wireNumber(fence, 'fence'),
   };
 }
 
-function fromWireKey({ queryId, stageId, mapTask, attempt }: WireKey): MapOutputKey {
+function fromWireKey({ queryId, stageId, mapTask, attempt, fence }: WireKey): MapOutputKey {
   return {
     query: requiredText<JobId>(queryId, 'query_id'),
     stage: safeNumber(stageId, 'stage_id'),
     mapTask: safeNumber(mapTask, 'map_task'),
     attempt,
+    fence: safeNumber(fence, 'fence'),
   };
 }
 
-export function toWireMapOutput(output: MapOutput): RegisterMapOutputRequest {
+export function toWireMapOutput(output: MapOutput, by: Session): RegisterMapOutputRequest {
   return {
     ...toWireKey(output),
+    ...toWireSession(by),
     partitions: output.partitions.map(toWirePartition),
     layoutVersion: wireCount(output.layoutVersion, 'layout_version'),
     layoutFingerprint: output.layoutFingerprint,
@@ -43,6 +54,8 @@ export function toWireMapOutput(output: MapOutput): RegisterMapOutputRequest {
 }
 
 export function fromWireMapOutput(wire: RegisterMapOutputRequest): MapOutput {
+  if (wire.partitions.length > PARTITIONS_MAX)
+    refuse('partitions', `${wire.partitions.length} are too many.`);
   return {
     ...fromWireKey(wire),
     partitions: wire.partitions.map(fromWirePartition),
@@ -60,6 +73,10 @@ function toWirePartition(partition: MapPartition): MapOutputPartition {
     streamEpoch: wireCount(partition.epoch, 'stream_epoch'),
     committedOffset: wireNumber(partition.committedOffset, 'committed_offset'),
     finalized: partition.isFinalized,
+    segments: partition.segments.map(([bytes, crc32]) => ({
+      bytes: wireNumber(bytes, 'segments/bytes'),
+      crc32: wireCount(crc32, 'segments/crc32'),
+    })),
   };
 }
 
@@ -72,6 +89,7 @@ function fromWirePartition(wire: MapOutputPartition): MapPartition {
     epoch: wire.streamEpoch,
     committedOffset: safeNumber(wire.committedOffset, 'committed_offset'),
     isFinalized: wire.finalized,
+    segments: wire.segments.map(({ bytes, crc32 }) => [safeNumber(bytes, 'segments/bytes'), crc32]),
   };
 }
 

@@ -23,6 +23,7 @@ import type {
   NewJob,
   QueryService,
   Reader,
+  ResultRegistry,
   Session,
 } from '../../../scheduler/contract/index.ts';
 import { STALLED_READER_MS } from '../limits.ts';
@@ -40,6 +41,7 @@ export interface ControlPlaneOptions {
   readonly reader: Reader;
   /** Absent where queries are not served. */
   readonly queries?: QueryService;
+  readonly registry?: ResultRegistry;
   readonly whoLeads: () => LeaderAddress | null | Promise<LeaderAddress | null>;
   /** A worker polls. */
   readonly onPoll?: (session: Session) => void;

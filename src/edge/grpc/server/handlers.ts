@@ -69,11 +69,6 @@ export function unary<Request, Response>(
   };
 }
 
-export function unimplemented<Request, Response>(what: string): handleUnaryCall<Request, Response> {
-  return (_call, callback) =>
-    callback(statusOf(new MillraceError({ code: 'unimplemented', what })));
-}
-
 export interface StreamOptions {
   readonly life: AbortSignal;
   readonly clock: Clock;

@@ -58,6 +58,8 @@ const QUERY: QueryShape = {
   expiresAt: null,
 };
 
+const RESULTS: FetchQueryResultsRequest = { queryId: 'q', format: '', startOffset: 0n, crc32: 0 };
+
 interface Calls {
   readonly submitted: unknown[];
   readonly cancelled: unknown[];
@@ -210,6 +212,7 @@ test('the state of a query has the figures of its stages', async () => {
         mapOutputBytes: 2n ** 40n,
         mapOutputPartitions: 3n,
         plannedReduceTasks: 2,
+        ...{ inputRows: 10n, elapsedMs: 12n, workMs: 20n, recomputedTasks: 1 },
         partitionBytesHistogram: [
           { upperBoundBytes: 65_536n, partitionCount: 2 },
           { upperBoundBytes: 2n ** 64n - 1n, partitionCount: 1 },
@@ -242,7 +245,7 @@ test('rows come in chunks of at most a mebibyte', async () => {
     yield Buffer.alloc(2_500_000, 1);
     yield Buffer.from('end');
   };
-  const payloads = await fetched({ queryId: 'q', format: 'csv' });
+  const payloads = await fetched({ ...RESULTS, format: 'csv' });
   expect(payloads.map((payload) => payload.length)).toEqual([1_048_576, 1_048_576, 402_848, 3]);
 });
 
@@ -251,6 +254,6 @@ test('rows that fail on the way fail the call with their code', async () => {
     yield Buffer.from('x');
     throw new MillraceError({ code: 'result_lost', what: 'Gone.' });
   };
-  await expect(fetched({ queryId: 'q', format: '' })).rejects.toMatchObject({ code: 15 });
-  await expect(fetched({ queryId: 'q', format: 'xml' })).rejects.toMatchObject({ code: 3 });
+  await expect(fetched(RESULTS)).rejects.toMatchObject({ code: 15 });
+  await expect(fetched({ ...RESULTS, format: 'xml' })).rejects.toMatchObject({ code: 3 });
 });

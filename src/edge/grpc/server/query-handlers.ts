@@ -1,23 +1,39 @@
 /** The calls of the control plane that are about queries. */
 import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { Metadata } from '@grpc/grpc-js';
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId } from '../../../scheduler/core/index.ts';
-import { fromWireFormat, fromWireQuery, toWireQuery, toWireQueryState } from '../codec/queries.ts';
-import { requiredText } from '../codec/values.ts';
+import {
+  fromWireChunk,
+  fromWireFormat,
+  fromWireQuery,
+  toWireQuery,
+  toWireQueryState,
+} from '../codec/queries.ts';
+import { fromWireSession } from '../codec/session.ts';
+import { requiredText, safeNumber } from '../codec/values.ts';
 import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
 import type {
   FetchQueryResultsRequest,
   FetchQueryResultsResponse,
 } from '../gen/millrace/v1/query.ts';
-import type { JobService, QueryService, QueryShape } from '../../../scheduler/contract/index.ts';
-import { type StreamOptions, streaming, unary, unimplemented } from './handlers.ts';
+import type {
+  JobService,
+  QueryService,
+  QueryShape,
+  ResultRegistry,
+} from '../../../scheduler/contract/index.ts';
+import { type StreamOptions, streaming, unary } from './handlers.ts';
+import { boundSession } from './session-binding.ts';
 
 export interface QueryHandlerOptions {
   readonly jobs: () => JobService;
   /** Absent where queries are not served. */
   readonly queries?: QueryService;
+  /** Where workers send the rows of results. */
+  readonly registry?: ResultRegistry;
 }
 
 /** Clients take messages of 4 MiB at least; a piece of rows may be longer. */
@@ -26,7 +42,7 @@ const CHUNK_BYTES: number = 2 ** 20;
 const PENDING_CHUNKS_MAX = 3;
 
 export function queryHandlers(
-  { jobs, queries }: QueryHandlerOptions,
+  { jobs, queries, registry }: QueryHandlerOptions,
   stream: StreamOptions,
 ): Pick<
   ControlPlaneServer,
@@ -57,7 +73,11 @@ export function queryHandlers(
       const { state } = await service.cancel(id, reason === '' ? 'asked for by gRPC' : reason);
       return { queryId: id, state: toWireQueryState(state) };
     }),
-    registerQueryResults: unimplemented(NOT_REGISTERED),
+    registerQueryResults: unary(life, async (wire, call) => {
+      const rows = registry ?? refuse();
+      const by = boundSession(fromWireSession(wire), call);
+      return { nextChunk: await rows.register(fromWireChunk(wire), by) };
+    }),
     fetchQueryResults: streaming({ ...stream, pendingMax: PENDING_CHUNKS_MAX }, (request, signal) =>
       chunks(reading(), request, signal),
     ),
@@ -71,10 +91,6 @@ function callerOf(call: { readonly metadata: Metadata; getPeer(): string }): str
   return createHash('sha256').update(token).digest('base64');
 }
 
-const NOT_REGISTERED =
-  'Results cannot be submitted separately: a task reports the location of its rows on completion ' +
-  '(ReportTaskStatus), and readers fetch them from there.';
-
 async function found({ reader }: QueryService, id: JobId): Promise<QueryShape> {
   const { value } = await reader.query(id);
   if (value !== null) return value;
@@ -83,16 +99,40 @@ async function found({ reader }: QueryService, id: JobId): Promise<QueryShape> {
 
 async function* chunks(
   service: QueryService,
-  { queryId, format }: FetchQueryResultsRequest,
+  request: FetchQueryResultsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<FetchQueryResultsResponse> {
-  const id: JobId = requiredText(queryId, 'query_id');
-  const { pieces } = await service.results(id, fromWireFormat(format), signal);
+  const id: JobId = requiredText(request.queryId, 'query_id');
+  const from = safeNumber(request.startOffset, 'start_offset');
+  const { pieces } = await service.results(id, fromWireFormat(request.format), signal);
+  let offset = 0;
+  let sum = 0;
   for await (const piece of pieces) {
-    for (let at = 0; at < piece.byteLength; at += CHUNK_BYTES) {
-      yield { payload: Buffer.from(piece.subarray(at, at + CHUNK_BYTES)) };
+    let rest = piece;
+    if (offset < from) {
+      const skipped = piece.subarray(0, from - offset);
+      offset += skipped.byteLength;
+      sum = crc32(skipped, sum);
+      if (offset === from && sum !== request.crc32) throw changed(from);
+      rest = piece.subarray(skipped.byteLength);
+    }
+    for (let at = 0; at < rest.byteLength; at += CHUNK_BYTES) {
+      const payload = Buffer.from(rest.subarray(at, at + CHUNK_BYTES));
+      const startOffset = BigInt(offset);
+      offset += payload.length;
+      sum = crc32(payload, sum);
+      yield { payload, startOffset, endOffset: BigInt(offset), crc32: sum };
     }
   }
+  if (offset < from) throw changed(from);
+}
+
+function changed(from: number): MillraceError {
+  return new MillraceError({
+    code: 'superseded',
+    what: `The first ${from} bytes of the result are not those that the caller has.`,
+    todo: 'Fetch it from the beginning.',
+  });
 }
 
 function refuse(): never {

@@ -4,6 +4,7 @@ import { MillraceError } from '../../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../../kit/index.ts';
 import { encodeChunk } from '../codec/partition-chunk.ts';
 import { fromWireMapOutput, fromWireRange } from '../codec/shuffle.ts';
+import { fromWireSession } from '../codec/session.ts';
 import { ShuffleServiceService } from '../gen/millrace/v1/shuffle.ts';
 import type {
   FetchShufflePartitionRequest,
@@ -12,6 +13,7 @@ import type {
 import { STALLED_READER_MS } from '../limits.ts';
 import type { ShuffleSource } from '../../../scheduler/contract/index.ts';
 import { type RpcService, streaming, unary } from './handlers.ts';
+import { boundSession } from './session-binding.ts';
 
 /** Chunks are large: one on its way and one that is ready are enough to keep a connection busy. */
 const PENDING_CHUNKS_MAX = 3;
@@ -37,8 +39,9 @@ export function shuffleService(
       },
     },
     handlers: (life): UntypedServiceImplementation => ({
-      registerMapOutput: unary(life, (request: RegisterMapOutputRequest) => {
-        present().register(fromWireMapOutput(request));
+      registerMapOutput: unary(life, async (request: RegisterMapOutputRequest, call) => {
+        const by = request.workerId === '' ? null : boundSession(fromWireSession(request), call);
+        await present().register(fromWireMapOutput(request), by);
         return {};
       }),
       fetchShufflePartition: streaming(

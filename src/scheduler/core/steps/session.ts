@@ -269,7 +269,7 @@ function superseded(nodeId: NodeId): MillraceError {
   return new MillraceError({
     code: 'superseded',
     what: `This session of node ${nodeId} has ended.`,
-    todo: 'Stop all its tasks and register with a new session id.',
+    todo: 'Stop all its tasks and call RegisterWorker with a new session id.',
   });
 }
 
@@ -298,7 +298,7 @@ function unknownSession(nodeId: NodeId): MillraceError {
   return new MillraceError({
     code: 'unknown_session',
     what: `Node ${nodeId} has no such session here.`,
-    todo: 'Stop all its tasks and register with a new session id.',
+    todo: 'Stop all its tasks and call RegisterWorker with a new session id.',
   });
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   defaultSettings,
+  fragmentTaskId,
   parseJobDocument,
   resolveInput,
   resolveJobResult,
@@ -13,7 +14,7 @@ import {
   examplePlan,
 } from '../../../../test/sql/plan/example-plan.ts';
 import type { FragmentTask } from '../physical/task.ts';
-import { QUERY_JOB_DEFAULTS, fragmentTaskId, queryJob } from './query-job.ts';
+import { QUERY_JOB_DEFAULTS, queryJob } from './query-job.ts';
 import { readPlan } from './read-plan.ts';
 
 const plan = examplePlan();

@@ -4,7 +4,9 @@
  * results of the producing tasks in the same way, so it only ever reads committed outputs.
  */
 import {
+  FRAGMENT_EXECUTOR,
   MillraceError,
+  fragmentTaskId,
   invariant,
   taskNo,
   utf8Bytes,
@@ -26,7 +28,7 @@ import {
 import { filesOf, rowRanges, valueSpans, wholeFiles } from '../distribute/scan-splits.ts';
 import type { ExchangeInput, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
 import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
-import { FRAGMENT_EXECUTOR, PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
+import { PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
 
 export interface QueryJobOptions {
   /** Null: the beginning of the SQL text. */
@@ -88,11 +90,6 @@ export function queryJob(
     tasks,
   };
   return { document, seeds: new Map([[taskNo(0), { state: 'succeeded', result: planText }]]) };
-}
-
-/** The id of a task of a stage. */
-export function fragmentTaskId(stage: number, task: number): TaskId {
-  return `s${stage}.${task}` as TaskId;
 }
 
 function shortName(sql: string): string {

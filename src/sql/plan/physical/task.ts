@@ -5,8 +5,7 @@
 import type { Fragment, SessionValues, StageOutput } from './plan.ts';
 import type { FileRange, ValueSpan } from './table.ts';
 
-/** The executor that runs fragments. */
-export const FRAGMENT_EXECUTOR = 'sql.fragment';
+export { FRAGMENT_EXECUTOR } from '../../../scheduler/core/index.ts';
 /** The executor of the first task of a query, which never runs: its result is the plan. */
 export const PLAN_EXECUTOR = 'sql.plan';
 /** The id of that task. */

@@ -77,27 +77,24 @@ export interface StageMetrics {
   runningTasks: number;
   succeededTasks: number;
   failedTasks: number;
+  /** Outputs that are registered and those of tasks that have ended. */
   mapOutputRows: bigint;
   mapOutputBytes: bigint;
   mapOutputBatches: bigint;
   mapOutputPartitions: bigint;
+  /** Tasks of the widest stage that reads this one. */
   plannedReduceTasks: number;
-  adaptiveReduceTasks: number;
-  adaptiveTargetBytes: bigint;
-  aqeEvents: string[];
   partitionBytesHistogram: PartitionBytesBucket[];
-  skewSplitTasks: number;
-  layoutFinalizeCount: number;
-  backpressureInflightBytes: bigint;
-  backpressureQueueDepth: number;
-  mapPublishWindowPartitions: number;
-  reduceFetchWindowPartitions: number;
-  firstChunkMs: bigint;
-  firstReduceRowMs: bigint;
-  streamLagMs: bigint;
-  streamBufferedBytes: bigint;
-  streamActiveCount: number;
-  backpressureEvents: string[];
+  inputRows: bigint;
+  /** What its tasks have fetched from other nodes. */
+  fetchedBytes: bigint;
+  spilledBytes: bigint;
+  /** From its first start to its last end, or until now; 0 before its first start. */
+  elapsedMs: bigint;
+  /** The sum of what its tasks have worked. */
+  workMs: bigint;
+  /** Tasks that ran again because their output was lost. */
+  recomputedTasks: number;
 }
 
 export interface PartitionBytesBucket {
@@ -115,26 +112,53 @@ export interface CancelQueryResponse {
   state: QueryState;
 }
 
+/**
+ * One chunk of the rows that a task of the last stage has made. All chunks of a task, one after the other, are one Parquet
+ * file. Each of several result tasks sends its own. Chunks come in order; one that arrived already is ignored if it is the
+ * same, and refused if it differs.
+ */
 export interface RegisterQueryResultsRequest {
   queryId: string;
   ipcPayload: Buffer;
   stageId: bigint;
   taskId: bigint;
+  /** `attempt` of the assignment. */
   attempt: number;
+  /** From 0. */
   chunk: number;
+  /** With the last chunk: the rows of all of them. */
+  rows: bigint;
+  last: boolean;
+  /** `lease.fence` of the assignment. */
+  fence: bigint;
+  /** Who sends it: the session that holds the lease. */
+  workerId: string;
+  sessionId: string;
 }
 
 export interface RegisterQueryResultsResponse {
+  /** The chunk that is expected next: after a lost answer or a change of leader, go on from here. */
+  nextChunk: number;
 }
 
 export interface FetchQueryResultsRequest {
   queryId: string;
   /** json, ndjson, csv or parquet; empty for parquet. */
   format: string;
+  /**
+   * To go on after a broken stream, at any node: `end_offset` and `crc32` of the last message that arrived. Fails with
+   * FAILED_PRECONDITION if the bytes before it are not the same any more; then fetch from 0.
+   */
+  startOffset: bigint;
+  crc32: number;
 }
 
 export interface FetchQueryResultsResponse {
   payload: Buffer;
+  startOffset: bigint;
+  endOffset: bigint;
+  /** Of all bytes from 0 to `end_offset`. */
+  crc32: number;
 }
 
 function createBaseSubmitQueryRequest(): SubmitQueryRequest {
@@ -571,22 +595,13 @@ function createBaseStageMetrics(): StageMetrics {
     mapOutputBatches: 0n,
     mapOutputPartitions: 0n,
     plannedReduceTasks: 0,
-    adaptiveReduceTasks: 0,
-    adaptiveTargetBytes: 0n,
-    aqeEvents: [],
     partitionBytesHistogram: [],
-    skewSplitTasks: 0,
-    layoutFinalizeCount: 0,
-    backpressureInflightBytes: 0n,
-    backpressureQueueDepth: 0,
-    mapPublishWindowPartitions: 0,
-    reduceFetchWindowPartitions: 0,
-    firstChunkMs: 0n,
-    firstReduceRowMs: 0n,
-    streamLagMs: 0n,
-    streamBufferedBytes: 0n,
-    streamActiveCount: 0,
-    backpressureEvents: [],
+    inputRows: 0n,
+    fetchedBytes: 0n,
+    spilledBytes: 0n,
+    elapsedMs: 0n,
+    workMs: 0n,
+    recomputedTasks: 0,
   };
 }
 
@@ -637,73 +652,41 @@ export const StageMetrics: MessageFns<StageMetrics> = {
     if (message.plannedReduceTasks !== 0) {
       writer.uint32(80).uint32(message.plannedReduceTasks);
     }
-    if (message.adaptiveReduceTasks !== 0) {
-      writer.uint32(88).uint32(message.adaptiveReduceTasks);
-    }
-    if (message.adaptiveTargetBytes !== 0n) {
-      if (BigInt.asUintN(64, message.adaptiveTargetBytes) !== message.adaptiveTargetBytes) {
-        throw new globalThis.Error("value provided for field message.adaptiveTargetBytes of type uint64 too large");
-      }
-      writer.uint32(96).uint64(message.adaptiveTargetBytes);
-    }
-    for (const v of message.aqeEvents) {
-      writer.uint32(106).string(v!);
-    }
     for (const v of message.partitionBytesHistogram) {
       PartitionBytesBucket.encode(v!, writer.uint32(114).fork()).join();
     }
-    if (message.skewSplitTasks !== 0) {
-      writer.uint32(120).uint32(message.skewSplitTasks);
-    }
-    if (message.layoutFinalizeCount !== 0) {
-      writer.uint32(128).uint32(message.layoutFinalizeCount);
-    }
-    if (message.backpressureInflightBytes !== 0n) {
-      if (BigInt.asUintN(64, message.backpressureInflightBytes) !== message.backpressureInflightBytes) {
-        throw new globalThis.Error(
-          "value provided for field message.backpressureInflightBytes of type uint64 too large",
-        );
+    if (message.inputRows !== 0n) {
+      if (BigInt.asUintN(64, message.inputRows) !== message.inputRows) {
+        throw new globalThis.Error("value provided for field message.inputRows of type uint64 too large");
       }
-      writer.uint32(136).uint64(message.backpressureInflightBytes);
+      writer.uint32(216).uint64(message.inputRows);
     }
-    if (message.backpressureQueueDepth !== 0) {
-      writer.uint32(144).uint32(message.backpressureQueueDepth);
-    }
-    if (message.mapPublishWindowPartitions !== 0) {
-      writer.uint32(152).uint32(message.mapPublishWindowPartitions);
-    }
-    if (message.reduceFetchWindowPartitions !== 0) {
-      writer.uint32(160).uint32(message.reduceFetchWindowPartitions);
-    }
-    if (message.firstChunkMs !== 0n) {
-      if (BigInt.asUintN(64, message.firstChunkMs) !== message.firstChunkMs) {
-        throw new globalThis.Error("value provided for field message.firstChunkMs of type uint64 too large");
+    if (message.fetchedBytes !== 0n) {
+      if (BigInt.asUintN(64, message.fetchedBytes) !== message.fetchedBytes) {
+        throw new globalThis.Error("value provided for field message.fetchedBytes of type uint64 too large");
       }
-      writer.uint32(168).uint64(message.firstChunkMs);
+      writer.uint32(224).uint64(message.fetchedBytes);
     }
-    if (message.firstReduceRowMs !== 0n) {
-      if (BigInt.asUintN(64, message.firstReduceRowMs) !== message.firstReduceRowMs) {
-        throw new globalThis.Error("value provided for field message.firstReduceRowMs of type uint64 too large");
+    if (message.spilledBytes !== 0n) {
+      if (BigInt.asUintN(64, message.spilledBytes) !== message.spilledBytes) {
+        throw new globalThis.Error("value provided for field message.spilledBytes of type uint64 too large");
       }
-      writer.uint32(176).uint64(message.firstReduceRowMs);
+      writer.uint32(232).uint64(message.spilledBytes);
     }
-    if (message.streamLagMs !== 0n) {
-      if (BigInt.asUintN(64, message.streamLagMs) !== message.streamLagMs) {
-        throw new globalThis.Error("value provided for field message.streamLagMs of type uint64 too large");
+    if (message.elapsedMs !== 0n) {
+      if (BigInt.asUintN(64, message.elapsedMs) !== message.elapsedMs) {
+        throw new globalThis.Error("value provided for field message.elapsedMs of type uint64 too large");
       }
-      writer.uint32(184).uint64(message.streamLagMs);
+      writer.uint32(240).uint64(message.elapsedMs);
     }
-    if (message.streamBufferedBytes !== 0n) {
-      if (BigInt.asUintN(64, message.streamBufferedBytes) !== message.streamBufferedBytes) {
-        throw new globalThis.Error("value provided for field message.streamBufferedBytes of type uint64 too large");
+    if (message.workMs !== 0n) {
+      if (BigInt.asUintN(64, message.workMs) !== message.workMs) {
+        throw new globalThis.Error("value provided for field message.workMs of type uint64 too large");
       }
-      writer.uint32(192).uint64(message.streamBufferedBytes);
+      writer.uint32(248).uint64(message.workMs);
     }
-    if (message.streamActiveCount !== 0) {
-      writer.uint32(200).uint32(message.streamActiveCount);
-    }
-    for (const v of message.backpressureEvents) {
-      writer.uint32(210).string(v!);
+    if (message.recomputedTasks !== 0) {
+      writer.uint32(256).uint32(message.recomputedTasks);
     }
     return writer;
   },
@@ -801,30 +784,6 @@ export const StageMetrics: MessageFns<StageMetrics> = {
             message.plannedReduceTasks = reader.uint32();
             continue;
           }
-          case 11: {
-            if (tag !== 88) {
-              break;
-            }
-
-            message.adaptiveReduceTasks = reader.uint32();
-            continue;
-          }
-          case 12: {
-            if (tag !== 96) {
-              break;
-            }
-
-            message.adaptiveTargetBytes = reader.uint64() as bigint;
-            continue;
-          }
-          case 13: {
-            if (tag !== 106) {
-              break;
-            }
-
-            message.aqeEvents.push(reader.string());
-            continue;
-          }
           case 14: {
             if (tag !== 114) {
               break;
@@ -833,100 +792,52 @@ export const StageMetrics: MessageFns<StageMetrics> = {
             message.partitionBytesHistogram.push(PartitionBytesBucket.decode(reader, reader.uint32()));
             continue;
           }
-          case 15: {
-            if (tag !== 120) {
+          case 27: {
+            if (tag !== 216) {
               break;
             }
 
-            message.skewSplitTasks = reader.uint32();
+            message.inputRows = reader.uint64() as bigint;
             continue;
           }
-          case 16: {
-            if (tag !== 128) {
+          case 28: {
+            if (tag !== 224) {
               break;
             }
 
-            message.layoutFinalizeCount = reader.uint32();
+            message.fetchedBytes = reader.uint64() as bigint;
             continue;
           }
-          case 17: {
-            if (tag !== 136) {
+          case 29: {
+            if (tag !== 232) {
               break;
             }
 
-            message.backpressureInflightBytes = reader.uint64() as bigint;
+            message.spilledBytes = reader.uint64() as bigint;
             continue;
           }
-          case 18: {
-            if (tag !== 144) {
+          case 30: {
+            if (tag !== 240) {
               break;
             }
 
-            message.backpressureQueueDepth = reader.uint32();
+            message.elapsedMs = reader.uint64() as bigint;
             continue;
           }
-          case 19: {
-            if (tag !== 152) {
+          case 31: {
+            if (tag !== 248) {
               break;
             }
 
-            message.mapPublishWindowPartitions = reader.uint32();
+            message.workMs = reader.uint64() as bigint;
             continue;
           }
-          case 20: {
-            if (tag !== 160) {
+          case 32: {
+            if (tag !== 256) {
               break;
             }
 
-            message.reduceFetchWindowPartitions = reader.uint32();
-            continue;
-          }
-          case 21: {
-            if (tag !== 168) {
-              break;
-            }
-
-            message.firstChunkMs = reader.uint64() as bigint;
-            continue;
-          }
-          case 22: {
-            if (tag !== 176) {
-              break;
-            }
-
-            message.firstReduceRowMs = reader.uint64() as bigint;
-            continue;
-          }
-          case 23: {
-            if (tag !== 184) {
-              break;
-            }
-
-            message.streamLagMs = reader.uint64() as bigint;
-            continue;
-          }
-          case 24: {
-            if (tag !== 192) {
-              break;
-            }
-
-            message.streamBufferedBytes = reader.uint64() as bigint;
-            continue;
-          }
-          case 25: {
-            if (tag !== 200) {
-              break;
-            }
-
-            message.streamActiveCount = reader.uint32();
-            continue;
-          }
-          case 26: {
-            if (tag !== 210) {
-              break;
-            }
-
-            message.backpressureEvents.push(reader.string());
+            message.recomputedTasks = reader.uint32();
             continue;
           }
         }
@@ -1117,7 +1028,19 @@ export const CancelQueryResponse: MessageFns<CancelQueryResponse> = {
 };
 
 function createBaseRegisterQueryResultsRequest(): RegisterQueryResultsRequest {
-  return { queryId: "", ipcPayload: Buffer.alloc(0), stageId: 0n, taskId: 0n, attempt: 0, chunk: 0 };
+  return {
+    queryId: "",
+    ipcPayload: Buffer.alloc(0),
+    stageId: 0n,
+    taskId: 0n,
+    attempt: 0,
+    chunk: 0,
+    rows: 0n,
+    last: false,
+    fence: 0n,
+    workerId: "",
+    sessionId: "",
+  };
 }
 
 export const RegisterQueryResultsRequest: MessageFns<RegisterQueryResultsRequest> = {
@@ -1145,6 +1068,27 @@ export const RegisterQueryResultsRequest: MessageFns<RegisterQueryResultsRequest
     }
     if (message.chunk !== 0) {
       writer.uint32(48).uint32(message.chunk);
+    }
+    if (message.rows !== 0n) {
+      if (BigInt.asUintN(64, message.rows) !== message.rows) {
+        throw new globalThis.Error("value provided for field message.rows of type uint64 too large");
+      }
+      writer.uint32(56).uint64(message.rows);
+    }
+    if (message.last !== false) {
+      writer.uint32(64).bool(message.last);
+    }
+    if (message.fence !== 0n) {
+      if (BigInt.asUintN(64, message.fence) !== message.fence) {
+        throw new globalThis.Error("value provided for field message.fence of type uint64 too large");
+      }
+      writer.uint32(72).uint64(message.fence);
+    }
+    if (message.workerId !== "") {
+      writer.uint32(82).string(message.workerId);
+    }
+    if (message.sessionId !== "") {
+      writer.uint32(90).string(message.sessionId);
     }
     return writer;
   },
@@ -1210,6 +1154,46 @@ export const RegisterQueryResultsRequest: MessageFns<RegisterQueryResultsRequest
             message.chunk = reader.uint32();
             continue;
           }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.rows = reader.uint64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.last = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.fence = reader.uint64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.sessionId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1224,11 +1208,14 @@ export const RegisterQueryResultsRequest: MessageFns<RegisterQueryResultsRequest
 };
 
 function createBaseRegisterQueryResultsResponse(): RegisterQueryResultsResponse {
-  return {};
+  return { nextChunk: 0 };
 }
 
 export const RegisterQueryResultsResponse: MessageFns<RegisterQueryResultsResponse> = {
-  encode(_: RegisterQueryResultsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: RegisterQueryResultsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.nextChunk !== 0) {
+      writer.uint32(8).uint32(message.nextChunk);
+    }
     return writer;
   },
 
@@ -1245,6 +1232,14 @@ export const RegisterQueryResultsResponse: MessageFns<RegisterQueryResultsRespon
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.nextChunk = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1259,7 +1254,7 @@ export const RegisterQueryResultsResponse: MessageFns<RegisterQueryResultsRespon
 };
 
 function createBaseFetchQueryResultsRequest(): FetchQueryResultsRequest {
-  return { queryId: "", format: "" };
+  return { queryId: "", format: "", startOffset: 0n, crc32: 0 };
 }
 
 export const FetchQueryResultsRequest: MessageFns<FetchQueryResultsRequest> = {
@@ -1269,6 +1264,15 @@ export const FetchQueryResultsRequest: MessageFns<FetchQueryResultsRequest> = {
     }
     if (message.format !== "") {
       writer.uint32(18).string(message.format);
+    }
+    if (message.startOffset !== 0n) {
+      if (BigInt.asUintN(64, message.startOffset) !== message.startOffset) {
+        throw new globalThis.Error("value provided for field message.startOffset of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.startOffset);
+    }
+    if (message.crc32 !== 0) {
+      writer.uint32(32).uint32(message.crc32);
     }
     return writer;
   },
@@ -1302,6 +1306,22 @@ export const FetchQueryResultsRequest: MessageFns<FetchQueryResultsRequest> = {
             message.format = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.startOffset = reader.uint64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.crc32 = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1316,13 +1336,28 @@ export const FetchQueryResultsRequest: MessageFns<FetchQueryResultsRequest> = {
 };
 
 function createBaseFetchQueryResultsResponse(): FetchQueryResultsResponse {
-  return { payload: Buffer.alloc(0) };
+  return { payload: Buffer.alloc(0), startOffset: 0n, endOffset: 0n, crc32: 0 };
 }
 
 export const FetchQueryResultsResponse: MessageFns<FetchQueryResultsResponse> = {
   encode(message: FetchQueryResultsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.payload.length !== 0) {
       writer.uint32(10).bytes(message.payload);
+    }
+    if (message.startOffset !== 0n) {
+      if (BigInt.asUintN(64, message.startOffset) !== message.startOffset) {
+        throw new globalThis.Error("value provided for field message.startOffset of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.startOffset);
+    }
+    if (message.endOffset !== 0n) {
+      if (BigInt.asUintN(64, message.endOffset) !== message.endOffset) {
+        throw new globalThis.Error("value provided for field message.endOffset of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.endOffset);
+    }
+    if (message.crc32 !== 0) {
+      writer.uint32(32).uint32(message.crc32);
     }
     return writer;
   },
@@ -1346,6 +1381,30 @@ export const FetchQueryResultsResponse: MessageFns<FetchQueryResultsResponse> = 
             }
 
             message.payload = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.startOffset = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.endOffset = reader.uint64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.crc32 = reader.uint32();
             continue;
           }
         }

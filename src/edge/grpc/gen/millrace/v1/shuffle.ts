@@ -27,22 +27,42 @@ export const protobufFileName = "millrace/v1/shuffle.proto";
 export interface RegisterMapOutputRequest {
   queryId: string;
   stageId: bigint;
+  /** `task_id` of the assignment. */
   mapTask: bigint;
-  /** The number of the assignment that made it: over all runs of a task none is given twice. */
+  /** `attempt` of the assignment. */
   attempt: number;
   partitions: MapOutputPartition[];
+  /** How partitions are written: 1, the only one so far, is Parquet files one after the other. 0 means 1. */
   layoutVersion: number;
+  /** The number of partitions that the stage has; 0 for "as planned". Another number is refused. */
   layoutFingerprint: bigint;
+  /** `lease.fence` of the assignment. */
+  fence: bigint;
+  /** Who registers: the session that holds the lease. */
+  workerId: string;
+  sessionId: string;
 }
 
 export interface MapOutputPartition {
   reducePartition: number;
   bytes: bigint;
   rows: bigint;
+  /** The files that it consists of. */
   batches: bigint;
+  /** Grows when an attempt begins its output anew. An older one than the registered one is refused. */
   streamEpoch: number;
+  /** Up to here it may be read. */
   committedOffset: bigint;
+  /** Nothing more will come. */
   finalized: boolean;
+  /** Length and CRC-32 of each of its files, in order. Readers verify them; required before the task is completed. */
+  segments: Segment[];
+}
+
+/** A Parquet file within a partition. */
+export interface Segment {
+  bytes: bigint;
+  crc32: number;
 }
 
 export interface RegisterMapOutputResponse {
@@ -52,25 +72,43 @@ export interface FetchShufflePartitionRequest {
   queryId: string;
   stageId: bigint;
   mapTask: bigint;
+  /** Only looked at when `fence` is 0. */
   attempt: number;
   reducePartition: number;
   startOffset: bigint;
+  /** 0 for all that may be read. */
   maxBytes: bigint;
+  /** 0 for any; otherwise another layout is refused. */
   layoutVersion: number;
+  /** An output with an older epoch is refused. */
   minStreamEpoch: number;
+  fence: bigint;
 }
 
 export interface FetchShufflePartitionResponse {
   payload: Buffer;
   startOffset: bigint;
   endOffset: bigint;
+  /** How far the partition may be read at present. */
   watermarkOffset: bigint;
+  /** The watermark is the end. */
   finalized: boolean;
   streamEpoch: number;
 }
 
 function createBaseRegisterMapOutputRequest(): RegisterMapOutputRequest {
-  return { queryId: "", stageId: 0n, mapTask: 0n, attempt: 0, partitions: [], layoutVersion: 0, layoutFingerprint: 0n };
+  return {
+    queryId: "",
+    stageId: 0n,
+    mapTask: 0n,
+    attempt: 0,
+    partitions: [],
+    layoutVersion: 0,
+    layoutFingerprint: 0n,
+    fence: 0n,
+    workerId: "",
+    sessionId: "",
+  };
 }
 
 export const RegisterMapOutputRequest: MessageFns<RegisterMapOutputRequest> = {
@@ -104,6 +142,18 @@ export const RegisterMapOutputRequest: MessageFns<RegisterMapOutputRequest> = {
         throw new globalThis.Error("value provided for field message.layoutFingerprint of type uint64 too large");
       }
       writer.uint32(56).uint64(message.layoutFingerprint);
+    }
+    if (message.fence !== 0n) {
+      if (BigInt.asUintN(64, message.fence) !== message.fence) {
+        throw new globalThis.Error("value provided for field message.fence of type uint64 too large");
+      }
+      writer.uint32(64).uint64(message.fence);
+    }
+    if (message.workerId !== "") {
+      writer.uint32(74).string(message.workerId);
+    }
+    if (message.sessionId !== "") {
+      writer.uint32(82).string(message.sessionId);
     }
     return writer;
   },
@@ -177,6 +227,30 @@ export const RegisterMapOutputRequest: MessageFns<RegisterMapOutputRequest> = {
             message.layoutFingerprint = reader.uint64() as bigint;
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.fence = reader.uint64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.sessionId = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -199,6 +273,7 @@ function createBaseMapOutputPartition(): MapOutputPartition {
     streamEpoch: 0,
     committedOffset: 0n,
     finalized: false,
+    segments: [],
   };
 }
 
@@ -236,6 +311,9 @@ export const MapOutputPartition: MessageFns<MapOutputPartition> = {
     }
     if (message.finalized !== false) {
       writer.uint32(56).bool(message.finalized);
+    }
+    for (const v of message.segments) {
+      Segment.encode(v!, writer.uint32(66).fork()).join();
     }
     return writer;
   },
@@ -309,6 +387,74 @@ export const MapOutputPartition: MessageFns<MapOutputPartition> = {
             message.finalized = reader.bool();
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.segments.push(Segment.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSegment(): Segment {
+  return { bytes: 0n, crc32: 0 };
+}
+
+export const Segment: MessageFns<Segment> = {
+  encode(message: Segment, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.bytes !== 0n) {
+      if (BigInt.asUintN(64, message.bytes) !== message.bytes) {
+        throw new globalThis.Error("value provided for field message.bytes of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.bytes);
+    }
+    if (message.crc32 !== 0) {
+      writer.uint32(16).uint32(message.crc32);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Segment {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSegment();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.bytes = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.crc32 = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -368,6 +514,7 @@ function createBaseFetchShufflePartitionRequest(): FetchShufflePartitionRequest 
     maxBytes: 0n,
     layoutVersion: 0,
     minStreamEpoch: 0,
+    fence: 0n,
   };
 }
 
@@ -411,6 +558,12 @@ export const FetchShufflePartitionRequest: MessageFns<FetchShufflePartitionReque
     }
     if (message.minStreamEpoch !== 0) {
       writer.uint32(72).uint32(message.minStreamEpoch);
+    }
+    if (message.fence !== 0n) {
+      if (BigInt.asUintN(64, message.fence) !== message.fence) {
+        throw new globalThis.Error("value provided for field message.fence of type uint64 too large");
+      }
+      writer.uint32(80).uint64(message.fence);
     }
     return writer;
   },
@@ -498,6 +651,14 @@ export const FetchShufflePartitionRequest: MessageFns<FetchShufflePartitionReque
             }
 
             message.minStreamEpoch = reader.uint32();
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.fence = reader.uint64() as bigint;
             continue;
           }
         }
@@ -630,8 +791,18 @@ export const FetchShufflePartitionResponse: MessageFns<FetchShufflePartitionResp
   },
 };
 
+/**
+ * An output is named by query, stage, map task and fence. The fence grows with every assignment of a task, over all its
+ * runs and retries, so it names one attempt for ever. A caller that does not know it leaves it 0 and gives the attempt
+ * (the number of the retry): then the newest output of that attempt is meant.
+ */
 export type ShuffleServiceService = typeof ShuffleServiceService;
 export const ShuffleServiceService = {
+  /**
+   * Registers what an attempt has written so far. Repeat it as the output grows; the last call has `finalized`
+   * partitions. The leader takes it from the session that holds the task's lease, and counts it into the stage's metrics;
+   * a worker confirms an output that it stores itself.
+   */
   registerMapOutput: {
     path: "/millrace.v1.ShuffleService/RegisterMapOutput" as const,
     requestStream: false as const,
@@ -643,6 +814,10 @@ export const ShuffleServiceService = {
       Buffer.from(RegisterMapOutputResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RegisterMapOutputResponse => RegisterMapOutputResponse.decode(value),
   },
+  /**
+   * Streams a range of one partition. A worker answers for its own outputs, a server for every output of a live query, from
+   * the worker that has it. An unknown key: FAILED_PRECONDITION, `map output not registered for requested attempt`.
+   */
   fetchShufflePartition: {
     path: "/millrace.v1.ShuffleService/FetchShufflePartition" as const,
     requestStream: false as const,
@@ -657,11 +832,25 @@ export const ShuffleServiceService = {
 } as const;
 
 export interface ShuffleServiceServer extends UntypedServiceImplementation {
+  /**
+   * Registers what an attempt has written so far. Repeat it as the output grows; the last call has `finalized`
+   * partitions. The leader takes it from the session that holds the task's lease, and counts it into the stage's metrics;
+   * a worker confirms an output that it stores itself.
+   */
   registerMapOutput: handleUnaryCall<RegisterMapOutputRequest, RegisterMapOutputResponse>;
+  /**
+   * Streams a range of one partition. A worker answers for its own outputs, a server for every output of a live query, from
+   * the worker that has it. An unknown key: FAILED_PRECONDITION, `map output not registered for requested attempt`.
+   */
   fetchShufflePartition: handleServerStreamingCall<FetchShufflePartitionRequest, FetchShufflePartitionResponse>;
 }
 
 export interface ShuffleServiceClient extends Client {
+  /**
+   * Registers what an attempt has written so far. Repeat it as the output grows; the last call has `finalized`
+   * partitions. The leader takes it from the session that holds the task's lease, and counts it into the stage's metrics;
+   * a worker confirms an output that it stores itself.
+   */
   registerMapOutput(
     request: RegisterMapOutputRequest,
     callback: (error: ServiceError | null, response: RegisterMapOutputResponse) => void,
@@ -677,6 +866,10 @@ export interface ShuffleServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RegisterMapOutputResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * Streams a range of one partition. A worker answers for its own outputs, a server for every output of a live query, from
+   * the worker that has it. An unknown key: FAILED_PRECONDITION, `map output not registered for requested attempt`.
+   */
   fetchShufflePartition(
     request: FetchShufflePartitionRequest,
     options?: Partial<CallOptions>,

@@ -34,6 +34,11 @@ export const Verdict = {
   VERDICT_OK: 1,
   /** VERDICT_LOST - Not your lease any more: nothing was changed, abort. */
   VERDICT_LOST: 2,
+  /**
+   * VERDICT_NOT_REGISTERED - For a completed fragment without a result: this leader has no complete output of the attempt, perhaps because it has
+   * just been elected. Nothing was changed: register the output again and repeat the report.
+   */
+  VERDICT_NOT_REGISTERED: 3,
 } as const;
 
 export type Verdict = typeof Verdict[keyof typeof Verdict];
@@ -42,6 +47,7 @@ export namespace Verdict {
   export type VERDICT_UNSPECIFIED = typeof Verdict.VERDICT_UNSPECIFIED;
   export type VERDICT_OK = typeof Verdict.VERDICT_OK;
   export type VERDICT_LOST = typeof Verdict.VERDICT_LOST;
+  export type VERDICT_NOT_REGISTERED = typeof Verdict.VERDICT_NOT_REGISTERED;
 }
 
 export interface RegisterWorkerRequest {
@@ -59,6 +65,7 @@ export interface RegisterWorkerRequest {
   /** Where the leader and other workers reach it; empty when it listens nowhere. */
   address: string;
   protocolVersion: number;
+  /** Empty for a worker that is not Millrace. */
   millraceVersion: string;
   /** Empty when the worker runs no SQL. */
   duckdbVersion: string;
@@ -101,19 +108,16 @@ export interface GetTaskResponse {
 export interface TaskAssignment {
   /** The job; for a task of a query, the query. */
   queryId: string;
+  /** For a task of a query: its stage. */
   stageId: bigint;
-  /** The task's number in its job. */
+  /** For a task of a query: its index in the stage. For others, its number in the job. */
   taskId: bigint;
+  /** Counts from 1 in each run of the task. Retries raise it; a lost session may not. `lease.fence` names an assignment. */
   attempt: number;
-  /** For a task of a query: what to execute. */
+  /** For a task of a query: what to execute, see docs/plan-format.md. `input_json` is empty then. */
   planFragmentJson: Buffer;
-  assignedReducePartitions: number[];
-  assignedReduceSplitIndex: number;
-  assignedReduceSplitCount: number;
+  /** For a task of a query: how it writes its partitions. 0 for others. */
   layoutVersion: number;
-  layoutFingerprint: bigint;
-  recommendedMapOutputPublishWindowPartitions: number;
-  recommendedReduceFetchWindowPartitions: number;
   lease:
     | Lease
     | undefined;
@@ -162,17 +166,19 @@ export interface ReportTaskStatusRequest {
 }
 
 export interface TaskReport {
+  /**
+   * As in the assignment, for people who watch the wire. They may be left out; a query that is not that of the lease is
+   * refused.
+   */
   queryId: string;
   stageId: bigint;
   taskId: bigint;
   attempt: number;
+  /** A short form of `what`, looked at when that is absent: RUNNING, SUCCEEDED (with no result) or FAILED (retryable). */
   state: TaskState;
+  /** With `state` FAILED: why. */
   message: string;
-  layoutVersion: number;
-  layoutFingerprint: bigint;
-  reduceFetchInflightBytes: bigint;
-  reduceFetchQueueDepth: number;
-  /** What the report speaks of; the fields above only repeat it for people. */
+  /** What the report is about, as the assignment had it. */
   lease: Lease | undefined;
   what:
     | { $case: "started"; value: TaskStarted }
@@ -197,7 +203,10 @@ export interface TaskProgress {
 }
 
 export interface TaskCompleted {
-  /** Absent for null. */
+  /**
+   * Absent for null. A fragment of a query that has no result here is completed with what the attempt has registered:
+   * its map output, or for the last stage its rows.
+   */
   resultJson?: Buffer | undefined;
 }
 
@@ -739,13 +748,7 @@ function createBaseTaskAssignment(): TaskAssignment {
     taskId: 0n,
     attempt: 0,
     planFragmentJson: Buffer.alloc(0),
-    assignedReducePartitions: [],
-    assignedReduceSplitIndex: 0,
-    assignedReduceSplitCount: 0,
     layoutVersion: 0,
-    layoutFingerprint: 0n,
-    recommendedMapOutputPublishWindowPartitions: 0,
-    recommendedReduceFetchWindowPartitions: 0,
     lease: undefined,
     taskName: "",
     executor: "",
@@ -785,33 +788,8 @@ export const TaskAssignment: MessageFns<TaskAssignment> = {
     if (message.planFragmentJson.length !== 0) {
       writer.uint32(42).bytes(message.planFragmentJson);
     }
-    if (message.assignedReducePartitions.length !== 0) {
-      writer.uint32(50).fork();
-      for (const v of message.assignedReducePartitions) {
-        writer.uint32(v);
-      }
-      writer.join();
-    }
-    if (message.assignedReduceSplitIndex !== 0) {
-      writer.uint32(56).uint32(message.assignedReduceSplitIndex);
-    }
-    if (message.assignedReduceSplitCount !== 0) {
-      writer.uint32(64).uint32(message.assignedReduceSplitCount);
-    }
     if (message.layoutVersion !== 0) {
       writer.uint32(72).uint32(message.layoutVersion);
-    }
-    if (message.layoutFingerprint !== 0n) {
-      if (BigInt.asUintN(64, message.layoutFingerprint) !== message.layoutFingerprint) {
-        throw new globalThis.Error("value provided for field message.layoutFingerprint of type uint64 too large");
-      }
-      writer.uint32(80).uint64(message.layoutFingerprint);
-    }
-    if (message.recommendedMapOutputPublishWindowPartitions !== 0) {
-      writer.uint32(88).uint32(message.recommendedMapOutputPublishWindowPartitions);
-    }
-    if (message.recommendedReduceFetchWindowPartitions !== 0) {
-      writer.uint32(96).uint32(message.recommendedReduceFetchWindowPartitions);
     }
     if (message.lease !== undefined) {
       Lease.encode(message.lease, writer.uint32(162).fork()).join();
@@ -917,70 +895,12 @@ export const TaskAssignment: MessageFns<TaskAssignment> = {
             message.planFragmentJson = Buffer.from(reader.bytes());
             continue;
           }
-          case 6: {
-            if (tag === 48) {
-              message.assignedReducePartitions.push(reader.uint32());
-
-              continue;
-            }
-
-            if (tag === 50) {
-              const end2 = reader.uint32() + reader.pos;
-              while (reader.pos < end2) {
-                message.assignedReducePartitions.push(reader.uint32());
-              }
-
-              continue;
-            }
-
-            break;
-          }
-          case 7: {
-            if (tag !== 56) {
-              break;
-            }
-
-            message.assignedReduceSplitIndex = reader.uint32();
-            continue;
-          }
-          case 8: {
-            if (tag !== 64) {
-              break;
-            }
-
-            message.assignedReduceSplitCount = reader.uint32();
-            continue;
-          }
           case 9: {
             if (tag !== 72) {
               break;
             }
 
             message.layoutVersion = reader.uint32();
-            continue;
-          }
-          case 10: {
-            if (tag !== 80) {
-              break;
-            }
-
-            message.layoutFingerprint = reader.uint64() as bigint;
-            continue;
-          }
-          case 11: {
-            if (tag !== 88) {
-              break;
-            }
-
-            message.recommendedMapOutputPublishWindowPartitions = reader.uint32();
-            continue;
-          }
-          case 12: {
-            if (tag !== 96) {
-              break;
-            }
-
-            message.recommendedReduceFetchWindowPartitions = reader.uint32();
             continue;
           }
           case 20: {
@@ -1305,20 +1225,7 @@ export const ReportTaskStatusRequest: MessageFns<ReportTaskStatusRequest> = {
 };
 
 function createBaseTaskReport(): TaskReport {
-  return {
-    queryId: "",
-    stageId: 0n,
-    taskId: 0n,
-    attempt: 0,
-    state: 0,
-    message: "",
-    layoutVersion: 0,
-    layoutFingerprint: 0n,
-    reduceFetchInflightBytes: 0n,
-    reduceFetchQueueDepth: 0,
-    lease: undefined,
-    what: undefined,
-  };
+  return { queryId: "", stageId: 0n, taskId: 0n, attempt: 0, state: 0, message: "", lease: undefined, what: undefined };
 }
 
 export const TaskReport: MessageFns<TaskReport> = {
@@ -1346,26 +1253,6 @@ export const TaskReport: MessageFns<TaskReport> = {
     }
     if (message.message !== "") {
       writer.uint32(50).string(message.message);
-    }
-    if (message.layoutVersion !== 0) {
-      writer.uint32(56).uint32(message.layoutVersion);
-    }
-    if (message.layoutFingerprint !== 0n) {
-      if (BigInt.asUintN(64, message.layoutFingerprint) !== message.layoutFingerprint) {
-        throw new globalThis.Error("value provided for field message.layoutFingerprint of type uint64 too large");
-      }
-      writer.uint32(64).uint64(message.layoutFingerprint);
-    }
-    if (message.reduceFetchInflightBytes !== 0n) {
-      if (BigInt.asUintN(64, message.reduceFetchInflightBytes) !== message.reduceFetchInflightBytes) {
-        throw new globalThis.Error(
-          "value provided for field message.reduceFetchInflightBytes of type uint64 too large",
-        );
-      }
-      writer.uint32(72).uint64(message.reduceFetchInflightBytes);
-    }
-    if (message.reduceFetchQueueDepth !== 0) {
-      writer.uint32(80).uint32(message.reduceFetchQueueDepth);
     }
     if (message.lease !== undefined) {
       Lease.encode(message.lease, writer.uint32(162).fork()).join();
@@ -1461,38 +1348,6 @@ export const TaskReport: MessageFns<TaskReport> = {
             }
 
             message.message = reader.string();
-            continue;
-          }
-          case 7: {
-            if (tag !== 56) {
-              break;
-            }
-
-            message.layoutVersion = reader.uint32();
-            continue;
-          }
-          case 8: {
-            if (tag !== 64) {
-              break;
-            }
-
-            message.layoutFingerprint = reader.uint64() as bigint;
-            continue;
-          }
-          case 9: {
-            if (tag !== 72) {
-              break;
-            }
-
-            message.reduceFetchInflightBytes = reader.uint64() as bigint;
-            continue;
-          }
-          case 10: {
-            if (tag !== 80) {
-              break;
-            }
-
-            message.reduceFetchQueueDepth = reader.uint32();
             continue;
           }
           case 20: {

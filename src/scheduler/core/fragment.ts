@@ -1,0 +1,25 @@
+/** The names of a query's tasks. Protocol and shuffle name a task by its stage and its index there. */
+import type { TaskId } from './ids.ts';
+
+/** The executor that runs fragments of queries. */
+export const FRAGMENT_EXECUTOR = 'sql.fragment';
+
+export interface FragmentNo {
+  readonly stage: number;
+  /** Its index in the stage. */
+  readonly task: number;
+}
+
+export function fragmentTaskId(stage: number, task: number): TaskId {
+  return `s${stage}.${task}` as TaskId;
+}
+
+const FRAGMENT = /^s(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/;
+
+/** Null if the id is not that of a fragment. */
+export function fragmentNo(taskId: string): FragmentNo | null {
+  const [, stage, task] = FRAGMENT.exec(taskId) ?? [];
+  return stage === undefined || task === undefined
+    ? null
+    : { stage: Number(stage), task: Number(task) };
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { fragmentResult, samplePlan } from '../../../test/rig/query-job.ts';
+import type { JobId, NodeId } from '../../scheduler/core/index.ts';
+import type { HeldFragment } from '../../scheduler/contract/index.ts';
+import type { Stage } from '../plan/index.ts';
+import { resultFault } from './check-result.ts';
+
+const HELD: HeldFragment = {
+  ...{ query: 'q' as JobId, taskId: 's0.1', stage: 0, task: 1, fence: 1, attempt: 1 },
+  nodeId: 'w' as NodeId,
+  address: null,
+};
+const [scan, last] = samplePlan.stages as [Stage, Stage];
+const good = fragmentResult('s0.1');
+
+test('accepts what a worker reports', () => {
+  expect(resultFault(JSON.stringify(good), HELD, scan)).toBeNull();
+  const inline = { parquet: 'AAAA', rows: [[1]] };
+  const small = { ...good, parts: [{ rows: 1, bytes: 0, segments: [] }], inline };
+  expect(resultFault(JSON.stringify(small), HELD, last)).toBeNull();
+});
+
+const { at, parts, metrics } = good;
+const part = { rows: 1, bytes: 5, segments: [[5, 1]] };
+
+test.each([
+  ['{', 'is not JSON'],
+  [null, 'has no object at it'],
+  [[], 'has no object at it'],
+  [{}, 'has no object at at'],
+  [{ ...good, at: { ...at, task: 's0.0' } }, 'names the task "s0.0"'],
+  [{ ...good, at: { ...at, fence: 2 } }, 'names the fence 2 instead of 1'],
+  [{ ...good, at: { ...at, node: 'other' } }, 'names the node "other" instead of w'],
+  [{ ...good, at: { ...at, address: 7 } }, 'has no short text at at/address'],
+  [{ ...good, at: { ...at, folder: 'x'.repeat(5_000) } }, 'has no short text at at/folder'],
+  [{ ...good, at: { ...at, epoch: -1 } }, 'has no non-negative integer at at/epoch'],
+  [{ ...good, parts: parts.slice(1) }, 'has 1 partitions, but its stage has 2'],
+  [{ ...good, parts: [part, { ...part, rows: 1.5 }] }, 'at parts/1/rows'],
+  [{ ...good, parts: [part, { ...part, bytes: 6 }] }, 'has segments of 5 bytes at parts/1'],
+  [{ ...good, parts: [part, { ...part, segments: [[5]] }] }, 'not a pair at parts/1'],
+  [{ ...good, parts: [part, { ...part, segments: 5 }] }, 'has no list at parts/1/segments'],
+  [{ ...good, inline: { parquet: '', rows: null } }, 'its stage is not the last one'],
+  [{ ...good, metrics: { ...metrics, runMs: 'long' } }, 'at metrics/runMs'],
+  [{ ...good, metrics: null }, 'has no object at metrics'],
+])('refuses %j', (given, words) => {
+  const text = typeof given === 'string' ? given : JSON.stringify(given);
+  expect(resultFault(text, HELD, scan)).toContain(words);
+});
