@@ -5,7 +5,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Catalog } from '../../src/sql/catalog/index.ts';
-import type { TableSpecs } from '../../src/sql/catalog/index.ts';
+import type { TableSpec } from '../../src/sql/catalog/index.ts';
 import { defaultSettings } from '../../src/scheduler/core/index.ts';
 import { startFragmentEngine, startPlanningEngine } from '../../src/sql/engine/index.ts';
 import type { FragmentEngine, PlanningEngine } from '../../src/sql/engine/index.ts';
@@ -28,14 +28,14 @@ export class EngineQueries {
   /** What the planner took for a fault of its own. */
   readonly faults: unknown[] = [];
   readonly #folder: string;
-  readonly #tables: TableSpecs;
+  readonly #tables: Readonly<Record<string, TableSpec>>;
   readonly #catalog: Catalog;
   readonly #planning: PlanningEngine;
   readonly #fragments: FragmentEngine;
   readonly #planner: SqlPlanner;
   #runs = 0;
 
-  constructor(folder: string, tables: TableSpecs) {
+  constructor(folder: string, tables: Readonly<Record<string, TableSpec>>) {
     this.#folder = folder;
     this.#tables = tables;
     const limits = { memoryBytes: MEMORY_BYTES, threads: 1, spillBytesMax: 0 };

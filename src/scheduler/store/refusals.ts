@@ -1,6 +1,6 @@
 /** What every adapter says in the same words. */
 import { MillraceError } from '../core/index.ts';
-import type { Store, Term } from './store.ts';
+import type { Term } from './store.ts';
 
 export function deposed(term: Term): MillraceError {
   return new MillraceError({
@@ -34,15 +34,5 @@ export function notEmpty(): MillraceError {
     code: 'conflict',
     what: 'The store is not empty, so nothing was imported.',
     todo: 'Import into a new store.',
-  });
-}
-
-/** Cluster settings ask for a store that several processes may share. */
-export function assertClusterable(store: Pick<Store, 'kind' | 'clustered'>): void {
-  if (store.clustered) return;
-  throw new MillraceError({
-    code: 'bad_setting',
-    what: `A cluster cannot run on a ${store.kind} store: one process owns its file.`,
-    todo: 'Use a PostgreSQL URL with --database, or run a single node.',
   });
 }

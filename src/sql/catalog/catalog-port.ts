@@ -16,8 +16,6 @@ export type TableSpec =
       readonly unionByName?: boolean;
     };
 
-export type TableSpecs = Readonly<Record<string, TableSpec>>;
-
 export interface TablesRequest {
   /** Unchecked, as in the request. All of them are pinned; they take precedence over the catalog. */
   readonly tables: unknown;

@@ -4,7 +4,6 @@
  */
 import type { NodeId, TaskId, TaskNo } from '../ids.ts';
 import type { Priority } from '../task/chart.ts';
-import type { Json } from '../json.ts';
 
 export interface JobDocument {
   readonly name: string;
@@ -110,7 +109,3 @@ export type CapabilityTest =
   | { readonly [operator in Operator]?: CapabilityValue };
 export const OPERATORS = ['=', '!=', '>', '>=', '<', '<=', 'in', 'has'] as const;
 export type Operator = (typeof OPERATORS)[number];
-
-/** An input template: plain JSON in which `{ "$from": task, "path": pointer }` stands for a part
- * of a dependency's result. */
-export type InputTemplate = Json;

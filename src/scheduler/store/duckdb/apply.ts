@@ -12,7 +12,7 @@ import { nameHash } from './hash-index.ts';
 import { type KeyChanges, copiedResults, putKeys } from './keys.ts';
 import { insertRows, sameKeys, updateRows, withRows } from './rows.ts';
 import { SIGNAL_STAGES, writeSignals } from './signals.ts';
-import { many, one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import type { Shards } from './shards.ts';
 import * as tables from './tables.ts';
 
@@ -118,9 +118,9 @@ async function isTaken(
   const found = await session.rows(
     `select no from job
       where shard = $1::integer and ${column} = $2 and no in (select unnest($3::bigint[]))`,
-    one('integer', shard),
-    one('varchar', name),
-    many('bigint', numbers),
+    shard,
+    name,
+    numbers,
   );
   return found.length > 0;
 }
@@ -141,8 +141,8 @@ async function checkJoining(
   const jobs = [...new Set(specs.map((spec) => spec.jobNo))];
   const found = await session.rows(
     `select count(*) from job where shard = $1::integer and no in (select unnest($2::bigint[]))`,
-    one('integer', shard),
-    many('bigint', jobs),
+    shard,
+    jobs,
   );
   if (found[0]?.[0] !== jobs.length) throw badRow('new tasks', 'their job is not stored');
   await withRows(session, TASK_NAME, shard, specs, async ({ sql, parameters }) => {
@@ -179,8 +179,8 @@ async function writeResults(write: Write): Promise<void> {
     `select t.job_no, t.task_no, t.run from result t
       where t.shard = $1::integer and t.job_no in (select unnest($2::bigint[]))
       group by all having count(*) > 1 limit 1`,
-    one('integer', shard),
-    many('bigint', [...new Set(results.map((row) => row.jobNo))]),
+    shard,
+    [...new Set(results.map((row) => row.jobNo))],
   );
   if (twice[0] !== undefined) throw badRow(`the result of ${twice[0].join('/')}`, 'there is one');
 }
@@ -242,8 +242,8 @@ async function writeCluster({ session, shard, batch }: Write): Promise<void> {
   if (inboxDeletes.length === 0) return;
   await session.run(
     `delete from inbox where shard = $1::integer and no in (select unnest($2::bigint[]))`,
-    one('integer', shard),
-    many('bigint', inboxDeletes),
+    shard,
+    inboxDeletes,
   );
 }
 
@@ -256,7 +256,7 @@ async function deleteNamed(
   if (ids.length === 0) return;
   await session.run(
     `delete from ${table} where shard = $1::integer and id in (select unnest($2::varchar[]))`,
-    one('integer', shard),
-    many('varchar', ids),
+    shard,
+    ids,
   );
 }

@@ -19,7 +19,7 @@ import { openDuckdbStore } from './duckdb.ts';
 import { openFile } from './file.ts';
 import { migrationsIn } from './ledger.ts';
 import { insertRows } from './rows.ts';
-import { one, Session } from './session.ts';
+import { Session } from './session.ts';
 import { HISTORY, TASK } from './tables.ts';
 
 const MANY = 100;
@@ -215,10 +215,7 @@ describe('the database itself', () => {
       }
     }
     await insertRows(file.writer, HISTORY, 0, [succeeded(1, 0)]);
-    const stored = await file.writer.rows(
-      'select count(*) from task where shard = $1::integer',
-      one('integer', 0),
-    );
+    const stored = await file.writer.rows('select count(*) from task where shard = $1::integer', 0);
     expect(stored).toEqual([[0]]);
     await file.close();
   });

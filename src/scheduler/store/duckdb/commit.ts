@@ -6,7 +6,7 @@ import type { Term } from '../store.ts';
 import { applyBatch } from './apply.ts';
 import { nameHash } from './hash-index.ts';
 import type { KeyChanges } from './keys.ts';
-import { one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import type { Shard, Shards } from './shards.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -47,8 +47,8 @@ async function keepFloor(session: Session, shard: Shard, batch: Batch): Promise<
   if (Math.max(shard.nextJobNo, next) === batch.nextJobNo) return;
   await session.run(
     'update shard set next_job_no = $2::bigint where shard = $1::integer',
-    one('integer', shard.no),
-    one('bigint', batch.nextJobNo),
+    shard.no,
+    batch.nextJobNo,
   );
 }
 

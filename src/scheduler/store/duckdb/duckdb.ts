@@ -56,7 +56,7 @@ import { listEvents } from './log.ts';
 import * as listings from './listings.ts';
 import { prune } from './prune.ts';
 import { createStages, selectRows } from './rows.ts';
-import { one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import { Shards } from './shards.ts';
 import { INBOX, NODE, SCHEDULE } from './tables.ts';
 import { dumpStore, fillStore } from './transfer.ts';
@@ -150,8 +150,8 @@ class DuckdbStore implements Store {
     return this.#read(async (session) => {
       const { commitNo, lastSeq, nextJobNo } = this.#shards.get(shard);
       const where = 'where t.shard = $1::integer order by t.id';
-      const nodes = await selectRows(session, NODE, where, one('integer', shard));
-      const schedules = await selectRows(session, SCHEDULE, where, one('integer', shard));
+      const nodes = await selectRows(session, NODE, where, shard);
+      const schedules = await selectRows(session, SCHEDULE, where, shard);
       return { now: this.#now(), commitNo, lastSeq, nextJobNo, nodes, schedules };
     });
   }
@@ -257,7 +257,7 @@ class DuckdbStore implements Store {
 
   async inbox(shard: number, limit: number): Promise<readonly InboxRow[]> {
     const where = 'where t.shard = $1::integer order by t.no limit $2::bigint';
-    const parameters = [one('integer', shard), one('bigint', limit)];
+    const parameters = [shard, limit];
     return this.#read((session) => selectRows(session, INBOX, where, ...parameters));
   }
 

@@ -17,12 +17,11 @@ import {
   succeeded,
   termId,
 } from '../../../../test/rig/conformance/rows.ts';
-import { assertClusterable } from '../refusals.ts';
 import { openDuckdbStore } from './duckdb.ts';
 import { openFile } from './file.ts';
 import { nameHash } from './hash-index.ts';
 import { migrateDuckdb } from './migrate.ts';
-import { one } from './session.ts';
+import {} from './session.ts';
 
 let folder = '';
 let path = '';
@@ -65,12 +64,6 @@ describe('the file belongs to one process', () => {
     }
     await store.close();
     await (await openDuckdbStore({ path: join(link, 'store.db') })).close();
-  });
-
-  test('a cluster is refused, and PostgreSQL named', async () => {
-    const store = await openDuckdbStore({ path: ':memory:' });
-    expect(() => assertClusterable(store)).toThrow(/PostgreSQL/);
-    await store.close();
   });
 
   test('a leader does not outlive its process: the next one leads at once', async () => {
@@ -291,7 +284,7 @@ describe('migrations', () => {
     await expect(openDuckdbStore({ path })).rejects.toMatchObject({ code: 'store_version' });
   });
 
-  const later = () => [one('integer', 99), one('varchar', '0099-later')];
+  const later = () => [99, '0099-later'];
 });
 
 describe('space', () => {

@@ -11,7 +11,7 @@ import {
 import type { JobImage, JobPortion } from '../store.ts';
 import { rowOf } from './columns.ts';
 import { columnList, selectRows } from './rows.ts';
-import { many, one, type Parameter, type Session } from './session.ts';
+import { type Parameter, type Session } from './session.ts';
 import { JOB, SIGNAL, SPEC, TASK } from './tables.ts';
 
 /** Given by the store, since keys are looked up where no commit can come between. */
@@ -31,7 +31,7 @@ export async function busyJobs(
     `where t.shard = $1::integer and t.finished_at is null and t.no in (
        select job_no from task where shard = $1::integer and state = 'running'
      ) order by t.priority, t.no`,
-    one('integer', shard),
+    shard,
   );
   return imagesOf(session, shard, jobs, keysOf);
 }
@@ -47,10 +47,10 @@ export async function portion(
     JOB,
     `where t.shard = $1::integer and t.finished_at is null
        and t.priority = $2::integer and t.no >= $3::bigint order by t.no limit $4::bigint`,
-    one('integer', shard),
-    one('integer', priority),
-    one('bigint', from),
-    one('bigint', limit + 1),
+    shard,
+    priority,
+    from,
+    limit + 1,
   );
   const images = await imagesOf(session, shard, jobs.slice(0, limit), keysOf);
   return { jobs: images, next: jobs[limit]?.no ?? null };
@@ -63,14 +63,11 @@ export async function imagesOf(
   keysOf: KeysOf,
 ): Promise<JobImage[]> {
   if (jobs.length === 0) return [];
-  const numbers = many(
-    'bigint',
-    jobs.map((job) => job.no),
-  );
-  const specs = byJob(await specsOf(session, one('integer', shard), numbers));
+  const numbers = jobs.map((job) => job.no);
+  const specs = byJob(await specsOf(session, shard, numbers));
   const inOrder = `${OF_JOBS} order by t.job_no, t.task_no`;
-  const tasks = byJob(await selectRows(session, TASK, inOrder, one('integer', shard), numbers));
-  const signals = byJob(await signalsOf(session, one('integer', shard), numbers));
+  const tasks = byJob(await selectRows(session, TASK, inOrder, shard, numbers));
+  const signals = byJob(await signalsOf(session, shard, numbers));
   const keys = new Map<string, KeyRow>();
   const scopes = [...specs.values()].flatMap(scopesOf);
   for (const key of scopes.length === 0 ? [] : await keysOf(scopes)) keys.set(key.scope, key);

@@ -6,7 +6,7 @@ import type { Batch, KeyRow, ResultRow } from '../../core/index.ts';
 import { badRow } from '../row-checks.ts';
 import { nameHash } from './hash-index.ts';
 import { insertRows, selectRows } from './rows.ts';
-import { many, one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import type { Shards } from './shards.ts';
 import { KEY, type NumberedKey } from './tables.ts';
 
@@ -45,9 +45,9 @@ async function removeKeys(
       where t.shard = $1::integer and t.no in (select unnest($2::bigint[]))
         and t.scope in (select unnest($3::varchar[]))
       returning t.scope_hash, t.no`,
-    one('integer', shard),
-    many('bigint', candidates),
-    many('varchar', scopes),
+    shard,
+    candidates,
+    scopes,
   );
   return gone as [number, number][];
 }
@@ -68,8 +68,8 @@ export async function selectKeys(
     session,
     KEY,
     `where t.shard = $1::integer and t.no in (select unnest($2::bigint[]))`,
-    one('integer', shard),
-    many('bigint', candidates),
+    shard,
+    candidates,
   );
   return rows.filter((key) => wanted.has(key.scope));
 }

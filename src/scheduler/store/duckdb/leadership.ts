@@ -1,7 +1,7 @@
 /** A campaign and the terms that were won, which is all of leadership that the file has to remember. */
 import type { Instant, JobNo, TermId } from '../../core/index.ts';
 import type { Campaign, Candidacy, Counters } from '../store.ts';
-import { one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import { leaderTermOf, type Shard, type Shards } from './shards.ts';
 import { inTransaction } from './transaction.ts';
 
@@ -20,15 +20,15 @@ export async function campaign(
   const previous =
     leader === null ? null : { nodeId: leader.nodeId, epoch: leader.epoch, isGone: false };
   await inTransaction(session, async () => {
-    await session.run('delete from shard where shard = $1::integer', one('integer', shard.no));
+    await session.run('delete from shard where shard = $1::integer', shard.no);
     await session.run(
       'insert into shard values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint, $6::bigint)',
-      one('integer', shard.no),
-      one('bigint', epoch),
-      one('varchar', candidacy.term),
-      one('bigint', shard.lastSeq),
-      one('bigint', shard.nextJobNo),
-      one('bigint', shard.firstSeq),
+      shard.no,
+      epoch,
+      candidacy.term,
+      shard.lastSeq,
+      shard.nextJobNo,
+      shard.firstSeq,
     );
     await recordTerm(session, shard, epoch, candidacy.term);
   });
@@ -48,24 +48,24 @@ async function recordTerm(
 ): Promise<void> {
   await session.run(
     'insert into term values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint, $6::bigint)',
-    one('integer', no),
-    one('bigint', epoch),
-    one('varchar', term),
-    one('bigint', commitNo),
-    one('bigint', lastSeq),
-    one('bigint', nextJobNo),
+    no,
+    epoch,
+    term,
+    commitNo,
+    lastSeq,
+    nextJobNo,
   );
   await session.run(
     `delete from term where shard = $1::integer and epoch not in (
        select epoch from term where shard = $1::integer order by epoch desc limit ${TERMS_MAX})`,
-    one('integer', no),
+    no,
   );
 }
 
 export async function lastTerm(session: Session, shard: number): Promise<TermId | null> {
   const [row] = await session.rows(
     'select term from term where shard = $1::integer order by epoch desc limit 1',
-    one('integer', shard),
+    shard,
   );
   return (row?.[0] as TermId | undefined) ?? null;
 }
@@ -82,8 +82,8 @@ export async function termEnd(
        from term t left join term n on n.shard = t.shard and n.epoch > t.epoch
       where t.shard = $1::integer and t.term = $2
       order by n.epoch limit 1`,
-    one('integer', shard),
-    one('varchar', term),
+    shard,
+    term,
   );
   const [row] = found;
   if (row === undefined) return null;

@@ -1,7 +1,7 @@
 /** The ledger of migrations in a DuckDB file. One process owns it, so no further lock is needed. */
 import type { Ledger, Migration, Migrations } from '../migrations.ts';
 import { migrationsOf, readMigrations } from '../migrations.ts';
-import { one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import { inTransaction } from './transaction.ts';
 
 const LEDGER = 'millrace_migration';
@@ -11,10 +11,7 @@ export function migrationsIn(session: Session): Migrations {
 }
 
 function ledgerOf(session: Session): Ledger {
-  const entry = (migration: Migration) => [
-    one('integer', migration.version),
-    one('varchar', migration.name),
-  ];
+  const entry = (migration: Migration) => [migration.version, migration.name];
   return {
     locked: (fn) => session.exclusively(fn),
     version: async () => {

@@ -3,13 +3,13 @@ import type { JobId, ScheduleRow, TaskId } from '../../core/index.ts';
 import type { DeadFilter, DeadTask, NodeView } from '../store.ts';
 import { rowOf } from './columns.ts';
 import { columnList, selectRows } from './rows.ts';
-import { one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import { NODE, SCHEDULE, TASK } from './tables.ts';
 
 const BY_ID = 'where t.shard = $1::integer order by t.id';
 
 export async function nodeViews(session: Session, shard: number): Promise<NodeView[]> {
-  const of = one('integer', shard);
+  const of = shard;
   const nodes = await selectRows(session, NODE, BY_ID, of);
   const counts = await session.rows(
     `select node_id, count(*)::integer from task
@@ -21,7 +21,7 @@ export async function nodeViews(session: Session, shard: number): Promise<NodeVi
 }
 
 export function schedules(session: Session, shard: number): Promise<ScheduleRow[]> {
-  return selectRows(session, SCHEDULE, BY_ID, one('integer', shard));
+  return selectRows(session, SCHEDULE, BY_ID, shard);
 }
 
 export async function deadTasks(
@@ -40,9 +40,9 @@ export async function deadTasks(
        join spec s on s.shard = t.shard and s.job_no = t.job_no and s.task_no = t.task_no
       where t.shard = $1::integer and t.state = 'failed' and t.error_code = 'dead' ${earlier}
       order by t.job_no desc, t.task_no desc limit $2::bigint`,
-    one('integer', shard),
-    one('bigint', limit),
-    ...(before === undefined ? [] : [one('bigint', before.jobNo), one('integer', before.taskNo)]),
+    shard,
+    limit,
+    ...(before === undefined ? [] : [before.jobNo, before.taskNo]),
   );
   return rows.map((cells) => ({
     task: rowOf(TASK, cells),

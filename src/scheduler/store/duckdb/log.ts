@@ -12,7 +12,7 @@ import {
 } from '../event-chunk.ts';
 import type { EventView } from '../store.ts';
 import { selectRows } from './rows.ts';
-import { many, one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import { EVENT_CHUNK } from './tables.ts';
 
 /** Of all jobs, or of one. */
@@ -48,9 +48,9 @@ async function portion(
     EVENT_CHUNK,
     `where t.shard = $1::integer and t.last_seq > $2::bigint and t.last_seq < $3::bigint
       order by t.last_seq`,
-    one('integer', shard),
-    one('bigint', after),
-    one('bigint', Math.min(after + limit + CHUNK_EVENTS, Number.MAX_SAFE_INTEGER)),
+    shard,
+    after,
+    Math.min(after + limit + CHUNK_EVENTS, Number.MAX_SAFE_INTEGER),
   );
   return chunks.flatMap(eventsIn).filter(({ seq }) => seq > after && seq <= after + limit);
 }
@@ -74,9 +74,9 @@ async function portionOf(
       `where t.shard = $1::integer and t.last_seq > $2::bigint
          and t.job_min <= $3::bigint and t.job_max >= $3::bigint
         order by t.last_seq limit ${CHUNKS_AT_ONCE}`,
-      one('integer', shard),
-      one('bigint', from),
-      one('bigint', jobNo),
+      shard,
+      from,
+      jobNo,
     );
     for (const event of chunks.flatMap(eventsIn)) {
       if (event.jobNo === jobNo && event.seq > after) events.push(event);
@@ -101,16 +101,10 @@ async function namesOf(
           where t.shard = $1::integer and t.job_no = r.job_no and t.task_no = r.task_no) s
          on s.job_no = j.no
       where j.shard = $1::integer and j.no in (select unnest($2::bigint[]))`,
-    one('integer', shard),
-    many('bigint', jobs),
-    many(
-      'bigint',
-      refs.map((ref) => ref.jobNo),
-    ),
-    many(
-      'integer',
-      refs.map((ref) => ref.taskNo),
-    ),
+    shard,
+    jobs,
+    refs.map((ref) => ref.jobNo),
+    refs.map((ref) => ref.taskNo),
   );
   const found = rows as [JobNo, TaskNo | null, JobId, TaskId | null][];
   const jobIds = new Map(found.map(([no, , jobId]) => [no, jobId]));

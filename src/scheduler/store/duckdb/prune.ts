@@ -7,7 +7,7 @@ import type { Instant } from '../../core/index.ts';
 import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
 import { selectRows } from './rows.ts';
-import { many, one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import type { Shard, Shards } from './shards.ts';
 import { EVENT_CHUNK } from './tables.ts';
 import { inTransaction } from './transaction.ts';
@@ -50,10 +50,10 @@ async function pruneShard(
   await session.run(
     `update shard set last_seq = $2::bigint, next_job_no = $3::bigint, first_seq = $4::bigint
       where shard = $1::integer`,
-    one('integer', shard.no),
-    one('bigint', shard.lastSeq),
-    one('bigint', shard.nextJobNo),
-    one('bigint', firstSeq),
+    shard.no,
+    shard.lastSeq,
+    shard.nextJobNo,
+    firstSeq,
   );
   return {
     pruned: { jobs: jobs.ids.length, events: removed, keys: keys.length, more: jobs.more },
@@ -81,21 +81,18 @@ async function pruneJobs(
           select live.id from job live where live.shard = $1::integer and live.finished_at is null
         )
       order by no limit $3::bigint`,
-    one('integer', shard),
-    one('bigint', before),
-    one('bigint', max + 1),
+    shard,
+    before,
+    max + 1,
   );
   const old = found.slice(0, max) as [number, number, number | null][];
-  const numbers = many(
-    'bigint',
-    old.map(([no]) => no),
-  );
+  const numbers = old.map(([no]) => no);
   for (const table of old.length === 0 ? [] : ['job', ...CHILDREN]) {
     const column = table === 'job' ? 'no' : 'job_no';
     await session.run(
       `delete from ${table}
         where shard = $1::integer and ${column} in (select unnest($2::bigint[]))`,
-      one('integer', shard),
+      shard,
       numbers,
     );
   }
@@ -116,15 +113,15 @@ async function pruneEvents(
     session,
     EVENT_CHUNK,
     `where t.shard = $1::integer and t.happened_at >= $2::bigint order by t.last_seq limit 1`,
-    one('integer', shard.no),
-    one('bigint', before),
+    shard.no,
+    before,
   );
   const first = kept === undefined ? null : eventsIn(kept).find((event) => event.at >= before);
   const firstSeq = Math.max(first?.seq ?? shard.lastSeq + 1, shard.firstSeq);
   await session.run(
     `delete from event_chunk where shard = $1::integer and last_seq < $2::bigint`,
-    one('integer', shard.no),
-    one('bigint', firstSeq),
+    shard.no,
+    firstSeq,
   );
   return { removed: firstSeq - shard.firstSeq, firstSeq };
 }
@@ -140,8 +137,8 @@ async function pruneKeys(session: Session, shard: number, before: number): Promi
            where s.shard = $1::integer and j.finished_at is null and s.idempotency_key is not null
         )
       returning scope_hash, no`,
-    one('integer', shard),
-    one('bigint', before),
+    shard,
+    before,
   );
   return gone as [number, number][];
 }

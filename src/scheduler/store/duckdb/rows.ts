@@ -7,7 +7,7 @@
  * first, but lost its clustering and stalled twice as long at a checkpoint.
  */
 import { type CellType, type Column, rowOf, type Table } from './columns.ts';
-import { many, one, type Parameter, type Session } from './session.ts';
+import { type Parameter, type Session } from './session.ts';
 
 const FEW = 32;
 
@@ -93,7 +93,7 @@ export async function withRows<Row, T>(
   const columns = [{ type: TURN.type, get: () => turn }, ...storedColumns(table, shard)];
   await session.append(stage, 'temp', columns, rows);
   const sql = `(select * from temp.${stage} where turn = $1::integer) s`;
-  const answer = await use({ sql, parameters: [one('integer', turn)] });
+  const answer = await use({ sql, parameters: [turn] });
   if (stale + rows.length > STALE_ROWS_MAX) {
     await session.run(`truncate temp.${stage}`);
     session.stages.set(stage, { turn: 0, stale: 0 });
@@ -108,8 +108,8 @@ function listed<Row>(table: Table<Row>, shard: number, rows: readonly Row[]): So
   const items = names.map((name, at) =>
     at === 0 ? `$1::integer as shard` : `unnest($${at + 1}::${types[at]}[]) as ${name}`,
   );
-  const lists = table.columns.map((column) => many(column.type, rows.map(column.get)));
-  return { sql: `select ${items.join(', ')}`, parameters: [one('integer', shard), ...lists] };
+  const lists = table.columns.map((column) => ({ type: column.type, cells: rows.map(column.get) }));
+  return { sql: `select ${items.join(', ')}`, parameters: [shard, ...lists] };
 }
 
 /** Answers the number of stored rows that were changed: fewer than given means unknown ones. */

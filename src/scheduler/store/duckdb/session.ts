@@ -25,23 +25,20 @@ import {
   toDuckdb,
 } from './columns.ts';
 
-export interface Parameter {
+/** A list of cells of any type, to be unnested by the statement. */
+export interface TypedList {
   readonly type: CellType;
   readonly cells: readonly Cell[];
-  /** A list, to be unnested by the statement, rather than one value. */
-  readonly many: boolean;
 }
 
-export const one = (type: CellType, cell: Cell): Parameter => ({
-  type,
-  cells: [cell],
-  many: false,
-});
-export const many = (type: CellType, cells: readonly Cell[]): Parameter => ({
-  type,
-  cells,
-  many: true,
-});
+/** Numbers are bound as BIGINT and lists by their first item; the statement casts where that matters. */
+export type Parameter =
+  | number
+  | string
+  | null
+  | readonly (number | null)[]
+  | readonly string[]
+  | TypedList;
 
 const WITHOUT_PLAN: ReadonlySet<string> = new Set(['begin', 'commit', 'rollback']);
 
@@ -148,15 +145,22 @@ export class Session {
   }
 }
 
-function bind(
-  statement: DuckDBPreparedStatement,
-  at: number,
-  { type, cells, many: list }: Parameter,
-): void {
-  if (list) {
-    const values = cells.map((cell) => toDuckdb(type, cell));
-    statement.bindList(at, values, LIST(duckdbType(type)));
-  } else {
-    statement.bindValue(at, toDuckdb(type, cells[0] ?? null), duckdbType(type));
+function bind(statement: DuckDBPreparedStatement, at: number, parameter: Parameter): void {
+  if (parameter === null) return statement.bindNull(at);
+  if (typeof parameter !== 'object') {
+    const type = typeOf(parameter);
+    return statement.bindValue(at, toDuckdb(type, parameter), duckdbType(type));
   }
+  const { type, cells } = isTypedList(parameter)
+    ? parameter
+    : { type: typeOf(parameter[0]), cells: parameter };
+  const values = cells.map((cell) => toDuckdb(type, cell));
+  statement.bindList(at, values, LIST(duckdbType(type)));
+}
+
+const typeOf = (cell: number | string | null | undefined): CellType =>
+  typeof cell === 'string' ? 'varchar' : 'bigint';
+
+function isTypedList(parameter: readonly unknown[] | TypedList): parameter is TypedList {
+  return !Array.isArray(parameter);
 }

@@ -10,7 +10,7 @@ import { instant, type Instant, type JobNo, jobNo } from '../../core/index.ts';
 import { deposed } from '../refusals.ts';
 import type { Candidacy, LeaderInfo, Term } from '../store.ts';
 import { HashIndex } from './hash-index.ts';
-import { one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 
 export interface Shard {
   readonly no: number;
@@ -117,7 +117,7 @@ async function indexOf(session: Session, table: string, column: string): Promise
     const rows = (await session.rows(
       `select ${column}, no from ${table} where no > $1::bigint and ${column} is not null
         order by no limit ${portion}`,
-      one('bigint', from),
+      from,
     )) as number[][];
     for (const [hash = 0, no = 0] of rows) index.add(hash, no);
     if (rows.length < portion) return index;

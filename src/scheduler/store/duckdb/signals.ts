@@ -3,7 +3,7 @@ import type { Batch, SignalRow, StepRow, TakenSignalRow } from '../../core/index
 import { badRow } from '../row-checks.ts';
 import { field, type Table } from './columns.ts';
 import { insertRows, sameKeys, updateRows, withRows } from './rows.ts';
-import { many, one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import { SIGNAL } from './tables.ts';
 
 /** Names of signals, to be looked for among the stored ones. */
@@ -41,8 +41,8 @@ async function insertSignals(session: Session, shard: number, batch: Batch): Pro
   );
   const found = await session.rows(
     `select count(*) from job where shard = $1::integer and no in (select unnest($2::bigint[]))`,
-    one('integer', shard),
-    many('bigint', [...jobs]),
+    shard,
+    [...jobs],
   );
   if (found[0]?.[0] !== jobs.size) throw badRow('new signals', 'their job is not stored');
   await withRows(session, SIGNAL_NAME, shard, signalInserts, async ({ sql, parameters }) => {

@@ -7,7 +7,7 @@ import type { Dumped } from '../store.ts';
 import { rowOf, type Table } from './columns.ts';
 import { checkDumped } from '../dump-checks.ts';
 import { columnList, insertRows } from './rows.ts';
-import { one, type Session } from './session.ts';
+import { type Session } from './session.ts';
 import type { Shards } from './shards.ts';
 import * as tables from './tables.ts';
 import { inTransaction } from './transaction.ts';
@@ -63,7 +63,7 @@ async function* allRows<Row>(
   const order = keys.map((key) => `t.${key}`).join(', ');
   const sql = `select ${columnList(table)} from ${table.name} t
                 where t.shard = $1::integer order by ${order}`;
-  for await (const portion of session.stream(sql, one('integer', shard))) {
+  for await (const portion of session.stream(sql, shard)) {
     for (const cells of portion) yield rowOf(table, cells);
   }
 }
@@ -147,10 +147,10 @@ class Filling {
     this.#shard = row.shard;
     await this.#session.run(
       'insert into shard values ($1::integer, 0, $2, $3::bigint, $4::bigint, $3::bigint + 1)',
-      one('integer', row.shard),
-      one('varchar', ''),
-      one('bigint', row.lastSeq),
-      one('bigint', row.nextJobNo),
+      row.shard,
+      '',
+      row.lastSeq,
+      row.nextJobNo,
     );
   }
 }

@@ -12,7 +12,7 @@ import {
 import { type JobFilter, type JobView, refKey, type TaskView } from '../store.ts';
 import { type Cell, rowOf } from './columns.ts';
 import { columnList, selectRows } from './rows.ts';
-import { many, one, type Parameter, type Session } from './session.ts';
+import { type Parameter, type Session } from './session.ts';
 import { HISTORY, JOB, SPEC, STEP, TASK } from './tables.ts';
 
 /** A job by its id, once the index has said which numbers it can have. */
@@ -27,9 +27,9 @@ export async function jobById(
     session,
     JOB,
     `where t.shard = $1::integer and t.id = $2 and t.no in (select unnest($3::bigint[]))`,
-    one('integer', shard),
-    one('varchar', id),
-    many('bigint', numbers),
+    shard,
+    id,
+    numbers,
   );
   return job ?? null;
 }
@@ -44,9 +44,9 @@ export async function jobIdByKey(
   const rows = await session.rows(
     `select id from job
       where shard = $1::integer and idempotency_key = $2 and no in (select unnest($3::bigint[]))`,
-    one('integer', shard),
-    one('varchar', key),
-    many('bigint', numbers),
+    shard,
+    key,
+    numbers,
   );
   return (rows[0]?.[0] ?? null) as JobId | null;
 }
@@ -71,15 +71,9 @@ export async function payloads(
   if (refs.length === 0) return new Map();
   const rows = await session.rows(
     PAYLOADS[what],
-    one('integer', shard),
-    many(
-      'bigint',
-      refs.map((ref) => ref.jobNo),
-    ),
-    many(
-      'integer',
-      refs.map((ref) => ref.taskNo),
-    ),
+    shard,
+    refs.map((ref) => ref.jobNo),
+    refs.map((ref) => ref.taskNo),
   );
   return new Map(
     rows.map(([jobNo, taskNo, body]) => [refKey(jobNo as JobNo, taskNo as TaskNo), body as string]),
@@ -96,15 +90,9 @@ export async function taskRows(
     session,
     TASK,
     `, ${REFS} where ${SAME_TASK}`,
-    one('integer', shard),
-    many(
-      'bigint',
-      refs.map((ref) => ref.jobNo),
-    ),
-    many(
-      'integer',
-      refs.map((ref) => ref.taskNo),
-    ),
+    shard,
+    refs.map((ref) => ref.jobNo),
+    refs.map((ref) => ref.taskNo),
   );
   return new Map(rows.map((row) => [refKey(row.jobNo, row.taskNo), row]));
 }
@@ -120,10 +108,10 @@ export async function stepsOf(
     STEP,
     `where t.shard = $1::integer and t.job_no = $2::bigint and t.task_no = $3::integer
        and t.run = $4::integer`,
-    one('integer', shard),
-    one('bigint', jobNo),
-    one('integer', taskNo),
-    one('integer', run),
+    shard,
+    jobNo,
+    taskNo,
+    run,
   );
 }
 
@@ -143,9 +131,9 @@ async function taskViews(
       where t.shard = $1::integer and k.shard = $1::integer
         and t.job_no = $2::bigint and k.job_no = $2::bigint ${id === null ? '' : 'and t.id = $3'}
       order by t.task_no`,
-    one('integer', shard),
-    one('bigint', job),
-    ...(id === null ? [] : [one('varchar', id)]),
+    shard,
+    job,
+    ...(id === null ? [] : [id]),
   );
   const width = SPEC.columns.length;
   return rows.map((cells: Cell[]) => ({
@@ -171,8 +159,8 @@ export async function jobView(session: Session, shard: number, job: JobRow): Pro
     session,
     HISTORY,
     `where t.shard = $1::integer and t.job_no = $2::bigint order by t.run, t.task_no`,
-    one('integer', shard),
-    one('bigint', job.no),
+    shard,
+    job.no,
   );
   return { job, tasks, history };
 }
@@ -182,13 +170,13 @@ export async function listJobs(
   shard: number,
   { state, name, before, limit }: JobFilter,
 ): Promise<JobRow[]> {
-  const parameters: Parameter[] = [one('integer', shard), one('bigint', limit)];
+  const parameters: Parameter[] = [shard, limit];
   const wanted = (sql: string, parameter: Parameter): string =>
     `and ${sql.replace('?', `$${parameters.push(parameter)}`)}`;
   const filters = [
-    state === undefined ? '' : wanted('t.state = ?', one('varchar', state)),
-    name === undefined ? '' : wanted('t.name = ?', one('varchar', name)),
-    before === undefined ? '' : wanted('t.no < ?::bigint', one('bigint', before)),
+    state === undefined ? '' : wanted('t.state = ?', state),
+    name === undefined ? '' : wanted('t.name = ?', name),
+    before === undefined ? '' : wanted('t.no < ?::bigint', before),
   ];
   return selectRows(
     session,

@@ -31,10 +31,6 @@ export class Changes {
     for (let at = this.#undo.length - 1; at >= 0; at -= 1) this.#undo[at]?.();
   }
 
-  onRollback(undo: () => void): void {
-    this.#undo.push(undo);
-  }
-
   put<K, V>(map: Map<K, V>, key: K, value: V): void {
     const before = map.get(key);
     this.#undo.push(before === undefined ? () => map.delete(key) : () => map.set(key, before));
