@@ -1,4 +1,4 @@
-/** Places the boxes of a graph. A file of its own, loaded when somebody looks at a graph. */
+/** Places the boxes of a graph. A separate file, loaded with the first graph. */
 import { Graph, layout as place } from '@dagrejs/dagre';
 
 export interface Box {

@@ -1,4 +1,4 @@
-/** The SQL editor. A file of its own, loaded when somebody writes a query. */
+/** The SQL editor. A separate file, loaded with the first query. */
 import { autocompletion, closeBrackets, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { SQLDialect, sql } from '@codemirror/lang-sql';

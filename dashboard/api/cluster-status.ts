@@ -1,4 +1,4 @@
-/** Who the caller is, and how the cluster stands: asked at the start and every few seconds. */
+/** The caller's identity and the state of the cluster, polled every few seconds. */
 import { batch, computed, effect, signal, untracked } from '@preact/signals';
 import type { AsOf } from '../../src/scheduler/contract/index.ts';
 import { call, signInNeeded, token } from './call.ts';

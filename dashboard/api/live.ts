@@ -1,6 +1,6 @@
 /**
- * One stream of events for the whole page. Views say what they want to hear of; the stream comes back by itself after a
- * break, from the last event that was seen, and says how it stands.
+ * One stream of events for the whole page. Views subscribe to what they need. The stream reconnects by itself,
+ * from the last event seen, and reports its state.
  */
 import { batch, effect, signal, untracked } from '@preact/signals';
 import type { EventShape } from '../../src/scheduler/contract/index.ts';
@@ -23,7 +23,7 @@ export const isPaused = signal(false);
 
 const listeners = new Set<Listener>();
 
-/** `listener` hears every event; null means that some were not heard, so whatever is shown must be read anew. */
+/** `listener` gets every event; null means that some were missed, so whatever is shown must be read again. */
 export function listen(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -43,7 +43,7 @@ export async function problemFrom(response: Response): Promise<Problem> {
       return new Problem({ title: 'Error', ...body, code: body.code, detail: body.detail, status });
     }
   } catch {
-    // Not one of ours: a proxy on the way may have answered.
+    // Not from Millrace: a proxy may have answered.
   }
   return new Problem({
     code: 'unexpected',

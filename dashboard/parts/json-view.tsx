@@ -15,7 +15,7 @@ export function JsonView({
   readonly value: Json;
   readonly name: string;
 }): JSX.Element {
-  // Written out only for those who ask: a large one takes its time.
+  // Formatted only on demand: a large value takes long.
   const save = (): void => {
     const text = JSON.stringify(value, null, 2);
     saveFile(new Blob([text], { type: 'application/json' }), `${name}.json`);

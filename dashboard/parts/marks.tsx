@@ -1,4 +1,4 @@
-/** Small signs that stand in every view: states, times, ids, problems. */
+/** Small elements used in every view: states, times, ids, problems. */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { leader, trouble } from '../api/cluster-status.ts';
@@ -37,7 +37,7 @@ export function StateMark({ state }: { readonly state: string }): JSX.Element {
   );
 }
 
-/** "3 min ago", with the exact time for those who point at it. */
+/** "3 min ago", with the exact time as a tooltip. */
 export function Ago({ at }: { readonly at: string | null }): JSX.Element {
   if (at === null) return <span class="none">–</span>;
   return (

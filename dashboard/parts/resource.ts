@@ -20,13 +20,13 @@ export interface Resource<T> {
 export interface ResourceOptions {
   /** Whether an event makes what is shown out of date. */
   readonly refreshOn?: (event: EventShape) => boolean;
-  /** At most one call in so many milliseconds. */
+  /** At most one call per this many milliseconds. */
   readonly everyMs?: number;
-  /** Read again after so long in any case. */
+  /** Reads again after this long in any case. */
   readonly pollMs?: number;
 }
 
-/** `key` names what is read: when it changes, what was read before is forgotten. */
+/** `key` names what is read; when it changes, the previous value is dropped. */
 export function useResource<T>(
   key: string,
   read: (signal: AbortSignal) => Promise<T>,

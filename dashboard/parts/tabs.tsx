@@ -11,7 +11,7 @@ export interface TabsProps {
   readonly label: string;
 }
 
-/** Tabs are addresses, so that one can be sent to somebody else. */
+/** Tabs are part of the URL, so that a link leads to one. */
 export function Tabs({ tabs, selected, label }: TabsProps): JSX.Element {
   const { path } = route.value;
   return (

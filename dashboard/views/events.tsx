@@ -15,7 +15,7 @@ import { EventTable } from './event-table.tsx';
 
 /** Older ones leave the page, not the log. */
 const KEPT_MAX = 20_000;
-/** So many from before now, unless a number is given. */
+/** How many past events to load, unless a number is given. */
 const BEFORE = 500;
 
 export function EventsView(): JSX.Element {

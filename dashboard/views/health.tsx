@@ -1,4 +1,4 @@
-/** How the cluster feels: the figures that are worth an alert, with a word on each. */
+/** The state of the cluster: the figures that are worth an alert, each with an explanation. */
 import type { JSX } from 'preact';
 import { request } from '../api/call.ts';
 import { connection } from '../api/live.ts';

@@ -21,7 +21,7 @@ export type Parsed =
   | { readonly ok: true; readonly terms: readonly ParsedTerm[] }
   | { readonly ok: false; readonly message: string };
 
-/** A key, an operator and a value, which may stand in quotes; or a bare word. */
+/** A key, an operator and a value, which may be quoted; or a bare word. */
 const TERM = /^(?:([a-z]+)([:<>]))?("(?:[^"\\]|\\.)*"|[^\s"]+)(?=\s|$)/;
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,

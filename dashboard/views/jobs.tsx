@@ -249,7 +249,7 @@ function useSelection(list: Signal<List | null>, selected: Signal<number | null>
   });
 }
 
-/** The first page anew; what was loaded behind it stays. */
+/** Reloads the first page; what was loaded behind it stays. */
 function merged(old: List | null, page: JobsPage): List {
   if (old === null || page.cursor === null) return page;
   const oldest = page.jobs.at(-1)?.no ?? Infinity;
@@ -352,7 +352,7 @@ interface MoreProps {
   readonly load: () => void;
 }
 
-/** At the end of what was read: reads on as soon as somebody comes to see it. */
+/** At the end of the list: loads more when it becomes visible. */
 function MoreRow({ state, looked, load }: MoreProps): JSX.Element {
   useEffect(load, [looked]);
   return (

@@ -1,4 +1,4 @@
-/** When a schedule runs, in words. A cron text that says more than these patterns is shown as it is. */
+/** When a schedule runs, as text. A cron expression beyond these patterns is shown as it is. */
 import type { Json } from '../../src/scheduler/core/index.ts';
 import { duration } from '../words.ts';
 

@@ -29,7 +29,7 @@ export interface Reply {
   readonly page: Terminal | null;
   /** The answer itself, when it is not a line and no object: always on stdout. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
-  /** Notes go there until the returned function is called: somebody draws on the terminal. */
+  /** Notes go there until the returned function is called, because something else draws on the terminal. */
   printThrough(print: (line: string) => void): () => void;
 }
 

@@ -18,7 +18,7 @@ export interface EmbeddedOptions {
   /** Besides those that `--module` names. */
   readonly modules: readonly string[];
   readonly signal: AbortSignal;
-  /** By somebody in front of a terminal. */
+  /** Whether a person started it at a terminal. */
   readonly isWatched: boolean;
   /** Lines of the node, its worker and the handlers in it. */
   readonly print: (line: string) => void;
@@ -33,7 +33,7 @@ export interface Embedded {
   readonly url: string;
 }
 
-/** Interrupted before it is ready, it is over; after that `use` decides what an interruption means. */
+/** An interruption before it is ready ends it; after that `use` decides what an interruption means. */
 export async function withEmbedded(
   options: EmbeddedOptions,
   use: (embedded: Embedded) => Promise<ExitCode>,
@@ -52,8 +52,10 @@ export async function withEmbedded(
   }
 }
 
-/** A worker that comes a moment too early, or whose node is about to go, asks again by itself. And who
- * runs one flow does not ask which worker is ready. */
+/**
+ * A worker that comes a moment too early, or whose node is about to go, retries by itself. A command that runs
+ * one flow does not report which worker is ready.
+ */
 const PASSING =
   / warn (A poll failed and is retried|No leader has accepted the registration yet): |^millrace worker ready /;
 
@@ -89,7 +91,7 @@ async function inFolder(
     ]);
     return first === 'ready' ? await useNode(node, use) : exit.interrupted;
   } finally {
-    // Nobody needs what they have any more, nor a word on their end.
+    // What they have is not needed any more, and neither is a message about their end.
     isOver = true;
     for (const worker of others) worker.kill();
     await Promise.all(others.map((worker) => worker.exited));
@@ -139,7 +141,7 @@ async function useNode(
   }
 }
 
-/** Nobody but this machine can reach it, whatever the settings of a cluster say. */
+/** Only this machine can reach it, whatever the settings of a cluster say. */
 function embeddedConfig(
   data: string,
   { command, modules, workers, slots }: EmbeddedOptions,
@@ -178,7 +180,7 @@ function share(workers: number): number | undefined {
   return Math.floor((bytes * MEMORY_SHARE) / workers);
 }
 
-/** Its worker gets what it needs as flags; what is meant for a cluster must not reach it. */
+/** Its worker gets its settings as flags; settings for a cluster must not reach it. */
 function embeddedEnvironment(folder: string): NodeJS.ProcessEnv {
   const file = join(folder, 'settings.json');
   writeFileSync(file, '{}');

@@ -9,8 +9,8 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * A terminal that is closed ends what it shows, and what was made for it goes too. Where nobody looks,
- * nothing is changed: `nohup` has asked for just that. Answers what ends this.
+ * A closed terminal ends the command and removes what was made for it. Without a terminal nothing is changed:
+ * `nohup` has asked for just that. Returns a function that undoes this.
  */
 export function endWithTerminal(isWatched: boolean): () => void {
   if (!isWatched) return () => {};

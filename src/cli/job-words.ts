@@ -40,7 +40,7 @@ export function jobLines(job: DatedJob): string[] {
   return [...about, '', ...taskTable(job.tasks, at), ...notes(job)];
 }
 
-/** Whole where it is short; `--json` has all of it. */
+/** In full if it is short; `--json` has all of it. */
 function resultWords({ state, result }: DatedJob): string | null {
   if (state !== 'succeeded' || result === null || result === undefined) return null;
   return shortened(JSON.stringify(result), RESULT_WIDTH);
@@ -107,7 +107,7 @@ export function failureLines(job: DatedJob): string[] {
   return more > 0 ? [...lines, `  ... and ${counted(more, 'more task')}`] : lines;
 }
 
-/** One line when a job is over. */
+/** One line for a finished job. */
 export function endingOf(job: DatedJob): string {
   const time = took(job.createdAt, job.finishedAt, job.asOf.at) ?? '';
   const failed = job.tasks.filter(({ state }) => state === 'failed').map(({ id }) => id);

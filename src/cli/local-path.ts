@@ -14,7 +14,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its name is too long',
 };
 
-/** A mistake in the path becomes bad input; everything else (a full disk) stays what it is. */
+/** A mistake in the path becomes bad input; everything else, such as a full disk, stays what it is. */
 export function pathError(cause: unknown, what: string): unknown {
   const reason = REASONS[(cause as NodeJS.ErrnoException).code ?? ''];
   if (reason === undefined) return cause;

@@ -29,8 +29,8 @@ process.exitCode = await run(process.argv.slice(2), {
   },
 });
 
-// The command is over. A connection to somebody who has fallen silent would keep the process for as
-// long as the network does, and what a user's module left open for ever; what was said is out first.
+// The command is over. An open connection to a silent server, or what a user's module left open, would keep the
+// process alive; all output has been written.
 const LINGER_MS = 500;
 function leave(): void {
   if (process.stdout.writableLength === 0) process.exit();

@@ -37,7 +37,7 @@ interface Words {
   readonly overlap: string | null;
 }
 
-/** A newer version may have put something else there: what is not known is shown as it is. */
+/** A newer version may have put something else there: unknown values are shown as they are. */
 function wordsOf({ spec }: ScheduleShape): Words {
   const { timing, misfire, overlap } = fieldsOf(spec);
   const { cron, zone, everyMs, at } = fieldsOf(timing);

@@ -39,7 +39,7 @@ export async function withClient(
   try {
     return await use(client);
   } catch (error) {
-    // Whoever pressed Ctrl-C knows why it ended.
+    // An interruption by Ctrl-C needs no explanation.
     if (signal.aborted) return exit.interrupted;
     throw withNextStep(error, needed);
   } finally {

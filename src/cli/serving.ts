@@ -21,7 +21,7 @@ export async function upUntil(
 ): Promise<ExitCode> {
   keepFilesPrivate();
   const { store } = await openOrCreate(storePlace({ data: config.node.data }, {}));
-  // Nobody else can lead on a file of its own: there is nothing to wait for.
+  // No other node can lead on a file of its own: there is nothing to wait for.
   const node = { ...config.node, role: 'leader' as const };
   return serveUntil({ ...config, node }, store, reply, signal, beside);
 }
@@ -66,8 +66,10 @@ export async function serveUntil(
   }
 }
 
-/** Whoever starts a node as a part of something larger holds a channel to it: when that closes, he is
- * gone. */
+/**
+ * A process that starts a node as part of something larger holds a channel to it; when that closes, the process
+ * is gone.
+ */
 function orphaned(): Promise<void> {
   return new Promise((resolve) => {
     if (process.connected) process.once('disconnect', resolve);

@@ -26,7 +26,7 @@ class SettingOption extends Option {
   }
 }
 
-/** `shown` come first, and where two settings share a flag (`--server`) the one that is shown has it. */
+/** `shown` come first, and where two settings share a flag (`--server`) the shown one has it. */
 export function declareSettings(command: Command, shown: readonly SettingName[]): void {
   command.option('--config <file>', 'configuration file, JSON or YAML (or MILLRACE_CONFIG)');
   const taken = new Set<string>();
@@ -64,8 +64,7 @@ export function configFor(
   });
 }
 
-/** An option with a list of words. The command itself refuses others, in its own words: the list is for
- * help and for whoever completes what is typed. */
+/** An option with a list of values. The command itself refuses others; the list is for help and completion. */
 export function withWords(flag: string, help: string, words: readonly string[]): Option {
   const option = new Option(flag, help);
   option.argChoices = [...words];

@@ -40,7 +40,7 @@ export function storePlace(
 
 function checkedUrl(url: string): string {
   if (/^postgres(ql)?:\/\//.test(url)) return url;
-  // The text itself may hold a password: it is not repeated.
+  // The text may contain a password, so it is not repeated.
   throw new MillraceError({
     code: 'bad_input',
     what: 'The database is not a PostgreSQL URL.',

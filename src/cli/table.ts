@@ -1,6 +1,6 @@
 /** Text in columns, for people. */
 
-/** Names come from others: what would move a terminal's cursor is shown, not done. */
+/** Names are untrusted: characters that move a terminal's cursor are shown, not sent. */
 export function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, '\uFFFD');
 }

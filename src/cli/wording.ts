@@ -1,4 +1,4 @@
-/** Times and errors in few words. */
+/** Times and errors as short text. */
 import type { TaskError } from '../scheduler/core/index.ts';
 
 const UNITS = [
@@ -25,7 +25,7 @@ export function exactSpan(ms: number): string {
   return ms < 1_000 || ms >= 60_000 ? span(ms) : `${(ms / 1_000).toFixed(1)}s`;
 }
 
-/** Why a task waits, with times of ten seconds and more in words. */
+/** Why a task waits, with times of ten seconds and more as text. */
 export function reasonWords(why: string): string {
   return why.replaceAll(/\b(\d{5,}) ms\b/g, (_, ms: string) => span(Number(ms)));
 }

@@ -1,4 +1,4 @@
-/** `millrace worker` as anybody would start it, as a part of one command: to be drained or killed. */
+/** `millrace worker` as a part of one command, to be drained or killed. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -74,7 +74,7 @@ export class WorkerProcess {
   }
 }
 
-/** What is set for a cluster of the user's own is not meant for it. */
+/** Settings for the user's own cluster are not meant for it. */
 function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(environment).filter(([name]) => !name.startsWith('MILLRACE_'));
   return Object.fromEntries(kept);

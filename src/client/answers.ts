@@ -64,7 +64,7 @@ export interface SubmitQueryOptions extends CallOptions {
 }
 
 export interface QueryOptions extends CallOptions {
-  /** The answer comes when the query is over, or after so long. */
+  /** The answer comes when the query has ended, or after this long. */
   readonly waitMs?: number;
 }
 

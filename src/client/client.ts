@@ -23,7 +23,7 @@ export interface Client extends AsyncDisposable {
    * job is durable; however often the call had to be repeated, there is one job.
    */
   submit: Submit;
-  /** Many jobs at once. One that is refused does not sink the others: it answers its error. */
+  /** Submits many jobs at once. A refused one does not affect the others: its answer is an error. */
   submitAll(
     jobs: readonly Submission[],
     options?: CallOptions,

@@ -45,7 +45,7 @@ export async function* followEvents(
       fruitless = 0;
       const event = message.data === null ? null : eventOf(message.data, stream.server.href);
       if (event !== null) yield event;
-      // Whoever leaves the loop here closes the connection with it.
+      // Leaving the loop here closes the connection.
       if (seen >= until) return;
     }
     signal?.throwIfAborted();
@@ -69,7 +69,7 @@ async function* messagesOf({ message, server }: Stream): AsyncGenerator<SseMessa
   const chunks = message[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   try {
     for (;;) {
-      // Only a failed read ends the stream quietly; a fault of ours or of the consumer must not.
+      // Only a failed read ends the stream quietly; an internal error or one of the consumer must not.
       const next = await chunks.next().catch(() => ({ done: true, value: undefined }));
       if (next.done === true || next.value === undefined) return;
       yield* parser.push(next.value);

@@ -1,4 +1,4 @@
-/** The client of programs: what `connect` gives, and what a runtime gives with a node of its own. */
+/** The client for programs: what `connect` returns, and what a runtime returns with its own node. */
 import { uuidv7 } from 'uuidv7';
 import { MillraceError, isMillraceError } from '../scheduler/core/index.ts';
 import type { Json } from '../scheduler/core/index.ts';
@@ -24,7 +24,7 @@ import type { Sql, SqlTables } from './sql/sql.ts';
 
 /** What stands behind the client, where that is more than a server elsewhere. */
 export interface Backing {
-  /** Called before something is submitted: whoever executes it has to know its tasks. */
+  /** Called before a submission: the executing worker has to know the tasks. */
   readonly offer?: (tasks: readonly TaskDefinition[]) => Promise<void>;
   /** Tables of all queries. */
   readonly tables?: SqlTables | undefined;
@@ -158,7 +158,7 @@ async function readSubmission({ what, input, options = {} }: Submission): Promis
   }
 }
 
-/** What the caller says counts more than what the flow says. */
+/** The caller's options take precedence over those of the flow. */
 function adjusted(
   document: Readonly<Record<string, unknown>>,
   { name, priority, idempotencyKey }: SubmitOptions,

@@ -94,7 +94,7 @@ export class HttpClient {
     return { id, state, isNew: answer.status === 201 || isOurs };
   }
 
-  /** One answer for each document, in order: one that is refused does not sink the others. */
+  /** One answer for each document, in order: a refused one does not affect the others. */
   submitDocuments(
     documents: readonly unknown[],
     options?: CallOptions,

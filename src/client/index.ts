@@ -1,9 +1,9 @@
 /**
- * The client: it finds the leader and follows it, repeats what may be repeated, resumes streams where they broke
- * off, and turns every answer into a value or a `MillraceError`. Other rooms of Millrace import this door, which
- * loads the HTTP client and nothing more. Programs import `millrace.ts`, `worker.ts` and `server.ts`: the package's
- * doors `millrace`, `millrace/worker` and `millrace/server`. Nothing is decided here; what jobs and nodes look like
- * stands in the contract.
+ * The client: it finds the leader and follows it, retries what is safe to retry, resumes broken streams, and
+ * turns every answer into a value or a `MillraceError`. Other rooms import this file, which loads the HTTP
+ * client and nothing more. Programs import `millrace.ts`, `worker.ts` and `server.ts`: the package's entry
+ * points `millrace`, `millrace/worker` and `millrace/server`. Nothing is decided here; the shapes of jobs and
+ * nodes are in the contract.
  */
 export { HttpClient } from './http-client.ts';
 export { JobError } from './job-error.ts';

@@ -8,7 +8,7 @@ const line =
   (message: string): void =>
     void process.stderr.write(`${new Date().toISOString()} ${level} ${message}\n`);
 
-/** Standard error, without what only those want to know who look for a fault. */
+/** Standard error, without debug messages. */
 export const consoleLog: TaskLog = {
   debug: () => {},
   info: line('info'),

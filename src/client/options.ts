@@ -17,7 +17,7 @@ export interface ConnectOptions {
 
 /** Names of PEM files. */
 export interface TlsFileNames {
-  /** Who signs the servers' certificates; by default those that Node.js trusts. */
+  /** The authority that signs the servers' certificates; by default those that Node.js trusts. */
   readonly ca?: string;
   /** The certificate and the key that this side presents. */
   readonly cert?: string;
@@ -31,7 +31,7 @@ export interface ClientOptions extends Omit<ConnectOptions, 'tls'> {
   readonly tls?: ClientTls;
   /** How long a call tries while no server has ever answered: a wrong address should not look like a slow one. */
   readonly firstContactMs?: number;
-  /** A connection without a byte for so long, while an answer is awaited, counts as lost. */
+  /** A connection without a byte for this long, while an answer is awaited, counts as lost. */
   readonly responseTimeoutMs?: number;
   /** The same for a stream of events, on which the server sends a sign of life now and then. */
   readonly streamTimeoutMs?: number;

@@ -26,10 +26,10 @@ export interface ScheduleInfo extends ScheduleShape {
   readonly upcoming: readonly string[];
 }
 
-/** When, what, and what happens to missed occurrences or that overlap. */
+/** When it runs, what it runs, and how it handles missed and overlapping occurrences. */
 export type Schedule<I> = ScheduleTiming &
   ScheduledWork<I> & {
-    /** Times that passed while nobody was there: drop them, run once for all (the default), run each. */
+    /** Occurrences that were missed: drop them, run once for all of them (the default), run each. */
     readonly misfire?: ScheduleSpec['misfire'];
     /** The last job still runs: leave this time out (the default), start after it, or cancel it. */
     readonly overlap?: ScheduleSpec['overlap'];
@@ -90,7 +90,7 @@ export function schedulesOver(http: Calls, offer: (what: unknown) => Promise<voi
   };
 }
 
-/** Only what was given: the server refuses what does not belong together, and says why. */
+/** Only what was given: the server refuses options that do not belong together, and says why. */
 function timingOf(schedule: ScheduleTiming): Readonly<Record<string, unknown>> {
   const timing: Record<string, unknown> = {};
   for (const name of ['cron', 'zone', 'everyMs', 'anchorAt', 'at'] as const) {

@@ -43,7 +43,7 @@ export interface RunningServer extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Resolves when the node accepts work or knows who does. */
+/** Resolves when the node accepts work or knows the leader. */
 export async function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
   const { say = (line: string): void => void process.stderr.write(`${line}\n`) } = options;
   const config = loadConfig({ flags: flagsOf(options), folder: import.meta.dirname });

@@ -1,4 +1,4 @@
-/** Following one job to its end: by its events, and by looking at it when they say that it is over. */
+/** Follows one job to its end: by its events, and by reading it when they say that it has ended. */
 import { type JobId, MillraceError, isFinished, isMillraceError } from '../scheduler/core/index.ts';
 import type { EventShape } from '../scheduler/contract/index.ts';
 import type { DatedJob } from './answers.ts';
@@ -51,7 +51,7 @@ export async function* watchJob(
       }
       if (isOver) return job;
     } catch (error) {
-      // We were away for so long that the log is gone; the job itself knows how it stands.
+      // The log of the time in between is gone; the job itself has its state.
       if (!isMillraceError(error, 'expired')) throw error;
       job = await sources.job(id, options);
       after = job.asOf.seq;

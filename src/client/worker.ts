@@ -1,6 +1,6 @@
 /**
- * `millrace/worker`: a worker of a cluster inside a program of the user's own. It pulls tasks from
- * whoever leads and runs the definitions that it is given, in the thread of the caller.
+ * `millrace/worker`: a worker of a cluster inside the user's own program. It pulls tasks from the leader and
+ * runs the given definitions in the thread of the caller.
  */
 import { loadConfig } from '../node/config/index.ts';
 import type { AllSettings } from '../node/config/index.ts';
@@ -28,8 +28,8 @@ export interface StartWorkerOptions extends Offered {
   /** Time for running tasks to finish when it drains. */
   readonly drainMs?: number;
   /**
-   * A handler that ignores its abort: `abandon` frees its slot although it may still be at work (the
-   * default here), `end` ends the process, as `millrace worker` does.
+   * A handler that ignores its abort: `abandon` frees its slot although it may still run (the default here),
+   * `end` ends the process, as `millrace worker` does.
    */
   readonly stuck?: 'end' | 'abandon';
   /** Any other setting of `millrace worker`, by the name that `millrace config` shows. */
@@ -41,7 +41,7 @@ export interface RunningWorker extends AsyncDisposable {
   readonly nodeId: string;
   /** Takes no more work, finishes what it has and leaves. */
   drain(): Promise<void>;
-  /** When it has left, whoever asked for that; rejects when it cannot go on. */
+  /** Resolves when it has left, for whatever reason; rejects when it cannot continue. */
   readonly ended: Promise<void>;
 }
 

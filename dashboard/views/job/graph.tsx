@@ -10,7 +10,7 @@ import { type GraphNode, type GraphShape, graphShape } from './graph-shape.ts';
 import { stateOfMany, tally } from './groups.ts';
 
 const [WIDTH, HEIGHT] = [188, 46];
-/** More than that nobody can read, and the layout would take long. */
+/** More is unreadable, and the layout would take long. */
 const BOXES_MAX = 400;
 
 export interface GraphProps {
@@ -52,7 +52,7 @@ export function Graph({ job, selected, select }: GraphProps): JSX.Element {
     shape.edges.length,
     direction.value,
   ]);
-  // Placed anew only when the graph has another form, not with every change of a state.
+  // Placed again only when the graph changes its form, not with every change of a state.
   if (kept.current?.key !== key) {
     const boxes = shape.nodes.map(({ id }) => ({ id, width: WIDTH, height: HEIGHT }));
     kept.current = { key, placed: layout(boxes, shape.edges, direction.value) };

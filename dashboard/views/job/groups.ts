@@ -1,4 +1,4 @@
-/** Fan-outs: many tasks that are alike are one line, and one box of the graph, until somebody opens it. */
+/** Fan-outs: many similar tasks are one line, and one box of the graph, until it is opened. */
 import type { TaskShape } from '../../../src/scheduler/contract/index.ts';
 import type { TaskState } from '../../../src/scheduler/core/index.ts';
 

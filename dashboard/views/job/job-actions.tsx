@@ -1,4 +1,4 @@
-/** What can be done about a job: offered by its state and by what the caller may do. */
+/** The actions on a job that its state and the caller's role allow. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { JobShape } from '../../../src/scheduler/contract/index.ts';

@@ -1,4 +1,6 @@
-/** What happened to each task, as stretches of time: made of the job's events, or of the task itself where they are gone. */
+/**
+ * The history of each task as spans of time, from the job's events, or from the task itself if they are gone.
+ */
 import type { EventShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
 import type { Json } from '../../../src/scheduler/core/index.ts';
 

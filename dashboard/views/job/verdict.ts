@@ -87,7 +87,7 @@ function unfinished(job: JobShape, ms: number): Verdict {
   };
 }
 
-/** Not one that waits for another task: that one is what matters. */
+/** Skips tasks that wait for another task: that one is what matters. */
 function firstHeld(tasks: readonly TaskShape[]): TaskShape | null {
   const order = ['ready', 'delayed', 'blocked'];
   const waiting = tasks

@@ -1,4 +1,4 @@
-/** Why a task waits: the leader's sentence, and what each near node has of what is needed. */
+/** Why a task waits: the leader's explanation, and what each candidate node lacks. */
 import type { JSX } from 'preact';
 import type { Explanation } from '../../../src/scheduler/core/index.ts';
 import { call } from '../../api/call.ts';

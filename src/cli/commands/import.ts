@@ -67,8 +67,7 @@ function formatOf(line: string): unknown {
   }
 }
 
-/** The reader is made when the first line is asked for: one made earlier loses what it reads until
- * somebody listens. */
+/** Created when the first line is needed: an earlier reader loses what it reads before anybody listens. */
 async function* linesOf(file: string, signal: AbortSignal): AsyncGenerator<string> {
   yield* createInterface({ input: createReadStream(file, { signal }), crlfDelay: Infinity });
 }

@@ -84,7 +84,7 @@ async function runOnServer(client: HttpClient, story: Story): Promise<ExitCode> 
   }
 }
 
-/** Nobody else will ever run this job: an interruption ends it. */
+/** No other process will ever run this job, so an interruption ends it. */
 async function runEmbedded({ client, url }: Embedded, story: Story): Promise<ExitCode> {
   const { work, reply, signal, isJson } = story;
   await requireExecutors(client, work.document);

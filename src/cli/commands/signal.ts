@@ -40,7 +40,7 @@ export const command: CommandModule = {
   },
 };
 
-/** A mistyped name is kept for a wait that never comes: say so at once. */
+/** A mistyped name is kept for a wait that never comes, so warn at once. */
 function fateWords(name: string, fate: SignalFate | undefined): string {
   if (fate === undefined || fate.takenBy !== null) return '';
   const kept = ` No task is waiting for ${name}; the job keeps it until one does.`;

@@ -151,7 +151,7 @@ async function runQuery(client: HttpClient, errand: Errand): Promise<ExitCode> {
     reply.note('Interrupted: cancelling the query. Press Ctrl-C again to exit immediately.');
     submitting
       .then(({ id }) => queries.cancel(id, 'interrupted'))
-      // It was refused, it has ended, or nobody can be reached.
+      // It was refused, has ended, or no server can be reached.
       .catch(() => ended.abort());
   };
   signal.addEventListener('abort', stop, { once: true });

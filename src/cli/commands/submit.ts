@@ -72,7 +72,7 @@ function workOf(file: FileValue, settings: Settings): Work {
   return { document: file.value, modules: [], located: file.located };
 }
 
-/** One mistake, and none is sent: half a file is not what anybody wants. */
+/** One mistake, and nothing is sent: half a file is not useful. */
 function checkedList(values: readonly FileValue[], settings: Settings): readonly unknown[] {
   return values.flatMap((file) => {
     if (!Array.isArray(file.value) || values.length > 1) {

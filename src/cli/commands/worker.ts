@@ -40,7 +40,7 @@ export const command: CommandModule = {
   async run(cli, reply, signal) {
     const { node, core, isGiven } = configFor(cli, process.env);
     const { runWorkerProcess } = await import('../../node/worker/index.ts');
-    // What a worker keeps is of use to nobody after it: without a folder of its own it takes a temporary one.
+    // What a worker keeps is useless after it: without a folder it takes a temporary one.
     const data = isGiven('data') ? node.data : undefined;
     const { sessionTtlMs, resultBytesMax } = core;
     const settings = { ...node, data, sessionTtlMs, resultBytesMax };

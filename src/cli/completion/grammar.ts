@@ -1,9 +1,11 @@
-/** What can be typed, read off the commands themselves: so what is added there is completed here. */
+/**
+ * The grammar of the command line, derived from the commands, so that what is added there is completed here.
+ */
 import { type Argument, Command, type Option } from 'commander';
 import { catalogue } from '../catalogue.ts';
 import { declareShared } from '../command.ts';
 
-/** What may stand in a place: words of a list, a file, or something that only the user knows. */
+/** What may be completed at a place: words of a list, a file, or something that only the user knows. */
 export type Place =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'file' }

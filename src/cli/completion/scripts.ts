@@ -1,4 +1,4 @@
-/** Completion for three shells, each a table of what can be typed and a little code that reads it. */
+/** Completion for three shells: a table of what can be typed and a little code that reads it. */
 import type { CommandWords, OptionWords, Place } from './grammar.ts';
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -1,4 +1,4 @@
-/** What the demo claims, each claim held against what was seen. */
+/** The claims of the demo, each checked against what was observed. */
 import type { DatedJob } from '../../client/index.ts';
 import type { EventShape, QueryShape } from '../../scheduler/contract/index.ts';
 import { counted } from '../wording.ts';
@@ -9,7 +9,7 @@ export interface Evidence {
   readonly job: DatedJob;
   /** All of the job. */
   readonly events: readonly EventShape[];
-  /** Null when nobody came to the point where he would have been killed. */
+  /** Null if no worker reached the point where it would have been killed. */
   readonly kill: Kill | null;
   readonly deeds: Deeds;
   /** What one query over all files says. Null when they are not all there. */

@@ -1,6 +1,6 @@
 /**
- * What the workers of the demo run: the module that they are started with, written as a user writes his.
- * A shop counts its sales with distributed SQL over Parquet files, and meanwhile fulfils an order.
+ * What the workers of the demo run: the module that they are started with, written as a user would. A shop
+ * counts its sales with distributed SQL over Parquet files, and meanwhile fulfils an order.
  */
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -69,7 +69,7 @@ const writeSales: Task<Day, string> = defineTask({
   name: 'demo-write-sales',
   run: async ({ folder, day, rows }: Day, ctx) => {
     const file = join(folder, `sales-${day}.parquet`);
-    // Whoever dies while he writes leaves a draft: no two attempts have the same fence.
+    // A worker that dies while writing leaves a draft: no two attempts have the same fence.
     const draft = `${file}.${ctx.fence}`;
     await query(
       `copy (
@@ -116,7 +116,7 @@ function reportOf(totals: readonly Total[], rates: Rates): Report {
   };
 }
 
-/** Three things that happen in the world. The first and the last must happen once, whoever dies when. */
+/** Three effects in the outside world. The first and the last must happen once, whichever process dies. */
 const fulfil: Task<Order, Fulfilled> = defineTask({
   name: 'demo-fulfil',
   run: async ({ shop, id, cents }: Order, ctx) => {
@@ -154,7 +154,7 @@ const demoInput: StandardSchemaV1<DemoInput> = {
 export const demo: Flow<DemoInput, { report: Report; order: Fulfilled }> = defineFlow({
   name: 'demo',
   input: demoInput,
-  // Nobody should have to wait for ever for what has gone wrong.
+  // Limits the wait when something has gone wrong.
   timeouts: { totalMs: 600_000 },
   build: ({ input, task, map }) => {
     const rates = task('rates', getRates, { url: input.ratesUrl });

@@ -14,7 +14,7 @@ export interface Deeds {
 }
 
 export interface ShopOptions {
-  /** Somebody in that process wants to pack. He is answered when the promise is fulfilled. */
+  /** A process wants to pack. It is answered when the promise is fulfilled. */
   readonly onPack: (pid: number) => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export class Shop {
     this.#options = options;
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch(() => {
-        // The caller is gone, or sent what nobody can read.
+        // The caller is gone, or sent something invalid.
         if (!response.headersSent) response.writeHead(400);
         response.end();
       });

@@ -95,7 +95,7 @@ class StageBuilder {
     return { folder: this.#folder, url, client, shop, workers: [...this.#workers] };
   }
 
-  /** In order, so that nobody misses anybody: workers first, the store last. */
+  /** In this order, so that each can still reach what it needs: workers first, the store last. */
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#workers.map((worker) => worker.stop()));
@@ -128,7 +128,7 @@ class StageBuilder {
       ...{ role: 'leader', host: '127.0.0.1', port: 0, grpcPort: 0 },
       ...{ nodeId: 'node', slots: 0, data: this.#folder },
     };
-    // Neither the environment nor a file of the user's: it is not his cluster.
+    // Neither the environment nor a file of the user: this is not their cluster.
     const config = loadConfig({ flags, folder: this.#folder });
     const { store } = await openOrCreate(storePlace({ data: this.#folder }, {}));
     const say = (line: string): void => {

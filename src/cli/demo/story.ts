@@ -68,7 +68,7 @@ class Story {
     };
   }
 
-  /** Between the two steps of the order. The first to come here is kept waiting until he is killed. */
+  /** Between the two steps of the order. The first process to arrive waits until it is killed. */
   packed(pid: number): Promise<void> {
     const packer = { pid, atMs: systemClock.monotonicMs() };
     this.#packers += 1;
@@ -140,7 +140,7 @@ class Story {
     }
   }
 
-  /** Null when the job ends without anybody coming to the point where he is killed. */
+  /** Null if the job ends before any process reaches the point where it is killed. */
   async #kill(stage: Stage, id: JobId, ended: Promise<unknown>): Promise<Kill | null> {
     const over = ended.then(
       () => null,
@@ -167,7 +167,7 @@ class Story {
     return { worker: worker.id, pid: worker.pid, endedBy, held, recovery };
   }
 
-  /** Half of the files are written: the others are being worked on. */
+  /** Half of the files are written, the others are in progress. */
   async #halfway(client: HttpClient, id: JobId): Promise<void> {
     let written = 0;
     for await (const { kind, task } of client.watch(id, {

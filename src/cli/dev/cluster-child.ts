@@ -7,7 +7,7 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import { type Deferred, deferred, endProcess, systemClock } from '../../kit/index.ts';
 
 const COMMAND = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
-/** Somebody who kills a leader wants to see what happens before it is back. */
+/** Whoever kills a leader wants to see what happens before it is back. */
 const RESTART_MS = 5_000;
 const HANG_MS = 5_000;
 

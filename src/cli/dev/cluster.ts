@@ -1,4 +1,4 @@
-/** A whole cluster on one machine, for whoever builds on it: PostgreSQL, two nodes that can lead, two workers. */
+/** A whole cluster on one machine for development: PostgreSQL, two nodes that can lead, two workers. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -24,7 +24,7 @@ export interface ClusterOptions {
 const NODES = ['node-1', 'node-2'] as const;
 const WORKERS = ['w-1', 'w-2'] as const;
 const COLUMN = 8;
-/** The ports of the second node are so many above those of the first. */
+/** How far the ports of the second node are above those of the first. */
 const PORT_STEP = 10;
 
 export async function runCluster(options: ClusterOptions): Promise<ExitCode> {
@@ -132,7 +132,7 @@ class DevCluster {
         ...['--port', above(port), '--grpc-port', above(grpcPort)],
         ...['--data', join(this.#folder, name)],
       ],
-      // Not as a flag: it holds a password, and flags are for all to see.
+      // Not a flag: it contains a password, and flags are visible to other users.
       environment: { ...process.env, MILLRACE_DATABASE: database, MILLRACE_ROLE: 'auto' },
       drainMs,
       print: (line) => {
@@ -157,12 +157,12 @@ class DevCluster {
     });
   }
 
-  /** One after the other: should the first one fail, the others are left alone. */
+  /** One after the other: if the first one fails, the others keep running. */
   async #replace(): Promise<void> {
     for (const supervisor of this.#supervisors) await supervisor.replace();
   }
 
-  /** Workers first, while somebody can hear what they report; the database last. */
+  /** Workers first, while their reports can still be received; the database last. */
   async #stop(): Promise<void> {
     this.#endReload();
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop()));

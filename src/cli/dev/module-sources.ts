@@ -1,4 +1,4 @@
-/** The files that a module is made of: itself and what it imports from the folders at and below its own. */
+/** The files of a module: itself and what it imports from its folder and those below. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';

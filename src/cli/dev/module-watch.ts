@@ -1,4 +1,4 @@
-/** Tells when a module, or a file that it is made of, has changed. */
+/** Reports when a module, or a file that it imports, has changed. */
 import { existsSync, type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../kit/index.ts';

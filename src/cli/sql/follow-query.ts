@@ -1,4 +1,4 @@
-/** A query followed to its end: its stages in a terminal, and where there is none a word if it has to wait. */
+/** Follows a query to its end: its stages in a terminal, and elsewhere a line if it has to wait. */
 import type { QueryCalls } from '../../client/index.ts';
 import { isFinished, type JobId } from '../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../kit/index.ts';
@@ -17,7 +17,7 @@ export interface FollowQueryOptions {
 
 type Source = Pick<QueryCalls, 'get'>;
 
-/** What is over sooner is not drawn at all. */
+/** A shorter query is not drawn at all. */
 const FIRST_LOOK_MS = 400;
 const LOOK_MS = 250;
 /** Where nothing is drawn there is no hurry to look. */

@@ -4,7 +4,7 @@ import type { Json } from '../../scheduler/core/index.ts';
 import { fitted, padded, textWidth } from '../view/text-width.ts';
 
 export interface GridOptions {
-  /** Null where nobody counts columns: then nothing is cut. */
+  /** Null where the width is unknown: then nothing is cut. */
   readonly columns: number | null;
   readonly isUnicode: boolean;
   readonly hasColour: boolean;

@@ -1,4 +1,4 @@
-/** The rows of a query, where the user wants them and as he wants them. */
+/** The rows of a query, in the place and the format that the user chose. */
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { extname } from 'node:path';
@@ -47,7 +47,7 @@ export async function targetOf(
   return { format: chosen, file: output ?? null, rowsMax };
 }
 
-/** A table shows the first rows only: nobody gets one in a file without a word. */
+/** A table shows the first rows only, so a file never gets one without a warning. */
 function formatOf(file: string): Format {
   const ending = extname(file).toLowerCase();
   const format = ending === '.jsonl' ? 'ndjson' : FORMATS.find((each) => ending === `.${each}`);
@@ -69,7 +69,7 @@ export interface Printing {
   readonly signal: AbortSignal;
 }
 
-/** Answers a word on what was printed, such as `3 rows`. */
+/** Returns a summary of what was printed, such as `3 rows`. */
 export async function printRows(printing: Printing): Promise<string> {
   const { calls, query, target, reply, signal } = printing;
   const { id } = query;

@@ -1,4 +1,4 @@
-/** A job followed to its end, for people: a view that is drawn anew in a terminal, lines elsewhere. */
+/** Follows a job to its end, for people: a view that is redrawn in a terminal, lines elsewhere. */
 import type { DatedJob, HttpClient } from '../../client/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../kit/index.ts';
@@ -24,7 +24,7 @@ type Source = Pick<HttpClient, 'job' | 'watch'>;
 
 const FRAME_MS = 100;
 const LOOK_EVERY_MS = 1_000;
-/** Looking at a job of many tasks, and drawing it, takes its time: the pause is so many times as long. */
+/** Reading and drawing a job of many tasks takes long: the pause is this many times as long. */
 const PAUSE_SHARE = 10;
 
 /** Answers the job as it ended, however it ended. */

@@ -98,7 +98,7 @@ function headLine(job: JobPicture, options: FrameOptions): string {
   );
 }
 
-/** How far the job is: what has ended counts whole, what runs as far as it says. */
+/** The progress of the job: ended tasks count fully, running ones by their own progress. */
 function overall(tasks: readonly TaskProgress[]): number {
   if (tasks.length === 0) return 0;
   const ended = (task: TaskProgress): number =>
@@ -117,7 +117,7 @@ function countLine({ tasks }: JobPicture, options: FrameOptions): string {
   return draw(pieces, options);
 }
 
-/** Failures first, then what runs, then what waits: as many as there is room for. */
+/** Failures first, then running tasks, then waiting ones, as many as fit. */
 function pickedLines(
   tasks: readonly TaskProgress[],
   room: number,

@@ -75,7 +75,7 @@ export class JobProgress {
     return { ...this.#job, tasks: [...this.#tasks.values()] };
   }
 
-  /** Something has happened that only a new look can show, or somebody waits and may learn why. */
+  /** Something has happened that only a new read can show, or a task waits and the reason may be known. */
   get wantsLook(): boolean {
     if (this.#isStale) return true;
     return [...this.#tasks.values()].some(({ state }) => WAITING.has(state));

@@ -1,11 +1,11 @@
-/** Lines at the bottom of a terminal that are drawn anew in place, and lines that scroll by above. */
+/** Lines at the bottom of a terminal that are redrawn in place, and lines that scroll by above. */
 import type { Terminal } from './terminal.ts';
 import { textWidth } from './text-width.ts';
 
 const ESC = '\u001B[';
 const HIDE_CURSOR = `${ESC}?25l`;
 const SHOW_CURSOR = `${ESC}?25h`;
-/** The terminal shows what stands between the two at once, if it knows them; others ignore them. */
+/** Terminals that know these codes show what is between them at once; others ignore them. */
 const BEGIN = `${ESC}?2026h`;
 const END = `${ESC}?2026l`;
 const CLEAR_LINE = `${ESC}K`;
@@ -35,7 +35,7 @@ export class Screen {
     this.#drawn = lines;
   }
 
-  /** A line that stays, above what is drawn anew. */
+  /** A line that stays, above what is redrawn. */
   print(text: string): void {
     const lines = this.#drawn;
     const above = `${this.#toTop()}${text}${CLEAR_LINE}\n`;

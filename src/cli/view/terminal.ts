@@ -9,7 +9,7 @@ export interface Terminal {
   onResize(react: () => void): () => void;
 }
 
-/** Null when nobody looks, or when what is there cannot move its cursor. */
+/** Null without a terminal, or with one that cannot move its cursor. */
 export function terminalOn(
   stream: NodeJS.WriteStream,
   environment: NodeJS.ProcessEnv,

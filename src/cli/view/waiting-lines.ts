@@ -1,6 +1,6 @@
 /**
- * A job that nobody can run has no events, and whoever follows it line by line would look at nothing. So
- * after a while of silence it says what is waited for, once for each reason.
+ * A job that no node can run has no events, so a line-by-line view would show nothing. After a while of silence
+ * it says what is waited for, once for each reason.
  */
 import type { DatedJob } from '../../client/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -21,7 +21,7 @@ export class WaitingLines {
   readonly #options: WaitingOptions;
   readonly #said: Set<string> = new Set();
   #cancel: () => void = () => {};
-  /** Counts the silences: an answer that comes after the next word is about the past. */
+  /** Counts the silences: an answer that comes after the next event is outdated. */
   #silence = 0;
 
   constructor(options: WaitingOptions) {
@@ -29,7 +29,7 @@ export class WaitingLines {
     this.heard();
   }
 
-  /** The silence begins anew. */
+  /** Restarts the period of silence. */
   heard(): void {
     this.#silence += 1;
     this.#lookAfter(QUIET_MS);

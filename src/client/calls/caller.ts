@@ -1,7 +1,7 @@
 /**
- * One call, carried to a server that can answer it. It goes to the leader when one is known, follows
- * whoever is named as leader, tries the other servers at once and waits only when all were tried.
- * A call that may not be repeated is repeated only when it cannot have been done.
+ * Sends one call to a server that can answer it. It goes to the leader if one is known, follows redirections to
+ * the leader, tries the other servers at once, and waits only when all were tried. A call that is not safe to
+ * repeat is repeated only if it cannot have been executed.
  */
 import type { IncomingMessage } from 'node:http';
 import { type ErrorCode, MillraceError } from '../../scheduler/core/index.ts';
@@ -20,7 +20,7 @@ export interface Call {
   readonly body?: string;
   /** May it be done twice without harm? */
   readonly isRepeatable: boolean;
-  /** What it is, for messages: "the rerun". */
+  /** A name for messages: "the rerun". */
   readonly what: string;
   /** Where the answer takes its time by nature: a silence of less does not count as lost. */
   readonly responseTimeoutMs?: number;
@@ -33,7 +33,7 @@ export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly server: string;
-  /** An earlier try may have been the one that counted. */
+  /** An earlier try may have succeeded. */
   readonly isRepeated: boolean;
 }
 
@@ -55,10 +55,10 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'rewound',
   'unreachable',
 ]);
-/** Of those, the ones that leave no doubt that nothing was done. */
+/** Of those, the errors which prove that nothing was done. */
 const UNTOUCHED: ReadonlySet<ErrorCode> = new Set(['not_leader', 'loading', 'overloaded']);
 
-/** A leader may change within less, and nobody needs to know. */
+/** A leader may change within less without being noticed. */
 const WORTH_SAYING_MS = 1_000;
 
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
@@ -146,7 +146,7 @@ export class Caller {
       mayBeDone ||= result.mayBeDone;
       waitMs = result.waitMs ?? waitMs;
       if (result.error.code === 'unreachable') lost.set(server.href, result.error);
-      // A server that answers knows more than one that is silent.
+      // A server that answers knows more than a silent one.
       if (failure === null || result.error.code !== 'unreachable') failure = result.error;
       if (this.#servers.pick(tried) !== null) continue;
       tried.clear();
@@ -226,7 +226,7 @@ export class Caller {
     if (!isPassing(error)) throw error;
     const mayBeDone = !UNTOUCHED.has(error.code);
     if (!call.isRepeatable && mayBeDone) throw error;
-    // Whoever is named now replaces whom we followed here.
+    // The newly named leader replaces the one that we followed here.
     this.#servers.lost(server);
     const leaderUrl = error.leader?.url ?? null;
     if (leaderUrl !== null) this.#servers.follow(server, leaderUrl);
@@ -249,7 +249,7 @@ export function isPassing(error: MillraceError): boolean {
   return PASSING.has(error.code);
 }
 
-/** Somebody knows the leader, and it is the one that did not answer. */
+/** Some server knows the leader, and it is the one that did not answer. */
 function leaderOutOfReach(
   failure: MillraceError,
   lost: ReadonlyMap<string, MillraceError>,

@@ -1,6 +1,6 @@
 /**
- * The text format of server-sent events, as the HTML standard has it: lines end in LF, CR or both,
- * also across chunks; an event ends with an empty line; one that is cut off is dropped.
+ * The text format of server-sent events, as in the HTML standard: lines end in LF, CR or both, also across
+ * chunks; an event ends with an empty line; a truncated one is dropped.
  */
 import { StringDecoder } from 'node:string_decoder';
 import { MillraceError } from '../../scheduler/core/index.ts';

@@ -10,8 +10,10 @@ export interface Outgoing {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | null;
-  /** On a connection of its own: a kept one may be closed at the other end just when it is used, and
-   * then nobody knows whether the request was seen. */
+  /**
+   * On a new connection: a kept-alive one may be closed by the other end just when it is used, and then it is
+   * unknown whether the request arrived.
+   */
   readonly isAlone: boolean;
   readonly responseTimeoutMs: number;
   readonly signal: AbortSignal | undefined;
@@ -59,7 +61,7 @@ export class Transport {
       request.on('finish', () => silence.heard());
       request.on('response', (message) => {
         silence.heard();
-        // Nobody may be listening yet or any more; whoever reads sees the error itself.
+        // There may be no listener; a reader sees the error itself.
         message.on('error', () => {});
         message.on('close', () => {
           silence.stop();
@@ -92,7 +94,7 @@ export class Transport {
     return https.request(url, { ...options, agent });
   }
 
-  /** Ends a request when neither side has moved a byte for so long. */
+  /** Ends a request when neither side has sent a byte for this long. */
   #watchResponse(
     request: ClientRequest,
     responseTimeoutMs: number,

@@ -8,7 +8,7 @@ import type { FromNode, NodeThreadData, ToNode } from './node-messages.ts';
 
 export interface EmbeddedNodeOptions extends NodeThreadData {
   readonly say: (line: string) => void;
-  /** It ended, and nobody had asked it to. */
+  /** It ended without being asked to. */
   readonly onLost: (error: MillraceError) => void;
 }
 
@@ -17,7 +17,7 @@ interface NodeAddresses {
   readonly grpc: string;
 }
 
-/** A thread that was asked to stop and still runs after so long is ended. */
+/** A thread that was asked to stop and still runs after this long is ended. */
 const STOP_MS = 10_000;
 
 /**
@@ -84,7 +84,7 @@ class NodeThread {
     return this.#ready.promise;
   }
 
-  /** One that has ended by itself has said so already. */
+  /** One that has ended by itself has reported that already. */
   async stop(): Promise<void> {
     if (this.#isGone) return;
     this.#isStopping = true;
@@ -115,7 +115,7 @@ class NodeThread {
     const error = this.#failure ?? lost(`its thread ended with code ${code}`);
     this.#isGone = true;
     this.#exited.resolve();
-    // Only now: whoever hears that it failed may want to try again on the same folder.
+    // Only now, because the caller may try again on the same folder.
     if (!this.#isReady) this.#ready.reject(error);
     else if (!this.#isStopping) this.#options.onLost(error);
   }

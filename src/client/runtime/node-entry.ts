@@ -36,7 +36,7 @@ async function openStore(data: string | null): Promise<Store> {
 }
 
 async function start({ data, flags, token }: NodeThreadData): Promise<ServerNode> {
-  // Only what the caller says counts: an embedded node shares its environment with somebody else's program.
+  // Only the caller's options count: an embedded node shares its environment with another program.
   const config = loadConfig({ flags, folder: import.meta.dirname });
   const store = await openStore(data);
   const say = (line: string): void => tell({ type: 'said', line });
@@ -46,7 +46,7 @@ async function start({ data, flags, token }: NodeThreadData): Promise<ServerNode
     environment: {},
     say,
     token: token ?? undefined,
-    // Whoever comes knows what it speaks.
+    // Its clients know the protocol.
     hasReflection: false,
   });
   const node = await started.catch(async (error: unknown) => {

@@ -8,7 +8,7 @@ export interface NodeThreadData {
   readonly data: string | null;
   /** By the names of the settings. */
   readonly flags: Readonly<Record<string, unknown>>;
-  /** What everybody must show; null lets everybody in. */
+  /** The token that every caller must show; null for none. */
   readonly token: string | null;
 }
 

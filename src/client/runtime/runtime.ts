@@ -1,4 +1,7 @@
-/** A whole Millrace inside the caller's process: a node in a thread, and a worker that runs his functions. */
+/**
+ * A complete Millrace inside the caller's process: a node in a thread, and a worker that runs the caller's
+ * functions.
+ */
 import { randomBytes } from 'node:crypto';
 import type { AllSettings } from '../../node/config/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
@@ -18,15 +21,19 @@ export interface RuntimeOptions extends Offered {
   readonly data?: string;
   /** `memory` keeps nothing beyond `close()`; `duckdb`, a file in `data`, is the default. */
   readonly store?: 'duckdb' | 'memory';
-  /** What it can run. What is handed to `submit` is added by itself, but a job that an earlier process
-   * left behind runs only if its tasks are named here. */
+  /**
+   * What it can run. Definitions passed to `submit` are added by themselves, but a job that an earlier process
+   * left behind runs only if its tasks are named here.
+   */
   readonly tasks?: readonly TaskDefinition[];
   /** Tasks that run at the same time; 8 if not given. */
   readonly slots?: number;
   /** The port of its HTTP API on this machine, any free one if not given. */
   readonly port?: number;
-  /** What other processes must show to talk to it; made up if not given. Null lets everybody on this
-   * machine in, as `millrace up` does. */
+  /**
+   * The token that other processes must show; generated if not given. Null admits everybody on this machine, as
+   * `millrace up` does.
+   */
   readonly token?: string | null;
   readonly capabilities?: Capabilities;
   /** Tables of `runtime.sql`, by name; paths are as this process sees them. */
@@ -153,7 +160,7 @@ async function workerFor(
     const opened = await openWorker({
       ...node,
       data: options.store === 'memory' ? undefined : node.data,
-      // Whoever leads goes as well.
+      // The leader goes as well.
       abandonOutputs: true,
       servers: [grpc],
       token: token ?? undefined,
@@ -211,7 +218,7 @@ class EmbeddedRuntime extends FlowClient implements Runtime {
       offer: (tasks) => worker.offer(tasks, 'what was submitted'),
       onClose: async () => {
         try {
-          // Work first, while there is somebody to report to.
+          // Work first, while its results can still be reported.
           await (fate.isLost ? worker.stopNow() : worker.stop());
         } finally {
           await close();
@@ -235,7 +242,7 @@ function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
     host: '127.0.0.1',
     port,
     grpcPort: 0,
-    // Nobody else can lead on a folder of its own: there is nothing to wait for.
+    // No other node can lead on a folder of its own: there is nothing to wait for.
     role: 'leader',
     nodeId: NODE_ID,
     ...(slots === undefined ? {} : { slots }),

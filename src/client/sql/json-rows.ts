@@ -82,7 +82,7 @@ class Scanner {
   #isText = false;
   #isEscaped = false;
 
-  /** Outside of all but the first bracket: whoever scans the whole answer. */
+  /** Outside of all but the first bracket, as when the whole answer is scanned. */
   get isKeyOfWhole(): boolean {
     return this.#depth === 1 && !this.#isText;
   }

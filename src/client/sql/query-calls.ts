@@ -23,7 +23,7 @@ import { objectIn } from '../calls/reading.ts';
 
 /** Files are looked at and the plan is made before a query is answered; many files take their time. */
 const PLAN_RESPONSE_TIMEOUT_MS = 120_000;
-/** Less than a server lets anybody wait. */
+/** Less than the server's limit on waiting. */
 const WAIT_MS = 20_000;
 const ASK_EVERY_MS = 200;
 /** The server says nothing while it waits, and needs a moment to answer. */
@@ -62,7 +62,7 @@ export class QueryCalls {
     return { id, state, isNew: answer.status === 201 || isOurs };
   }
 
-  /** As it stands; with `waitMs`, as soon as it is over, but not later than that. */
+  /** Its current state; with `waitMs`, as soon as it has ended, but not later than that. */
   async get(id: JobId, options: QueryOptions = {}): Promise<QueryShape> {
     const { waitMs, signal } = this.#limited(options);
     const { clock } = this.#pace;
@@ -124,8 +124,8 @@ export class QueryCalls {
   }
 
   /**
-   * The rows of a query that has succeeded, in pieces as they come. Whoever stops reading closes the
-   * connection. A stream that breaks off throws: nobody takes a part of the rows for all of them.
+   * The rows of a successful query, in pieces as they arrive. Leaving the loop closes the connection. A stream
+   * that breaks off throws, so that a part of the rows is never taken for all of them.
    */
   async *results(
     id: JobId,

@@ -87,8 +87,8 @@ function requestOf(backing: SqlBacking, sql: string, options: SqlOptions): Query
 }
 
 /**
- * A query that is, or was, submitted. When its signal aborts it is cancelled, also if its submission was
- * still under way: then as soon as that is answered, because nobody else would ever end it.
+ * A query that is being or was submitted. When its signal aborts it is cancelled, even if its submission is
+ * still under way: then as soon as that is answered, because nothing else would ever end it.
  */
 class Handed {
   id: JobId;
@@ -111,23 +111,23 @@ class Handed {
     this.id = id;
     this.signal = signal;
     this.known = this.#untilKnown(submitting, signal);
-    // Nobody may ask for anything: then nobody wants to know.
+    // The caller may never use it; then the error is not of interest.
     this.known.catch(() => {});
     if (signal === undefined || backing === null) return;
     const stop = (): void => {
       this.#cancelling = submitting
         .then(async ({ id: found, isNew }) => {
-          // One that an earlier call had submitted is not ours to end.
+          // A query that an earlier call had submitted is not ours to cancel.
           if (isNew) await backing.calls.cancel(found, 'aborted');
         })
-        // If it cannot be cancelled it is over, or nobody can be reached.
+        // If it cannot be cancelled it has ended, or no server can be reached.
         .catch(() => {});
     };
     signal.addEventListener('abort', stop, { once: true });
     this.#letGo = () => signal.removeEventListener('abort', stop);
   }
 
-  /** It is over: there is nothing to cancel any more. */
+  /** It has ended: there is nothing to cancel any more. */
   ended(): void {
     this.#letGo();
   }

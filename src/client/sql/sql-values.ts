@@ -46,7 +46,7 @@ function floating(text: string): number {
   return Number(text);
 }
 
-/** A copy: a small Buffer is a window on memory that others use. */
+/** A copy: a small Buffer is a view of shared memory. */
 function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text, 'base64'));
 }

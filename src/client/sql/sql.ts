@@ -1,4 +1,4 @@
-/** SQL for a program: what can be asked, and what comes back. */
+/** SQL for programs. */
 import type { JobState, Json, Priority } from '../../scheduler/core/index.ts';
 import type { ResultFormat } from '../index.ts';
 import type { QueryShape } from '../../scheduler/contract/index.ts';
@@ -16,7 +16,7 @@ export interface Sql {
     parts: TemplateStringsArray,
     ...values: readonly SqlParameter[]
   ): SqlQuery<Row>;
-  /** The same with these options for every query: the way to give a template its tables. */
+  /** The same with these options for every query: the way to give tables to a template. */
   with(options: Omit<SqlOptions, 'params' | 'idempotencyKey' | 'queryId'>): Sql;
   /** A query that was submitted elsewhere. Its rows can be read again for a while. */
   handle<Row extends object = SqlRow>(id: string): SqlQuery<Row>;
@@ -61,7 +61,7 @@ export type SqlTable =
 export interface SqlSettings {
   /** The number of partitions; by default it follows from the slots of the connected nodes. */
   readonly shufflePartitions?: number;
-  /** A side of a join up to this size is sent to everybody; 0 for never. */
+  /** A side of a join up to this size is broadcast; 0 for never. */
   readonly broadcastThresholdBytes?: number;
   /** A query that reads no more than this runs whole on one worker; 0 for never. */
   readonly singleFragmentBytes?: number;
@@ -105,7 +105,7 @@ export interface SqlPlan {
 }
 
 /**
- * One query. Whoever loops over it waits for its end and reads its rows as they come; leaving the loop closes the
+ * One query. A loop over it waits for its end and reads its rows as they come; leaving the loop closes the
  * stream. Each loop reads from the start. The signal of its options cancels the query while it runs.
  */
 export interface SqlQuery<Row> extends AsyncIterable<Row> {

@@ -1,7 +1,7 @@
 /** Limits of the wire, by name. Both ends keep the same ones. */
 import { PAYLOAD_BYTES_MAX } from '../../scheduler/contract/index.ts';
 
-/** What a server takes in: the largest document, 16 MiB, and what stands around it. */
+/** The request limit of a server: the largest document, 16 MiB, and what surrounds it. */
 export const REQUEST_BYTES_MAX: number = 20 * 1024 * 1024;
 /** What a client takes in. A job of many tasks, or a task of many steps, is read as a whole. */
 const ANSWER_BYTES_MAX: number = 512 * 1024 * 1024;
@@ -46,7 +46,7 @@ export function channelOptions(
     'grpc.keepalive_time_ms': keepAlive.everyMs * (isServer ? SERVER_KEEPALIVE_MULTIPLIER : 1),
     'grpc.keepalive_timeout_ms': keepAlive.timeoutMs,
     'grpc.keepalive_permit_without_calls': 1,
-    // Book-keeping for a debugging tool that nobody attaches.
+    // Book-keeping for a debugging tool that is never attached.
     'grpc.enable_channelz': 0,
   };
 }

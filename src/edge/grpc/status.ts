@@ -134,7 +134,7 @@ export function errorOfStatus(failure: ServiceError, peer: string): MillraceErro
   });
 }
 
-/** For a status that no handler of ours has made: the network, gRPC itself, or something between. */
+/** For a status that no handler has set: from the network, gRPC itself, or something between. */
 function bareCode({ code, details }: ServiceError): ErrorCode {
   switch (code) {
     case Status.UNAVAILABLE:

@@ -1,4 +1,4 @@
-/** The body of a request, read under limits: so many bytes, and never a long silence. */
+/** The body of a request, read under limits on its size and on silence. */
 import type { IncomingMessage } from 'node:http';
 import { MillraceError, checkDepth, mayBeDeep } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -10,7 +10,7 @@ import { HttpRefusal, badInput } from './refusal.ts';
 export interface BodyOptions {
   readonly clock: Clock;
   readonly limits: Pick<ApiLimits, 'bodyBytesMax' | 'bodyIdleMs'>;
-  /** The client waits for a word before it sends the body. */
+  /** The client waits for `100 Continue` before it sends the body. */
   readonly goOn: () => void;
   /** What the request takes in memory until it is answered. */
   readonly share: ByteShare;

@@ -52,7 +52,7 @@ export class Exchange {
     this.#options = options;
     this.#expectsWord = expectsWord;
     this.#share = options.intake.share();
-    // Said of a socket that broke; whoever waits on the exchange sees it end.
+    // An error of a broken socket; the exchange itself sees its end.
     request.on('error', () => {});
     response.on('error', () => {});
     response.on('close', () => this.stop());
@@ -197,7 +197,7 @@ export class Exchange {
 
   async #refuse(thrown: unknown): Promise<void> {
     const { signal } = this.#over;
-    // Whoever worked for it when it was cut off says so; nobody is to blame.
+    // The handler reports that it was cut off; this is not an error.
     const error = signal.aborted && thrown === signal.reason ? shuttingDown() : thrown;
     const problem = problemOf(error);
     const isOurs = !isMillraceError(error) || problem.status === 500;
@@ -236,7 +236,7 @@ export class Exchange {
         resolve();
       };
       const cancel = clock.after(parts.limits.lingerMs, finish);
-      // A client that waits for a word gets none, and sends nothing.
+      // A client that waits for `100 Continue` gets none, and sends nothing.
       if (this.#expectsWord || request.destroyed) finish();
       else request.on('end', finish).on('close', finish).resume();
     });
@@ -286,7 +286,7 @@ function shuttingDown(): MillraceError {
   });
 }
 
-/** Without tokens nobody has a name; a connection is what tells clients apart then. */
+/** Without tokens callers have no names; their connections distinguish them. */
 function connectionOf({ socket }: IncomingMessage): string {
   return `${socket.remoteAddress}:${socket.remotePort}`;
 }

@@ -1,7 +1,7 @@
 /**
- * The API for people and their tools: HTTP with JSON, server-sent events, OpenAPI and metrics. A
- * table of routes says what is served, to whom and how it is described. It reads through a port and
- * changes through the services of whoever leads; stores, schedulers and gRPC live elsewhere.
+ * The API for people and their tools: HTTP with JSON, server-sent events, OpenAPI and metrics. A table of
+ * routes says what is served, to which roles and how it is described. It reads through a port and changes
+ * through the services of the leader; stores, schedulers and gRPC are elsewhere.
  */
 export type { LeaderFigures, Standing } from './ports.ts';
 export { startApi } from './server.ts';

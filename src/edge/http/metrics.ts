@@ -80,7 +80,7 @@ export class Metrics {
     return page.text();
   }
 
-  /** A database that is away takes its own figures with it, not all the others. */
+  /** If the database is away only its own figures are missing. */
   async #writeReads(page: Page): Promise<void> {
     const { reader } = this.#options;
     const read = await Promise.all([reader.head(), reader.nodes()]).catch((error: unknown) => {

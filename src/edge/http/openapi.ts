@@ -1,4 +1,4 @@
-/** The description of the API, made of the table that serves it. */
+/** The description of the API, generated from the table that serves it. */
 import type { Parameter, Route } from './route.ts';
 import { SCHEMAS } from './schemas/index.ts';
 import { ref, type Schema } from './schemas/schema.ts';

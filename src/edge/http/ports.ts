@@ -1,13 +1,13 @@
 /** What the API needs to know of the node that it is part of, besides the ports in `scheduler/contract`. */
 import type { JobState, TaskState } from '../../scheduler/core/index.ts';
 
-/** How this node stands at the moment; asked often, so it must cost nothing. */
+/** The current state of this node; asked often, so it must be cheap. */
 export interface Standing {
   readonly nodeId: string;
   readonly leads: boolean;
   /** Of the leader that this node knows, itself or another. */
   readonly epoch: number | null;
-  /** It accepts work, or can say who does. */
+  /** It accepts work, or knows the leader. */
   readonly isReady: boolean;
   /** False while the database cannot be reached, where the node depends on it. */
   readonly storeAnswers?: boolean;

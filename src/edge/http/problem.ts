@@ -14,7 +14,7 @@ export interface Problem {
   /** For bad input: where, as a pointer into the body or `?name` of a parameter. */
   readonly path?: string;
   readonly todo?: string;
-  /** For `not_leader`: whom to ask, if anybody is known. */
+  /** For `not_leader`: the leader to ask, if known. */
   readonly leader?: LeaderAddress | null;
 }
 
@@ -69,7 +69,7 @@ const SLUG_TITLE: Readonly<Record<HttpSlug, string>> = {
 
 const RETRY_AFTER_S = '1';
 
-/** What is not one of our errors is a fault of ours: its words are for the log, not for the caller. */
+/** Any other error is internal: its text goes to the log, not to the caller. */
 export function problemOf(error: unknown): Problem {
   if (!isMillraceError(error) || KINDS[error.code].status === 500) {
     return {

@@ -1,4 +1,4 @@
-/** Routes are data: what is served, what is documented and what is checked come from one table. */
+/** Routes are data: serving, documentation and checks come from one table. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar, JobId } from '../../scheduler/core/index.ts';
 import type {
@@ -52,7 +52,7 @@ export interface Call {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | undefined>>;
   readonly headers: IncomingHttpHeaders;
-  /** Who calls, so that callers can take turns: the name of a token, or a connection. */
+  /** The caller, for fair queueing: the name of a token, or a connection. */
   readonly caller: string;
   /** Null where a route is open to everybody. */
   readonly known: Caller | null;

@@ -1,10 +1,10 @@
-/** Writing to a client at the client's pace, and to no client for ever. */
+/** Writes to a client at the client's pace, with a limit. */
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../../kit/index.ts';
 
 export interface SendOptions {
   readonly clock: Clock;
-  /** A client that leaves its socket full for so long is cut. */
+  /** A client that leaves its socket full for this long is disconnected. */
   readonly stallMs: number;
 }
 

@@ -71,8 +71,8 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     (request: IncomingMessage, response: ServerResponse): void => {
       answering.set(request.socket, response);
       const exchange = new Exchange(request, response, shared, expectsWord);
-      // An answer is not finished when it is written, but when it has left. Nobody waits for that of a
-      // client who has left, though it may still be in the making.
+      // An answer is finished when it has been sent, not when it is written. For a client that has left, the
+      // wait ends although the answer may still be in progress.
       const over = new Promise<void>((resolve) => {
         response.once('close', () => resolve());
       });
@@ -153,7 +153,7 @@ function listenerFor({ tls }: ApiOptions, limits: ApiLimits): Server {
     : createTlsServer({ ...timeouts, ...httpsOptions(tls), handshakeTimeout: limits.headersMs });
 }
 
-/** Whoever sends nothing, or takes nothing, does not keep a connection. */
+/** A connection that sends and receives nothing is closed. */
 function guarded(
   server: Server,
   limits: ApiLimits,

@@ -33,7 +33,7 @@ export async function streamEvents(
   const iterator = pages[Symbol.asyncIterator]();
   const ask = (): Promise<Next> => {
     const next = iterator.next();
-    // A page that nobody waits for any more may fail unseen.
+    // A page that is not needed any more may fail silently.
     next.catch(() => {});
     return next;
   };
@@ -99,7 +99,7 @@ async function within(
   }
 }
 
-/** Followers at the same place share a page, and it is written out once for all of them. */
+/** Followers at the same position share a page, which is serialised once for all of them. */
 const encoded: WeakMap<EventPage, Buffer> = new WeakMap();
 /** Followers of different things share events. */
 const blocks: WeakMap<EventShape, string> = new WeakMap();

@@ -1,7 +1,8 @@
 /**
- * The event log for any number of followers. One tail follows it for all of them, and only while
- * there are any: from the memory of the leader in this process, from the store otherwise. Each follower goes at its own pace: one that keeps up reads what the tail has just
- * seen, one that has fallen behind reads the store; nothing is ever kept for a slow one.
+ * The event log for any number of followers. One tail follows it for all of them, and only while there are any:
+ * from the memory of the leader in this process, otherwise from the store. Each follower goes at its own pace:
+ * one that keeps up reads what the tail has just seen, one that has fallen behind reads the store; nothing is
+ * buffered for a slow one.
  */
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId, TermId } from '../../scheduler/core/index.ts';
@@ -21,17 +22,17 @@ export interface EventFeedOptions {
   readonly store: Pick<Store, 'events' | 'lastSeq' | 'termEnd'>;
   readonly clock: Clock;
   readonly shard?: number;
-  /** How often the log is looked at when nobody calls `wake`. */
+  /** How often the log is read without a call of `wake`. */
   readonly pollMs?: number;
   /** How long the log is left alone after each look, however often `wake` is called. */
   readonly restMs?: number;
-  /** A follower hears something at least this often. */
+  /** A follower gets something at least this often. */
   readonly signOfLifeMs?: number;
   readonly keptMax?: number;
   readonly pageMax?: number;
 }
 
-/** A part of the log, and how far it goes: further than its last event when others were left out. */
+/** A part of the log, and how far it goes: further than its last event if others were filtered out. */
 interface Portion {
   readonly events: readonly EventShape[];
   readonly position: number;
@@ -170,7 +171,7 @@ export class EventFeed {
     try {
       this.#tail?.check();
     } catch {
-      // Its followers have got an error; this one starts anew.
+      // Its followers have got an error; a new one is opened.
       this.#close();
     }
     if (this.#tail !== null) return this.#tail;
@@ -183,7 +184,7 @@ export class EventFeed {
       if (this.#opening === opening) {
         this.#opening = null;
         this.#tail = tail;
-        // Everybody may have left while it was opened.
+        // All followers may have left while it was opened.
         if (this.#followers === 0) this.#close();
       }
       return tail;

@@ -1,7 +1,6 @@
 /**
- * Reading from a store as people want it: rows become the public shapes, lists come in pages, and
- * any number of followers share one tail of the log. Nothing here changes anything, and nothing
- * here knows of HTTP: whoever serves these answers lives in another room.
+ * Reads from a store for people: rows become the public shapes, lists come in pages, and any number of
+ * followers share one tail of the log. Nothing here changes anything, and nothing here knows of HTTP.
  */
 export { EventFeed } from './event-feed.ts';
 export { StoreReader } from './store-reader.ts';

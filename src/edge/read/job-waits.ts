@@ -8,7 +8,7 @@ export interface JobWaitsOptions {
   readonly store: Pick<Store, 'jobRow'>;
   readonly clock: Clock;
   readonly shard?: number;
-  /** Null where somebody else leads. */
+  /** Null on a node that does not lead. */
   readonly leader: () => LeaderMemory | null;
 }
 
@@ -20,7 +20,7 @@ export interface LeaderMemory {
   hasEnded(id: JobId): Promise<boolean>;
 }
 
-/** How often the store is asked by those whom nobody wakes. */
+/** How often the store is polled without a wake-up. */
 const ASK_EVERY_MS = 100;
 
 export class JobWaits {
@@ -36,7 +36,7 @@ export class JobWaits {
     for (const look of this.#waiting) look();
   }
 
-  /** Settles when the job is over or unknown, at the latest after `ms` or when the signal aborts. */
+  /** Settles when the job has ended or is unknown, at the latest after `ms` or when the signal aborts. */
   async ended(id: JobId, ms: number, signal: AbortSignal): Promise<void> {
     const { clock, leader } = this.#options;
     const untilMs = clock.monotonicMs() + ms;

@@ -1,4 +1,4 @@
-/** A query as people see it: what its plan says, and what its tasks have done so far. */
+/** A query as people see it: its plan, and the progress of its tasks. */
 import type { Instant, JobRow, TaskError, TaskRow, TaskState } from '../../scheduler/core/index.ts';
 import type { QueryShape, StageShape } from '../../scheduler/contract/index.ts';
 import type { FragmentMetrics, QueryPlan, Stage, StageOutput } from '../../sql/plan/index.ts';

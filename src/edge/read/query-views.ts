@@ -1,7 +1,7 @@
 /**
- * Queries read from the store. Somebody may ask for a running one several times a second, so what cannot change
- * is kept: the plan, and the figures of tasks that are done. What is left is one row for the job and a narrow
- * one for each task.
+ * Queries read from the store. A running one may be read several times a second, so what cannot change is
+ * cached: the plan, and the figures of finished tasks. What is left is one row for the job and a narrow one for
+ * each task.
  */
 import { FRAGMENT_EXECUTOR, fragmentNo, jobNo, taskNo } from '../../scheduler/core/index.ts';
 import type { Instant, JobId, JobNo, JobRow, TaskId, TaskRow } from '../../scheduler/core/index.ts';
@@ -31,7 +31,7 @@ export interface QueryViewsOptions {
   readonly resultTtlMs: number;
   /** What a task of a query waits for, as far as people should know, where this node leads. */
   readonly waiting?: (id: JobId, task: TaskId) => Promise<QueryShape['waiting']>;
-  /** Whether this node leads and has no such query at work any more. */
+  /** Whether this node leads and has no such query running any more. */
   readonly isOver?: (id: JobId) => boolean;
   /** What workers have registered of tasks that may not have ended, by `stage.task`, where this node leads. */
   readonly registered?: (id: JobId) => ReadonlyMap<string, TaskFigures>;
@@ -129,7 +129,8 @@ export class QueryViews implements QueryReader {
     ]);
     const asOf = { seq, at: textOf(at) };
     if (final !== null) return { asOf, value: final.shape };
-    // The log's head is read first: what is read after it shows at least as much. One that has succeeded stays so.
+    // The log's head is read first, so that what is read after it shows at least as much. A succeeded query
+    // stays so.
     const job = early?.state === 'succeeded' ? early : await store.jobRow(this.#shard, id);
     const kept = job === null ? null : await this.#keep(job);
     if (job === null || kept === null) return { asOf, value: null };
@@ -145,7 +146,7 @@ export class QueryViews implements QueryReader {
     const { seq, at } = await store.lastSeq(this.#shard);
     let [before] = cursor === undefined ? [] : readCursor('queries', 1, cursor);
     const items: QuerySummary[] = [];
-    // Other jobs lie between them: so many are skipped in one call, then the caller asks on.
+    // Other jobs lie between them: this many are skipped in one call, then the caller continues.
     for (let looked = 0; looked < LOOK_MAX; looked += LOOK_AT_ONCE) {
       const rows = await store.jobs(this.#shard, {
         ...(state === undefined ? {} : { state }),
@@ -345,8 +346,10 @@ function taskCount({ stages }: QueryPlan): number {
   return stages.reduce((total, { tasks }) => total + tasks, 1);
 }
 
-/** The task that the query waits for: the plan until it is admitted, then the first one that nobody has taken while no
- * other runs. */
+/**
+ * The task that the query waits for: the plan until it is admitted, then the first ready one while no other
+ * runs.
+ */
 function heldTask(plan: QueryPlan, tasks: readonly TaskRow[]): TaskId | null {
   if (tasks[0]?.state === 'blocked') return PLAN_TASK as TaskId;
   if (tasks.some(({ state }) => state === 'running')) return null;
@@ -357,7 +360,7 @@ function heldTask(plan: QueryPlan, tasks: readonly TaskRow[]): TaskId | null {
   return fragmentTaskId(stage, ready.taskNo - (firsts[stage] ?? 0));
 }
 
-/** Null when one of them is not kept. */
+/** Null if one of them is not cached. */
 function keptParts({ plan, figures }: Kept): readonly FragmentResult[] | null {
   const first = firstTasks(plan.stages).at(-1) ?? 0;
   const count = plan.stages.at(-1)?.tasks ?? 0;
@@ -370,7 +373,7 @@ function nameOf({ run, fence }: TaskRow): string {
   return `${run}/${fence}`;
 }
 
-/** Its result is made of its plan; a look at the tasks is needed only for those that pass. */
+/** Its result is made from its plan; the tasks are needed only for queries that pass. */
 function isQuery({ output }: JobRow): boolean {
   return output !== null && output.includes(`"${PLAN_TASK}"`) && output.includes('"columns"');
 }

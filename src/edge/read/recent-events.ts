@@ -1,8 +1,8 @@
 import type { EventShape } from '../../scheduler/contract/index.ts';
 
 /**
- * The newest events of the log, so many and no more: those who keep up read here and not in the
- * store. Without gaps: the slot of an event follows from its number.
+ * The newest events of the log, up to a limit, for followers that keep up. Without gaps: the slot of an event
+ * follows from its number.
  */
 export class RecentEvents {
   readonly #slots: EventShape[] = [];
@@ -33,7 +33,7 @@ export class RecentEvents {
     return after >= this.#head - this.#size;
   }
 
-  /** Up to `count` events after `after`, or null when some of those are no longer here. */
+  /** Up to `count` events after `after`, or null if some of them are no longer here. */
   after(after: number, count: number = Infinity): EventShape[] | null {
     if (!this.reaches(after)) return null;
     const found: EventShape[] = [];

@@ -55,9 +55,8 @@ export function jobSummary(row: JobRow): JobSummary {
 }
 
 /**
- * `waiting` has why tasks do not run, as far as anybody knows. Results of tasks that do not fit into
- * `resultCharsMax` characters, together with those before them, are left out; so is a result of the job
- * that does not fit by itself.
+ * `waiting` explains why tasks do not run, as far as known. Results that do not fit into `resultCharsMax`
+ * characters, together with those before them, are left out; so is a job's result that does not fit by itself.
  */
 export function jobShape(
   view: JobView,

@@ -1,10 +1,10 @@
 import { LruCache } from '../../kit/index.ts';
 import type { AsOf, EventPage, EventShape } from '../../scheduler/contract/index.ts';
 
-/** A few: those who keep up are at the newest, and others read the store anyway. */
+/** A few: followers that keep up are at the newest, and others read the store anyway. */
 const PAGES_MAX = 8;
 
-/** Followers that stand at the same place get the same page, so that it is written out once for all of them. */
+/** Followers at the same position get the same page, so that it is serialised once for all of them. */
 export class SharedPages {
   readonly #pages = new LruCache<string, EventPage>({ max: PAGES_MAX });
 

@@ -42,7 +42,7 @@ export interface StoreReaderOptions {
   readonly resultCharsMax?: number;
 }
 
-/** Whoever looks at a job reads the first few of its waiting tasks; each sentence has a cost. */
+/** A view of a job shows the first few of its waiting tasks; each explanation has a cost. */
 const EXPLAINED_MAX = 100;
 /** A job is answered in one piece: what is far larger would not get through, or fill the memory. */
 const RESULT_CHARS_MAX: number = 64 * 1024 * 1024;
@@ -68,7 +68,7 @@ export class StoreReader implements Reader {
     this.#resultCharsMax = rest.resultCharsMax ?? RESULT_CHARS_MAX;
   }
 
-  /** Null also when whoever led has let its time run out: it may be gone, and clients should wait. */
+  /** Null also if the leader's term has expired: it may be gone, and clients should wait. */
   async leader(): Promise<LeaderAddress | null> {
     const { at } = await this.#store.lastSeq(this.#shard);
     const info = await this.#store.leader(this.#shard);
@@ -161,7 +161,7 @@ export class StoreReader implements Reader {
   }
 }
 
-/** A term that ends while somebody looks at a job takes the reasons away, not the job. */
+/** A term that ends during a read of a job costs the reasons, not the job. */
 function asUnknown(error: unknown): ReadonlyMap<TaskId, string> {
   if (isMillraceError(error)) return new Map();
   throw error;

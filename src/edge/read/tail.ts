@@ -10,26 +10,26 @@ export interface TailOptions {
   readonly store: Pick<Store, 'events' | 'lastSeq' | 'termEnd'>;
   readonly clock: Clock;
   readonly shard: number;
-  /** How often it looks when nobody wakes it. */
+  /** How often it reads without a wake-up. */
   readonly pollMs: number;
   /** How long it rests between two looks, however often it is woken: a leader commits all the time. Longer with many
    * followers, each of whom it wakes. */
   readonly restMs: () => number;
-  /** Events that are kept for those who read behind it. */
+  /** Events that are buffered for readers behind it. */
   readonly keptMax: number;
   readonly pageMax: number;
 }
 
 /**
- * Follows the log as it grows, once for everybody. A leader in this process hands over what it commits. The store is
- * read for the rest: when somebody asks for a fresh look, when what was handed over does not continue what is known
- * here, and now and then, because a node that does not lead hears of no commits. While the store is away it keeps
- * trying: those who follow see by the time in their answers that nothing new is known.
+ * Follows the log as it grows, once for all followers. A leader in this process hands over what it commits. The
+ * store is read for the rest: on a request for a fresh read, when what was handed over does not continue what
+ * is known here, and now and then, because a node that does not lead gets no commits. While the store is away
+ * it keeps trying, and the time in the answers of followers shows that nothing new is known.
  */
 export class Tail {
   readonly #options: TailOptions;
   readonly #listeners: Set<Listener> = new Set();
-  /** Those who want to hear of one job only. */
+  /** Followers of a single job. */
   readonly #byJob: Map<JobId, Set<Listener>> = new Map();
   #recent: RecentEvents;
   #at: Instant;

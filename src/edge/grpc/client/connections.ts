@@ -6,7 +6,7 @@ import type { KeepAlive } from '../limits.ts';
 
 /** PEM texts. */
 export interface ClientTls {
-  /** Who signs the servers' certificates; by default those that Node.js trusts. */
+  /** The authority that signs the servers' certificates; by default those that Node.js trusts. */
   readonly ca?: string | Buffer;
   /** What the client shows of itself. */
   readonly cert?: string | Buffer;
@@ -16,7 +16,7 @@ export interface ClientTls {
 export interface ConnectionOptions {
   /** Null for plain text. */
   readonly tls: ClientTls | null;
-  /** What is shown at HOST:PORT. Asked for each call: addresses differ in what they may see. */
+  /** The credential for HOST:PORT, asked for each call: addresses differ in what they may see. */
   readonly token?: (address: string) => string | null;
   readonly keepAlive?: KeepAlive;
   /** How much may be under way to here, on one connection and in one stream; for those that carry much. */
@@ -34,12 +34,12 @@ export class Connections {
     this.#credentials = channelCredentials(options.tls);
     this.#clientOptions = {
       ...channelOptions('client', options.keepAlive),
-      // A new attempt is a new connection: one that failed must not delay it.
+      // A new attempt is a new connection: a failed one must not delay it.
       'grpc.use_local_subchannel_pool': 1,
-      // Who repeats what is decided by the caller.
+      // The caller decides about retries.
       'grpc.enable_retries': 0,
       'grpc.service_config_disable_resolution': 1,
-      // Nodes talk to nodes: a proxy for the web is not meant for them.
+      // Nodes talk to nodes: a web proxy is not meant for them.
       'grpc.enable_http_proxy': 0,
       ...(options.windowBytes === undefined
         ? {}

@@ -1,7 +1,7 @@
 /**
- * One logical connection to whoever leads. A call is tried once: what the other side says is thrown
- * as it was there, and whether to repeat is up to the caller, who alone knows if that is safe. Only
- * `not_leader` with an address is followed at once, because such a call has done nothing yet.
+ * One logical connection to the leader. A call is tried once: errors of the other side are thrown as they were
+ * there, and the caller decides about retries, because only the caller knows whether they are safe. Only
+ * `not_leader` with an address is followed at once: such a call has done nothing yet.
  */
 import { Metadata, connectivityState, status } from '@grpc/grpc-js';
 import type { Client, MethodDefinition, ServiceError } from '@grpc/grpc-js';
@@ -13,7 +13,7 @@ import type { ConnectionOptions } from './connections.ts';
 import { LeaderRoute } from './leader-route.ts';
 
 export interface LeaderChannelOptions extends ConnectionOptions {
-  /** HOST:PORT of nodes that may lead, or know who does. */
+  /** HOST:PORT of nodes that may lead, or know the leader. */
   readonly addresses: readonly string[];
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -66,7 +66,7 @@ export class LeaderChannel {
     this.#connectMs = Math.min(CONNECT_MS, options.connectMs ?? CONNECT_MS);
   }
 
-  /** Who is asked next. */
+  /** The server to ask next. */
   get address(): string {
     return this.#route.address;
   }
@@ -118,7 +118,7 @@ export class LeaderChannel {
       request,
       this.#connections.metadata(address),
     );
-    // After the last message nobody listens, and a cancelled call still says so.
+    // After the last message nobody listens, and a cancelled call still reports its end.
     call.on('error', () => {});
     const cancel = (): void => call.cancel();
     this.#running.add(call);
@@ -191,7 +191,7 @@ export class LeaderChannel {
     const cancel = (): void => call.cancel();
     this.#running.add(call);
     signal?.addEventListener('abort', cancel, { once: true });
-    // It may have been aborted while the connection was made: then nobody would say it again.
+    // It may have been aborted while the connection was made; there will be no second notice.
     if (signal?.aborted === true) cancel();
     return outcome.promise;
   }

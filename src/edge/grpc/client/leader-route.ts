@@ -6,7 +6,7 @@ import { Backoff, type BackoffRange, type Clock } from '../../../kit/index.ts';
 
 /** After a round in which no address had a leader to offer. */
 const BACKOFF: BackoffRange = { firstMs: 100, maxMs: 3_000 };
-/** A leader that was silent just now is not asked again because somebody else still believes in it. */
+/** A leader that was silent just now is not tried again because another node still believes in it. */
 const COLD_MS = 1_000;
 
 export interface LeaderRouteOptions {

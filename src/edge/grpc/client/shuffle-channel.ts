@@ -1,6 +1,6 @@
 /**
- * The data that other workers keep. One connection an address, used by all who fetch from there. A call is
- * tried once: from where to go on is known to the caller.
+ * Fetches data that other workers retain. One connection per address, shared by all fetches. A call is tried
+ * once: the caller knows where to resume.
  */
 import type { ServiceError } from '@grpc/grpc-js';
 import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
@@ -58,7 +58,7 @@ export class ShuffleChannel implements RemoteShuffle {
       toWireRange(range),
       this.#connections.metadata(address),
     );
-    // After the last message nobody listens, and a cancelled call still says so.
+    // After the last message nobody listens, and a cancelled call still reports its end.
     call.on('error', () => {});
     let isStalled = false;
     const cancel = (): void => call.cancel();
@@ -113,7 +113,7 @@ export class ShuffleChannel implements RemoteShuffle {
   }
 }
 
-/** What the reader throws while it has a message in hand is his own. */
+/** An error of the reader while it handles a message is its own. */
 function errorOfCall(thrown: unknown, address: string): MillraceError {
   if (isMillraceError(thrown)) return thrown;
   return errorOfStatus(thrown as ServiceError, address);

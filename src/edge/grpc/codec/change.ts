@@ -1,4 +1,4 @@
-/** Changes of jobs: what clients ask and what they are answered. */
+/** Changes of jobs: requests of clients and their answers. */
 import { JOB_STATES, MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
 import type {
@@ -55,7 +55,7 @@ export function fromWireNewJob(job: WireNewJob, newJobId: () => JobId): NewJob {
   };
 }
 
-/** An id that is made here is fresh; the job of one that the caller chose may exist. */
+/** An id that is made here is new; a job with an id that the caller chose may exist. */
 export function chosenJobId(id: string, newJobId: () => JobId): SubmitOptions {
   return id === '' ? { jobId: newJobId(), isFresh: true } : { jobId: id as JobId };
 }

@@ -210,7 +210,7 @@ export function toWireJobsQuery(query: JobsQuery): ListJobsRequest {
   };
 }
 
-/** For a caller that names no limit, and for one that names too high a one. */
+/** For a caller that names no limit, or one that is too high. */
 const JOBS_LIMIT = 100;
 const JOBS_LIMIT_MAX = 1_000;
 

@@ -1,4 +1,4 @@
-/** Who leads, and how fresh an answer is. */
+/** The leader, and how fresh an answer is. */
 import type { LeaderAddress } from '../../../scheduler/core/index.ts';
 import type { AsOf as WireAsOf, LeaderInfo } from '../gen/millrace/v1/types.ts';
 import type { AsOf } from '../../../scheduler/contract/index.ts';

@@ -1,4 +1,4 @@
-/** Leases and orders: the words that every exchange with a worker repeats. */
+/** Leases and orders, which every exchange with a worker repeats. */
 import { TASKS_PER_JOB_LIMIT, jobNo, taskNo } from '../../../scheduler/core/index.ts';
 import type { LeaseName } from '../../../scheduler/core/index.ts';
 import type { Lease as WireLease, Orders as WireOrders } from '../gen/millrace/v1/types.ts';

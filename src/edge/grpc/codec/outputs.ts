@@ -1,4 +1,4 @@
-/** Outputs that lie on workers: those that a reader did not find, and those that nobody needs any more. */
+/** Outputs on workers: those that a reader did not find, and those that are not needed any more. */
 import type { JobId, LeaseName } from '../../../scheduler/core/index.ts';
 import type {
   FindUnneededOutputsRequest,
@@ -62,7 +62,7 @@ export function fromWireUnneeded(request: FindUnneededOutputsRequest): {
   };
 }
 
-/** Of those that were asked: a worker throws nothing else away. */
+/** Of the requested ones: a worker drops nothing else. */
 export function fromWireUnneededAnswer(
   { queryIds }: FindUnneededOutputsResponse,
   asked: readonly JobId[],

@@ -1,4 +1,4 @@
-/** What workers say of their tasks, and what the leader makes of it. */
+/** The reports of workers about their tasks, and the leader's verdicts. */
 import type { FailureClass, LeaseName } from '../../../scheduler/core/index.ts';
 import { FailureClass as WireFailure, Verdict as WireVerdict } from '../gen/millrace/v1/task.ts';
 import type {
@@ -21,7 +21,7 @@ import { jsonBytes, jsonText, optionalText, present, refuse, requiredText } from
 /** More than a worker sends at once; the size of a message limits it before. */
 const REPORTS_MAX = 100_000;
 
-/** Free text is for people; more of it than this is nothing that anybody reads. */
+/** Free text is for people; a longer one is not read by anybody. */
 const TEXT_LENGTH_MAX = 20_000;
 
 /** One message, or several where results are large. */
@@ -70,7 +70,7 @@ export function fromWireReports(request: ReportTaskStatusRequest): Reports {
   return { session: fromWireSession(request), items };
 }
 
-/** What no message can carry would be refused for ever: its task fails, and says why. */
+/** What no message can carry would be refused for ever, so its task fails with the reason. */
 function toWireReport(item: WorkerReport): TaskReport {
   const report = wholeReport(item);
   const bytes = payloadBytes(report);
@@ -102,7 +102,7 @@ function wholeReport(item: WorkerReport): TaskReport {
   };
 }
 
-/** The short form, for people who look at the wire: `what` says it all. */
+/** The short form, for people who look at the wire; `what` is complete by itself. */
 const STATE_OF: Readonly<Record<WorkerReport['kind'], WireState>> = {
   started: WireState.TASK_STATE_RUNNING,
   progress: WireState.TASK_STATE_RUNNING,

@@ -1,4 +1,4 @@
-/** Who may call what: one table, held by one interceptor before any handler sees the call. */
+/** Authorisation: one table, enforced by one interceptor before any handler sees the call. */
 import { ResponderBuilder, ServerInterceptingCall, ServerListenerBuilder } from '@grpc/grpc-js';
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js';
 import { statusOf } from '../status.ts';
@@ -29,7 +29,7 @@ export type AccessCheck = (caller: Caller, needed: NeededRole) => Promise<string
 /** Set by the interceptor, whatever a client has sent under this name. */
 const CREDENTIAL = 'millrace-credential';
 
-/** What the call's credential is called; null on a server that checks nobody. */
+/** The name of the call's credential; null on a server without authentication. */
 export function credentialOf(metadata: Metadata): string | null {
   const [credential] = metadata.get(CREDENTIAL);
   return credential === undefined ? null : String(credential);
@@ -38,7 +38,7 @@ export function credentialOf(metadata: Metadata): string | null {
 const CONTROL_PLANE = '/millrace.v1.ControlPlane';
 const SHUFFLE = '/millrace.v1.ShuffleService';
 
-/** `open`: for anybody. A method that is not here is for nobody. */
+/** `open`: for anybody. A method that is not listed is refused. */
 export const NEEDED_ROLES: ReadonlyMap<string, NeededRole | 'open'> = new Map([
   [`${CONTROL_PLANE}/RegisterWorker`, 'worker'],
   [`${CONTROL_PLANE}/GetTask`, 'worker'],

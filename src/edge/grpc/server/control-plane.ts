@@ -35,7 +35,7 @@ import { boundSession } from './session-binding.ts';
 import { unknownJob, watchEvents, watchJob } from './watching.ts';
 
 export interface ControlPlaneOptions {
-  /** These two throw `not_leader` where somebody else leads. */
+  /** These two throw `not_leader` on other nodes. */
   readonly jobs: () => JobService;
   readonly workers: () => WorkerService;
   readonly reader: Reader;
@@ -45,7 +45,7 @@ export interface ControlPlaneOptions {
   readonly whoLeads: () => LeaderAddress | null | Promise<LeaderAddress | null>;
   /** A worker polls. */
   readonly onPoll?: (session: Session) => void;
-  /** A worker's parked poll has lost its connection: somebody should look after the worker. */
+  /** A worker's parked poll has lost its connection: the worker should be checked. */
   readonly onPollCancelled?: (session: Session) => void;
   readonly clock?: Clock;
   /** What submissions may take in memory together, here and at other doors of the process. */

@@ -43,7 +43,7 @@ function mendMessage(message: DescriptorProto, scope: string, known: ReadonlySet
   for (const inner of message.nestedType) mendMessage(inner, `${scope}.${inner.name}`, known);
 }
 
-/** The innermost scope that knows the name is the one that is meant. */
+/** The innermost scope that knows the name wins. */
 function whole(name: string, scope: string, known: ReadonlySet<string>): string {
   if (name === '' || name.startsWith('.')) return name;
   for (let outer = scope; outer !== ''; outer = outer.slice(0, outer.lastIndexOf('.'))) {

@@ -12,16 +12,16 @@ import { type Clock, deferred } from '../../../kit/index.ts';
 import { statusOf } from '../status.ts';
 import { cutOff } from './http2-call.ts';
 
-/** What a server offers. `life` aborts when the server stops: whoever is parked has to go. */
+/** The services of a server. `life` aborts when the server stops, so that parked calls end. */
 export interface RpcService {
   readonly definition: ServiceDefinition;
   handlers(life: AbortSignal): UntypedServiceImplementation;
 }
 
-/** Stands for a request whose bytes are no message. */
+/** Marks a request whose bytes are not a message. */
 const UNDECODABLE: unique symbol = Symbol('undecodable');
 
-/** gRPC would call bytes that are no message an error of ours: here they are bad input. */
+/** gRPC would report bytes that are not a message as an internal error; here they are bad input. */
 export function tolerant(definition: ServiceDefinition): ServiceDefinition {
   const methods = Object.entries(definition).map(([name, method]) => {
     const requestDeserialize = (bytes: Buffer): unknown => {

@@ -7,7 +7,7 @@ export interface Health {
   set(service: string, isServing: boolean): void;
 }
 
-/** Nothing is served before somebody says so. */
+/** Nothing is served at first. */
 export function addHealth(server: Server, services: readonly string[]): Health {
   const names = ['', ...services];
   const health = new HealthImplementation(

@@ -38,7 +38,7 @@ export interface QueryHandlerOptions {
 
 /** Clients take messages of 4 MiB at least; a piece of rows may be longer. */
 const CHUNK_BYTES: number = 2 ** 20;
-/** Chunks are large: nobody needs many of them ready. */
+/** Chunks are large: a few are enough. */
 const PENDING_CHUNKS_MAX = 3;
 
 export function queryHandlers(
@@ -84,7 +84,7 @@ export function queryHandlers(
   };
 }
 
-/** So that callers can take turns: whoever shows the same token, or else comes over the same connection. */
+/** The caller, for fair queueing: by its token, or else by its connection. */
 function callerOf(call: { readonly metadata: Metadata; getPeer(): string }): string {
   const [token] = call.metadata.get('authorization');
   if (token === undefined) return call.getPeer();

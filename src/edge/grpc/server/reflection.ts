@@ -1,4 +1,4 @@
-/** What a gRPC server is asked by tools: what does it speak? */
+/** gRPC reflection: tools ask a server for its services. */
 import { fileURLToPath } from 'node:url';
 import type { Server } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';

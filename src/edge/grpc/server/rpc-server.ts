@@ -13,7 +13,7 @@ import { type RpcService, tolerant } from './handlers.ts';
 export interface ServerTls {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
-  /** Who signs the certificates of clients. */
+  /** The authority that signs the certificates of clients. */
   readonly ca?: string | Buffer;
   /** A client without a certificate is turned away. By default when there is a `ca`. */
   readonly isClientCertRequired?: boolean;
@@ -26,7 +26,7 @@ export interface RpcServerOptions {
   readonly services: readonly RpcService[];
   /** Null for plain text. */
   readonly tls: ServerTls | null;
-  /** Absent: everybody may do everything. */
+  /** Absent: every caller may do everything. */
   readonly access?: AccessCheck;
   readonly keepAlive?: KeepAlive;
   readonly requestBytesMax?: number;
@@ -41,7 +41,7 @@ export interface RpcServer {
   readonly address: string;
   /** The answer to health checks, for one service or for all. Nothing is served at first. */
   setServing(isServing: boolean, service?: string): void;
-  /** Parked calls are answered, others may end within the limit, then connections are cut. */
+  /** Parked calls are answered, others may end within the limit, then connections are closed. */
   stop(graceMs?: number): Promise<void>;
 }
 

@@ -1,8 +1,8 @@
 /**
- * Sessions are bound to the credential that opened them. Behind the gRPC server a session is called by a digest of
- * the id that its worker chose and of the credential that came with the call. So whoever knows the id but
- * shows another credential speaks of a session that does not exist, on every leader and without a record of
- * it; and what the store, events and other nodes know does not tell the id.
+ * Sessions are bound to the credential that opened them. Behind the gRPC server a session is named by a digest
+ * of the id that its worker chose and of the credential of the call. So a caller that knows the id but shows
+ * another credential names a session that does not exist, on every leader and without a record of it; and the
+ * store, events and other nodes never learn the id.
  */
 import { createHash } from 'node:crypto';
 import type { ServerUnaryCall } from '@grpc/grpc-js';

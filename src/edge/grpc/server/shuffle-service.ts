@@ -1,4 +1,4 @@
-/** The data between stages, as others fetch it from here. */
+/** Serves the data between stages to other nodes. */
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../../kit/index.ts';

@@ -1,4 +1,7 @@
-/** The dashboard: static files. They hold no data, so they are open to everybody; what they show comes from the API. */
+/**
+ * The dashboard: static files. They contain no data, so they are open to everybody; what they show comes from
+ * the API.
+ */
 import { dashboardFiles } from '../dashboard-files.ts';
 import { notFound } from '../refusal.ts';
 import type { Answer, Call, Route } from '../route.ts';

@@ -1,4 +1,4 @@
-/** What machines ask: is it alive, is it ready, how is it, and what can it do. */
+/** Routes for machines: liveness, readiness, metrics and the API description. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { Answer, Route } from '../route.ts';
 
@@ -24,7 +24,7 @@ export const healthRoutes: readonly Route[] = [
     answers: { 200: { description: 'It is.', schema: 'Health' } },
     handle(call, { standing }) {
       const { isReady, storeAnswers = true, leads, nodeId } = standing();
-      // Whoever asks may be a stranger: this says no more than yes or no.
+      // The caller may be a stranger, so the answer is only yes or no.
       if (call.query['leader'] !== undefined && !leads) {
         throw new MillraceError({ code: 'not_leader', what: `Node ${nodeId} is not the leader.` });
       }

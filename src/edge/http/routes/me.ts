@@ -1,4 +1,4 @@
-/** Who calls, what that caller may do, and which node answers. */
+/** The caller, its roles, and the node that answers. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import { grants, ROLES } from '../../security/index.ts';
 import type { Route } from '../route.ts';

@@ -1,4 +1,4 @@
-/** Nodes, and who leads them. */
+/** Nodes and their leader. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { NodeId } from '../../../scheduler/core/index.ts';
 import { nodeIn } from '../fields.ts';

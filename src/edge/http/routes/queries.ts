@@ -11,7 +11,7 @@ import { pageOf, pageParameters } from './jobs.ts';
 import { ID_HEADERS, newIds } from './submit.ts';
 
 const QUERIES = '/api/v1/queries';
-/** Longer than this nobody waits for one answer; whoever wants to asks again. */
+/** The limit on waiting for one answer; a client that wants to wait longer asks again. */
 const WAIT_MS_MAX = 60_000;
 
 const TYPES: Readonly<Record<ResultFormat, string>> = {

@@ -37,7 +37,7 @@ export class CachedJobs {
   /** The last event of each job that was announced and is not in an answer yet. */
   readonly #changedAt: Map<JobId, number> = new Map();
   #chars = 0;
-  /** Grows when everything is read anew: numbers of different logs cannot be compared. */
+  /** Grows when everything is reloaded: numbers of different logs cannot be compared. */
   #era = 0;
   /** Jobs below this number may be missing here; 0 when all are here. */
   #completeFrom = Infinity;
@@ -53,7 +53,7 @@ export class CachedJobs {
     return this.#era;
   }
 
-  /** What is here stays until it is read anew, however its log was numbered. */
+  /** Entries stay until they are reloaded, however their log was numbered. */
   startOver(): void {
     this.#era += 1;
     this.#roomFrom = 0;

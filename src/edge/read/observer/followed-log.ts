@@ -1,7 +1,7 @@
 import type { AsOf, EventPage, EventsQuery } from '../../../scheduler/contract/index.ts';
 import { RecentEvents } from '../recent-events.ts';
 
-/** The log as far as an observer has followed it, with the newest events for those who follow it here. */
+/** The log as far as an observer has followed it, with the newest events for its own followers. */
 export class FollowedLog {
   readonly #max: number;
   #events: RecentEvents;
@@ -19,13 +19,15 @@ export class FollowedLog {
     return this.#asOf;
   }
 
-  /** Grows when it starts anew: what was read before may be of another history. */
+  /** Grows when it restarts: what was read before may belong to another history. */
   get era(): number {
     return this.#era;
   }
 
-  /** Starts anew after `asOf`: what lies between may have been missed. Null: nothing is known any more, and those
-   * who follow ask the source. */
+  /**
+   * Restarts after `asOf`: events before it may have been missed. Null: nothing is known any more, and
+   * followers ask the source.
+   */
   reset(asOf: AsOf | null): void {
     this.#era += 1;
     this.#events = new RecentEvents(this.#max, asOf?.seq ?? 0);

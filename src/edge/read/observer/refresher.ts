@@ -31,10 +31,10 @@ export class Refresher {
     this.#changed.add(id);
   }
 
-  /** Reads what has changed. When it fails, what is left stays for the next time. */
+  /** Reads what has changed. If it fails, the rest stays for the next time. */
   async catchUp(asOf: AsOf): Promise<void> {
     const readers = Array.from({ length: READERS }, () => this.#readChanged());
-    // All of them: one that goes on after a failure would mix with those of the next time.
+    // All of them: one that continues after a failure would mix with those of the next time.
     const outcomes = await Promise.allSettled(readers);
     const failed = outcomes.find((each) => each.status === 'rejected');
     if (failed !== undefined) throw failed.reason;

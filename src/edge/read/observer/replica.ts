@@ -31,7 +31,7 @@ export interface ReplicaOptions {
   readonly eventsMax: number;
   /** A fraction in [0, 1). */
   readonly random: () => number;
-  /** How often those who follow the log get a sign of life. */
+  /** How often followers of the log get a keep-alive. */
   readonly beatMs?: number;
   /** Called with the reason why it cannot follow, once for each code; it goes on trying. */
   readonly onTrouble?: (error: MillraceError) => void;
@@ -43,9 +43,9 @@ const BEAT_MS = 5_000;
 const HOPELESS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
 
 /**
- * Follows the log of its source and keeps what it has seen. Events say what has changed; the new
- * state is then asked for, so that nothing is worked out twice in two ways. When the source is
- * away the last state is answered, with the time that it is from.
+ * Follows the log of its source and keeps what it has seen. Events say what has changed; the new state is then
+ * read, so that nothing is computed in two ways. While the source is away it answers with the last state and
+ * its time.
  */
 export class Replica implements Reader {
   readonly #options: ReplicaOptions;
@@ -124,7 +124,7 @@ export class Replica implements Reader {
   async job(id: JobId): Promise<Dated<ReadJob | null>> {
     const kept = this.#jobs.get(id);
     const asOf = this.#log.asOf;
-    // Nothing has happened to it since it was read: it is as fresh as the log, or even fresher.
+    // Nothing has happened to it since it was read: it is as fresh as the log, or fresher.
     if (kept !== undefined && !kept.isStale && asOf !== null) {
       return asOf.seq > kept.read.asOf.seq ? { ...kept.read, asOf } : kept.read;
     }
@@ -218,8 +218,7 @@ export class Replica implements Reader {
     }
   }
 
-  /** What is kept may never have happened in the history that goes on: until it is read anew, the source is
-   * asked. */
+  /** Cached state may belong to a history that was lost: until it is reloaded, the source is asked. */
   #forgetAll(): void {
     this.#log.reset(null);
     this.#refresher.forgetAll();
@@ -251,7 +250,7 @@ export class Replica implements Reader {
     const { source } = this.#options;
     const kinds = new Set(page.events.map(({ kind }) => kind.split('.')[0] ?? ''));
     if (kinds.has('leader')) this.#leader = await source.leader();
-    // Who runs what changes with every assignment; a sign of life is a good time to look too.
+    // Running counts change with every assignment; a keep-alive is a good time to read them.
     if (kinds.has('node') || kinds.has('assigned') || kinds.size === 0) {
       this.#nodes = await source.nodes();
     }
