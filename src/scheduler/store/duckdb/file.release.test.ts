@@ -21,7 +21,6 @@ import { openDuckdbStore } from './duckdb.ts';
 import { openFile } from './file.ts';
 import { nameHash } from './hash-index.ts';
 import { migrateDuckdb } from './migrate.ts';
-import {} from './session.ts';
 
 let folder = '';
 let path = '';
