@@ -1,9 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+import { pauseMs } from '../rig/cluster/deadline.ts';
+import { Load } from '../rig/cluster/load.ts';
+import { LogFollower } from '../rig/cluster/log-follower.ts';
 import { sseEvents } from '../rig/cluster/sse.ts';
 import { startPostgres } from '../rig/postgres-server.ts';
-import { expectCleanEnd, startTestCluster } from '../rig/cluster/test-cluster.ts';
-import { until } from '../rig/until.ts';
+import {
+  expectAllEnded,
+  expectCleanEnd,
+  LONG_SESSIONS,
+  startTestCluster,
+  takenFrom,
+} from '../rig/cluster/test-cluster.ts';
+import { expectSoon, until } from '../rig/until.ts';
 
 interface Seen {
   readonly status: number;
@@ -25,7 +34,7 @@ async function ask(node: ClusterNode, path: string, body?: unknown): Promise<See
   return { status: answer.status, body: (await answer.json()) as Seen['body'] };
 }
 
-const document = (id: string): object => ({ tasks: [{ id, executor: 'note' }] });
+const document = (id: string): Record<string, unknown> => ({ tasks: [{ id, executor: 'note' }] });
 
 test('an observer refers writes to the leader, whoever that is now', async () => {
   const fixture = await startTestCluster({ leaders: 2, workers: 1 });
@@ -104,3 +113,86 @@ test.each(['with', 'without'] as const)(
     await expectCleanEnd(fixture);
   },
 );
+
+/** Every answer's `asOf`, for as long as the test runs. */
+class AsOfWatch {
+  readonly seen: { readonly seq: number; readonly at: string }[] = [];
+  #isOver = false;
+  readonly #done: Promise<void>;
+
+  constructor(node: ClusterNode) {
+    this.#done = this.#run(node);
+  }
+
+  async #run(node: ClusterNode): Promise<void> {
+    while (!this.#isOver) {
+      const { status, body } = await ask(node, '/api/v1/jobs?limit=1');
+      expect(status).toBe(200);
+      if (body.asOf !== undefined) this.seen.push(body.asOf);
+      await pauseMs(20);
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#done;
+    expect(this.seen).toEqual(
+      this.seen.toSorted((a, b) => a.seq - b.seq || (a.at < b.at ? -1 : 1)),
+    );
+  }
+}
+
+const ROUNDS = 2;
+const JOBS = 200;
+
+test('streams of every node and observer have no gap and no repetition over killed leaders', async () => {
+  const fixture = await startTestCluster({ leaders: 2, workers: 2, settings: LONG_SESSIONS });
+  const { cluster, client, sql } = fixture;
+  const observers = [
+    await cluster.startNode({ role: 'observer', id: 'o-1' }),
+    await cluster.startNode({ role: 'observer', id: 'o-2', database: null }),
+  ];
+  const followers = cluster.nodes.map(({ id, plan }) => new LogFollower(id, plan.url));
+  const watches = observers.map((node) => new AsOfWatch(node));
+  const load = new Load(client, { jobs: JOBS * ROUNDS, lanes: 2 });
+  const tookMs: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await load.reached(JOBS * round + JOBS / 2);
+    const leader = await cluster.leading();
+    const killedAtMs = performance.now();
+    await leader.process.crash();
+    const next = await takenFrom(fixture, leader);
+    const { id } = await client.submit(document('a'));
+    for (const observer of observers) {
+      await until(
+        async () => (await ask(observer, `/api/v1/jobs/${id}`)).body.state === 'succeeded',
+        `${observer.id} to see a job of the new term`,
+      );
+      tookMs.push(performance.now() - killedAtMs);
+      expect(await ask(observer, '/api/v1/jobs', document('b'))).toMatchObject({
+        status: 503,
+        body: { leader: { nodeId: next.nodeId } },
+      });
+    }
+    await leader.start();
+  }
+  await load.done;
+  for (const watch of watches) await watch.end();
+  console.log(`observers show a job of the new term after ${tookMs.map(Math.round).join(', ')} ms`);
+  await expectSoon(async () => {
+    const [row] = await sql`select count(*)::int as live from millrace.job where state < 2`;
+    expect(row).toEqual({ live: 0 });
+  });
+  const [head] = await sql`select last_seq::int from millrace.leader`;
+  const last = head?.['last_seq'] as number;
+  for (const { name, events } of followers) {
+    await until(async () => events.length >= last, `${name} to tell all events`);
+    expect(events.slice(0, last).map(({ id }) => id)).toEqual(
+      Array.from({ length: last }, (_, at) => at + 1),
+    );
+    expect(events.slice(0, last).map(({ data }) => data)).toEqual(
+      followers[0]?.events.slice(0, last).map(({ data }) => data),
+    );
+  }
+  await expectAllEnded(fixture);
+});

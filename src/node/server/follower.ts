@@ -57,7 +57,7 @@ export class Observer implements Part {
   constructor(options: FollowerOptions & Omit<ReplicaOptions, 'clock'>) {
     this.reader = new Replica(options);
     this.#gateway = options.gateway;
-    this.#finder = new LeaderFinder({ ...options, ask: () => this.reader.leader() });
+    this.#finder = new LeaderFinder({ ...options, ask: () => this.reader.askLeader() });
   }
 
   get ready(): Promise<void> {
@@ -70,9 +70,10 @@ export class Observer implements Part {
 
   async start(): Promise<void> {
     await this.reader.start();
-    // Before there is a first state it knows of no leader either.
+    this.#finder.start();
     this.reader.ready.then(
-      () => this.#finder.start(),
+      // The first look of the finder may have failed: the source was not there yet.
+      async () => this.#gateway.refer(await this.reader.leader()),
       // Whoever waits for it to be ready hears of it.
       () => {},
     );

@@ -1,6 +1,8 @@
 /** Server-sent events as a test reads them: number, kind, text. */
 export interface SseEvent {
   readonly id: number;
+  /** The whole id, with the history that the number belongs to. */
+  readonly place: string;
   readonly event: string;
   readonly data: string;
 }
@@ -22,6 +24,7 @@ export async function* sseEvents(
       if (id === undefined) continue;
       yield {
         id: Number.parseInt(id, 10),
+        place: id,
         event: fields.get('event') ?? '',
         data: fields.get('data') ?? '',
       };

@@ -67,9 +67,9 @@ export class CachedJobs {
     this.#completeFrom = Infinity;
   }
 
-  /** All jobs from this number on have been put; what is not among `ids` is of another time. */
-  settle(ids: ReadonlySet<JobId>, completeFrom: number): void {
-    for (const id of this.#byId.keys()) if (!ids.has(id)) this.#forget(id);
+  /** All jobs from this number on have been put; what was read before that began may be gone. */
+  settle(completeFrom: number): void {
+    for (const [id, { era }] of this.#byId) if (era !== this.#era) this.#forget(id);
     this.#completeFrom = Math.max(completeFrom, this.#roomFrom);
   }
 

@@ -12,8 +12,10 @@ type JobSource = Pick<Reader, 'job' | 'jobs'>;
 export class Refresher {
   readonly #source: JobSource;
   readonly #jobs: CachedJobs;
-  readonly #changed: Set<JobId> = new Set();
+  #changed: Set<JobId> = new Set();
   #cleanAsOf: AsOf | null = null;
+  /** Jobs from this number on are to be cached, once those that were listed are read; null when that is done. */
+  #listedFrom: number | null = null;
 
   constructor(source: JobSource, jobs: CachedJobs) {
     this.#source = source;
@@ -31,23 +33,31 @@ export class Refresher {
     this.#changed.add(id);
   }
 
-  /** Reads what has changed. If it fails, the rest stays for the next time. */
+  /** Reads what has changed up to `asOf`. What changes meanwhile is left for the next call, and so is the rest when a
+   * read fails. */
   async catchUp(asOf: AsOf): Promise<void> {
-    const readers = Array.from({ length: READERS }, () => this.#readChanged());
-    // All of them: one that continues after a failure would mix with those of the next time.
+    const { era } = this.#jobs;
+    const changed = this.#changed;
+    this.#changed = new Set();
+    const readers = Array.from({ length: READERS }, () => this.#readEach(changed));
+    // All of them: one that goes on after a failure would mix with those of the next call.
     const outcomes = await Promise.allSettled(readers);
+    if (era !== this.#jobs.era) return;
+    for (const id of changed) this.#changed.add(id);
     const failed = outcomes.find((each) => each.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
     this.#cleanAsOf = asOf;
+    if (this.#listedFrom !== null) this.#jobs.settle(this.#listedFrom);
+    this.#listedFrom = null;
   }
 
-  async #readChanged(): Promise<void> {
-    for (const id of this.#changed) {
-      this.#changed.delete(id);
+  async #readEach(changed: Set<JobId>): Promise<void> {
+    for (const id of changed) {
+      changed.delete(id);
       try {
         await this.read(id);
       } catch (error) {
-        this.#changed.add(id);
+        changed.add(id);
         throw error;
       }
     }
@@ -56,6 +66,7 @@ export class Refresher {
   forgetAll(): void {
     this.#jobs.clear();
     this.#changed.clear();
+    this.#listedFrom = null;
     this.#cleanAsOf = null;
   }
 
@@ -67,8 +78,8 @@ export class Refresher {
     return { asOf, value };
   }
 
-  /** The youngest jobs, up to `max`. */
-  async readAll(max: number, asOf: AsOf): Promise<void> {
+  /** Lists the youngest jobs, up to `max`; the next `catchUp` reads them. */
+  async listAll(max: number): Promise<void> {
     const ids: JobId[] = [];
     let cursor: string | null = null;
     let oldest = 0;
@@ -81,10 +92,7 @@ export class Refresher {
       cursor = value.cursor;
     } while (cursor !== null && ids.length < max);
     this.#jobs.startOver();
-    this.#changed.clear();
-    for (const id of ids) this.#changed.add(id);
-    // Until all are read, what was there before is the better answer.
-    await this.catchUp(asOf);
-    this.#jobs.settle(new Set(ids), cursor === null ? 0 : oldest);
+    this.#changed = new Set(ids);
+    this.#listedFrom = cursor === null ? 0 : oldest;
   }
 }

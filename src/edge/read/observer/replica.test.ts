@@ -30,6 +30,8 @@ class Source implements Reader {
   refuses: MillraceError | null = null;
   /** Jobs that cannot be read, while all else goes on. */
   readonly broken: Set<JobId> = new Set();
+  /** Jobs cannot be read before this; all else is answered at once. */
+  slowJobs: Deferred<void> | null = null;
   oldestSeq = 1;
   readonly events: EventShape[] = [];
   readonly shapes: Map<JobId, JobShape> = new Map();
@@ -84,7 +86,8 @@ class Source implements Reader {
     return this.#answer({ items, cursor: last ? cursorOf('jobs', [last.no]) : null });
   }
 
-  job(id: JobId): Promise<Dated<JobShape | null>> {
+  async job(id: JobId): Promise<Dated<JobShape | null>> {
+    await this.slowJobs?.promise;
     if (this.broken.has(id)) return Promise.reject(away());
     return this.#answer(this.shapes.get(id) ?? null);
   }
@@ -206,6 +209,47 @@ test('a replica that starts while the source is away waits for it', async () => 
   await clock.advance(5_000);
   await replica.ready;
   expect(await names({ limit: 1 })).toEqual(['one']);
+});
+
+test('while its jobs are still to be read it is ready, knows who leads and follows the log', async () => {
+  for (const id of ['a', 'b', 'c']) source.setJob(id, 'queued');
+  source.slowJobs = deferred();
+  await start();
+  source.leads = { ...source.leads, nodeId: 'b', epoch: 2 };
+  source.happened('leader.elected');
+  await settled();
+  expect(await replica.leader()).toMatchObject({ nodeId: 'b' });
+  expect(await replica.head()).toMatchObject({ seq: 4 });
+  expect(await names()).toEqual(['c', 'b', 'a']);
+  source.setJob('d', 'queued');
+  source.slowJobs.resolve();
+  await settled();
+  source.isAway = true;
+  expect(await replica.jobs({ limit: 3 })).toMatchObject({
+    asOf: { seq: 5 },
+    value: { items: [{ id: 'd' }, { id: 'c' }, { id: 'b' }] },
+  });
+});
+
+test('jobs that change all the time do not keep it from listing what it has read', async () => {
+  source.setJob('a', 'queued');
+  await start();
+  await settled();
+  for (let at = 0; at < 10; at += 1) {
+    source.slowJobs = deferred();
+    source.setJob('a', 'running', 'started');
+    await settled();
+    const { resolve } = source.slowJobs;
+    source.setJob('a', 'running', 'progress');
+    await settled();
+    source.slowJobs = null;
+    resolve();
+    await settled();
+    source.isAway = true;
+    const { asOf } = await replica.jobs({ limit: 1 });
+    source.isAway = false;
+    expect(asOf.seq).toBeGreaterThanOrEqual(2 * at + 2);
+  }
 });
 
 test('jobs beyond what is kept are asked for, and missed only while nobody can be asked', async () => {

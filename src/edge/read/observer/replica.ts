@@ -43,9 +43,11 @@ const BEAT_MS = 5_000;
 const HOPELESS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
 
 /**
- * Follows the log of its source and keeps what it has seen. Events say what has changed; the new state is then
- * read, so that nothing is computed in two ways. While the source is away it answers with the last state and
- * its time.
+ * Follows the log of its source and caches what it has seen. Events say what has changed; the new
+ * state is then read from the source, so that nothing is derived twice in two ways. Jobs are read
+ * in the background: however many there are, the log is followed without delay, and a job that is
+ * not cached yet is read when somebody asks for it. While the source is unreachable the cached
+ * state is answered, with the time that it is from.
  */
 export class Replica implements Reader {
   readonly #options: ReplicaOptions;
@@ -56,7 +58,7 @@ export class Replica implements Reader {
   #nodes: Dated<readonly NodeShape[]> | null = null;
   #schedules: Dated<readonly ScheduleShape[]> | null = null;
   #leader: LeaderAddress | null = null;
-  #following: Promise<void> = Promise.resolve();
+  #running: Promise<unknown> = Promise.resolve();
   #stop: AbortController = new AbortController();
   readonly #ready: Deferred<void> = deferred();
   readonly #reported: Set<ErrorCode> = new Set();
@@ -70,16 +72,17 @@ export class Replica implements Reader {
     this.#life = startStop({
       start: () => {
         this.#stop = new AbortController();
-        this.#following = this.#followForEver(this.#stop.signal);
+        const { signal } = this.#stop;
+        this.#running = Promise.all([this.#followForEver(signal), this.#refreshForEver(signal)]);
       },
       stop: async () => {
         this.#stop.abort();
-        await this.#following;
+        await this.#running;
       },
     });
   }
 
-  /** Settles when there is a first state to answer from; rejects when it is refused. */
+  /** Settles when it follows the log and can answer; rejects when its credentials are refused. */
   get ready(): Promise<void> {
     return this.#ready.promise;
   }
@@ -92,8 +95,15 @@ export class Replica implements Reader {
     return this.#life.stop();
   }
 
+  /** As it was seen last. */
   leader(): Promise<LeaderAddress | null> {
     return Promise.resolve(this.#leader);
+  }
+
+  /** Asks the source, whatever else is still to be read; throws while it is unreachable. */
+  async askLeader(): Promise<LeaderAddress | null> {
+    this.#leader = await this.#options.source.leader();
+    return this.#leader;
   }
 
   async head(): Promise<AsOf> {
@@ -218,7 +228,26 @@ export class Replica implements Reader {
     }
   }
 
-  /** Cached state may belong to a history that was lost: until it is reloaded, the source is asked. */
+  /** Keeps the cached jobs up to date with the log. */
+  async #refreshForEver(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      const asOf = this.#log.asOf;
+      try {
+        if (asOf !== null) await this.#refresher.catchUp(asOf);
+        failures = 0;
+        if (this.#log.asOf === asOf) await this.#somethingNew(signal);
+      } catch (error) {
+        failures += 1;
+        if (signal.aborted) return;
+        this.#troubled(asTrouble(error));
+        await this.#backOff(failures, signal);
+      }
+    }
+  }
+
+  /** What is cached may never have happened in the history that goes on: until it is read again, the source is
+   * asked. */
   #forgetAll(): void {
     this.#log.reset(null);
     this.#refresher.forgetAll();
@@ -233,15 +262,15 @@ export class Replica implements Reader {
     this.#options.onTrouble?.(error);
   }
 
-  /** Answers up to where the log is known by what was read. */
+  /** Reads everything but the jobs, of which it only makes a list. Returns where the log has to be followed from. */
   async #readAll(): Promise<AsOf> {
     const { source } = this.#options;
     // First the log's end, then the rest: what happens in between is read twice rather than missed.
     const asOf = await source.head();
-    this.#leader = await source.leader();
+    await this.askLeader();
     this.#nodes = await source.nodes();
     this.#schedules = await source.schedules();
-    await this.#refresher.readAll(this.#options.jobsMax, asOf);
+    await this.#refresher.listAll(this.#options.jobsMax);
     this.#log.reset(asOf);
     return asOf;
   }
@@ -249,15 +278,14 @@ export class Replica implements Reader {
   async #take(page: EventPage): Promise<void> {
     const { source } = this.#options;
     const kinds = new Set(page.events.map(({ kind }) => kind.split('.')[0] ?? ''));
-    if (kinds.has('leader')) this.#leader = await source.leader();
-    // Running counts change with every assignment; a keep-alive is a good time to read them.
+    if (kinds.has('leader')) await this.askLeader();
+    // Who runs what changes with every assignment; a sign of life is a good time to look too.
     if (kinds.has('node') || kinds.has('assigned') || kinds.size === 0) {
       this.#nodes = await source.nodes();
     }
     if (kinds.has('schedule')) this.#schedules = await source.schedules();
     for (const { job, seq } of page.events) if (job !== null) this.#refresher.changed(job, seq);
     this.#log.add(page);
-    await this.#refresher.catchUp(page.asOf);
   }
 
   #backOff(failures: number, signal: AbortSignal): Promise<void> {
