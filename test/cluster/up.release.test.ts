@@ -1,65 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { freePort } from '../rig/cluster/free-port.ts';
 import { millrace, stderrLine } from '../rig/cluster/command.ts';
-import type { CommandResult } from '../rig/cluster/command.ts';
 import { until } from '../rig/until.ts';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { openDuckdbStore } from '../../src/scheduler/store/index.ts';
-import { expectCleanAudit } from '../rig/cluster/audit.ts';
-import { TestClient } from '../rig/cluster/client.ts';
-import { EFFECTS_FILE, EffectsLog } from '../rig/cluster/effects-log.ts';
-import { settingsEnvironment } from '../rig/cluster/environment.ts';
-import { TestProcess } from '../rig/cluster/process.ts';
-
-const MODULE = fileURLToPath(
-  new URL('../../dist/rig/cluster/modules/fault-handlers.js', import.meta.url),
-);
-
-interface Single {
-  readonly data: string;
-  readonly url: string;
-  readonly effects: EffectsLog;
-  readonly client: TestClient;
-  file(name: string): string;
-  start(): TestProcess;
-  /** A command against it. */
-  run(...args: string[]): Promise<CommandResult>;
-}
-
-/** `millrace up` in a folder of its own, not started yet. */
-async function single(): Promise<Single> {
-  const folder = mkdtempSync(join(tmpdir(), 'millrace-up-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
-  const data = join(folder, 'data');
-  const [port, grpcPort] = [await freePort(), await freePort()];
-  const url = `http://127.0.0.1:${port}`;
-  const effects = new EffectsLog(join(folder, 'effects'));
-  const args = ['--port', `${port}`, '--grpc-port', `${grpcPort}`, '--node-id', 'solo'];
-  return {
-    data,
-    url,
-    effects,
-    client: new TestClient(() => [url]),
-    file: (name) => join(folder, name),
-    start: () =>
-      TestProcess.start(['up', '--data', data, ...args, '--module', MODULE], {
-        environment: { ...settingsEnvironment(), [EFFECTS_FILE]: effects.file },
-      }),
-    run: (name = '', ...rest) => millrace([name, '--server', url, ...rest]),
-  };
-}
-
-async function expectCleanFolder({ data, client }: Single): Promise<void> {
-  const store = await openDuckdbStore({ path: join(data, 'millrace.duckdb') });
-  try {
-    await expectCleanAudit(store, client.acknowledged);
-  } finally {
-    await store.close();
-  }
-}
+import { writeFileSync } from 'node:fs';
+import { expectCleanFolder, single } from '../rig/cluster/single.ts';
 
 test('`up` is a whole system on one machine, to be used from the command line', async () => {
   const solo = await single();

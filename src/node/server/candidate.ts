@@ -1,7 +1,14 @@
 /** A node that leads when it can: `auto` for ever, `leader` or not at all. */
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import type { JobId, LeaderAddress, Settings, TaskId, TermId } from '../../scheduler/core/index.ts';
+import type {
+  ErrorCode,
+  JobId,
+  LeaderAddress,
+  Settings,
+  TaskId,
+  TermId,
+} from '../../scheduler/core/index.ts';
 import {
   LeaderElection,
   WorkerWatch,
@@ -37,6 +44,8 @@ export interface CandidateOptions {
   /** After every commit. */
   readonly onCommitted: () => void;
   readonly onLead: () => void;
+  /** The store keeps this node from leading; null when it leads. */
+  readonly onTrouble?: (trouble: MillraceError | null) => void;
 }
 
 export class Candidate implements Part {
@@ -145,6 +154,7 @@ export class Candidate implements Part {
     say(`This node is now the leader, epoch ${leader.term.epoch}.`);
     // Those that went down with the last leader are missed by nobody else.
     for (const session of leader.workers.sessions()) this.#watch.lost(session);
+    this.#options.onTrouble?.(null);
     this.#options.onLead();
     this.#ready.resolve();
   }
@@ -182,6 +192,7 @@ export class Candidate implements Part {
     if (info !== null && this.#twins.isTwin(info)) this.#seesTwin(info);
     else if (info !== null && info.nodeId !== nodeId) this.#twinSinceMs = null;
     this.#lastFault = why;
+    if (why !== null && STORE_TROUBLE.has(why.code)) this.#options.onTrouble?.(why);
     if (wasOpen && why !== null) say(`This node is no longer the leader: ${why.message}`);
     if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();
   }
@@ -219,6 +230,9 @@ export class Candidate implements Part {
     return gateway.isOpen ? gateway.leader().jobs.explainAll(job, tasks) : new Map();
   }
 }
+
+/** The store has failed, not a rival or an order to stop. */
+const STORE_TROUBLE: ReadonlySet<ErrorCode> = new Set(['store_unavailable', 'outcome_unknown']);
 
 /** Nothing that clients send may bring this about. */
 function faultLine(fault: MillraceError): string {

@@ -51,6 +51,8 @@ export class ServerNode {
   readonly #queries: QuerySide | null;
   #worker: WorkerSupervisor | null = null;
   #isReady = false;
+  /** Why the store cannot be used; null when it can. */
+  #trouble: MillraceError | null = null;
   readonly #storeWatch: StoreWatch | null;
   #isStopping = false;
 
@@ -64,8 +66,9 @@ export class ServerNode {
     const onFault = (error: unknown): void =>
       say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`);
     const queries = await querySide(options, { gateway, credentials, onFault });
-    const part = partFor(options, { nodeId, gateway, credentials, channel, queries });
     let node: ServerNode | null = null;
+    const onTrouble = (trouble: MillraceError | null): void => node?.troubled(trouble);
+    const part = partFor(options, { nodeId, gateway, credentials, channel, queries, onTrouble });
     const doors = await Listeners.open({
       config,
       credentials,
@@ -144,21 +147,24 @@ export class ServerNode {
     this.#doors.setServing(this.#trouble === null);
   }
 
-  get #trouble(): MillraceError | null {
-    return this.#storeWatch?.trouble ?? null;
+  /** The store does not answer, or answers again. */
+  troubled(trouble: MillraceError | null): void {
+    this.#gateway.troubled(trouble);
+    const hasChanged = (trouble === null) !== (this.#trouble === null);
+    this.#trouble = trouble;
+    if (!hasChanged) return;
+    this.#doors.setServing(this.#isReady && trouble === null);
+    const { say } = this.#options;
+    say(trouble === null ? 'The database answers again.' : `Waiting: ${trouble.what}`);
   }
 
   /** A database elsewhere may go away. An observer answers from its own copy meanwhile. */
-  #watchFor({ store, config, say }: NodeOptions): StoreWatch | null {
+  #watchFor({ store, config }: NodeOptions): StoreWatch | null {
     if (store?.clustered !== true || config.node.role === 'observer') return null;
     return new StoreWatch({
       clock: systemClock,
       ask: () => store.leader(0),
-      onChange: (trouble) => {
-        this.#gateway.troubled(trouble);
-        this.#doors.setServing(this.#isReady && trouble === null);
-        say(trouble === null ? 'The database answers again.' : `Waiting: ${trouble.what}`);
-      },
+      onChange: (trouble) => this.troubled(trouble),
     });
   }
 
@@ -212,6 +218,7 @@ interface Surroundings {
   readonly credentials: NodeCredentials;
   readonly channel: LeaderChannel | null;
   readonly queries: QuerySide | null;
+  readonly onTrouble: (trouble: MillraceError | null) => void;
 }
 
 function partFor(options: NodeOptions, around: Surroundings): Part {
@@ -238,6 +245,8 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     planner: queries.planner,
     onCommitted: queries.wake,
     onLead: () => queries.warm(),
+    // A database elsewhere has a watch of its own, which also notices when nobody asks anything.
+    ...(store.clustered ? {} : { onTrouble: around.onTrouble }),
   });
 }
 

@@ -16,13 +16,12 @@ test('tells when the database goes away and when it is back, once each', async (
   });
   watch.start();
   await clock.advance(5_000);
-  expect([watch.trouble, changes]).toEqual([null, []]);
+  expect(changes).toEqual([]);
   answer = () => Promise.reject(away);
   await clock.advance(5_000);
-  expect(watch.trouble).toBe(away);
+  expect(changes).toEqual(['It is away.']);
   answer = () => Promise.resolve();
   await clock.advance(5_000);
-  expect(watch.trouble).toBeNull();
   expect(changes).toEqual(['It is away.', null]);
   watch.stop();
 });
@@ -37,10 +36,9 @@ test('a database that says nothing counts as away, and nothing is reported after
   });
   watch.start();
   await clock.advance(2_999);
-  expect(watch.trouble).toBeNull();
+  expect(changes).toEqual([]);
   await clock.advance(1);
-  expect(watch.trouble?.code).toBe('store_unavailable');
   watch.stop();
   await clock.advance(60_000);
-  expect(changes).toHaveLength(1);
+  expect(changes).toEqual(['The database did not answer within 3000 ms.']);
 });

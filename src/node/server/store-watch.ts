@@ -24,11 +24,6 @@ export class StoreWatch {
     this.#options = options;
   }
 
-  /** What was wrong at the last look; null when it answered. */
-  get trouble(): MillraceError | null {
-    return this.#trouble;
-  }
-
   start(): void {
     void this.#look().then((trouble) => {
       if (this.#isStopped) return;

@@ -45,8 +45,7 @@ import type {
 } from '../store.ts';
 import { STAGED } from './apply.ts';
 import { commitBatch } from './commit.ts';
-import { unavailable } from './failure.ts';
-import { openFile, type OpenedFile } from './file.ts';
+import type { OpenedFile } from './file.ts';
 import { nameHash } from './hash-index.ts';
 import { busyJobs, imagesOf, type KeysOf, portion } from './images.ts';
 import { selectKeys } from './keys.ts';
@@ -58,6 +57,7 @@ import { prune } from './prune.ts';
 import { createStages, selectRows } from './rows.ts';
 import { type Session } from './session.ts';
 import { Shards } from './shards.ts';
+import { StoreFile } from './store-file.ts';
 import { INBOX, NODE, SCHEDULE } from './tables.ts';
 import { dumpStore, fillStore } from './transfer.ts';
 import * as views from './views.ts';
@@ -74,33 +74,27 @@ export interface DuckdbOptions {
 }
 
 export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
-  const { path, migrate = true, now = () => instant(Date.now()) } = options;
-  const file = await openFile(path, options.logBytes);
-  try {
-    const migrations = migrationsIn(file.writer);
+  const { path, logBytes, migrate = true, now = () => instant(Date.now()) } = options;
+  const shards = new Shards();
+  const prepare = async ({ writer }: OpenedFile): Promise<void> => {
+    const migrations = migrationsIn(writer);
     requireCurrent(migrate ? await migrations.up() : await migrations.status());
-    await createStages(file.writer, STAGED);
-    const shards = new Shards();
-    await shards.load(file.writer);
-    return new DuckdbStore(file, shards, now);
-  } catch (cause) {
-    // What went wrong first is what there is to tell.
-    await file.close().catch(() => {});
-    throw unavailable(cause);
-  }
+    await createStages(writer, STAGED);
+    await shards.load(writer);
+  };
+  return new DuckdbStore(await StoreFile.open({ path, logBytes, prepare }), shards, now);
 }
 
 class DuckdbStore implements Store {
   readonly kind = 'duckdb';
   readonly clustered = false;
-  readonly #file: OpenedFile;
+  readonly #file: StoreFile;
   readonly #shards: Shards;
   readonly #now: () => Instant;
   /** A COMMIT failed, so what is known by heart may be wrong. */
   #doubt = false;
-  #closing: Promise<void> | null = null;
 
-  constructor(file: OpenedFile, shards: Shards, now: () => Instant) {
+  constructor(file: StoreFile, shards: Shards, now: () => Instant) {
     this.#file = file;
     this.#shards = shards;
     this.#now = now;
@@ -185,6 +179,7 @@ class DuckdbStore implements Store {
   }
 
   async keys(shard: number, scopes: readonly string[]): Promise<readonly KeyRow[]> {
+    await this.#file.repaired;
     return this.#keysOf(shard)(scopes);
   }
 
@@ -262,8 +257,8 @@ class DuckdbStore implements Store {
   }
 
   async *dump(): AsyncIterable<Dumped> {
-    this.#refuseIfClosed();
-    const session = await this.#file.connect();
+    await this.#file.repaired;
+    const session = await this.#file.opened.connect();
     try {
       yield* dumpStore(session);
     } finally {
@@ -276,42 +271,39 @@ class DuckdbStore implements Store {
   }
 
   /** Waits for what is under way. */
-  async close(): Promise<void> {
-    this.#closing ??= this.#file.close();
-    await this.#closing;
-  }
-
-  /** A closed connection must not be touched again: that would end in native code. */
-  #refuseIfClosed(): void {
-    if (this.#closing !== null) throw unavailable(new Error('The store is closed.'));
+  close(): Promise<void> {
+    return this.#file.close();
   }
 
   /** On the writing side: a key's row moves with each write, and here no write comes between. */
   #keysOf(shard: number): KeysOf {
-    const { writer } = this.#file;
-    this.#refuseIfClosed();
-    return (scopes) => writer.exclusively(() => selectKeys(writer, this.#shards, shard, scopes));
+    return (scopes) => {
+      const { writer } = this.#file.opened;
+      return writer.exclusively(() => selectKeys(writer, this.#shards, shard, scopes));
+    };
   }
 
   async #write<T>(change: (session: Session) => Promise<T>): Promise<T> {
-    const { writer } = this.#file;
-    this.#refuseIfClosed();
+    const repaired = this.#file.repaired;
+    if (repaired !== null) await repaired;
+    const { writer } = this.#file.opened;
     return writer.exclusively(async () => {
-      if (this.#doubt) await this.#shards.load(writer);
-      this.#doubt = false;
       try {
+        if (this.#doubt) await this.#shards.load(writer);
+        this.#doubt = false;
         return await change(writer);
       } catch (cause) {
-        this.#doubt = isMillraceError(cause, 'outcome_unknown');
-        throw unavailable(cause);
+        if (isMillraceError(cause, 'outcome_unknown')) this.#doubt = true;
+        throw this.#file.failed(cause);
       }
     });
   }
 
   /** In a transaction, so that what several statements see belongs together. */
   async #read<T>(read: (session: Session) => Promise<T>): Promise<T> {
-    const { reader } = this.#file;
-    this.#refuseIfClosed();
+    const repaired = this.#file.repaired;
+    if (repaired !== null) await repaired;
+    const { reader } = this.#file.opened;
     return reader.exclusively(async () => {
       try {
         await reader.run('begin');
@@ -320,7 +312,7 @@ class DuckdbStore implements Store {
         return answer;
       } catch (cause) {
         await reader.run('rollback').catch(() => {});
-        throw unavailable(cause);
+        throw this.#file.failed(cause);
       }
     });
   }

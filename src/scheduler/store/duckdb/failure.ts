@@ -15,6 +15,14 @@ export function refused(cause: unknown): MillraceError {
   return unavailable(cause);
 }
 
+/** After such a failure DuckDB refuses every statement until its file is opened again. */
+export function isInvalidated({ why = '' }: MillraceError): boolean {
+  return /has been invalidated|must be restarted/.test(why);
+}
+
+const FREE_SPACE = 'Free space on it. The node continues by itself when there is room.';
+const FULL_DISK = /No space left on device|Disk quota exceeded/;
+
 /** What DuckDB says of a file whose content it cannot make sense of. */
 const DAMAGE = /corrupt|checksum|could not read enough bytes|Serialization Error/i;
 
@@ -31,22 +39,30 @@ export function damaged(path: string, why: string, cause?: unknown): MillraceErr
 export function unavailable(cause: unknown): MillraceError {
   if (isMillraceError(cause)) return cause;
   if (DAMAGE.test(textOf(cause))) return damaged('file', textOf(cause).trim(), cause);
+  const why = textOf(cause);
+  const isFull = FULL_DISK.test(why);
   return new MillraceError({
     code: 'store_unavailable',
-    what: 'The DuckDB file could not be read or written.',
-    why: textOf(cause),
-    todo: 'Check for a full disk or missing permissions, then start again.',
+    what: isFull
+      ? 'The disk of the DuckDB file is full.'
+      : 'The DuckDB file could not be read or written.',
+    why,
+    todo: isFull ? FREE_SPACE : 'Check for a full disk or missing permissions, then start again.',
     cause,
   });
 }
 
 /** COMMIT itself failed: the log may or may not have reached the disk. */
 export function unknownOutcome(cause: unknown): MillraceError {
+  const why = textOf(cause);
+  const isFull = FULL_DISK.test(why);
   return new MillraceError({
     code: 'outcome_unknown',
-    what: 'It is unknown whether the last batch was committed.',
-    why: textOf(cause),
-    todo: 'Discard the state in memory and load it again.',
+    what: isFull
+      ? 'The disk of the DuckDB file is full. It is unknown whether the last batch was committed.'
+      : 'It is unknown whether the last batch was committed.',
+    why,
+    todo: isFull ? FREE_SPACE : 'Discard the state in memory and load it again.',
     cause,
   });
 }

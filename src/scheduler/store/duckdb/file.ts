@@ -11,7 +11,8 @@ import { damaged, locked, unavailable } from './failure.ts';
 import { Session } from './session.ts';
 import { closeToOthers } from '../../../kit/index.ts';
 
-const MEMORY = ':memory:';
+/** A store that ends with the process. */
+export const MEMORY = ':memory:';
 const CATALOG = 'store';
 
 /**
