@@ -167,6 +167,7 @@ export async function takenFrom(
 interface JobEvent {
   readonly kind: string;
   readonly seq: number;
+  readonly at: string;
   readonly node: string | null;
   readonly attempt: number | null;
   readonly fence: number | null;
