@@ -95,7 +95,7 @@ async function listed(node: ClusterNode): Promise<readonly string[]> {
   return ((await answer.json()) as { jobs: { id: string }[] }).jobs.map(({ id }) => id);
 }
 
-/** It is told that its place is not part of this history, and has been told nothing of it before that. */
+/** Its place is refused as part of another history, and it has received no event of the new one before that. */
 async function expectRefused(follower: LogFollower, history: readonly string[]): Promise<void> {
   const { name, events } = follower;
   const refusal = await until(async () => follower.refusal, `${name} to refuse the old place`);

@@ -50,7 +50,7 @@ export class LogFollower {
     if (!response.ok || response.body === null) return;
     for await (const event of sseEvents(response.body, () => {})) {
       this.#place = event.place;
-      // Without data only a place is told.
+      // A block without data only names a place.
       if (event.data !== '') this.events.push(event);
     }
   }

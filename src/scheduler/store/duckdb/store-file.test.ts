@@ -44,7 +44,7 @@ test('a file that was given up is opened and prepared again, with what was commi
   expect(() => file.opened).toThrow('The store is closed.');
 });
 
-test('an opening that fails is not tried again at once, and callers are told why it failed', async () => {
+test('an opening that fails is not tried again at once, and callers get the reason of the failure', async () => {
   const { file } = await opened();
   const data = join(folder, 'data');
   file.failed(INVALIDATED);

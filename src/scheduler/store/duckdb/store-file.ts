@@ -14,7 +14,7 @@ export interface StoreFileOptions {
   readonly prepare: (file: OpenedFile) => Promise<void>;
 }
 
-/** Opening a large file takes a while: callers in between are told why the last try failed. */
+/** Opening a large file takes a while: callers in between get the error of the last try. */
 const BETWEEN_TRIES_MS = 1_000;
 
 export class StoreFile {
