@@ -7,8 +7,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 export interface ProcessOptions {
   /** The whole of it: nothing of this process's own environment is passed on. */
   readonly env: Readonly<Record<string, string>>;
-  /** Of input, output, errors; the channel of messages is added. */
-  readonly stdio: readonly ['ignore', 'ignore', 'ignore' | 'inherit' | 'pipe'];
+  /** Of input, output, errors, and more pipes; the channel of messages is added. */
+  readonly stdio: readonly ['ignore', 'ignore', 'ignore' | 'inherit' | 'pipe', ...'pipe'[]];
   /** More private memory than this is not mapped for it (`RLIMIT_DATA`), where the system supports it. */
   readonly dataBytesMax?: number;
 }

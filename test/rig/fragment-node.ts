@@ -1,6 +1,6 @@
 /** A node that runs fragments, with a server before its outputs. Gone with the test. */
 import { Pins } from '../../src/sql/catalog/index.ts';
-import type { Json } from '../../src/scheduler/core/index.ts';
+import type { Json, OperatorDeclaration } from '../../src/scheduler/core/index.ts';
 import type { Executor, TaskContext } from '../../src/tasks/executors/index.ts';
 import { fragmentExecutor } from '../../src/sql/worker/fragment-executor.ts';
 import type { Engines } from '../../src/sql/worker/fragment-executor.ts';
@@ -51,13 +51,23 @@ export async function fragmentNode(options: FragmentNodeOptions): Promise<Fragme
     slots: 4,
     cores,
     engines,
-    offers: (name) => name === 'known',
+    operator: (name) => (name === 'known' ? KNOWN : undefined),
     onDiskFull: options.onDiskFull ?? (() => {}),
   });
   const run = async (task: FragmentTask, context: TaskContext): Promise<FragmentResult> =>
     (await executor.run(task as unknown as Json, context)) as FragmentResult;
   return { store, shared, budget, executor, address, stop, run };
 }
+
+const KNOWN: OperatorDeclaration = {
+  name: 'known',
+  kind: 'operator',
+  input: null,
+  output: [{ name: 'a', type: 'INTEGER' }],
+  distribution: 'any',
+  parameters: null,
+  isDeterministic: true,
+};
 
 export function fragment(given: Partial<Fragment> = {}): Fragment {
   return {

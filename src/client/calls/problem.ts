@@ -38,6 +38,8 @@ const CODES: Readonly<Record<ErrorCode, true>> = {
   out_of_memory: true,
   disk_full: true,
   engine_crashed: true,
+  operator_failed: true,
+  operator_invalid: true,
   input_lost: true,
   result_lost: true,
   invariant: true,

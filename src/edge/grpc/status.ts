@@ -46,6 +46,8 @@ const STATUS_OF: Readonly<Record<ErrorCode, Status>> = {
   out_of_memory: Status.RESOURCE_EXHAUSTED,
   disk_full: Status.RESOURCE_EXHAUSTED,
   engine_crashed: Status.INTERNAL,
+  operator_failed: Status.INTERNAL,
+  operator_invalid: Status.INTERNAL,
   input_lost: Status.DATA_LOSS,
   result_lost: Status.DATA_LOSS,
   invariant: Status.INTERNAL,

@@ -54,6 +54,8 @@ const KINDS: Readonly<Record<ErrorCode, { readonly status: number; readonly titl
   out_of_memory: { status: 507, title: 'Out of memory' },
   disk_full: { status: 507, title: 'Disk full' },
   engine_crashed: { status: 500, title: 'Query engine crashed' },
+  operator_failed: { status: 500, title: 'A custom operator failed' },
+  operator_invalid: { status: 500, title: 'A custom operator returned invalid rows' },
   input_lost: { status: 500, title: 'Input lost' },
   result_lost: { status: 410, title: 'Result lost' },
   invariant: { status: 500, title: 'Internal error' },

@@ -193,6 +193,7 @@ function partsOf(
     planMs: node.planTimeoutMs,
     onFault,
     slots: () => slotsOf(gateway),
+    custom: { declared: () => gateway.leader().operators.list, engine: planning },
   });
   const waits = new JobWaits({
     store,

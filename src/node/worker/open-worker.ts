@@ -1,7 +1,7 @@
 /** A worker with what it needs around it: a connection, a heartbeat thread and, if wanted, a listener. */
 import { randomUUID } from 'node:crypto';
 import type { Capabilities, MillraceError, NodeId, SessionId } from '../../scheduler/core/index.ts';
-import type { ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
+import type { ExecutorRegistry, RegisteredOperator, TaskLog } from '../../tasks/executors/index.ts';
 import { machineName } from '../../kit/index.ts';
 import { ownHandshake } from '../../scheduler/contract/index.ts';
 import type { ShuffleSource } from '../../scheduler/contract/index.ts';
@@ -67,8 +67,8 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     const say = (text: string): void => log.warn(text);
     const { leader } = line;
     const canBeReached = listener === null || listener.address !== null;
-    const offers = (name: string): boolean => executors.get(name) !== undefined;
-    const places = { nodeId, channel, leader, address, canBeReached, say, offers };
+    const operators = (): readonly RegisteredOperator[] => executors.operators;
+    const places = { nodeId, channel, leader, address, canBeReached, say, operators };
     const onPressure = (): void => {
       worker
         ?.reoffer()

@@ -3,6 +3,7 @@ import { openQueryNode } from '../../sql/worker/index.ts';
 import type { QueryNode } from '../../sql/worker/index.ts';
 import { ShuffleChannel } from '../../edge/grpc/index.ts';
 import type { WorkerService } from '../../scheduler/contract/index.ts';
+import type { RegisteredOperator } from '../../tasks/executors/index.ts';
 import { tokenToShow } from './channel.ts';
 import type { ChannelOptions } from './channel.ts';
 import { RetainedOutputs } from './retained-outputs.ts';
@@ -30,7 +31,8 @@ export interface QueryWorkOptions extends QuerySettings {
   /** Whether other workers find it there. */
   readonly canBeReached: boolean;
   readonly say: (line: string) => void;
-  readonly offers: (name: string) => boolean;
+  /** Custom operators and functions of this worker. */
+  readonly operators: () => readonly RegisteredOperator[];
   /** What the node is short of has changed. */
   readonly onPressure: () => void;
 }

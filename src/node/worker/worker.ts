@@ -1,6 +1,13 @@
 /** A worker: one session after another, until it is drained. */
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
-import type { Capabilities, NodeId, NodeOffer, SessionId } from '../../scheduler/core/index.ts';
+import type {
+  Capabilities,
+  NodeId,
+  NodeOffer,
+  OperatorDeclaration,
+  SessionId,
+} from '../../scheduler/core/index.ts';
+import { declarationOf } from '../../tasks/executors/index.ts';
 import type { Executor, ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
 import { Backoff, deferred, sleepOrAbort, startStop } from '../../kit/index.ts';
 import type { Clock, Deferred, StartStop } from '../../kit/index.ts';
@@ -206,7 +213,7 @@ export class Worker implements StartStop {
       const registeredAtMs = clock.monotonicMs();
       try {
         const offer = this.#offer(name);
-        const registered = await leader.register(offer, handshake);
+        const registered = await leader.register(offer, handshake, this.#declarations());
         this.#backoff.reset();
         const opening = { ...registered, registeredAtMs, offered: offer.executors };
         const work = this.#open(name, opening);
@@ -254,13 +261,17 @@ export class Worker implements StartStop {
   async #tellAgain(session: NamedSession): Promise<void> {
     const { leader, handshake } = this.#options;
     const offer = this.#offer(session.name);
-    await leader.register(offer, handshake);
+    await leader.register(offer, handshake, this.#declarations());
     session.offered = JSON.stringify(offer);
     session.work.offer(offer.executors);
   }
 
   #said(session: Session): string {
     return JSON.stringify(this.#offer(session));
+  }
+
+  #declarations(): readonly OperatorDeclaration[] {
+    return this.#options.executors.operators.map(({ definition }) => declarationOf(definition));
   }
 
   #offer({ nodeId, sessionId }: Session): NodeOffer {

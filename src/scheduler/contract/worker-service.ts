@@ -8,6 +8,7 @@ import type {
   LeaseName,
   NodeId,
   NodeOffer,
+  OperatorDeclaration,
   Orders,
   ReportItem,
   SessionId,
@@ -47,7 +48,8 @@ export interface Beat extends Session {
   readonly held: readonly LeaseName[];
   /** The number of the last poll whose answer it had taken in when it made this list. */
   readonly seenPoll: number;
-  /** What the worker offers now; another list than at registration has to be registered anew. */
+  /** What the worker offers now, its operators included. An operator may come and go; an executor that was not
+   * registered has to be registered anew. */
   readonly executors: readonly string[];
 }
 
@@ -127,8 +129,15 @@ export interface ReportReply {
 }
 
 export interface WorkerService {
-  /** Throws `incompatible` when the two sides cannot work together. */
-  register(offer: NodeOffer, handshake: Handshake): Promise<Registered>;
+  /**
+   * Throws `incompatible` when the two sides cannot work together, and `conflict` when an operator is declared
+   * otherwise than before. `operators` are all that the node has.
+   */
+  register(
+    offer: NodeOffer,
+    handshake: Handshake,
+    operators?: readonly OperatorDeclaration[],
+  ): Promise<Registered>;
   heartbeat(beat: Beat): Promise<WorkerOrders>;
   /** Parks until there is work, an order, or the signal asks for an empty answer. */
   poll(request: PollRequest, signal: AbortSignal): Promise<PollReply>;

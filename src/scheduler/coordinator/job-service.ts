@@ -38,6 +38,7 @@ import type { Payloads } from './payloads.ts';
 import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
 import { asFault, hasEnded, unknownJob } from './faults.ts';
 import { noQueries } from './query-planner.ts';
+import type { KnownOperators } from './known-operators.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
 
@@ -47,6 +48,8 @@ export interface ServiceOptions {
   readonly settings: Settings;
   readonly dispatcher: Dispatcher;
   readonly payloads: Payloads;
+  /** The custom operators that workers have declared. */
+  readonly operators: KnownOperators;
   /** What this leader is, for those who want to join. */
   readonly handshake: Handshake;
   /** Null where no SQL is understood. */

@@ -28,6 +28,7 @@ import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
 import { LeaderJobService } from './job-service.ts';
 import type { ServiceOptions } from './job-service.ts';
+import { KnownOperators } from './known-operators.ts';
 import { loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
 import type { QueryPlanner } from './query-planner.ts';
@@ -78,6 +79,7 @@ export class Leader implements LeaderServices {
   readonly jobs: LeaderJobService;
   readonly workers: LeaderWorkerService;
   readonly schedules: LeaderScheduleService;
+  readonly operators: KnownOperators = new KnownOperators();
   /** Settles when every live job is in memory, or the term has ended. */
   readonly loaded: Promise<void>;
   readonly #dispatcher: Dispatcher;
@@ -150,7 +152,7 @@ export class Leader implements LeaderServices {
   ) {
     const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
     const { planner = null, isProcessGone = isGoneHere } = options;
-    const own = { settings, handshake, planner, isProcessGone };
+    const own = { settings, handshake, planner, isProcessGone, operators: this.operators };
     const shared = { store, shard: elected.term.shard, ...own, ...parts };
     this.term = elected.term;
     this.jobs = new LeaderJobService(shared);

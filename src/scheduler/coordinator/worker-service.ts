@@ -1,5 +1,5 @@
 /** Serves workers on the leader. They have no database: this is all they can ask. */
-import { MillraceError, isTerminal } from '../core/index.ts';
+import { MillraceError, isOperatorExecutor, isTerminal } from '../core/index.ts';
 import type {
   Ask,
   Assignment,
@@ -8,6 +8,7 @@ import type {
   LeaseName,
   NodeId,
   NodeOffer,
+  OperatorDeclaration,
   Orders,
   Priority,
   Register,
@@ -40,7 +41,7 @@ import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';
 import type { JobLook, Skipped, Unresolvable } from './payloads.ts';
 import type { ServiceOptions } from './job-service.ts';
-import { checkPoll, checkedOffer } from './checks.ts';
+import { checkId, checkPoll, checkedOffer } from './checks.ts';
 import { checkedReport } from './report-checks.ts';
 import { lookUp, withFound } from './report-lookups.ts';
 import type { LeasedJob } from './suspension-checks.ts';
@@ -59,10 +60,15 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     this.#queries = queries;
   }
 
-  async register(given: NodeOffer, handshake: Handshake): Promise<Registered> {
+  async register(
+    given: NodeOffer,
+    handshake: Handshake,
+    operators: readonly OperatorDeclaration[] = [],
+  ): Promise<Registered> {
     const { dispatcher, handshake: own } = this.#options;
     checkHandshake(own, handshake);
     const offer = checkedOffer(given);
+    await this.#options.operators.declare(operators);
     const gone = this.#goneBefore(offer);
     const reply = await dispatcher.ask((ask) => ({ type: 'register', ask, offer, ...gone }));
     const { sessionTtlMs, heartbeatMs } = expect(reply, 'registered');
@@ -79,7 +85,9 @@ export class LeaderWorkerService implements WorkerService, NodeService {
 
   async heartbeat({ executors, ...beat }: Beat): Promise<WorkerOrders> {
     const { dispatcher } = this.#options;
-    const reply = await dispatcher.ask((ask) => ({ type: 'heartbeat', ask, ...beat }));
+    const operators = executors.filter(isOperatorExecutor);
+    for (const operator of operators) checkId(operator, 'operator');
+    const reply = await dispatcher.ask((ask) => ({ type: 'heartbeat', ask, ...beat, operators }));
     const { orders } = expect(reply, 'orders');
     this.#checkOffer(beat, executors);
     return this.#paced(orders);
@@ -90,7 +98,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
   #checkOffer({ nodeId, sessionId }: Session, executors: readonly string[]): void {
     const node = this.#options.dispatcher.peek((state) => state.nodes.get(nodeId));
     if (node?.sessionId !== sessionId) return;
-    if (executors.every((name) => node.executors.has(name))) return;
+    if (executors.every((name) => isOperatorExecutor(name) || node.executors.has(name))) return;
     throw new MillraceError({
       code: 'unknown_session',
       what: `Node ${nodeId} offers executors that it has not registered.`,

@@ -42,6 +42,10 @@ export type ErrorCode =
   | 'out_of_memory'
   | 'disk_full'
   | 'engine_crashed'
+  /** A custom operator has thrown. */
+  | 'operator_failed'
+  /** A custom operator has returned what it does not declare. */
+  | 'operator_invalid'
   /** What an earlier stage has made is gone. */
   | 'input_lost'
   | 'result_lost'

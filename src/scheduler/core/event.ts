@@ -104,6 +104,8 @@ export interface Heartbeat extends FromSession {
   readonly held: readonly LeaseName[];
   /** The number of the last poll whose answer the worker had taken in when it made this list. */
   readonly seenPoll: number;
+  /** The operators that the worker offers now, as `operatorExecutor` names them; absent if it does not say. */
+  readonly operators?: readonly string[];
 }
 
 export interface PollEvent extends FromSession {

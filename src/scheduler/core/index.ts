@@ -54,6 +54,7 @@ export type { AwaitedJob, AwaitedSignal, AwaitedThings } from './job/waits.ts';
 export * from './json.ts';
 export * from './log/kinds.ts';
 export { parseCapabilities } from './node/capability-reader.ts';
+export * from './node/operator.ts';
 export type { NodeOffer } from './node/node.ts';
 export * from './random.ts';
 export {

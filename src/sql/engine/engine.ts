@@ -7,6 +7,8 @@
  * that exceeds its memory limit is killed, which fails the call that caused it with `out_of_memory`, and that one
  * only.
  */
+import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
+import type { HostAnswer, HostRequest } from '../../tasks/executors/index.ts';
 import type { SplitQueryInput, SplitQueryResult } from '../plan/index.ts';
 import type { Fragment, SessionValues, StageOutput } from '../plan/index.ts';
 import type {
@@ -17,6 +19,7 @@ import type {
   ResultColumn,
   Stage,
 } from '../plan/index.ts';
+import type { FoundCall } from './sql/operator-calls.ts';
 
 export interface EngineLimits {
   readonly memoryBytes: number;
@@ -24,6 +27,20 @@ export interface EngineLimits {
   /** Where DuckDB spills to; created and removed by the engine. */
   readonly spillFolder: string;
   readonly spillBytesMax: number;
+}
+
+/** The operators and functions of users that an engine can run. */
+export interface CustomEngineCode {
+  /** Modules that the child process loads, as URLs. */
+  readonly modules: readonly string[];
+  readonly functions: readonly FunctionSignature[];
+  /** Runs those that no module has, in this process. A new one for each child. */
+  readonly host: (progress: (fraction: number, note?: string) => void) => CodeHost;
+}
+
+export interface CodeHost {
+  answer(request: HostRequest): Promise<HostAnswer>;
+  abort(reason: unknown): void;
 }
 
 /** What all engines have in common. */
@@ -48,6 +65,11 @@ export interface FragmentRequest {
   readonly inputs: Readonly<Record<string, readonly string[]>>;
   /** An empty folder for its output. */
   readonly folder: string;
+  /** The operator that the fragment calls, if any, and its memory limit. */
+  readonly operator?: OperatorDeclaration;
+  readonly operatorBytes?: number;
+  /** Called with the progress of a custom operator. */
+  readonly onProgress?: (fraction: number, note: string | null) => void;
   /** For a `result`: up to this size its rows are returned too. */
   readonly rowsMax?: RowsMax;
 }
@@ -78,6 +100,8 @@ export interface FragmentOutput {
 export interface PlanningEngine extends Engine {
   /** Describes the files of a table. Fails with `schema_mismatch` if they are not compatible. */
   describe(source: TableSource, signal: AbortSignal): Promise<TableDescription>;
+  /** The outermost calls of these operators in a statement. */
+  operators(request: OperatorsRequest, signal: AbortSignal): Promise<readonly FoundCall[]>;
   plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer>;
   /** Binds the fragments of these stages as a worker would, over relations without rows. */
   bind(request: BindRequest, signal: AbortSignal): Promise<BoundTypes | { readonly fault: string }>;
@@ -105,20 +129,42 @@ export interface TableDescription {
   readonly select: string;
 }
 
+export interface OperatorsRequest {
+  /** With its parameters inlined. */
+  readonly sql: string;
+  /** In lower case. */
+  readonly operators: readonly string[];
+  readonly caller?: string;
+}
+
+/** A custom scalar function as DuckDB sees it. */
+export interface FunctionSignature {
+  readonly name: string;
+  /** Types as DuckDB writes them. */
+  readonly input: readonly string[];
+  /** The names of its arguments. */
+  readonly parameters: readonly string[];
+  readonly output: string;
+  readonly isDeterministic: boolean;
+}
+
 export interface PlanRequest {
   readonly sql: string;
   /** Values of `$1` or `$name`, as JSON; empty for none. */
   readonly params: readonly unknown[] | Readonly<Record<string, unknown>>;
   readonly tables: readonly PinnedTable[];
   readonly timeZone: string;
+  /** Custom functions that the statement may call. */
+  readonly functions?: readonly FunctionSignature[];
   /** Callers are served in turn. */
   readonly caller?: string;
 }
 
 export interface BindRequest {
   readonly stages: readonly Pick<Stage, 'fragment' | 'output'>[];
-  /** The tables of the planned statement. */
+  /** The tables and functions of the planned statement. */
   readonly tables: readonly PinnedTable[];
+  readonly functions?: readonly FunctionSignature[];
   readonly timeZone: string;
   readonly caller?: string;
 }

@@ -5,11 +5,13 @@ import type {
   BoundTypes,
   EngineLimits,
   FragmentOutput,
+  FunctionSignature,
   LogicalAnswer,
   RowsMax,
   TableDescription,
   TableSource,
 } from './engine.ts';
+import type { FoundCall } from './sql/operator-calls.ts';
 
 /** The limits of the engine, with a spill folder of this child process. */
 export interface InstanceSettings extends EngineLimits {
@@ -19,6 +21,39 @@ export interface InstanceSettings extends EngineLimits {
   readonly folder: string;
   /** For planning: some optimizers are disabled. */
   readonly isPlanning: boolean;
+  /** Absent in a process that runs no code of users. */
+  readonly custom?: CustomSettings;
+}
+
+/** The operators and functions of users that a process can run. */
+export interface CustomSettings {
+  /** To be loaded, as URLs. */
+  readonly modules: readonly string[];
+  readonly functions: readonly FunctionSignature[];
+}
+
+/** The file descriptor through which the child asks its parent to run code of the parent's own program. */
+export const HOST_CHANNEL = 3;
+
+/** How the values of a column are passed. */
+export type CustomForm = 'plain' | 'json' | 'text';
+
+export interface CustomColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly form: CustomForm;
+}
+
+/** A custom operator that runs before the statement of a fragment. */
+export interface CustomRun {
+  readonly name: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly memoryBytes: number;
+  /** A query. */
+  readonly input: string;
+  readonly output: readonly CustomColumn[];
+  /** What it returns is stored here. */
+  readonly table: { readonly name: string; readonly create: string; readonly drop: string };
 }
 
 /** What a call can open, besides what it writes itself. */
@@ -35,6 +70,8 @@ export interface FragmentCall {
   readonly timeZone: string;
   /** Statements to run first; empty for none. */
   readonly setup: string;
+  /** Null for a fragment without a custom operator. */
+  readonly custom: CustomRun | null;
   /** Writes into `OUTPUT` in the engine's own folder. */
   readonly copy: string;
   /** Where the output is moved to. */
@@ -90,9 +127,19 @@ export interface DescribeCall {
   readonly source: TableSource;
 }
 
+/** Finds the calls of custom operators in a statement. */
+export interface OperatorsCall {
+  readonly name: 'operators';
+  readonly sql: string;
+  /** In lower case. */
+  readonly operators: readonly string[];
+}
+
 export interface PlanCall {
   readonly name: 'plan';
   readonly sql: string;
+  /** Custom functions that the statement may call. */
+  readonly functions: readonly FunctionSignature[];
   readonly timeZone: string;
   /** Equal keys mean equal tables. */
   readonly key: string;
@@ -123,12 +170,20 @@ export interface SplitAnswer {
 
 export type PlanAnswer = Omit<LogicalAnswer, 'sql'>;
 
-export type EngineCall = FragmentCall | RowsCall | DescribeCall | PlanCall | BindCall | SplitCall;
+export type EngineCall =
+  | FragmentCall
+  | RowsCall
+  | DescribeCall
+  | OperatorsCall
+  | PlanCall
+  | BindCall
+  | SplitCall;
 
 export interface Answers {
   readonly fragment: FragmentAnswer;
   readonly rows: null;
   readonly describe: TableDescription;
+  readonly operators: readonly FoundCall[];
   readonly plan: PlanAnswer;
   readonly bind: BindAnswer;
   readonly split: SplitAnswer;
@@ -164,6 +219,14 @@ export type FromChild =
   | { readonly kind: 'ready'; readonly duckdb: string }
   /** The memory of this process, where the parent cannot read it. */
   | { readonly kind: 'memory'; readonly residentBytes: number }
+  /** A custom operator has begun this batch. */
+  | {
+      readonly kind: 'progress';
+      readonly id: number;
+      readonly batch: number;
+      readonly fraction: number | null;
+      readonly note: string | null;
+    }
   | { readonly kind: 'piece'; readonly id: number; readonly bytes: Uint8Array }
   | { readonly kind: 'done'; readonly id: number; readonly value: unknown }
   | { readonly kind: 'failed'; readonly id: number | null; readonly fault: Fault };

@@ -4,8 +4,14 @@
  */
 import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
-import type { Settings } from '../../scheduler/core/index.ts';
-import { commandOf, isCacheable, quotedText, statementOf } from '../engine/index.ts';
+import type { OperatorDeclaration, Settings } from '../../scheduler/core/index.ts';
+import {
+  commandOf,
+  isCacheable,
+  quotedText,
+  statementOf,
+  withQuotedParameters,
+} from '../engine/index.ts';
 import type { Command, PlanRequest, PlanningEngine } from '../engine/index.ts';
 import { FairGate } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -27,6 +33,8 @@ import type {
   QueryJob,
   QueryPlan,
 } from '../plan/index.ts';
+import { customNamesIn, withFunctions } from './custom-names.ts';
+import { OperatorQuery } from './operator-query.ts';
 import { PlanCache, planKey } from './plan-cache.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
@@ -38,6 +46,11 @@ export interface QueryPlannerOptions {
   readonly engine: Pick<PlanningEngine, 'plan' | 'bind' | 'split'>;
   /** The scheduler's. */
   readonly settings: Settings;
+  /** The custom operators and functions that workers have declared, and how to find their calls in a statement. */
+  readonly custom?: {
+    readonly declared: () => readonly OperatorDeclaration[];
+    readonly engine: Pick<PlanningEngine, 'operators'>;
+  };
   /** How many fragments the cluster can run at the same time. */
   readonly slots: () => number;
   readonly clock: Clock;
@@ -184,23 +197,51 @@ export class SqlPlanner {
     settings: PlanInput['settings'],
     signal: AbortSignal,
   ): Promise<QueryPlan> {
-    const text = textOf(asked);
+    const { custom } = this.#options;
+    const given = textOf(asked);
+    // Also if no such operator is known: then the answer should be that.
+    const text = custom !== undefined && given.includes('=>') ? withQuotedParameters(given) : given;
+    const { operators, functions } = customNamesIn(text, custom?.declared() ?? []);
+    if (custom !== undefined && operators.size + functions.length > 0) {
+      const { engine } = custom;
+      const { tables, timeZone, caller } = asked;
+      const part = { params: [], timeZone, functions, ...(caller === undefined ? {} : { caller }) };
+      const query = new OperatorQuery({
+        ...{ operators, engine, tables, caller },
+        plan: async (sql, of) => {
+          return (await this.#made({ ...part, sql, tables: of }, settings, signal)).plan;
+        },
+      });
+      return withFunctions(await query.plan(text, signal).catch(atSql), functions);
+    }
     const key = isCacheable(text) ? planKey(text, asked, settings) : null;
     const known = key === null ? null : this.#cache.find(key);
     if (known !== null) {
       this.#hits += 1;
       return { ...known, session: { ...known.session, now: timeNow() } };
     }
+    const own = text === given ? asked : { ...asked, sql: text, params: [] };
+    const { plan, isSound } = await this.#made(own, settings, signal);
+    if (key !== null && isSound) this.#cache.keep(key, plan);
+    return plan;
+  }
+
+  async #made(
+    asked: PlanRequest,
+    settings: PlanInput['settings'],
+    signal: AbortSignal,
+  ): Promise<DistributedPlan> {
     const answer = await this.#options.engine.plan(asked, signal).catch(atSql);
     const { sql, columns, session, duckdb } = answer;
-    const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
+    const { tables, functions } = asked;
+    const input = { sql, columns, session, duckdb, tables, settings };
     const logical = { plan: answer.plan, whyNot: answer.whyNot, estimates: answer.estimates };
     const distributed = await this.#distribute({ ...input, ...logical }, asked.caller, signal);
-    const { plan, isSound } = await this.#bound(distributed, input, asked.caller, signal);
+    const named = { ...input, ...(functions === undefined ? {} : { functions }) };
+    const { plan, isSound } = await this.#bound(distributed, named, asked.caller, signal);
     // A missing plan or estimate may have a transient cause, so such a plan is not cached.
     const isWhole = answer.plan !== null && answer.estimates !== null;
-    if (key !== null && isSound && isWhole) this.#cache.keep(key, plan);
-    return plan;
+    return { plan, isSound: isSound && isWhole };
   }
 
   /** A small plan is split in milliseconds. A large one may take as long as its author likes, so the engine does it. */
@@ -223,17 +264,17 @@ export class SqlPlanner {
    */
   async #bound(
     distributed: DistributedPlan,
-    input: Omit<PlanInput, 'logical' | 'whyNot'>,
+    input: Omit<PlanInput, 'logical' | 'whyNot'> & Pick<PlanRequest, 'functions'>,
     caller: string | undefined,
     signal: AbortSignal,
   ): Promise<DistributedPlan> {
     const { plan } = distributed;
     if (plan.single !== null) return distributed;
-    const { tables, session } = input;
+    const { tables, session, functions = [] } = input;
     try {
       const { stages } = plan;
       const turn = caller === undefined ? {} : { caller };
-      const request = { stages, tables, timeZone: session.timeZone, ...turn };
+      const request = { stages, tables, functions, timeZone: session.timeZone, ...turn };
       const fault = bindFault(plan, await this.#options.engine.bind(request, signal));
       if (fault === null) return distributed;
       this.#options.onFault(

@@ -3,7 +3,9 @@ import type { Pins } from '../catalog/index.ts';
 import type { EngineSize, PooledEngine } from '../engine/index.ts';
 import { MissingOperatorError } from '../../tasks/executors/index.ts';
 import type { Executor } from '../../tasks/executors/index.ts';
+import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import { FRAGMENT_EXECUTOR } from '../plan/index.ts';
+import type { FragmentTask } from '../plan/index.ts';
 import type { OutputStore, PartitionReader } from '../shuffle/index.ts';
 import { FragmentRun } from './fragment-run.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -30,8 +32,8 @@ export interface FragmentNode {
   /** Processors of this node. */
   readonly cores: number;
   readonly engines: Engines;
-  /** Whether this worker has an executor or operator of this name. */
-  readonly offers: (name: string) => boolean;
+  /** What this worker has of a custom operator or function; undefined if it does not have it. */
+  readonly operator: (name: string) => OperatorDeclaration | undefined;
   /** A fragment failed on a full disk. */
   readonly onDiskFull: () => void;
 }
@@ -47,7 +49,9 @@ export function fragmentExecutor(node: FragmentNode): Executor {
     name: FRAGMENT_EXECUTOR,
     async run(input, context) {
       const task = readFragmentTask(input);
-      const missing = task.requires.find((name) => !node.offers(name));
+      const missing = [...task.requires, ...calledBy(task)].find(
+        (name) => node.operator(name) === undefined,
+      );
       // The leader sends the task to another node; it is not the query's fault.
       if (missing !== undefined) throw new MissingOperatorError(missing);
       atWork += 1;
@@ -63,6 +67,10 @@ export function fragmentExecutor(node: FragmentNode): Executor {
       }
     },
   };
+}
+
+function calledBy({ fragment: { custom } }: FragmentTask): readonly string[] {
+  return custom === undefined ? [] : [custom.op_name];
 }
 
 /**

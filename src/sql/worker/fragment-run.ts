@@ -4,7 +4,7 @@
  */
 import { rm } from 'node:fs/promises';
 import type { Pin } from '../catalog/index.ts';
-import type { FragmentOutput } from '../engine/index.ts';
+import type { FragmentOutput, FragmentRequest } from '../engine/index.ts';
 import type { TaskContext } from '../../tasks/executors/index.ts';
 import type {
   FragmentMetrics,
@@ -198,13 +198,15 @@ export class FragmentRun {
     const { signal } = this.#context;
     const reserved = await budget.reserve(this.#memoryBytes(), signal);
     try {
-      const size = { memoryBytes: reserved.bytes, threads: threads() };
+      const isCustom = this.#task.requires.length > 0 || this.#task.fragment.custom !== undefined;
+      const size = { memoryBytes: reserved.bytes, threads: threads(), isCustom };
       const { engine, release } = await engines.acquire(size, signal);
       try {
         const { fragment, output, session, ranges, spans } = this.#task;
         const order = {
           ...{ fragment, output, session, ranges, inputs: inputs.files, folder },
           ...(spans === undefined ? {} : { spans }),
+          ...this.#custom(reserved.bytes),
           ...(this.#kind === 'result' ? { rowsMax: INLINE_ROWS } : {}),
         };
         const made = await engine.run(order, signal).catch(async (error: unknown) => {
@@ -222,6 +224,17 @@ export class FragmentRun {
     } finally {
       reserved.release();
     }
+  }
+
+  #custom(
+    operatorBytes: number,
+  ): Pick<FragmentRequest, 'operator' | 'operatorBytes' | 'onProgress'> {
+    const { custom } = this.#task.fragment;
+    const operator = custom === undefined ? undefined : this.#node.operator(custom.op_name);
+    if (operator === undefined) return {};
+    const onProgress = (fraction: number, note: string | null): void =>
+      this.#context.progress(fraction, note ?? undefined);
+    return { operator, operatorBytes, onProgress };
   }
 
   /** After running out of memory once it gets twice as much, if the node has it. */

@@ -13,6 +13,7 @@ import { machineMemoryBytes } from './machine-memory.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import type { QueryNodeOptions } from './query-node.ts';
 import { SharedInputs } from './shared-inputs.ts';
+import { WorkerCode } from './worker-code.ts';
 import { sqlExecutor } from './sql-executor.ts';
 
 export interface FragmentRuntimeOptions extends Omit<QueryNodeOptions, 'onPressure'> {
@@ -42,6 +43,7 @@ export function startFragmentRuntime(
   const budget = new MemoryBudget(totalBytes);
   const shareBytes = Math.floor(totalBytes / slots);
   const roots = options.roots.length === 0 ? null : options.roots;
+  const code = new WorkerCode(options.operators);
   const engines = new LazyEnginePool(async () => {
     const spillFolder = await store.place('spill');
     const bytes = spillBytesMax ?? (await freeBytes(spillFolder)) * SPILL_PART;
@@ -49,13 +51,14 @@ export function startFragmentRuntime(
       slots: slots + fewOf(slots),
       spillFolder,
       spillBytesMax: Math.floor(bytes / slots),
+      custom: code.engine(),
     };
   });
   const cores = options.threads ?? availableParallelism();
   const node: FragmentNode = {
     ...{ nodeId, address, store, reader, shared, pins: new Pins(), roots },
     ...{ budget, shareBytes, slots, cores, engines },
-    ...{ offers: options.offers, onDiskFull: options.onDiskFull },
+    ...{ operator: code.operator, onDiskFull: options.onDiskFull },
   };
   const sql = sqlExecutor({
     parts: reader,

@@ -22,7 +22,7 @@ async function open(given: Partial<QueryNodeOptions> = {}): Promise<QueryNode> {
     spillBytesMax: 2 ** 28,
     roots: [],
     shuffleInPlace: true,
-    offers: () => false,
+    operators: () => [],
     resultBytesMax: 1_000_000,
     remoteShuffle: () => new ShuffleChannel({ tls: null }),
     address: () => Promise.resolve(null),

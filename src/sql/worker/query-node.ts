@@ -5,7 +5,7 @@
 import { realpathSync } from 'node:fs';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { Capabilities, JobId } from '../../scheduler/core/index.ts';
-import type { Executor } from '../../tasks/executors/index.ts';
+import type { Executor, RegisteredOperator } from '../../tasks/executors/index.ts';
 import { systemClock } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { RemoteShuffle, ShuffleSource } from '../../scheduler/contract/index.ts';
@@ -37,8 +37,8 @@ export interface QueryNodeOptions {
   readonly remoteShuffle: () => RemoteShuffle;
   /** Where others reach this worker; null if they cannot. */
   readonly address: () => Promise<string | null>;
-  /** Whether this worker has an executor or operator of this name. */
-  readonly offers: (name: string) => boolean;
+  /** Custom operators and functions of this worker. */
+  readonly operators: () => readonly RegisteredOperator[];
   /** Called when `pressure` has changed. */
   readonly onPressure?: () => void;
 }
@@ -77,6 +77,8 @@ const backgroundClock: Clock = {
 export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNode | null> {
   const duckdb = duckdbVersion();
   if (duckdb === null || options.slots === 0) return null;
+  if (options.operators().length > 0)
+    (await import('./worker-code.ts')).checkOperators(options.operators());
   const { memoryBytes } = options;
   const roots = realRoots(options.roots);
   const isTemporary = options.data === undefined;

@@ -11,6 +11,7 @@ type Shortage = 'out_of_memory' | 'disk_full';
 /** Another attempt, on this node or another one, may succeed. All other codes are fatal. */
 const WORTH_ANOTHER_TRY: ReadonlySet<ErrorCode> = new Set([
   'engine_crashed',
+  'operator_failed',
   // An input file disappeared while it was read: the next attempt finds out which one.
   'input_lost',
   'unreachable',

@@ -35,9 +35,24 @@ export type { AnyJson, Jsonified, Recorded } from './jsonified.ts';
 export { lifelineOf } from './lifeline.ts';
 export type { Lifeline, WithLifeline } from './lifeline.ts';
 export { definitionsOf } from './modules/definitions.ts';
-export type { Definitions, OperatorDefinition } from './modules/definitions.ts';
-export { loadDefinitions, loadModule } from './modules/load.ts';
+export type { Definitions } from './modules/definitions.ts';
+export { loadDefinitions, loadDefinitionsFrom, loadModule } from './modules/load.ts';
+export { OperatorHost, failureOf } from './operators/host.ts';
+export type { HostAnswer, HostRequest } from './operators/host.ts';
+export { declarationOf } from './operators/operator.ts';
+export { OperatorRun } from './operators/run.ts';
+export type {
+  ColumnValues,
+  CustomDefinition,
+  FunctionDefinition,
+  OperatorBatch,
+  OperatorContext,
+  OperatorDefinition,
+  OperatorOutput,
+  ParameterSpec,
+} from './operators/operator.ts';
 export { ExecutorRegistry } from './registry.ts';
+export type { RegisteredOperator } from './registry.ts';
 export { jsonText } from './result.ts';
 export type { JsonText } from './result.ts';
 export type { ThreadSettings } from './threads/pool.ts';

@@ -1,6 +1,15 @@
-/** The executors of one worker, by name. */
-import { MillraceError, didYouMean, isId } from '../../scheduler/core/index.ts';
+/** What a worker can run, by name. */
+import {
+  MillraceError,
+  NAME_TODO,
+  OPERATOR_NAME,
+  didYouMean,
+  isId,
+  isOperatorExecutor,
+  operatorExecutor,
+} from '../../scheduler/core/index.ts';
 import type { Executor, TaskDefinition } from './executor.ts';
+import type { CustomDefinition } from './operators/operator.ts';
 import { ThreadPool } from './threads/pool.ts';
 import type { ThreadSettings } from './threads/pool.ts';
 
@@ -12,8 +21,17 @@ interface Registered {
   readonly from: string;
 }
 
+export interface RegisteredOperator {
+  readonly definition: CustomDefinition;
+  /** The module that exports it, as a URL; null if the program itself has defined it. */
+  readonly module: string | null;
+  readonly from: string;
+}
+
+/** The executors of one worker, and its operators and functions for queries. */
 export class ExecutorRegistry {
   readonly #byName: Map<string, Registered> = new Map();
+  readonly #operators: Map<string, RegisteredOperator> = new Map();
   readonly #threads: ThreadPool;
 
   constructor(threads: Partial<ThreadSettings> = {}) {
@@ -23,7 +41,7 @@ export class ExecutorRegistry {
   /** `from` says where it comes from, for the message when two want the same name. */
   add(executor: Executor, from: string): void {
     const { name } = executor;
-    if (!isId(name)) {
+    if (!isId(name) || isOperatorExecutor(name)) {
       throw new MillraceError({
         code: 'bad_input',
         what: `${from} defines a task with the invalid name ${JSON.stringify(name)}.`,
@@ -46,12 +64,44 @@ export class ExecutorRegistry {
     });
   }
 
+  /** `module` is the URL of the module that exports it; null if the program itself has defined it. */
+  addOperator(definition: CustomDefinition, from: string, module: string | null): void {
+    const { name } = definition;
+    if (!OPERATOR_NAME.test(name)) {
+      throw new MillraceError({
+        code: 'bad_input',
+        what: `${from} defines an operator with the invalid name ${JSON.stringify(name)}.`,
+        todo: NAME_TODO,
+      });
+    }
+    const known = this.#operators.get(name);
+    if (known?.definition === definition) return;
+    if (known !== undefined) {
+      throw new MillraceError({
+        code: 'bad_input',
+        what: `${from} defines the operator ${name}, and so does ${known.from}.`,
+        todo: 'Give one of them another name.',
+      });
+    }
+    this.#operators.set(name, { definition, module, from });
+  }
+
+  operator(name: string): RegisteredOperator | undefined {
+    return this.#operators.get(name);
+  }
+
+  get operators(): readonly RegisteredOperator[] {
+    return [...this.#operators.values()];
+  }
+
   get(name: string): Executor | undefined {
     return this.#byName.get(name)?.executor;
   }
 
+  /** As a node advertises them. */
   get names(): readonly string[] {
-    return [...this.#byName.keys()].toSorted();
+    const operators = [...this.#operators.keys()].map(operatorExecutor);
+    return [...this.#byName.keys(), ...operators].toSorted();
   }
 
   /** Ends the threads. What still runs on one fails. */
@@ -61,13 +111,14 @@ export class ExecutorRegistry {
 
   /** Before the first poll: a worker that lacks what it was deployed for must not start. */
   expect(names: readonly string[]): void {
-    const missing = names.filter((name) => !this.#byName.has(name));
+    const missing = names.filter((name) => !this.#byName.has(name) && !this.#operators.has(name));
     if (missing.length === 0) return;
-    const hints = missing.map((name) => `${name}${didYouMean(name, this.names)}`);
+    const known = [...this.#byName.keys(), ...this.#operators.keys()].toSorted();
+    const hints = missing.map((name) => `${name}${didYouMean(name, known)}`);
     throw new MillraceError({
       code: 'bad_input',
       what: `Expected but not registered on this worker: ${hints.join(', ')}.`,
-      todo: `Load them with --module. Registered: ${this.names.join(', ')}.`,
+      todo: `Load them with --module. Registered: ${known.join(', ')}.`,
     });
   }
 

@@ -22,14 +22,8 @@ export { defineFlow } from './flow.ts';
 export type { Flow, FlowParts } from './flow.ts';
 export type { Jsonified } from '../executors/index.ts';
 export type { FlowKit, MapUse, ResultOf, TaskArguments, TaskUse } from './kit.ts';
-export { defineOperator } from './operator.ts';
-export type {
-  OperatorBatch,
-  OperatorContext,
-  OperatorDefinition,
-  OperatorDistribution,
-  OperatorParts,
-} from './operator.ts';
+export { defineFunction, defineOperator } from './operator.ts';
+export type { FunctionParts, OperatorParts, ParameterSpecs, ParametersOf } from './operator.ts';
 export type { PlacementOptions, TaskDefaults, TimeoutOptions } from './options.ts';
 export type { InputRef, Missing, Ref, Settled, TaskRef, Wired, WiredJson } from './ref.ts';
 export { BadResultError } from './schema.ts';

@@ -73,6 +73,16 @@ const anAssignment: Partial<TaskAssignment> = {
   assignedAtMs: 1n,
 };
 
+const OPERATOR = {
+  ...{ name: 'geo', kind: 'operator', input: null, output: [{ name: 'a', type: 'INTEGER' }] },
+  ...{ distribution: 'any', parameters: null, isDeterministic: true },
+};
+
+function registered(operators: unknown): unknown {
+  const named = { workerId: 'n', sessionId: 's', executors: [], capabilitiesJson: bytes('') };
+  return fromWireRegister(hostile({ ...named, operatorsJson: bytes(JSON.stringify(operators)) }));
+}
+
 test('the largest exact number passes, the next one is refused', () => {
   expect(fromWireLease({ ...lease, fence: 2n ** 53n - 1n }).fence).toBe(Number.MAX_SAFE_INTEGER);
   for (const value of [2n ** 53n, 2n ** 64n - 1n]) {
@@ -210,16 +220,30 @@ describe('bad input is', () => {
             sessionId: 's',
             executors: Array(1_001).fill('x'),
             capabilitiesJson: bytes(''),
+            operatorsJson: bytes(''),
           }),
         ),
     ],
     [
+      'an operator whose name is not an identifier',
+      () => registered([{ ...OPERATOR, name: 'a"; drop' }]),
+    ],
+    ['an operator without output', () => registered([{ ...OPERATOR, output: [] }])],
+    ['an operator that is declared twice', () => registered([OPERATOR, OPERATOR])],
+    ['operators that are not a list', () => registered({})],
+    [
       'capabilities that are no JSON',
-      () => fromWireRegister(hostile({ capabilitiesJson: bytes('{') })),
+      () =>
+        fromWireRegister(
+          hostile({ executors: [], capabilitiesJson: bytes('{'), operatorsJson: bytes('') }),
+        ),
     ],
     [
       'capabilities that are a list',
-      () => fromWireRegister(hostile({ capabilitiesJson: bytes('[]') })),
+      () =>
+        fromWireRegister(
+          hostile({ executors: [], capabilitiesJson: bytes('[]'), operatorsJson: bytes('') }),
+        ),
     ],
     ['a session without a time to live', () => fromWireRegistered(hostile({ sessionTtlMs: 0 }))],
     [

@@ -1,6 +1,19 @@
 /** How a session begins, is kept alive and ends. */
-import { MillraceError, parseCapabilities } from '../../../scheduler/core/index.ts';
-import type { LeaderAddress, NodeId, NodeOffer, SessionId } from '../../../scheduler/core/index.ts';
+import {
+  MillraceError,
+  OPERATOR_PREFIX,
+  isOperatorExecutor,
+  operatorExecutor,
+  parseCapabilities,
+  parseOperators,
+} from '../../../scheduler/core/index.ts';
+import type {
+  LeaderAddress,
+  NodeId,
+  NodeOffer,
+  OperatorDeclaration,
+  SessionId,
+} from '../../../scheduler/core/index.ts';
 import type { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
 import type {
   DeregisterWorkerRequest,
@@ -32,7 +45,11 @@ import {
 /** A node that offers more has made a mistake. */
 const EXECUTORS_MAX = 1_000;
 
-export function toWireRegister(offer: NodeOffer, handshake: Handshake): RegisterWorkerRequest {
+export function toWireRegister(
+  offer: NodeOffer,
+  handshake: Handshake,
+  operators: readonly OperatorDeclaration[] = [],
+): RegisterWorkerRequest {
   return {
     workerId: offer.id,
     sessionId: offer.sessionId,
@@ -44,17 +61,29 @@ export function toWireRegister(offer: NodeOffer, handshake: Handshake): Register
     protocolVersion: wireCount(handshake.protocol, 'protocol_version'),
     millraceVersion: handshake.millrace,
     duckdbVersion: handshake.duckdb ?? '',
+    operatorsJson: jsonBytes(operators.length === 0 ? '' : JSON.stringify(operators)),
   };
 }
 
 export interface Registration {
   readonly offer: NodeOffer;
   readonly handshake: Handshake;
+  readonly operators: readonly OperatorDeclaration[];
 }
 
 export function fromWireRegister(request: RegisterWorkerRequest): Registration {
-  const { capabilitiesJson } = request;
+  const { capabilitiesJson, operatorsJson } = request;
   const field = 'capabilities_json';
+  const operatorsField = 'operators_json';
+  const operators =
+    operatorsJson.length === 0
+      ? []
+      : parseOperators(
+          parsedJson(jsonText(operatorsJson, operatorsField), operatorsField),
+          `/${operatorsField}`,
+        );
+  const names = operators.map(({ name }) => operatorExecutor(name));
+  const executors = fromWireExecutors(request.executors, 'executors');
   const capabilities =
     capabilitiesJson.length === 0
       ? {}
@@ -65,7 +94,8 @@ export function fromWireRegister(request: RegisterWorkerRequest): Registration {
       sessionId: requiredText(request.sessionId, 'session_id'),
       slots: request.slots,
       prefetch: request.prefetch,
-      executors: fromWireExecutors(request.executors, 'executors'),
+      // Each operator is advertised, whether or not the worker says so twice.
+      executors: [...new Set([...executors, ...names])],
       capabilities,
       address: optionalText(request.address),
       version: request.millraceVersion,
@@ -75,6 +105,7 @@ export function fromWireRegister(request: RegisterWorkerRequest): Registration {
       millrace: request.millraceVersion,
       duckdb: optionalText(request.duckdbVersion),
     },
+    operators,
   };
 }
 
@@ -111,7 +142,10 @@ export function toWireBeat(beat: Beat, atMs: number): HeartbeatRequest {
     sessionId: beat.sessionId,
     atMs: wireNumber(atMs, 'at_ms'),
     runningTasks: beat.held.length,
-    customOperatorCapabilities: [...beat.executors],
+    customOperatorCapabilities: beat.executors
+      .filter(isOperatorExecutor)
+      .map((each) => each.slice(OPERATOR_PREFIX.length)),
+    executors: beat.executors.filter((each) => !isOperatorExecutor(each)),
     held: toWireLeases(beat.held),
     seenPoll: wireNumber(beat.seenPoll, 'seen_poll'),
   };
@@ -122,10 +156,12 @@ export function fromWireBeat(request: HeartbeatRequest): Beat {
     ...fromWireSession(request),
     held: fromWireLeases(request.held, 'held'),
     seenPoll: safeNumber(request.seenPoll, 'seen_poll'),
-    executors: fromWireExecutors(
-      request.customOperatorCapabilities,
-      'custom_operator_capabilities',
-    ),
+    executors: [
+      ...fromWireExecutors(request.executors, 'executors'),
+      ...fromWireExecutors(request.customOperatorCapabilities, 'custom_operator_capabilities').map(
+        operatorExecutor,
+      ),
+    ],
   };
 }
 

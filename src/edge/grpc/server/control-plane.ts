@@ -80,8 +80,9 @@ function workerHandlers(
   const polling = { workers, clock, life, onPoll, onPollCancelled };
   return {
     registerWorker: unary(life, async (request, call) => {
-      const { offer, handshake } = fromWireRegister(request);
-      const registered = await workers().register(boundSession(offer, call), handshake);
+      const { offer, handshake, operators } = fromWireRegister(request);
+      const bound = boundSession(offer, call);
+      const registered = await workers().register(bound, handshake, operators);
       return toWireRegistered(registered, millraceVersion(), await whoLeads());
     }),
     getTask: unary(life, (_request, call) => parkedPoll(polling, call)),

@@ -4,6 +4,7 @@ import type { FailureClass } from '../event.ts';
 import { fraction } from '../random.ts';
 import type { TaskError } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
+import { operatorExecutor } from '../node/operator.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
@@ -104,8 +105,9 @@ export function strike(
   const { tasks, matching } = context.state;
   const { executor, placement } = tasks.requirement(lease.slot);
   const others = [...placement.executors, ...placement.executorsAny];
+  const names = missing === undefined ? [] : [missing, operatorExecutor(missing)];
   // What the task does not ask for would not keep it from coming back here.
-  lease.node.strikes.add(missing !== undefined && others.includes(missing) ? missing : executor);
+  lease.node.strikes.add(names.find((name) => others.includes(name)) ?? executor);
   matching.update(lease.node);
   giveBack(context, lease, error);
 }

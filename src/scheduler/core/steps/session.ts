@@ -6,6 +6,7 @@ import { later } from '../ids.ts';
 import type { NodeId } from '../ids.ts';
 import { Node } from '../node/node.ts';
 import type { NodeOffer } from '../node/node.ts';
+import { isOperatorExecutor } from '../node/operator.ts';
 import type { SchedulerState } from '../state.ts';
 import { leaseName } from '../task/lease.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
@@ -118,6 +119,7 @@ type SpeaksFor = Pick<Leave, 'ask' | 'nodeId' | 'sessionId'>;
 export function heartbeat(context: StepContext, event: Heartbeat): void {
   const node = liveNode(context, event);
   if (node === null) return;
+  if (event.operators !== undefined) offerOperators(context, node, event.operators);
   const held = heldLeases(context.state, node, event.held);
   for (const lease of [...node.leases.values()]) {
     const missed = lease.ackedByPoll !== null && lease.ackedByPoll <= event.seenPoll;
@@ -127,6 +129,21 @@ export function heartbeat(context: StepContext, event: Heartbeat): void {
     else giveBack(context, lease);
   }
   context.effects.reply(event.ask, { type: 'orders', orders: ordersFor(node, held.lost) });
+}
+
+/** What a worker has dropped or taken up since it registered. Executors change with a registration only. */
+function offerOperators(context: StepContext, node: Node, operators: readonly string[]): void {
+  const known = [...node.executors].filter(isOperatorExecutor);
+  const isSame =
+    known.length === operators.length && operators.every((each) => node.executors.has(each));
+  if (isSame) return;
+  const executors = node.offer.executors.filter((each) => !isOperatorExecutor(each));
+  node.offer = { ...node.offer, executors: [...executors, ...operators] };
+  node.executors.clear();
+  for (const executor of node.offer.executors) node.executors.add(executor);
+  context.state.matching.remove(node);
+  context.state.matching.add(node);
+  context.writeNode(node);
 }
 
 /** With the parked poll, or the next one. */

@@ -3,11 +3,13 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { version } from '@duckdb/node-api';
 import { type EngineCall, type FromChild, type ToChild, WINDOW_PIECES } from '../messages.ts';
 import type { InstanceSettings } from '../messages.ts';
+import { CustomCode } from './custom-code.ts';
 import { described } from './describe.ts';
 import { split } from './split.ts';
 import { faultOf } from './fault.ts';
 import { runFragment } from './fragment.ts';
 import { Instances } from './instances.ts';
+import type { OperatorTools } from './operator.ts';
 import { Planner } from './plan.ts';
 import { sendRows } from './rows.ts';
 import { emptyFolder } from './sandbox.ts';
@@ -25,6 +27,7 @@ interface Opened {
   readonly settings: InstanceSettings;
   readonly instances: Instances;
   readonly planner: Planner;
+  readonly custom: CustomCode | null;
 }
 
 const REPORT_MS = 50;
@@ -41,10 +44,16 @@ function tell(message: FromChild): void {
 async function open(settings: InstanceSettings): Promise<Opened> {
   folders = [settings.spillFolder, settings.folder];
   emptyFolder(settings.folder);
-  const instances = new Instances(settings);
+  const custom = settings.custom === undefined ? null : await CustomCode.load(settings.custom);
+  const instances = new Instances(settings, custom);
   await instances.spare();
   tell({ kind: 'ready', duckdb: version() });
-  return { settings, instances, planner: new Planner(instances, version()) };
+  return { settings, instances, planner: new Planner(instances, version()), custom };
+}
+
+function toolsFor(id: number, code: CustomCode | null): OperatorTools | null {
+  if (code === null) return null;
+  return { code, tell: (progress) => tell({ kind: 'progress', id, ...progress }) };
 }
 
 async function answer(id: number, call: EngineCall): Promise<void> {
@@ -65,15 +74,17 @@ async function answer(id: number, call: EngineCall): Promise<void> {
 
 function done(
   call: EngineCall,
-  { settings, instances, planner }: Opened,
+  { settings, instances, planner, custom }: Opened,
   mine: Running,
   id: number,
 ): Promise<unknown> {
   switch (call.name) {
     case 'fragment':
-      return runFragment(mine.work, instances, settings, call);
+      return runFragment(mine.work, instances, settings, call, toolsFor(id, custom));
     case 'describe':
       return described(mine.work, instances, call);
+    case 'operators':
+      return planner.operators(mine.work, call);
     case 'plan':
       return planner.plan(mine.work, call);
     case 'bind':

@@ -16,6 +16,8 @@ import {
 } from '../messages.ts';
 import { quotedPath } from '../sql/reader.ts';
 import type { Instances } from './instances.ts';
+import { runOperator, type OperatorTools } from './operator.ts';
+import type { Sessions } from './sessions.ts';
 import { clearOutput, move, within } from './sandbox.ts';
 import { type Connection, Failed, type SessionConnection, type Work } from './work.ts';
 
@@ -24,6 +26,7 @@ export async function runFragment(
   instances: Instances,
   { spillFolder, folder }: InstanceSettings,
   call: FragmentCall,
+  tools: OperatorTools | null = null,
 ): Promise<FragmentAnswer> {
   const startedAt = performance.now();
   return within(call.sandbox, instances, async (sessions) => {
@@ -33,6 +36,7 @@ export async function runFragment(
     const spill = watchSpill(spillFolder);
     try {
       await connection.begin(call.timeZone, call.setup);
+      if (call.custom !== null) await custom(work, sessions, connection, call, tools);
       const written = await connection.run(call.copy);
       const parts =
         target.kind === 'file'
@@ -48,10 +52,25 @@ export async function runFragment(
       const sums = call.rows === null ? sumsOf(target.folder, parts) : {};
       return { parts, rows: few.json, sums, runMs, spilledBytes: spill.end() };
     } finally {
+      if (call.custom !== null) await connection.run(call.custom.table.drop).catch(() => {});
       spill.end();
       clearOutput(output, target.kind === 'file' ? target.file : null);
     }
   });
+}
+
+/** On a connection of its own it reads while the other one writes. */
+async function custom(
+  work: Work,
+  sessions: Sessions,
+  writing: SessionConnection,
+  { custom: run, timeZone, setup }: FragmentCall,
+  tools: OperatorTools | null,
+): Promise<void> {
+  if (run === null || tools === null) throw new Error('This process runs no custom operators.');
+  const reading = await work.take(sessions, 'run');
+  await reading.begin(timeZone, setup);
+  await runOperator(work, { reading, writing }, run, tools);
 }
 
 type Parts = FragmentAnswer['parts'];

@@ -5,6 +5,8 @@
  */
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type { InstanceSettings } from '../messages.ts';
+import type { CustomCode } from './custom-code.ts';
+import { registerCode } from './functions.ts';
 import { lock, openUnlocked } from './instance.ts';
 import { Sessions } from './sessions.ts';
 
@@ -39,13 +41,16 @@ const THREADS_MAX = 64;
 
 export class Instances {
   readonly #settings: InstanceSettings;
+  readonly #custom: CustomCode | null;
   readonly #instancesMax: number;
   /** In order of use, most recently used last. */
   readonly #instances = new Map<string, CachedInstance>();
   #spare: Promise<DuckDBInstance> | null = null;
 
-  constructor(settings: InstanceSettings) {
+  /** With `custom` every instance has the functions of users. */
+  constructor(settings: InstanceSettings, custom: CustomCode | null = null) {
     this.#settings = settings;
+    this.#custom = custom;
     this.#instancesMax = Math.min(
       KEPT_MAX,
       Math.max(2, Math.floor(THREADS_MAX / settings.threads)),
@@ -74,7 +79,7 @@ export class Instances {
   /** Opens an instance ahead of time, unless there is one. Fails if DuckDB cannot be opened. */
   async spare(): Promise<void> {
     if (this.#spare !== null) return;
-    const opening = openUnlocked(this.#settings);
+    const opening = this.#opened();
     this.#spare = opening;
     try {
       await opening;
@@ -85,13 +90,19 @@ export class Instances {
     }
   }
 
+  async #opened(): Promise<DuckDBInstance> {
+    const instance = await openUnlocked(this.#settings);
+    if (this.#custom !== null) await registerCode(instance, this.#custom);
+    return instance;
+  }
+
   /** Not part of one call: others wait for it too. */
   async #open({ key, files, prepare }: InstanceRequest): Promise<Opened> {
     const spare = this.#spare;
     this.#spare = null;
     let instance: DuckDBInstance | null = null;
     try {
-      instance = await (spare ?? openUnlocked(this.#settings));
+      instance = await (spare ?? this.#opened());
       await lock(instance, files);
       await prepare?.(instance);
       return { instance, sessions: new Sessions(instance) };

@@ -23,7 +23,7 @@ const instances = new Instances({
 const planner = new Planner(instances, 'v1.5.6');
 
 function call(sql: string): PlanCall {
-  return { name: 'plan', sql, timeZone: 'UTC', key: '', tables: [], files: [] };
+  return { name: 'plan', sql, timeZone: 'UTC', key: '', tables: [], files: [], functions: [] };
 }
 
 /** Notes the statements, with the number of their connection; tells before each. */

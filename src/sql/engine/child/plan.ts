@@ -1,11 +1,20 @@
 /** Plans a statement without running it, in an instance that is locked to the files of its tables. */
 import type { DuckDBInstance } from '@duckdb/node-api';
-import type { BindAnswer, BindCall, Fault, PlanAnswer, PlanCall } from '../messages.ts';
+import type {
+  BindAnswer,
+  BindCall,
+  Fault,
+  OperatorsCall,
+  PlanAnswer,
+  PlanCall,
+} from '../messages.ts';
+import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
 import { withPivotLists } from '../sql/pivot.ts';
 import { statementFault } from '../sql/statement-tree.ts';
 import { quotedName, quotedText } from '../sql/text.ts';
 import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
+import { registerStubs } from './functions.ts';
 import type { Instances, PooledInstance } from './instances.ts';
 import { unlessGone } from './sandbox.ts';
 import type { Sessions } from './sessions.ts';
@@ -33,6 +42,25 @@ export class Planner {
     }
   }
 
+  /** Parses only: nothing is bound before the calls are cut out of the statement. */
+  async operators(work: Work, { sql, operators }: OperatorsCall): Promise<readonly FoundCall[]> {
+    const { sessions, release } = await this.#take(NO_TABLES);
+    try {
+      const connection = await zoned(work, sessions, NO_TABLES);
+      const { answer } = await treeOf(connection, sql);
+      connection.giveBack();
+      if (answer['error'] === true) {
+        if (answer['error_type'] === 'not implemented') return [];
+        throw new Failed(faultOfAnswer(answer, 'plan'));
+      }
+      const found = callsIn(answer['statements'], new Set(operators));
+      if ('code' in found) throw new Failed(found);
+      return found;
+    } finally {
+      release();
+    }
+  }
+
   /** Runs in the instance in which the statement was planned, which is open already. */
   async bind(work: Work, call: BindCall): Promise<BindAnswer> {
     const { sessions, release } = await this.#take(call);
@@ -47,14 +75,19 @@ export class Planner {
     }
   }
 
-  #take({ key, files, tables }: Place): Promise<PooledInstance> {
+  #take({ key, files, tables, functions }: Place): Promise<PooledInstance> {
     return this.#instances.take({
       key: `plan ${key}`,
       files,
-      prepare: (instance) => createViews(instance, tables, files),
+      prepare: async (instance) => {
+        await registerStubs(instance, functions);
+        await createViews(instance, tables, files);
+      },
     });
   }
 }
+
+const NO_TABLES: Place = { timeZone: 'UTC', key: '', files: [], tables: [], functions: [] };
 
 /** Reads footers only. */
 async function createViews(
@@ -91,11 +124,14 @@ async function zoned(
  */
 async function planned(
   connect: () => Promise<SessionConnection>,
-  { sql, timeZone, tables }: PlanCall,
+  { sql, timeZone, tables, functions }: PlanCall,
   duckdb: string,
 ): Promise<PlanAnswer> {
   const first = await connect();
-  const names = tables.map(({ name }) => name);
+  const names = {
+    tables: tables.map(({ name }) => name),
+    functions: functions.map(({ name }) => name),
+  };
   const [checked, second, third] = await together([
     checkStatement(first, sql, names),
     connect(),
@@ -133,6 +169,11 @@ const SEVERAL = /type MULTI/;
 /** The time of the statement, in UTC. */
 const NOW = `CAST(now() AT TIME ZONE 'UTC' AS VARCHAR) || '+00'`;
 
+interface KnownNames {
+  readonly tables: readonly string[];
+  readonly functions: readonly string[];
+}
+
 interface Checked {
   readonly now: string;
   /** One statement to its author, several to DuckDB. */
@@ -142,11 +183,11 @@ interface Checked {
 async function checkStatement(
   connection: Connection,
   sql: string,
-  tables: readonly string[],
+  names: KnownNames,
 ): Promise<Checked> {
   const { now, answer } = await treeOf(connection, sql);
   if (answer['error'] !== true) {
-    checkTree(answer, tables);
+    checkTree(answer, names);
     return { now, isSeveral: false };
   }
   if (answer['error_type'] !== 'not implemented') throw new Failed(faultOfAnswer(answer, 'plan'));
@@ -154,7 +195,7 @@ async function checkStatement(
   const { answer: written } = await treeOf(connection, listed);
   if (listed === sql || written['error'] === true) throw new Failed(notSelect(listed !== sql));
   try {
-    checkTree(written, tables);
+    checkTree(written, names);
   } catch (error) {
     throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
   }
@@ -175,12 +216,12 @@ async function treeOf(
   return { now: String(now), answer };
 }
 
-function checkTree(answer: Readonly<Record<string, unknown>>, tables: readonly string[]): void {
+function checkTree(answer: Readonly<Record<string, unknown>>, names: KnownNames): void {
   const statements = answer['statements'];
   if (!Array.isArray(statements) || statements.length === 0)
     throw new Failed(refused('There is no statement.'));
   if (statements.length > 1) throw new Failed(refused('There is more than one statement.'));
-  const fault = statementFault(statements[0], tables);
+  const fault = statementFault(statements[0], names.tables, names.functions);
   if (fault !== null) throw new Failed(fault);
 }
 

@@ -1,8 +1,16 @@
 /** The connections of one call, which end with it and can be interrupted. */
-import type { DuckDBConnection, DuckDBInstance, DuckDBMaterializedResult } from '@duckdb/node-api';
+import type {
+  DuckDBAppender,
+  DuckDBConnection,
+  DuckDBDataChunk,
+  DuckDBInstance,
+  DuckDBMaterializedResult,
+  DuckDBType,
+} from '@duckdb/node-api';
 import type { Fault } from '../messages.ts';
 import { quotedText } from '../sql/text.ts';
 import { type Doing, faultOf } from './fault.ts';
+import { typesOf } from './functions.ts';
 import type { Session, Sessions } from './sessions.ts';
 
 /** Fails a call with a fault that the parent turns into an error. */
@@ -22,6 +30,7 @@ export class Work {
   readonly #connections = new Set<DuckDBConnection>();
   #repeat: NodeJS.Timeout | null = null;
   #isAborted = false;
+  #onAbort: () => void = () => {};
   #isOver = false;
 
   get isAborted(): boolean {
@@ -54,6 +63,7 @@ export class Work {
   abort(): void {
     if (this.#isAborted || this.#isOver) return;
     this.#isAborted = true;
+    this.#onAbort();
     const interrupt = (): void => {
       for (const connection of this.#connections) connection.interrupt();
     };
@@ -66,6 +76,11 @@ export class Work {
     if (this.#repeat !== null) clearInterval(this.#repeat);
     for (const connection of this.#connections) connection.closeSync();
     this.#connections.clear();
+  }
+
+  /** Called once, when the call is aborted. */
+  onAbort(act: () => void): void {
+    this.#onAbort = act;
   }
 
   checkAborted(): void {
@@ -108,6 +123,29 @@ export class Connection {
       if (chunk === null || chunk.rowCount === 0) return;
       yield chunk.getColumnValues(0);
     }
+  }
+
+  /** All columns, one chunk at a time. */
+  async *chunks(sql: string): AsyncGenerator<DuckDBDataChunk> {
+    const result = await this.#guarded(() => this.#connection.stream(sql));
+    for (;;) {
+      const chunk = await this.#guarded(() => result.fetchChunk());
+      if (chunk === null || chunk.rowCount === 0) return;
+      yield chunk;
+    }
+  }
+
+  appender(table: string): Promise<DuckDBAppender> {
+    return this.#guarded(() => this.#connection.createAppender(table));
+  }
+
+  typesOf(types: readonly string[]): Promise<DuckDBType[]> {
+    return this.#guarded(() => typesOf(this.#connection, types));
+  }
+
+  /** Runs something else on the connection, with errors as those of a statement. */
+  guard<T>(act: () => Promise<T>): Promise<T> {
+    return this.#guarded(act);
   }
 
   async #guarded<T>(act: () => Promise<T>): Promise<T> {

@@ -1,11 +1,14 @@
 /** One child process from start to end: messages in both directions, and its last output if it dies. */
 import type { ChildProcess } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { rm } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { PRIVATE_FOLDER, deferred, startProcess } from '../../../kit/index.ts';
 import type { Deferred } from '../../../kit/index.ts';
+import type { CodeHost } from '../engine.ts';
 import type { FromChild, InstanceSettings, ToChild } from '../messages.ts';
+import { serveHost } from './host-channel.ts';
 import { dataBytesMax, residentBytes } from './memory-limit.ts';
 
 export interface ChildEvents {
@@ -39,24 +42,30 @@ export class EngineChild {
   readonly #ready: Deferred<string> = deferred();
   readonly #gone: Deferred<void> = deferred();
   readonly #events: ChildEvents;
+  readonly #host: CodeHost | null;
+  readonly #channel: Socket | null;
   #stderr = '';
   #isGone = false;
   #killedFor: number | null = null;
   #reportedBytes = 0;
   #exceeded = false;
 
-  constructor(settings: InstanceSettings, events: ChildEvents, niceness = 0) {
+  /** `host` runs code of users in this process for the child. */
+  constructor(settings: InstanceSettings, events: ChildEvents, niceness = 0, host?: CodeHost) {
     this.#settings = settings;
     this.#events = events;
     for (const folder of [settings.spillFolder, settings.folder]) {
       mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
     }
     this.#process = startProcess(import.meta.url, '../child/entry', {
-      env: environment(),
-      stdio: ['ignore', 'ignore', 'pipe'],
+      // The modules of users see what the worker sees.
+      env: settings.custom === undefined ? environment() : ownEnvironment(),
+      stdio: ['ignore', 'ignore', 'pipe', ...(host === undefined ? [] : ['pipe' as const])],
       dataBytesMax: dataBytesMax(settings.memoryBytes),
     });
     this.#ready.promise.catch(() => {});
+    this.#host = host ?? null;
+    this.#channel = host === undefined ? null : serveHost(this.#process, host);
     if (niceness > 0) yieldTo(this.#process.pid, niceness);
     this.#process.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARACTERS);
@@ -95,8 +104,18 @@ export class EngineChild {
       channel?.unref();
     }
     const stderr = this.#process.stderr as { ref?(): void; unref?(): void } | null;
-    if (isHeld) stderr?.ref?.();
-    else stderr?.unref?.();
+    if (isHeld) {
+      stderr?.ref?.();
+      this.#channel?.ref();
+    } else {
+      stderr?.unref?.();
+      this.#channel?.unref();
+    }
+  }
+
+  /** What runs in this process for the child is not wanted any more. */
+  abortHost(reason: unknown): void {
+    this.#host?.abort(reason);
   }
 
   /** The call for which it was killed, so that others are not blamed. */
@@ -145,6 +164,7 @@ export class EngineChild {
   #ended(how: string): void {
     if (this.#isGone) return;
     this.#isGone = true;
+    this.#host?.abort(new Error(how));
     this.kill();
     const said = this.#stderr.trim();
     const words = said === '' ? how : `${how} Its last output: ${said}`;
@@ -164,6 +184,13 @@ function yieldTo(pid: number | undefined, niceness: number): void {
   } catch {
     // It works anyway.
   }
+}
+
+function ownEnvironment(): Record<string, string> {
+  const own = Object.entries(process.env).filter((each): each is [string, string] => {
+    return each[1] !== undefined;
+  });
+  return { ...Object.fromEntries(own), UV_THREADPOOL_SIZE: POOL_THREADS };
 }
 
 function environment(): Record<string, string> {

@@ -52,6 +52,7 @@ function copying(query: string, on = engine): FragmentCall {
     keepEmpty: true,
     rows: null,
     leavesNoState: true,
+    custom: null,
   };
 }
 

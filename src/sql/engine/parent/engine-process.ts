@@ -7,8 +7,15 @@ import { randomUUID } from 'node:crypto';
 import { rm, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Clock, deferred, type Deferred, FairGate, systemClock } from '../../../kit/index.ts';
-import type { EngineLimits } from '../engine.ts';
-import type { Answers, EngineCall, Fault, FromChild, RowsCall } from '../messages.ts';
+import type { CustomEngineCode, EngineLimits } from '../engine.ts';
+import type {
+  Answers,
+  EngineCall,
+  Fault,
+  FromChild,
+  InstanceSettings,
+  RowsCall,
+} from '../messages.ts';
 import { EngineChild } from './child.ts';
 import { closedError, crashed, errorOf, exceeded } from './errors.ts';
 import { linkedSignal } from './linked-signal.ts';
@@ -22,6 +29,8 @@ export interface EngineProcessOptions {
   readonly callsMax: number;
   /** For planning: some optimizers are disabled. */
   readonly isPlanning?: boolean;
+  /** The operators and functions of users that its calls may use. */
+  readonly custom?: CustomEngineCode;
   /** The grace period of an aborted call. */
   readonly graceMs?: number;
   /** Above 0: the niceness of the process. */
@@ -33,6 +42,7 @@ interface Pending {
   readonly child: EngineChild;
   readonly answer: Deferred<unknown>;
   readonly onPiece: ((bytes: Uint8Array) => void) | null;
+  readonly onProgress: ((progress: OperatorProgress) => void) | null;
   hasPieces: boolean;
   /** The child's memory when the call began. */
   readonly startBytes: number;
@@ -66,6 +76,7 @@ export class EngineProcess {
   readonly folder: string;
   readonly #limits: EngineLimits;
   readonly #isPlanning: boolean;
+  readonly #custom: CustomEngineCode | undefined;
   readonly #purpose: string;
   readonly #bytesMax: number;
   readonly #graceMs: number;
@@ -81,6 +92,7 @@ export class EngineProcess {
   constructor(options: EngineProcessOptions) {
     const { limits, purpose, callsMax, isPlanning = false, graceMs, clock, niceness = 0 } = options;
     this.#niceness = niceness;
+    this.#custom = options.custom;
     this.#limits = limits;
     this.#purpose = purpose;
     this.#bytesMax = memoryBytesMax(limits.memoryBytes);
@@ -113,8 +125,9 @@ export class EngineProcess {
   async call<Call extends EngineCall>(
     call: Call,
     signal: AbortSignal,
+    watcher: Reader | null = null,
   ): Promise<Answers[Call['name']]> {
-    return (await this.#asked(call, signal, null)) as Answers[Call['name']];
+    return (await this.#asked(call, signal, watcher)) as Answers[Call['name']];
   }
 
   /** The pieces of a call that returns rows. Leaving the loop early ends the call. */
@@ -193,7 +206,8 @@ export class EngineProcess {
     const mine: Pending = {
       child,
       answer: deferred(),
-      onPiece: reader === null ? null : reader.onPiece,
+      onPiece: reader?.onPiece ?? null,
+      onProgress: reader?.onProgress ?? null,
       hasPieces: false,
       startBytes: child.residentBytes(),
       isShared: false,
@@ -204,10 +218,11 @@ export class EngineProcess {
     this.#watch();
     child.hold(true);
     child.send({ kind: 'call', id, call });
-    reader?.onStart(() => child.send({ kind: 'credit', id, pieces: 1 }));
+    reader?.onStart?.(() => child.send({ kind: 'credit', id, pieces: 1 }));
     let cancelKill: (() => void) | null = null;
     const abort = (): void => {
       child.send({ kind: 'abort', id });
+      child.abortHost(signal.reason);
       cancelKill = this.#clock.after(this.#graceMs, () => {
         // If this process was stalled, the answer may have arrived without having been read.
         setImmediate(() => {
@@ -239,15 +254,24 @@ export class EngineProcess {
       {
         ...this.#limits,
         ...{ spillFolder, folder: this.folder, isPlanning: this.#isPlanning },
+        ...customSettings(this.#custom),
       },
       {
         onMessage: (message) => this.#heard(message),
         onGone: (how) => this.#gone(child, how),
       },
       this.#niceness,
+      this.#custom?.host((fraction, note) => this.#progress(child, fraction, note)),
     );
     this.#child = child;
     return child;
+  }
+
+  /** Reported by code that runs in this process for a call in that child. */
+  #progress(child: EngineChild, fraction: number, note: string | undefined): void {
+    for (const [id, pending] of this.#pending)
+      if (pending.child === child)
+        pending.onProgress?.({ kind: 'progress', id, batch: 0, fraction, note: note ?? null });
   }
 
   /** Repeats while there are calls. */
@@ -267,6 +291,9 @@ export class EngineProcess {
     const mine = this.#pending.get(message.id);
     if (mine === undefined) return;
     switch (message.kind) {
+      case 'progress':
+        mine.onProgress?.(message);
+        return;
       case 'piece':
         mine.hasPieces = true;
         mine.onPiece?.(message.bytes);
@@ -304,6 +331,13 @@ export class EngineProcess {
   }
 }
 
+function customSettings(
+  custom: CustomEngineCode | undefined,
+): Pick<InstanceSettings, 'custom'> | null {
+  if (custom === undefined) return null;
+  return { custom: { modules: custom.modules, functions: custom.functions } };
+}
+
 /** Faults that one call can cause in another. */
 const MAY_BE_OF_ANOTHER: ReadonlySet<Fault['code']> = new Set(['out_of_memory', 'engine_crashed']);
 
@@ -315,8 +349,13 @@ function failure(fault: Fault, { isShared, hasPieces }: Pending): Error {
 /** The last output of a process that was refused memory by the system. */
 const SHORT_OF_MEMORY = /bad_alloc|out of memory|Cannot allocate memory/i;
 
+/** Follows a call while it runs. */
 interface Reader {
-  readonly onPiece: (bytes: Uint8Array) => void;
+  readonly onPiece?: (bytes: Uint8Array) => void;
   /** Called for each child that the call is sent to, with a function that grants one more piece. */
-  readonly onStart: (credit: () => void) => void;
+  readonly onStart?: (credit: () => void) => void;
+  readonly onProgress?: (progress: OperatorProgress) => void;
 }
+
+/** How far a custom operator is. */
+export type OperatorProgress = Extract<FromChild, { kind: 'progress' }>;

@@ -1,4 +1,6 @@
+import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
 import type {
+  CustomEngineCode,
   EngineLimits,
   FragmentEngine,
   FragmentRequest,
@@ -6,15 +8,18 @@ import type {
   RowsRequest,
 } from '../engine.ts';
 import type { FileRange } from '../../plan/index.ts';
-import type { Fault } from '../messages.ts';
+import type { Fault, FragmentCall } from '../messages.ts';
 import { fragmentCall } from '../sql/fragment-script.ts';
 import { asNamed } from '../sql/links.ts';
-import { CallFailed, EngineProcess } from './engine-process.ts';
+import { CallFailed, EngineProcess, type OperatorProgress } from './engine-process.ts';
 import { errorOf, written } from './errors.ts';
 import { rowsFrom } from './row-engine.ts';
 
-export function startFragmentEngine(limits: EngineLimits): FragmentEngine {
-  return new ChildFragmentEngine(limits);
+export function startFragmentEngine(
+  limits: EngineLimits,
+  custom?: CustomEngineCode,
+): FragmentEngine {
+  return new ChildFragmentEngine(limits, custom);
 }
 
 /** Short tasks should run beside fragments that use all processors. */
@@ -23,16 +28,23 @@ const NICENESS = 10;
 class ChildFragmentEngine implements FragmentEngine {
   readonly #process: EngineProcess;
 
-  constructor(limits: EngineLimits) {
+  constructor(limits: EngineLimits, custom: CustomEngineCode | undefined) {
+    const code = custom === undefined ? {} : { custom };
     // One at a time: the memory limit is for one call.
-    const purpose = 'one of its tasks';
-    this.#process = new EngineProcess({ limits, purpose, callsMax: 1, niceness: NICENESS });
+    const options = { purpose: 'one of its tasks', callsMax: 1, niceness: NICENESS };
+    this.#process = new EngineProcess({ limits, ...options, ...code });
   }
 
   async run(order: FragmentRequest, signal: AbortSignal): Promise<FragmentOutput> {
     const call = written(() => fragmentCall(order, this.#process.folder));
+    let batch = 0;
+    const onProgress = (progress: OperatorProgress): void => {
+      batch = Math.max(batch, progress.batch);
+      if (progress.fraction !== null) order.onProgress?.(progress.fraction, progress.note);
+    };
     try {
-      const { parts, rows, sums, runMs, spilledBytes } = await this.#process.call(call, signal);
+      const answer = await this.#process.call(call, signal, { onProgress });
+      const { parts, rows, sums, runMs, spilledBytes } = answer;
       return {
         parts,
         rows: rows === null ? null : (JSON.parse(rows) as FragmentOutput['rows']),
@@ -43,7 +55,7 @@ class ChildFragmentEngine implements FragmentEngine {
         spilledBytes,
       };
     } catch (error) {
-      if (!(error instanceof CallFailed)) throw error;
+      if (!(error instanceof CallFailed)) throw ofOperator(error, call, batch);
       throw errorOf(blamed(asNamed(error.fault, call.sandbox), order));
     }
   }
@@ -60,6 +72,24 @@ class ChildFragmentEngine implements FragmentEngine {
     return this.#process.close();
   }
 }
+
+/** An operator that ends its process says nothing itself. */
+function ofOperator(error: unknown, { custom }: FragmentCall, batch: number): unknown {
+  if (custom === null || !isMillraceError(error) || !OF_PROCESS.has(error.code)) return error;
+  const { code, why, todo } = error;
+  const short = code === 'out_of_memory';
+  return new MillraceError({
+    code,
+    what: `The operator '${custom.name}' has ${short ? 'run out of memory' : 'ended its process'} at batch ${batch}.`,
+    why: why ?? error.what,
+    ...(todo === undefined || !short
+      ? {}
+      : { todo: 'Keep fewer rows at a time, or raise memoryBytes.' }),
+    cause: error,
+  });
+}
+
+const OF_PROCESS: ReadonlySet<string> = new Set(['out_of_memory', 'engine_crashed']);
 
 function rowsRead({ ranges, spans }: FragmentRequest): number {
   return Object.entries(ranges)

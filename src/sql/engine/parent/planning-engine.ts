@@ -11,6 +11,7 @@ import type {
   BindRequest,
   EngineLimits,
   LogicalAnswer,
+  OperatorsRequest,
   PlanningEngine,
   PlanRequest,
   TableDescription,
@@ -18,6 +19,7 @@ import type {
 } from '../engine.ts';
 import type { Fault, PlanCall, Position } from '../messages.ts';
 import { bindStatement } from '../sql/bind-script.ts';
+import type { FoundCall } from '../sql/operator-calls.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
 import { CallFailed } from './engine-process.ts';
 import { errorOf } from './errors.ts';
@@ -63,16 +65,30 @@ class ChildPlanningEngine implements PlanningEngine {
     }
   }
 
+  async operators(
+    { sql, operators, caller = '' }: OperatorsRequest,
+    signal: AbortSignal,
+  ): Promise<readonly FoundCall[]> {
+    try {
+      const call = { name: 'operators', sql, operators } as const;
+      const options = { caller, turns: this.#plans, quickMs: QUICK_MS };
+      return await this.#process.call(call, signal, options);
+    } catch (error) {
+      const own = { sql, placeOf: (at: number) => at };
+      throw error instanceof CallFailed ? pointed(error.fault, sql, own) : error;
+    }
+  }
+
   async plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer> {
     const statement = statementOf(request);
-    const { tables, timeZone, caller = '' } = request;
+    const { tables, functions, timeZone, caller = '' } = request;
     try {
       const answer = await this.#process.call(
         {
           name: 'plan',
           sql: statement.sql,
           timeZone,
-          ...placeOf(tables),
+          ...placeOf(tables, functions),
         },
         signal,
         { caller, turns: this.#plans, quickMs: QUICK_MS },
@@ -84,13 +100,13 @@ class ChildPlanningEngine implements PlanningEngine {
   }
 
   async bind(
-    { stages, tables, timeZone, caller = '' }: BindRequest,
+    { stages, tables, functions, timeZone, caller = '' }: BindRequest,
     signal: AbortSignal,
   ): ReturnType<PlanningEngine['bind']> {
     const statement = bindStatement(stages);
     try {
       return await this.#process.call(
-        { name: 'bind', timeZone, statement, ...placeOf(tables) },
+        { name: 'bind', timeZone, statement, ...placeOf(tables, functions) },
         signal,
         { caller, turns: this.#plans, quickMs: QUICK_MS },
       );
@@ -120,21 +136,28 @@ class ChildPlanningEngine implements PlanningEngine {
 }
 
 /** The instance of the child that plans over these tables. */
-function placeOf(tables: readonly PinnedTable[]): Pick<PlanCall, 'key' | 'tables' | 'files'> {
+function placeOf(
+  tables: readonly PinnedTable[],
+  functions: PlanCall['functions'] = [],
+): Pick<PlanCall, 'key' | 'tables' | 'files' | 'functions'> {
+  const real = tables.filter(({ isPlaceholder }) => isPlaceholder !== true);
   return {
-    key: keyOf(tables),
+    key: keyOf(tables, functions),
     tables: tables.map(({ name, select }) => ({ name, select })),
-    files: tables.flatMap(({ files }) => files.map(({ path }) => path)),
+    files: real.flatMap(({ files }) => files.map(({ path }) => path)),
+    functions,
   };
 }
 
-function keyOf(tables: readonly PinnedTable[]): string {
+function keyOf(tables: readonly PinnedTable[], functions: PlanCall['functions']): string {
   const facts = tables.map(({ name, select, files }) => [
     name,
     select,
     files.map(({ path, bytes, mtimeNs, footer }) => [path, bytes, mtimeNs, footer]),
   ]);
-  return createHash('sha256').update(JSON.stringify(facts)).digest('base64');
+  return createHash('sha256')
+    .update(JSON.stringify([facts, functions]))
+    .digest('base64');
 }
 
 /** DuckDB's message, with the position in the user's text. */

@@ -1,20 +1,23 @@
 /** The engine pool of a worker: one engine per slot, kept warm, in the sizes that were used last. */
 import { FairGate } from '../../../kit/index.ts';
 import { MillraceError } from '../../../scheduler/core/index.ts';
-import type { EngineLimits, FragmentEngine } from '../engine.ts';
+import type { CustomEngineCode, EngineLimits, FragmentEngine } from '../engine.ts';
 import { startFragmentEngine } from './fragment-engine.ts';
 
 /** The limits of an instance are fixed when it is opened, so each size needs its own engine. */
 export interface EngineSize {
   readonly memoryBytes: number;
   readonly threads: number;
+  /** It can run operators and functions of users. Other fragments do not share a process with these. */
+  readonly isCustom?: boolean;
 }
 
 export interface EnginePoolOptions extends Omit<EngineLimits, keyof EngineSize> {
+  readonly custom?: CustomEngineCode;
   /** The most engines at the same time. */
   readonly slots: number;
   /** Replaces the real engine in tests. */
-  readonly start?: (limits: EngineLimits) => FragmentEngine;
+  readonly start?: (limits: EngineLimits, custom?: CustomEngineCode) => FragmentEngine;
 }
 
 export interface PooledEngine {
@@ -80,8 +83,9 @@ export class EnginePool {
 
   /** The most recently used one: its file metadata is still cached. */
   #taken(size: EngineSize): Kept {
-    const at = this.#idle.findLastIndex(({ size: { memoryBytes, threads } }) => {
-      return memoryBytes === size.memoryBytes && threads === size.threads;
+    const at = this.#idle.findLastIndex(({ size: { memoryBytes, threads, isCustom } }) => {
+      const isSame = memoryBytes === size.memoryBytes && threads === size.threads;
+      return isSame && (isCustom ?? false) === (size.isCustom ?? false);
     });
     const [found] = at < 0 ? [] : this.#idle.splice(at, 1);
     if (found !== undefined) return found;
@@ -92,8 +96,9 @@ export class EnginePool {
   }
 
   #start(size: EngineSize): Kept {
-    const { start = startFragmentEngine, slots: _, ...limits } = this.#options;
-    return { size, engine: start({ ...limits, ...size }) };
+    const { start = startFragmentEngine, slots: _, custom, ...limits } = this.#options;
+    const { isCustom = false, ...own } = size;
+    return { size, engine: start({ ...limits, ...own }, isCustom ? custom : undefined) };
   }
 
   #end({ engine }: Kept): void {

@@ -1,8 +1,14 @@
 /** Writes a fragment as SQL statements: what it reads, what it computes, what it writes. */
 import { join } from 'node:path';
-import { encoded, type SessionValues, type StageOutput } from '../../plan/index.ts';
+import {
+  CUSTOM_RELATION,
+  encoded,
+  type SessionValues,
+  type StageOutput,
+} from '../../plan/index.ts';
 import type { FragmentRequest } from '../engine.ts';
 import { type FragmentCall, OUTPUT, type Sandbox } from '../messages.ts';
+import { customTable, inputQuery, outputColumns } from './custom-script.ts';
 import { linksIn } from './links.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
 import { inlineRowsRequest } from './rows-script.ts';
@@ -32,6 +38,7 @@ export function fragmentCall(order: FragmentRequest, place: string): FragmentCal
     sandbox,
     timeZone: order.session.timeZone,
     setup: setupOf(order),
+    custom: customRun({ ...order, inputs }),
     leavesNoState: leavesNoState(order),
   } as const;
   if (output.kind === 'hash') {
@@ -93,38 +100,64 @@ function setupOf({ fragment, session }: FragmentRequest): string {
 function leavesNoState({ fragment, output }: FragmentRequest): boolean {
   const { sql, scans, inputs, tables } = fragment;
   const isPlanned = scans.length + inputs.length > 0 && tables.length === 0;
+  if (fragment.custom !== undefined) return false;
   const keys = output.kind === 'hash' ? output.by : [];
   return isPlanned && !readsClock(sql) && ![sql, ...keys].some((each) => LASTING.test(each));
 }
 
 const LASTING = /setseed|pivot/i;
 
+/** A custom operator reads the relations of the fragment; the statement reads what it returns. */
+function customRun(order: FragmentRequest): FragmentCall['custom'] {
+  const { fragment, operator, operatorBytes: memoryBytes = 0 } = order;
+  const { custom } = fragment;
+  if (custom === undefined || operator === undefined) return null;
+  const output = outputColumns(operator);
+  const { name, create, drop } = customTable(output);
+  const input = `${withRelations(relationsOf(order))}SELECT * FROM (\n${inputQuery(custom, fragment, operator)}\n)`;
+  const table = { name, create, drop };
+  return { name: custom.op_name, params: custom.params, memoryBytes, input, output, table };
+}
+
+type NamedQuery = readonly [name: string, query: string];
+
 /** The relations are inlined rather than views: a view would open its files once more. */
-function outputQuery({ fragment, output, ranges, spans, inputs }: FragmentRequest): string {
-  const relations = [
-    ...fragment.scans.map((scan) => [
+function relationsOf({ fragment, ranges, spans, inputs }: FragmentRequest): NamedQuery[] {
+  return [
+    ...fragment.scans.map((scan): NamedQuery => [
       scan.relation,
       scanQuery(scan, ranges[scan.relation] ?? [], spans?.[scan.relation]),
     ]),
-    ...fragment.inputs.map((input) => [
+    ...fragment.inputs.map((input): NamedQuery => [
       input.relation,
       exchangeQuery(input, inputs[input.relation] ?? []),
     ]),
-  ] as const;
+  ];
+}
+
+function withRelations(relations: readonly NamedQuery[]): string {
+  if (relations.length === 0) return '';
+  const list = relations.map(
+    ([name, query]) => `${quotedName(name)} AS NOT MATERIALIZED (\n${query}\n)`,
+  );
+  return `WITH ${list.join(',\n')}\n`;
+}
+
+function outputQuery(order: FragmentRequest): string {
+  const { fragment, output, operator } = order;
+  const relations: readonly NamedQuery[] =
+    fragment.custom === undefined || operator === undefined
+      ? relationsOf(order)
+      : [[CUSTOM_RELATION, customTable(outputColumns(operator)).select]];
   const names = fragment.columns.map((_, at) => `c${at}`);
   const list = fragment.columns.map(({ type }, at) => `${encoded(type, `c${at}`)} AS c${at}`);
   const alias = names.length === 0 ? 'f' : `f(${names.join(', ')})`;
-  const withRelations =
-    relations.length === 0
-      ? ''
-      : `WITH ${relations
-          .map(([name, query]) => `${quotedName(String(name))} AS NOT MATERIALIZED (\n${query}\n)`)
-          .join(',\n')}\n`;
   const from = `(\n${fragment.sql}\n) AS ${alias}`;
   const partition = partitionOf(output);
-  if (partition === null) return `${withRelations}SELECT ${rowOf(list)} FROM ${from}`;
+  const before = withRelations(relations);
+  if (partition === null) return `${before}SELECT ${rowOf(list)} FROM ${from}`;
   // In a subquery of its own: `by` refers to the values before they are encoded.
-  return `${withRelations}SELECT ${rowOf(list)}, p FROM (SELECT *, ${partition} AS p FROM ${from})`;
+  return `${before}SELECT ${rowOf(list)}, p FROM (SELECT *, ${partition} AS p FROM ${from})`;
 }
 
 /**

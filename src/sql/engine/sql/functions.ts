@@ -137,6 +137,11 @@ export function tableArguments(name: string): TableArguments | null {
   return TABLE_FUNCTIONS.get(name.toLowerCase()) ?? null;
 }
 
+/** Whether DuckDB has a function or a table function of this name that queries may call. */
+export function isBuiltIn(name: string): boolean {
+  return mayCall(name) || tableArguments(name) !== null || readsFiles(name);
+}
+
 /** Functions that read files; the error says how to name a table instead. */
 const READER = /^(?:read_|parquet_|sniff_csv$|glob$|seq_scan$|arrow_scan)/i;
 

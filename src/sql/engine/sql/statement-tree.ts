@@ -9,11 +9,16 @@ import type { Fault, Position } from '../messages.ts';
 import { CALLABLE_NAMES, mayCall, readsFiles, tableArguments } from './functions.ts';
 
 /** Returns null if the query is allowed. `tables` are the names of its tables. */
-export function statementFault(tree: unknown, tables: readonly string[]): Fault | null {
+export function statementFault(
+  tree: unknown,
+  tables: readonly string[],
+  functions: readonly string[] = [],
+): Fault | null {
   const known = new Set(tables.map(lower));
   for (const node of nodesOf(tree))
     for (const name of ctesOf(node)) if (!isOwnView(name)) known.add(lower(name));
-  const names: Names = { tables: new Set(tables.map(lower)), known, all: tables };
+  const own = new Set(functions.map(lower));
+  const names: Names = { tables: new Set(tables.map(lower)), known, all: tables, own };
   const called = new Set<unknown>();
   for (const node of nodesOf(tree)) {
     // Already checked as part of its table function.
@@ -33,6 +38,8 @@ interface Names {
    */
   readonly known: ReadonlySet<string>;
   readonly all: readonly string[];
+  /** Custom functions. */
+  readonly own: ReadonlySet<string>;
 }
 
 type Node = Readonly<Record<string, unknown>>;
@@ -82,7 +89,7 @@ function nodeFault(node: Node, names: Names): Fault | null {
   if (kind !== undefined) {
     if (typeof kind !== 'string') return unknownKind('expression', node);
     if (!EXPRESSIONS.has(kind)) return unknownKind(kind, node);
-    return kind === 'FUNCTION' || kind === 'WINDOW' ? callFault(node) : null;
+    return kind === 'FUNCTION' || kind === 'WINDOW' ? callFault(node, names) : null;
   }
   if (typeof type !== 'string') return null;
   if (!OTHERS.has(type)) return TYPE_INFO.test(type) ? null : unknownKind(type, node);
@@ -103,11 +110,11 @@ function nodeFault(node: Node, names: Names): Fault | null {
   }
 }
 
-function callFault(node: Node): Fault | null {
+function callFault(node: Node, { own }: Names): Fault | null {
   // A window function's own name is its type, unless DuckDB says more.
   const name = node['function_name'];
   if (typeof name !== 'string') return unknownKind('call', node);
-  return mayCall(name) ? null : functionFault(name, node);
+  return mayCall(name) || own.has(lower(name)) ? null : functionFault(name, node);
 }
 
 function tableFunctionFault(node: Node, { tables }: Names): Fault | null {

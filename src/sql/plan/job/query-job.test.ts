@@ -146,7 +146,7 @@ describe('the job of a query', () => {
     );
     for (const { id, options, input } of job.tasks) {
       const requires = id.startsWith('s2.') ? ['geo', 'rank'] : [];
-      expect(options.placement.executors).toEqual(requires);
+      expect(options.placement.executors).toEqual(requires.map((name) => `operator:${name}`));
       if (id === 'plan') continue;
       const result = (producer: TaskId): Json | undefined =>
         producer === 'plan'

@@ -8,6 +8,7 @@ import {
   MillraceError,
   fragmentTaskId,
   invariant,
+  operatorExecutor,
   taskNo,
   utf8Bytes,
   type Dependency,
@@ -171,7 +172,7 @@ class TaskWriter {
   stageTasks(stage: Stage): readonly TaskDocument[] {
     const reads = stage.fragment.scans.length > 0 || stage.fragment.tables.length > 0;
     const options: TaskOptions = {
-      ...this.#optionsFor(reads, stage.requires),
+      ...this.#optionsFor(reads, stage.requires.map(operatorExecutor)),
       output: stage.nonDeterministic === null ? 'deterministic' : 'non-deterministic',
     };
     const scans = stage.fragment.scans.map((scan) => this.#scanned(scan, stage.tasks));

@@ -18,6 +18,8 @@ const NO_ORDINALITY = 2n ** 64n - 1n;
 export function readScan(node: PlanNode, context: ReadContext, rows: number | null): Relation {
   const reader = node.at('name').text();
   checkScan(node, reader);
+  const placeholder = reader === 'repeat_row' ? placeholderOf(node) : null;
+  if (placeholder !== null) return readPlaceholder(node, placeholder, rows);
   if (reader === 'range' || reader === 'generate_series') return readSeries(node, reader, rows);
   if (reader !== 'read_parquet' && reader !== 'parquet_scan' && reader !== 'seq_scan') {
     throw new Undistributable(`it reads from ${reader}()`);
@@ -64,6 +66,42 @@ export function readScan(node: PlanNode, context: ReadContext, rows: number | nu
     rows,
   };
   return scan;
+}
+
+/** Marks the rows that stand for the output of a custom operator, see `distribute/placeholder.ts`. */
+export const PLACEHOLDER = 'millrace operator ';
+
+function placeholderOf(node: PlanNode): string | null {
+  const [first] = node.at('parameters').list();
+  const isText = first !== undefined && first.at('type').at('id').text() === 'VARCHAR';
+  if (!isText || first.at('is_null').bool()) return null;
+  const value = first.at('value').text();
+  return value.startsWith(PLACEHOLDER) ? value.slice(PLACEHOLDER.length) : null;
+}
+
+/** Its first column is the mark, which nothing reads. */
+function readPlaceholder(node: PlanNode, table: string, rows: number | null): ScanRelation {
+  const [, ...types] = node.at('returned_types').list().map(readType);
+  const places = node
+    .at('column_indexes')
+    .list()
+    .map((id) => Number(readColumnId(id)) - 1);
+  const columns = places.map((place) => (place >= 0 && place < types.length ? place : null));
+  const output = columns.map((place) => types[place ?? 0] ?? BOOLEAN);
+  return {
+    kind: 'scan',
+    reader: 'seq_scan',
+    files: [],
+    table,
+    names: types.map((_, at) => `c${at}`),
+    types,
+    columns,
+    filters: [],
+    keep: columns.map((_, at) => at),
+    hasRowPlaces: false,
+    output,
+    rows,
+  };
 }
 
 /** Refuses scans that do more than read. */

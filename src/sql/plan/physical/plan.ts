@@ -77,7 +77,21 @@ export interface Fragment {
   readonly inputs: readonly ExchangeInput[];
   /** Views that a query in a single fragment needs, under the user's names. Empty for all other fragments. */
   readonly tables: readonly PinnedTable[];
+  /** Runs first; `sql` reads what it returns as the relation `custom`, with the columns `c0`, `c1`, ... */
+  readonly custom?: CustomCall;
 }
+
+/** A call of a custom operator. */
+export interface CustomCall {
+  readonly op_name: string;
+  /** A relation of the fragment, or a query over its relations: the operator sees its columns by name. */
+  readonly input: string;
+  /** JSON. */
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** The relation that holds what a custom operator returns. */
+export const CUSTOM_RELATION = 'custom';
 
 export interface FragmentColumn {
   /** `c0`, `c1`, ... */

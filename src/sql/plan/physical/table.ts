@@ -14,6 +14,8 @@ export interface PinnedTable {
   readonly select: string;
   /** The root that contains all files; null if no root is set. */
   readonly root: string | null;
+  /** It stands for the output of a custom operator while a query is planned, and has no files. */
+  readonly isPlaceholder?: true;
   /** The clustered columns; absent if the files were not examined. */
   readonly clusters?: readonly Cluster[];
 }

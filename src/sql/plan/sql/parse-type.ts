@@ -1,4 +1,4 @@
-/** Parses types as DuckDB writes them. */
+/** Parses types as DuckDB writes them, and as people do. */
 import {
   arrayType,
   decimalType,
@@ -16,6 +16,9 @@ import { Undistributable } from '../logical/undistributable.ts';
 const ALIASES: Readonly<Record<string, string>> = {
   TIMESTAMPTZ: 'TIMESTAMP WITH TIME ZONE',
   TIMETZ: 'TIME WITH TIME ZONE',
+  ...{ INT1: 'TINYINT', INT2: 'SMALLINT', SHORT: 'SMALLINT', INT: 'INTEGER', INT4: 'INTEGER' },
+  ...{ INT8: 'BIGINT', LONG: 'BIGINT', BOOL: 'BOOLEAN', BYTEA: 'BLOB', DATETIME: 'TIMESTAMP' },
+  ...{ REAL: 'FLOAT', FLOAT4: 'FLOAT', FLOAT8: 'DOUBLE', TEXT: 'VARCHAR', STRING: 'VARCHAR' },
 };
 
 /** Refuses unknown types with `Undistributable`. */

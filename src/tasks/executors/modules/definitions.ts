@@ -1,20 +1,16 @@
 /** What a module offers: the tasks, flows and operators among its exports. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { FlowDefinition, TaskDefinition } from '../executor.ts';
+import type { CustomDefinition } from '../operators/operator.ts';
 import type { Exports } from './import.ts';
-
-/** An operator for queries. Its name is advertised like that of an executor, so that work finds it. */
-export interface OperatorDefinition {
-  readonly kind: 'millrace.operator';
-  readonly name: string;
-}
 
 export interface Definitions {
   /** Those that the flows bring with them included. */
   readonly tasks: readonly TaskDefinition[];
   /** The default export comes first. */
   readonly flows: readonly FlowDefinition[];
-  readonly operators: readonly OperatorDefinition[];
+  /** Functions for queries included. */
+  readonly operators: readonly CustomDefinition[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -24,7 +20,7 @@ export function definitionsIn(exports: Exports, file: string): Definitions {
   const found = {
     tasks: new Set<TaskDefinition>(),
     flows: new Set<FlowDefinition>(),
-    operators: new Set<OperatorDefinition>(),
+    operators: new Set<CustomDefinition>(),
   };
   const add = (value: Fields, where: string): void => {
     switch (value['kind']) {
@@ -38,7 +34,8 @@ export function definitionsIn(exports: Exports, file: string): Definitions {
         for (const task of value.tasks) add(task as unknown as Fields, `${where}.tasks`);
         return;
       case 'millrace.operator':
-        if (!isOperator(value)) throw notWhole(where, file, 'operator', 'An operator has a name.');
+      case 'millrace.function':
+        if (!isOperator(value)) throw notWhole(where, file, 'operator', OPERATOR_HAS);
         found.operators.add(value);
         return;
       default:
@@ -65,6 +62,7 @@ export function definitionsOf(what: unknown): readonly TaskDefinition[] {
 }
 
 const TASK_HAS = 'A task has a name that is text and a function run(input, context).';
+const OPERATOR_HAS = 'Use what defineOperator or defineFunction returns.';
 const FLOW_HAS =
   'A flow has a name that is text, a list of tasks and a function toDocument(input).';
 
@@ -91,8 +89,10 @@ function isFlow(value: Fields): value is Fields & FlowDefinition {
   return typeof name === 'string' && Array.isArray(tasks) && typeof toDocument === 'function';
 }
 
-function isOperator(value: Fields): value is Fields & OperatorDefinition {
-  return typeof value['name'] === 'string';
+function isOperator(value: Fields): value is Fields & CustomDefinition {
+  const { name, output, run } = value;
+  const hasOutput = typeof output === 'string' || (typeof output === 'object' && output !== null);
+  return typeof name === 'string' && hasOutput && typeof run === 'function';
 }
 
 function notWhole(where: string, file: string, kind: string, todo: string): MillraceError {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import type { TaskContext } from '../executor.ts';
@@ -47,7 +47,7 @@ test('a flow brings its tasks, the default one comes first, and an operator is o
      const shared = task('shared');
      export const a = flow('a', shared, task('of-a'));
      export default flow('main', shared);
-     export const fancy = { kind: 'millrace.operator', name: 'fancy_join' };`,
+     export const fancy = { kind: 'millrace.operator', name: 'fancy_join', output: { a: 'INTEGER' }, run() {} };`,
   );
   const { tasks, flows, operators } = await loadDefinitions(path);
   expect(flows.map(({ name }) => name)).toEqual(['main', 'a']);
@@ -56,9 +56,16 @@ test('a flow brings its tasks, the default one comes first, and an operator is o
   const registry = new ExecutorRegistry();
   await loadModule(path, registry);
   await loadModule(path, registry);
-  expect(registry.names).toEqual(['fancy_join', 'of-a', 'shared']);
-  expect(() => registry.get('fancy_join')?.run(null, {} as TaskContext)).toThrow(
-    'fancy_join is an operator for queries',
+  expect(registry.names).toEqual(['of-a', 'operator:fancy_join', 'shared']);
+  expect(registry.get('fancy_join')).toBeUndefined();
+  expect(registry.operator('fancy_join')).toMatchObject({ module: pathToFileURL(path).href });
+  expect(() => registry.expect(['fancy_join', 'shared'])).not.toThrow();
+  const other = file(
+    'other.mjs',
+    `export const b = { kind: 'millrace.operator', name: 'fancy_join', output: {}, run() {} };`,
+  );
+  await expect(loadModule(other, registry)).rejects.toThrow(
+    `the module ${other} defines the operator fancy_join, and so does the module ${path}.`,
   );
 });
 

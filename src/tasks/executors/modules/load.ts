@@ -1,12 +1,11 @@
 /** Modules that users bring: files that export tasks, flows and operators. */
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MillraceError } from '../../../scheduler/core/index.ts';
-import type { Executor } from '../executor.ts';
 import type { ExecutorRegistry } from '../registry.ts';
 import { definitionsIn } from './definitions.ts';
-import type { Definitions, OperatorDefinition } from './definitions.ts';
+import type { Definitions } from './definitions.ts';
 import { importedFrom } from './import.ts';
 
 /** What the file exports. It may be JavaScript or TypeScript. */
@@ -15,6 +14,11 @@ export async function loadDefinitions(file: string): Promise<Definitions> {
   const found = await stat(path).catch(() => null);
   if (found === null || !found.isFile()) throw bad(`File ${file} does not exist.`);
   return definitionsIn(await importedFrom(pathToFileURL(path).href), file);
+}
+
+/** As `loadDefinitions`, for a module that was loaded before in another process. */
+export async function loadDefinitionsFrom(url: string): Promise<Definitions> {
+  return definitionsIn(await importedFrom(url), fileURLToPath(url));
 }
 
 /** Registers everything that the file exports. Answers the names. */
@@ -26,29 +30,13 @@ export async function loadModule(
   if (tasks.length + flows.length + operators.length === 0) {
     throw bad(
       `The module ${file} exports no task, flow or operator.`,
-      'Export what defineTask returns: by name, as the default, or in a list.',
+      'Export what defineTask or defineOperator returns: by name, as the default, or in a list.',
     );
   }
-  const executors = [...tasks, ...operators.map(asExecutor)];
-  for (const executor of executors) registry.add(executor, `the module ${file}`);
-  return executors.map(({ name }) => name);
-}
-
-/** One executor for one operator, however often it is exported. */
-const operatorExecutors = new WeakMap<OperatorDefinition, Executor>();
-
-function asExecutor(operator: OperatorDefinition): Executor {
-  const { name } = operator;
-  const known = operatorExecutors.get(operator);
-  if (known !== undefined) return known;
-  const executor: Executor = {
-    name,
-    run() {
-      throw bad(`${name} is an operator for queries and cannot run as a task.`);
-    },
-  };
-  operatorExecutors.set(operator, executor);
-  return executor;
+  for (const task of tasks) registry.add(task, `the module ${file}`);
+  const module = pathToFileURL(resolve(file)).href;
+  for (const operator of operators) registry.addOperator(operator, `the module ${file}`, module);
+  return [...tasks, ...operators].map(({ name }) => name);
 }
 
 function bad(what: string, todo?: string): MillraceError {

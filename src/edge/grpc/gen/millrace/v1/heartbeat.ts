@@ -29,8 +29,8 @@ export interface HeartbeatRequest {
   atMs: bigint;
   runningTasks: number;
   /**
-   * Executors that the worker offers now. When they differ from those it registered with, it is
-   * asked to register anew.
+   * The custom operators and functions that the worker has now. One that is left out gets no more work for this
+   * worker.
    */
   customOperatorCapabilities: string[];
   sessionId: string;
@@ -38,6 +38,8 @@ export interface HeartbeatRequest {
   held: Lease[];
   /** The last poll whose answer it had taken in when it made this list. */
   seenPoll: bigint;
+  /** Executors that the worker offers now. If one is not among those it registered with, it is asked to register anew. */
+  executors: string[];
 }
 
 export interface HeartbeatResponse {
@@ -54,6 +56,7 @@ function createBaseHeartbeatRequest(): HeartbeatRequest {
     sessionId: "",
     held: [],
     seenPoll: 0n,
+    executors: [],
   };
 }
 
@@ -85,6 +88,9 @@ export const HeartbeatRequest: MessageFns<HeartbeatRequest> = {
         throw new globalThis.Error("value provided for field message.seenPoll of type uint64 too large");
       }
       writer.uint32(56).uint64(message.seenPoll);
+    }
+    for (const v of message.executors) {
+      writer.uint32(66).string(v!);
     }
     return writer;
   },
@@ -156,6 +162,14 @@ export const HeartbeatRequest: MessageFns<HeartbeatRequest> = {
             }
 
             message.seenPoll = reader.uint64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.executors.push(reader.string());
             continue;
           }
         }

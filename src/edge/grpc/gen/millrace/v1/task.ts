@@ -71,6 +71,8 @@ export interface RegisterWorkerRequest {
   duckdbVersion: string;
   /** How many more it may hold, which wait there for a slot. Up to protocol 3 `slots` included them. */
   prefetch: number;
+  /** A JSON list that declares the custom operators and functions that the worker has, see docs/guide/operators.md. */
+  operatorsJson: Buffer;
 }
 
 export interface RegisterWorkerResponse {
@@ -317,6 +319,7 @@ function createBaseRegisterWorkerRequest(): RegisterWorkerRequest {
     millraceVersion: "",
     duckdbVersion: "",
     prefetch: 0,
+    operatorsJson: Buffer.alloc(0),
   };
 }
 
@@ -351,6 +354,9 @@ export const RegisterWorkerRequest: MessageFns<RegisterWorkerRequest> = {
     }
     if (message.prefetch !== 0) {
       writer.uint32(80).uint32(message.prefetch);
+    }
+    if (message.operatorsJson.length !== 0) {
+      writer.uint32(98).bytes(message.operatorsJson);
     }
     return writer;
   },
@@ -446,6 +452,14 @@ export const RegisterWorkerRequest: MessageFns<RegisterWorkerRequest> = {
             }
 
             message.prefetch = reader.uint32();
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.operatorsJson = Buffer.from(reader.bytes());
             continue;
           }
         }

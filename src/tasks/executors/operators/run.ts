@@ -1,0 +1,83 @@
+/**
+ * One run of an operator, step by step: whoever drives it gives batches as they are needed and takes what comes out.
+ * So it can run in another process than the one that reads and writes rows.
+ */
+import { withDefaults } from './operator.ts';
+import type {
+  OperatorBatch,
+  OperatorContext,
+  OperatorDefinition,
+  OperatorOutput,
+} from './operator.ts';
+
+export type RunAnswer =
+  /** The next step must bring a batch, or null after the last one. */
+  | { readonly kind: 'needs' }
+  | { readonly kind: 'output'; readonly batch: OperatorOutput }
+  | { readonly kind: 'done' };
+
+export type RunContext = Omit<OperatorContext, 'params'>;
+
+interface Wanted {
+  readonly resolve: (result: IteratorResult<OperatorBatch>) => void;
+}
+
+export class OperatorRun {
+  readonly #outputs: AsyncIterator<OperatorOutput>;
+  #next: Promise<IteratorResult<OperatorOutput>> | null = null;
+  #wanted: Wanted | null = null;
+  #onWanted: () => void = () => {};
+  #isOver = false;
+
+  constructor(
+    definition: OperatorDefinition,
+    params: Readonly<Record<string, unknown>>,
+    context: RunContext,
+  ) {
+    const inputs: AsyncIterableIterator<OperatorBatch> = {
+      next: () => this.#want(),
+      return: async () => ({ value: undefined, done: true }),
+      [Symbol.asyncIterator]: () => inputs,
+    };
+    const given = withDefaults(definition, params);
+    const made = definition.run(inputs, { ...context, params: given });
+    this.#outputs = made[Symbol.asyncIterator]();
+  }
+
+  /** Rejects with what the operator throws. `given` answers the last `needs`: null for no more batches. */
+  async step(given?: OperatorBatch | null): Promise<RunAnswer> {
+    if (given !== undefined) this.#give(given);
+    const wanted = new Promise<'needs'>((resolve) => {
+      this.#onWanted = () => resolve('needs');
+      if (this.#wanted !== null) resolve('needs');
+    });
+    this.#next ??= this.#outputs.next();
+    const result = await Promise.race([this.#next, wanted]);
+    if (result === 'needs') return { kind: 'needs' };
+    this.#next = null;
+    return result.done === true ? { kind: 'done' } : { kind: 'output', batch: result.value };
+  }
+
+  /** Ends it early; what it still does is of no interest. */
+  end(): void {
+    this.#isOver = true;
+    this.#give(null);
+    this.#next?.catch(() => {});
+    void this.#outputs.return?.().catch(() => {});
+  }
+
+  #want(): Promise<IteratorResult<OperatorBatch>> {
+    if (this.#isOver) return Promise.resolve({ value: undefined, done: true });
+    return new Promise((resolve) => {
+      this.#wanted = { resolve };
+      this.#onWanted();
+    });
+  }
+
+  #give(batch: OperatorBatch | null): void {
+    if (batch === null) this.#isOver = true;
+    const wanted = this.#wanted;
+    this.#wanted = null;
+    wanted?.resolve(batch === null ? { value: undefined, done: true } : { value: batch });
+  }
+}
