@@ -6,9 +6,9 @@ export interface BackoffRange {
 }
 
 /**
- * Exponential backoff: the delay after so many failures in a row, counted from 1. It doubles up to `maxMs`.
- * `random` (from 0 to 1) adds jitter, between half of the delay and all of it, so that many callers who failed
- * together do not come back together. A caller that is alone may leave it out.
+ * Exponential backoff: the delay after this many failures in a row, counted from 1. It doubles up to `maxMs`.
+ * `random` (from 0 to 1) adds jitter, between half of the delay and all of it, so that callers who failed together do
+ * not retry together. A single caller may leave it out.
  */
 export function backoffMs(
   { firstMs, maxMs }: BackoffRange,

@@ -1,4 +1,4 @@
-/** Text that people write by hand, JSON or YAML, with the places of what stands in it. */
+/** Text that people write, JSON or YAML, with the positions of its values. */
 import { jsonFaultAt } from './json-fault.ts';
 import { jsonPlace } from './json-place.ts';
 import { parseYaml } from './yaml-text.ts';

@@ -30,8 +30,9 @@ function sumOfParts(text: string): number | null {
   return total;
 }
 
-/** Null when it is not a duration of 0 or more. A number may be the outcome of a calculation: a fraction of a
- * millisecond is rounded up, so that nobody waits too short. */
+/**
+ * Null if it is not a duration of 0 or more. A fraction of a millisecond is rounded up, so that no wait is too short.
+ */
 export function durationMs(duration: Duration): number | null {
   const ms = typeof duration === 'number' ? Math.ceil(duration) : parseDuration(duration);
   return ms !== null && Number.isFinite(ms) && ms >= 0 ? ms + 0 : null;

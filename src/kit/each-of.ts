@@ -25,7 +25,7 @@ export async function eachOf<Item, Answer>(
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
   if (failures.length === 0) return answers;
-  // Who aborts wants to hear his own reason, not what came of it.
+  // A caller that aborts gets its own reason, not a consequence of it.
   signal?.throwIfAborted();
   throw failures[0];
 }

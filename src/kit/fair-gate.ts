@@ -14,10 +14,8 @@ interface Waiting {
   readonly refuse: (why: Error) => void;
 }
 
-/**
- * Lets so many in at once. Callers take turns: one that asks a hundred times is served as often as one that asks
- * once, until that one has all. When too many wait, the caller who has most of them waiting is refused.
- */
+/** Admits a limited number at once. Callers take turns: one that asks a hundred times is served as often as one that
+ * asks once, until that one is done. When too many wait, the caller with the most waiting is refused. */
 export class FairGate {
   readonly #options: FairGateOptions;
   readonly #perCallerMax: number;
@@ -102,7 +100,7 @@ export class FairGate {
     for (const [each, line] of others) this.#lines.set(each, line);
   }
 
-  /** Throws when the caller itself has most of those that wait. */
+  /** Throws if the caller itself has most of the waiting calls. */
   #makeRoom(caller: string): void {
     const { waitingMax = Infinity, full = () => new Error('Too many wait.') } = this.#options;
     if (this.#waiting < waitingMax) return;

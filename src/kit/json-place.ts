@@ -1,4 +1,4 @@
-/** Where a value stands in a text that is JSON. */
+/** The position of a value in JSON text. */
 
 const SPACE: ReadonlySet<string | undefined> = new Set([' ', '\t', '\n', '\r']);
 

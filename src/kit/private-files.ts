@@ -1,4 +1,4 @@
-/** Folders and files of a node are for its own user: they hold the inputs and results of everybody's jobs. */
+/** Folders and files of a node are private to its user: they contain the inputs and results of all jobs. */
 import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
 import { basename } from 'node:path';
 
@@ -9,7 +9,7 @@ const OTHERS = 0o077;
 /** The folder by this name is always a node's own, so an old one that others can enter is closed to them. */
 const OWN_NAME = '.millrace';
 
-/** Makes the folder, with those above it that are missing. One that somebody has named stays as open as it is. */
+/** Creates the folder and its missing parents. An existing folder keeps its permissions. */
 export function makePrivateFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   if (basename(folder) !== OWN_NAME) return;

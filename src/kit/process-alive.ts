@@ -1,4 +1,4 @@
-/** Whether a process of this machine has this id, whoever it belongs to. */
+/** Whether a process of this machine has this id, under any user. */
 export function isAlive(pid: number): boolean {
   // 0 and below mean groups of processes.
   if (!Number.isSafeInteger(pid) || pid <= 0) return false;

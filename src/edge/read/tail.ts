@@ -77,7 +77,7 @@ export class Tail {
     return this.#forks.length;
   }
 
-  /** The last event that is still the same, whoever began to follow after so many forks. */
+  /** The last event that is still the same, for a follower that began after this many forks. */
   keptSince(forks: number): number {
     return Math.min(Infinity, ...this.#forks.slice(forks));
   }
@@ -101,7 +101,7 @@ export class Tail {
   committed(committed: CommittedEvents): void {
     this.#committed.push(committed);
     this.#committedCount += committed.events.length;
-    // So many at once are not kept: those who follow read them from the store.
+    // This many at once are not buffered: followers read them from the store.
     if (this.#committedCount > this.#options.keptMax) this.#dropCommitted();
     this.wake();
   }
@@ -125,7 +125,7 @@ export class Tail {
    * latest after `ms`. Answers how far the log is known to have nothing for the follower.
    */
   news({ from, job }: Place, signal: AbortSignal, ms: number): Promise<number> {
-    // It came between the follower's look and this call, when nobody listened.
+    // It came between the follower's read and this call, when there was no listener.
     if (this.head > from) return Promise.resolve(from);
     const { clock } = this.#options;
     return new Promise((resolve) => {
@@ -281,14 +281,14 @@ export class Tail {
     }
   }
 
-  /** It is over, or another log than before. */
+  /** The log has ended, or is another one than before. */
   #tellAll(): void {
     const all = [...this.#listeners, ...[...this.#byJob.values()].flatMap((each) => [...each])];
     for (const tell of all) tell(null);
   }
 }
 
-/** Where a follower stands, and what it wants to hear of. */
+/** The position of a follower, and its filter. */
 export interface Place {
   readonly from: number;
   readonly job?: JobId | undefined;

@@ -8,7 +8,7 @@ import { digestOf, TokenFile, type TokenFileOptions } from './token-file.ts';
 export interface Credentials {
   /** The header of HTTP, or the metadata of gRPC by the same name. */
   readonly authorization?: string | undefined;
-  /** Whose connection it is; absent where nobody can tell. */
+  /** The other end of the connection; absent if unknown. */
   readonly peer?: Peer | undefined;
 }
 
@@ -21,13 +21,13 @@ export interface Caller {
 }
 
 export interface Access {
-  /** Who has access: whoever shows a token, only those who act for the user who started the server, or anybody. */
+  /** Who has access: callers with a token, only those who act for the user who started the server, or anybody. */
   readonly scope: 'tokens' | 'own user' | 'anybody';
-  /** The caller if it may do what `needed` stands for; throws `unauthenticated` or `forbidden`. */
+  /** Returns the caller if its role allows `needed`; throws `unauthenticated` or `forbidden`. */
   allow(credentials: Credentials, needed: Role): Promise<Caller>;
 }
 
-/** For those who said `--insecure`. */
+/** For `--insecure`. */
 export const openAccess: Access = {
   scope: 'anybody',
   allow: () => Promise.resolve({ name: 'anybody', role: 'admin', credential: 'anybody' }),
@@ -42,7 +42,7 @@ export function tokenAccess(options: TokenFileOptions): Access {
   };
 }
 
-/** For a node that serves one program: whoever has its token may do everything, as the user of that program. */
+/** For a node that serves one program: a caller with its token may do everything, as the user of that program. */
 export function accessWith(token: string): Access {
   const book = { find: holderWith(token, 'its program') };
   return {

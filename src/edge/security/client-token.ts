@@ -6,10 +6,8 @@ import { grants, type Role } from './roles.ts';
 import { readText } from './token-file.ts';
 import { parseTokens, TOKEN_LENGTH_MIN } from './parse-tokens.ts';
 
-/**
- * MILLRACE_TOKEN if set; else from the file: its only word, or, if it is a server's file, the first token in
- * it that may do what is `needed`. Preferably one that may do no more.
- */
+/** MILLRACE_TOKEN if set; otherwise from the file: its only word, or, if it is a server's file, the first token in it
+ * that allows `needed`, preferably one that allows nothing more. */
 export function readToken(
   settings: { readonly token: string | undefined; readonly tokenFile: string | undefined },
   needed: Role,
@@ -27,10 +25,8 @@ export function readToken(
   return found.token;
 }
 
-/**
- * A token of just this role, from a server's file: one that may be shown to somebody who is not
- * known yet, because it lets nobody do more than he can do already.
- */
+/** A token of exactly this role, from a server's file. It may be shown to an unknown peer, because it grants nothing
+ * that the peer cannot do already. */
 export function exactToken(tokenFile: string | undefined, role: Role): string | undefined {
   if (tokenFile === undefined) return undefined;
   if (!isTokenList(tokenFile)) return undefined;

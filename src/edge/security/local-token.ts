@@ -1,8 +1,8 @@
 /**
- * Tokens that processes of one user find by themselves. A server or worker that listens on loopback without a
- * token file makes up a token and puts it into a folder that only its user can read, by the number of its
- * port. Clients of the same user look there. It lives as long as the process: nobody else can listen on that
- * port meanwhile, so the token is never shown to a stranger who took the port over.
+ * Tokens that processes of one user find by themselves. A server or worker that listens on loopback without a token
+ * file generates a token and puts it into a folder that only its user can read, under the number of its port. Clients
+ * of the same user look there. It lives as long as the process: no other process can listen on that port meanwhile,
+ * so the token is never shown to a stranger who took the port over.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -97,7 +97,7 @@ function ownFolders({ XDG_RUNTIME_DIR: runtime }: Environment): readonly string[
   ];
 }
 
-/** Made if it is not there. A folder that somebody else has put there is not used. */
+/** Created if it does not exist. A folder of another user is not used. */
 function isPrivate(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });

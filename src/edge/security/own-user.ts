@@ -1,7 +1,5 @@
-/**
- * Access to a server on loopback that has no token file: the user who started it, root, and whoever shows the
- * token that the server has put where only that user can read it.
- */
+/** Access to a server on loopback without a token file: the user who started it, root, and callers with the token that
+ * the server has put where only that user can read it. */
 import { timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { Access, Caller, Credentials } from './access.ts';
@@ -9,7 +7,7 @@ import { peerOwners, type OwnerOf } from './peer-owner.ts';
 import { digestOf } from './token-file.ts';
 
 export interface OwnUserOptions {
-  /** What the server's own user may show instead; its file is named to those who need it. */
+  /** What the server's own user may show instead; errors name its file. */
   readonly token: string;
   readonly tokenPath: () => string | null;
   readonly ownerOf?: OwnerOf;
@@ -27,7 +25,7 @@ export function ownUserAccess(options: OwnUserOptions): Access {
     async allow(credentials) {
       if (showsToken(credentials, digest)) return OWN_USER;
       const owner = credentials.peer === undefined ? null : await ownerOf(credentials.peer);
-      // A wrong token is not a reason to refuse him: it may be meant for another server.
+      // A wrong token is not a reason to refuse this user: it may be meant for another server.
       if (owner !== null && (owner === userId || owner === ROOT)) return OWN_USER;
       throw refusal(owner, userId, options.tokenPath());
     },

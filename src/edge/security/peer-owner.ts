@@ -1,7 +1,7 @@
 /**
- * Which user of this machine is at the other end of a connection. The kernel knows: each end of a loopback
- * connection is a socket of this machine, and /proc/net/tcp lists the user who opened it. Where there is no
- * such list (other systems), and for a socket that is not in it, nobody can tell.
+ * Finds the user of this machine at the other end of a connection. Each end of a loopback connection is a socket of
+ * this machine, and /proc/net/tcp lists the user who opened it. On systems without that list, and for a socket that
+ * is not in it, the user is unknown.
  */
 import { readFile } from 'node:fs/promises';
 import { isIPv4, isIPv6 } from 'node:net';
@@ -21,7 +21,7 @@ export type OwnerOf = (peer: Peer) => Promise<number | null>;
 
 const LISTS = ['/proc/net/tcp', '/proc/net/tcp6'] as const;
 
-/** Reads the kernel's lists when a connection is new, and once for all connections that are new together. */
+/** Reads the kernel's lists for a new connection, and once for all connections that are new together. */
 export function peerOwners(
   read: (path: string) => Promise<string> = (path) => readFile(path, 'latin1'),
 ): OwnerOf {

@@ -80,7 +80,7 @@ function read(flag: string, path: string): Pem {
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** The leaf comes first, then whoever signed it. */
+/** The leaf comes first, then its issuers. */
 function certificatesIn({ flag, path, bytes }: Pem): readonly X509Certificate[] {
   const blocks = bytes.toString('latin1').match(CERTIFICATE) ?? [];
   if (blocks.length === 0) throw bad(`${flag} ${path}`, 'contains no certificate in PEM format');

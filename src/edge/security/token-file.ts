@@ -27,10 +27,8 @@ interface Holder {
 
 const LOOK_AGAIN_MS = 1_000;
 
-/**
- * The tokens of a file, as digests only. A changed file is read again; one that became wrong or vanished
- * is reported and changes nothing, so that a slip in an editor does not lock everybody out.
- */
+/** The tokens of a file, as digests only. A changed file is read again; an invalid or missing one is reported and
+ * changes nothing, so that a slip in an editor locks nobody out. */
 export class TokenFile {
   readonly #path: string;
   readonly #warn: (sentence: string) => void;
@@ -48,7 +46,7 @@ export class TokenFile {
     this.#known = this.#read();
   }
 
-  /** Takes the same time whoever is known: every digest is compared, and digests are of one length. */
+  /** Takes the same time for every token: all digests are compared, and they have one length. */
   find(token: string): Holder | undefined {
     this.#refresh();
     const shown = digestOf(token);

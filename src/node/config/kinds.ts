@@ -5,7 +5,7 @@ import { redactUrl } from '../../kit/index.ts';
 import { parseBytes, parseMs, showBytes, showMs } from './units.ts';
 
 export interface Kind<T> {
-  /** What stands for the value in a usage line: `--port <number>`; empty for a switch. */
+  /** The placeholder of the value in a usage line: `--port <number>`; empty for a switch. */
   readonly word: string;
   /** A flag of this kind may be given several times. */
   readonly isRepeatable?: true;

@@ -29,7 +29,7 @@ export interface ConfigSources {
   /** `--config`. */
   readonly configFile?: string;
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Where a file is looked for that nobody named. */
+  /** Where to look for a file that was not named. */
   readonly folder?: string;
 }
 
@@ -126,7 +126,7 @@ function givenFor(
   if (flag !== undefined) return { raw: flag, source: 'flag', from: flagName(name) ?? name };
   const from = environmentName(name);
   const variable = environment[from];
-  // Compose files pass on variables that nobody set as empty text: that is not a value.
+  // Compose files pass on unset variables as empty text: that is not a value.
   if (variable !== undefined && variable !== '' && !isServiceLink(from, variable)) {
     return { raw: variable, source: 'environment', from };
   }

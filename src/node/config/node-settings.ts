@@ -34,7 +34,7 @@ export interface NodeSettings {
   readonly planTimeoutMs: number;
   /** Outputs of other workers are fetched even where their folder is visible here. */
   readonly shuffleByNetwork: boolean;
-  /** On shutdown nobody waits for readers of outputs: who leads goes as well. */
+  /** On shutdown the node does not wait for readers of outputs: the leader goes as well. */
   readonly abandonOutputs: boolean;
   readonly roots: readonly string[];
   readonly modules: readonly string[];
@@ -51,7 +51,7 @@ export interface NodeSettings {
   readonly allowContainer: string | undefined;
   readonly catalog: string | undefined;
   readonly tokenFile: string | undefined;
-  /** What a client shows; never a flag, because everybody on the machine can read those. */
+  /** The token of a client; never a flag, because every user of the machine can read those. */
   readonly token: string | undefined;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;

@@ -1,4 +1,4 @@
-/** A node that leads when it can: `auto` for ever, `leader` or not at all. */
+/** A node that leads when it can: `auto` keeps trying, `leader` gives up. */
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type {
@@ -152,7 +152,7 @@ export class Candidate implements Part {
     this.#cancelDeadline();
     gateway.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
     say(`This node is now the leader, epoch ${leader.term.epoch}.`);
-    // Those that went down with the last leader are missed by nobody else.
+    // The sessions of the last leader's process are missed by no other check.
     for (const session of leader.workers.sessions()) this.#watch.lost(session);
     this.#options.onTrouble?.(null);
     this.#options.onLead();

@@ -42,8 +42,8 @@ export function credentialsFor(
     ...listenerAccess({ host, tokenFile, token: own, insecure, warn: say }),
     tls,
     outgoing: way(readToken(node, node.role === 'observer' ? 'read' : 'worker'), insecure),
-    // Whoever registered may have given any address: it is shown nothing that is worth more than what
-    // he has, and nothing at all where others could listen.
+    // A registered worker may have given any address: it is shown nothing that is worth more than its own token, and
+    // nothing at all where others could listen.
     fetching: way(own ?? exactToken(tokenFile, 'worker'), false),
   };
 }

@@ -16,7 +16,7 @@ interface FollowerOptions {
   readonly gateway: LeaderGateway;
 }
 
-/** Reads the database, and refers all else to whoever leads. */
+/** Reads the database, and refers everything else to the leader. */
 export class Follower implements Part {
   readonly reader: Reader;
   readonly #gateway: LeaderGateway;
@@ -74,7 +74,7 @@ export class Observer implements Part {
     this.reader.ready.then(
       // The first look of the finder may have failed: the source was not there yet.
       async () => this.#gateway.refer(await this.reader.leader()),
-      // Whoever waits for it to be ready hears of it.
+      // A caller that waits for readiness gets the error.
       () => {},
     );
   }

@@ -11,7 +11,7 @@ export interface LeaderFinderOptions {
   readonly ask: () => Promise<Omit<LeaderInfo, 'term' | 'expiresAt'> | null>;
 }
 
-/** For a node that is not a candidate: keeps its gateway referring callers to whoever leads. */
+/** For a node that is not a candidate: keeps its gateway pointing to the leader. */
 export class LeaderFinder {
   readonly #options: LeaderFinderOptions;
   #cancel: () => void = () => {};

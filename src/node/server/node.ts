@@ -31,14 +31,14 @@ export interface NodeOptions {
   readonly say: (line: string) => void;
   /** What the node's own worker and its handlers print; without it they share this process's stderr. */
   readonly print?: (line: string) => void;
-  /** For a node that serves one program: what everybody must show. The settings decide without it. */
+  /** For a node that serves one program: the token that every caller must show. Otherwise the settings decide. */
   readonly token?: string | undefined;
   /** Whether its gRPC server offers reflection, as it does by default. To prepare that is a quarter
    * of the time that a start takes. */
   readonly hasReflection?: boolean;
 }
 
-/** Events that an observer keeps for those who follow the log there. */
+/** Events that an observer buffers for its followers. */
 const OBSERVED_EVENTS = 10_000;
 
 export class ServerNode {
@@ -191,7 +191,7 @@ export class ServerNode {
     }
   }
 
-  /** The worker knocks at its own node first, which tells it who leads. */
+  /** The worker asks its own node first, which names the leader. */
   get #localGrpc(): string {
     return this.#doors.addresses.grpc;
   }

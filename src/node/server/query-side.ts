@@ -220,7 +220,7 @@ interface Here {
   address: string | null;
 }
 
-/** Whether nobody will ask for its rows any more. */
+/** Whether its rows will not be read any more. */
 function isOver(record: QueryRecord | null): boolean {
   if (record === null || record.state === 'failed' || record.state === 'cancelled') return true;
   return record.expiresAt !== null && record.now >= record.expiresAt;

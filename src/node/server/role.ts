@@ -7,7 +7,7 @@ export interface Addresses {
   readonly grpc: string;
 }
 
-/** What a node does in the cluster, whoever it is. */
+/** The part of a node in the cluster, whichever role it has. */
 export interface Part {
   readonly reader: Reader;
   /** Settles when the node accepts work or knows who does; rejects when it never will. */

@@ -11,7 +11,7 @@ export interface StoreWatchOptions {
 }
 
 const EVERY_MS = 1_000;
-/** A database that takes longer for so little is of no use to anybody. */
+/** A database that takes longer for this is of no use. */
 const LIMIT_MS = 3_000;
 
 export class StoreWatch {

@@ -4,11 +4,8 @@ import type { LeaderInfo } from '../../scheduler/store/index.ts';
 /** A term of this process is not needed for longer than its row may say so. */
 const OWN_MAX = 100;
 
-/**
- * Tells a second server that runs under this one's node id. The leader's row may name this node for other
- * reasons: a term of this process that it could not give back, or one of the process before it. Neither is
- * renewed by anybody.
- */
+/** Detects a second server with this one's node id. The leader's row may name this node for other reasons: a term of
+ * this process that it could not give back, or one of the process before it. Neither is renewed. */
 export class TwinWatch {
   readonly #nodeId: string;
   readonly #own: Set<TermId> = new Set();

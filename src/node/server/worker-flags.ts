@@ -38,7 +38,7 @@ export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): s
   if (node.insecure) flags.push('--insecure');
   if (node.allowPrivateHttp) flags.push('--allow-private-http');
   if (node.shuffleByNetwork) flags.push('--shuffle-by-network');
-  // Without a database nobody else can lead: what reads its outputs stops with this node.
+  // Without a database no other node can lead: readers of its outputs stop with this node.
   if (node.abandonOutputs || node.database === undefined) flags.push('--abandon-outputs');
   for (const name of SHARED) {
     const value = node[name];

@@ -30,15 +30,15 @@ export interface WorkerProcessOptions {
 const STDERR = 2;
 const COMMAND = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 const RESTART_MS = [200, 1_000, 5_000, 15_000] as const;
-/** One that lived so long gets a fresh start. */
+/** A worker that lived this long starts again without delay. */
 const STEADY_MS = 60_000;
 /** Beyond its own deadline a worker that still lives hangs. */
 const HANG_MS = 5_000;
-/** A worker whose thread is free hears a signal at once. */
+/** A worker whose thread is free handles a signal at once. */
 const HEARD_MS = 10_000;
 /** Mistakes in modules or settings: they would only be made again. */
 const WRONG_USE = 2;
-/** It ended in order, and nobody here had asked for it: somebody has drained the node. */
+/** It ended in order without being asked to by this node: it was drained. */
 const DRAINED = 0;
 
 export class WorkerProcess {

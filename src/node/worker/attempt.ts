@@ -59,7 +59,7 @@ export class Attempt {
     return this.#reason !== null;
   }
 
-  /** Made when somebody looks: short tasks do not, and it costs more than they do. */
+  /** Created on first use: short tasks never use it, and it costs more than they do. */
   get signal(): AbortSignal {
     if (this.#control === null) {
       this.#control = new AbortController();
@@ -112,19 +112,19 @@ export class Attempt {
     else this.#cancelStart = this.#host.clock.after(quietMs, tell);
   }
 
-  /** The handler waits for something: the slot is free for others, and nobody waits for the handler. */
+  /** The handler waits for something: its slot is free for others, and the handler is not waited for. */
   suspend(until: WorkerSuspension): void {
     const fault = this.#context?.fault ?? null;
     if (fault !== null) return this.#end(this.#failed(fault));
     this.#end({ kind: 'suspended', lease: this.lease, until });
   }
 
-  /** It was asked to stop and does not: whatever it still does is done for nobody. */
+  /** It was asked to stop and does not: its further work is ignored. */
   abandon(): void {
     this.#end(this.#stopWord === null ? null : { kind: this.#stopWord, lease: this.lease });
   }
 
-  /** The first word counts, except that nobody listens any more. */
+  /** The first reason counts, except that a lost session silences the rest. */
   stop(reason: MillraceError, word: StopWord): void {
     if (!this.isStopping || word === null) this.#stopWord = word;
     this.#reason ??= reason;

@@ -1,7 +1,5 @@
-/**
- * What handlers call. Whoever calls a flow has its code, so the worker that runs the caller offers the tasks of that
- * flow from then on. What it cannot run itself waits for somebody else, and the log says so.
- */
+/** Flows that handlers call. The caller has the flow's code, so the worker that runs it offers the tasks of that flow
+ * from then on. Tasks that it cannot run wait for another worker, and the log says so. */
 import { definitionsOf } from '../../tasks/executors/index.ts';
 import type { Executor, ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
 

@@ -1,4 +1,4 @@
-/** How a worker reaches whoever leads: plain options, from which each thread makes its own connection. */
+/** How a worker reaches the leader: plain options, from which each thread makes its own connection. */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { LeaderChannel, keepAliveFor, workerChannel } from '../../edge/grpc/index.ts';
 import type { WorkerService } from '../../scheduler/contract/index.ts';

@@ -8,7 +8,7 @@ export function heartbeatConnector(options: ChannelOptions): Connector {
   return { module: import.meta.url, options };
 }
 
-/** For each session anew, with what its leader has said. */
+/** For each new session, with what its leader has said. */
 export function connect(options: unknown, start: HeartbeatStart): HeartbeatChannel {
   const { sessionTtlMs, heartbeatMs } = start;
   return openLine({ ...(options as ChannelOptions), sessionTtlMs }, heartbeatMs);

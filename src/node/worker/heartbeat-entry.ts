@@ -10,11 +10,11 @@ const { module, options } = workerData as Connector;
 const port = parentPort;
 if (port === null) throw new Error('The heartbeat runs in a thread.');
 
-// Messages wait at the port until somebody listens: none is lost while the module is loaded.
+// Messages wait at the port until there is a listener: none is lost while the module is loaded.
 const connector = (await import(module)) as ConnectorModule;
 const sessions = new Map<number, { readonly loop: HeartbeatLoop; readonly close: () => void }>();
 
-/** The main thread is blocked, so nobody else can end the process; this one may not stop half-way. */
+/** The main thread is blocked, so only this thread can end the process; it may not stop half-way. */
 function endProcess(why: string): void {
   writeSync(2, `millrace: this worker exits: ${why}.\n`);
   process.kill(process.pid, 'SIGKILL');

@@ -18,7 +18,7 @@ export interface HeartbeatLoopOptions {
   readonly random: () => number;
   readonly start: HeartbeatStart;
   readonly tell: (news: HeartbeatNews) => void;
-  /** The other thread did not hear an abort within its grace period: a handler blocks it. */
+  /** The other thread did not handle an abort within its grace period: a handler blocks it. */
   readonly onStuck: (why: string) => void;
 }
 
@@ -37,7 +37,7 @@ export class HeartbeatLoop implements Heartbeat {
   #unanswered = 0;
   #said = 0;
   #heard = 0;
-  /** The last news at the time of the last beat: not heard by the next one, nobody listens. */
+  /** The last news at the time of the last beat: if the next one has not seen it, the thread is blocked. */
   #saidBefore = 0;
   #isStopped = false;
   #cancelBeat: () => void = () => {};
@@ -70,7 +70,7 @@ export class HeartbeatLoop implements Heartbeat {
     this.#cancelStuck = null;
   }
 
-  /** Once the session is over for good, nobody has to listen either. */
+  /** Once the session has ended for good, no listener is needed. */
   stop(): void {
     this.#fallSilent();
     this.#cancelStuck?.();
@@ -171,10 +171,8 @@ export class HeartbeatLoop implements Heartbeat {
     });
   }
 
-  /**
-   * A handler that blocks its thread from the first instruction on keeps the word that it started from
-   * leaving, and with it the start of its run timeout. So it is said here.
-   */
+  /** A handler that blocks its thread from its first instruction delays the report of its start, and with it the start
+   * of its run timeout. So it is reported here. */
   #speakForBlocked(): void {
     const isBlocked = this.#heard < this.#saidBefore;
     this.#saidBefore = this.#said;

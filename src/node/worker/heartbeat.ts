@@ -25,7 +25,7 @@ export interface HeldChange {
   readonly seenPoll: number;
 }
 
-/** Numbered, so that the heartbeat notices when nobody listens. */
+/** Numbered, so that the heartbeat notices a blocked listener. */
 export type HeartbeatNews = { readonly no: number } & (
   | { readonly type: 'answered'; readonly sentAtMs: number; readonly orders: WorkerOrders }
   | {

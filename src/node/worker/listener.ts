@@ -1,4 +1,4 @@
-/** What a worker answers itself: whether it is well, who it is, and the outputs that it keeps for queries. */
+/** What a worker serves itself: its health, its identity, and the outputs that it retains for queries. */
 import type { NodeId } from '../../scheduler/core/index.ts';
 import { shuffleService, startRpcServer, workerService } from '../../edge/grpc/index.ts';
 import type { ShuffleSource } from '../../scheduler/contract/index.ts';

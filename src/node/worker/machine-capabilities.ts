@@ -16,8 +16,8 @@ export function machineCapabilities(): Capabilities {
   };
 }
 
-/** Which worker of which process this is, where the system can tell: a leader on the same machine then sees at
- * once when it is gone, and nobody takes two workers of one process for the same. */
+/** Identifies this worker and its process, where the system can tell: a leader on the same machine then sees at once
+ * when it is gone, and two workers of one process are never confused. */
 export function processCapability(): Capabilities {
   const process = ownProcess();
   return process === null ? {} : { process: `${process}:${randomBytes(4).toString('hex')}` };

@@ -1,7 +1,5 @@
-/**
- * What connects a worker to a cluster. It is loaded when it is first called: gRPC and the executors of queries take
- * longer to load than all the rest, and whoever tests flows in memory needs neither.
- */
+/** Connects a worker to a cluster. Loaded on first use: gRPC and the executors of queries take longer to load than
+ * everything else, and tests of flows in memory need neither. */
 import type { OpenWorker, OpenWorkerOptions } from './open-worker.ts';
 import type { WorkerProcessSettings, WorkerWorld } from './process.ts';
 

@@ -28,8 +28,8 @@ export interface OpenWorkerOptions
   readonly prefetch: number | undefined;
   readonly executors: ExecutorRegistry;
   readonly log: TaskLog;
-  /** HOST:PORT, any free port of this machine when undefined; null for a worker in the leader's own
-   * process, which nobody has to look for. */
+  /** HOST:PORT, any free port of this machine if undefined; null for a worker in the leader's own process, which no
+   * other node connects to. */
   readonly listen: string | undefined | null;
   readonly advertise: string | undefined;
   readonly capabilities: Capabilities;

@@ -85,7 +85,7 @@ export class Outbox {
     });
   }
 
-  /** Nothing is sent any more and nobody waits for a verdict. */
+  /** Nothing is sent any more and no verdict is awaited. */
   stop(): void {
     this.#life.abort();
     this.#queue = [];

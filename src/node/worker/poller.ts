@@ -1,8 +1,8 @@
 /**
- * Asks for work: one poll at a time, parked at the leader while there is none. It says how many tasks it may
- * bring; one more for each task that is reported as ended meanwhile, which the leader counts by itself. When
- * there is much more room than that, it is renewed. A worker that drains calls it back, and asks once more for what
- * was given out meanwhile: nobody else can give that back.
+ * Asks for work: one poll at a time, parked at the leader while there is none. It says how many tasks it may bring;
+ * the leader adds one for each task that is reported as ended meanwhile. When there is much more room than that, it
+ * is renewed. A worker that drains calls it back, and asks once more for what was assigned meanwhile, because only
+ * this worker can return that.
  */
 import { Backoff, type Clock, sleepOrAbort } from '../../kit/index.ts';
 import type { PollReply, PollRequest } from '../../scheduler/contract/index.ts';
@@ -76,7 +76,7 @@ export class Poller {
     this.drain();
   }
 
-  /** The leader has taken in that a task is over. */
+  /** The leader has accepted that a task has ended. */
   ended(): void {
     if (this.#parked?.refills === true) this.#parked.capacity += 1;
   }

@@ -46,7 +46,7 @@ export class Prefetch {
     };
   }
 
-  /** A task has run for so long. */
+  /** Records the run time of a task. */
   ran(ms: number): void {
     const runMs = Math.max(ms, RUN_MS_MIN);
     this.#averageMs ??= runMs;

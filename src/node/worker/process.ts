@@ -33,7 +33,7 @@ export interface WorkerProcessSettings extends ChannelSettings, QuerySettings {
 export interface WorkerWorld {
   /** Aborts when the worker shall drain and end. */
   readonly drain: AbortSignal;
-  /** Aborts when nobody needs it any more: what runs is given back. */
+  /** Aborts when the worker is not needed any more: running tasks are returned. */
   readonly orphaned?: AbortSignal;
   /** Once, when it is registered and takes work. */
   readonly onReady: (nodeId: NodeId, listener: string) => void;
@@ -45,7 +45,7 @@ export interface WorkerWorld {
   readonly die: (error: Error) => void;
 }
 
-/** An orphan says goodbye if somebody listens, and does not stay for more. */
+/** An orphan says goodbye if the leader answers, and does not wait longer. */
 const ORPHAN_MS = 5_000;
 
 /** Runs until it has drained. Rejects when it cannot run as it is. */

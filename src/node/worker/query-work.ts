@@ -61,7 +61,7 @@ export async function openQueryWork(options: QueryWorkOptions): Promise<QueryWor
   return { node, kept, close };
 }
 
-/** What it made would be lost to all who are to read it. */
+/** Its outputs would be lost to their readers. */
 function withoutFragments(node: QueryNode, say: (line: string) => void): QueryNode {
   say(
     'This worker runs no queries: other nodes could not fetch its outputs, because no address is ' +

@@ -1,7 +1,5 @@
-/**
- * The outputs of queries that lie here for others to read. The leader is asked from time to time which of
- * them nobody needs any more, and before the worker leaves it waits for those that somebody still does.
- */
+/** The outputs of queries that this worker retains for readers. It asks the leader from time to time which of them are
+ * not needed any more, and before it leaves it waits for those that are. */
 import type { JobId } from '../../scheduler/core/index.ts';
 import { deferred, sleepOrAbort } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -42,8 +40,8 @@ export class RetainedOutputs {
     if (session !== null) this.#askLater();
   }
 
-  /** Resolves when nobody needs anything here, or the signal aborts. What is kept for readers of results is
-   * not waited for: that would take hours. */
+  /** Resolves when nothing here is needed, or the signal aborts. Outputs for readers of results are not waited for:
+   * that would take hours. */
   async released(session: Session, signal: AbortSignal): Promise<void> {
     const { outputs, leader, clock } = this.#options;
     for (;;) {

@@ -1,7 +1,7 @@
 /**
- * Which of the held leases have a handler at work, in memory that two threads share. The main thread
- * writes it; the heartbeat thread reads it even while a handler blocks the main thread, and a message
- * for every start would cost more than many a task.
+ * Which of the held leases have a running handler, in memory that two threads share. The main thread writes it; the
+ * heartbeat thread reads it even while a handler blocks the main thread. A message for every start would cost more
+ * than many a task.
  */
 export class RunningTable {
   readonly buffer: SharedArrayBuffer;

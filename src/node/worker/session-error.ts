@@ -3,7 +3,7 @@ import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode } from '../../scheduler/core/index.ts';
 import type { ReadyAssignment } from '../../scheduler/contract/index.ts';
 
-/** The session is over for the leader: only a new one helps. */
+/** The session has ended for the leader: only a new one helps. */
 export function endsSession(error: unknown): error is MillraceError {
   return isMillraceError(error, 'unknown_session') || isMillraceError(error, 'superseded');
 }

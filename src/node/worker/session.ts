@@ -1,7 +1,7 @@
 /**
- * One session of a worker, from its registration to its end: it polls, runs, reports and renews until it
- * has drained and left, or until it is over. Over means that the leases may belong to others: all work
- * stops, nothing more is said, and the worker registers anew.
+ * One session of a worker, from its registration to its end: it polls, runs, reports and renews until it has drained
+ * and left, or until it has ended. After that its leases may belong to others: all work stops, nothing more is
+ * reported, and the worker registers again.
  */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { LeaseName } from '../../scheduler/core/index.ts';
@@ -61,7 +61,7 @@ export interface SessionParts {
   readonly stuck: 'end' | 'abandon';
   /** With `end`: the process cannot go on. */
   readonly onStuck: (error: MillraceError) => void;
-  /** Waited for before the goodbye, until the time for draining is over. */
+  /** Awaited before the goodbye, until the time for draining has passed. */
   readonly beforeLeave: (signal: AbortSignal) => Promise<void>;
 }
 

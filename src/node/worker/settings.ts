@@ -20,7 +20,7 @@ export interface WorkerSettings {
   /** With more than this unreported the worker takes no further work. */
   readonly unreportedItemsMax: number;
   readonly unreportedBytesMax: number;
-  /** One report carries at most so many items, and stops growing at so many bytes. */
+  /** One report carries at most this many items, and stops growing at this many bytes. */
   readonly reportItemsMax: number;
   readonly reportBytesMax: number;
 }
@@ -32,7 +32,7 @@ export const defaultWorkerSettings: WorkerSettings = {
   pollPaceMs: 50,
   pollRenewMs: 20,
   retryMs: 100,
-  // A fail-over takes a second or so: nobody should sleep through it.
+  // A fail-over takes a second or so: no retry should sleep through it.
   retryMaxMs: 1_000,
   nameTakenMs: 30_000,
   rejoinMaxMs: 30_000,

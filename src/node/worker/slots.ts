@@ -1,4 +1,4 @@
-/** What a worker holds: at most `slots` handlers at work, and behind them a queue of prefetched tasks. */
+/** What a worker holds: at most `slots` running handlers, and behind them a queue of prefetched tasks. */
 import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { Attempt } from './attempt.ts';
 import { leaseKey } from './lease-key.ts';

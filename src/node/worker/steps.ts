@@ -46,7 +46,7 @@ export class Steps {
     return this.#recorded.get(name);
   }
 
-  /** A step of ours, which has nothing to do but to be there. */
+  /** A step of Millrace itself, which only has to exist. */
   async keep(name: string, value: unknown): Promise<void> {
     await this.#body(name, () => value);
   }

@@ -1,7 +1,7 @@
 /**
- * When a handler is put aside. Waits that are asked for in the same breath are sent together; a step at
- * work holds the suspension off, and so does everything the handler can still do without a wait. Once it
- * is put aside, nothing of its context settles any more: no `catch` and no `finally` of it runs.
+ * Decides when a handler is suspended. Waits that are requested together are sent together; a running step holds the
+ * suspension off, and so does everything the handler can still do without a wait. Once it is suspended, nothing of
+ * its context settles any more: no `catch` and no `finally` of it runs.
  */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { SignalShape } from '../../scheduler/core/index.ts';
@@ -19,7 +19,7 @@ export interface SuspensionOwner {
 
 type Wait = Extract<WorkerSuspension, { readonly type: 'wait' }>;
 
-/** Something that is over. */
+/** Something that has ended. */
 interface Ending {
   readonly at: number;
   /** It came from outside; the others have ended because their time was over. */
@@ -40,7 +40,7 @@ export class Suspension {
   /** Waits that are over, but were not reported yet. */
   readonly #endings: Set<Ending> = new Set();
   #bytes = 0;
-  /** Steps and the like that are at work. */
+  /** Running steps and the like. */
   #busy = 0;
   #isPutAside = false;
   #turn: NodeJS.Immediate | null = null;
@@ -64,10 +64,10 @@ export class Suspension {
   }
 
   /**
-   * Of things that are over and are raced with each other, those win that had won when the handler first
-   * came by: steps, because a wait never ends in the attempt that asks for it; then whatever ended first.
-   * What is over when an attempt begins has ended before all that ends after it, so the order stays. An
-   * event of the very moment in which a time was over cannot have been seen before that was.
+   * Of things that have ended and are raced with each other, those win that had won when the handler first came by:
+   * steps, because a wait never ends in the attempt that asks for it; then whatever ended first. What has ended when
+   * an attempt begins has ended before everything that ends after it, so the order stays. An event of the very moment
+   * at which a time was reached cannot have been seen before that.
    */
   over(at: number, kind: 'time' | 'event', before?: () => Promise<void>): Promise<void> {
     return this.during(
@@ -122,7 +122,7 @@ export class Suspension {
     return this.#standStill();
   }
 
-  /** For whoever runs the handler elsewhere; there is one of them at most. */
+  /** For a handler that runs elsewhere; at most one listener. */
   onPutAside(fn: () => void): void {
     this.#onPutAside = fn;
   }
@@ -134,7 +134,7 @@ export class Suspension {
     this.#endings.clear();
   }
 
-  /** What no message could carry must not be tried for ever. */
+  /** What no message can carry must not be retried for ever. */
   #weigh(bytes: number, what: string): void {
     this.#bytes += bytes;
     if (this.#bytes <= PAYLOAD_BYTES_MAX) return;

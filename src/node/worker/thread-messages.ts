@@ -1,5 +1,5 @@
-/** What goes between the main thread and the heartbeat thread. Sessions are numbered: a word for an old
- * one that comes late is for nobody. */
+/** The messages between the main thread and the heartbeat thread. Sessions are numbered: a late message for an old one
+ * is ignored. */
 import type { WorkerService } from '../../scheduler/contract/index.ts';
 import type { HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
 

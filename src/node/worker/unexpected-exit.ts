@@ -1,7 +1,7 @@
 /**
- * Ends that the code of users brings upon a worker's process: errors that nobody caught, and calls of
- * `process.exit`. Nobody can tell which of its tasks it was, and in what state the others are now, so the
- * process ends, says so, and all that it held is run again.
+ * Unexpected ends of a worker's process that user code causes: uncaught errors, and calls of `process.exit`. It is
+ * unknown which task it was, and in what state the others are now, so the process reports it and ends, and everything
+ * that it held runs again.
  */
 import { writeSync } from 'node:fs';
 import { classifyFailure } from '../../tasks/executors/index.ts';
@@ -9,7 +9,7 @@ import { classifyFailure } from '../../tasks/executors/index.ts';
 export interface UnexpectedExitOptions {
   /** Tasks whose handlers run at this moment. */
   readonly atWork: () => readonly string[];
-  /** It may end as it likes: it was asked to. */
+  /** It was asked to leave, so it may end. */
   readonly isLeaving: () => boolean;
   /** Says it and ends the process. */
   readonly die: (error: Error) => void;
@@ -30,7 +30,7 @@ export class UnexpectedExit {
     process.on('exit', this.#exited);
   }
 
-  /** The modules are there: from now on it is the handlers that run. */
+  /** The modules are loaded: from now on handlers run. */
   loaded(): void {
     this.#isLoading = false;
   }
@@ -54,7 +54,7 @@ export class UnexpectedExit {
     );
   }
 
-  /** Written at once: this is the last moment. An end in order looks different to whoever started it. */
+  /** Written at once: this is the last moment. An orderly end looks different to the parent process. */
   readonly #exited = (code: number): void => {
     if (this.#options.isLeaving()) return;
     const call = `process.exit(${code})`;

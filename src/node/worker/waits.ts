@@ -78,7 +78,7 @@ export class Waits {
     return this.#suspension.signal(step, name, shape);
   }
 
-  /** A signal was left aside: whoever sent it should be able to see that. Said once a run. */
+  /** A signal was ignored: its sender should be able to see that. Logged once per run. */
   async unfit(name: string, step: string, why: string): Promise<void> {
     const left = `${UNFIT_STEP}${step}`;
     if (this.#steps.recorded(left) !== undefined) return;

@@ -27,7 +27,7 @@ import type { WorkerSettings } from './settings.ts';
 
 export interface WorkerOptions {
   readonly nodeId: NodeId;
-  /** Handlers at work at the same time; 0 executes nothing. */
+  /** Handlers that run at the same time; 0 executes nothing. */
   readonly slots: number;
   /** Held ready beyond that; without it as many as the run times call for. */
   readonly prefetch?: number;
@@ -46,16 +46,14 @@ export interface WorkerOptions {
   /** A new one for every session. */
   readonly newSessionId: () => SessionId;
   readonly log: TaskLog;
-  /**
-   * A handler that ignores its abort: `end` the process, which is the default, or `abandon` the handler,
-   * where the process is the user's own. Then its slot is freed while the handler may still be at work.
-   */
+  /** A handler that ignores its abort: `end` the process (the default), or `abandon` the handler if the process is the
+   * user's own. Then its slot is freed although the handler may still run. */
   readonly stuck?: 'end' | 'abandon';
   /** With `end`: the process has to end. */
   readonly onStuck: (error: MillraceError) => void;
   /** The session that lives now; null while there is none. */
   readonly onSession?: (session: OpenSession | null) => void;
-  /** Waited for before a session that drains says goodbye, until its time is over. */
+  /** Awaited before a draining session says goodbye, until its time has passed. */
   readonly beforeLeave?: (session: Session, signal: AbortSignal) => Promise<void>;
   readonly settings?: Partial<WorkerSettings>;
   /** Takes in what a handler has called, instead of the registry. */
@@ -153,7 +151,7 @@ export class Worker implements StartStop {
 
   async #begin(signal: AbortSignal): Promise<void> {
     this.#ended = deferred();
-    // Whoever asks gets the error; nobody has to.
+    // The error is for those who ask.
     this.#ended.promise.catch(() => {});
     this.#drained = new AbortController();
     const drain = (): void => this.#drain(this.#settings.drainMs);

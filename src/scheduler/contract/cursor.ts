@@ -19,7 +19,7 @@ export function readCursor(kind: Kind, count: number, cursor: string): readonly 
     made === kind &&
     numbers.length === count &&
     numbers.every((number) => Number.isSafeInteger(number) && number >= 0) &&
-    // Only one text stands for one place: what was altered on the way is noticed.
+    // Each position has exactly one text, so an altered cursor is noticed.
     cursorOf(kind, numbers) === cursor;
   if (isOurs) return numbers;
   throw new MillraceError({

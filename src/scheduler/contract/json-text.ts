@@ -1,10 +1,8 @@
 import type { Json } from '../core/index.ts';
 import type { JobShape } from './shapes.ts';
 
-/**
- * JSON that is kept as the text that was stored, so that whoever passes it on neither parses nor writes it.
- * `JSON.stringify` writes the value that it stands for.
- */
+/** JSON that is kept as the stored text, so that passing it on needs no parsing and no writing. `JSON.stringify`
+ * writes the value that it represents. */
 export class JsonText {
   /** Well-formed JSON. */
   readonly text: string;

@@ -36,7 +36,7 @@ export interface ResultStream {
 /** Queries, where this node can read them; only the leader plans. A query is submitted with `JobService`. */
 export interface QueryService {
   readonly reader: QueryReader;
-  /** Settles when the query is over or unknown, at the latest after `ms` or when the signal aborts. */
+  /** Settles when the query has ended or is unknown, at the latest after `ms` or when the signal aborts. */
   ended(id: JobId, ms: number, signal: AbortSignal): Promise<void>;
   /** What would be run, without running it. The request is unchecked; callers take turns. */
   explain(

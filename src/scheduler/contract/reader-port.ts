@@ -1,7 +1,5 @@
-/**
- * Reading, as the API and observers need it. A node with a database reads there, an observer answers
- * from what it has seen; whoever asks cannot tell, but for `asOf`.
- */
+/** The port for reads, for the API and observers. A node with a database reads there, an observer answers from what it
+ * has seen; the only difference is `asOf`. */
 import type { JobId, JobState, LeaderAddress } from '../core/index.ts';
 import type { AsOf, DeadTask, EventShape, JobSummary, NodeShape, ScheduleShape } from './shapes.ts';
 import type { ReadJob } from './json-text.ts';
@@ -50,9 +48,9 @@ export interface Reader {
   /** The number of the last event. */
   head(): Promise<AsOf>;
   /**
-   * Follows the log until the signal aborts, at the pace of whoever iterates: nothing is kept for a
-   * slow one. Throws `expired` when `after` is past retention, or not part of the history any more. Yields an empty page as a sign of
-   * life when nothing happens for a while.
+   * Follows the log until the signal aborts, at the pace of the iteration: nothing is buffered for a slow follower.
+   * Throws `expired` if `after` is past retention, or not part of the history any more. Yields an empty page as a
+   * keep-alive when nothing happens for a while.
    */
   follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage>;
 }

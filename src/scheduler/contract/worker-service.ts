@@ -142,10 +142,8 @@ export interface WorkerService {
   /** Parks until there is work, an order, or the signal asks for an empty answer. */
   poll(request: PollRequest, signal: AbortSignal): Promise<PollReply>;
   report(session: Session, items: readonly WorkerReport[]): Promise<ReportReply>;
-  /**
-   * Of which of these queries nobody will read any more what the worker keeps. With `inner` only about what
-   * stages hand to each other, which nobody needs once the query is over; results are kept for longer.
-   */
+  /** Which of these queries have outputs on the worker that will not be read any more. With `inner` only the outputs
+   * between stages, which are useless once the query has ended; results are kept for longer. */
   unneeded(session: Session, queries: readonly JobId[], kind?: 'inner'): Promise<readonly JobId[]>;
   leave(session: Session): Promise<void>;
 }

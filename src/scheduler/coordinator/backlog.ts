@@ -1,7 +1,7 @@
 /**
- * What waits to be fed, in order, bounded by events and by bytes. A batch takes so many bytes and no more, so that a
- * commit has a time that can be known beforehand. Large submissions wait in a line of their own. Each is a batch by
- * itself, in turn with batches of small events: whoever brings little waits for one large commit at most.
+ * Waiting inputs, in order, bounded by events and by bytes. A batch takes a limited number of bytes, so that the time
+ * of a commit is predictable. Large submissions have their own queue. Each is a batch by itself, alternating with
+ * batches of small events: a small event waits for one large commit at most.
  */
 import type { MillraceError, SchedulerEvent } from '../core/index.ts';
 import type { CommitBatch, Input } from './commit-batch.ts';
@@ -22,7 +22,7 @@ export const defaultBacklogLimits: BacklogLimits = {
   largeBytesMax: 128 * 1024 * 1024,
 };
 
-/** A batch that has so many takes no more. */
+/** A batch of this size takes no more. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 /** Sessions must be heard even when clients flood the leader, or leases would be lost to load. */
 const SESSION_SHARE = 4;
@@ -122,7 +122,7 @@ export class Backlog {
     return input;
   }
 
-  /** Alone in its batch, and in turn with those who bring little. */
+  /** Alone in its batch, alternating with small events. */
   #isLargeDue({ inputs }: CommitBatch): boolean {
     if (this.#large.length === 0 || inputs.length > 0) return false;
     return !this.#wasLarge || this.#next === this.#inputs.length;

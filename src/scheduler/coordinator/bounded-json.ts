@@ -3,11 +3,8 @@ import type { Json, JsonObject } from '../core/index.ts';
 /** A number may be written longer than it came: `1e20` has twenty-one digits. */
 const GROWTH_MAX = 6;
 
-/**
- * The value as JSON text, unless that would have more bytes than `bytesMax`: results that stand in
- * it many times can make it longer than any memory. `about` is how long it is if nothing in it is
- * written longer than it came; null says that it is too large.
- */
+/** The value as JSON text, unless that has more than `bytesMax` bytes: results that occur in it many times can make it
+ * larger than any memory. `about` is its length if nothing in it grows when written; null means too large. */
 export function boundedText(value: Json, about: number, bytesMax: number): string | null {
   if (about * GROWTH_MAX > bytesMax && jsonBytes(value, bytesMax) > bytesMax) return null;
   return JSON.stringify(value);

@@ -8,7 +8,7 @@ import { boundedText } from './bounded-json.ts';
 import type { PayloadCache } from './payload-cache.ts';
 import type { ResultReader } from './result-reader.ts';
 
-/** Steps of such names say that a called job is over. */
+/** Steps with this prefix record the end of a called job. */
 export const CALLED_JOB = '$job/';
 
 /** What the scheduler has written when the job ended. */

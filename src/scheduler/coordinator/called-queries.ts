@@ -12,13 +12,13 @@ import { noQueries } from './query-planner.ts';
 import type { PlannedQuery, QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
 
-/** What stands in the place of a job document. */
+/** Takes the place of a job document. */
 interface QueryDocument {
   readonly query: unknown;
   readonly name?: unknown;
 }
 
-/** A query that somebody calls. */
+/** A query that a task calls. */
 export interface CalledQuery {
   readonly jobId: JobId;
   readonly request: unknown;
@@ -84,7 +84,7 @@ export class CalledQueries {
     if (this.#life.signal.aborted || this.#planning.has(jobId)) return;
     if (dispatcher.peek((state) => state.jobsById.has(jobId))) return;
     this.#planning.add(jobId);
-    // Nobody waits for it here. When it fails the term is over, and the next leader asks the task again.
+    // Not awaited here. If it fails the term has ended, and the next leader asks the task again.
     void this.#bring(query)
       .catch(() => {})
       .finally(() => this.#planning.delete(jobId));
@@ -109,7 +109,7 @@ export class CalledQueries {
     }
   }
 
-  /** The term is over. */
+  /** The term has ended. */
   stop(): void {
     this.#life.abort();
   }

@@ -1,5 +1,5 @@
-/** What comes from outside, checked before it reaches the core: what a store would refuse there would
- * cost everybody a reading back. */
+/** Checks input from outside before it reaches the core: if the store refused it there, the leader would have to
+ * reload its state. */
 import {
   MillraceError,
   SCHEDULE_ID_LENGTH_MAX,

@@ -83,7 +83,7 @@ export class CommitBatch {
     );
   }
 
-  /** Nothing to write and nobody to answer. */
+  /** Nothing to write and no caller to answer. */
   get isIdle(): boolean {
     return this.effects.isEmpty && !this.effects.hasReplies && this.#afterwards.length === 0;
   }

@@ -13,10 +13,10 @@ export interface DispatcherOptions {
   readonly reload: () => Promise<Memory>;
   /** It serves again from a fresh memory, which still lacks the jobs that are not running. */
   readonly onReloaded: () => void;
-  /** The store has refused a batch for its data, or the core has failed. Both are faults of ours: what clients send
+  /** The store has refused a batch for its data, or the core has failed. Both are internal errors: what clients send
    * is checked before. */
   readonly onFault?: (fault: MillraceError) => void;
-  /** The term is over; called once. */
+  /** The term has ended; called once. */
   readonly onEnd: (why: MillraceError) => void;
   /** Called for every committed batch, before its answers are sent. */
   readonly onCommitted?: (rows: NamedBatch, at: Instant) => void;

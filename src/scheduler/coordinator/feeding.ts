@@ -11,7 +11,7 @@ interface Target {
   readonly generation: number;
 }
 
-/** Answers what went wrong; the state is then half-changed and no good any more. */
+/** Returns the fault; the state is then half-changed and must be dropped. */
 export function feed(
   input: Input,
   target: Target,
@@ -54,7 +54,7 @@ function feedEvent(
   for (const { job } of images) forgetIfOver(state, job.no);
 }
 
-/** After the inputs: what has become due, then work for whoever waits. */
+/** After the inputs: what has become due, then work for waiting polls. */
 export function finish(
   state: SchedulerState,
   now: Instant,

@@ -1,7 +1,7 @@
 /**
- * What this process has acknowledged as a leader, to be compared with what the store has later. A store that
- * was restored from a backup, or failed over to a replica that lacks the last commits, has lost some of
- * it: nobody else can tell what.
+ * What this process has acknowledged as a leader, to be compared with the store later. A store that was restored from
+ * a backup, or failed over to a replica that lacks the last commits, has lost some of it, and only this process can
+ * tell what.
  */
 import type { Batch, JobId, JobNo } from '../core/index.ts';
 import type { Counters, Store, Term } from '../store/index.ts';
@@ -25,7 +25,7 @@ export interface Loss {
   readonly jobIds: readonly JobId[];
 }
 
-/** Ids of so many jobs are remembered, the newest: enough for minutes of asynchronous replication. */
+/** The ids of the newest jobs that are remembered: enough for minutes of asynchronous replication. */
 const JOBS_MAX = 20_000;
 
 export class AcknowledgedHistory {

@@ -48,7 +48,7 @@ export class Housekeeping {
     this.#cancel = this.#clock.after(ms, () => {
       this.#prune().then(
         (isMore) => this.#arm(isMore ? 1 : this.#settings.pruneEveryMs),
-        // It is tried again. A table that only grows fills the disk in the end, so somebody has to hear of it.
+        // It is tried again. A table that only grows fills the disk in the end, so it is reported.
         (error: unknown) => {
           if (!this.#isStopped) this.#onFailure(asFault(error));
           this.#arm(this.#settings.pruneEveryMs);

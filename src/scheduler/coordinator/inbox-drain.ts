@@ -6,9 +6,9 @@ const LOOK_EVERY_MS = 5_000;
 const RETRY_MS = 200;
 
 /**
- * Takes in what users put into the inbox, for as long as the term lasts: at its start, when the
- * store says that something came, and from time to time. One drain at a time; a word that comes
- * while it runs is heard afterwards, because the drain may have looked before it was true.
+ * Submits the jobs in the inbox, for as long as the term lasts: at its start, when the store notifies, and from time
+ * to time. One drain at a time; a notification that arrives meanwhile starts another one, because the drain may have
+ * looked too early.
  */
 export class InboxDrain {
   readonly #store: Store;
@@ -89,7 +89,7 @@ export class InboxDrain {
 
   #arm(isDone: boolean): void {
     if (this.#isStopped) return;
-    // Where nobody can say that something came, nothing comes.
+    // A store without notifications has no inbox.
     if (isDone && this.#store.onInbox === undefined) return;
     const waitMs = isDone ? LOOK_EVERY_MS : this.#backoff.nextMs();
     this.#cancel = this.#clock.after(waitMs, () => this.#want());

@@ -50,7 +50,7 @@ export interface ServiceOptions {
   readonly payloads: Payloads;
   /** The custom operators that workers have declared. */
   readonly operators: KnownOperators;
-  /** What this leader is, for those who want to join. */
+  /** The version of this leader, for joining workers. */
   readonly handshake: Handshake;
   /** Null where no SQL is understood. */
   readonly planner: QueryPlanner | null;
@@ -253,7 +253,7 @@ export class LeaderJobService implements JobService {
     return this.#options.dispatcher.read((state, now) => explain(state, jobId, taskId, now));
   }
 
-  /** Sentences for several tasks, by one look; tasks that are not live have none. */
+  /** Explanations for several tasks in one read; tasks that are not live have none. */
   explainAll(jobId: JobId, taskIds: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {
     return this.#options.dispatcher.read((state, now) => {
       const sentences = new Map<TaskId, string>();
@@ -284,7 +284,7 @@ export class LeaderJobService implements JobService {
     }
   }
 
-  /** Whatever becomes of it, the row is gone afterwards: one that stays would be taken in for ever. */
+  /** In every case the row is gone afterwards: one that stays would be submitted for ever. */
   async #takeIn({ no, jobId, document }: InboxRow): Promise<void> {
     const { dispatcher, settings } = this.#options;
     try {
@@ -294,7 +294,7 @@ export class LeaderJobService implements JobService {
       if (!reply.changed) await dispatcher.ask((ask) => ({ type: 'dropInbox', ask, inboxNo: no }));
     } catch (error) {
       if (!isMillraceError(error, 'bad_input') && !isMillraceError(error, 'too_large')) throw error;
-      // The user's transaction is long over: a failed job is the only way to tell him.
+      // The user's transaction has long ended: a failed job is the only way to report it.
       const reason = { code: error.code, message: cleanText(error.message) };
       const about = { jobId, name: 'inbox', error: reason, inboxNo: no };
       await dispatcher.ask((ask) => ({ type: 'reject', ask, ...about }));

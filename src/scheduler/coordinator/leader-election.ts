@@ -1,9 +1,8 @@
 /**
- * A candidate for ever: campaigns, leads, and campaigns again when the term is over. It asks from time
- * to time, and at once when the store sees that the leader's process is gone. On any doubt
- * it steps down first and asks afterwards. When the term ended without another leader being the
- * cause, the term is given back as soon as the store can be reached, so that nobody has to wait
- * for it to expire.
+ * Leader election: campaigns, leads, and campaigns again when the term has ended. It tries from time to time, and at
+ * once when the store sees that the leader's process is gone. On any doubt it steps down first and asks afterwards.
+ * If the term ended without another leader being the cause, it is given back as soon as the store can be reached, so
+ * that no candidate has to wait for it to expire.
  */
 import { MillraceError } from '../core/index.ts';
 import type { Settings, TermId } from '../core/index.ts';

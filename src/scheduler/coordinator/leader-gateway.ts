@@ -2,12 +2,14 @@ import { MillraceError } from '../core/index.ts';
 import type { LeaderAddress } from '../core/index.ts';
 import type { Leader } from './leader.ts';
 
-/** Routes calls for the leader: to the local one, or to a refusal that says who leads, so that callers can follow. */
+/**
+ * Routes calls for the leader: to the local one, or to a refusal that names the leader, so that callers can follow.
+ */
 export class LeaderGateway {
   readonly #nodeId: string;
   #leader: Leader | null = null;
   #elsewhere: LeaderAddress | null = null;
-  /** Why nobody leads, if that is known. */
+  /** Why there is no leader, if known. */
   #trouble: MillraceError | null = null;
 
   constructor(nodeId: string) {
@@ -21,15 +23,15 @@ export class LeaderGateway {
     this.#trouble = null;
   }
 
-  /** The database is away, or back again: without it nobody can begin to lead. */
+  /** The database is away, or back again: without it no node can begin to lead. */
   troubled(trouble: MillraceError | null): void {
     this.#trouble = trouble;
   }
 
-  /** This node does not lead; somebody else may. */
+  /** This node does not lead; another one may. */
   refer(to: LeaderAddress | null): void {
     this.#leader = null;
-    // A term of our own that is over leads nowhere.
+    // An own term that has ended leads nowhere.
     this.#elsewhere = to?.nodeId === this.#nodeId ? null : to;
   }
 

@@ -56,7 +56,7 @@ export interface LeaderOptions {
   readonly onFault?: (fault: MillraceError) => void;
   /** What is past its retention could not be removed; it is tried again. */
   readonly onPruneFailed?: (why: MillraceError) => void;
-  /** The term is over, for this reason; called once. */
+  /** The term has ended, for this reason; called once. */
   readonly onEnd: (why: MillraceError) => void;
   /** Events that may wait for the store before callers are refused. */
   readonly backlogMax?: number;

@@ -40,7 +40,7 @@ export async function renewing<T>(
   const renewLater = (): void => {
     if (isDone) return;
     cancel = clock.after(scheduler.settings.leaderRenewMs, () => {
-      // A failure shows at the first commit; until then there is nobody to tell.
+      // A failure shows at the first commit; until then it cannot be reported.
       leaderTerm.renew().then(renewLater, () => {});
     });
   };
@@ -74,10 +74,8 @@ export async function loadFirst(options: LoadOptions): Promise<Memory> {
   return { state, effects };
 }
 
-/**
- * The rest, through the dispatcher, while it already serves. When the memory is dropped meanwhile, whoever dropped it
- * loads the rest anew, and `isCurrent` says no.
- */
+/** Loads the rest through the dispatcher, which already serves. If the state is dropped meanwhile, the reload also
+ * loads the rest, and `isCurrent` returns false. */
 export async function loadRest(
   { store, leaderTerm }: LoadOptions,
   dispatcher: Dispatcher,

@@ -1,7 +1,7 @@
 import { TASKS_PER_JOB_LIMIT } from '../core/index.ts';
 import type { Batch, JobId, JobNo, TaskRef } from '../core/index.ts';
 
-/** Texts of so many characters are kept, of each kind. */
+/** The characters of text that are cached, of each kind. */
 const CHARACTERS_MAX = 16 * 1024 * 1024;
 /** An entry costs about as much as this many characters. */
 const ENTRY = 100;

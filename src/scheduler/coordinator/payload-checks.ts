@@ -4,7 +4,7 @@ import { mayBeDeep, utf8Bytes } from '../core/index.ts';
 /** No character takes more bytes than this. */
 const BYTES_A_CHARACTER = 3;
 
-/** Deeper JSON cannot be written again by the platform: whoever passed it on would fail. */
+/** The platform cannot write deeper JSON again, so passing it on would fail. */
 const DEPTH_MAX = 1_000;
 
 /** As the end of a sentence; null when it is small enough. */
@@ -27,7 +27,7 @@ export function payloadFault(text: string, bytesMax: number): string | null {
   return mayBeDeep(text, DEPTH_MAX) ? `is nested deeper than ${DEPTH_MAX} levels` : null;
 }
 
-/** Names of steps stand in an index, whose entries are short. */
+/** Names of steps are in an index, whose entries are short. */
 const STEP_NAME_BYTES_MAX = 1_000;
 
 export function stepNameFault(name: string): string | null {

@@ -217,7 +217,7 @@ function asItIs({ assignment, template, steps }: Making): ReadyAssignment {
 
 const EARLY = { isEarly: true } as const;
 
-/** What was read is still what stands: while somebody reads, a task may begin again. */
+/** Whether what was read is still current: a task may begin again meanwhile. */
 function isCurrent({ assignment, references: refs, runs }: Making, look: JobLook): boolean {
   if (runs === null) return true;
   const now = look.runs(assignment.lease.jobNo, [...refs.values()]);

@@ -2,7 +2,7 @@ import type { Ask, MillraceError, Reply, ReplyBody } from '../core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
 
-/** Who waits for which answer. Each is answered once; what nobody waits for is dropped. */
+/** The replies that callers wait for. Each is delivered once; one without a caller is dropped. */
 export class PendingReplies {
   readonly #answers: Map<Ask, Deferred<ReplyBody>> = new Map();
   #last = 0;

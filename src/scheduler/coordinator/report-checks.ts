@@ -1,7 +1,5 @@
-/**
- * From what a worker says to what the core may hear. What the store could not keep, or no consumer
- * could read, fails the task instead: said again it would be no better.
- */
+/** Turns the report of a worker into an event of the core. What the store could not keep, or no consumer could read,
+ * fails the task instead: a repeated report would be no better. */
 import { MillraceError, TASKS_PER_JOB_LIMIT } from '../core/index.ts';
 import type { LeaseName, ReportItem, Settings } from '../core/index.ts';
 import type { WorkerReport } from '../contract/index.ts';
@@ -83,7 +81,7 @@ function checkedStep(
   { stepBytesMax }: Settings,
 ): ReportItem {
   const name = cleanText(step.name);
-  // The leader reads these itself when it sends the task out, so nobody else may write them.
+  // The leader reads these itself when it sends the task out, so handlers may not write them.
   const badName = name.startsWith(CALLED_JOB)
     ? 'belongs to a called job'
     : // Stored under a different name, it would not be found by later attempts.

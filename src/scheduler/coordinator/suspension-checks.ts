@@ -33,7 +33,7 @@ export interface LeasedJob {
   readonly known: KnownTasks;
 }
 
-/** Things in one wait. They stand in the task's row. */
+/** Items in one wait. They are part of the task's row. */
 const THINGS_MAX = 1_000;
 /** Ten years, like the timeouts in a document. */
 const SLEEP_MS_MAX = 3_650 * 24 * 3_600_000;
@@ -113,7 +113,7 @@ function checkedJob(
   const read = (): JobDocument => parseJobDocument(inheriting(document, parent), settings);
   const parsed = documentOr('bad_child_job', read);
   if ('code' in parsed) return parsed;
-  // The id says already which job it is; a key could name somebody else's.
+  // The id identifies the job already; a key could name another user's.
   return { step, jobId, document: { ...parsed.document, idempotencyKey: null }, ended: null };
 }
 
@@ -124,7 +124,7 @@ function inheriting(document: unknown, parent: LeasedJob | null): unknown {
   return { ...document, priority: parent.priority };
 }
 
-/** Only below its own: whoever waits for a job also ends it. */
+/** Only below its own id: the waiting task also ends the job. */
 function childIdFault(jobId: string, parent: LeasedJob | null): string | null {
   if (jobId.length > ID_LENGTH_MAX) {
     return (

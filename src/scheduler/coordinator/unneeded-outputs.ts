@@ -1,4 +1,4 @@
-/** Which outputs on a worker nobody will read any more. */
+/** Outputs on a worker that will not be read any more. */
 import { isFinished } from '../core/index.ts';
 import type { Instant, JobId, JobRow } from '../core/index.ts';
 import type { ServiceOptions } from './job-service.ts';
@@ -7,9 +7,9 @@ import type { ServiceOptions } from './job-service.ts';
 const LOOKS = 16;
 
 /**
- * Those of jobs that are over, once nobody may ask for their rows any more, and of jobs that nobody knows.
- * The memory answers for live ones, the store for all others. While jobs are still being loaded, nothing
- * is unneeded: a job that is not in memory may only be late.
+ * Those of ended jobs, once their rows may not be read any more, and of unknown jobs. The memory answers for live
+ * ones, the store for all others. While jobs are still being loaded, nothing is unneeded: a job that is not in memory
+ * may only be late.
  */
 export async function unneededOutputs(
   {
@@ -21,7 +21,7 @@ export async function unneededOutputs(
   queries: readonly JobId[],
   kind?: 'inner',
 ): Promise<readonly JobId[]> {
-  // What stages hand to each other is of no use to anybody once the job is over, however it ended.
+  // Outputs between stages are useless once the job has ended, however it ended.
   const keptMs = kind === 'inner' ? 0 : settings.resultTtlMs;
   const { absent, now } = await dispatcher.read((state, at) => ({
     absent: state.isComplete ? queries.filter((id) => !state.jobsById.has(id)) : [],

@@ -6,7 +6,7 @@ export interface WorkerWatchOptions {
   readonly clock: Clock;
   /** A session that does not renew itself for this long is looked for. */
   readonly overdueMs: number;
-  /** The process of a live session, as it named itself; null when it is not known, or the session is over. */
+  /** The process of a live session, as it named itself; null if it is unknown, or the session has ended. */
   readonly processOf: (session: Session) => string | null;
   /** True is proof that the process has ended. False says nothing. */
   readonly isProcessGone: (process: string) => boolean;
@@ -60,7 +60,7 @@ export class WorkerWatch {
     this.#missing.clear();
   }
 
-  /** A connection of the session has dropped, or nobody has heard of it yet. */
+  /** A connection of the session has dropped, or it was never heard of. */
   lost(session: Session): void {
     this.#missing.add(session.sessionId);
     void this.#look(session);

@@ -138,7 +138,7 @@ function auditKeys(state: SchedulerState): void {
   }
 }
 
-/** Who listens for a signal or waits for a job is listed there, and nobody else is. */
+/** Exactly the tasks that wait for a signal or a job are registered as waiting. */
 function auditWaits(state: SchedulerState): void {
   const { tasks } = state;
   let calls = 0;

@@ -57,11 +57,11 @@ export interface ErrorParts {
   readonly what: string;
   /** Why, if the sentence does not say it. */
   readonly why?: string;
-  /** The next step for the person who reads this. */
+  /** The next step for the reader. */
   readonly todo?: string;
   /** For bad input: where, as a JSON-pointer-like path (`/tasks/3/retry/maxAttempts`). */
   readonly path?: string;
-  /** For `not_leader`: who leads, as far as is known. */
+  /** For `not_leader`: the leader, if known. */
   readonly leader?: LeaderAddress;
   readonly cause?: unknown;
 }

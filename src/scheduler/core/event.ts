@@ -12,7 +12,7 @@ import type { LeaseName } from './task/lease.ts';
 import type { JobState, TerminalState } from './task/chart.ts';
 
 declare const askBrand: unique symbol;
-/** Names the caller that waits for the reply. Chosen by whoever feeds the scheduler. */
+/** Identifies the caller that waits for the reply. */
 export type Ask = number & { readonly [askBrand]: true };
 
 /** A task that starts its life ended, with a result taken from another job (fork). */
@@ -184,10 +184,10 @@ export type SuspendUntil =
 /** What a handler waits for: the first of it that comes wakes the task. Each thing leaves a step
  * under its name, and one that has left its step already is there at once. */
 export interface Wait {
-  /** For so long from now on, by the database's clock: a node's own clock decides nothing. The step
-   * says when it ends, `{"until": MS}`, and is written when the wait begins. */
+  /** A duration, by the database's clock: a node's own clock decides nothing. The step records its end, `{"until":
+   * MS}`, and is written when the wait begins. */
   readonly sleeps: readonly { readonly step: string; readonly forMs: number }[];
-  /** The next signal of this name that nobody has taken. The step is its body. */
+  /** The next untaken signal of this name. The step is its body. */
   readonly signals: readonly AwaitedSignal[];
   /** Another job, which is submitted unless it is there. The step is `{"jobId", "state"}`. */
   readonly jobs: readonly ChildJob[];

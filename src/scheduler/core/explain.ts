@@ -163,7 +163,7 @@ function awaits(state: SchedulerState, slot: Slot): Reason | null {
   };
 }
 
-/** Signals that came and did not end the wait: somebody may have mistyped a name, or an answer. */
+/** Signals that came and did not end the wait: perhaps a mistyped name or answer. */
 function inVain({ tasks }: SchedulerState, slot: Slot): string {
   const unfit = tasks.waits(slot)?.signals.filter(({ step }) => unfitBefore(step) > 0) ?? [];
   const counts = unfit.map(({ step, name }) => `${unfitBefore(step)} of ${name}`);
@@ -178,7 +178,7 @@ function inVain({ tasks }: SchedulerState, slot: Slot): string {
 
 type Stuck = Pick<Explanation, 'jobId' | 'taskId' | 'why' | 'nearest'>;
 
-/** Tasks of called jobs that are looked at, in all: whoever asks must not hold the leader up. */
+/** The limit on tasks of called jobs that are examined, so that a call does not hold the leader up. */
 const LOOKS_MAX = 1_000;
 
 /** The first task of the called jobs, or of those that they call, that no node can run. */

@@ -1,7 +1,7 @@
 import type { Instant } from './ids.ts';
 import type { SchedulerState } from './state.ts';
 
-/** What monitoring asks of a leader; costs one look at each kind of requirement. */
+/** Figures for monitoring; one pass over the kinds of requirements. */
 export interface SchedulerFigures {
   readonly liveJobs: number;
   readonly readyTasks: number;
@@ -11,7 +11,7 @@ export interface SchedulerFigures {
   readonly waitingQueries: number;
   /** Ready tasks that no registered node could run. */
   readonly unfitTasks: number;
-  /** How long the first of those has been ready; null when there is none. */
+  /** How long the first of them has been ready; null if there is none. */
   readonly unfitMs: number | null;
 }
 

@@ -50,8 +50,8 @@ export function restoreCluster(
   for (const row of image.schedules) restoreSchedule(context, row);
 }
 
-/** Last of all, when every live job is in memory: schedules may fire from here on, and calls that
- * nobody answered are asked again. */
+/** Called last, when every live job is in memory: schedules may fire from here on, and unanswered calls are asked
+ * again. */
 export function restoreDone(state: SchedulerState, now: Instant): void {
   const context = new StepContext(state, now, new Effects());
   state.isComplete = true;
@@ -164,8 +164,8 @@ function restoreSchedule(context: StepContext, row: ScheduleRow): void {
     state.schedules.set(id, { ...schedule, isWaiting: false, timerNo: 0 });
   } catch (error) {
     if (!isMillraceError(error)) throw error;
-    // Stricter limits than when it was stored: it stays in the store and says so in the log,
-    // since a leader that cannot start helps nobody.
+    // Stricter limits than when it was stored: it stays in the store and is logged, since a leader that cannot start
+    // is worse.
     context.log('schedule.missed', {}, { schedule: row.id, error: error.message });
   }
 }
@@ -219,7 +219,7 @@ function restoreTask(context: StepContext, job: Job, row: TaskRow, unmet: number
   tasks.attempt.set(slot, row.attempt);
   tasks.failures.set(slot, row.failures);
   tasks.losses.set(slot, row.losses);
-  // Where outputs get lost, most losses are of those: they say nothing of the task itself.
+  // Where outputs get lost, most losses are of those: they say nothing about the task itself.
   if (job.outputs === null) tasks.setExposures(slot, row.losses);
   tasks.fence.set(slot, row.fence);
   tasks.setTerm(slot, row.term);
@@ -256,8 +256,8 @@ function restoreTask(context: StepContext, job: Job, row: TaskRow, unmet: number
   }
 }
 
-/** With nothing unmet, only another task's execution key kept it blocked. Its owner may have ended
- * while this job was not in memory to hear of it: so ask again. */
+/** With nothing unmet, only another task's execution key kept it blocked. The owner may have ended while this job was
+ * not in memory, so the claim is repeated. */
 function restoreKeyWait(context: StepContext, slot: Slot): void {
   const { tasks } = context.state;
   if (tasks.state(slot) !== 'blocked' || tasks.suspended(slot) !== null) return;
@@ -265,11 +265,8 @@ function restoreKeyWait(context: StepContext, slot: Slot): void {
   if (tasks.unmet.get(slot) === 0 && tasks.key(slot) !== null) makeReady(context, slot);
 }
 
-/**
- * What lies on a session that lives is kept. The row names the node only: but a node has one session at a
- * time, and what was made before the one that it has now began is gone. With others that is found out when
- * somebody reads.
- */
+/** Outputs on a live session are retained. The row names the node only: but a node has one session at a time, and
+ * outputs from before its present session are gone. For other nodes that is found out when they are read. */
 function restoreOutputs(context: StepContext, job: Job, { tasks: rows }: JobImage): void {
   const { tasks, nodes } = context.state;
   const { outputs } = job;
@@ -332,7 +329,7 @@ function restoreLease(context: StepContext, job: Job, slot: Slot, row: TaskRow):
   else if (row.startedAt !== null) armRunTimeout(context, lease, row.startedAt);
 }
 
-/** Of a job that is not being stopped, only what somebody has added is ever cancelled by itself. */
+/** In a job that is not being stopped, only tasks that were added at run time are ever cancelled by themselves. */
 function isStoppedToBegin(
   context: StepContext,
   job: Job,

@@ -10,7 +10,7 @@ export interface Settings {
   readonly heartbeatMs: number;
   /** A session that was not renewed for this long ends, and its leases with it. */
   readonly sessionTtlMs: number;
-  /** A stale node is called dead after this long without a word. */
+  /** A stale node counts as dead after this long without a heartbeat. */
   readonly nodeDeadMs: number;
   /** A dead node is forgotten after this long. */
   readonly nodeForgetMs: number;
@@ -123,7 +123,7 @@ export function checkedSettings(given: Partial<Settings> = {}): Settings {
   if (nodeDeadMs < sessionTtlMs) {
     refuse('nodeDeadMs', `${nodeDeadMs} is less than sessionTtlMs ${sessionTtlMs}`);
   }
-  // The log names jobs by their number: while it speaks of one, the job is there to be looked up.
+  // The log names jobs by their number: as long as it does, the job can be looked up.
   if (settings.eventRetentionMs > settings.jobRetentionMs) {
     refuse('eventRetentionMs', `it is more than jobRetentionMs ${settings.jobRetentionMs}`);
   }

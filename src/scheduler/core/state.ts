@@ -50,7 +50,7 @@ export class SchedulerState {
   readonly schedules: Map<ScheduleId, Schedule> = new Map();
   readonly matching: Matching = new Matching();
   readonly queue: ReadyQueue = new ReadyQueue(this.tasks, this.matching);
-  /** Who runs and who waits, of the jobs that need admission. */
+  /** Of the jobs that need admission: those that run and those that wait. */
   readonly admissions: Admissions = new Admissions();
   readonly timers: Timers = new Timers();
   /** Jobs that left the memory while somebody is reading rows back: an image of one of these may

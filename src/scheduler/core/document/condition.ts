@@ -16,7 +16,7 @@ import { FROM, checkPlain, checkReference } from './template.ts';
 import type { Referable } from './template.ts';
 import { described, printable } from './text.ts';
 
-/** The key under which the conditions stand in the stored text. */
+/** The key of the conditions in the stored text. */
 const WHEN = '$when';
 
 type Comparison = (typeof COMPARISONS)[number];
@@ -117,7 +117,7 @@ export function storedInput(text: string | null): StoredInput {
   };
 }
 
-/** Most texts have no such key; one look tells. JSON.stringify never escapes it. */
+/** Most texts have no such key. JSON.stringify never escapes it. */
 function mayHold(text: string): boolean {
   return text.includes(`"${WHEN}"`);
 }

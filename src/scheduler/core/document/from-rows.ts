@@ -76,7 +76,7 @@ export function forkDocument(
   return { document: { ...document, tasks }, taken };
 }
 
-/** Its result speaks of data on a node. */
+/** Its result refers to data on a node. */
 function isKept(tasks: readonly TaskDocument[], no: number): boolean {
   return tasks[no]?.options.output !== undefined;
 }
@@ -96,7 +96,7 @@ function spread(
   // What lies on nodes belongs to the job that made it, and goes with it. What was given with the job stays.
   const again = new Set([start, ...tasks.keys()].filter((no) => no === start || isKept(tasks, no)));
   const left = new Set<number>();
-  // A set that grows while it is walked over: every task that is reached comes up once.
+  // A set that grows while it is iterated: every reached task is visited once.
   for (const no of again) {
     for (const dependent of dependents[no] ?? []) again.add(dependent);
     for (const child of children[no] ?? []) {

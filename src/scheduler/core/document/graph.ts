@@ -25,8 +25,8 @@ export function findCycle(edges: readonly (readonly number[])[]): readonly numbe
   }
 }
 
-/** 1 for every place that lies on a cycle or leads into one: what is left when places without
- * outgoing edges are taken away again and again. */
+/** 1 for every place on a cycle or leading into one: what is left after repeatedly removing places without outgoing
+ * edges. */
 function remainder(edges: readonly (readonly number[])[]): Uint8Array {
   const count = edges.length;
   const outgoing = new Int32Array(count);

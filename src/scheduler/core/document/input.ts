@@ -1,7 +1,5 @@
-/**
- * From an input template to the input that a handler sees. The stored template is never touched:
- * each attempt resolves it anew, and a result is only ever read.
- */
+/** Turns an input template into the input that a handler sees. The stored template is never changed: each attempt
+ * resolves it again, and results are only read. */
 import type { TaskId } from '../ids.ts';
 import type { TaskEnd } from '../job/ending.ts';
 import type { Json, JsonObject } from '../json.ts';
@@ -82,7 +80,7 @@ function missing(task: TaskId, path: string): MissingPath {
   return { code: 'missing_path', message, task, path };
 }
 
-/** Most inputs are what they say; one look at the text tells. JSON.stringify never escapes these. */
+/** Most inputs contain no reference. JSON.stringify never escapes these. */
 function mayRefer(stored: string | null): stored is string {
   return stored !== null && (stored.includes(`"${FROM}"`) || stored.includes(`"${LITERAL}"`));
 }

@@ -14,7 +14,7 @@ import { refuse } from './refuse.ts';
 
 /** Beside the options in the stored text: whether a running task has added this one. */
 const ADDED = 'added';
-/** Of the tasks of queries. They stand in no document, so that no user can ask for them. */
+/** Options of the tasks of queries. Not part of the document grammar, so that no user can ask for them. */
 const OUTPUT = 'output';
 const ADMISSION = 'admission';
 /** What stored rows say for `output`, since before it had these names. */

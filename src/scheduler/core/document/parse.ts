@@ -23,7 +23,7 @@ const DEFAULT_JOB_NAME = 'job';
 /** Normal: between high (1) and low (3). */
 const DEFAULT_PRIORITY: Priority = 2;
 
-/** `path` is where the document stands in what the caller was given, for messages. */
+/** `path` is the position of the document in the caller's input, for messages. */
 export function parseJobDocument(value: unknown, settings: Settings, path = ''): JobDocument {
   const fields: Fields = Fields.of(value, path, 'A job document', JOB);
   // An input stands three levels deep: document, tasks, task.

@@ -10,7 +10,7 @@ import type { Field, Grammar, NamedType } from './grammar.ts';
 import { NAMES_MAX } from './reader.ts';
 import { NAME_LENGTH_MAX } from './text.ts';
 
-/** No control character stands in a name. */
+/** Names contain no control characters. */
 const NAME = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
 const ID = '^[A-Za-z0-9_][A-Za-z0-9_.:@+=-]*$';
 const POINTER = '^(?:/(?:[^~/]|~[01])*)*$';

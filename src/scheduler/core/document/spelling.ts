@@ -1,4 +1,4 @@
-/** Finds the word that was probably meant. Only ever called when something is refused already. */
+/** Finds the word that was probably meant. Only called when something is refused already. */
 
 /** Beyond this many candidates an error message is not worth the time. */
 const CANDIDATES_MAX = 2_000;

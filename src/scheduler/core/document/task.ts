@@ -101,7 +101,7 @@ function readTaskInput(
   return stored;
 }
 
-/** A task that waits for a failure must be able to outlast it: otherwise it would never run, and nobody would know. */
+/** A task that waits for a failure must be able to outlast it: otherwise it would never run, without a trace. */
 function refuseImpossible(
   conditions: readonly Condition[],
   task: Fields,

@@ -1,7 +1,7 @@
 /**
- * Checks a task's input, or a job's output, and turns it into the text that is stored: plain JSON in
- * which `{ "$from": task, "path": pointer }` stands for a part of a task's result. Nothing
- * that JSON would drop or change without a word gets through.
+ * Checks a task's input, or a job's output, and turns it into the stored text: plain JSON in which `{ "$from": task,
+ * "path": pointer }` refers to a part of a task's result. Anything that JSON would silently drop or change is
+ * refused.
  */
 import type { Json } from '../json.ts';
 import { below, refuse, refuseSize } from './refuse.ts';
@@ -11,10 +11,10 @@ import { described, utf8Bytes } from './text.ts';
 
 /** The key that makes an object a reference. */
 export const FROM = '$from';
-/** The key that makes an object stand for what it holds, whatever that looks like: data. */
+/** The key that marks its value as data, whatever it looks like. */
 export const LITERAL = '$literal';
 
-/** Data as it may stand in a template: never read as a reference. */
+/** Data as it is written in a template: never read as a reference. */
 export function asLiteral(data: Json): Json {
   const text = JSON.stringify(data);
   const mayMislead = text.includes(`"${FROM}"`) || text.includes(`"${LITERAL}"`);
@@ -137,7 +137,7 @@ function isPlain(value: unknown): boolean {
   );
 }
 
-/** An object with `$from`: who is named, and where. */
+/** An object with `$from`: the task, and the path in its result. */
 export function checkReference(
   fields: Readonly<Record<string, unknown>>,
   path: string,

@@ -49,8 +49,8 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** Why this text cannot be a name, or null when it can. Names stand in log lines and on
- * terminals, hence no control characters at all, not only no NUL. */
+/** Why this text cannot be a name, or null if it can. Names appear in log lines and on terminals, so they contain no
+ * control characters at all. */
 export function nameFault(text: string): string | null {
   if (text === '') return 'is empty';
   if (text.length > NAME_LENGTH_MAX) {

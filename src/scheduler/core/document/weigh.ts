@@ -23,7 +23,7 @@ interface Scale {
   bytes: number;
 }
 
-/** The bytes of the value as compact JSON. `outer` is how deep an input may stand inside it. */
+/** The bytes of the value as compact JSON. `outer` is how deep an input may be nested inside it. */
 export function weigh(
   value: unknown,
   path: string,

@@ -1,4 +1,4 @@
-/** The three ways in which a task can end, as those see it who depend on it. */
+/** The three ways in which a task can end, as seen by its dependents. */
 import type { Need } from '../document/document.ts';
 import type { TaskError } from '../rows.ts';
 import type { TaskState } from '../task/chart.ts';

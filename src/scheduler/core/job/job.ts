@@ -27,8 +27,8 @@ export class Job {
   error: TaskError | null;
   startedAt: Instant | null;
   finishedAt: Instant | null;
-  /** When this run began: total timeouts count from here. A restored re-run counts anew from its
-   * first assignment, since the row does not say when it was asked for. */
+  /** When this run began: total timeouts count from here. A restored re-run counts from its first assignment, since
+   * the row does not say when it was requested. */
   runSince: Instant;
   /** By task number. */
   slots: Slot[] = [];
@@ -73,7 +73,7 @@ export class Job {
     return this.maxParallel !== null && this.assigned >= this.maxParallel;
   }
 
-  /** Made on first use, since most jobs never hear any. */
+  /** Created on first use, since most jobs get no signal. */
   get signals(): JobSignals {
     return (this.#signals ??= new JobSignals());
   }

@@ -3,9 +3,9 @@ import type { Slot } from '../task/table.ts';
 import type { Job } from './job.ts';
 
 /**
- * Where the outputs of a job lie: which session keeps what each task has made that ended well. An output
- * is gone with that session, or when a reader did not find it. One that nobody needs at the time may be
- * missed later, so what is gone is remembered.
+ * Where the outputs of a job are: which session retains the output of each succeeded task. An output is lost with
+ * that session, or when a reader did not find it. A lost output that is not needed now may be needed later, so the
+ * loss is remembered.
  */
 export class JobOutputs {
   readonly #job: Job;

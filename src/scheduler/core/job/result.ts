@@ -14,11 +14,8 @@ export interface ResultTask {
   readonly result: string | null;
 }
 
-/**
- * The result of a job that has succeeded. With an output template: that, with null for whatever
- * is not there. Without one: the result of the only task that nobody depends on and that no other
- * has added; of several such tasks an object, by id.
- */
+/** The result of a succeeded job. With an output template: that, with null for whatever is missing. Without one: the
+ * result of the only task without dependents that no other task has added; of several such tasks an object, by id. */
 export function resolveJobResult(output: string | null, tasks: readonly ResultTask[]): Json {
   if (output !== null) {
     const byId = new Map(tasks.map((task) => [task.id, task]));

@@ -1,7 +1,7 @@
 import type { SignalRow } from '../rows.ts';
 import type { Slot } from '../task/table.ts';
 
-/** The signals of one job, and who waits for which. Their bodies are never here. */
+/** The signals of one job, and the tasks that wait for them. Their bodies are never here. */
 export class JobSignals {
   readonly #ids: Set<string> = new Set();
   /** Numbers of those that nobody has taken, by name, oldest first. */
@@ -57,7 +57,7 @@ export class JobSignals {
     return [...this.#listeners.keys()];
   }
 
-  /** The names of those that nobody has taken. */
+  /** The names of the untaken ones. */
   get untaken(): readonly string[] {
     return [...this.#pending.keys()];
   }

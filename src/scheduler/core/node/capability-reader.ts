@@ -15,7 +15,7 @@ import { weigh } from '../document/weigh.ts';
 /** All capabilities of a node together, as JSON. They are kept in memory and shown to people. */
 const CAPABILITIES_BYTES_MAX = 64 * 1024;
 
-/** What a node advertises. `path` is where it stands in what the caller was given. */
+/** What a node advertises. `path` is its position in the caller's input. */
 export function parseCapabilities(value: unknown, path = ''): Capabilities {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     refuse(path, `Capabilities must be an object, not ${described(value)}.`);

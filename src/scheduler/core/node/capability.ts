@@ -93,10 +93,7 @@ function failing(
   return passes(operator, operand, value) ? null : needed(operator, operand);
 }
 
-/**
- * A single value stands for a list of one where lists are compared. A capability that a node does
- * not have passes `!=` and nothing else.
- */
+/** Where lists are compared, a single value is a list of one. A missing capability passes `!=` and nothing else. */
 function passes(
   operator: Operator,
   operand: CapabilityValue,

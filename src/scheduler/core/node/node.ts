@@ -13,7 +13,7 @@ import type { NodeRow, NodeStatus } from '../rows.ts';
 /** What a node says of itself when it registers. */
 export interface NodeOffer {
   readonly id: NodeId;
-  /** Chosen anew by each process: a restarted worker is another session. */
+  /** Chosen by each process: a restarted worker is another session. */
   readonly sessionId: SessionId;
   /** How many tasks it runs at the same time. */
   readonly slots: number;
@@ -53,7 +53,7 @@ export class Node {
   status: NodeStatus = 'healthy';
   draining = false;
   registeredAt: Instant;
-  /** The last word of the session. */
+  /** When the session was last heard of. */
   seenAt: Instant;
   expiresAt: Instant;
   quarantinedUntil: Instant | null = null;

@@ -9,10 +9,8 @@ interface Waiting {
   readonly memoryBytes: number;
 }
 
-/**
- * Jobs that must be admitted before they run. Urgent ones come first, then older ones, and nobody is passed:
- * the first one may need more than is free, and would else wait for as long as smaller ones come.
- */
+/** Jobs that must be admitted before they run. Urgent ones come first, then older ones, without overtaking: the first
+ * one may need more than is free, and would otherwise wait for as long as smaller ones come. */
 export class Admissions {
   /** What each admitted job holds. */
   readonly #held: Map<Job, number> = new Map();

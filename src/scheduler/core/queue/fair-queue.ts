@@ -15,7 +15,7 @@ const VACANT_MAX = 64;
  */
 export class FairQueue {
   readonly lane: Lane;
-  /** The concurrency key that these tasks wait for; null for those that stand in the lane. */
+  /** The concurrency key that these tasks wait for; null for tasks in the lane itself. */
   readonly limit: Limit | null;
   readonly #queues: Map<Job, JobQueue> = new Map();
   #heap: Heap<JobQueue> = new Heap(earlier);
@@ -109,7 +109,7 @@ export class FairQueue {
     this.#queues.delete(queue.job);
   }
 
-  /** Where nobody takes from, the queues of cancelled jobs must not be kept for ever. */
+  /** In a lane that no node takes from, the queues of cancelled jobs must not be kept for ever. */
   #sweep(): void {
     const kept: Heap<JobQueue> = new Heap(earlier);
     for (let queue = this.#heap.pop(); queue !== undefined; queue = this.#heap.pop()) {

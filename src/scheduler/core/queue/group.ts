@@ -34,7 +34,7 @@ export class Group {
     return this.rings.some((ring, at) => at < priority && ring.size > 0);
   }
 
-  /** The last node has gone: nobody looks here any more. */
+  /** The last node has gone: the group is not used any more. */
   dissolve(): void {
     for (const requirement of this.requirements) requirement.groups.delete(this);
   }

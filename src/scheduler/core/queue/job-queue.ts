@@ -4,11 +4,8 @@ import type { Slot, TaskTable } from '../task/table.ts';
 import type { FairQueue } from './fair-queue.ts';
 import type { Limit } from './limit.ts';
 
-/**
- * The ready tasks of one job in one place, oldest first, with removal from the middle in O(1): the
- * links are columns of the task table. A task stands in one queue at most, and the table knows
- * which.
- */
+/** The ready tasks of one job in one place, oldest first, with removal from the middle in O(1): the links are columns
+ * of the task table. A task is in one queue at most, and the table knows which. */
 export class JobQueue {
   readonly job: Job;
   /** Where this queue takes its turns with those of other jobs. */

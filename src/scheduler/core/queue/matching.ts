@@ -118,7 +118,7 @@ export class Matching {
     this.update(node);
   }
 
-  /** The node that is soonest empty, of those that may run the requirement. */
+  /** The node that will be empty soonest, among those that may run the requirement. */
   emptiest(requirement: Requirement): Node | null {
     let best: Node | null = null;
     for (const node of this.nodesThatMeet(requirement)) {
@@ -130,7 +130,7 @@ export class Matching {
     return best;
   }
 
-  /** Some node, of those that come first, would take such a task now if it asked. */
+  /** Whether some preferred node would take such a task now if it polled. */
   hasRoomFor(requirement: Requirement, except: NodeId | null = null): boolean {
     for (const group of requirement.groups) {
       for (const node of group.nodes) {

@@ -68,8 +68,8 @@ export class ReadyQueue {
   add(slot: Slot): void {
     invariant(this.#tasks.state(slot) === 'ready', 'only ready tasks are queued');
     const job = this.#tasks.job(slot);
-    // A job that had nothing queued comes in with the next round: it has saved up no turns, and
-    // newcomers do not push those who wait to the back.
+    // A job that had nothing queued joins the next round: it has saved up no turns, and newcomers do not push waiting
+    // jobs to the back.
     if (job.queued === 0) job.virtualTime = Math.max(job.virtualTime, this.#round + 1);
     job.queued += 1;
     this.#size += 1;
@@ -122,7 +122,7 @@ export class ReadyQueue {
     return null;
   }
 
-  /** The best task of those requirements that pass, taken out of the queue; null if there is none. */
+  /** The best task of the requirements that pass, taken out of the queue; null if there is none. */
   takeWhere(
     requirements: ReadonlySet<Requirement>,
     passes: (requirement: Requirement) => boolean,

@@ -18,10 +18,8 @@ export interface PlacementRestriction {
 
 export const UNRESTRICTED: PlacementRestriction = { avoids: null, isAlone: false };
 
-/**
- * What a task asks of a node, shared by all tasks that ask the same. Tasks wait in its lanes; who
- * may serve them is known by group, so tasks that nobody can run cost no poll anything.
- */
+/** What a task requires of a node, shared by all tasks with the same requirement. Tasks wait in its lanes; the nodes
+ * that may serve them are known by group, so tasks that no node can run cost polls nothing. */
 export class Requirement {
   readonly id: number;
   readonly text: string;

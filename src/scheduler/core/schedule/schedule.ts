@@ -17,7 +17,7 @@ export interface ScheduleSpec {
   readonly timing: Timing;
   readonly misfire: Misfire;
   readonly overlap: Overlap;
-  /** The raw job document, checked. Each firing submits it anew. */
+  /** The raw job document, checked. Each firing submits it again. */
   readonly document: unknown;
 }
 

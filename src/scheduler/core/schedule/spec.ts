@@ -45,7 +45,7 @@ export function parseScheduleSpec(
       'Remove it; every run executes its tasks.',
     );
   }
-  // A copy, so that what the caller does to his object later changes nothing here.
+  // A copy, so that later changes of the caller's object have no effect here.
   return { ...spec, document: JSON.parse(JSON.stringify(spec.document)) as unknown };
 }
 

@@ -13,7 +13,7 @@ export interface Schedule {
   nextAt: Instant | null;
   lastAt: Instant | null;
   lastJobId: JobId | null;
-  /** Its time has come, and its last job still runs. Not durable: found out anew by whoever leads. */
+  /** It is due, and its last job still runs. Not durable: each leader finds out by itself. */
   isWaiting: boolean;
   /** Counts the timers armed for it: only the latest one rings. */
   timerNo: number;

@@ -54,9 +54,9 @@ export function cancelled(context: StepContext, lease: Lease): boolean {
 }
 
 /**
- * The session ended under the lease: nobody knows how far the attempt came. It counts against the task if it
- * may have been the task's doing: the attempt was alone on its node, or it had begun. In company it never
- * counts so often that the task ends.
+ * The session ended under the lease: it is unknown how far the attempt came. It counts against the task if the task
+ * may be the cause: the attempt was alone on its node, or it had begun. In company it never counts so often that the
+ * task ends.
  */
 export function loseAttempt(context: StepContext, lease: Lease, loss: Loss): void {
   const { tasks } = context.state;
@@ -138,7 +138,7 @@ export function backoffMs(state: SchedulerState, slot: Slot, times: number): num
   return Math.max(1, Math.round(full * (1 - jitter / 2)));
 }
 
-/** Whether the time for all attempts together is over. */
+/** Whether the time for all attempts together has passed. */
 function isOverdue(context: StepContext, slot: Slot): boolean {
   const { tasks } = context.state;
   const { totalMs } = tasks.options(slot).timeouts;

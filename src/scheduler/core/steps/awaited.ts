@@ -13,7 +13,7 @@ export function writeStep(context: StepContext, slot: Slot, name: string, value:
   context.effects.step({ jobNo, taskNo, run, name, body: JSON.stringify(value) });
 }
 
-/** The oldest signal of that name that nobody has taken becomes the step. False when there is none. */
+/** The oldest untaken signal of that name becomes the step. False if there is none. */
 export function takeSignal(
   context: StepContext,
   slot: Slot,
@@ -43,7 +43,7 @@ export function awaitThings(state: SchedulerState, slot: Slot, things: AwaitedTh
   tasks.setWaits(slot, things);
 }
 
-/** It is awake: the next signal is for somebody else. What it has called is still its own. */
+/** It is awake: the next signal is for another task. What it has called is still its own. */
 export function stopListening({ tasks }: SchedulerState, slot: Slot): void {
   const waits = tasks.waits(slot);
   if (waits === null || waits.signals.length === 0) return;
@@ -52,7 +52,7 @@ export function stopListening({ tasks }: SchedulerState, slot: Slot): void {
   tasks.setWaits(slot, { signals: [], jobs: waits.jobs });
 }
 
-/** The call is over. */
+/** The call has ended. */
 export function forgetCall(state: SchedulerState, slot: Slot, jobId: JobId): void {
   const { tasks } = state;
   forgetCaller(state, slot, jobId);
@@ -68,8 +68,8 @@ function forgetCaller({ callers }: SchedulerState, slot: Slot, jobId: JobId): vo
   if (waiting?.size === 0) callers.delete(jobId);
 }
 
-/** The task has ended and waits for nothing. The jobs that it called end with it, when the context is
- * settled: nobody else would ever look at them. */
+/** The task has ended and waits for nothing. The jobs that it called end with it, when the step is settled: nothing
+ * else would end them. */
 export function dropWaits(context: StepContext, slot: Slot): void {
   const { state } = context;
   stopListening(state, slot);

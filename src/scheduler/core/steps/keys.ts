@@ -44,7 +44,7 @@ export function unnameKey(state: SchedulerState, key: ExecutionKey): void {
   if (key.tasks === 0) state.keys.delete(key.scope);
 }
 
-/** `ours`: execute. `waits`: somebody else executes. `completed`: the result is there. */
+/** `ours`: execute. `waits`: another task executes. `completed`: the result exists. */
 export function claimKey(context: StepContext, slot: Slot): 'ours' | 'waits' | 'completed' {
   const { tasks } = context.state;
   const key = tasks.key(slot);
@@ -66,7 +66,7 @@ export function claimKey(context: StepContext, slot: Slot): 'ours' | 'waits' | '
   return 'ours';
 }
 
-/** The task has ended: completes its key or gives it up. Answers who may go on because of it. */
+/** The task has ended: completes its key or gives it up. Returns the tasks that may continue because of it. */
 export function settleKey(
   context: StepContext,
   slot: Slot,

@@ -42,7 +42,7 @@ export function makeReady(context: StepContext, slot: Slot): void {
   armQueueTimeout(context, slot, context.now);
 }
 
-/** It waits for its dependencies, also one that had begun: it reads its input anew. */
+/** It waits for its dependencies, even if it had begun: it reads its input again. */
 function hold(context: StepContext, slot: Slot): void {
   const { tasks, queue } = context.state;
   const state = tasks.state(slot);
@@ -162,7 +162,7 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
   return lease;
 }
 
-/** The lease is over, whatever comes next. */
+/** The lease has ended, whatever comes next. */
 export function endLease(context: StepContext, lease: Lease): void {
   const { state } = context;
   const { slot, node } = lease;

@@ -20,10 +20,10 @@ import { settle } from './settle.ts';
 import { orderAgain } from './stop.ts';
 import { armTaskTotal } from './submit.ts';
 
-/** The session is over, and what it kept with it. */
+/** The session has ended, and with it what it retained. */
 export function loseOutputs(context: StepContext, node: Node): void {
   if (node.outputJobs.size === 0) return;
-  // What ended in this step has to be known: a job that is over needs nothing any more.
+  // Ends in this step have to be known: a job that has ended needs nothing any more.
   settle(context);
   for (const job of [...node.outputJobs]) {
     job.outputs?.loseFrom(node);
@@ -32,10 +32,10 @@ export function loseOutputs(context: StepContext, node: Node): void {
 }
 
 /**
- * A reader did not find what it was to read. If that is still what stands, it is made again, and with it
- * all that the same session keeps of this job: whoever lost one output has most likely lost them all. The
- * reader waits for it. This counts like the loss of a node, since a reader that is wrong, or a node that
- * nobody reaches, would otherwise go on for ever.
+ * A reader did not find its input. If the input is still current, it is recomputed, together with everything that the
+ * same session retains of this job: a session that lost one output has most likely lost them all. The reader waits
+ * for it. This counts like the loss of a node, since a faulty reader, or an unreachable node, would otherwise cause
+ * it for ever.
  */
 export function inputLost(
   context: StepContext,
@@ -74,7 +74,7 @@ function loseNamed(
   const no = job.taskNo(taskId, tasks);
   const slot = no === null ? null : job.slot(no);
   if (outputs === null || no === null || slot === null) return;
-  // Made again since, or being made: the reader speaks of what is over.
+  // Recomputed since, or being recomputed: the reader refers to an outdated output.
   if (tasks.state(slot) !== 'succeeded' || tasks.fence.get(slot) !== fence) return;
   if (tasks.options(slot).output === undefined) return;
   let isRead = false;
@@ -134,9 +134,9 @@ interface Choice {
 }
 
 /**
- * From the last task to the first, so that what is made again asks for what it reads. A task comes behind
- * those that it depends on. When other data may come out, those that have read the old begin again, and
- * these may need what nobody needed a moment ago: so until nothing is added any more.
+ * From the last task to the first, so that a recomputed task asks for what it reads. Tasks come behind their
+ * dependencies. If different data may result, the readers of the old data begin again, and these may need outputs
+ * that were not needed before: so it is repeated until nothing is added any more.
  */
 function choose(context: StepContext, job: Job, outputs: JobOutputs): Choice {
   const { tasks } = context.state;
@@ -156,7 +156,7 @@ function choose(context: StepContext, job: Job, outputs: JobOutputs): Choice {
   return { again, stopping };
 }
 
-/** Somebody may still read it. What nobody depends on is read when the job has ended. */
+/** It may still be read. Outputs without dependents are read when the job has ended. */
 function isNeeded(context: StepContext, job: Job, slot: Slot, again: ReadonlySet<Slot>): boolean {
   const { tasks } = context.state;
   let dependents = 0;
@@ -191,7 +191,7 @@ function rollBack(
   }
 }
 
-/** What each new run waits for; and who waits for the new runs. */
+/** What each new run waits for, and what waits for the new runs. */
 function countUnmet(context: StepContext, job: Job, again: ReadonlySet<Slot>): void {
   const { tasks } = context.state;
   for (const slot of job.slots) {

@@ -12,8 +12,8 @@ import type { Node } from '../node/node.ts';
 import type { Lease } from '../task/lease.ts';
 import type { StepContext } from '../step-context.ts';
 
-/** A node that has failed so many times as often in a row, without a success, is at fault whatever became
- * of its tasks elsewhere. */
+/** A node with this many times as many failures in a row, without a success, is at fault whatever became of its tasks
+ * elsewhere. */
 const HOPELESS_TIMES = 2;
 /** This part of the quarantine passes before a node that failed meanwhile is tried again. */
 const TRY_AGAIN_PART = 10;

@@ -46,7 +46,7 @@ function judgeStale(context: StepContext, { kind, lease: name }: ReportItem): Ve
     return 'lost';
   }
   if (kind === 'completed') return tasks.state(slot) === 'succeeded' ? 'ok' : 'lost';
-  // The lease has ended: whoever still works under it must stop, however it ended.
+  // The lease has ended: a worker that still works under it must stop, however it ended.
   if (kind === 'started' || kind === 'progress' || kind === 'step') return 'lost';
   return tasks.acceptedFence.get(slot) === name.fence ? 'ok' : 'lost';
 }

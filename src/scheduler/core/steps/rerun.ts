@@ -17,7 +17,7 @@ import { armTotals } from './submit.ts';
 export function cancel(context: StepContext, event: Cancel): void {
   const job = context.state.jobsById.get(event.jobId);
   if (job === undefined) return context.refuse(event.ask, unknownJob(event.jobId));
-  // One that ended while it was being loaded is over: the call came too late.
+  // One that ended while it was being loaded has ended: the call came too late.
   if (job.open === 0) dropJob(context.state, job);
   if (job.open === 0 || job.stopping !== null) return context.replyJob(event.ask, job, false);
   stopJob(context, job, 'cancel', { code: 'cancelled', message: event.reason });
@@ -65,7 +65,7 @@ function choose(context: StepContext, job: Job, event: Rerun): readonly Slot[] |
   return withGates(context, job, withDependents(context, job, slot), event);
 }
 
-/** A job that is over has released its admission: it must be admitted again. */
+/** A job that has ended has released its admission: it must be admitted again. */
 function withGates(
   context: StepContext,
   job: Job,
@@ -135,7 +135,7 @@ function restart(
   for (const [slot, cause] of inVain) {
     if (tasks.state(slot) === 'blocked') finish(context, slot, 'skipped', because(context, cause));
   }
-  // Nodes throw away what belongs to a job that is over, so nobody keeps anything of one that was.
+  // Nodes drop the outputs of ended jobs, so no node retains any of this one.
   remake(context, job);
   for (const slot of chosen) {
     if (tasks.state(slot) === 'blocked' && tasks.unmet.get(slot) === 0) makeReady(context, slot);

@@ -10,7 +10,7 @@ import type { Slot } from '../task/table.ts';
 
 /** Lost sessions after which a task runs alone. Once is bad luck. */
 const EXPOSURES_MAX = 2;
-/** More than so many different restrictions at a time would cost each new task a look at many groups. */
+/** More restrictions at a time would cost each new task a look at many groups. */
 const RESTRICTIONS_MAX = 64;
 
 const ALONE: PlacementRestriction = { avoids: null, isAlone: true };
@@ -53,7 +53,7 @@ function runsAlone({ tasks }: SchedulerState, slot: Slot): boolean {
   return exposures >= lossesInCompany(tasks.options(slot).retry.maxLosses);
 }
 
-/** It has come further than ever before, or begins anew: what went wrong is forgotten. */
+/** It has come further than ever before, or starts over: earlier failures are forgotten. */
 export function forgetFailures({ tasks }: SchedulerState, slot: Slot): void {
   tasks.setExposures(slot, 0);
   tasks.setFailedOn(slot, []);

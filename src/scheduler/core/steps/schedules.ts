@@ -39,8 +39,8 @@ export function putSchedule(context: StepContext, event: PutSchedule): void {
   reply(context, event.ask, schedule, null);
 }
 
-/** Put again without another timing it keeps its step, and what has fired already does not come
- * again: whoever deploys often puts often. */
+/** Put again with the same timing it keeps its step, and fired occurrences do not come again: frequent deployments put
+ * it often. */
 function nextAfterPut(
   context: StepContext,
   known: Schedule | undefined,

@@ -51,16 +51,14 @@ export function register(context: StepContext, event: Register): void {
     armSession(context, node);
     armQuarantineEnd(context, node);
     context.writeNode(node);
-    // Without its session id: whoever reads the log could speak for the node.
+    // Without its session id: a reader of the log could act as the node.
     context.log('node.registered', { nodeId: node.id });
   }
   context.effects.reply(ask, { type: 'registered', sessionTtlMs, heartbeatMs });
 }
 
-/**
- * A name belongs to one living worker at a time. A newcomer gets it when the session before it has ended, when
- * it comes from the same process, or when somebody has proof that the other process is gone.
- */
+/** A name belongs to one living worker at a time. A newcomer gets it when the previous session has ended, when it
+ * comes from the same process, or when the other process is proven to be gone. */
 function mayReplace({ status, offer, sessionId }: Node, event: Register): boolean {
   if (status !== 'healthy' || event.goneSession === sessionId) return true;
   return isSameProcess(offer, event.offer);
@@ -96,7 +94,7 @@ export function armSession(context: StepContext, node: Node): void {
   context.state.timers.arm({ type: 'session', at: expiresAt, nodeId, sessionId });
 }
 
-/** Any word of a session renews it, in memory only: a heartbeat writes no row. */
+/** Any message of a session renews it, in memory only: a heartbeat writes no row. */
 function touch(context: StepContext, node: Node): void {
   node.seenAt = context.now;
   node.expiresAt = later(context.now, context.state.settings.sessionTtlMs);
@@ -218,7 +216,7 @@ function goStale(context: StepContext, node: Node, why: string): void {
   armDeath(context, node);
 }
 
-/** From silence to dead, and from dead to forgotten, each counted from the last word. */
+/** From silent to dead, and from dead to forgotten, each counted from the last message. */
 export function armDeath(context: StepContext, node: Node): void {
   const { nodeDeadMs, nodeForgetMs } = context.state.settings;
   const { id: nodeId, sessionId } = node;
@@ -290,7 +288,7 @@ function superseded(nodeId: NodeId): MillraceError {
   });
 }
 
-/** As long as the other one is heard, it lives. After that nobody knows, until its session ends. */
+/** As long as the other one sends messages, it lives. After that it is unknown, until its session ends. */
 function nameTaken(context: StepContext, { id, offer, expiresAt, seenAt }: Node): MillraceError {
   const { now, state } = context;
   const leftMs = Math.max(0, expiresAt - now);

@@ -24,7 +24,7 @@ export function settle(context: StepContext): void {
     context.over.clear();
     for (const jobId of context.abandoned.splice(0)) endCall(context, jobId);
     if (context.state.admissions.isWaited) admit(context);
-    // The end of a job may wake those who called it, and end those whom it called.
+    // The end of a job may wake its callers, and end the jobs that it called.
   } while (context.ended.length + context.abandoned.length > 0);
 }
 
@@ -114,7 +114,7 @@ function finishJob(context: StepContext, job: Job): void {
   const { untaken } = job.signals;
   const detail = {
     ...job.error,
-    // Somebody has sent these, and nobody will ever take them.
+    // Signals that were sent and will never be taken.
     ...(untaken.length === 0 ? {} : { untakenSignals: untaken.slice(0, UNTAKEN_SHOWN) }),
   };
   context.log(jobEnd(job.state), { job }, Object.keys(detail).length === 0 ? undefined : detail);

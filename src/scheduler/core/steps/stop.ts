@@ -34,8 +34,8 @@ export function orderAbort(context: StepContext, lease: Lease, why: 'cancel' | '
   order(context, lease, why);
 }
 
-/** What it has read is made anew, so it begins again when it has stopped. The row says `cancel`, as for a
- * job that is stopped; the job's own row tells the two apart. */
+/** Its inputs are recomputed, so it begins again when it has stopped. The row says `cancel`, as for a job that is
+ * stopped; the job's own row distinguishes the two. */
 export function orderAgain(context: StepContext, lease: Lease): void {
   if (lease.stopping === 'cancel') return;
   lease.beginsAgain = true;

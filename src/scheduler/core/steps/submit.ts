@@ -210,7 +210,7 @@ export function reject(context: StepContext, event: Reject): void {
   context.replyJob(event.ask, createFailed(context, event), true);
 }
 
-/** A job without tasks that has failed before it began: so that somebody can see why. */
+/** A job without tasks that has failed before it began, so that the reason can be seen. */
 export function createFailed(
   context: StepContext,
   about: Pick<Reject, 'jobId' | 'name' | 'error'>,

@@ -28,7 +28,7 @@ export function waitFault(context: StepContext, lease: Lease, wait: Wait): TaskE
   if (sleeps.length + signals.length + jobs.length === 0) return fault('it waits for nothing');
   const held = keysAbove(context.state, jobs.length === 0 ? [] : [lease.slot]);
   for (const { jobId, document } of jobs) {
-    // Whatever is called ends with its caller: it must not be anybody else's.
+    // A called job ends with its caller: it must not belong to another one.
     if (!jobId.startsWith(`${lease.job.id}.`)) {
       return fault(`the id ${jobId} of a called job does not begin with the id of its caller`);
     }
@@ -70,12 +70,12 @@ export function beginWait(context: StepContext, slot: Slot, wait: Wait): void {
   // Last, for a job may end at once: its caller must be waiting by then.
   for (const { jobId, document, ...origin } of jobs.fresh) {
     if (document === null) continue;
-    // Its id is what makes it the same one: a key would make it somebody else's.
+    // Its id identifies it; a key could make it another user's.
     createJob(context, jobId, { ...document, idempotencyKey: null }, origin);
   }
 }
 
-/** Answers when the first of them is over. */
+/** Returns when the first of them ends. */
 function beginSleeps(context: StepContext, slot: Slot, sleeps: Wait['sleeps']): Instant | null {
   let first: Instant | null = null;
   for (const { step, forMs } of sleeps) {
@@ -138,7 +138,7 @@ function stateOf(state: SchedulerState, { jobId, ended }: ChildJob): JobState | 
   return state.jobsById.get(jobId)?.state ?? state.endedWhileReading?.get(jobId) ?? ended;
 }
 
-/** Something that the task waited for has come, or its back-off is over. */
+/** Something that the task waited for has come, or its backoff has passed. */
 export function wake(context: StepContext, slot: Slot): void {
   stopListening(context.state, slot);
   makeReady(context, slot);
@@ -164,7 +164,7 @@ function waitsForJobs({ tasks }: SchedulerState, slot: Slot): boolean {
   return tasks.suspended(slot) === 'job' && (state === 'blocked' || state === 'delayed');
 }
 
-/** The job that somebody called and waits for is made, or cannot be. */
+/** The called job exists now, or cannot be created. */
 export function answerCall(context: StepContext, event: AnswerCall): void {
   const { state } = context;
   const { jobId, made, ask } = event;
@@ -189,10 +189,8 @@ const ABANDONED: TaskError = {
   message: 'the task that called this job has ended',
 };
 
-/**
- * Every live job is in memory now. A call to one that is not there has ended while its caller was
- * not in memory to hear of it: the caller is woken without a step, asks again and gets the result.
- */
+/** Every live job is in memory now. A called job that is not in memory has ended meanwhile: its caller is woken
+ * without a step, asks again and gets the result. */
 export function wakeUnanswered(context: StepContext): void {
   const { state } = context;
   state.orphans.clear();

@@ -3,7 +3,7 @@ import type { Job } from '../job/job.ts';
 import type { Node } from '../node/node.ts';
 import type { Slot } from './table.ts';
 
-/** How a worker names the lease it speaks of. A name that is not current is answered "lost". */
+/** How a worker names a lease. A name that is not current is answered "lost". */
 export interface LeaseName {
   readonly jobId: JobId;
   /** Finds the job faster than its id. After a rewind of the store it may be another job's. */
@@ -31,7 +31,7 @@ export interface Lease {
   startedAt: Instant | null;
   /** Being taken back: the worker is asked to abort with every answer until it says it has. */
   stopping: 'cancel' | 'timeout' | null;
-  /** It is stopped with `cancel` only to begin again: what it has read is made anew. */
+  /** It is stopped with `cancel` only to begin again, because its inputs are recomputed. */
   beginsAgain: boolean;
   /** The worker has said that it received the assignment, in the poll of this number. */
   ackedByPoll: number | null;

@@ -90,7 +90,7 @@ export class TaskTable {
   readonly #suspended: Column = new Column(bytes);
   readonly #terms: Column = new Column(words);
   readonly run: Column = new Column(shorts);
-  /** The attempt that runs or ran last. A returned task keeps its number, a suspended one begins anew. */
+  /** The attempt that runs or ran last. A returned task keeps its number, a suspended one begins again. */
   readonly attempt: Column = new Column(shorts);
   readonly failures: Column = new Column(shorts);
   readonly losses: Column = new Column(shorts);

@@ -174,7 +174,7 @@ async function writeResults(write: Write): Promise<void> {
   checkResults(results);
   await checkTasks(write, results);
   await insertRows(session, tables.RESULT, shard, results);
-  // Looked for afterwards: what is there twice, it or its double came from this batch.
+  // Checked afterwards: of duplicates, at least one came from this batch.
   const twice = await session.rows(
     `select t.job_no, t.task_no, t.run from result t
       where t.shard = $1::integer and t.job_no in (select unnest($2::bigint[]))

@@ -1,4 +1,4 @@
-/** How a row of ours becomes cells of DuckDB and back. */
+/** Converts rows to cells of DuckDB and back. */
 import {
   BIGINT,
   BOOLEAN,

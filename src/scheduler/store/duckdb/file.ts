@@ -16,9 +16,9 @@ export const MEMORY = ':memory:';
 const CATALOG = 'store';
 
 /**
- * Small row groups: an update rewrites the groups it touched at the next checkpoint, and a look-up
- * reads one of them. With DuckDB's 122,880 rows the longest stall was 200 ms, with these 60 ms.
- * The size is not kept in the file, so it is said at each opening.
+ * Small row groups: an update rewrites the groups it touched at the next checkpoint, and a look-up reads one of them.
+ * With DuckDB's 122,880 rows the longest stall was 200 ms, with these 60 ms. The size is not stored in the file, so
+ * it is set at each opening.
  */
 const ROW_GROUP_ROWS = 16_384;
 
@@ -134,7 +134,7 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
         () => writer.exclusively(() => writer.script('checkpoint')),
         () => reader.exclusively(async () => reader.close()),
         () => writer.exclusively(async () => writer.close()),
-        // Takes the lock off even if a result that nobody collected yet still holds the instance.
+        // Releases the lock even if an uncollected result still holds the instance.
         () => main.script(`detach ${CATALOG}`),
         () => main.close(),
         () => instance.closeSync(),
@@ -151,7 +151,7 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
   }
 }
 
-/** Each step, whatever became of those before it; the first failure is thrown at the end. */
+/** Runs each step, whatever became of those before it; the first failure is thrown at the end. */
 async function allOf(steps: readonly (() => Promise<void> | void)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const step of steps) {
