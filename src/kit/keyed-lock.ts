@@ -2,7 +2,7 @@
 export class KeyedLock {
   readonly #tails: Map<string, Promise<void>> = new Map();
 
-  /** Takes all `keys`, in one order for everybody, so that two callers cannot wait for each other. */
+  /** Takes all `keys`, in one order for all callers, so that two of them cannot wait for each other. */
   async run<T>(keys: Iterable<string>, act: () => Promise<T>): Promise<T> {
     const wanted = [...new Set(keys)].toSorted();
     const before = wanted.flatMap((key) => this.#tails.get(key) ?? []);

@@ -11,7 +11,7 @@ export interface StartStop {
 }
 
 export interface StartStopHooks {
-  /** `signal` aborts as soon as a stop is asked for, even while this hook is still at work. */
+  /** `signal` aborts as soon as a stop is requested, even while this hook is still running. */
   start(signal: AbortSignal): Promise<void> | void;
   /** Called once for each start that succeeded. When it rejects the thing counts as stopped all the same. */
   stop(): Promise<void> | void;

@@ -1,7 +1,7 @@
 /**
- * The settings of a leader that is never in a hurry. Whatever the machinery does by itself (renewing
- * terms and sessions, removing old jobs) happens in ages, so that a timer within the horizon is always
- * one of somebody's work, and days of virtual time cost no heartbeats.
+ * The settings of a leader that is never in a hurry. Background work (renewing terms and sessions, removing old jobs)
+ * happens in ages, so that a timer within the horizon always belongs to user work, and days of virtual time cost no
+ * heartbeats.
  */
 import { checkedSettings } from '../scheduler/core/index.ts';
 import type { Settings } from '../scheduler/core/index.ts';

@@ -43,7 +43,7 @@ export class CrashPlan {
     return true;
   }
 
-  /** Those that nobody came to. */
+  /** Crash points that were not reached. */
   get open(): readonly CrashPoint[] {
     return this.#points;
   }

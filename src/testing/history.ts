@@ -23,7 +23,7 @@ interface Entry extends Execution {
   steps: string[];
   outcome: Outcome;
   error: TaskError | null;
-  /** It waits for virtual time, so nobody has to wait for it in real time. */
+  /** It waits for virtual time, not for real time. */
   readonly isTimed: boolean;
 }
 
@@ -81,7 +81,7 @@ export class History {
     this.#running.clear();
   }
 
-  /** Handlers at work that only real time can bring to their end. */
+  /** Running handlers that only real time can end. */
   get atWork(): readonly Execution[] {
     return [...this.#running.values()].filter(({ isTimed }) => !isTimed);
   }

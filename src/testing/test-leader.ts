@@ -1,4 +1,4 @@
-/** A leader on a store in memory, elected by nobody else and for good. */
+/** A leader on a store in memory, without competitors. */
 import { instant } from '../scheduler/core/index.ts';
 import type { Instant, JobId, Settings, TermId } from '../scheduler/core/index.ts';
 import { Leader, cronCalendar } from '../scheduler/coordinator/index.ts';
@@ -43,7 +43,7 @@ export async function leadInMemory(options: {
     calendar: cronCalendar,
     elected: { ...campaign, nodeId: NODE_ID, askedAtMs: clock.monotonicMs() },
     onCommitted,
-    // It ends when the runtime is closed, or by a fault that the next call hears of.
+    // It ends when the runtime is closed, or by a fault that the next call reports.
     onEnd: () => {},
   });
   await leader.loaded;

@@ -36,8 +36,8 @@ export interface TestRuntimeOptions {
   readonly startAt?: Date | string | number;
   /** How long, in real time, a handler that does real work is waited for before time passes under it. */
   readonly realTimeoutMs?: number;
-  /** Functions that run instead of tasks and executors, by their names: `{ http: () => ({ ... }) }`.
-   * Neither schema nor code of the one that they stand for is asked. */
+  /** Functions that run instead of tasks and executors, by their names: `{ http: () => ({ ... }) }`. The schema and
+   * code of the replaced one are not used. */
   readonly fakes?: Readonly<Record<string, Executor['run']>>;
   /** Settings of the scheduler, such as `maxAttempts`. */
   readonly settings?: Partial<Settings>;

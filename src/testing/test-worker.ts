@@ -122,7 +122,7 @@ export class TestWorker {
     if (name !== undefined) tell(item, name);
   }
 
-  /** Whoever is dead waits for ever. */
+  /** A dead worker waits for ever. */
   #alive<T>(call: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#isDead) return;

@@ -13,7 +13,7 @@ export interface TimeOptions {
   readonly realTimeoutMs: number;
 }
 
-/** Every reply and every report takes a few turns of the loop; after so many without one there is none. */
+/** Every reply and every report takes a few turns of the loop; after this many without one there is none. */
 const QUIET_TURNS = 12;
 
 export class VirtualTime {

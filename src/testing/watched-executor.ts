@@ -12,7 +12,7 @@ export interface Watch {
   readonly onMoved: () => void;
 }
 
-/** `sleep` waits for virtual time: nobody has to wait for it in real time. */
+/** `sleep` waits for virtual time, not for real time. */
 const TIMED = 'sleep';
 
 export function watched(executor: Executor, watch: Watch): Executor {

@@ -40,7 +40,7 @@ export class Tail {
   /** Committed by the leader in this process and not passed on yet. */
   #committed: CommittedEvents[] = [];
   #committedCount = 0;
-  /** Those who want to know the result of a look that has not begun yet. */
+  /** Callers that wait for the result of a read that has not begun yet. */
   #asked: Deferred<void>[] = [];
   #wakeUp: () => void = () => {};
   #isWoken = false;

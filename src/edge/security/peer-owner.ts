@@ -16,7 +16,7 @@ export interface Peer {
   readonly localPort: number | undefined;
 }
 
-/** Answers the user id of the other end, or null when nobody can tell. */
+/** Returns the user id of the other end, or null if it is unknown. */
 export type OwnerOf = (peer: Peer) => Promise<number | null>;
 
 const LISTS = ['/proc/net/tcp', '/proc/net/tcp6'] as const;
@@ -28,7 +28,7 @@ export function peerOwners(
   const known = new WeakMap<object, Promise<number | null>>();
   let next: Promise<readonly string[]> | null = null;
   let running: Promise<unknown> = Promise.resolve();
-  // A list that was begun before the question may lack the connection: whoever asks waits for the next one.
+  // A list that was begun before the question may lack the connection: the caller waits for the next one.
   const lists = (): Promise<readonly string[]> => {
     next ??= running.then(() => {
       next = null;

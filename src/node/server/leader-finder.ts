@@ -39,7 +39,7 @@ export class LeaderFinder {
     this.#cancel();
   }
 
-  /** While nobody can be asked the last answer stands: the leader may be well. */
+  /** While no node can be asked the last answer stands: the leader may be well. */
   async #look(): Promise<void> {
     const leader = await this.#options.ask();
     if (this.#isStopped) return;

@@ -174,7 +174,7 @@ export class ServerNode {
     if (!this.#isStopping) await this.#worker?.replace();
   }
 
-  /** Work first, while there is still somebody to report to; the store last. */
+  /** Work first, while it can still be reported; the store last. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#isReady = false;

@@ -10,7 +10,7 @@ export interface Addresses {
 /** The part of a node in the cluster, whichever role it has. */
 export interface Part {
   readonly reader: Reader;
-  /** Settles when the node accepts work or knows who does; rejects when it never will. */
+  /** Settles when the node accepts work or knows the leader; rejects if it never will. */
   readonly ready: Promise<void>;
   whoLeads(): LeaderAddress | null;
   start(addresses: Addresses): Promise<void>;

@@ -81,10 +81,8 @@ export class Listener {
     return this.#sessionName;
   }
 
-  /**
-   * A session that has ended is named until there is a new one: another name proves to the leader that
-   * nothing of the old one is at work any more.
-   */
+  /** An ended session is named until there is a new one: another name proves to the leader that nothing of the old one
+   * runs any more. */
   showSession(session: Pick<OpenSession, 'shownAs'> | null): void {
     if (session !== null) this.#sessionName = session.shownAs;
     this.#server.setServing(session !== null);

@@ -48,7 +48,7 @@ export class Poller {
     this.#backoff = new Backoff({ firstMs: retryMs, maxMs: retryMaxMs }, options.random);
   }
 
-  /** Until it has drained, is stopped, or the session is over. */
+  /** Until it has drained, is stopped, or the session has ended. */
   async run(): Promise<void> {
     const { clock, quietMs, capacity } = this.#options;
     const { signal } = this.#drained;

@@ -83,7 +83,7 @@ export class WorkerSession {
   readonly #ended = deferred<SessionEnd>();
   readonly #life = new AbortController();
   readonly #drainOver = new AbortController();
-  /** Handlers at work, also after the session is over. */
+  /** Running handlers, also after the end of the session. */
   readonly #atWork: Set<Promise<void>> = new Set();
   readonly #graces: Map<Attempt, () => void> = new Map();
   #added: { id: number; lease: LeaseName }[] = [];
@@ -148,7 +148,7 @@ export class WorkerSession {
     );
   }
 
-  /** Resolves when it is over and no handler of it is at work any more. */
+  /** Resolves when it has ended and none of its handlers runs any more. */
   async run(): Promise<SessionEnd> {
     this.#poller.run().catch((error: unknown) => {
       this.#over(error instanceof Error ? error : new Error(String(error)));
@@ -363,7 +363,7 @@ export class WorkerSession {
     });
   }
 
-  /** Without a goodbye the leader waits for the TTL; so it is tried, but not for ever. */
+  /** Without a goodbye the leader waits for the TTL, so it is tried, with a limit. */
   async #leave(): Promise<void> {
     const { leader, session, clock, settings, random, log, beforeLeave } = this.#parts;
     await beforeLeave(AbortSignal.any([this.#drainOver.signal, this.#life.signal]));

@@ -32,7 +32,7 @@ export const FIRST_OF_ALL: number = -Infinity;
 
 export class Suspension {
   readonly #owner: SuspensionOwner;
-  /** By the name of their step: who asks for the same thing twice waits for it once. */
+  /** By the name of their step: the same request twice is one wait. */
   readonly #sleeps: Map<string, { readonly forMs: number; readonly endMs: number }> = new Map();
   readonly #signals: Map<string, Wait['signals'][number]> = new Map();
   readonly #jobs: Map<string, CalledJob> = new Map();
@@ -51,7 +51,7 @@ export class Suspension {
     this.#owner = owner;
   }
 
-  /** The attempt is not put aside while this is at work. */
+  /** The attempt is not suspended while this runs. */
   async during<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.#isPutAside) return never();
     this.#busy += 1;

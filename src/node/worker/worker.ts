@@ -144,7 +144,7 @@ export class Worker implements StartStop {
     await this.#announcing;
   }
 
-  /** When it has drained, whoever asked for that; rejects when it cannot go on. */
+  /** Resolves when it has drained, on whatever request; rejects if it cannot continue. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }

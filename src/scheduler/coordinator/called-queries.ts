@@ -90,7 +90,7 @@ export class CalledQueries {
       .finally(() => this.#planning.delete(jobId));
   }
 
-  /** Until it is taken in: the task would wait for ever. */
+  /** Until it is submitted: otherwise the task would wait for ever. */
   async #bring(query: CalledQuery): Promise<void> {
     const { dispatcher } = this.#options;
     let event = await this.#plan(query);

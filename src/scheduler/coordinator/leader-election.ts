@@ -196,7 +196,7 @@ export class LeaderElection {
     this.#options.onLead?.(leader);
   }
 
-  /** Until the store answers: an own term that nobody gave back keeps everybody waiting. */
+  /** Retries until the store answers: an own term that is not given back keeps all candidates waiting. */
   async #resign(term: Term): Promise<void> {
     const { store, settings } = this.#options;
     const untilMs = this.#options.clock.monotonicMs() + settings.leaderTtlMs;

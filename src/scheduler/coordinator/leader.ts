@@ -182,7 +182,7 @@ export class Leader implements LeaderServices {
     });
   }
 
-  /** Whether the job is over, or unknown; settles when that is committed. */
+  /** Whether the job has ended or is unknown; settles when that is committed. */
   hasEnded(jobId: JobId): Promise<boolean> {
     return this.#dispatcher.read((state) => {
       const job = state.jobsById.get(jobId);

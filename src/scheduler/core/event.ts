@@ -68,8 +68,8 @@ export interface Rerun {
   readonly expectedRun?: number;
   /** Redrive: only this dead task and what was skipped because of it. */
   readonly taskId?: TaskId;
-  /** The results that were given with the job to tasks that are done when it is admitted: it is admitted anew,
-   * and they are given again. */
+  /** The results that came with the job, for tasks that are done when it is admitted: it is admitted again, and they
+   * are given again. */
   readonly seeds?: ReadonlyMap<TaskNo, Seed>;
 }
 
@@ -204,8 +204,7 @@ export interface ChildJob extends Pick<Submit, 'completedKeys' | 'pendingKeys'> 
   readonly ended: JobState | null;
 }
 
-/** A called job that had to be made first, or why it cannot be. Of no use to anybody when nobody waits for it
- * any more. */
+/** A called job that had to be planned first, or why it cannot be. Ignored if its caller does not wait any more. */
 export interface AnswerCall extends Pick<Submit, 'seeds' | 'completedKeys' | 'pendingKeys'> {
   readonly type: 'answerCall';
   readonly ask: Ask;

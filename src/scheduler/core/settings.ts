@@ -88,7 +88,7 @@ export const defaultSettings: Settings = {
   resultTtlMs: 3_600_000,
 };
 
-/** Where 0 stands for no limit. */
+/** Settings for which 0 means no limit. */
 const MAY_BE_ZERO: ReadonlySet<string> = new Set(['queryMemoryBytes'] satisfies (keyof Settings)[]);
 
 /** Checks each value and the relations that the lease protocol rests on; names the culprit. */

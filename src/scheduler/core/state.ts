@@ -53,8 +53,8 @@ export class SchedulerState {
   /** Of the jobs that need admission: those that run and those that wait. */
   readonly admissions: Admissions = new Admissions();
   readonly timers: Timers = new Timers();
-  /** Jobs that left the memory while somebody is reading rows back: an image of one of these may
-   * be older than its end and must not bring it back. Null while nobody reads. */
+  /** Jobs that left the memory while rows are being loaded: an image of one of these may be older than its end and
+   * must not bring it back. Null while nothing is loaded. */
   leftWhileReading: Set<JobNo> | null = null;
   /** How they ended, by id: what was read of a job before that is not true any more. */
   endedWhileReading: Map<JobId, JobState> | null = null;

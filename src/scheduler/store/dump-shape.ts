@@ -1,7 +1,5 @@
-/**
- * Which fields a dumped row has, and of which kind: an export is a file that somebody may have cut,
- * edited or made by hand, so its lines are `unknown` until they have been compared with this.
- */
+/** The fields of a dumped row and their kinds. An export may have been truncated, edited or written by hand, so its
+ * lines are `unknown` until they have been compared with this. */
 import type { Dumped } from './store.ts';
 
 /** A `?` allows null. */

@@ -1,7 +1,7 @@
 /**
- * Numbered migrations and the ledger of those a database has had. What is the same for every
- * dialect is decided here: which to run, in which order, and whether this build fits. A dialect
- * brings its `Ledger`: how to lock, how to run one script and remember it in one transaction.
+ * Numbered migrations and the ledger of those that a database has had. Decides what is the same for every dialect:
+ * which to run, in which order, and whether this build fits. A dialect brings its `Ledger`: how to lock, and how to
+ * run one script and record it in one transaction.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { MillraceError } from '../core/index.ts';

@@ -62,8 +62,8 @@ export interface Candidacy {
   /** A fresh random id, used if this candidate wins. */
   readonly term: TermId;
   readonly ttlMs: number;
-  /** The highest epoch that this process has seen. A rewound store has forgotten it; the next one is
-   * higher all the same, so that nobody takes an old leader for the new one. */
+  /** The highest epoch that this process has seen. A rewound store has forgotten it; the next one is higher all the
+   * same, so that an old leader is never taken for the new one. */
   readonly above?: number;
   /** The epoch that `whenVacant` found deserted: it may be deposed before its time is up. */
   readonly vacated?: number;
@@ -82,7 +82,7 @@ export type Campaign =
       readonly won: true;
       readonly term: Term;
       readonly now: Instant;
-      /** Null when nobody led before, or whoever did has given the shard back. */
+      /** Null if there was no leader before, or it has given the shard back. */
       readonly previous: Predecessor | null;
     }
   | { readonly won: false; readonly leader: LeaderInfo; readonly now: Instant };
@@ -166,7 +166,7 @@ export interface Retention {
   readonly jobsMs: number;
   readonly eventsMs: number;
   readonly keysMs: number;
-  /** At most so many jobs in one call, so that a prune never holds up the commits for long. */
+  /** The limit on jobs in one call, so that a prune never holds up commits for long. */
   readonly jobsMax: number;
 }
 
@@ -205,8 +205,8 @@ export interface Store {
   // Leadership
   /** Takes the shard, with epoch + 1, if it is free, released or expired by the database clock. */
   campaign(candidacy: Candidacy): Promise<Campaign>;
-  /** Extends the term; throws `deposed` when it is over, `rewound` when commit `commitNo`, the last one
-   * that was acknowledged, is not there. Answers the database's time. */
+  /** Extends the term; throws `deposed` if it has ended, `rewound` if commit `commitNo`, the last acknowledged one, is
+   * missing. Returns the database's time. */
   renew(term: Term, ttlMs: number, commitNo: number): Promise<Instant>;
   /** Gives the shard back at once; does nothing when it is no longer ours. */
   resign(term: Term): Promise<void>;

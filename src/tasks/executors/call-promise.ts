@@ -1,7 +1,5 @@
-/**
- * The promise that a member of the context returns. It knows whether anybody has looked at it, so a missing
- * `await` can be distinguished from a wait that lost a race.
- */
+/** The promise that a member of the context returns. It records whether it has been looked at, so a missing `await`
+ * can be distinguished from a wait that lost a race. */
 
 /** Who keeps count of the promises of one handler. */
 export interface CallWatch {
@@ -9,7 +7,7 @@ export interface CallWatch {
   made(promise: object): void;
   /** Somebody awaits it, or has put it into a race or a list. */
   seen(promise: object): void;
-  /** It has succeeded: whoever looks at it later, or never, nothing is lost. */
+  /** It has succeeded: it may be looked at later, or never. */
   fulfilled(promise: object): void;
 }
 
@@ -33,13 +31,13 @@ export class CallPromise<T> extends Promise<T> {
     });
     promise.#watch = watch;
     watch.made(promise);
-    // A wait that lost a race is awaited by nobody, and a step that fails beside another one is awaited too
-    // late: neither may end the process, and with it the tasks of others.
+    // A wait that lost a race is never awaited, and a step that fails beside another one is awaited too late: neither
+    // may end the process, and with it the tasks of others.
     void Promise.prototype.then.call(promise, undefined, () => {});
     return promise;
   }
 
-  // What has to be known is who looks at it, and this is how one looks.
+  // This records who looks at the promise, and `then` is how that is done.
   // oxlint-disable-next-line unicorn/no-thenable
   override then<A = T, B = never>(
     onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
@@ -49,8 +47,8 @@ export class CallPromise<T> extends Promise<T> {
     const derived = super.then(onFulfilled, onRejected);
     if (watch === null) return derived;
     watch.seen(this);
-    // `await`, `Promise.all` and `Promise.race` pass two functions and drop what they get. With one it is a
-    // chain that somebody has written, and the end of that chain must be awaited instead.
+    // `await`, `Promise.all` and `Promise.race` pass two functions and drop the result. With one it is a chain in
+    // user code, and the end of that chain must be awaited instead.
     const isChain = (typeof onFulfilled === 'function') !== (typeof onRejected === 'function');
     return isChain ? CallPromise.of(derived, watch) : derived;
   }

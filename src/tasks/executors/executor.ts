@@ -10,14 +10,14 @@ import type { Recorded } from './jsonified.ts';
  */
 export interface Executor {
   readonly name: string;
-  /** Its start is reported only after so long: shorter work reports start and end at once. */
+  /** Its start is reported only after this long: shorter work reports start and end at once. */
   readonly quietMs?: number;
   /** Its tasks take seconds, in processes of their own: they say nothing of how soon a slot is free for others. */
   readonly isBulk?: boolean;
   run(input: Json, context: TaskContext): unknown;
 }
 
-/** What a module exports: `defineTask` makes such objects, and so may anybody by hand. */
+/** What a module exports: `defineTask` makes such objects, and they may be written by hand. */
 export interface TaskDefinition extends Executor {
   readonly kind: 'millrace.task';
   /** The module to load on a thread of its own and to run it there, as `import.meta.url` says it:
@@ -62,14 +62,14 @@ export interface TaskContext {
   readonly attempt: number;
   /** Grows when the job is run again. */
   readonly run: number;
-  /** Grows with every assignment of the task: whoever keeps the highest one refuses stale writers. */
+  /** Grows with every assignment of the task: a store that keeps the highest one can refuse stale writers. */
   readonly fence: number;
   /** The same over all attempts of a run. */
   readonly idempotencyKey: string;
   /** The time for which a schedule has started the job, however late it came to run, and the same in
    * every attempt and run. Null for a job that no schedule has started. */
   readonly scheduledAt: Date | null;
-  /** From 0 to 1. Only the latest word counts, so it may be called as often as one likes. */
+  /** From 0 to 1. Only the latest report counts, so it may be called often. */
   readonly progress: (fraction: number, note?: string) => void;
   /**
    * Runs `fn` once a run: when an attempt has finished a step, the attempts after it get its recorded
@@ -77,12 +77,10 @@ export interface TaskContext {
    * in an attempt, and the promise is awaited: anything else fails the task for good.
    */
   readonly step: <T>(name: string, fn: () => T | Promise<T>) => Promise<Recorded<T>>;
-  /**
-   * Gives the slot away and goes on after the time is over, perhaps on another node, with the handler
-   * run from its start and every finished step skipped. Sleeping is a step: it happens once a run.
-   */
+  /** Frees the slot and continues after this time, perhaps on another node: the handler runs from its start and every
+   * finished step is skipped. Sleeping is a step: it happens once per run. */
   readonly sleep: (name: string, duration: Duration) => Promise<void>;
-  /** Waits, without a slot, for a signal that somebody sends to the job. */
+  /** Waits, without a slot, for a signal to the job. */
   readonly waitFor: WaitFor;
   /** Submits another job, waits for its end without a slot, and answers its result. */
   readonly call: <I, O>(name: string, what: Callable<I, O>, input: I) => Promise<O>;
@@ -128,7 +126,7 @@ export interface WaitOptions {
 }
 
 export interface MapOptions {
-  /** Children at work at the same time, at most. */
+  /** The limit on children that run at the same time. */
   readonly concurrency?: number;
 }
 

@@ -8,7 +8,7 @@ export class FatalError extends Error {
   readonly failure = 'fatal';
 }
 
-/** How the built-in executors fail: with a code to look for, and word on whether to try again. */
+/** How the built-in executors fail: with a code, and whether to try again. */
 export class TaskFailure extends Error {
   override readonly name = 'TaskFailure';
   readonly code: string;
@@ -118,7 +118,7 @@ function textOf(thrown: Readonly<Record<string, unknown>>, field: string): strin
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Even looking may throw: what was thrown is anybody's object. */
+/** Even reading may throw: what was thrown can be any object. */
 function read(thrown: Readonly<Record<string, unknown>>, field: string): unknown {
   try {
     return thrown[field];

@@ -7,14 +7,12 @@ import { signalShapeOf } from './signal-shape.ts';
 /** One signal, unchecked. `nth` counts those of one wait: each leaves a step of its own. */
 export interface OneSignal extends Omit<WaitOptions, 'schema'> {
   readonly nth?: number;
-  /** What is known of the schema, for those who send. */
+  /** What is known of the schema, for senders. */
   readonly shape?: SignalShape;
 }
 
-/**
- * A person who mistypes an answer must not end a flow that has waited for three days. What was left
- * aside is so in every later attempt as well, because the schema is asked again.
- */
+/** A mistyped answer must not end a flow that has waited for three days. An ignored signal is ignored in every later
+ * attempt as well, because the schema is applied again. */
 export async function fittingSignal(
   next: (options: OneSignal) => Promise<unknown>,
   { schema, ...options }: WaitOptions,

@@ -1,7 +1,7 @@
 /**
- * What one handler asks of its context: steps, sleeps, waits, calls, maps. Each has a name of its own, each is
- * awaited, none is begun after the handler has ended, and no wait is begun inside a step. A handler that breaks one
- * of these rules would lose work without a word, so the task fails for good, whatever the handler makes of the error.
+ * What one handler asks of its context: steps, sleeps, waits, calls, maps. Each has its own name, each is awaited,
+ * none begins after the handler has ended, and no wait begins inside a step. A handler that breaks one of these rules
+ * would silently lose work, so the task fails for good, even if the handler catches the error.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { deferred } from '../../kit/index.ts';
@@ -38,14 +38,14 @@ const around: AsyncLocalStorage<{ readonly calls: HandlerCalls; readonly step: s
 export class HandlerCalls {
   readonly #onLate: (call: HandlerCall) => void;
   readonly #names: Set<string> = new Set();
-  /** Promises that nobody has looked at. */
+  /** Promises that have not been looked at. */
   readonly #unseen: Map<object, HandlerCall> = new Map();
-  /** Steps and transactions at work: the attempt is not over before they are. */
+  /** Running steps and transactions: the attempt does not end before they do. */
   readonly #working: Set<Promise<unknown>> = new Set();
   #phase: Phase = 'running';
   #fault: MisuseError | null = null;
 
-  /** `onLate` hears of what was asked for when nobody waits for the handler any more; it is not done. */
+  /** `onLate` gets requests that were made after the handler had ended; they are not executed. */
   constructor(onLate: (call: HandlerCall) => void) {
     this.#onLate = onLate;
   }
@@ -78,7 +78,7 @@ export class HandlerCalls {
     return around.run({ calls: this, step }, fn);
   }
 
-  /** The handler came to its end. Resolves when what it has at work has ended too, or when it is asked to stop. */
+  /** The handler has ended. Resolves when its running steps have ended too, or when it is asked to stop. */
   async ended(how: 'returned' | 'thrown', signal: () => AbortSignal): Promise<void> {
     if (how === 'returned') {
       const [unseen] = this.#unseen.values();
@@ -88,7 +88,7 @@ export class HandlerCalls {
     // With a fault the task has failed for good: there is nothing to wait for.
     while (this.#working.size > 0 && this.#fault === null && !signal().aborted) {
       await untilAborted(Promise.allSettled(this.#working), signal());
-      // What follows the last step comes first: it may begin another one, which nobody awaits.
+      // What follows the last step comes first: it may begin another one, which is not awaited.
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
@@ -111,7 +111,7 @@ export class HandlerCalls {
   #faultOf(call: HandlerCall): MisuseError | null {
     const outer = around.getStore();
     if (outer?.calls === this && isWait(call.kind)) return waitInStep(call, outer.step);
-    // What is not text is refused by whoever takes the name.
+    // A name that is not text is refused where it is used.
     if (typeof call.name !== 'string') return null;
     const key = `${call.kind}/${call.name}`;
     if (this.#names.has(key)) return duplicate(call);
@@ -120,7 +120,7 @@ export class HandlerCalls {
   }
 
   #hold(promise: Promise<unknown>): void {
-    // Not by its own `then`: that would count as somebody who looks at it.
+    // Not by its own `then`: that would count as looking at it.
     const settled = Promise.prototype.then.call(
       promise,
       () => {},
@@ -152,7 +152,7 @@ const MEMBERS: Readonly<Record<CallKind, string>> = {
   completeWith: 'ctx.completeWith',
 };
 
-/** As it stands in the code of the handler. */
+/** As it is written in the handler's code. */
 export function describeCall({ kind, name }: HandlerCall): string {
   return name === null ? `${MEMBERS[kind]}(...)` : `${MEMBERS[kind]}('${name}')`;
 }

@@ -39,7 +39,7 @@ export type Recorded<T> = 0 extends 1 & T ? T : Jsonified<T>;
 type JsonifiedField<T> =
   IsUnknown<T> extends true ? Json : Jsonified<Exclude<T, undefined>> | Extract<T, undefined>;
 
-/** What every type takes that stands for any JSON, whether its lists can be changed or not. */
+/** Assignable to every type that takes any JSON, whether its lists are mutable or not. */
 export type AnyJson = null | boolean | number | string | AnyJson[] | { [key: string]: AnyJson };
 
 type NotJson = symbol | bigint | ((...rest: never) => unknown);

@@ -5,10 +5,8 @@
 import type { TaskContext } from './executor.ts';
 
 export interface Lifeline {
-  /**
-   * The handler was answered and has not yet had the chance to go on: like a step at work, it keeps the
-   * attempt from being suspended until the returned function is called.
-   */
+  /** The handler got an answer and has not yet continued: like a running step, this keeps the attempt from being
+   * suspended until the returned function is called. */
   hold(): () => void;
   /** Calls `fn` once if the attempt is suspended: what it still waits for never comes. */
   onSuspended(fn: () => void): void;

@@ -9,10 +9,8 @@ export type JsonText =
       readonly cause?: unknown;
     };
 
-/**
- * `undefined` is null, as in `return;`, and a field that is undefined or a function is left out: the types
- * of results say so. Anything else that JSON cannot hold would be lost without a word, and is refused.
- */
+/** `undefined` is null, as in `return;`, and a field that is undefined or a function is left out, as the types of
+ * results say. Anything else that JSON cannot hold would be lost silently, and is refused. */
 export function jsonText(value: unknown): JsonText {
   if (value === undefined) return { isJson: true, text: 'null' };
   try {
@@ -85,7 +83,7 @@ function lossInObject(value: object, above: Set<object> | null): Loss | null {
 const LIST = 'make it a list or a plain object';
 const BYTES = 'make it a list or base64 text';
 
-/** JSON makes an empty object of these, or one that nobody could read again. */
+/** JSON turns these into an empty object, or one that cannot be read again. */
 const EMPTIED: ReadonlyMap<string, string> = new Map([
   ...['Map', 'Set', 'WeakMap', 'WeakSet', 'WeakRef', 'Generator', 'AsyncGenerator'].map(
     (tag) => [tag, LIST] as const,

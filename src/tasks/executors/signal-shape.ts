@@ -21,7 +21,7 @@ const PROBES: readonly (readonly [JsonType, unknown])[] = [
   ['array', []],
   ['object', {}],
 ];
-/** No choice that anybody offers. */
+/** A value that no choice offers. */
 const NO_CHOICE = 'millrace: none of these';
 const NODES_MAX = 32;
 const DEPTH_MAX = 4;
@@ -94,7 +94,7 @@ class Prober {
     return true;
   }
 
-  /** Whether the schema finds fault with just that place when this value stands at `path`. */
+  /** Whether the schema refuses exactly that place when this value is at `path`. */
   #refuses(value: unknown, path: Path, place: Path = path): boolean {
     const whole = path.toReversed().reduce((inner, key) => ({ [key]: inner }), value);
     const { issues = [] } = now(this.#schema['~standard'].validate(whole));

@@ -1,4 +1,4 @@
-/** `sleep` takes `{"ms": NUMBER}` and holds its slot for so long. A handler's `ctx.sleep` does not. */
+/** `sleep` takes `{"ms": NUMBER}` and holds its slot for that long. A handler's `ctx.sleep` does not. */
 import type { Json } from '../../scheduler/core/index.ts';
 import { type Clock, sleep } from '../../kit/index.ts';
 import type { Executor, TaskContext } from './executor.ts';

@@ -103,7 +103,7 @@ export interface SqlResult<Row = Json[]> {
 export interface BuiltIns {
   /** Answers its input. */
   readonly echo: ExternalTask<Json, Json>;
-  /** Keeps a slot for so long; `ctx.sleep` in a task of your own does not. */
+  /** Holds a slot for this long; `ctx.sleep` in a task of your own does not. */
   readonly sleep: ExternalTask<{ readonly ms: number }, null>;
   /** Asks a server; fails when it answers anything but success. */
   readonly http: ExternalTask<HttpInput, HttpResult>;

@@ -57,7 +57,7 @@ export function comparing(
   return made;
 }
 
-/** How a task has ended: who asks waits for its end, however that is. */
+/** How a task has ended: the dependent waits for its end, whatever that is. */
 export function ending(about: About, subject: unknown, word: TaskEnd): Condition {
   const pointed = pointedBy(subject);
   if (pointed === undefined || pointed.task === null || pointed.tokens.length > 0) {

@@ -34,7 +34,7 @@ function taskDocument(task: GraphTask, input: FlowInput): JsonObject {
     required === true ? each : { id: each, required },
   );
   const when = task.tests.map((test) => condition(test, input, about));
-  // A key that is not there would be no key: the work would be done twice without a word.
+  // A missing key would mean no key: the work would silently be done twice.
   const key = (part: Part): Json => filledWhole(part, input, about);
   return {
     id,

@@ -1,7 +1,7 @@
 /** How a definition is refused: with its name, what is wrong and what to do. */
 import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
 
-/** What a fault is about, as it stands at the start of the message: `Flow 'order', task 'ship'`. */
+/** The subject of a fault, as at the start of the message: `Flow 'order', task 'ship'`. */
 export type About = string;
 
 export function refuse(about: About, what: string, todo?: string, cause?: unknown): never {
@@ -41,6 +41,6 @@ export function shown(value: unknown): string {
   return `a ${typeof value}`;
 }
 
-/** What a person has to know who chose a name that cannot be an id. */
+/** Advice for a name that cannot be an id. */
 export const ID_RULE =
   'Use 1 to 200 letters, digits and . _ : @ + = - that start with a letter, a digit or _.';

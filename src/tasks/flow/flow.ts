@@ -138,7 +138,7 @@ function built(graph: Graph, build: unknown): unknown {
   const returned: unknown = (build as (kit: unknown) => unknown)(kit);
   graph.close();
   if (!(returned instanceof Promise)) return returned;
-  // It may fail as well, with nobody left to hear of it.
+  // It may fail as well, without a listener.
   returned.catch(() => {});
   return refuse(
     graph.about,
@@ -150,7 +150,7 @@ function built(graph: Graph, build: unknown): unknown {
 /** The document without what comes with the input: all that is wrong with it is wrong for good. */
 function checkShape({ about, head, tasks }: FlowShape): void {
   const sample = tasks.map(({ id, executor, options }) => ({ id, executor, ...options }));
-  // The options of the items of a map stand in its input, where nobody has looked yet.
+  // The options of the items of a map are in its input, which has not been checked yet.
   const items = tasks.flatMap(({ id, input }) => {
     const task =
       input?.kind === 'object' ? input.fields.find(([key]) => key === 'task') : undefined;

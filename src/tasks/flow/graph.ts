@@ -290,7 +290,7 @@ function ordered(
   };
 }
 
-/** A task that waits for a failure must be able to outlast it: otherwise it would never run, and nobody would know. */
+/** A task that waits for a failure must be able to outlast it: otherwise it would never run, without a trace. */
 function refuseImpossible({ subject, comparison }: GraphTest, needs: Needs): void {
   const end = comparison?.operator;
   if (subject.task === null || (end !== 'failed' && end !== 'skipped')) return;

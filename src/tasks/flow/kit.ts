@@ -21,20 +21,14 @@ export interface FlowKit<Input> {
     what: What,
     ...rest: TaskArguments<What>
   ) => TaskRef<ResultOf<What>>;
-  /**
-   * Runs a task for each item of a list, which may be known only when the job runs. Answers what stands
-   * for the list of the results, in the order of the items.
-   */
+  /** Runs a task for each item of a list, which may be known only when the job runs. Returns a reference to the list
+   * of the results, in the order of the items. */
   readonly map: MapItems;
-  /**
-   * The same value, or null when the task that it comes from was skipped, or the input has no such field. When the
-   * task failed, whoever uses this does not run, as with any result that it needs.
-   */
+  /** The same value, or null if the task that it comes from was skipped, or the input has no such field. If the task
+   * failed, the dependent task does not run, as with any result that it needs. */
   readonly orNull: <T>(ref: Ref<T>) => Ref<Exclude<T, undefined> | null>;
-  /**
-   * The same value, or null when the task failed, was cancelled or was skipped: whoever uses this runs however the task
-   * ended. A job in which a task has failed is failed all the same.
-   */
+  /** The same value, or null if the task failed, was cancelled or was skipped: the dependent task runs however the
+   * task ended. A job in which a task has failed is failed all the same. */
   readonly orNullIfFailed: <T>(ref: Ref<T, 'task'>) => Ref<Exclude<T, undefined> | null, 'task'>;
   /** Compares a value when the job runs: `when: is(paid.cents, '>', 100)`. */
   readonly is: <T, Op extends Comparison>(
@@ -80,7 +74,7 @@ interface Order {
   readonly after?: readonly Ref<unknown, 'task'>[];
   /** Tasks that must have ended before, however they ended. */
   readonly optional?: readonly Ref<unknown, 'task'>[];
-  /** The work is done once for all tasks with the same executor and key, whichever job they are in. */
+  /** The work is done once for all tasks with the same executor and key, in any job. */
   readonly idempotencyKey?: string | Ref<string, 'input'>;
 }
 

@@ -74,7 +74,7 @@ function both<Part extends object>(first?: Part, second?: Part): Part | undefine
   return { ...first, ...second };
 }
 
-/** The same without the fields that are undefined: those mean nothing, and JSON has no word for them. */
+/** The same without the fields that are undefined: those mean nothing, and JSON cannot express them. */
 export function withoutGaps<Fields extends object>(fields: {
   readonly [Key in keyof Fields]: Fields[Key] | undefined;
 }): Fields {
@@ -83,7 +83,7 @@ export function withoutGaps<Fields extends object>(fields: {
   ) as Fields;
 }
 
-/** As it stands in a document: a copy that nobody can change any more. */
+/** As in a document: an immutable copy. */
 export function plainOptions(options: TaskDefaults, about: About): JsonObject {
   try {
     return JSON.parse(JSON.stringify(pickDefaults(options))) as JsonObject;

@@ -29,7 +29,7 @@ export function describe({ task, tokens }: Pointed): string {
   return spelled(task ?? 'input', tokens);
 }
 
-/** Read by everything that wants the value of an object: each would be wrong here without a word. */
+/** Read by everything that wants the value of an object: each would be silently wrong here. */
 const MISUSES: ReadonlyMap<string | symbol, string> = new Map<string | symbol, string>([
   ['then', 'It cannot be awaited.'],
   ['toJSON', 'It has no JSON form.'],

@@ -8,7 +8,7 @@ export function pointerOf(tokens: readonly string[]): string {
 const WORD = /^[A-Za-z_$][\w$]*$/;
 const PLACE = /^\d+$/;
 
-/** `charge.lines[0].cents`, as it stands in the program. */
+/** `charge.lines[0].cents`, as in the program. */
 export function spelled(root: string, tokens: readonly string[]): string {
   const steps = tokens.map((token) => {
     if (PLACE.test(token)) return `[${token}]`;

@@ -1,7 +1,5 @@
-/**
- * The types of references: what stands for a value while a flow is built, before there is one. What
- * they are when the program runs is in `placeholder.ts`.
- */
+/** The types of references: placeholders for values while a flow is built. What they are at run time is in
+ * `placeholder.ts`. */
 import type { Json } from '../../scheduler/core/index.ts';
 import type { AnyJson } from '../executors/index.ts';
 

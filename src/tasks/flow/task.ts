@@ -22,10 +22,8 @@ export interface Usable<Input, Result> extends Mappable<Input, Result> {
   readResult(result: Json): Result;
 }
 
-/**
- * A task that `defineTask` made. `Input` is what it is given, before its schema has looked at it;
- * `Result` is its result as JSON, as everybody else sees it.
- */
+/** A task that `defineTask` made. `Input` is its input before its schema is applied; `Result` is its result as JSON,
+ * as others see it. */
 export interface Task<Input, Result>
   extends TaskDefinition, Usable<Input, Result>, Callable<Input, Result> {
   readonly kind: 'millrace.task';

@@ -27,7 +27,7 @@ export interface Wiring {
   readonly use: (pointed: Pointed) => void;
 }
 
-/** Undefined for undefined. What comes out is a copy: nobody can change it afterwards. */
+/** Undefined for undefined. Returns an immutable copy. */
 export function partOf(value: unknown, wiring: Wiring, path = '', depth = 0): Part | undefined {
   const pointed = pointedBy(value);
   if (pointed !== undefined) {

@@ -4,7 +4,7 @@ import type { Slot } from '../task/table.ts';
 /** The signals of one job, and the tasks that wait for them. Their bodies are never here. */
 export class JobSignals {
   readonly #ids: Set<string> = new Set();
-  /** Numbers of those that nobody has taken, by name, oldest first. */
+  /** Numbers of the untaken ones, by name, oldest first. */
   readonly #pending: Map<string, number[]> = new Map();
   readonly #listeners: Map<string, Set<Slot>> = new Map();
 

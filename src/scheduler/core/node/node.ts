@@ -67,7 +67,7 @@ export class Node {
   triedAgainAt: Instant = instant(0);
   /** It is being emptied for a task of this requirement, which runs alone. */
   clearedFor: Requirement | null = null;
-  /** Executors that turned out to be missing: not asked again before the node registers anew. */
+  /** Executors that turned out to be missing: not tried again before the node registers again. */
   readonly strikes: Set<string> = new Set();
   readonly leases: Map<Slot, Lease> = new Map();
   /** Live jobs of which this session may keep outputs. */

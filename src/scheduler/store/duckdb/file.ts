@@ -40,7 +40,7 @@ export interface OpenedFile {
   readonly writer: Session;
   /** Reads do not wait for writes: they see the last commit. */
   readonly reader: Session;
-  /** A connection of its own, for reading at the pace of somebody else. */
+  /** A separate connection, for reading at the pace of the reader. */
   connect(): Promise<Session>;
   close(): Promise<void>;
 }

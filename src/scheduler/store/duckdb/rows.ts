@@ -72,10 +72,8 @@ const TURN = { name: 'turn', type: 'integer' } as const;
 /** So many rows of earlier turns may lie in a stage: skipping them costs less than clearing it. */
 const STALE_ROWS_MAX = 20_000;
 
-/**
- * Lends `rows` to statements as a source. To empty a stage each time would cost a third of the
- * update, and a statement with the turn as its parameter need not be parsed anew.
- */
+/** Lends `rows` to statements as a source. Emptying a stage each time would cost a third of the update, and a
+ * statement with the turn as its parameter need not be parsed again. */
 export async function withRows<Row, T>(
   session: Session,
   table: Table<Row>,

@@ -78,7 +78,7 @@ export class Shards {
     }
   }
 
-  /** Who leads stays who leads; everything else is read anew. */
+  /** The leaders stay; everything else is reloaded. */
   async load(session: Session): Promise<void> {
     const before = this.#shards;
     this.#shards = await shardsIn(session);
@@ -111,7 +111,7 @@ async function shardsIn(session: Session): Promise<Map<number, Shard>> {
 
 async function indexOf(session: Session, table: string, column: string): Promise<HashIndex> {
   const index = new HashIndex();
-  // In portions, so that a million names never stand in memory as rows.
+  // In portions, so that a million names are never in memory as rows.
   const portion = 100_000;
   for (let from = 0; ;) {
     const rows = (await session.rows(

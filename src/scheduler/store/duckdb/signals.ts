@@ -60,7 +60,7 @@ async function insertSignals(session: Session, shard: number, batch: Batch): Pro
   await insertRows(session, SIGNAL, shard, signalInserts);
 }
 
-/** A signal reaches one wait: whoever takes it a second time has lost count. */
+/** A signal reaches one wait: taking it a second time is an error. */
 async function take(
   session: Session,
   shard: number,

@@ -1,4 +1,4 @@
-/** All or nothing, and an honest word about which of the two it was. */
+/** All or nothing, with a reliable answer which of the two it was. */
 import { refused, unknownOutcome } from './failure.ts';
 import type { Session } from './session.ts';
 

@@ -163,7 +163,7 @@ export class Changes {
     this.put(signals.nos, signal.id, signal.no);
   }
 
-  /** A signal reaches one wait: whoever takes it a second time has lost count. */
+  /** A signal reaches one wait: taking it a second time is an error. */
   takeSignal({ jobNo, signalNo, taskNo, run, step }: TakenSignalRow): void {
     const name = `signal ${signalNo} of job ${jobNo}`;
     const signals = this.#job(jobNo, name).signals?.byNo;

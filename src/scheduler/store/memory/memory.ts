@@ -308,7 +308,7 @@ class PlainMaps implements MemoryStore {
     return shard;
   }
 
-  /** For reading: a shard that nobody has campaigned for is empty, and stays unknown. */
+  /** For reading: a shard without a leader so far is empty, and stays unknown. */
   #read(no: number): Shard {
     return this.#shards.get(no) ?? emptyShard(no);
   }

@@ -1,4 +1,4 @@
-/** Moving: all rows of a shard in the port's order, and shards built anew from such rows. */
+/** Moves data: all rows of a shard in the port's order, and shards built from such rows. */
 import type { TaskRow } from '../../core/index.ts';
 import { checkDumped } from '../dump-checks.ts';
 import { badRow } from '../row-checks.ts';
@@ -40,7 +40,7 @@ export function* dumpShard(shard: Shard): Generator<Dumped> {
   for (const row of shard.events) yield { table: 'event', row };
 }
 
-/** Takes rows in the order of a dump; the shards that it builds belong to nobody until it is done. */
+/** Takes rows in the order of a dump; its shards are not visible until it is done. */
 export class Filling {
   readonly shards: Map<number, Shard> = new Map();
   rows = 0;

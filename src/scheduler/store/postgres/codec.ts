@@ -40,7 +40,7 @@ export function column<T extends Scalar>(name: string, type: SqlType): Field<T> 
   };
 }
 
-/** A word out of a fixed list, stored as its place in it. */
+/** A word from a fixed list, stored as its index. */
 export function coded<T extends string>(name: string, words: readonly T[]): Field<T> {
   const numbers = new Map<string, number>(words.map((word, at) => [word, at]));
   return {

@@ -37,10 +37,8 @@ type ClientOptions = Pick<postgres.Options<never>, 'max' | 'idle_timeout' | 'onc
   readonly onnotify?: () => void;
 };
 
-/**
- * How many seconds the driver waits after so many failures in a row, which all connections of a client share.
- * Left to itself it comes to 20 s soon, and reads would wait for that long after the server is back.
- */
+/** How many seconds the driver waits after this many failures in a row, which all connections of a client share. By
+ * default it soon waits for 20 s, and reads would wait for that long after the server is back. */
 function backoffSeconds(failures: number): number {
   return backoffMs({ firstMs: 40, maxMs: 250 }, failures) / 1_000;
 }

@@ -72,7 +72,7 @@ class Filling {
     return count;
   }
 
-  /** No leader may start, and no job come in, before the rows are there. */
+  /** No leader may start, and no job may be submitted, before all rows are there. */
   async #refuseUnlessEmpty(): Promise<void> {
     await this.#run('lock table millrace.leader, millrace.inbox in exclusive mode', []);
     const filled = [...Object.values(TABLES), CHUNKS].map(

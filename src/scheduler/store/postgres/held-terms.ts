@@ -1,8 +1,8 @@
 /**
- * The terms that the leader's connection speaks for. Its connection stands for each of them in the
- * leader's row and holds the shard's lock, so that both end with this process. When the connection is
- * made anew it says so before anything else: a leader that only lost its connection still leads, and
- * one that stepped down while it had none gives back what it had, which may have long to go.
+ * The terms that the leader's connection holds. The connection is recorded in the leader's row for each of them and
+ * holds the shard's lock, so that both end with this process. A new connection records itself before anything else: a
+ * leader that only lost its connection still leads, and one that stepped down without a connection gives its terms
+ * back, which may have long to go.
  */
 import type { Term } from '../store.ts';
 import type { Run } from './connection.ts';
@@ -17,7 +17,7 @@ export class HeldTerms {
   readonly #terms: Map<number, Term> = new Map();
   readonly #leaving: Set<Term> = new Set();
 
-  /** Whether somebody would take the loss of the connection for our end. */
+  /** Whether a candidate would take the loss of the connection for the end of a term. */
   get isNeeded(): boolean {
     return this.#terms.size > 0;
   }
@@ -28,7 +28,7 @@ export class HeldTerms {
     this.#terms.set(term.shard, term);
   }
 
-  /** From now on a new connection does not stand for it, but gives it back. */
+  /** From now on a new connection does not hold it, but gives it back. */
   leave(term: Term): void {
     const known = this.#known(term);
     if (known !== null) this.#leaving.add(known);

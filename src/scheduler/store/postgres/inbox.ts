@@ -1,7 +1,5 @@
-/**
- * Hearing of submitted jobs at once. The driver's own `listen` tries once to come back after a lost
- * connection and then stays deaf without a word, so this one goes on trying.
- */
+/** Learns of submitted jobs at once. After a lost connection the driver's own `listen` tries once to reconnect and
+ * then stays silent, so this one keeps trying. */
 import type postgres from 'postgres';
 import { systemClock } from '../../../kit/index.ts';
 import { connect, type ConnectionSettings } from './connection.ts';
@@ -15,8 +13,8 @@ export async function listenToInbox(
   fn: () => void,
 ): Promise<() => Promise<void>> {
   if (settings.isPooled === true) {
-    // Notifications go to a server's connection, and behind a pooler that is nobody's: whoever reads
-    // the inbox from time to time finds what is in it.
+    // Notifications go to a server connection, which behind a pooler has no owner: jobs are found by reading the
+    // inbox from time to time.
     fn();
     return async () => {};
   }

@@ -1,6 +1,6 @@
 /**
- * Jobs by id, many at a time. Each id that a client chooses is looked up, and a list has a thousand of them: those that
- * are asked for while a statement is under way share the next one, so that nobody waits behind thousands of statements.
+ * Jobs by id, many at a time. Each id that a client chooses is looked up, and a list has a thousand of them: requests
+ * that arrive while a statement is under way share the next one, so that none waits behind thousands of statements.
  */
 import type { JobId, JobRow } from '../../core/index.ts';
 import { type Deferred, deferred } from '../../../kit/index.ts';

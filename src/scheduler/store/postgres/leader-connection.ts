@@ -35,7 +35,7 @@ interface Long {
   readonly term: Term;
 }
 
-/** How soon a lost connection is made anew while it stands for a term; then twice as long each time. */
+/** The delay before a lost connection that holds a term is replaced; it doubles each time. */
 const REOPEN_MS = 20;
 /** A server that is back is found well within the grace after which a leader is taken for dead. */
 const REOPEN_MS_MAX = GRACE_MS * 0.3;
@@ -60,7 +60,7 @@ export class LeaderConnection {
     this.#prepared = prepared;
   }
 
-  /** Whether the connection is ours alone, so that it can stand for a term. */
+  /** Whether the connection is not pooled, so that it can hold a term. */
   get isDirect(): boolean {
     return this.#settings.isPooled !== true;
   }
@@ -207,7 +207,7 @@ export class LeaderConnection {
       max: 1,
       onclose: () => this.#giveUp(connection),
     });
-    // The driver limits one attempt, and makes another at once when it is closed without a word.
+    // The driver limits one attempt, and silently makes another when it is closed.
     const connection = { sql, ready: this.#inTime(this.#prepare(sql), 2) };
     connection.ready.catch(() => this.#giveUp(connection));
     return connection;
@@ -215,7 +215,7 @@ export class LeaderConnection {
 
   async #prepare(sql: postgres.Sql): Promise<void> {
     if (!this.isDirect) return;
-    // First, because somebody may be looking for it.
+    // First, because a candidate may be looking for it.
     await this.#terms.standForAll(runOn(sql));
     this.#reopening.reset();
     await prepare(sql, this.#prepared);
@@ -239,7 +239,7 @@ export class LeaderConnection {
     });
   }
 
-  /** The server gives up first, by its own timeouts. When not even that is heard, the network is gone. */
+  /** The server gives up first, by its own timeouts. Without even that answer, the network is gone. */
   #inTime<T>(answer: Promise<T>, timeoutMultiplier: number): Promise<T> {
     const ms = limitMs(this.#settings.ttlMs, timeoutMultiplier);
     return withDeadline(systemClock, ms, answer, () => new Error(`no answer within ${ms} ms`));

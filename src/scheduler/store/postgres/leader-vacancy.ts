@@ -41,7 +41,7 @@ async function look(read: Run, shard: number): Promise<Gone | null> {
     if (row === undefined) return null;
     return { epoch: row['epoch'] as number, released: row['released'] === true };
   } catch {
-    // The database is away. Whoever waits here campaigns as well and hears of it there.
+    // The database is away. The caller campaigns as well and gets the error there.
     return null;
   }
 }

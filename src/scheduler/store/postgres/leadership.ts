@@ -88,7 +88,7 @@ export async function resign(connection: LeaderConnection, term: Term): Promise<
   connection.standNoMoreFor(term);
 }
 
-/** What somebody else leads needs no lock of ours. */
+/** A term that another leader has taken needs no lock. */
 export async function whileLeading<T>(
   connection: LeaderConnection,
   term: Term,

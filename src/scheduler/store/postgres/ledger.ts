@@ -11,7 +11,7 @@ import {
 import { connect, type ConnectionSettings, localSettings } from './connection.ts';
 import { migrationFailure } from './failure.ts';
 
-/** Any number will do, as long as nobody else uses it: "millrace" read as bytes. */
+/** Any number that no other program uses: "millrace" read as bytes. */
 const LOCK = '7883951835720016741';
 
 const SESSION = { statement_timeout: '0', lock_timeout: '0' };
@@ -104,7 +104,7 @@ class PostgresLedger implements Ledger {
       ${last}`);
   }
 
-  /** A leader that is at work expects the version that it started with. */
+  /** An active leader expects the version that it started with. */
   async #refuseUnderLeader(): Promise<void> {
     const [leader] = await this.#sql.unsafe(
       'select node_id from millrace.leader where not released and expires_at > now()',

@@ -47,7 +47,7 @@ export function loadCluster(pool: ReadPool, shard: number): Promise<ClusterImage
 
 const JOB = rows.jobs.read('j');
 
-/** The jobs of `l`, one look by key for each: the planner need not guess how many they are. */
+/** The jobs of `l`, with one look-up by key for each: the planner need not guess how many they are. */
 const looked = `cross join lateral (
   select * from millrace.job x where x.shard = $1 and x.no = l.no offset 0) j`;
 

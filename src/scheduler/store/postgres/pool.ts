@@ -26,7 +26,7 @@ const SESSION = {
   enable_bitmapscan: 'off',
 };
 
-/** Generous: they are for a network that is gone without a word, which TCP notices much later. */
+/** Generous: they are for a network that is silently gone, which TCP notices much later. */
 export interface ReadLimits {
   readonly statementMs: number;
   /** For all of a snapshot: loading the jobs of a cluster takes its time. */
@@ -103,13 +103,13 @@ export class ReadPool {
     }
   }
 
-  /** A read that `close` broke off would otherwise open a connection that nobody closes. */
+  /** A read that `close` interrupted would otherwise open a connection that is never closed. */
   #unlessClosed<T>(read: () => Promise<T>): Promise<T> {
     return this.#closed ? Promise.reject(unavailable(new Error('the store was closed'))) : read();
   }
 
   #connect(): Connections {
-    // The server need not go on with what nobody waits for any more.
+    // The server stops a statement that is not waited for any more.
     const session: Session = { ...SESSION, statement_timeout: String(this.#limits.snapshotMs) };
     const idle = { idle_timeout: IDLE_SECONDS };
     return {

@@ -1,7 +1,7 @@
 /**
- * Retention. What is old is looked for on the reading side, where nobody waits for it; the leader's connection then removes
- * it by key, under the fence, in portions that commits can wait for. What hung on a job that is gone is swept on a
- * connection of its own, however much it is. Migrations 0004, 0006 and 0011 have the functions.
+ * Retention. Old rows are looked for on the reading side, where nothing waits for it; the leader's connection then
+ * removes them by key, under the fence, in portions that commits can wait for. What belonged to a removed job is
+ * swept on a separate connection, however much it is. Migrations 0004, 0006 and 0011 have the functions.
  */
 import { systemClock } from '../../../kit/index.ts';
 import { eventsIn } from '../event-chunk.ts';
@@ -131,7 +131,7 @@ async function oldKeys(read: Run, shard: number, { keysMs }: Retention): Promise
   return { items: items.map((row) => row['scope'] as string), more };
 }
 
-/** Whose jobs have ended. They belong to no shard: whoever leads one removes them. */
+/** Completions of ended jobs. They belong to no shard: any leader removes them. */
 async function oldCompletions(read: Run, { jobsMs }: Retention): Promise<Old<rows.CompletionRef>> {
   const found = await read(
     `select job, task, run

@@ -1,7 +1,6 @@
 /**
- * Transactions that only read, on connections that are used again. The driver's own `begin` is not for
- * us: when the connection closes meanwhile, its rollback writes to a socket that is not there any
- * more, where nobody can catch it, and the process ends (seen).
+ * Read-only transactions, on reused connections. The driver's own `begin` does not work here: when the connection
+ * closes meanwhile, its rollback writes to a closed socket, the error cannot be caught, and the process ends (seen).
  */
 import { type Deferred, deferred } from '../../../kit/index.ts';
 import type { OneConnection, Run } from './connection.ts';
@@ -40,7 +39,7 @@ export class ReadConnections {
 
   async #take(): Promise<OneConnection> {
     for (;;) {
-      // Those who waited for a connection of connections that were given up try again elsewhere.
+      // Callers that waited for a connection of a discarded pool try again elsewhere.
       if (this.#isClosed) throw new Error('these connections were closed');
       const idle = this.#idle.pop();
       if (idle === undefined && this.#all.size < this.#max) {

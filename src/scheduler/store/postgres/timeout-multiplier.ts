@@ -1,7 +1,5 @@
-/**
- * What a statement on the leader's connection may take when it writes more than usual. A job of a hundred
- * thousand tasks is one transaction, and a limit that it can never keep would refuse it for ever.
- */
+/** The time limit of a statement on the leader's connection that writes more than usual. A job of a hundred thousand
+ * tasks is one transaction, and a limit that it can never meet would refuse it for ever. */
 import type { Term } from '../store.ts';
 import type { Run } from './connection.ts';
 

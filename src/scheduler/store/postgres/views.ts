@@ -21,10 +21,8 @@ import * as rows from './rows.ts';
 
 type Bodies = ReadonlyMap<string, string>;
 
-/**
- * The tasks named by $2 and $3, one look by key for each. `offset 0` keeps the planner from turning
- * it round: it knows nothing of the length of the list and, at first, of the size of the table.
- */
+/** The tasks named by $2 and $3, with one look-up by key for each. `offset 0` keeps the planner from reversing it: it
+ * knows nothing of the length of the list and, at first, of the size of the table. */
 const named = (columns: string, table: string): string => `
   from unnest($2::bigint[], $3::integer[]) as u(job_no, task_no)
   cross join lateral (

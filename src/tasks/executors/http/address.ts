@@ -1,7 +1,5 @@
-/**
- * Which addresses the `http` executor refuses: whatever is not a public host of the Internet. A task comes
- * from whoever may submit one; the worker that runs it often stands where much more can be reached.
- */
+/** Addresses that the `http` executor refuses: everything but public hosts of the Internet. Tasks come from all users
+ * who may submit; the worker that runs them can often reach much more. */
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupAddress } from 'node:dns';
 import { BlockList, isIP } from 'node:net';
@@ -84,7 +82,7 @@ export function refuseLiteral({ hostname }: URL, isRefused: (address: string) =>
   if (isIP(host) !== 0 && isRefused(host)) throw refusedAddress(host);
 }
 
-/** The address is not shown: whoever submits a task could map a network with it. */
+/** The address is not shown: otherwise a task could be used to map a network. */
 function refusedAddress(host: string): TaskFailure {
   return new TaskFailure(
     'refused_address',

@@ -110,7 +110,7 @@ function send(
       agent: false,
       lookup: guarded(isRefused, lookup),
     });
-    // Not once: an error after the answer began is the answer's too, and nobody else listens here.
+    // Not `once`: an error after the answer began belongs to the answer too, and there is no other listener.
     outgoing.on('error', reject);
     outgoing.once('response', resolve);
     if (body === null) outgoing.end();

@@ -17,7 +17,7 @@ export interface HttpPlan {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly redirectsMax: number;
-  /** What must not stand in a message, even if a server repeats it. */
+  /** Text that must not appear in a message, even if a server repeats it. */
   readonly secrets: readonly string[];
 }
 

@@ -107,7 +107,7 @@ class Stopper {
     this.#clock = clock;
   }
 
-  /** Asks the whole group to end, and kills it when the grace is over. */
+  /** Asks the whole group to end, and kills it after the grace period. */
   stop(): void {
     if (this.#isStopping) return;
     this.#isStopping = true;

@@ -55,7 +55,7 @@ async function runContainer(
   const engine = new Engine(await findProgram(options.cli), clock, options);
   const folder = await mkdtemp(join(tmpdir(), 'millrace-container-'));
   try {
-    // Not as arguments: those can be read by everybody on the machine.
+    // Not as arguments: every user of the machine can read those.
     const envFile = join(folder, 'env');
     await writeFile(envFile, plan.env.join(''), { mode: 0o600 });
     if (context.fence > 1) await engine.removeEarlier(context);
@@ -97,12 +97,12 @@ class Engine {
     try {
       return await runChild(this.#plan(args, plan.limits, onStop), context.signal, this.#clock);
     } finally {
-      // It may have been made after it was to be killed: then it runs, and nobody waits for it.
+      // It may have been created after it was to be killed: then it runs without being waited for.
       if (isStopped) await this.#say('rm', '--force', name).catch(() => {});
     }
   }
 
-  /** An earlier attempt of this task whose worker is gone may still be at work here. */
+  /** An earlier attempt of this task whose worker is gone may still run here. */
   async removeEarlier(context: TaskContext): Promise<void> {
     const { stdout } = await this.#say('ps', '--all', '--quiet', ...ownerLabels(context));
     const ids = stdout.split(/\s+/).filter((id) => /^[A-Za-z0-9]+$/.test(id));

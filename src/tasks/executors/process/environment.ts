@@ -1,6 +1,6 @@
 /**
- * Which variables a task may set for an allowed program. A variable can make a program run other code
- * (`LD_PRELOAD`, `NODE_OPTIONS`, `GIT_SSH_COMMAND`), and nobody knows all such names: a task may set those
+ * The variables that a task may set for an allowed program. A variable can make a program run other code
+ * (`LD_PRELOAD`, `NODE_OPTIONS`, `GIT_SSH_COMMAND`), and no list of such names is complete: a task may set those
  * listed here and those that the operator of the worker has named.
  */
 import type { Fields } from '../fields.ts';

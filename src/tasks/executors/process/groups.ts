@@ -34,7 +34,7 @@ export function groupEnded(group: number): void {
   if (live.size === 0) process.off('exit', killAll);
 }
 
-/** False when there is nobody left in it. */
+/** False if the group is empty. */
 export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(-group, signal);

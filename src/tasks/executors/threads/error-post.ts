@@ -1,7 +1,7 @@
 /**
- * Errors between two threads. An error keeps its name, message, stack, cause and plain fields; one that
- * comes back to the thread where it was made is the same object again, so that `instanceof` and identity hold
- * for whoever threw it. Each side of an attempt has a post of its own.
+ * Errors between two threads. An error keeps its name, message, stack, cause and plain fields; one that comes back to
+ * the thread where it was made is the same object again, so that `instanceof` and identity hold there. Each side of
+ * an attempt has its own instance.
  */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { ErrorParts } from '../../../scheduler/core/index.ts';
@@ -67,7 +67,7 @@ export class ErrorPost {
   }
 }
 
-/** Even looking may throw: what was thrown is anybody's object. */
+/** Even reading may throw: what was thrown can be any object. */
 function shapeOf(error: Error): Omit<ErrorShape, 'cause'> {
   try {
     const isOurs = error instanceof MillraceError;

@@ -1,7 +1,5 @@
-/**
- * What goes between the main thread and a thread that runs tasks. A thread runs one attempt at a time;
- * attempts are numbered, and a word for an old one that comes late is for nobody.
- */
+/** The messages between the main thread and a thread that runs tasks. A thread runs one attempt at a time; attempts
+ * are numbered, and a late message for an old one is ignored. */
 import type { Json } from '../../../scheduler/core/index.ts';
 import type { Duration } from '../../../kit/index.ts';
 import type { MapOptions, TaskContext, TaskLog } from '../executor.ts';
@@ -37,7 +35,7 @@ export type ToThread = { readonly attempt: number } & (
   | { readonly type: 'answer'; readonly no: number; readonly outcome: Outcome }
   /** To run the function that came with a request. */
   | { readonly type: 'ask'; readonly no: number; readonly args: readonly unknown[] }
-  /** Suspended: nobody waits for the attempt any more. */
+  /** Suspended: the attempt is not waited for any more. */
   | { readonly type: 'drop' }
 );
 

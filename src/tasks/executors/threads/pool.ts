@@ -50,7 +50,7 @@ export class ThreadPool {
     this.#settings = { ...DEFAULTS, ...settings };
   }
 
-  /** How many there are, at work or not. */
+  /** How many there are, busy or not. */
   get size(): number {
     return this.#threads.size;
   }

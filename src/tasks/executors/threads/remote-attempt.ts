@@ -21,7 +21,7 @@ export class RemoteAttempt {
   readonly #lifeline: Lifeline | undefined;
   readonly #errors: ErrorPost = new ErrorPost();
   readonly #ended: Deferred<RemoteEnd> = deferred();
-  /** Functions at work in the thread, by request. */
+  /** Functions that run in the thread, by request. */
   readonly #asked: Map<number, Deferred<unknown>> = new Map();
   readonly #holds: Map<number, () => void> = new Map();
 
@@ -58,7 +58,7 @@ export class RemoteAttempt {
 
   hear(words: readonly Word[]): void {
     for (const word of words) this.#hear(word);
-    // After all requests of that breath: until then nothing is known of what the handler does next.
+    // After all requests of that message: until then it is unknown what the handler does next.
     for (const word of words) {
       if (word.type !== 'took') continue;
       this.#holds.get(word.no)?.();
@@ -144,7 +144,7 @@ export class RemoteAttempt {
     else asked?.reject(this.#errors.unpack(outcome.error));
   }
 
-  /** Functions in the thread that nobody will hear of any more: what waits for them here must not wait for ever. */
+  /** Functions in the thread that will never report: what waits for them here must not wait for ever. */
   #dropAsked(error: unknown): void {
     for (const asked of this.#asked.values()) asked.reject(error);
     this.#asked.clear();

@@ -28,7 +28,7 @@ type Callback = (...args: readonly unknown[]) => unknown;
 /** By these the main thread knows a transaction from a pool. */
 const TRANSACTION_PARTS = ['unsafe', 'query', 'begin', 'totalCount'];
 
-/** More often than this nobody looks at progress, and a busy loop would fill the line with it. */
+/** Progress is not read more often than this, and a busy loop would fill the channel with it. */
 const PROGRESS_MS = 50;
 
 export class ThreadContext implements TaskContext {
@@ -255,7 +255,7 @@ export class ThreadContext implements TaskContext {
     this.#tell({ type: 'log', level, message: String(message) });
   }
 
-  /** At once: a handler that never lets go of its thread is heard too. */
+  /** At once: even a handler that never yields its thread is heard. */
   #tell(word: Word): void {
     if (!this.#isOver) this.#post([word]);
   }
