@@ -124,6 +124,13 @@ export { JobError } from './job-error.ts';
 export type { LogOption } from './log.ts';
 export type { Offered } from './registry.ts';
 export { createRuntime } from './runtime/runtime.ts';
+export {
+  buildVectorIndex,
+  type VectorIndex,
+  type VectorIndexOptions,
+} from './vectors/build-index.ts';
+export { nearest, type SearchOptions } from './vectors/nearest.ts';
+export type { Metric, NearestOptions, Vector } from './vectors/nearest-sql.ts';
 export type { Runtime, RuntimeOptions, RuntimeSettings } from './runtime/runtime.ts';
 export type {
   Schedule,

@@ -172,6 +172,27 @@ test('text-fan-out: the words of all files, counted on threads', async () => {
   });
 });
 
+test('vector-search: the nearest paragraphs, by an exact search and by an index', async () => {
+  const cwd = folder();
+  mkdirSync(join(cwd, 'texts'));
+  const topics = [
+    'rivers carry water to the sea',
+    'the baker sells fresh bread',
+    'planets circle one bright and distant star',
+  ];
+  const texts = topics.map((topic, at) =>
+    Array.from({ length: 20 }, (_, n) => `In chapter ${at} ${'x'.repeat(n + 3)} ${topic}.`).join(
+      '\n\n',
+    ),
+  );
+  for (const [at, text] of texts.entries()) writeFileSync(join(cwd, 'texts', `${at}.md`), text);
+  const args = [example('vector-search/search.ts'), 'texts', 'Who sells bread?', 'work'];
+  const said = lines(await ran(TSX, args, cwd));
+  expect(said[0]).toBe('60 paragraphs. Who sells bread?');
+  expect(said.slice(1, 4).every((line) => line.includes(' 1.md: '))).toBe(true);
+  expect(said[4]).toMatch(/^index: 2 of 8 clusters find \d+ of 10$/);
+});
+
 test('approval: the flow waits for a person, whose word decides', async () => {
   const cwd = folder();
   const claim = { id: 'E-1', who: 'Bob', cents: 12_050, approver: 'Ada', deputy: 'Eve' };

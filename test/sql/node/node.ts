@@ -116,11 +116,14 @@ async function callApi(url: string, method: string, body: unknown): Promise<Answ
 }
 
 /** Writes what queries select to files, by path. */
-export async function writeParquet(files: Readonly<Record<string, string>>): Promise<void> {
+export async function writeParquet(
+  files: Readonly<Record<string, string>>,
+  options: string = 'compression snappy',
+): Promise<void> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   for (const [path, select] of Object.entries(files)) {
-    await connection.run(`COPY (${select}) TO '${path}' (FORMAT parquet)`);
+    await connection.run(`COPY (${select}) TO '${path}' (FORMAT parquet, ${options})`);
   }
   connection.closeSync();
   instance.closeSync();

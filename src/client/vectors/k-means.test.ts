@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { kMeans } from './k-means.ts';
+
+const OPTIONS = { clusters: 2, iterations: 10, seed: 3, isSpherical: false };
+const vectors = (...rows: readonly (readonly number[])[]): Float32Array[] =>
+  rows.map((row) => Float32Array.from(row));
+const texts = (centroids: readonly Float32Array[]): string[] =>
+  centroids.map((each) => each.join()).toSorted();
+
+test('centroids are the means of what is near to them', () => {
+  const points = vectors([0, 0], [0, 2], [10, 10], [10, 12], [11, 11]);
+  const found = kMeans(points, OPTIONS);
+  expect(texts(found)).toEqual(['0,1', `${Math.fround(31 / 3)},11`]);
+  expect(texts(kMeans(points, OPTIONS))).toEqual(texts(found));
+});
+
+test('by angle, long and short vectors are alike', () => {
+  const points = vectors([100, 0], [1, 0], [0, 1], [0, 100], [0, 0.5]);
+  expect(texts(kMeans(points, { ...OPTIONS, isSpherical: true }))).toEqual(['0,1', '1,0']);
+});
+
+test('there are no more centroids than different vectors, and vectors of zeros are vectors', () => {
+  expect(kMeans([], OPTIONS)).toEqual([]);
+  expect(kMeans(vectors([1], [1], [1]), OPTIONS)).toHaveLength(1);
+  const zeros = kMeans(vectors([0, 0], [0, 0], [1, 0]), { ...OPTIONS, isSpherical: true });
+  expect(texts(zeros)).toEqual(['0,0', '1,0']);
+});
