@@ -108,7 +108,7 @@ function openRpc(options: ListenersOptions, intake: ByteBudget): Promise<RpcServ
         ...(queries === null ? {} : { queries: queries.service, registry: queries.registry }),
         whoLeads: () => gateway.whoLeads(),
         onPoll: onWorkerHeard,
-        onPollCancelled: onWorkerLost,
+        onConnectionLost: onWorkerLost,
         intake,
       }),
       heartbeatService({ workers, onHeartbeat: onWorkerRenewed }),

@@ -92,6 +92,15 @@ test('a session that never renews itself is looked for as well', async () => {
   expect(gone).toEqual(['s1']);
 });
 
+test('a session that has replaced another one of its node is looked for as well', async () => {
+  watch.renewed({ ...session, sessionId: 's0' as SessionId });
+  await clock.advance(1_000);
+  watch.heard(session);
+  isGone = true;
+  await clock.advance(8_000);
+  expect(gone).toContain('s1');
+});
+
 test('who leads no more looks for nobody', async () => {
   watch.heard(session);
   watch.rest();

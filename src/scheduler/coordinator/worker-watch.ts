@@ -1,4 +1,4 @@
-import type { NodeId, SessionId } from '../core/index.ts';
+import type { SessionId } from '../core/index.ts';
 import { type Clock, sleep } from '../../kit/index.ts';
 import type { Session } from '../contract/index.ts';
 
@@ -28,8 +28,8 @@ export class WorkerWatch {
   readonly #looking: Set<SessionId> = new Set();
   /** Sessions with a dropped connection, of which nothing was heard since. */
   readonly #missing: Set<SessionId> = new Set();
-  /** Cancels the search for a node that renews itself in time. */
-  readonly #overdue: Map<NodeId, () => void> = new Map();
+  /** Cancels the search for a session that renews itself in time. */
+  readonly #overdue: Map<SessionId, () => void> = new Map();
 
   constructor(options: WorkerWatchOptions) {
     this.#options = options;
@@ -38,19 +38,19 @@ export class WorkerWatch {
   /** The session has just spoken. It may be full, and die, before it has ever renewed itself. */
   heard(session: Session): void {
     this.#missing.delete(session.sessionId);
-    if (!this.#overdue.has(session.nodeId)) this.renewed(session);
+    if (!this.#overdue.has(session.sessionId)) this.renewed(session);
   }
 
   /** It has renewed itself. One that is full has no poll open whose end would tell of its own. */
   renewed(session: Session): void {
-    const { nodeId, sessionId } = session;
+    const { sessionId } = session;
     this.#missing.delete(sessionId);
-    this.#overdue.get(nodeId)?.();
+    this.#overdue.get(sessionId)?.();
     const cancel = this.#options.clock.after(this.#options.overdueMs, () => {
-      this.#overdue.delete(nodeId);
+      this.#overdue.delete(sessionId);
       this.lost(session);
     });
-    this.#overdue.set(nodeId, cancel);
+    this.#overdue.set(sessionId, cancel);
   }
 
   /** Nobody leads here any more. */

@@ -160,7 +160,7 @@ test('the server, too, notices a dead connection and asks for the worker to be l
         return deferred<never>().promise;
       },
     },
-    onPollCancelled: lost.resolve,
+    onConnectionLost: lost.resolve,
   });
   const proxy = await Proxy.start({ host: '127.0.0.1', port: server.port });
   const asked = workerChannel({ channel: channelTo(proxy.address) }).poll(
@@ -175,6 +175,19 @@ test('the server, too, notices a dead connection and asks for the worker to be l
   expect(await ended).toMatchObject({ code: 'unreachable' });
 });
 
+test('a connection that closes between two polls is noticed as well', async () => {
+  const lost = deferred<Session>();
+  const server = await wireNode({
+    workers: { poll: () => Promise.resolve({ assignments: [], orders }) },
+    onConnectionLost: lost.resolve,
+  });
+  const proxy = await Proxy.start({ host: '127.0.0.1', port: server.port });
+  const worker = workerChannel({ channel: channelTo(proxy.address) });
+  await worker.poll(poll, new AbortController().signal);
+  proxy.cut();
+  expect(await lost.promise).toEqual(session);
+});
+
 test('a worker that hangs up on purpose is not looked after', async () => {
   const parked = deferred();
   const hungUp = deferred();
@@ -187,7 +200,7 @@ test('a worker that hangs up on purpose is not looked after', async () => {
         return deferred<never>().promise;
       },
     },
-    onPollCancelled: (who) => looked.push(who),
+    onConnectionLost: (who) => looked.push(who),
   });
   const enough = new AbortController();
   const asked = workerChannel({ channel: channelTo(address) }).poll(poll, enough.signal);

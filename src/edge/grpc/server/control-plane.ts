@@ -32,6 +32,7 @@ import { type RpcService, type StreamOptions, streaming, unary } from './handler
 import { parkedPoll } from './polling.ts';
 import { queryHandlers } from './query-handlers.ts';
 import { boundSession } from './session-binding.ts';
+import { WorkerConnections } from './worker-connections.ts';
 import { unknownJob, watchEvents, watchJob } from './watching.ts';
 
 export interface ControlPlaneOptions {
@@ -45,8 +46,8 @@ export interface ControlPlaneOptions {
   readonly whoLeads: () => LeaderAddress | null | Promise<LeaderAddress | null>;
   /** A worker polls. */
   readonly onPoll?: (session: Session) => void;
-  /** A worker's parked poll has lost its connection: the worker should be checked. */
-  readonly onPollCancelled?: (session: Session) => void;
+  /** A connection over which a worker has polled is closed: the worker should be checked. */
+  readonly onConnectionLost?: (session: Session) => void;
   readonly clock?: Clock;
   /** What submissions may take in memory together, here and at other doors of the process. */
   readonly intake?: ByteBudget;
@@ -76,8 +77,11 @@ function workerHandlers(
   'registerWorker' | 'getTask' | 'reportTaskStatus' | 'findUnneededOutputs' | 'deregisterWorker'
 > {
   const { workers, whoLeads, clock = systemClock } = options;
-  const { onPoll = () => {}, onPollCancelled = () => {} } = options;
-  const polling = { workers, clock, life, onPoll, onPollCancelled };
+  const { onPoll = () => {}, onConnectionLost } = options;
+  const connections = new WorkerConnections((session) => {
+    if (!life.aborted) onConnectionLost?.(session);
+  });
+  const polling = { workers, clock, life, onPoll, connections };
   return {
     registerWorker: unary(life, async (request, call) => {
       const { offer, handshake, operators } = fromWireRegister(request);

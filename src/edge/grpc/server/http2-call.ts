@@ -22,14 +22,8 @@ function http2Stream(call: object): ServerHttp2Stream | null {
 }
 
 /** The connection that a call came over; null where it cannot be found. */
-export function connectionOf(call: object): object | null {
+export function connectionOf(call: object): Http2Session | null {
   return http2Stream(call)?.session ?? null;
-}
-
-/** Asked while the call lives; answers later whether its connection was lost. */
-export function connectionWatch(call: object): () => boolean {
-  const session: Http2Session | undefined = http2Stream(call)?.session;
-  return () => session === undefined || session.destroyed || session.closed;
 }
 
 export function cutOff(call: object): void {

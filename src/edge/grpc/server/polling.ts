@@ -5,8 +5,8 @@ import { fromWirePoll, toWirePollReply } from '../codec/poll.ts';
 import type { GetTaskRequest, GetTaskResponse } from '../gen/millrace/v1/task.ts';
 import { POLL_WAIT_MS_MAX } from '../limits.ts';
 import type { WorkerService, Session } from '../../../scheduler/contract/index.ts';
-import { connectionWatch } from './http2-call.ts';
 import { boundSession } from './session-binding.ts';
+import type { WorkerConnections } from './worker-connections.ts';
 
 /** An answer needs this long to reach a caller whose own deadline comes first. */
 const DEADLINE_MARGIN_MS = 500;
@@ -16,26 +16,21 @@ export interface PollingOptions {
   readonly clock: Clock;
   readonly life: AbortSignal;
   readonly onPoll: (session: Session) => void;
-  readonly onPollCancelled: (session: Session) => void;
+  readonly connections: WorkerConnections;
 }
 
 export async function parkedPoll(
   options: PollingOptions,
   call: ServerUnaryCall<GetTaskRequest, GetTaskResponse>,
 ): Promise<GetTaskResponse> {
-  const { workers, clock, life, onPoll, onPollCancelled } = options;
+  const { workers, clock, life, onPoll, connections } = options;
   const request = boundSession(fromWirePoll(call.request), call);
   const service = workers();
   onPoll(request);
-  const isLost = connectionWatch(call);
+  connections.polled(request, call);
   const enough = new AbortController();
   const answerNow = (): void => enough.abort();
-  const cancelled = (): void => {
-    enough.abort();
-    const { nodeId, sessionId } = request;
-    if (isLost() && !life.aborted) onPollCancelled({ nodeId, sessionId });
-  };
-  call.once('cancelled', cancelled);
+  call.once('cancelled', answerNow);
   life.addEventListener('abort', answerNow, { once: true });
   const waitMs = waitFor(call);
   if (waitMs === 0) answerNow();
@@ -44,7 +39,7 @@ export async function parkedPoll(
     return toWirePollReply(await service.poll(request, enough.signal));
   } finally {
     cancelTimer();
-    call.off('cancelled', cancelled);
+    call.off('cancelled', answerNow);
     life.removeEventListener('abort', answerNow);
   }
 }
