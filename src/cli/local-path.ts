@@ -43,5 +43,5 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 function bad(what: string, todo?: string): MillraceError {
-  return new MillraceError({ code: 'bad_input', what, ...(todo === undefined ? {} : { todo }) });
+  return new MillraceError({ code: 'bad_input', what, todo });
 }

@@ -26,6 +26,17 @@ class SettingOption extends Option {
   }
 }
 
+/** What the built-in executors of a worker may do. */
+export const EXECUTOR_SETTINGS = [
+  'allowPrivateHttp',
+  'allowCommand',
+  'allowEnv',
+  'allowContainer',
+] as const;
+
+/** Who may connect, and over what. */
+export const ACCESS_SETTINGS = ['tokenFile', 'tlsCert', 'tlsKey', 'tlsCa', 'insecure'] as const;
+
 /** `shown` come first, and where two settings share a flag (`--server`) the shown one has it. */
 export function declareSettings(command: Command, shown: readonly SettingName[]): void {
   command.option('--config <file>', 'configuration file, JSON or YAML (or MILLRACE_CONFIG)');

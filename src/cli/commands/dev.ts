@@ -1,5 +1,5 @@
 import type { CommandModule } from '../command.ts';
-import { configFor, declareSettings } from '../settings.ts';
+import { configFor, declareSettings, EXECUTOR_SETTINGS } from '../settings.ts';
 
 export const command: CommandModule = {
   examples: [
@@ -19,10 +19,7 @@ export const command: CommandModule = {
       'grpcPort',
       'slots',
       'nodeId',
-      'allowPrivateHttp',
-      'allowCommand',
-      'allowEnv',
-      'allowContainer',
+      ...EXECUTOR_SETTINGS,
     ]);
   },
   async run(command, reply, signal) {

@@ -8,7 +8,7 @@ import { withPlaces } from '../files/checked-document.ts';
 import { readWork, type Work } from '../files/work-file.ts';
 import { tellOutcome } from '../outcome.ts';
 import { declareServer, withClient } from '../server-call.ts';
-import { configFor } from '../settings.ts';
+import { configFor, EXECUTOR_SETTINGS } from '../settings.ts';
 import { plain } from '../table.ts';
 import { follow } from '../view/follow.ts';
 
@@ -33,14 +33,7 @@ export const command: CommandModule = {
       )
       .option('--input <json>', 'the input of the flow; @file reads it from a file')
       .option('--flow <name>', 'which flow or task of the module, if it exports several');
-    declareServer(command, [
-      'modules',
-      'slots',
-      'allowPrivateHttp',
-      'allowCommand',
-      'allowEnv',
-      'allowContainer',
-    ]);
+    declareServer(command, ['modules', 'slots', ...EXECUTOR_SETTINGS]);
   },
   async run(command, reply, signal) {
     const [file = ''] = command.args;

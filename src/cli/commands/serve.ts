@@ -2,7 +2,7 @@ import type { Config } from '../../node/config/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { serveUntil } from '../serving.ts';
-import { configFor, declareSettings } from '../settings.ts';
+import { ACCESS_SETTINGS, configFor, declareSettings, EXECUTOR_SETTINGS } from '../settings.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 
 export const command: CommandModule = {
@@ -27,15 +27,8 @@ export const command: CommandModule = {
       'catalog',
       'roots',
       'modules',
-      'allowPrivateHttp',
-      'allowCommand',
-      'allowEnv',
-      'allowContainer',
-      'tokenFile',
-      'tlsCert',
-      'tlsKey',
-      'tlsCa',
-      'insecure',
+      ...EXECUTOR_SETTINGS,
+      ...ACCESS_SETTINGS,
     ]);
   },
   async run(cli, reply, signal) {

@@ -1,6 +1,6 @@
 import type { CommandModule } from '../command.ts';
 import { upUntil } from '../serving.ts';
-import { configFor, declareSettings } from '../settings.ts';
+import { ACCESS_SETTINGS, configFor, declareSettings, EXECUTOR_SETTINGS } from '../settings.ts';
 
 export const command: CommandModule = {
   examples: ['millrace up', 'millrace up --data ./work --slots 4 --module ./tasks.js'],
@@ -16,16 +16,9 @@ export const command: CommandModule = {
       'catalog',
       'roots',
       'modules',
-      'allowPrivateHttp',
-      'allowCommand',
-      'allowEnv',
-      'allowContainer',
+      ...EXECUTOR_SETTINGS,
       'nodeId',
-      'tokenFile',
-      'tlsCert',
-      'tlsKey',
-      'tlsCa',
-      'insecure',
+      ...ACCESS_SETTINGS,
     ]);
   },
   run(cli, reply, signal) {

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
-import { configFor, declareSettings } from '../settings.ts';
+import { ACCESS_SETTINGS, configFor, declareSettings, EXECUTOR_SETTINGS } from '../settings.ts';
 
 export const command: CommandModule = {
   examples: [
@@ -22,19 +22,12 @@ export const command: CommandModule = {
       'spillBytesMax',
       'roots',
       'modules',
-      'allowPrivateHttp',
-      'allowCommand',
-      'allowEnv',
-      'allowContainer',
+      ...EXECUTOR_SETTINGS,
       'capabilities',
       'expect',
       'drainMs',
       'abortGraceMs',
-      'tokenFile',
-      'tlsCert',
-      'tlsKey',
-      'tlsCa',
-      'insecure',
+      ...ACCESS_SETTINGS,
     ]);
   },
   async run(cli, reply, signal) {

@@ -200,5 +200,5 @@ async function freePort(): Promise<number> {
 }
 
 function bad(what: string, todo?: string): MillraceError {
-  return new MillraceError({ code: 'bad_input', what, ...(todo === undefined ? {} : { todo }) });
+  return new MillraceError({ code: 'bad_input', what, todo });
 }

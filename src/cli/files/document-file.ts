@@ -47,8 +47,8 @@ function valueIn(
       code,
       path: `${name}:${editorPlace(text, place(pointerKeys(path)))}${pointer}`,
       what,
-      ...(why === undefined ? {} : { why }),
-      ...(todo === undefined ? {} : { todo }),
+      why,
+      todo,
       cause: error,
     });
   };

@@ -141,14 +141,7 @@ async function documentOf(chosen: Runnable, input: Json, isGiven: boolean): Prom
 
 function retold(error: MillraceError, what: string, todo = error.todo): MillraceError {
   const { code, why, path } = error;
-  return new MillraceError({
-    code,
-    what,
-    cause: error,
-    ...(path === undefined ? {} : { path }),
-    ...(why === undefined ? {} : { why }),
-    ...(todo === undefined ? {} : { todo }),
-  });
+  return new MillraceError({ code, what, cause: error, path, why, todo });
 }
 
 /** `@file` holds JSON or YAML, anything else is JSON itself. */

@@ -265,6 +265,6 @@ function leaderOutOfReach(
     todo: 'If it is running, set its --advertise to a host that is reachable from here.',
     leader,
     cause,
-    ...(cause.why === undefined ? {} : { why: cause.why }),
+    why: cause.why,
   });
 }

@@ -92,7 +92,7 @@ export function errorFromDetail(detail: ErrorDetail, cause?: unknown): MillraceE
     ...(todo === '' ? {} : { todo }),
     ...(path === '' ? {} : { path }),
     ...(leader === null ? {} : { leader }),
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

@@ -32,14 +32,9 @@ export class HttpRefusal extends MillraceError {
 }
 
 export function badInput(path: string, what: string, todo?: string): MillraceError {
-  return new MillraceError({
-    code: 'bad_input',
-    path,
-    what,
-    ...(todo === undefined ? {} : { todo }),
-  });
+  return new MillraceError({ code: 'bad_input', path, what, todo });
 }
 
 export function notFound(what: string, todo?: string): MillraceError {
-  return new MillraceError({ code: 'not_found', what, ...(todo === undefined ? {} : { todo }) });
+  return new MillraceError({ code: 'not_found', what, todo });
 }

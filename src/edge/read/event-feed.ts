@@ -236,10 +236,5 @@ async function confirmReaches(tail: Tail, position: number): Promise<void> {
 function asExpired(error: unknown): never {
   if (!isMillraceError(error, 'not_found')) throw error;
   const { what, todo } = error;
-  throw new MillraceError({
-    code: 'expired',
-    what,
-    ...(todo === undefined ? {} : { todo }),
-    cause: error,
-  });
+  throw new MillraceError({ code: 'expired', what, todo, cause: error });
 }

@@ -79,5 +79,5 @@ function placeOfError(text: string): string {
 }
 
 function bad(what: string, todo?: string): MillraceError {
-  return new MillraceError({ code: 'bad_setting', what, ...(todo === undefined ? {} : { todo }) });
+  return new MillraceError({ code: 'bad_setting', what, todo });
 }

@@ -202,5 +202,5 @@ function quoted(raw: unknown): string {
 }
 
 function refuse(what: string, why?: string): never {
-  throw new MillraceError({ code: 'bad_setting', what, ...(why === undefined ? {} : { why }) });
+  throw new MillraceError({ code: 'bad_setting', what, why });
 }

@@ -54,6 +54,6 @@ function silent(cause?: unknown): MillraceError {
   return new MillraceError({
     code: 'store_unavailable',
     what: `The database did not answer within ${LIMIT_MS} ms.`,
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

@@ -56,13 +56,13 @@ export interface ErrorParts {
   /** One sentence: what happened. */
   readonly what: string;
   /** Why, if the sentence does not say it. */
-  readonly why?: string;
+  readonly why?: string | undefined;
   /** The next step for the reader. */
-  readonly todo?: string;
+  readonly todo?: string | undefined;
   /** For bad input: where, as a JSON-pointer-like path (`/tasks/3/retry/maxAttempts`). */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** For `not_leader`: the leader, if known. */
-  readonly leader?: LeaderAddress;
+  readonly leader?: LeaderAddress | undefined;
   readonly cause?: unknown;
 }
 

@@ -166,6 +166,6 @@ function wrong(no: number, why: string, cause?: unknown): MillraceError {
     path: `line ${no}`,
     what: `The export cannot be imported: ${why}.`,
     todo: 'Nothing was stored. Export again, or use an intact copy.',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

@@ -30,7 +30,7 @@ export function badRow(row: string, why: string, cause?: unknown): MillraceError
     code: 'bad_row',
     what: `The store rejected ${row}: ${why}.`,
     todo: 'Nothing of the batch was stored.',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

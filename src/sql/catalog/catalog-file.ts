@@ -154,8 +154,8 @@ function locator(
       code,
       path: `${file}:${editorPlace(text, place(pointerKeys(path)))}${pointer}`,
       what,
-      ...(why === undefined ? {} : { why }),
-      ...(todo === undefined ? {} : { todo }),
+      why,
+      todo,
       cause: error,
     });
   };

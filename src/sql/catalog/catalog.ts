@@ -194,14 +194,7 @@ async function fieldOf<T>(at: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!isMillraceError(error) || error.path !== undefined) throw error;
     const { code, what, why, todo } = error;
-    throw new MillraceError({
-      code,
-      path: at,
-      what,
-      ...(why === undefined ? {} : { why }),
-      ...(todo === undefined ? {} : { todo }),
-      cause: error,
-    });
+    throw new MillraceError({ code, path: at, what, why, todo, cause: error });
   }
 }
 
@@ -261,7 +254,7 @@ function missing(what: string, why?: string): MillraceError {
   return new MillraceError({
     code: 'table_missing',
     what,
-    ...(why === undefined ? {} : { why }),
+    why,
     todo: 'Name files that the server can see.',
   });
 }

@@ -109,11 +109,5 @@ function checkHive({ hive, at }: TableDefinition, paths: readonly string[]): voi
 function asMismatch(error: unknown): unknown {
   if (!isMillraceError(error, 'bad_input')) return error;
   const { what, why, todo } = error;
-  return new MillraceError({
-    code: 'schema_mismatch',
-    what,
-    ...(why === undefined ? {} : { why }),
-    ...(todo === undefined ? {} : { todo }),
-    cause: error,
-  });
+  return new MillraceError({ code: 'schema_mismatch', what, why, todo, cause: error });
 }

@@ -120,7 +120,7 @@ function changed(path: string, why: string, cause?: unknown): MillraceError {
     code: 'table_changed',
     what: `${path} is not the file that the query was planned for: ${why}.`,
     todo: 'Submit the query again. Write new files under new names instead of changing old ones.',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

@@ -185,10 +185,5 @@ export function pointerToken(key: string): string {
 }
 
 function bad(path: string, what: string, todo?: string): MillraceError {
-  return new MillraceError({
-    code: 'bad_input',
-    path,
-    what,
-    ...(todo === undefined ? {} : { todo }),
-  });
+  return new MillraceError({ code: 'bad_input', path, what, todo });
 }

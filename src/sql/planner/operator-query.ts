@@ -169,7 +169,7 @@ function inputOf(
 }
 
 function bad(what: string, todo?: string): MillraceError {
-  return new MillraceError({ code: 'bad_query', what, ...(todo === undefined ? {} : { todo }) });
+  return new MillraceError({ code: 'bad_query', what, todo });
 }
 
 function quoted(name: string): string {

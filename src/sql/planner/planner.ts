@@ -5,6 +5,7 @@
 import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { OperatorDeclaration, Settings } from '../../scheduler/core/index.ts';
+import type { QueryFigures } from '../../scheduler/contract/index.ts';
 import {
   commandOf,
   isCacheable,
@@ -63,14 +64,10 @@ export interface QueryPlannerOptions {
   readonly waitingMax?: number;
 }
 
-export interface PlannerFigures {
-  readonly plans: number;
-  /** How many of them came from the plan cache. */
-  readonly planHits: number;
-  readonly plansFailed: number;
-  readonly planningMs: number;
-  readonly planningNow: number;
-}
+export type PlannerFigures = Pick<
+  QueryFigures,
+  'plans' | 'planHits' | 'plansFailed' | 'planningMs' | 'planningNow'
+>;
 
 export interface QueryExplanation {
   readonly plan: QueryPlan;
@@ -353,14 +350,7 @@ const OF_SQL: ReadonlySet<string> = new Set(['bad_query', 'table_missing', 'path
 function atSql(error: unknown): never {
   if (!isMillraceError(error) || error.path !== undefined || !OF_SQL.has(error.code)) throw error;
   const { code, what, why, todo } = error;
-  throw new MillraceError({
-    code,
-    path: '/sql',
-    what,
-    ...(why === undefined ? {} : { why }),
-    ...(todo === undefined ? {} : { todo }),
-    cause: error,
-  });
+  throw new MillraceError({ code, path: '/sql', what, why, todo, cause: error });
 }
 
 function tookTooLong(planMs: number): MillraceError {

@@ -142,10 +142,5 @@ function readPriority(value: unknown): Priority {
 }
 
 export function bad(path: string, what: string, todo?: string): MillraceError {
-  return new MillraceError({
-    code: 'bad_input',
-    path,
-    what,
-    ...(todo === undefined ? {} : { todo }),
-  });
+  return new MillraceError({ code: 'bad_input', path, what, todo });
 }

@@ -170,8 +170,5 @@ function outOfOrder({ chunk }: ResultChunk, expected: number): MillraceError {
 }
 
 function complete({ chunk }: ResultChunk): MillraceError {
-  return new MillraceError({
-    code: 'conflict',
-    what: `Chunk ${chunk} comes after the last one.`,
-  });
+  return new MillraceError({ code: 'conflict', what: `Chunk ${chunk} comes after the last one.` });
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import type { RowEngine } from '../engine/index.ts';
-import type { ResultFormat, ResultStream } from '../../scheduler/contract/index.ts';
+import type { QueryFigures, ResultFormat, ResultStream } from '../../scheduler/contract/index.ts';
 import { EXPLAIN_KEYS } from '../plan/index.ts';
 import type { QueryRecord } from '../plan/index.ts';
 import { PartitionLostError } from '../shuffle/index.ts';
@@ -29,13 +29,10 @@ export interface QueryResultsOptions {
   readonly openMax?: number;
 }
 
-export interface ResultFigures {
-  readonly results: number;
-  readonly resultsFailed: number;
-  readonly resultsOpen: number;
-  readonly resultBytes: number;
-  readonly fetchedBytes: number;
-}
+export type ResultFigures = Pick<
+  QueryFigures,
+  'results' | 'resultsFailed' | 'resultsOpen' | 'resultBytes' | 'fetchedBytes'
+>;
 
 const OPEN_MAX = 32;
 

@@ -153,8 +153,8 @@ function within<T>(read: () => T): T {
       code: 'bad_input',
       path: `/plan${error.path ?? ''}`,
       what,
-      ...(why === undefined ? {} : { why }),
-      ...(todo === undefined ? {} : { todo }),
+      why,
+      todo,
       cause: error,
     });
   }

@@ -85,5 +85,5 @@ function formIn({ type }: OperatorColumn): ReturnType<typeof formOf> | null {
 }
 
 function bad(what: string, todo?: string): MillraceError {
-  return new MillraceError({ code: 'bad_input', what, ...(todo === undefined ? {} : { todo }) });
+  return new MillraceError({ code: 'bad_input', what, todo });
 }

@@ -94,12 +94,7 @@ export function textOrJson(value: Json | undefined): string | null {
 }
 
 export function badInput(path: string, what: string, todo?: string): MillraceError {
-  return new MillraceError({
-    code: 'bad_input',
-    what,
-    ...(path === '' ? {} : { path }),
-    ...(todo === undefined ? {} : { todo }),
-  });
+  return new MillraceError({ code: 'bad_input', what, ...(path === '' ? {} : { path }), todo });
 }
 
 export function isObject(value: Json | undefined): value is JsonObject {

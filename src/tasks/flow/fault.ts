@@ -5,12 +5,7 @@ import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
 export type About = string;
 
 export function refuse(about: About, what: string, todo?: string, cause?: unknown): never {
-  throw new MillraceError({
-    code: 'bad_input',
-    what: `${about}: ${what}`,
-    ...(todo === undefined ? {} : { todo }),
-    ...(cause === undefined ? {} : { cause }),
-  });
+  throw new MillraceError({ code: 'bad_input', what: `${about}: ${what}`, todo, cause });
 }
 
 export function refuseUnknownFields(about: About, given: unknown, known: readonly string[]): void {

@@ -234,10 +234,7 @@ export class LeaderChannel {
     signal?.throwIfAborted();
     if (this.#isClosed) throw channelClosed();
     if (waitMs >= leftMs) {
-      throw new MillraceError({
-        code: 'unreachable',
-        what: 'No leader answered in time.',
-      });
+      throw new MillraceError({ code: 'unreachable', what: 'No leader answered in time.' });
     }
   }
 }

@@ -14,12 +14,7 @@ function located(path: string): { readonly path?: string } {
 }
 
 export function refuse(path: string, what: string, todo?: string): never {
-  throw new MillraceError({
-    code: 'bad_input',
-    ...located(path),
-    what,
-    ...(todo === undefined ? {} : { todo }),
-  });
+  throw new MillraceError({ code: 'bad_input', ...located(path), what, todo });
 }
 
 export function refuseSize(path: string, what: string, todo: string): never {

@@ -32,7 +32,7 @@ export function damaged(path: string, why: string, cause?: unknown): MillraceErr
     what: `The store ${path} is damaged: ${why}.`,
     why: 'Parts of it were lost, or it was copied without its log or while in use. Nothing was changed.',
     todo: 'Restore the file and its log (.wal) together from a backup of the stopped node. To start empty, move both away.',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 
@@ -75,6 +75,6 @@ export function locked(path: string, cause?: unknown): MillraceError {
     what: `The store ${path} is already open in ${who}.`,
     why: 'A DuckDB file belongs to one process at a time.',
     todo: 'Stop that process, or use PostgreSQL (--database) to run several.',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

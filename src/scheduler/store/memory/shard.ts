@@ -19,15 +19,9 @@ import {
   type TaskSpecRow,
   type TermId,
 } from '../../core/index.ts';
-import type { Counters, InboxRow } from '../store.ts';
+import type { Counters, InboxRow, LeaderInfo } from '../store.ts';
 
-export interface LeaderTerm {
-  readonly nodeId: string;
-  readonly url: string | null;
-  readonly grpc: string | null;
-  readonly epoch: number;
-  readonly term: TermId;
-  readonly expiresAt: Instant;
+export interface LeaderTerm extends LeaderInfo {
   readonly released: boolean;
 }
 

@@ -53,7 +53,7 @@ function naming(error: unknown, name: string | null): unknown {
     code,
     what: what.replace(/^PostgreSQL(?! \()/, `PostgreSQL (${name})`),
     cause,
-    ...(why === undefined ? {} : { why }),
-    ...(todo === undefined ? {} : { todo }),
+    why,
+    todo,
   });
 }

@@ -7,8 +7,8 @@ export function errorOf({ code, what, why, todo }: Fault): MillraceError {
   return new MillraceError({
     code: code === 'interrupted' ? 'shutting_down' : code,
     what,
-    ...(why === undefined ? {} : { why }),
-    ...(todo === undefined ? {} : { todo }),
+    why,
+    todo,
   });
 }
 

@@ -109,12 +109,7 @@ function oneStatement(sql: string): Token[] {
 
 function refused(why: string, todo?: string): MillraceError {
   const what = 'A query must be a single SELECT statement.';
-  return new MillraceError({
-    code: 'bad_query',
-    what,
-    why,
-    ...(todo === undefined ? {} : { todo }),
-  });
+  return new MillraceError({ code: 'bad_query', what, why, todo });
 }
 
 class Constants {

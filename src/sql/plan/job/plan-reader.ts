@@ -19,7 +19,7 @@ export class PlanReader {
       code: 'bad_input',
       path: this.#path === '' ? '/' : this.#path,
       what,
-      ...(todo === undefined ? {} : { todo }),
+      todo,
     });
   }
 

@@ -40,5 +40,5 @@ export async function loadModule(
 }
 
 function bad(what: string, todo?: string): MillraceError {
-  return new MillraceError({ code: 'bad_input', what, ...(todo === undefined ? {} : { todo }) });
+  return new MillraceError({ code: 'bad_input', what, todo });
 }
