@@ -54,6 +54,16 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/rerun.ts'),
   },
   {
+    name: 'fork',
+    summary: 'start a new job from an earlier one, from a task on',
+    load: () => import('./commands/fork.ts'),
+  },
+  {
+    name: 'redrive',
+    summary: 'give a task that is out of attempts new ones',
+    load: () => import('./commands/redrive.ts'),
+  },
+  {
     name: 'explain',
     summary: 'explain why a task is waiting',
     load: () => import('./commands/explain.ts'),

@@ -212,6 +212,56 @@ describe('changing', () => {
     expect(server.received[0]?.body).toBe('{"reason":"wrong input"}');
   });
 
+  test('submit takes name, priority and key from the command line', async () => {
+    server.script('POST /api/v1/jobs', { status: 201, json: { id: 'j-3', state: 'queued' } });
+    const path = file('job.json', '{"name": "old", "tasks": [{"id": "a", "executor": "echo"}]}');
+    const flags = ['--name', 'new', '--priority', '0', '--idempotency-key', 'k 1'];
+    expect((await millrace(['submit', path, ...flags])).code).toBe(exit.done);
+    expect(JSON.parse(server.received.at(-1)?.body ?? '')).toMatchObject({
+      ...{ name: 'new', priority: 0, idempotencyKey: 'k 1' },
+    });
+    const urgent = await millrace(['submit', path, '--priority', 'urgent']);
+    expect([urgent.code, urgent.err]).toEqual([exit.wrongUse, expect.stringContaining('priority')]);
+    const many = file('jobs.json', '[{"tasks": [{"id": "a", "executor": "echo"}]}]');
+    const refused = await millrace(['submit', many, '--idempotency-key', 'k']);
+    expect([refused.code, refused.err]).toEqual([
+      exit.wrongUse,
+      expect.stringContaining('one job'),
+    ]);
+  });
+
+  test('a server may be named without its scheme', async () => {
+    server.script(JOBS, { json: page });
+    const host = server.url.replace('http://', '');
+    expect((await millrace(['jobs', '--server', host])).code).toBe(exit.done);
+  });
+
+  test('fork says the id of the new job, and asks for the task to start from', async () => {
+    server.script('POST /api/v1/jobs/j-1/fork', { json: { ...shape, id: 'j-2' } });
+    const { out, code } = await millrace(['fork', 'j-1', '--from', 'train']);
+    expect([out, code]).toEqual(['j-2\n', exit.done]);
+    expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ from: 'train' });
+    const lacking = await millrace(['fork', 'j-1']);
+    expect([lacking.code, lacking.err]).toEqual([
+      exit.wrongUse,
+      expect.stringContaining('--from TASK'),
+    ]);
+  });
+
+  test('redrive takes a job and a task, in one word or two', async () => {
+    const route = 'POST /api/v1/jobs/j-1/tasks/charge/redrive';
+    const charged = (state: string) => ({
+      json: { ...shape, tasks: [{ ...shape.tasks[0], id: 'charge', state }] },
+    });
+    server.script(route, charged('ready'), charged('running'), charged('succeeded'));
+    const line = 'Task charge of job j-1 runs again.\n';
+    expect((await millrace(['redrive', 'j-1', 'charge'])).out).toBe(line);
+    expect((await millrace(['redrive', 'j-1/charge'])).out).toBe(line);
+    const left = (await millrace(['redrive', 'j-1/charge'])).out;
+    expect(left).toBe('Task charge of job j-1 was not dead: it is succeeded.\n');
+    expect(await millrace(['redrive', 'j-1'])).toMatchObject({ code: exit.wrongUse });
+  });
+
   test('rerun says which run it is', async () => {
     server.script(JOB, { json: { ...over, state: 'failed' } });
     server.script('POST /api/v1/jobs/j-1/rerun', { json: { ...shape, run: 2 } });

@@ -8,7 +8,7 @@ import { type FileValue, readDocuments } from '../files/document-file.ts';
 import { isModule, readWork, refuseModuleFlags, type Work } from '../files/work-file.ts';
 import { endingOf } from '../job-words.ts';
 import { tellOutcome } from '../outcome.ts';
-import { declareServer, withClient } from '../server-call.ts';
+import { declareServer, withClient, wrongUse } from '../server-call.ts';
 import { configFor } from '../settings.ts';
 import { follow } from '../view/follow.ts';
 
@@ -16,6 +16,9 @@ interface SubmitFlags {
   readonly wait?: true;
   readonly input?: string;
   readonly flow?: string;
+  readonly name?: string;
+  readonly priority?: string;
+  readonly idempotencyKey?: string;
   readonly json?: true;
 }
 
@@ -24,6 +27,7 @@ export const command: CommandModule = {
     `echo '{"tasks": [{"id": "hello", "executor": "echo", "input": 1}]}' | millrace submit - --wait`,
     'millrace submit job.yaml',
     'millrace submit flow.ts --input \'{"order": "A-7"}\' --wait',
+    'millrace submit job.json --name nightly --priority 3 --idempotency-key "nightly $(date +%F)"',
     'millrace submit job.json --server http://127.0.0.1:7070 --json',
   ],
   declare(command: Command) {
@@ -34,22 +38,36 @@ export const command: CommandModule = {
       )
       .option('--wait', 'follow the job to completion; exit code 1 unless it succeeds')
       .option('--input <json>', 'the input of the flow; @file reads it from a file')
-      .option('--flow <name>', 'which flow or task of the module, if it exports several');
+      .option('--flow <name>', 'which flow or task of the module, if it exports several')
+      .option('--name <name>', 'the name of the job, in place of that in the document')
+      .option('--priority <number>', '0 urgent, 1 high, 2 normal, 3 low')
+      .option('--idempotency-key <key>', 'submitting again with this key gives the first job');
     declareServer(command);
   },
   async run(command, reply, signal) {
     const [file = ''] = command.args;
-    const { wait = false, input, flow, json = false } = command.opts<SubmitFlags>();
+    const flags = command.opts<SubmitFlags>();
+    const { wait = false, input, flow, json = false } = flags;
+    const own = ownFields(flags);
     const settings = configFor(command, process.env).core;
     const batch: Batch = { wait, isJson: json, reply, signal };
     if (isModule(file)) {
-      const work = await readWork(file, { input, flow, settings }, signal);
+      const found = await readWork(file, { input, flow, settings }, signal);
+      const work = { ...found, document: withFields(found.document, own) };
       return withClient(command, 'submit', signal, (client) => submitOne(client, work, batch));
     }
-    const values = await readDocuments(file, signal);
+    const read = await readDocuments(file, signal);
     refuseModuleFlags(file, { input, flow });
+    const isMany = read.length > 1 || Array.isArray(read[0]?.value);
+    if (isMany && own['idempotencyKey'] !== undefined) {
+      throw wrongUse(
+        `--idempotency-key is for one job, and ${file} contains several.`,
+        'Put a key into each document.',
+      );
+    }
+    const values = read.map((each) => ({ ...each, value: withFields(each.value, own) }));
     const [first] = values;
-    if (values.length > 1 || Array.isArray(first?.value)) {
+    if (isMany) {
       const documents = checkedList(values, settings);
       return withClient(command, 'submit', signal, (client) =>
         submitMany(client, documents, batch),
@@ -59,6 +77,27 @@ export const command: CommandModule = {
     return withClient(command, 'submit', signal, (client) => submitOne(client, work, batch));
   },
 };
+
+/** What the command line says of the job itself. */
+function ownFields({ name, priority, idempotencyKey }: SubmitFlags): Record<string, unknown> {
+  if (priority !== undefined && !/^[0-3]$/.test(priority)) {
+    throw wrongUse(
+      `'${priority}' is not a valid priority.`,
+      'Write --priority 0 (urgent), 1 (high), 2 (normal) or 3 (low).',
+    );
+  }
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(priority === undefined ? {} : { priority: Number(priority) }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  };
+}
+
+/** In each document of a list. What is not a document is left for the check that follows. */
+function withFields(value: unknown, own: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(value)) return value.map((each) => withFields(each, own));
+  return typeof value === 'object' && value !== null ? { ...value, ...own } : value;
+}
 
 interface Batch {
   readonly wait: boolean;

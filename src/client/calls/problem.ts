@@ -130,6 +130,7 @@ export function strangeAnswer(status: number, server: string): MillraceError {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  HPE_INVALID_CONSTANT: 'It does not speak HTTP: this may be its gRPC port.',
   ECONNREFUSED: 'The connection was refused.',
   ECONNRESET: 'The connection was closed.',
   EPIPE: 'The connection was closed.',

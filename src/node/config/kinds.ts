@@ -88,14 +88,22 @@ export const address: Kind<string> = textKind(
 export const httpUrl: Kind<string> = {
   word: 'url',
   expected:
-    'a URL such as http://127.0.0.1:7070 (gRPC addresses, as workers take them, are MILLRACE_SERVERS)',
-  read: (raw) =>
-    typeof raw === 'string' &&
-    raw.split(',').every((url) => /^\s*https?:\/\/[^\s/]/.test(url) && URL.canParse(url))
-      ? raw
-      : undefined,
+    'an address such as http://127.0.0.1:7070 or 127.0.0.1:7070 (gRPC addresses, as workers take them, are ' +
+    'MILLRACE_SERVERS)',
+  read: (raw) => {
+    if (typeof raw !== 'string') return undefined;
+    const urls = raw.split(',').map((each) => withScheme(each.trim()));
+    return urls.every((url) => /^https?:\/\/[^\s/]/.test(url) && URL.canParse(url))
+      ? urls.join(',')
+      : undefined;
+  },
   show: redactUrl,
 };
+
+/** `HOST:PORT` alone means HTTP. */
+function withScheme(address: string): string {
+  return /^([\w.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i.test(address) ? `http://${address}` : address;
+}
 
 export const databaseUrl: Kind<string> = {
   word: 'url',

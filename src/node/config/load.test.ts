@@ -142,7 +142,7 @@ describe('a wrong value is reported with its name and source', () => {
       { flags: { capabilities: ['gpu={}'] } },
       '--capability (flag): /gpu',
     ],
-    ['server', { environment: { MILLRACE_SERVER: 'leader:7071' } }, 'MILLRACE_SERVERS'],
+    ['server', { environment: { MILLRACE_SERVER: 'leader' } }, 'MILLRACE_SERVERS'],
   ])('%s', (_case, sources, message) => {
     expect(refusal(sources)).toContain(message);
   });

@@ -69,3 +69,7 @@ export function hasEnded({ id, state }: JobRow): MillraceError {
 export function unknownJob(id: string): MillraceError {
   return new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
 }
+
+export function unknownTask(job: string, task: string): MillraceError {
+  return new MillraceError({ code: 'not_found', what: `Job ${job} has no task ${task}.` });
+}

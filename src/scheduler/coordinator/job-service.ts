@@ -36,7 +36,7 @@ import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
 import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
-import { asFault, hasEnded, unknownJob } from './faults.ts';
+import { asFault, hasEnded, unknownJob, unknownTask } from './faults.ts';
 import { noQueries } from './query-planner.ts';
 import type { KnownOperators } from './known-operators.ts';
 import type { QueryPlanner } from './query-planner.ts';
@@ -237,7 +237,7 @@ export class LeaderJobService implements JobService {
     const specs = view.tasks.map(({ spec }) => spec);
     const hasSucceeded = (no: TaskNo): boolean => view.tasks[no]?.task.state === 'succeeded';
     const fork = forkDocument(view.job, specs, settings, from, hasSucceeded);
-    if (fork === null) throw unknownJob(`${jobId}/${from}`);
+    if (fork === null) throw unknownTask(jobId, from);
     const { document, taken } = fork;
     const seeds = new Map<TaskNo, Seed>();
     for (const { no, of } of taken) {
