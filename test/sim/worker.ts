@@ -179,7 +179,10 @@ class WorkerRun {
     const leader = this.#line(life);
     const own = options.outputs.open(process, life);
     const say = (line: string): void => this.#say(line);
-    const retained = new RetainedOutputs({ outputs: own, leader, clock: life.clock, say });
+    const retained = new RetainedOutputs({
+      ...{ outputs: own, leader, clock: life.clock, say },
+      askMs: 10_000,
+    });
     this.worker = new RealWorker({
       nodeId: name as NodeId,
       slots,

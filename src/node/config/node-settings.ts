@@ -26,9 +26,15 @@ export interface NodeSettings {
   /** Where a worker listens; without it it does not. */
   readonly listen: string | undefined;
   readonly memoryBytes: number | undefined;
-  /** What queries may spill to disk; without it a part of what is free. */
   readonly threads: number | undefined;
+  /** What queries may spill to disk; without it a part of what is free. */
   readonly spillBytesMax: number | undefined;
+  /** Where queries spill; without it below `data`. */
+  readonly spillFolder: string | undefined;
+  /** Where the outputs of stages lie; without it below `data`. */
+  readonly shuffleFolder: string | undefined;
+  /** How often outputs and results that nobody needs any more are looked for. */
+  readonly cleanUpMs: number;
   /** What planning a query may take on a leader; without it a part of the machine. */
   readonly planMemoryBytes: number | undefined;
   readonly planTimeoutMs: number;

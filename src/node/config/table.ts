@@ -58,6 +58,7 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   quarantineMs: 'how long a quarantine lasts',
   slotsPerNode: 'concurrent tasks on a node that does not set `slots`',
   jobRetentionMs: 'how long a finished job is kept',
+  queryRetentionMs: 'how long a finished query is kept, if that is shorter than for other jobs',
   eventRetentionMs: 'how long events are kept',
   keyRetentionMs: 'how long a completed execution key is kept',
   pruneEveryMs: 'how often expired jobs, events and keys are removed',
@@ -72,6 +73,7 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   signalsPerJobMax: 'maximum number of signals per job',
   schedulesMax: 'maximum number of schedules',
   maxQueries: 'maximum number of running queries; others wait in the admission queue',
+  tasksPerQuery: 'maximum number of concurrent tasks of a query',
   queryMemoryBytes: 'memory that all running queries may reserve in total; 0 for no limit',
   resultTtlMs: 'how long the result of a query is kept after it has succeeded',
 };
@@ -130,6 +132,19 @@ export const nodeTable: Table<NodeSettings> = {
   spillBytesMax: {
     ...none(size(0)),
     help: 'disk space for spilling of queries on this node; half of the free space by default',
+  },
+  spillFolder: {
+    ...none(path),
+    help: 'the folder to which queries on this node spill; below `data` by default',
+  },
+  shuffleFolder: {
+    ...none(path),
+    help: 'the folder for the outputs of stages on this node; below `data` by default',
+  },
+  cleanUpMs: {
+    kind: duration(1),
+    fallback: 10_000,
+    help: 'how often a node looks for outputs and results of queries that nobody needs any more',
   },
   planMemoryBytes: {
     ...none(size(16 * MIB)),

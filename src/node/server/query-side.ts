@@ -44,7 +44,6 @@ export interface QuerySideOptions {
 
 const GIB = 2 ** 30;
 const WARM_MS = 2_000;
-const TIDY_MS = 10_000;
 
 interface Parts {
   readonly folder: QueryFolder;
@@ -62,6 +61,7 @@ interface Parts {
 export class QuerySide {
   readonly #parts: Parts;
   readonly #clock: Clock;
+  readonly #cleanUpMs: number;
   #cancelWarm: () => void = () => {};
   #cancelTidy: () => void = () => {};
   readonly service: QueryService;
@@ -73,12 +73,12 @@ export class QuerySide {
   /** Throws when the catalog or a root cannot be used. */
   static async open(options: QuerySideOptions): Promise<QuerySide> {
     const { config, say } = options;
-    const { roots, catalog, host, data } = config.node;
+    const { roots, catalog, host, data, spillFolder = data } = config.node;
     const without = withoutRoots(options.credentials.access, host);
     const allowed = await allowedPaths(roots, without);
     const isDefault = typeof allowed === 'object' && allowed.isDefault;
     const file = catalog === undefined ? null : await CatalogFile.open(catalog, say);
-    const folder = new QueryFolder(data);
+    const folder = new QueryFolder(spillFolder);
     await folder.sweep();
     const planning = startPlanningEngine(planningLimits(folder.path, config.node.planMemoryBytes));
     const tables = new Catalog({
@@ -95,6 +95,7 @@ export class QuerySide {
   private constructor(options: QuerySideOptions, parts: Parts) {
     this.#parts = parts;
     this.#clock = options.clock;
+    this.#cleanUpMs = options.config.node.cleanUpMs;
     const { views: reader, results, waits, planner, outputs } = parts;
     this.service = {
       reader,
@@ -139,7 +140,7 @@ export class QuerySide {
   }
 
   #tidyLater(): void {
-    this.#cancelTidy = this.#clock.after(TIDY_MS, () => {
+    this.#cancelTidy = this.#clock.after(this.#cleanUpMs, () => {
       // What could not be looked up now is looked up the next time.
       void this.#parts.outputs.tidy().catch(() => {});
       this.#tidyLater();

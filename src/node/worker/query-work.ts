@@ -15,6 +15,9 @@ export interface QuerySettings {
   readonly memoryBytes: number | undefined;
   readonly threads: number | undefined;
   readonly spillBytesMax: number | undefined;
+  readonly spillFolder: string | undefined;
+  readonly shuffleFolder: string | undefined;
+  readonly cleanUpMs: number;
   readonly roots: readonly string[];
   readonly shuffleByNetwork: boolean;
   readonly abandonOutputs: boolean;
@@ -53,7 +56,10 @@ export async function openQueryWork(options: QueryWorkOptions): Promise<QueryWor
   });
   if (opened === null) return null;
   const node = options.canBeReached ? opened : withoutFragments(opened, say);
-  const kept = new RetainedOutputs({ outputs: node, leader, clock: processClock, say });
+  const kept = new RetainedOutputs({
+    ...{ outputs: node, leader, clock: processClock, say },
+    askMs: options.cleanUpMs,
+  });
   const close = async (): Promise<void> => {
     await kept.close();
     await node.close();

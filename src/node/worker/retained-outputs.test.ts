@@ -34,7 +34,7 @@ function scene(retained: RetainedOutput) {
   const clock = new VirtualClock();
   const lines: string[] = [];
   const say = (line: string): void => void lines.push(line);
-  const kept = new RetainedOutputs({ outputs: retained, leader, clock, say });
+  const kept = new RetainedOutputs({ outputs: retained, leader, clock, say, askMs: 10_000 });
   /** Ten seconds later, and what comes of it. */
   const later = async (ms = 10_000): Promise<void> => {
     await clock.advance(ms);

@@ -17,9 +17,10 @@ export interface RetainedOutputsOptions {
   readonly leader: Pick<WorkerService, 'unneeded'>;
   readonly clock: Clock;
   readonly say: (line: string) => void;
+  /** How often the leader is asked. */
+  readonly askMs: number;
 }
 
-const ASK_MS = 10_000;
 /** A worker that wants to leave asks more often. */
 const LEAVE_ASK_MS = 250;
 
@@ -66,7 +67,7 @@ export class RetainedOutputs {
   }
 
   #askLater(): void {
-    this.#cancel = this.#options.clock.after(ASK_MS, () => {
+    this.#cancel = this.#options.clock.after(this.#options.askMs, () => {
       const session = this.#session;
       if (session === null) return;
       this.#asking = this.#ask(session).finally(() => {

@@ -5,6 +5,8 @@ import { asFault } from './faults.ts';
 
 /** Jobs removed in one call, so that pruning never holds up the commits for long. */
 const PORTION = 1_000;
+/** Looking for old queries reads all jobs that have ended since: done with every so many prunes. */
+const QUERIES_EVERY = 5;
 
 export interface HousekeepingOptions {
   readonly store: Store;
@@ -25,6 +27,7 @@ export class Housekeeping {
   readonly #onFailure: (why: MillraceError) => void;
   #cancel: () => void = () => {};
   #isStopped = false;
+  #prunes = 0;
 
   constructor(
     { store, clock, settings, term }: HousekeepingOptions,
@@ -58,13 +61,17 @@ export class Housekeeping {
   }
 
   async #prune(): Promise<boolean> {
-    const { jobRetentionMs, eventRetentionMs, keyRetentionMs } = this.#settings;
+    const { jobRetentionMs, queryRetentionMs, eventRetentionMs, keyRetentionMs } = this.#settings;
+    const looksForQueries = queryRetentionMs < jobRetentionMs && this.#prunes % QUERIES_EVERY === 0;
     const { more } = await this.#store.prune(this.#term, {
       jobsMs: jobRetentionMs,
+      ...(looksForQueries ? { queriesMs: queryRetentionMs } : {}),
       eventsMs: eventRetentionMs,
       keysMs: keyRetentionMs,
       jobsMax: PORTION,
     });
+    // What is left of them is looked for at once.
+    if (!more) this.#prunes += 1;
     return more;
   }
 }

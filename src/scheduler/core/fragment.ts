@@ -23,3 +23,6 @@ export function fragmentNo(taskId: string): FragmentNo | null {
     ? null
     : { stage: Number(stage), task: Number(task) };
 }
+
+/** How the output of a query's job begins, and that of hardly any other job. */
+export const QUERY_OUTPUT_START = '{"columns":{"$from":"plan"';

@@ -29,6 +29,8 @@ export interface Settings {
   readonly slotsPerNode: number;
   /** How long a finished job, the log and a completed execution key are kept. */
   readonly jobRetentionMs: number;
+  /** The same for a query, whichever of the two is shorter. */
+  readonly queryRetentionMs: number;
   readonly eventRetentionMs: number;
   readonly keyRetentionMs: number;
   readonly pruneEveryMs: number;
@@ -47,6 +49,8 @@ export interface Settings {
   readonly schedulesMax: number;
   /** Queries that run at the same time; others wait for admission. */
   readonly maxQueries: number;
+  /** Tasks of one query that run at the same time. */
+  readonly tasksPerQuery: number;
   /** Memory that the running queries may ask for together; 0 for no limit. */
   readonly queryMemoryBytes: number;
   /** How long the rows of a query are kept after it has succeeded. */
@@ -70,6 +74,7 @@ export const defaultSettings: Settings = {
   quarantineMs: 600_000,
   slotsPerNode: 8,
   jobRetentionMs: 7 * 24 * 3_600_000,
+  queryRetentionMs: 7 * 24 * 3_600_000,
   eventRetentionMs: 7 * 24 * 3_600_000,
   keyRetentionMs: 30 * 24 * 3_600_000,
   pruneEveryMs: 60_000,
@@ -84,6 +89,7 @@ export const defaultSettings: Settings = {
   signalsPerJobMax: 1_000,
   schedulesMax: 10_000,
   maxQueries: 16,
+  tasksPerQuery: 32,
   queryMemoryBytes: 0,
   resultTtlMs: 3_600_000,
 };

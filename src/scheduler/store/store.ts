@@ -164,6 +164,8 @@ export interface InboxRow {
 
 export interface Retention {
   readonly jobsMs: number;
+  /** Finished queries go earlier than other jobs; absent if they are not looked for. */
+  readonly queriesMs?: number;
   readonly eventsMs: number;
   readonly keysMs: number;
   /** The limit on jobs in one call, so that a prune never holds up commits for long. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { TablesRequest } from '../catalog/index.ts';
-import { MillraceError, checkedSettings } from '../../scheduler/core/index.ts';
+import { MillraceError, QUERY_OUTPUT_START, checkedSettings } from '../../scheduler/core/index.ts';
 import type { LogicalAnswer, PlanRequest } from '../engine/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { QueryPlan } from '../plan/index.ts';
@@ -68,6 +68,14 @@ function planIn(seeds: ReadonlyMap<unknown, { readonly result: string | null }>)
 }
 
 describe('a query becomes a job', () => {
+  test('which is recognised as a query, and runs as many tasks at a time as is set', async () => {
+    const { document } = await planner().plan({ sql: 'select 1' }, never);
+    expect(document.maxParallel).toBe(32);
+    expect(document.output?.startsWith(QUERY_OUTPUT_START)).toBe(true);
+    const settings = checkedSettings({ tasksPerQuery: 5 });
+    expect((await planner({ settings }).plan({ sql: 'x' }, never)).document.maxParallel).toBe(5);
+  });
+
   test('whose first task has the plan, and whose words are those of the request', async () => {
     const request = {
       sql: 'select $1',

@@ -135,6 +135,7 @@ export class SqlPlanner {
       const { maxAttempts, timeoutMs, memoryBytes } = settings;
       return queryJob(plan, tables, this.#options.settings, {
         ...QUERY_JOB_DEFAULTS,
+        maxParallel: this.#options.settings.tasksPerQuery,
         ...about,
         maxAttempts,
         timeoutMs,

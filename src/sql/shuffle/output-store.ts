@@ -21,6 +21,8 @@ import { TOUCH_MS, makeOwnFolder, sweep, touchOwner } from './owner.ts';
 export interface OutputStoreOptions {
   /** The worker's data folder. Nothing is created in it before there is something to store. */
   readonly folder: string;
+  /** The folder below it that has everything of this store; `shuffle` unless given. */
+  readonly name?: 'shuffle' | 'spill';
   /** Whether to remove the folder itself once it is empty. */
   readonly isTemporary?: boolean;
   readonly clock?: Clock;
@@ -73,8 +75,9 @@ export class OutputStore {
   #cancelTouch: () => void = () => {};
   #isClosed = false;
 
-  private constructor({ folder, isTemporary = false, clock = systemClock }: OutputStoreOptions) {
-    this.#root = join(resolve(folder), 'shuffle');
+  private constructor(options: OutputStoreOptions) {
+    const { folder, name = 'shuffle', isTemporary = false, clock = systemClock } = options;
+    this.#root = join(resolve(folder), name);
     this.#clock = clock;
     this.#isTemporary = isTemporary;
   }

@@ -27,13 +27,19 @@ export interface FragmentRuntime {
   close(): Promise<void>;
 }
 
+export interface Stores {
+  readonly store: OutputStore;
+  /** Where engines spill; the same one, unless a folder was chosen for it. */
+  readonly spills: OutputStore;
+}
+
 /** The rest is for other tasks. */
 const MEMORY_PART = 0.6;
 const SPILL_PART = 0.5;
 
 export function startFragmentRuntime(
   options: FragmentRuntimeOptions,
-  store: OutputStore,
+  { store, spills }: Stores,
 ): FragmentRuntime {
   const { nodeId, address, slots, spillBytesMax, resultBytesMax, shuffleInPlace } = options;
   const channel = options.remoteShuffle();
@@ -45,7 +51,7 @@ export function startFragmentRuntime(
   const roots = options.roots.length === 0 ? null : options.roots;
   const code = new WorkerCode(options.operators);
   const engines = new LazyEnginePool(async () => {
-    const spillFolder = await store.place('spill');
+    const spillFolder = await spills.place('spill');
     const bytes = spillBytesMax ?? (await freeBytes(spillFolder)) * SPILL_PART;
     return {
       slots: slots + fewOf(slots),

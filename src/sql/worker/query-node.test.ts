@@ -20,6 +20,8 @@ async function open(given: Partial<QueryNodeOptions> = {}): Promise<QueryNode> {
     memoryBytes: 400_000_000,
     threads: 2,
     spillBytesMax: 2 ** 28,
+    spillFolder: undefined,
+    shuffleFolder: undefined,
     roots: [],
     shuffleInPlace: true,
     operators: () => [],
@@ -92,4 +94,20 @@ test('with roots nothing else can be read, whatever the SQL says', async () => {
   expect(thrown).toMatchObject({ code: 'path_refused', failure: 'fatal' });
   const { metrics } = await run(node, fragmentTask());
   expect(metrics.rowsOut).toBe(1);
+});
+
+test('outputs and spilled data have folders of their own, if they are given', async () => {
+  const [data, shuffleFolder, spillFolder] = [
+    await temporaryFolder(),
+    await temporaryFolder(),
+    await temporaryFolder(),
+  ];
+  const node = await open({ data, shuffleFolder, spillFolder });
+  const { at } = await run(node, fragmentTask());
+  expect(at.folder).toContain(join(shuffleFolder, 'shuffle'));
+  expect(await readdir(data)).toEqual([]);
+  const [own = ''] = await readdir(join(spillFolder, 'spill'));
+  expect(await readdir(join(spillFolder, 'spill', own))).toContain('spill');
+  await node.close();
+  expect(await readdir(spillFolder)).toEqual([]);
 });

@@ -28,6 +28,10 @@ export interface QueryNodeOptions {
   readonly threads: number | undefined;
   /** What all fragments together may spill to disk; a share of the free space if undefined. */
   readonly spillBytesMax: number | undefined;
+  /** Where fragments spill; beside the outputs if undefined. */
+  readonly spillFolder: string | undefined;
+  /** The folder for outputs, if not `data`. */
+  readonly shuffleFolder: string | undefined;
   /** Folders that may be read; empty for no limit. */
   readonly roots: readonly string[];
   readonly shuffleInPlace: boolean;
@@ -81,9 +85,14 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
     (await import('./worker-code.ts')).checkOperators(options.operators());
   const { memoryBytes } = options;
   const roots = realRoots(options.roots);
-  const isTemporary = options.data === undefined;
-  const folder = options.data ?? (await temporaryData());
-  const store = await OutputStore.open({ folder, isTemporary });
+  const given = options.shuffleFolder ?? options.data;
+  const isTemporary = given === undefined;
+  const store = await OutputStore.open({ folder: given ?? (await temporaryData()), isTemporary });
+  const { spillFolder } = options;
+  const spills =
+    spillFolder === undefined
+      ? store
+      : await OutputStore.open({ folder: spillFolder, name: 'spill' });
   const pressure = new DiskPressure({
     clock: backgroundClock,
     space: () => spaceIn(store.root),
@@ -92,7 +101,10 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
   let node: FragmentRuntime | null = null;
   const start = async (): Promise<FragmentRuntime> => {
     const { startFragmentRuntime } = await import('./fragment-runtime.ts');
-    node ??= startFragmentRuntime({ ...options, roots, onDiskFull: () => pressure.met() }, store);
+    node ??= startFragmentRuntime(
+      { ...options, roots, onDiskFull: () => pressure.met() },
+      { store, spills },
+    );
     return node;
   };
   const executors = EXECUTORS.map((name): Executor => {
@@ -122,6 +134,7 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
       pressure.close();
       await node?.close();
       await store.close();
+      if (spills !== store) await spills.close();
     },
   };
 }

@@ -38,6 +38,22 @@ function jobTests({ store, newLeader, withOpened }: Bench): void {
     await leader.submit(aJob(5, { idempotencyKey: 'again', id: jobId('job-4') }));
   });
 
+  test('removes finished queries earlier than other jobs', async () => {
+    const leader = await newLeader();
+    const young = ended(instant(leader.now - HOUR / 2));
+    const output = '{"columns":{"$from":"plan","path":"/columns"},"parts":[{"$from":"s0.0"}]}';
+    await leader.submit(aJob(1, { ...young, output }));
+    await leader.submit(aJob(2, { ...young, output: '{"columns":1}' }));
+    await leader.submit(aJob(3, { ...young, output: null }));
+    await leader.submit(aJob(4, { ...ended(instant(leader.now - HOUR / 8)), output }));
+    await leader.submit(aJob(5, { output }));
+    await leader.submit(aJob(6, { ...ended(instant(leader.now - 2 * HOUR)) }));
+    const earlier = { ...KEEP, queriesMs: HOUR / 4 };
+    expect(await store().prune(leader.term, earlier)).toMatchObject({ jobs: 2, more: false });
+    const left = await store().jobs(leader.shard, { limit: 9 });
+    expect(left.map((job) => job.no)).toEqual([5, 4, 3, 2]);
+  });
+
   test('keeps what a live job has called, and lets it go when that has ended', async () => {
     const leader = await newLeader();
     const old = ended(instant(leader.now - 2 * HOUR));

@@ -271,3 +271,19 @@ test('explain names a node that is in quarantine beside those that are busy', ()
   expect(world.explain('job', 't2')).toMatchObject({ code: 'no_node_free' });
   expect(world.explain('job', 't2')?.why).toContain('bad is in quarantine');
 });
+
+test('with one job as the threshold, a node that fails one job is in quarantine', () => {
+  const world = new Harness({ settings: { quarantineJobs: 1 } });
+  const bad = world.node('bad');
+  failOn(world, bad, ['j1', 'j1']);
+  expect(until(world, bad)).toBeNull();
+  failOn(world, bad, ['j1']);
+  expect(until(world, bad)).toBeGreaterThan(0);
+});
+
+test('by default one job alone brings no node into quarantine', () => {
+  const world = new Harness();
+  const bad = world.node('bad');
+  failOn(world, bad, ['j1', 'j1', 'j1', 'j1']);
+  expect(until(world, bad)).toBeNull();
+});

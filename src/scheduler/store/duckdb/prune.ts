@@ -3,6 +3,7 @@
  * survivor are freed and sparse ones merged; freed blocks are used again, and the file gets shorter
  * when they lie at its end.
  */
+import { QUERY_OUTPUT_START } from '../../core/index.ts';
 import type { Instant } from '../../core/index.ts';
 import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
@@ -43,7 +44,7 @@ async function pruneShard(
   retention: Retention,
   now: Instant,
 ): Promise<PruneChanges> {
-  const jobs = await pruneJobs(session, shard.no, now - retention.jobsMs, retention.jobsMax);
+  const jobs = await pruneJobs(session, shard.no, retention, now);
   const { removed, firstSeq } = await pruneEvents(session, shard, now - retention.eventsMs);
   const keys = await pruneKeys(session, shard.no, now - retention.keysMs);
   // The counters can no longer be distinguished from rows that are gone.
@@ -71,19 +72,22 @@ const CHILDREN = ['spec', 'task', 'history', 'result', 'step', 'signal'];
 async function pruneJobs(
   session: Session,
   shard: number,
-  before: number,
-  max: number,
+  { jobsMs, queriesMs = jobsMs, jobsMax: max }: Retention,
+  now: Instant,
 ): Promise<{ ids: HashAndNo[]; keys: HashAndNo[]; more: boolean }> {
   const found = await session.rows(
     `select no, id_hash, idempotency_key_hash from job
-      where shard = $1::integer and finished_at < $2::bigint
+      where shard = $1::integer
+        and (finished_at < $2::bigint or (finished_at < $4::bigint and starts_with(output, $5::varchar)))
         and regexp_replace(id, '[.][^.]*$', '') not in (
           select live.id from job live where live.shard = $1::integer and live.finished_at is null
         )
       order by no limit $3::bigint`,
     shard,
-    before,
+    now - jobsMs,
     max + 1,
+    now - queriesMs,
+    QUERY_OUTPUT_START,
   );
   const old = found.slice(0, max) as [number, number, number | null][];
   const numbers = old.map(([no]) => no);

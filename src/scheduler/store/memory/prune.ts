@@ -1,21 +1,27 @@
 /** Old rows go: finished jobs with all that hangs on them, events from the front, completed keys. */
+import { QUERY_OUTPUT_START } from '../../core/index.ts';
 import type { Instant, JobId } from '../../core/index.ts';
 import type { Pruned, Retention } from '../store.ts';
 import type { JobRecord, Shard } from './shard.ts';
 
 export function pruneShard(shard: Shard, retention: Retention, now: Instant): Pruned {
-  const jobs = pruneJobs(shard, now - retention.jobsMs, retention.jobsMax);
+  const jobs = pruneJobs(shard, now, retention);
   const events = pruneEvents(shard, now - retention.eventsMs);
   const keys = pruneKeys(shard, now - retention.keysMs);
   return { jobs: jobs.removed, events, keys, more: jobs.left > 0 };
 }
 
-function pruneJobs(shard: Shard, before: number, max: number): { removed: number; left: number } {
-  const old = [...shard.jobs.values()].filter(
-    ({ row }) =>
-      row.finishedAt !== null && row.finishedAt < before && !isCalledByLive(shard, row.id),
-  );
-  const removed = old.slice(0, max);
+function pruneJobs(
+  shard: Shard,
+  now: Instant,
+  { jobsMs, queriesMs = jobsMs, jobsMax }: Retention,
+): { removed: number; left: number } {
+  const old = [...shard.jobs.values()].filter(({ row }) => {
+    const isQuery = row.output?.startsWith(QUERY_OUTPUT_START) === true;
+    const before = now - (isQuery ? Math.min(jobsMs, queriesMs) : jobsMs);
+    return row.finishedAt !== null && row.finishedAt < before && !isCalledByLive(shard, row.id);
+  });
+  const removed = old.slice(0, jobsMax);
   for (const job of removed) removeJob(shard, job);
   return { removed: removed.length, left: old.length - removed.length };
 }

@@ -3,6 +3,7 @@
  * removes them by key, under the fence, in portions that commits can wait for. What belonged to a removed job is
  * swept on a separate connection, however much it is. Migrations 0004, 0006 and 0011 have the functions.
  */
+import { QUERY_OUTPUT_START } from '../../core/index.ts';
 import { systemClock } from '../../../kit/index.ts';
 import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
@@ -54,7 +55,7 @@ export async function prune(
       epoch,
       id,
       ...rows.numbers.encode(jobs.items),
-      retention.jobsMs,
+      Math.min(retention.jobsMs, retention.queriesMs ?? retention.jobsMs),
       ...rows.scopes.encode(keys.items),
       events.firstSeq,
       ...rows.completions.encode(completions.items),
@@ -110,13 +111,34 @@ function portion<T>(all: readonly T[], max: number, bytesOf: (item: T) => number
 }
 
 async function oldJobs(read: Run, shard: number, retention: Retention): Promise<Old<number>> {
-  const { jobsMs, jobsMax } = retention;
-  const found = await read(
+  const { jobsMs, queriesMs = jobsMs, jobsMax } = retention;
+  const jobs = await read(
     `select no, bytes from millrace.old_jobs($1, now() - $2 * interval '1 millisecond', $3)`,
     [shard, jobsMs, jobsMax + 1],
   );
+  const found =
+    queriesMs < jobsMs ? [...jobs, ...(await oldQueries(read, shard, retention))] : jobs;
   const { items, more } = portion(found, jobsMax, (row) => row['bytes'] as number);
   return { items: items.map((row) => row['no'] as number), more };
+}
+
+/**
+ * Finished queries that are older than they may be, but not as old as other jobs may be. There is no index for it: it
+ * would cost every job that ends a write, for a setting that few change.
+ */
+async function oldQueries(
+  read: Run,
+  shard: number,
+  { jobsMs, queriesMs = jobsMs, jobsMax }: Retention,
+): Promise<Awaited<ReturnType<Run>>> {
+  return read(
+    `select j.no, octet_length(j.output)::bigint as bytes from millrace.job j
+      where j.shard = $1 and j.finished_at < now() - $2 * interval '1 millisecond'
+        and j.finished_at >= now() - $3 * interval '1 millisecond' and starts_with(j.output, $4)
+        and not (position('.' in j.id) > 0 and millrace.is_live(regexp_replace(j.id, '[.][^.]*$', '')))
+      limit $5`,
+    [shard, queriesMs, jobsMs, QUERY_OUTPUT_START, jobsMax + 1],
+  );
 }
 
 async function oldKeys(read: Run, shard: number, { keysMs }: Retention): Promise<Old<string>> {
