@@ -1,10 +1,11 @@
 import type { JobService } from './job-service.ts';
 import type { ScheduleService } from './schedule-service.ts';
-import type { NodeService, WorkerService } from './worker-service.ts';
+import type { NodeService, OperatorService, WorkerService } from './worker-service.ts';
 
 /** The leader of this moment, as the edges serve it. Each of its calls may throw `not_leader` later on. */
 export interface LeaderServices {
   readonly jobs: JobService;
   readonly workers: WorkerService & NodeService;
   readonly schedules: ScheduleService;
+  readonly operators: OperatorService;
 }

@@ -148,6 +148,14 @@ export interface WorkerService {
   leave(session: Session): Promise<void>;
 }
 
+/** Custom operators and functions that workers have declared. */
+export interface OperatorService {
+  /** By name. */
+  readonly list: readonly OperatorDeclaration[];
+  /** The next registration may declare it otherwise. Throws `not_found`. */
+  forget(name: string): Promise<void>;
+}
+
 /** What operators ask of the leader about nodes. */
 export interface NodeService {
   /** Gives the node no more work. */

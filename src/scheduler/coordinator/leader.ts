@@ -79,7 +79,7 @@ export class Leader implements LeaderServices {
   readonly jobs: LeaderJobService;
   readonly workers: LeaderWorkerService;
   readonly schedules: LeaderScheduleService;
-  readonly operators: KnownOperators = new KnownOperators();
+  readonly operators: KnownOperators;
   /** Settles when every live job is in memory, or the term has ended. */
   readonly loaded: Promise<void>;
   readonly #dispatcher: Dispatcher;
@@ -93,6 +93,7 @@ export class Leader implements LeaderServices {
     const load = { store, leaderTerm, scheduler: { settings, calendar, isAudited } };
     const memory = await renewing(load, clock, () => loadFirst(load));
     const { nodeId, term } = elected;
+    const operators = await KnownOperators.load(store, term);
     const announced = { epoch: term.epoch, nodeId };
     announceTerm(memory.state, announced, leaderTerm.time.now(), memory.effects);
     const { loss = null } = elected;
@@ -139,22 +140,26 @@ export class Leader implements LeaderServices {
     };
     const loaded = streamIn();
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const leader = new Leader(options, { dispatcher, payloads, queries }, loaded, leaderTerm);
+    const parts = { dispatcher, payloads, queries, operators };
+    const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
   }
 
   private constructor(
     options: LeaderOptions,
-    parts: Pick<ServiceOptions, 'dispatcher' | 'payloads'> & { readonly queries: CalledQueries },
+    parts: Pick<ServiceOptions, 'dispatcher' | 'payloads' | 'operators'> & {
+      readonly queries: CalledQueries;
+    },
     loaded: Promise<void>,
     leaderTerm: LeaderTerm,
   ) {
     const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
     const { planner = null, isProcessGone = isGoneHere } = options;
-    const own = { settings, handshake, planner, isProcessGone, operators: this.operators };
+    const own = { settings, handshake, planner, isProcessGone };
     const shared = { store, shard: elected.term.shard, ...own, ...parts };
     this.term = elected.term;
+    this.operators = parts.operators;
     this.jobs = new LeaderJobService(shared);
     this.workers = new LeaderWorkerService(shared, parts.queries);
     this.schedules = new LeaderScheduleService(shared, calendar);

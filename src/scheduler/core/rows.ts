@@ -180,6 +180,14 @@ export interface NodeRow {
   readonly seenAt: Instant;
 }
 
+/** A custom operator that workers have declared. */
+export interface OperatorRow {
+  /** Its name. */
+  readonly id: string;
+  /** An `OperatorDeclaration` as JSON. */
+  readonly declaration: string;
+}
+
 export interface ScheduleRow {
   readonly id: ScheduleId;
   /** The timing, policies and job document as JSON text. */

@@ -8,6 +8,7 @@ import {
   checkKey,
   checkNode,
   checkPayload,
+  checkOperator,
   checkSchedule,
   checkSignal,
   checkSpec,
@@ -37,6 +38,8 @@ export function checkDumped(item: Dumped): void {
       return checkNode(item.row);
     case 'schedule':
       return checkSchedule(item.row);
+    case 'operator':
+      return checkOperator(item.row);
     case 'inbox':
       return checkInbox(item.row);
     case 'event':

@@ -109,6 +109,7 @@ const SHAPES: { readonly [T in Dumped['table']]: Readonly<Record<keyof RowOf<T>,
     lastAt: 'number?',
     lastJobId: 'text?',
   },
+  operator: { id: 'text', declaration: 'text' },
   inbox: { no: 'number', jobId: 'text', document: 'text' },
   event: {
     seq: 'number',

@@ -14,6 +14,7 @@ import {
   LOG_KINDS,
   MillraceError,
   type NodeRow,
+  type OperatorRow,
   type ScheduleRow,
   type SignalRow,
   type TakenSignalRow,
@@ -217,6 +218,12 @@ export function checkSchedule(schedule: ScheduleRow): void {
   time(row, 'nextAt', schedule.nextAt);
   time(row, 'lastAt', schedule.lastAt);
   text(row, 'lastJobId', schedule.lastJobId);
+}
+
+export function checkOperator(operator: OperatorRow): void {
+  const row = `operator ${operator.id}`;
+  text(row, 'id', operator.id);
+  text(row, 'declaration', operator.declaration);
 }
 
 const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);

@@ -24,6 +24,7 @@ import type {
   JobState,
   KeyRow,
   NodeRow,
+  OperatorRow,
   ResultRow,
   ScheduleRow,
   SignalRow,
@@ -162,6 +163,12 @@ export interface InboxRow {
   readonly document: string;
 }
 
+export interface OperatorChange {
+  readonly put: readonly OperatorRow[];
+  /** Names. */
+  readonly removed: readonly string[];
+}
+
 export interface Retention {
   readonly jobsMs: number;
   /** Finished queries go earlier than other jobs; absent if they are not looked for. */
@@ -196,6 +203,7 @@ export type Dumped =
   | { readonly table: 'key'; readonly row: KeyRow }
   | { readonly table: 'node'; readonly row: NodeRow }
   | { readonly table: 'schedule'; readonly row: ScheduleRow }
+  | { readonly table: 'operator'; readonly row: OperatorRow }
   | { readonly table: 'inbox'; readonly row: InboxRow }
   | { readonly table: 'event'; readonly row: EventRow };
 
@@ -230,6 +238,9 @@ export interface Store {
   /** Removes finished jobs, events and completed keys by age, fenced like a commit. */
   prune(term: Term, retention: Retention): Promise<Pruned>;
 
+  /** Writes and removes declarations of operators, fenced like a commit. */
+  changeOperators(term: Term, change: OperatorChange): Promise<void>;
+
   // Reading back, for a new leader
   loadCluster(shard: number): Promise<ClusterImage>;
   /** Live jobs that have a running task: a new leader needs these before it can serve. */
@@ -260,6 +271,8 @@ export interface Store {
   nodes(shard: number): Promise<readonly NodeView[]>;
   /** By id. */
   schedules(shard: number): Promise<readonly ScheduleRow[]>;
+  /** Custom operators that workers have declared, by name. */
+  operators(shard: number): Promise<readonly OperatorRow[]>;
   /** Failed tasks with the error code `dead`, those of the newest job first. */
   deadTasks(shard: number, filter: DeadFilter): Promise<readonly DeadTask[]>;
   /** The oldest ones; fewer than `limit` when they are large, but none only when there are none. */

@@ -34,7 +34,7 @@ export function customNamesIn(sql: string, declared: readonly OperatorDeclaratio
 }
 
 /** With types as DuckDB writes them. Throws `Undistributable` for a type that a plan cannot have. */
-function withOwnTypes(declaration: OperatorDeclaration): OperatorDeclaration {
+export function withOwnTypes(declaration: OperatorDeclaration): OperatorDeclaration {
   const own = ({ name, type }: OperatorColumn): OperatorColumn => {
     return { name, type: parseType(type).sql };
   };
@@ -62,7 +62,10 @@ function signatureOf({
 }
 
 /** The plan with the custom functions that each stage needs. */
-export function withFunctions(plan: QueryPlan, functions: readonly FunctionSignature[]): QueryPlan {
+export function withFunctions<Plan extends Pick<QueryPlan, 'stages'>>(
+  plan: Plan,
+  functions: readonly FunctionSignature[],
+): Plan {
   if (functions.length === 0) return plan;
   return { ...plan, stages: plan.stages.map((stage) => requiring(stage, functions)) };
 }

@@ -115,7 +115,7 @@ export class OperatorQuery {
 }
 
 /** Throws `bad_query` if a parameter is unknown, missing or of another type. */
-function checkParameters(
+export function checkParameters(
   { name, parameters }: OperatorDeclaration,
   given: Readonly<Record<string, unknown>>,
 ): void {

@@ -161,7 +161,9 @@ export class SqlPlanner {
     const request = readRequest(value);
     const { params, timeZone } = request;
     if (request.sql === null) {
-      const checked = await checkedPlan(request, { catalog, engine, caller }, signal);
+      const declared = this.#options.custom?.declared() ?? [];
+      const checks = { catalog, engine, caller, declared };
+      const checked = await checkedPlan(request, checks, signal);
       return { kind: 'query', request, ...checked };
     }
     const command = commandIn(request.sql);

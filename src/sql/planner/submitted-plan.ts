@@ -4,11 +4,14 @@
  * opens no files. Which files a scan reads, and how, is never taken from the plan.
  */
 import type { CatalogPort } from '../catalog/index.ts';
-import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core/index.ts';
+import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import { partitionOf } from '../engine/index.ts';
 import type { PlanningEngine } from '../engine/index.ts';
-import { readPlan } from '../plan/index.ts';
+import { CUSTOM_RELATION, readPlan } from '../plan/index.ts';
 import type { Fragment, PinnedTable, QueryPlan, Scan, Stage } from '../plan/index.ts';
+import { customNamesIn, withFunctions, withOwnTypes } from './custom-names.ts';
+import { checkParameters } from './operator-query.ts';
 import { bad } from './request.ts';
 import type { QueryRequest } from './request.ts';
 
@@ -16,6 +19,8 @@ export interface PlanChecks {
   readonly catalog: CatalogPort;
   readonly engine: Pick<PlanningEngine, 'plan'>;
   readonly caller: string;
+  /** The custom operators and functions that workers have declared. */
+  readonly declared: readonly OperatorDeclaration[];
 }
 
 export interface CheckedPlan {
@@ -25,7 +30,7 @@ export interface CheckedPlan {
 
 export async function checkedPlan(
   request: QueryRequest,
-  { catalog, engine, caller }: PlanChecks,
+  { catalog, ...checks }: PlanChecks,
   signal: AbortSignal,
 ): Promise<CheckedPlan> {
   const given = within(() => readPlan(request.plan));
@@ -37,9 +42,7 @@ export async function checkedPlan(
   const own = given.stages.map((stage, at) => ownStage(stage, `/plan/stages/${at}`, byName));
   const stages: Stage[] = [];
   for (const [at, stage] of own.entries()) {
-    stages.push(
-      await bound({ engine, caller }, given, stage, `/plan/stages/${at}/fragment`, signal),
-    );
+    stages.push(await bound(checks, given, stage, `/plan/stages/${at}/fragment`, signal));
   }
   const roots = new Set(tables.flatMap(({ root }) => root ?? []));
   return { plan: { ...given, stages, roots: [...roots].toSorted() }, tables };
@@ -82,16 +85,26 @@ function ownScan(scan: Scan, { format, options, columns }: PinnedTable, path: st
 
 /** The stage with its SQL as checked: what runs is what was checked. */
 async function bound(
-  { engine, caller }: Pick<PlanChecks, 'engine' | 'caller'>,
+  { engine, caller, declared }: Omit<PlanChecks, 'catalog'>,
   { duckdb, session }: QueryPlan,
   stage: Stage,
   path: string,
   signal: AbortSignal,
 ): Promise<Stage> {
   const { fragment, output } = stage;
-  const tables = fragment.tables.length > 0 ? fragment.tables : relationsOf(fragment);
-  const ask = async (sql: string, columns: number, field: string): Promise<string> => {
-    const request = { sql, params: [], tables, timeZone: session.timeZone, caller };
+  const relations = fragment.tables.length > 0 ? fragment.tables : relationsOf(fragment);
+  const custom = customOf(fragment, declared, `${path}/custom`);
+  const tables = custom === null ? relations : [outputOf(custom)];
+  const texts = [fragment.sql, fragment.custom?.input ?? ''].join('\n');
+  const { functions } = customNamesIn(texts, declared);
+  const ask = async (
+    sql: string,
+    columns: number | null,
+    field: string,
+    of: readonly PinnedTable[] = tables,
+  ): Promise<string> => {
+    const own = { params: [], tables: of, functions, timeZone: session.timeZone, caller };
+    const request = { sql, ...own };
     const answer = await engine.plan(request, signal).catch((error: unknown) => {
       throw isMillraceError(error) ? bad(field, error.message) : error;
     });
@@ -99,7 +112,7 @@ async function bound(
       const what = `The plan is made for DuckDB ${duckdb}, but this server has ${answer.duckdb}.`;
       throw bad('/plan/duckdb', what);
     }
-    if (answer.columns.length !== columns) {
+    if (columns !== null && answer.columns.length !== columns) {
       throw bad(field, `It returns ${answer.columns.length} columns, but ${columns} are declared.`);
     }
     return answer.sql;
@@ -113,24 +126,67 @@ async function bound(
     const whole = `SELECT *, ${partition} AS p FROM (\n${sql}\n) AS f(${names})`;
     await ask(whole, length + 1, path.replace(/fragment$/, 'output/by'));
   }
-  return { ...stage, fragment: { ...fragment, sql } };
+  const checked: Stage = { ...stage, fragment: { ...fragment, sql } };
+  const [made] = withFunctions({ stages: [checked] }, functions).stages;
+  if (custom === null || fragment.custom === undefined) return made ?? checked;
+  const isRelation = relations.some(({ name }) => name === fragment.custom?.input);
+  const { input } = fragment.custom;
+  const query = isRelation ? input : await ask(input, null, `${path}/custom/input`, relations);
+  const reason = custom.isDeterministic ? null : `operator ${custom.name} is not deterministic`;
+  return {
+    ...(made ?? checked),
+    fragment: { ...fragment, sql, custom: { ...fragment.custom, input: query } },
+    nonDeterministic: stage.nonDeterministic ?? reason,
+    requires: [...new Set([...(made ?? checked).requires, custom.name])],
+  };
+}
+
+/** The declaration of the operator that a fragment calls; null if it calls none. */
+function customOf(
+  { custom, scans, inputs }: Fragment,
+  declared: readonly OperatorDeclaration[],
+  path: string,
+): OperatorDeclaration | null {
+  if (custom === undefined) return null;
+  const operators = declared.filter(({ kind }) => kind === 'operator');
+  const found = operators.find(({ name }) => name === custom.op_name);
+  if (found === undefined) {
+    const names = operators.map(({ name }) => name);
+    const what = `There is no operator '${custom.op_name}'.${didYouMean(custom.op_name, names)}`;
+    throw bad(`${path}/op_name`, what, 'A worker that has it must have registered once.');
+  }
+  if ([...scans, ...inputs].some(({ relation }) => relation === CUSTOM_RELATION))
+    throw bad(path, `The name '${CUSTOM_RELATION}' is taken: it is what the operator returns.`);
+  try {
+    checkParameters(found, custom.params);
+    return withOwnTypes(found);
+  } catch (error) {
+    throw bad(`${path}/params`, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** What the operator returns, without rows. */
+function outputOf({ output }: OperatorDeclaration): PinnedTable {
+  return emptyRelation(
+    CUSTOM_RELATION,
+    output.map(({ type }) => type),
+  );
 }
 
 /** The relations that a fragment may read, without rows. */
 function relationsOf({ scans, inputs }: Fragment): readonly PinnedTable[] {
   return [...scans, ...inputs].map(({ relation, columns }) => {
-    const list = columns.map(({ type }, at) => `CAST(NULL AS ${type}) AS c${at}`);
-    const select = `SELECT ${list.length === 0 ? '1 AS c0' : list.join(', ')} WHERE false`;
-    return {
-      name: relation,
-      format: 'parquet',
-      files: [],
-      columns: [],
-      options: '',
-      select,
-      root: null,
-    };
+    return emptyRelation(
+      relation,
+      columns.map(({ type }) => type),
+    );
   });
+}
+
+function emptyRelation(name: string, types: readonly string[]): PinnedTable {
+  const list = types.map((type, at) => `CAST(NULL AS ${type}) AS c${at}`);
+  const select = `SELECT ${list.length === 0 ? '1 AS c0' : list.join(', ')} WHERE false`;
+  return { name, format: 'parquet', files: [], columns: [], options: '', select, root: null };
 }
 
 function refuseTable(name: string, path: string): never {

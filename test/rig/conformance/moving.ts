@@ -40,6 +40,7 @@ export function manyRows(): Dumped[] {
     { table: 'key', row: aKey(text, { state: 'completed', result: '{}', updatedAt: far }) },
     { table: 'node', row: aNode('w-1', { executors: [text, ''], address: null }) },
     { table: 'schedule', row: aSchedule('s-1', { lastJobId: jobId('far'), lastAt: AT }) },
+    { table: 'operator', row: { id: 'tokenize', declaration: '{"name":"tokenize"}' } },
     { table: 'inbox', row: { no: 5, jobId: jobId('from-sql'), document: '{"tasks":[]}' } },
     { table: 'inbox', row: { no: last, jobId: jobId('later'), document: 'not json' } },
     { table: 'event', row: anEvent(last - 1, { kind: 'dead', ...ref(1, 0), detail: '{}' }) },

@@ -15,6 +15,13 @@ const folder = mkdtempSync(join(tmpdir(), 'millrace-operators-'));
 const tables = { t: join(folder, 't.parquet') };
 let bench: QueryBench;
 
+/** As `defineOperator` makes it. */
+const GEO = `export const geo = {
+  kind: 'millrace.operator', name: 'geo', input: null, output: { a: 'INTEGER' }, distribution: 'any',
+  params: null, deterministic: true, async *run() {},
+};
+`;
+
 beforeAll(async () => {
   await writeParquet({ [tables.t]: 'SELECT i AS id, i % 3 AS g FROM range(100) t(i)' });
   bench = await openNode();
@@ -52,14 +59,14 @@ test('a stage that needs an operator waits for a node that has it, and the rest 
   ]);
   expect(await get(`/jobs/${body.id}/tasks/s1.1/explain`)).toMatchObject({
     code: 'no_node_fits',
-    nearest: [{ nodeId: 'solo', lacks: ["executor 'geo'"] }],
+    nearest: [{ nodeId: 'solo', lacks: ["executor 'operator:geo'"] }],
   });
   const shown = await bench.call('GET', `/${body.id}`);
-  const why = "waits for a worker: no node fits; the nearest, solo, lacks executor 'geo'";
+  const why = "waits for a worker: no node fits; the nearest, solo, lacks executor 'operator:geo'";
   expect(shown.body).toMatchObject({ state: 'running', waiting: { position: 0, why } });
 
   const module = join(folder, 'geo.mjs');
-  writeFileSync(module, "export const geo = { kind: 'millrace.operator', name: 'geo' };\n");
+  writeFileSync(module, GEO);
   const worker = TestProcess.start([
     ...['worker', '--server', bench.grpc, '--node-id', 'able', '--slots', '1'],
     ...['--data', join(folder, 'able'), '--module', module],

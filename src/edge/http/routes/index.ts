@@ -5,6 +5,7 @@ import { healthRoutes } from './health.ts';
 import { jobRoutes } from './jobs.ts';
 import { callerRoutes } from './me.ts';
 import { nodeRoutes } from './nodes.ts';
+import { operatorRoutes } from './operators.ts';
 import { queryRoutes } from './queries.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { submitRoutes } from './submit.ts';
@@ -17,6 +18,7 @@ export const ROUTES: readonly Route[] = [
   ...taskRoutes,
   ...eventRoutes,
   ...nodeRoutes,
+  ...operatorRoutes,
   ...scheduleRoutes,
   ...queryRoutes,
   ...callerRoutes,

@@ -79,6 +79,27 @@ const scheduleFields: Readonly<Record<string, Schema>> = {
   upcoming: described('The next occurrences; empty while it is paused.', listOf(moment)),
 };
 
+const OPERATOR_EXAMPLE = {
+  name: 'tokenize',
+  kind: 'operator',
+  input: null,
+  output: [{ name: 'token', type: 'VARCHAR' }],
+  distribution: 'any',
+  parameters: [{ name: 'column', type: 'string', isRequired: true }],
+  isDeterministic: true,
+};
+
+const columns = listOf(record('A column.', { name: text, type: described('An SQL type.', text) }));
+const operatorFields: Readonly<Record<string, Schema>> = {
+  name: text,
+  kind: oneOf(['operator', 'function']),
+  input: described('Columns that the input must have; null for any.', orNull(columns)),
+  output: columns,
+  distribution: described('`any`, `single`, or `{hash: [column]}`.', anything),
+  parameters: described('Null if any parameter is accepted.', anything),
+  isDeterministic: flag,
+};
+
 const asOf = ref('AsOf');
 const leaderFields: Readonly<Record<string, Schema>> = {
   nodeId: text,
@@ -90,6 +111,7 @@ const leaderFields: Readonly<Record<string, Schema>> = {
 export type ClusterSchemaName =
   | 'Node'
   | 'NodeList'
+  | 'OperatorList'
   | 'LeaderAddress'
   | 'Leader'
   | 'Schedule'
@@ -109,6 +131,11 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
     'All nodes.',
     { nodes: listOf(record('A node.', nodeFields)), asOf },
     { example: { nodes: [NODE_EXAMPLE], asOf: ASKED_AT } },
+  ),
+  OperatorList: record(
+    'Custom operators and functions.',
+    { operators: listOf(record('A custom operator or function.', operatorFields)) },
+    { example: { operators: [OPERATOR_EXAMPLE] } },
   ),
   LeaderAddress: record('The addresses of a leader.', leaderFields, { example: LEADER_EXAMPLE }),
   Leader: record(

@@ -6,6 +6,7 @@
 import type { Batch, ResultRow, StepRow, TaskRef, TaskSpecRow } from '../../core/index.ts';
 import { chunksOf } from '../event-chunk.ts';
 import { badRow } from '../row-checks.ts';
+import type { OperatorChange } from '../store.ts';
 import { checkResults, checkUnique, foldJobs, foldTasks } from './batch-checks.ts';
 import { field, type Table } from './columns.ts';
 import { nameHash } from './hash-index.ts';
@@ -247,9 +248,19 @@ async function writeCluster({ session, shard, batch }: Write): Promise<void> {
   );
 }
 
+/** Declarations of custom operators change with registrations, not with batches. */
+export async function applyOperators(
+  session: Session,
+  shard: number,
+  { put, removed }: OperatorChange,
+): Promise<void> {
+  await deleteNamed(session, 'operator', shard, [...put.map((row) => row.id), ...removed]);
+  await insertRows(session, tables.OPERATOR, shard, put);
+}
+
 async function deleteNamed(
   session: Session,
-  table: 'node' | 'schedule',
+  table: 'node' | 'schedule' | 'operator',
   shard: number,
   ids: readonly string[],
 ): Promise<void> {

@@ -11,6 +11,7 @@ import {
   type JobNo,
   type JobRow,
   type KeyRow,
+  type OperatorRow,
   type ScheduleRow,
   type StepRow,
   type TaskId,
@@ -37,13 +38,14 @@ import type {
   LeaderInfo,
   LogHead,
   NodeView,
+  OperatorChange,
   Pruned,
   Retention,
   Store,
   TaskView,
   Term,
 } from '../store.ts';
-import { STAGED } from './apply.ts';
+import { STAGED, applyOperators } from './apply.ts';
 import { commitBatch } from './commit.ts';
 import type { OpenedFile } from './file.ts';
 import { nameHash } from './hash-index.ts';
@@ -59,6 +61,7 @@ import { type Session } from './session.ts';
 import { Shards } from './shards.ts';
 import { StoreFile } from './store-file.ts';
 import { INBOX, NODE, SCHEDULE } from './tables.ts';
+import { inTransaction } from './transaction.ts';
 import { dumpStore, fillStore } from './transfer.ts';
 import * as views from './views.ts';
 
@@ -138,6 +141,13 @@ class DuckdbStore implements Store {
     return this.#write((session) =>
       prune(session, this.#shards, { term, retention, now: this.#now() }),
     );
+  }
+
+  async changeOperators(term: Term, change: OperatorChange): Promise<void> {
+    return this.#write((session) => {
+      const shard = this.#shards.led(term);
+      return inTransaction(session, () => applyOperators(session, shard.no, change));
+    });
   }
 
   async loadCluster(shard: number): Promise<ClusterImage> {
@@ -240,6 +250,10 @@ class DuckdbStore implements Store {
 
   async nodes(shard: number): Promise<readonly NodeView[]> {
     return this.#read((session) => listings.nodeViews(session, shard));
+  }
+
+  async operators(shard: number): Promise<readonly OperatorRow[]> {
+    return this.#read((session) => listings.operators(session, shard));
   }
 
   async schedules(shard: number): Promise<readonly ScheduleRow[]> {

@@ -4,6 +4,7 @@ import type {
   KeyRow,
   NodeRow,
   ResultRow,
+  OperatorRow,
   ScheduleRow,
   SignalRow,
   StepRow,
@@ -200,6 +201,11 @@ export const SCHEDULE: Table<ScheduleRow> = {
     field('lastAt', 'bigint'),
     field('lastJobId', 'varchar'),
   ],
+};
+
+export const OPERATOR: Table<OperatorRow> = {
+  name: 'operator',
+  columns: [field('id', 'varchar'), field('declaration', 'varchar')],
 };
 
 export const INBOX: Table<InboxRow> = {

@@ -26,6 +26,7 @@ const MOVED: readonly (readonly [Kind, Table<never>, readonly string[]])[] = [
   ['key', tables.KEY, ['scope']],
   ['node', tables.NODE, ['id']],
   ['schedule', tables.SCHEDULE, ['id']],
+  ['operator', tables.OPERATOR, ['id']],
   ['inbox', tables.INBOX, ['no']],
 ];
 

@@ -10,6 +10,7 @@ import type {
   JobNo,
   JobRow,
   KeyRow,
+  OperatorRow,
   ScheduleRow,
   StepRow,
   TaskId,
@@ -35,6 +36,7 @@ import {
   type LeaderInfo,
   type LogHead,
   type NodeView,
+  type OperatorChange,
   type Pruned,
   refKey,
   type Retention,
@@ -137,6 +139,12 @@ class PlainMaps implements MemoryStore {
     if (shard.commitNo !== last) throw rewound(term, last, shard.commitNo);
     applyBatch(shard, batch);
     return this.#extend(shard, ttlMs);
+  }
+
+  async changeOperators(term: Term, { put, removed }: OperatorChange): Promise<void> {
+    const { operators } = this.#led(term);
+    for (const name of removed) operators.delete(name);
+    for (const row of put) operators.set(row.id, row);
   }
 
   async prune(term: Term, retention: Retention): Promise<Pruned> {
@@ -249,6 +257,10 @@ class PlainMaps implements MemoryStore {
     return nodeViews(this.#read(shard));
   }
 
+  async operators(shard: number): Promise<readonly OperatorRow[]> {
+    return byId([...this.#read(shard).operators.values()]);
+  }
+
   async schedules(shard: number): Promise<readonly ScheduleRow[]> {
     return byId([...this.#read(shard).schedules.values()]);
   }
@@ -296,8 +308,9 @@ class PlainMaps implements MemoryStore {
 
   #refuseUnlessEmpty(): void {
     for (const shard of this.#shards.values()) {
-      const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, inbox } = shard;
-      const rows = jobs.size + keys.size + nodes.size + schedules.size + inbox.size;
+      const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, operators, inbox } = shard;
+      const named = nodes.size + schedules.size + operators.size;
+      const rows = jobs.size + keys.size + named + inbox.size;
       if (lastSeq > 0 || nextJobNo > 1 || rows > 0) throw notEmpty();
     }
   }

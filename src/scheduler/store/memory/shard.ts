@@ -10,6 +10,7 @@ import {
   type KeyRow,
   type NodeId,
   type NodeRow,
+  type OperatorRow,
   type ScheduleId,
   type ScheduleRow,
   type SignalRow,
@@ -71,6 +72,7 @@ export interface Shard {
   readonly keys: Map<string, KeyRow>;
   readonly nodes: Map<NodeId, NodeRow>;
   readonly schedules: Map<ScheduleId, ScheduleRow>;
+  readonly operators: Map<string, OperatorRow>;
   readonly inbox: Map<number, InboxRow>;
   /** Contiguous: the event at index i has the number `events[0].seq + i`. */
   events: EventRow[];
@@ -91,6 +93,7 @@ export function emptyShard(no: number): Shard {
     keys: new Map(),
     nodes: new Map(),
     schedules: new Map(),
+    operators: new Map(),
     inbox: new Map(),
     events: [],
   };

@@ -16,6 +16,7 @@ import { eventsAfter } from './log.ts';
 import { deadTasks, logHead, nodeViews, schedulesOf } from './listings.ts';
 import { ReadPool } from './pool.ts';
 import { isPooled } from './pooler.ts';
+import { changeOperators, operatorsOf } from './operators.ts';
 import { prune } from './prune.ts';
 import { whenVacant } from './leader-vacancy.ts';
 import {
@@ -96,6 +97,9 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
       whileLeading(leader, term, () => commit(write, term, ttlMs, batch)),
     prune: (term, retention) =>
       whileLeading(leader, term, () => prune({ read, write, settings }, term, retention)),
+    changeOperators: (term, change) =>
+      whileLeading(leader, term, () => changeOperators(write, term, change)),
+    operators: (shard) => operatorsOf(read, shard),
     loadCluster: (shard) => loadCluster(pool, shard),
     loadBusyJobs: (shard) => loadBusyJobs(pool, shard),
     loadJobs: (shard, priority, from, limit) => loadJobs(pool, shard, priority, from, limit),

@@ -6,6 +6,7 @@ import {
   type KeyRow,
   type NodeRow,
   type ResultRow,
+  type OperatorRow,
   type ScheduleRow,
   type SignalRow,
   type StepRow,
@@ -175,6 +176,11 @@ export const schedules: Codec<ScheduleRow> = new Codec<ScheduleRow>({
   nextAt: time('next_at'),
   lastAt: time('last_at'),
   lastJobId: column('last_job_id', 'text'),
+});
+
+export const operators: Codec<OperatorRow> = new Codec<OperatorRow>({
+  id: column('id', 'text'),
+  declaration: column('declaration', 'text'),
 });
 
 export const inbox: Codec<InboxRow> = new Codec<InboxRow>({

@@ -1,10 +1,11 @@
 /** Runs a custom operator: rows of a query in, rows of a table out. */
 import type { DuckDBDataChunk } from '@duckdb/node-api';
+import { failureOf } from '../../../tasks/executors/index.ts';
 import { parseType } from '../../plan/index.ts';
 import type { CustomColumn, CustomRun, Fault } from '../messages.ts';
 import { formOf, passedQuery } from '../sql/custom-script.ts';
 import { BadOutput, batchOf, chunksOf } from './batches.ts';
-import type { CustomCode } from './custom-code.ts';
+import type { CustomCode, RunningOperator } from './custom-code.ts';
 import { type Connection, Failed, type Work } from './work.ts';
 
 export interface OperatorTools {
@@ -35,11 +36,16 @@ export async function runOperator(
   const appender = await writing.appender(call.table.name);
   const refuse = (what: string, isFatal: boolean): Failed =>
     new Failed(operatorFault(call.name, batch, what, isFatal));
-  const operator = code.begin({
-    ...{ name: call.name, params: call.params, memoryBytes: call.memoryBytes },
-    signal: abort.signal,
-    progress: (fraction, note) => tell({ batch, fraction, note: note ?? null }),
-  });
+  const operator = begun(
+    () =>
+      code.begin({
+        ...{ name: call.name, params: call.params, memoryBytes: call.memoryBytes },
+        signal: abort.signal,
+        progress: (fraction, note) => tell({ batch, fraction, note: note ?? null }),
+      }),
+    refuse,
+  );
+  let rows = 0;
   const chunks = reading.chunks(passedQuery(call.input, columns));
   try {
     for (let given: ReturnType<typeof batchOf> | null | undefined; ;) {
@@ -48,6 +54,7 @@ export async function runOperator(
       given = undefined;
       switch (answer.kind) {
         case 'needs': {
+          rows = 0;
           const next = await chunks.next();
           batch += 1;
           tell({ batch, fraction: null, note: null });
@@ -55,8 +62,11 @@ export async function runOperator(
           break;
         }
         case 'output':
-          for (const chunk of written(answer.batch, call.output, types, refuse))
+          for (const chunk of written(answer.batch, call.output, types, refuse)) {
+            rows += chunk.rowCount;
             await writing.guard(async () => appender.appendDataChunk(chunk));
+          }
+          if (rows > ROWS_MAX) throw refuse(ENDLESS, true);
           // A generator that never asks for input must not keep this process from hearing an abort.
           await new Promise(setImmediate);
           break;
@@ -73,6 +83,22 @@ export async function runOperator(
   } finally {
     operator.end();
     await chunks.return(undefined).catch(() => {});
+  }
+}
+
+/** After one batch of input, or after the last one. A generator without end would fill the disk. */
+const ROWS_MAX = 100_000_000;
+const ENDLESS = `it has returned more than ${ROWS_MAX} rows without asking for more input`;
+
+function begun(
+  begin: () => RunningOperator,
+  refuse: (what: string, isFatal: boolean) => Failed,
+): RunningOperator {
+  try {
+    return begin();
+  } catch (error) {
+    const { message, isFatal } = failureOf(error);
+    throw refuse(message, isFatal);
   }
 }
 

@@ -80,7 +80,7 @@ function ofOperator(error: unknown, { custom }: FragmentCall, batch: number): un
   const short = code === 'out_of_memory';
   return new MillraceError({
     code,
-    what: `The operator '${custom.name}' has ${short ? 'run out of memory' : 'ended its process'} at batch ${batch}.`,
+    what: `The operator '${custom.name}' has ${short ? 'run out of memory' : 'ended its process'} ${batch === 0 ? 'before its first batch' : `at batch ${batch}`}.`,
     why: why ?? error.what,
     ...(todo === undefined || !short
       ? {}

@@ -119,7 +119,7 @@ function readEstimate(reader: PlanReader): Estimate {
 }
 
 function readFragment(reader: PlanReader): Fragment {
-  reader.known(['sql', 'columns', 'scans', 'inputs', 'tables']);
+  reader.known(['sql', 'columns', 'scans', 'inputs', 'tables', 'custom']);
   const tables = reader.at('tables');
   // Tables would be files that nobody has pinned, read with SQL that nobody has checked.
   if (tables.list(COLUMNS_MAX, (table) => table.value).length > 0)
@@ -130,6 +130,24 @@ function readFragment(reader: PlanReader): Fragment {
     scans: reader.at('scans').list(STAGES_MAX, readScan),
     inputs: reader.at('inputs').list(STAGES_MAX, readInput),
     tables: [],
+    ...readCustom(reader.at('custom')),
+  };
+}
+
+/** Most fragments call no custom operator. */
+function readCustom(reader: PlanReader): Pick<Fragment, 'custom'> {
+  if (reader.value === undefined) return {};
+  reader.known(['op_name', 'input', 'params']);
+  const params = reader.at('params');
+  const { value } = params;
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (value !== undefined && !isObject) params.refuse('Must be an object.');
+  return {
+    custom: {
+      op_name: reader.at('op_name').text(),
+      input: reader.at('input').text(),
+      params: (value ?? {}) as Readonly<Record<string, unknown>>,
+    },
   };
 }
 

@@ -1,0 +1,2 @@
+drop function millrace.change_operators;
+drop table millrace.operator;
