@@ -77,7 +77,7 @@ class QueryLoad {
     this.#running = Array.from({ length: count }, (_, at) => this.#repeat(cluster, at));
   }
 
-  /** Answers how many came to their end. */
+  /** Returns how many came to their end. */
   async stop(): Promise<number> {
     this.#isStopped = true;
     const counts = await Promise.all(this.#running);

@@ -152,7 +152,7 @@ function Standing(): JSX.Element {
 
 const LATE_MS = 15_000;
 
-/** What keeps the cluster or this page from working, above whatever was read last. */
+/** Problems of the cluster or of this page, shown above the last data. */
 function Trouble(): JSX.Element | null {
   const problem =
     trouble.value ?? (connection.value.state === 'retrying' ? connection.value.problem : null);

@@ -78,7 +78,7 @@ async function run(signal: AbortSignal): Promise<void> {
       const problem = asProblem(error);
       connection.value = { state: 'retrying', problem };
       if (problem.status === 401) return;
-      // What was missed is past retention, or in a history that the database has lost.
+      // The missed events are past retention, or in a history that the database has lost.
       if (problem.status === 410) {
         place = null;
         tell(null);

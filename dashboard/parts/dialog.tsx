@@ -33,7 +33,7 @@ export interface ConfirmProps {
   readonly isDisabled?: boolean;
   readonly isWide?: boolean;
   readonly onClose: () => void;
-  /** Answers what to say when it is done. */
+  /** Returns what to say when it is done. */
   readonly run: () => Promise<string>;
 }
 

@@ -25,7 +25,7 @@ export interface Reply {
   /** A line about what goes on, beside the answer: always on stderr. */
   readonly note: (line: string) => void;
   readonly terminal: Terminal | null;
-  /** What the answer is read on; null when it is not read by people. */
+  /** The terminal that the answer is read on; null if it is not for people. */
   readonly page: Terminal | null;
   /** The answer itself, when it is not a line and no object: always on stdout. */
   readonly write: (bytes: Uint8Array) => Promise<void>;

@@ -1,4 +1,4 @@
-/** What `up`, `dev` and `serve` have in common: a node from its start to the signal that ends it. */
+/** The common part of `up`, `dev` and `serve`: a node from its start to the signal that ends it. */
 import type { Config } from '../node/config/index.ts';
 import { deferred, keepFilesPrivate } from '../kit/index.ts';
 import type { ServerNode } from '../node/server/index.ts';
@@ -8,8 +8,9 @@ import { exit, type ExitCode } from './exit.ts';
 import { aborted } from './interruption.ts';
 import { openOrCreate, storePlace } from './store-place.ts';
 
-/** What goes on beside the node, from before its worker starts; `ready` settles when that works. The answer
- * ends it. */
+/**
+ * Runs beside the node, from before its worker starts; `ready` settles when it works. The returned function ends it.
+ */
 type Beside = (node: ServerNode, say: (line: string) => void, ready: Promise<void>) => () => void;
 
 /** A single node with everything, on a file of its own. */

@@ -1,4 +1,4 @@
-/** What calls are answered, and queries as they are sent. Jobs, nodes and events have the shapes of the contract. */
+/** The answers of calls, and queries as they are sent. Jobs, nodes and events have the shapes of the contract. */
 import type { JobId, JobState, SignalFate } from '../scheduler/core/index.ts';
 import type {
   AsOf,

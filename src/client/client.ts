@@ -37,10 +37,7 @@ export interface Client extends AsyncDisposable {
   /** Waits for the end of the job. Throws a `JobError` when it did not succeed. */
   result<O>(job: JobHandle<O>, options?: CallOptions): Promise<O>;
   result(job: string, options?: CallOptions): Promise<Json>;
-  /**
-   * What happens to the job, from its beginning to its end; the generator's own result is the job as
-   * it ended.
-   */
+  /** The events of the job, from its beginning to its end; the generator returns the ended job. */
   watch(job: JobRef, options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
   /** A finished job is not changed. */
   cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<JobShape>;

@@ -22,7 +22,7 @@ import type { Schedules } from './schedules.ts';
 import { sqlOver } from './sql/sql-query.ts';
 import type { Sql, SqlTables } from './sql/sql.ts';
 
-/** What stands behind the client, where that is more than a server elsewhere. */
+/** What the client is backed by, if it is more than a remote server. */
 export interface Backing {
   /** Called before a submission: the executing worker has to know the tasks. */
   readonly offer?: (tasks: readonly TaskDefinition[]) => Promise<void>;

@@ -187,10 +187,7 @@ export class HttpClient {
     yield* followEvents(this.#caller, this.#pace, { ...this.#limited(options), after, job });
   }
 
-  /**
-   * What happens to a job until it ends, however long the cluster is away; the generator's own result is the job
-   * as it ended.
-   */
+  /** The events of a job until it ends, however long the cluster is away; the generator returns the ended job. */
   watch(job: JobRef, options: WatchOptions = {}): AsyncGenerator<EventShape, DatedJob> {
     const { after = 0, retriesForever = true } = options;
     return watchJob(this, this.#pace, jobIdOf(job), {

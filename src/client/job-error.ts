@@ -31,7 +31,7 @@ function described(
 ): string {
   const job = name === '' || name === id ? `Job ${id}` : `Job ${id} (${name})`;
   const where = task === null ? '' : ` at task ${task}`;
-  // What a handler throws has the code `error` unless it brings one: that says nothing.
+  // An error of a handler has the code `error` by default, which says nothing.
   const code = error === null || error.code === 'error' ? '' : ` (${error.code})`;
   const why = error === null ? '' : `: ${error.message}${code}`;
   return state === 'failed' ? `${job} failed${where}${why}` : `${job} was ${state}${why}`;

@@ -1,7 +1,7 @@
 /**
- * What a program imports as `millrace`: how work is defined, and the client that hands it in, to a runtime
- * inside the program or to a server. The doors `millrace/worker` and `millrace/server` are files beside
- * this one. Nothing is decided here; and neither gRPC nor DuckDB is loaded before a runtime starts.
+ * The entry point `millrace`: how work is defined, and the client that submits it, to a runtime inside the program or
+ * to a server. The entry points `millrace/worker` and `millrace/server` are files beside this one. Nothing is decided
+ * here; and neither gRPC nor DuckDB is loaded before a runtime starts.
  */
 export { MillraceError, isMillraceError } from '../scheduler/core/index.ts';
 export type {

@@ -13,7 +13,7 @@ export interface Schedules {
   /** With their next runs. */
   list(options?: CallOptions): Promise<readonly ScheduleInfo[]>;
   pause(id: string, options?: CallOptions): Promise<ScheduleInfo>;
-  /** What passed meanwhile is left out. */
+  /** Occurrences that passed meanwhile are left out. */
   resume(id: string, options?: CallOptions): Promise<ScheduleInfo>;
   /** Starts its job now; `lastJob` names it. */
   trigger(id: string, options?: CallOptions): Promise<ScheduleInfo>;

@@ -27,7 +27,7 @@ export interface StartServerOptions {
   readonly nodeId?: string;
   /** Tasks that its own worker process runs at the same time; 0, the default here, for no worker. */
   readonly slots?: number;
-  /** What that worker loads. */
+  /** The modules that its worker loads. */
   readonly modules?: readonly string[];
   /** Any other setting, by the name that `millrace config` shows. */
   readonly settings?: Partial<AllSettings>;

@@ -17,12 +17,12 @@ export interface ByteShare {
   release(): void;
 }
 
-/** What a byte of JSON takes while it is received, parsed and worked with. */
+/** The memory that a byte of JSON takes while it is received, parsed and used. */
 const HELD_PER_BYTE = 4;
 /** What each item of a list takes beside its text: promises, look-ups, rows. */
 const ITEM_BYTES = 8 * 1024;
 
-/** What a request takes in memory until it is answered, roughly. */
+/** The memory that a request takes until it is answered, roughly. */
 export function requestBytes(textBytes: number, items = 0): number {
   return textBytes * HELD_PER_BYTE + items * ITEM_BYTES;
 }

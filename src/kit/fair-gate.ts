@@ -38,7 +38,7 @@ export class FairGate {
     return this.#waiting;
   }
 
-  /** Answers how to leave again. Fails with the signal's reason, or as `full` says. `isNext` goes before all others. */
+  /** Returns how to leave again. Fails with the signal's reason, or as `full` says. `isNext` goes before all others. */
   async enter(caller: string, signal: AbortSignal, isNext = false): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#mayEnter(caller)) this.#count(caller, 1);

@@ -72,7 +72,7 @@ export class TestWorker {
     return this.#isDead;
   }
 
-  /** Answers the session that died. */
+  /** Returns the session that died. */
   die(): Session | null {
     this.#isDead = true;
     return this.#session;

@@ -35,7 +35,7 @@ test.each(commandPages.map((page) => [page.name, page] as const))(
   },
 );
 
-/** From top to bottom, as a reader would. Answers the first thing that is not as the page says. */
+/** From top to bottom, as a reader would. Returns the first thing that is not as the page says. */
 async function follow(page: Page): Promise<string | null> {
   const started: TestProcess[] = [];
   let said: Said = { code: 0, lines: [] };

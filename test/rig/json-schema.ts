@@ -1,4 +1,4 @@
-/** Values held to the schemas of the API's description. Answers what is wrong, with the place. */
+/** Values held to the schemas of the API's description. Returns what is wrong, with the place. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Schema } from '../../src/edge/http/schemas/schema.ts';
 

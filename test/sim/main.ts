@@ -25,7 +25,7 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Answers how many failed; goes on after a failure, so that one night finds them all. */
+/** Returns how many failed; goes on after a failure, so that one night finds them all. */
 async function runSeeds({ first, count, stride, isTraced }: Request): Promise<number> {
   const startedMs = performance.now();
   let failed = 0;

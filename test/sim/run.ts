@@ -76,7 +76,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
 
 const unchanged = (drawn: SimulationOptions): SimulationOptions => drawn;
 
-/** Answers whether everything came to rest. */
+/** Returns whether everything came to rest. */
 async function runPhases(simulation: Simulation, convergeMs: number): Promise<boolean> {
   const { world, clients, findings, journal, options } = simulation;
   const isBroken = (): boolean => !findings.isEmpty;

@@ -106,7 +106,7 @@ export class Simulation {
     });
   }
 
-  /** Answers how to take the store back to what it is now. */
+  /** Returns how to take the store back to what it is now. */
   #picture(tables: MemoryStore): () => void {
     const { journal, witness, world } = this;
     const restore = tables.snapshot();

@@ -44,7 +44,7 @@ export async function crashRounds(rounds: number, seed: number): Promise<void> {
   }
 }
 
-/** Answers the last number that was acknowledged before the kill. */
+/** Returns the last number that was acknowledged before the kill. */
 async function writeAndKill(
   path: string,
   from: number,

@@ -12,7 +12,7 @@ export interface Evidence {
   /** Null if no worker reached the point where it would have been killed. */
   readonly kill: Kill | null;
   readonly deeds: Deeds;
-  /** What one query over all files says. Null when they are not all there. */
+  /** The result of one query over all files. Null if not all of them exist. */
   readonly expected: Report | null;
   readonly files: number;
   /** The SQL of the job; null when it never came to it. */

@@ -64,7 +64,7 @@ export const SUMS = 'sums';
 /** The executor `http`, with what this address answers. */
 const getRates = externalTask<HttpInput, { body: Rates }>('http');
 
-/** Answers where the file is, as a table is named: in a path of a table DuckDB's patterns count. */
+/** Returns where the file is, as a table is named: in a path of a table DuckDB's patterns count. */
 const writeSales: Task<Day, string> = defineTask({
   name: 'demo-write-sales',
   run: async ({ folder, day, rows }: Day, ctx) => {

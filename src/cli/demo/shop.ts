@@ -7,7 +7,7 @@ import type { Rates } from './flow.ts';
 
 export const RATES: Rates = { CHF: 1_060, EUR: 1_000, GBP: 1_180, USD: 920 };
 
-/** What was really done for the order, however often it was asked for. */
+/** What was really done for the order, however often it was requested. */
 export interface Deeds {
   readonly charges: readonly string[];
   readonly parcels: readonly string[];

@@ -20,7 +20,7 @@ const SLOTS = 2;
 
 export interface StageOptions extends ShopOptions {
   readonly signal: AbortSignal;
-  /** What the node and the workers have to say. */
+  /** Prints the output of the node and the workers. */
   readonly print: (line: string) => void;
 }
 
@@ -101,7 +101,7 @@ class StageBuilder {
     await Promise.all(this.#workers.map((worker) => worker.stop()));
   }
 
-  /** What still runs is not wanted any more. */
+  /** Processes that still run are not wanted any more. */
   async tearDown(): Promise<void> {
     this.#isOver = true;
     for (const worker of this.#workers) worker.kill();

@@ -1,4 +1,4 @@
-/** What `millrace demo` shows: work that goes on although a process that did it was killed. */
+/** `millrace demo`: work continues although a process that did it was killed. */
 import { join } from 'node:path';
 import type { DatedJob, HttpClient } from '../../client/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';

@@ -171,7 +171,7 @@ class DevCluster {
   }
 
   #say(who: string, line: string): void {
-    // What they say of Ctrl-C is known.
+    // Their messages about Ctrl-C are expected.
     if (!this.#options.signal.aborted) this.#options.reply.note(`${who.padEnd(COLUMN)} | ${line}`);
   }
 }

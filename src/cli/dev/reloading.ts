@@ -5,7 +5,7 @@ import { systemClock } from '../../kit/index.ts';
 import { counted, span } from '../wording.ts';
 import { ModuleWatch } from './module-watch.ts';
 
-/** Answers what ends it. */
+/** Returns what ends it. */
 export function reloadOnChange(
   modules: readonly string[],
   replace: () => Promise<void>,

@@ -1,4 +1,4 @@
-/** What `schedules create` is given: a whole schedule in a file, or a job and its timing as flags. */
+/** The arguments of `schedules create`: a whole schedule in a file, or a job and its timing as flags. */
 import { type Command, Option } from 'commander';
 import { isMillraceError, type Settings } from '../../scheduler/core/index.ts';
 import { durationMs } from '../../kit/index.ts';

@@ -1,4 +1,4 @@
-/** What `run`, `submit` and `schedules` are given to run: a job document, or a module with a flow or a task. */
+/** The arguments of `run`, `submit` and `schedules`: a job document, or a module with a flow or a task. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {

@@ -23,7 +23,7 @@ const LOOK_MS = 250;
 /** Where nothing is drawn there is no hurry to look. */
 const QUIET_LOOK_MS = 5_000;
 
-/** Answers the query as it ended, however it ended. */
+/** Returns the query as it ended, however it ended. */
 export async function followQuery(
   calls: Source,
   id: JobId,

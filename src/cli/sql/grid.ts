@@ -113,7 +113,7 @@ function cellText(value: Json): string {
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-/** What would move a cursor, or end a line, is shown, not done. */
+/** Characters that move a cursor or end a line are shown, not sent. */
 function visible(text: string): string {
   return text
     .replaceAll('\n', '\\n')

@@ -163,7 +163,7 @@ async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** What the last stage has made. */
+/** The rows of the last stage. */
 function rowsIn({ stages }: QueryShape): number {
   return stages.at(-1)?.rowsOut ?? 0;
 }

@@ -27,7 +27,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Reading and drawing a job of many tasks takes long: the pause is this many times as long. */
 const PAUSE_SHARE = 10;
 
-/** Answers the job as it ended, however it ended. */
+/** Returns the job as it ended, however it ended. */
 export function follow(client: Source, id: JobId, options: FollowOptions): Promise<DatedJob> {
   const { terminal } = options.reply;
   return terminal === null

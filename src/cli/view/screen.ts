@@ -42,7 +42,7 @@ export class Screen {
     this.#terminal.write(this.#isOpen ? BEGIN + above + this.#text(lines) + END : `${text}\n`);
   }
 
-  /** What is drawn stays, and the cursor is back below it. */
+  /** The drawing stays, and the cursor is below it again. */
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;

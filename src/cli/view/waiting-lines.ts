@@ -58,7 +58,7 @@ export class WaitingLines {
 
   #tell(job: DatedJob): void {
     for (const [why, [first = '', ...others]] of reasons(job)) {
-      // What only counts down is the same reason.
+      // A countdown is the same reason.
       const reason = why.replaceAll(/\d+ ms\b/g, '');
       if (this.#said.has(reason)) continue;
       this.#said.add(reason);

@@ -110,7 +110,7 @@ export class Transport {
     const end = (): void => {
       const { bytesRead = 0, bytesWritten = 0 } = request.socket ?? {};
       const now = bytesRead + bytesWritten;
-      // What lies here unread says that we are slow, not that the server is silent.
+      // Unread data means that we are slow, not that the server is silent.
       const isAlive = now > moved || (message?.readableLength ?? 0) > 0;
       moved = now;
       if (isAlive) return arm();

@@ -2,7 +2,7 @@
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorParts } from '../../scheduler/core/index.ts';
 
-/** What the thread is given at its start. */
+/** The start parameters of the thread. */
 export interface NodeThreadData {
   /** Null keeps everything in memory. */
   readonly data: string | null;

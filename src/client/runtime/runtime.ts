@@ -178,7 +178,7 @@ async function workerFor(
   };
 }
 
-/** What becomes of the threads behind a runtime, which may be lost before there is one. */
+/** The end of the threads behind a runtime, which may be lost before it is ready. */
 class Fate {
   #error: MillraceError | null = null;
   #tell: (error: MillraceError) => void = () => {};

@@ -132,7 +132,7 @@ class Handed {
     this.#letGo();
   }
 
-  /** What an abort has begun. */
+  /** Settles when a cancellation by an abort is done. */
   cancelled(): Promise<void> {
     return this.#cancelling;
   }

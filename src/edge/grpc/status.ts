@@ -119,7 +119,7 @@ export function statusOf(thrown: unknown): StatusObject {
   return { code: STATUS_OF[error.code], details: cut(error.message, DETAILS_LENGTH_MAX), metadata };
 }
 
-/** What a call failed with, as it was thrown at the other end. */
+/** The error of a failed call, as it was thrown at the other end. */
 export function errorOfStatus(failure: ServiceError, peer: string): MillraceError {
   const trailer = failure.metadata.get(ERROR_TRAILER)[0];
   if (trailer !== undefined && typeof trailer !== 'string') {

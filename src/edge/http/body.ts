@@ -12,7 +12,7 @@ export interface BodyOptions {
   readonly limits: Pick<ApiLimits, 'bodyBytesMax' | 'bodyIdleMs'>;
   /** The client waits for `100 Continue` before it sends the body. */
   readonly goOn: () => void;
-  /** What the request takes in memory until it is answered. */
+  /** The memory that the request takes until it is answered. */
   readonly share: ByteShare;
 }
 

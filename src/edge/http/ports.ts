@@ -1,4 +1,4 @@
-/** What the API needs to know of the node that it is part of, besides the ports in `scheduler/contract`. */
+/** What the API needs from its node, besides the ports in `scheduler/contract`. */
 import type { JobState, TaskState } from '../../scheduler/core/index.ts';
 
 /** The current state of this node; asked often, so it must be cheap. */

@@ -1,4 +1,4 @@
-/** What a job as a whole has answered, as far as it can be shown. */
+/** The result of a whole job, as far as it can be shown. */
 import { dependencyNumbers, resolveJobResult } from '../../scheduler/core/index.ts';
 import type { JobShape } from '../../scheduler/contract/index.ts';
 import type { JobView } from '../../scheduler/store/index.ts';

@@ -12,7 +12,7 @@ export interface JobWaitsOptions {
   readonly leader: () => LeaderMemory | null;
 }
 
-/** What a leader knows of the jobs that are not over. */
+/** The leader's knowledge of live jobs. */
 export interface LeaderMemory {
   /** Costs nothing; the end of a job may not be committed yet. */
   isLive(id: JobId): boolean;

@@ -4,7 +4,7 @@ import type { QueryShape, StageShape } from '../../scheduler/contract/index.ts';
 import type { FragmentMetrics, QueryPlan, Stage, StageOutput } from '../../sql/plan/index.ts';
 import { textOf, textOrNull } from './row-shapes.ts';
 
-/** What a finished task has done: of its result only the figures. */
+/** The figures of a finished task, from its result. */
 export interface TaskFigures {
   readonly metrics: FragmentMetrics;
   /** Bytes of each partition. */

@@ -70,7 +70,7 @@ interface Final {
 /** The plan of a query that was submitted here. */
 interface SubmittedPlan {
   readonly text: string;
-  /** Null until somebody needs it. */
+  /** Null until it is needed. */
   plan: QueryPlan | null;
   readonly atMs: number;
 }

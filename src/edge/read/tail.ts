@@ -122,7 +122,7 @@ export class Tail {
 
   /**
    * Settles when there is something new behind `from` (for `job`, if one is named), when `signal` aborts, and at the
-   * latest after `ms`. Answers how far the log is known to have nothing for the follower.
+   * latest after `ms`. Returns how far the log is known to have nothing for the follower.
    */
   news({ from, job }: Place, signal: AbortSignal, ms: number): Promise<number> {
     // It came between the follower's read and this call, when there was no listener.

@@ -48,10 +48,8 @@ export interface Showing {
   readonly insecure: boolean;
 }
 
-/**
- * What is shown at HOST:PORT. On this machine that is the given token, or else the one that a server of the same
- * user has left for it; elsewhere the given one, but never in the clear.
- */
+/** The credential for HOST:PORT. On this machine that is the given token, or else the one that a server of the same
+ * user has left for it; elsewhere the given one, but never unencrypted. */
 export function shownToken(showing: Showing): (address: string) => string | null {
   const { token, isEncrypted, insecure } = showing;
   const local = localTokens();

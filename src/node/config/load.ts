@@ -53,7 +53,7 @@ export interface Config {
   /** The file that was read, if any. */
   readonly file: string | undefined;
   readonly effective: () => readonly EffectiveSetting[];
-  /** Somebody has said it: it is not a default. */
+  /** It was set explicitly: it is not a default. */
   readonly isGiven: (name: SettingName) => boolean;
 }
 

@@ -27,7 +27,7 @@ export interface NodeSettings {
   readonly listen: string | undefined;
   readonly memoryBytes: number | undefined;
   readonly threads: number | undefined;
-  /** What queries may spill to disk; without it a part of what is free. */
+  /** The limit on what queries may spill to disk; by default a share of the free space. */
   readonly spillBytesMax: number | undefined;
   /** Where queries spill; without it below `data`. */
   readonly spillFolder: string | undefined;

@@ -1,4 +1,4 @@
-/** What must hold between settings; what must hold within the core's own is the core's to say. */
+/** Rules between settings; rules within the core's own settings are in the core. */
 import { checkedSettings, isMillraceError, type Settings } from '../../scheduler/core/index.ts';
 import type { NodeSettings } from './node-settings.ts';
 import type { SettingName } from './table.ts';

@@ -1,6 +1,6 @@
 import type { JobId } from '../../scheduler/core/index.ts';
 
-/** So many are remembered, the newest. */
+/** The newest ids that are remembered. */
 const IDS_MAX = 100_000;
 
 /** Jobs that were acknowledged by this node and are gone with the history of the database. */

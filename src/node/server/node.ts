@@ -245,7 +245,7 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     planner: queries.planner,
     onCommitted: queries.wake,
     onLead: () => queries.warm(),
-    // A database elsewhere has a watch of its own, which also notices when nobody asks anything.
+    // A remote database has its own watch, which also works without requests.
     ...(store.clustered ? {} : { onTrouble: around.onTrouble }),
   });
 }

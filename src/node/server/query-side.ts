@@ -83,7 +83,7 @@ export class QuerySide {
     const planning = startPlanningEngine(planningLimits(folder.path, config.node.planMemoryBytes));
     const tables = new Catalog({
       allowed,
-      // Whoever wrote it may start the server with any root.
+      // Its author may start the server with any root.
       allowedByFile: isDefault ? 'named' : allowed,
       file,
       folder: process.cwd(),
@@ -141,7 +141,7 @@ export class QuerySide {
 
   #tidyLater(): void {
     this.#cancelTidy = this.#clock.after(this.#cleanUpMs, () => {
-      // What could not be looked up now is looked up the next time.
+      // Failed look-ups are repeated the next time.
       void this.#parts.outputs.tidy().catch(() => {});
       this.#tidyLater();
     });
@@ -232,7 +232,7 @@ async function analysisOf(views: QueryViews, id: JobId): Promise<string | null> 
   return value === null || record === null ? null : explainAnalyze(record.plan, value.stages);
 }
 
-/** Whoever has access as the server's own user could read the file himself. */
+/** A caller with the access of the server's own user could read the file directly. */
 function withoutRoots({ scope }: Access, host: string): WithoutRoots {
   if (scope === 'own user') return 'named';
   return isLoopback(host) ? { folder: process.cwd() } : 'nothing';

@@ -54,7 +54,7 @@ export class WorkerProcess {
 
   constructor(options: WorkerProcessOptions) {
     this.#options = options;
-    // Nobody may be waiting for it when it fails.
+    // It may fail without a waiting caller.
     this.#first.promise.catch(() => {});
   }
 

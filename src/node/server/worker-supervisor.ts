@@ -1,7 +1,7 @@
 /**
- * The place of a node's own worker. Whoever sits there can be replaced while work goes on: the new one
- * is started first, and only when it is ready does the old one finish what it has and leave. Once
- * `replace` has settled, the old one starts nothing more.
+ * Supervises a node's own worker. It can be replaced while work continues: the new one is started first, and only
+ * when it is ready does the old one finish its tasks and leave. Once `replace` has settled, the old one starts
+ * nothing more.
  */
 import { WorkerProcess } from './worker-process.ts';
 import type { WorkerProcessOptions } from './worker-process.ts';

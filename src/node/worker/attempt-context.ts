@@ -1,4 +1,4 @@
-/** What a handler sees of its attempt. Every part is made when it is asked for: most are not. */
+/** The context of a handler. Every part is created on first use: most are never used. */
 import type { JobId, LeaseName, TaskId } from '../../scheduler/core/index.ts';
 import { HandlerCalls, describeCall, fittingSignal } from '../../tasks/executors/index.ts';
 import type {

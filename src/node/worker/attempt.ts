@@ -13,7 +13,7 @@ import { leaseKey } from './lease-key.ts';
 import type { ItemVerdict } from './outbox.ts';
 import { tooLarge } from './payload-limit.ts';
 
-/** What is said of a handler that stopped because it was asked to; `null`: nothing, no one listens. */
+/** The report for a handler that stopped because it was asked to; `null` for none, after the session has ended. */
 export type StopWord = 'aborted' | 'released' | null;
 
 export interface AttemptHost {
@@ -86,7 +86,7 @@ export class Attempt {
     this.#host.onCall(this, what, executors);
   }
 
-  /** What is said of the lease; when it turns out to be lost, that is known here first. */
+  /** Reports on the lease; this is also where its loss is noticed first. */
   tell(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void): void {
     this.#host.put(item, (verdict) => {
       if (verdict === 'lost') this.#host.onLost(this);
@@ -94,7 +94,7 @@ export class Attempt {
     });
   }
 
-  /** Runs the handler until it ends or is put aside. Answers what there is to say of it, null for
+  /** Runs the handler until it ends or is put aside. Returns what there is to say of it, null for
    * nothing. */
   run(): Promise<WorkerReport | null> {
     this.state = 'running';

@@ -15,7 +15,7 @@ export interface ChannelOptions {
   /** Whether the network itself is trusted with tokens. */
   readonly insecure: boolean;
   readonly pollMs: number;
-  /** What the leader is expected to say at registration: how soon a dead connection must be noticed. */
+  /** The TTL that the leader is expected to announce: how soon a dead connection must be noticed. */
   readonly sessionTtlMs: number;
 }
 

@@ -37,12 +37,12 @@ export class Completion {
     this.#signal = signal;
   }
 
-  /** What the task is completed with, if the handler comes to its end; null for what it returns. */
+  /** The result of the task if the handler succeeds; null for the returned value. */
   get result(): string | null {
     return this.#result;
   }
 
-  /** What an earlier attempt has committed: it stands, whatever becomes of this one. */
+  /** The result that an earlier attempt has committed: it is final, whatever becomes of this one. */
   get committed(): string | null {
     return this.#isCommitted ? this.#result : null;
   }

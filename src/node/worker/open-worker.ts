@@ -122,7 +122,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
   return { nodeId, worker: made, port: listener?.port ?? null, close };
 }
 
-/** What was opened before something failed is closed again. */
+/** Closes what was opened before a failure. */
 async function opened<T>(
   open: () => Promise<T>,
   close: readonly (() => void | Promise<void>)[],

@@ -1,7 +1,7 @@
 /**
- * What the leader has to hear. Nothing is dropped before there is a verdict: a report that was not
- * answered is sent again as it was, which the leader recognises. One report is in flight, the next one
- * gathers meanwhile, so a busy worker sends few large ones and an idle one sends at once.
+ * Reports to the leader. Nothing is dropped before there is a verdict: an unanswered report is sent again unchanged,
+ * which the leader recognises. One report is in flight, the next one gathers meanwhile, so a busy worker sends few
+ * large ones and an idle one sends at once.
  */
 import type { LeaseName, MillraceError } from '../../scheduler/core/index.ts';
 import { Backoff, type Clock, sleepOrAbort } from '../../kit/index.ts';

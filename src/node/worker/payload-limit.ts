@@ -1,4 +1,4 @@
-/** What cannot reach the leader at all is refused here, at once and for good. */
+/** Refuses what cannot reach the leader at all, at once and for good. */
 import { MillraceError, utf8Bytes } from '../../scheduler/core/index.ts';
 import { PAYLOAD_BYTES_MAX } from '../../scheduler/contract/index.ts';
 

@@ -94,7 +94,7 @@ export class Poller {
     this.#cancelRenewal = clock.after(Math.max(0, waitMs), () => parked.control.abort());
   }
 
-  /** Answers how long to wait before the next one; null when it was answered and had not to be parked. */
+  /** Returns how long to wait before the next one; null when it was answered and had not to be parked. */
   async #pollOnce(room: number | null, waits = true): Promise<number | null> {
     const { poll, clock, settings, onReply, onOver, say } = this.#options;
     const sentAtMs = clock.monotonicMs();

@@ -36,7 +36,7 @@ export interface QueryWorkOptions extends QuerySettings {
   readonly say: (line: string) => void;
   /** Custom operators and functions of this worker. */
   readonly operators: () => readonly RegisteredOperator[];
-  /** What the node is short of has changed. */
+  /** A shortage of the node has begun or ended. */
   readonly onPressure: () => void;
 }
 

@@ -54,7 +54,7 @@ export class RetainedOutputs {
         );
         if (queries.every((query) => over.has(query))) return;
       } catch {
-        // Nobody leads just now, or it is time: the next look tells.
+        // There is no leader just now, or the time has passed: the next check decides.
       }
       await sleepOrAbort(clock, LEAVE_ASK_MS, signal);
     }

@@ -18,7 +18,7 @@ export class RunningTable {
     for (let place = this.#places.length - 1; place >= 0; place -= 1) this.#free.push(place);
   }
 
-  /** Answers the place to leave again, null when every place is taken. */
+  /** Returns the place to leave again, null when every place is taken. */
   occupy(id: number): number | null {
     const place = this.#free.pop();
     if (place === undefined) return null;

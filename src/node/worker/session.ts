@@ -250,7 +250,7 @@ export class WorkerSession {
     this.#outbox.put({ kind, lease }, (verdict) => this.#confirmed(attempt, verdict));
   }
 
-  /** What the leader has taken in has made room at its side too. */
+  /** Accepted reports have made room at the leader, too. */
   #confirmed(attempt: Attempt, verdict: ItemVerdict): void {
     if (verdict === 'ok') this.#poller.ended();
     this.#forget(attempt);

@@ -41,7 +41,7 @@ export class Steps {
     return JSON.parse(await this.#body(name, fn)) as Recorded<T>;
   }
 
-  /** What earlier attempts, or the leader itself, have left under this name. */
+  /** The record of an earlier attempt, or of the leader itself, under this name. */
   recorded(name: string): string | undefined {
     return this.#recorded.get(name);
   }
@@ -67,7 +67,7 @@ export class Steps {
     this.#signal.throwIfAborted();
     const { lease, taskId } = this.#owner;
     await new Promise<void>((resolve, reject) => {
-      // Whoever aborts says why, as a MillraceError.
+      // An abort carries its reason as a MillraceError.
       // oxlint-disable-next-line typescript/prefer-promise-reject-errors
       const stop = (): void => reject(this.#signal.reason);
       this.#signal.addEventListener('abort', stop, { once: true });

@@ -152,7 +152,7 @@ export class Suspension {
     this.#standstill ??= new Promise((_, reject) => {
       const { signal } = this.#owner;
       const stop = (): void => {
-        // Whoever aborts says why, as a MillraceError.
+        // An abort carries its reason as a MillraceError.
         // oxlint-disable-next-line typescript/prefer-promise-reject-errors
         if (!this.#isPutAside) reject(signal.reason);
       };

@@ -61,7 +61,7 @@ export interface WorkerOptions {
 }
 
 export interface OpenSession extends Session {
-  /** What the leader calls it, and others may know; null if the leader has not said. */
+  /** The leader's name for it, which is public; null if not known. */
   readonly shownAs: string | null;
 }
 

@@ -1,3 +1,3 @@
-/** What is put into one message between a worker and the leader; what stands around it has room in the rest. No single
- * result, step or document is larger than this on its way to the leader. */
+/** The limit on the payload of one message between a worker and the leader, with room left for the rest. No single
+ * result, step or document may be larger. */
 export const PAYLOAD_BYTES_MAX: number = 16 * 1024 * 1024;

@@ -38,13 +38,13 @@ export interface QueryService {
   readonly reader: QueryReader;
   /** Settles when the query has ended or is unknown, at the latest after `ms` or when the signal aborts. */
   ended(id: JobId, ms: number, signal: AbortSignal): Promise<void>;
-  /** What would be run, without running it. The request is unchecked; callers take turns. */
+  /** The plan, without running it. The request is unchecked; callers take turns. */
   explain(
     request: unknown,
     signal: AbortSignal,
     caller: string,
   ): Promise<{ readonly plan: unknown; readonly text: string }>;
-  /** What was run, with what it took; null when there is no such query. */
+  /** The executed plan with its measurements; null if there is no such query. */
   analysis(id: JobId): Promise<string | null>;
   /** Throws `not_found`, `conflict` while it runs, its own error when it failed, `expired`, `result_lost`. */
   results(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream>;

@@ -1,7 +1,5 @@
-/**
- * What people see of jobs, tasks, nodes, events and schedules: the same shapes in the HTTP API, in
- * the client and on observers. Names are public. Times are ISO 8601 text, by the database's clock.
- */
+/** The public shapes of jobs, tasks, nodes, events and schedules: the same in the HTTP API, in the client and on
+ * observers. Times are ISO 8601 text, by the database's clock. */
 import type {
   Json,
   JobId,

@@ -83,13 +83,13 @@ export interface ChildOutcome {
 export interface ReadyAssignment extends Assignment {
   /** JSON text. */
   readonly input: string;
-  /** What earlier attempts of this run have finished. A step `$job/...` carries the job's result. */
+  /** The steps that earlier attempts of this run have finished. A step `$job/...` carries the job's result. */
   readonly steps: readonly StepRecord[];
   /** In the order in which they were added. */
   readonly children: readonly ChildOutcome[];
 }
 
-/** What a worker may say of a lease. Documents in it are unchecked: the leader reads them. */
+/** A worker's report on a lease. Documents in it are unchecked: the leader checks them. */
 export type WorkerReport =
   | Exclude<ReportItem, { readonly kind: 'suspended' | 'skipped' }>
   | {

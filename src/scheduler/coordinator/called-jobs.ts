@@ -11,7 +11,7 @@ import type { ResultReader } from './result-reader.ts';
 /** Steps with this prefix record the end of a called job. */
 export const CALLED_JOB = '$job/';
 
-/** What the scheduler has written when the job ended. */
+/** The record that the scheduler wrote when the job ended. */
 interface Ended {
   readonly jobId: JobId;
   readonly state: JobState;

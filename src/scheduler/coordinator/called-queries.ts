@@ -101,7 +101,7 @@ export class CalledQueries {
       } catch (thrown) {
         this.#life.signal.throwIfAborted();
         const fault = asFault(thrown);
-        // What the store cannot keep is not better the next time.
+        // What the store cannot keep will not be better the next time.
         if (fault.code === 'bad_input') event = failed(query, fault);
         // The leader has too much to do, or is still loading its state.
         await sleep(this.#options.clock, AGAIN_MS);
@@ -142,7 +142,7 @@ function failed({ jobId, name }: CalledQuery, { code, message }: MillraceError):
   return { type: 'answerCall', jobId, made: { name: name ?? 'query', error } };
 }
 
-/** Whoever waits for it should not wait longer than for a task of its own. */
+/** The caller should not wait longer than for a task of its own. */
 function inherit(
   { document, seeds }: PlannedQuery,
   name: string | null,

@@ -77,7 +77,7 @@ export function checkPoll({ pollNo, capacity }: Pick<PollRequest, 'pollNo' | 'ca
   });
 }
 
-/** What is stored of a signal: its value, in an object. `body` is JSON text. */
+/** The stored form of a signal: its value, in an object. `body` is JSON text. */
 export function wrappedSignal(
   name: string,
   body: string,

@@ -16,7 +16,7 @@ export interface AskOptions {
   readonly images?: readonly JobImage[];
 }
 
-/** What the dispatcher is fed. Kept with its batch, so that it can be fed again. */
+/** The inputs of the dispatcher. Kept with their batch, so that they can be applied again. */
 export type Input =
   | {
       readonly kind: 'event';

@@ -1,4 +1,4 @@
-/** What a dispatcher is made of, and whom it tells. */
+/** The parts of a dispatcher, and its callbacks. */
 import type { Effects, Instant, MillraceError, NamedBatch, SchedulerState } from '../core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { Store } from '../store/index.ts';

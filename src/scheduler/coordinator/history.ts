@@ -13,7 +13,7 @@ export interface TermRecord {
   readonly acknowledged: Counters;
 }
 
-/** What was acknowledged and is not in the store any more. */
+/** Acknowledged commits that are not in the store any more. */
 export interface Loss {
   readonly term: Term;
   /** The last point that the two histories have in common, as far as is known. */
@@ -51,7 +51,7 @@ export class AcknowledgedHistory {
     this.#last = record;
   }
 
-  /** What the store lacks of the last term; null when nothing, or when it was said before. */
+  /** What the store has lost of the last term; null if nothing, or if it was reported before. */
   async compare(store: Pick<Store, 'termEnd' | 'loadCluster'>): Promise<Loss | null> {
     const record = this.#last;
     if (record === null) return null;

@@ -55,7 +55,7 @@ export class InboxDrain {
   #hangUp(): void {
     const stop = this.#stopListening;
     this.#stopListening = null;
-    // What fails here is the end of a connection that is of no more use.
+    // The connection is of no more use, so its failure does not matter.
     stop?.().catch(() => {});
   }
 

@@ -265,7 +265,7 @@ export class LeaderJobService implements JobService {
     });
   }
 
-  /** Jobs that were put into the user's own transactions. Answers how many rows were taken out. */
+  /** Jobs that were put into the user's own transactions. Returns how many rows were taken out. */
   drainInbox(): Promise<number> {
     // One at a time: two that read the same row would both make a job of it.
     this.#draining ??= this.#drain().finally(() => {

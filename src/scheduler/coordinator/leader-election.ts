@@ -85,14 +85,14 @@ export class LeaderElection {
   async #campaignForEver(): Promise<void> {
     while (!this.#isStopped) {
       const waitMs = await this.#campaign();
-      // The leader may have been found gone while this one asked. Whoever backs off waits all the same: a
-      // disk that is full is full for the next term as well.
+      // The leader may have been found gone during this campaign. A backoff is kept all the same: a full disk is full
+      // for the next term as well.
       const isFree = this.#vacated !== null && this.#shortTerms === 0;
       if (!this.#isStopped && !isFree) await this.#wait(waitMs);
     }
   }
 
-  /** One campaign, and the term that it may win. Answers how long to wait before the next. */
+  /** One campaign, and the term that it may win. Returns how long to wait before the next. */
   async #campaign(): Promise<number> {
     const { store, clock, settings, shard, nodeId, url, grpc, newTermId } = this.#options;
     const askedAtMs = clock.monotonicMs();
@@ -163,7 +163,7 @@ export class LeaderElection {
     store.whenVacant(shard, watch.signal).then(over, () => over(null));
   }
 
-  /** Answers what ended it. */
+  /** Returns what ended it. */
   async #leaderTerm(term: Term, elected: LeaderOptions['elected']): Promise<MillraceError> {
     const why = await new Promise<MillraceError>((onEnd) => {
       this.#lead(elected, onEnd).catch((error: unknown) => onEnd(asFault(error)));
@@ -237,7 +237,7 @@ export class LeaderElection {
   }
 }
 
-/** What the next term may meet as well; the end of a term by another leader or by order is none. */
+/** Faults that the next term may meet as well; the end of a term by another leader or by order is none. */
 function isFault({ code }: MillraceError): boolean {
   return code !== 'deposed' && code !== 'rewound' && code !== 'shutting_down';
 }

@@ -54,7 +54,7 @@ export interface LeaderOptions {
   readonly onCommitted?: (rows: NamedBatch, at: Instant) => void;
   /** A fault of this program that made it reload its state; the callers concerned got an error. */
   readonly onFault?: (fault: MillraceError) => void;
-  /** What is past its retention could not be removed; it is tried again. */
+  /** Rows past retention could not be removed; it is tried again. */
   readonly onPruneFailed?: (why: MillraceError) => void;
   /** The term has ended, for this reason; called once. */
   readonly onEnd: (why: MillraceError) => void;
@@ -70,7 +70,7 @@ export interface Elected {
   readonly askedAtMs: number;
   /** Whom this leader has deposed. */
   readonly previous?: Predecessor | null;
-  /** What the store has lost of this process's last term. */
+  /** The commits of this process's last term that the store has lost. */
   readonly loss?: Loss | null;
 }
 
@@ -168,7 +168,7 @@ export class Leader implements LeaderServices {
     this.#leaderTerm = leaderTerm;
   }
 
-  /** What it has added to the history, as far as the store has acknowledged it. */
+  /** Its additions to the history, as far as the store has acknowledged them. */
   get record(): TermRecord | null {
     const { term, began, acknowledged } = this.#leaderTerm;
     return began === null || acknowledged === null ? null : { term, began, acknowledged };

@@ -14,8 +14,8 @@ const ENTRY = 100;
 export class PayloadCache {
   readonly inputs: RecentTexts<TaskRef> = new RecentTexts(keyOf);
   readonly results: RecentTexts<TaskRef> = new RecentTexts(keyOf);
-  /** What called jobs have answered: their callers get it again whenever they are run again, and a
-   * task that calls many is run again for each of them. */
+  /** Results of called jobs: their callers get them again whenever they run again, and a task that calls many runs
+   * again for each of them. */
   readonly answers: RecentTexts<JobId> = new RecentTexts((id) => id);
 
   /** Called with each committed batch, in order. */

@@ -39,7 +39,7 @@ export interface Hydrated {
   readonly ready: ReadyAssignment[];
   readonly failed: Unresolvable[];
   readonly skipped: Skipped[];
-  /** What they would read is being made again: they go back and wait for it. */
+  /** Their inputs are being recomputed: they go back and wait. */
   readonly early: Assignment[];
   /** How many of the assignments these are; the others would be too much at once. */
   count: number;

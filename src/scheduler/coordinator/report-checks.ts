@@ -11,7 +11,7 @@ import { cleanText } from './text.ts';
 
 export interface ReportChecks {
   readonly settings: Settings;
-  /** What the memory knows of the job that the lease is in; null when it is not there. */
+  /** The job of the lease, if it is in memory; otherwise null. */
   readonly jobOf: (lease: LeaseName) => LeasedJob | null;
 }
 
@@ -94,7 +94,7 @@ function checkedStep(
   return badPayload(step.lease, 'bad_step', what, step.body, stepBytesMax) ?? { ...step, name };
 }
 
-/** What is too large has one code, wherever it is found out: a worker cannot even send the largest. */
+/** A payload that is too large has one code, wherever it is found: a worker cannot even send the largest. */
 function badPayload(
   lease: LeaseName,
   code: string,

@@ -1,5 +1,6 @@
-/** What only the store knows of the things that a report adds: execution keys, and jobs that a task
- * calls and that are not in memory. */
+/**
+ * What only the store knows about the additions of a report: execution keys, and called jobs that are not in memory.
+ */
 import { isFinished } from '../core/index.ts';
 import type {
   ChildJob,
@@ -52,7 +53,7 @@ async function lookAt(
   ended: Map<JobId, JobState>,
   images: JobImage[],
 ): Promise<void> {
-  // What is in memory now and ends before the report is fed, the memory has noted.
+  // Ends between now and the report are noted in memory.
   if (dispatcher.peek((state) => state.jobsById.has(id))) return;
   const row = await store.jobRow(shard, id);
   if (row === null) return;

@@ -117,7 +117,7 @@ function checkedJob(
   return { step, jobId, document: { ...parsed.document, idempotencyKey: null }, ended: null };
 }
 
-/** Whoever waits for it should not wait longer than for a task of its own. */
+/** The caller should not wait longer than for a task of its own. */
 function inheriting(document: unknown, parent: LeasedJob | null): unknown {
   const isObject = typeof document === 'object' && document !== null && !Array.isArray(document);
   if (!isObject || parent === null || 'priority' in document) return document;

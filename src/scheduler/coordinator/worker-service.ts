@@ -330,7 +330,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     return this.#options.dispatcher.peek((state) => state.nodes.get(nodeId)?.seenAt ?? null);
   }
 
-  /** Somebody has proof that the process behind the session is gone. */
+  /** The process behind the session is proven to be gone. */
   gone(session: Session): void {
     const { nodeId, sessionId } = session;
     this.#options.dispatcher.tell({ type: 'sessionGone', nodeId, sessionId });

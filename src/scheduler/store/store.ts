@@ -278,14 +278,14 @@ export interface Store {
   /** The oldest ones; fewer than `limit` when they are large, but none only when there are none. */
   inbox(shard: number, limit: number): Promise<readonly InboxRow[]>;
   /** Calls `fn` when rows may have come into the inbox: at once, after each transaction that put one
-   * there, and after a gap in which that may have been missed. Answers how to stop. Absent where
+   * there, and after a gap in which that may have been missed. Returns how to stop. Absent where
    * rows only come with an import. */
   onInbox?(fn: () => void): Promise<() => Promise<void>>;
 
   // Moving
   /** Shard by shard: a `counters` row opens each shard, the rows after it belong to it. */
   dump(): AsyncIterable<Dumped>;
-  /** Into an empty store only; one transaction. Answers the number of rows. */
+  /** Into an empty store only; one transaction. Returns the number of rows. */
   fill(rows: AsyncIterable<Dumped>): Promise<number>;
 
   close(): Promise<void>;

@@ -12,7 +12,7 @@ export interface FlowKit<Input> {
   readonly input: InputRef<Input>;
   /**
    * Adds a task. Every reference in its input makes it wait for the task that is referred to, which must
-   * succeed. Answers what stands for its result.
+   * succeed. Returns what stands for its result.
    *
    * `what` is a task, or the name of an executor that is registered elsewhere.
    */

@@ -36,7 +36,7 @@ class Ledger {
   readonly #pending: Map<number, Map<number, string>> = new Map();
   readonly #waiting: Map<number, Map<string, TaskRow>> = new Map();
 
-  /** Answers what is wrong after this batch. */
+  /** Returns what is wrong after this batch. */
   take(batch: Batch): string[] {
     const faults: string[] = [];
     const touched = new Set<number>();

@@ -58,7 +58,7 @@ export class LeaderRoute {
     this.#miss(address);
   }
 
-  /** Answers whether there is another one to ask at once. */
+  /** Returns whether there is another one to ask at once. */
   notLeader(address: string, leader: string | null): boolean {
     if (leader === null || leader === address || this.#isCold(leader)) {
       this.#miss(address);

@@ -23,7 +23,7 @@ export interface Peer {
   readonly localPort: number | undefined;
 }
 
-/** Answers what sessions of the caller are bound to; throws `unauthenticated` or `forbidden`. */
+/** Returns what sessions of the caller are bound to; throws `unauthenticated` or `forbidden`. */
 export type AccessCheck = (caller: Caller, needed: NeededRole) => Promise<string>;
 
 /** Set by the interceptor, whatever a client has sent under this name. */

@@ -1,4 +1,4 @@
-/** What every gRPC server is asked: is it well? */
+/** The health service of a gRPC server. */
 import type { Server } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 

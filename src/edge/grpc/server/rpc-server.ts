@@ -46,7 +46,7 @@ export interface RpcServer {
 }
 
 export async function startRpcServer(options: RpcServerOptions): Promise<RpcServer> {
-  // What it would print is in our errors as well.
+  // Its output is in our errors as well.
   if (process.env['GRPC_VERBOSITY'] === undefined) setLogVerbosity(logVerbosity.NONE);
   const { services, access, clock = systemClock } = options;
   const life = new AbortController();

@@ -41,7 +41,7 @@ const { $defs, ...document } = jobSchema;
 const componentName = (name: string): string =>
   `JobDocument${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 
-/** What the schema keeps in `$defs` is a component here. */
+/** Definitions in `$defs` are components here. */
 function asComponent(schema: unknown): Schema {
   const moved = (key: string, value: unknown): unknown =>
     key === '$ref' && typeof value === 'string'

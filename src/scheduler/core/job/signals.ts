@@ -17,7 +17,7 @@ export class JobSignals {
     return this.#ids.has(id);
   }
 
-  /** Answers the number of the new one. Numbers have no gaps. */
+  /** Returns the number of the new one. Numbers have no gaps. */
   add({ id, name, taken }: Pick<SignalRow, 'id' | 'name' | 'taken'>): number {
     const no = this.#ids.size;
     this.#ids.add(id);

@@ -52,7 +52,7 @@ function fault(message: string): TaskError {
 /**
  * Idempotent by id: an attempt that is repeated finds the children of the last one. Those that
  * succeeded stay; those that did not get a new run while they have had fewer than their parent.
- * Answers what is to be made ready.
+ * Returns what is to be made ready.
  */
 export function adoptChildren(
   context: StepContext,

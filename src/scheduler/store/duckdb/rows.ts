@@ -110,7 +110,7 @@ function listed<Row>(table: Table<Row>, shard: number, rows: readonly Row[]): So
   return { sql: `select ${items.join(', ')}`, parameters: [shard, ...lists] };
 }
 
-/** Answers the number of stored rows that were changed: fewer than given means unknown ones. */
+/** Returns the number of stored rows that were changed: fewer than given means unknown ones. */
 export async function updateRows<Row>(
   session: Session,
   table: Table<Row>,

@@ -22,7 +22,7 @@ export const SIGNAL_STAGES: readonly Table<never>[] = [SIGNAL_NAME, TAKEN];
 
 const keyOf = (jobNo: number, no: number): string => `${jobNo}/${no}`;
 
-/** Answers the steps that the taken ones become. */
+/** Returns the steps that the taken ones become. */
 export async function writeSignals(
   session: Session,
   shard: number,
