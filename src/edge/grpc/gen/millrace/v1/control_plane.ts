@@ -87,7 +87,7 @@ export const ControlPlaneService = {
     responseDeserialize: (value: Buffer): RegisterWorkerResponse => RegisterWorkerResponse.decode(value),
   },
   /**
-   * A long poll: parks until work fits, an order waits, or the time is up. Acknowledges what was
+   * A long poll: parks until there is work or an order, or the time is up. Acknowledges what was
    * received so far; what was assigned and is not in `held` is sent again.
    */
   getTask: {
@@ -111,7 +111,7 @@ export const ControlPlaneService = {
       Buffer.from(ReportTaskStatusResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReportTaskStatusResponse => ReportTaskStatusResponse.decode(value),
   },
-  /** Which of the outputs that a worker keeps may go. */
+  /** Which of the outputs that a worker retains are not needed any more. */
   findUnneededOutputs: {
     path: "/millrace.v1.ControlPlane/FindUnneededOutputs" as const,
     requestStream: false as const,
@@ -123,7 +123,7 @@ export const ControlPlaneService = {
       Buffer.from(FindUnneededOutputsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): FindUnneededOutputsResponse => FindUnneededOutputsResponse.decode(value),
   },
-  /** Ends the session: what it still holds goes back uncounted. */
+  /** Ends the session: tasks that it still holds are returned without counting an attempt. */
   deregisterWorker: {
     path: "/millrace.v1.ControlPlane/DeregisterWorker" as const,
     requestStream: false as const,
@@ -190,7 +190,7 @@ export const ControlPlaneService = {
     responseSerialize: (value: RerunJobResponse): Buffer => Buffer.from(RerunJobResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RerunJobResponse => RerunJobResponse.decode(value),
   },
-  /** Tells a live job something that one of its tasks waits for, now or later. */
+  /** Sends a signal to a live job, for a task that waits for it now or later. */
   signalJob: {
     path: "/millrace.v1.ControlPlane/SignalJob" as const,
     requestStream: false as const,
@@ -229,7 +229,7 @@ export const ControlPlaneService = {
     responseDeserialize: (value: Buffer): ListSchedulesResponse => ListSchedulesResponse.decode(value),
   },
   /**
-   * All events from the given one on, for ever. A beat without events comes at least every few
+   * All events from the given one on, without end. A beat without events comes at least every few
    * seconds, so that a silent connection can be distinguished from a silent cluster.
    */
   watchEvents: {
@@ -298,15 +298,15 @@ export interface ControlPlaneServer extends UntypedServiceImplementation {
   /** Opens a session. Refused when the two sides speak different protocols. */
   registerWorker: handleUnaryCall<RegisterWorkerRequest, RegisterWorkerResponse>;
   /**
-   * A long poll: parks until work fits, an order waits, or the time is up. Acknowledges what was
+   * A long poll: parks until there is work or an order, or the time is up. Acknowledges what was
    * received so far; what was assigned and is not in `held` is sent again.
    */
   getTask: handleUnaryCall<GetTaskRequest, GetTaskResponse>;
   /** Any number of reports for any number of tasks, in order. Answered when all are durable. */
   reportTaskStatus: handleUnaryCall<ReportTaskStatusRequest, ReportTaskStatusResponse>;
-  /** Which of the outputs that a worker keeps may go. */
+  /** Which of the outputs that a worker retains are not needed any more. */
   findUnneededOutputs: handleUnaryCall<FindUnneededOutputsRequest, FindUnneededOutputsResponse>;
-  /** Ends the session: what it still holds goes back uncounted. */
+  /** Ends the session: tasks that it still holds are returned without counting an attempt. */
   deregisterWorker: handleUnaryCall<DeregisterWorkerRequest, DeregisterWorkerResponse>;
   submitJob: handleUnaryCall<SubmitJobRequest, SubmitJobResponse>;
   getJob: handleUnaryCall<GetJobRequest, GetJobResponse>;
@@ -315,13 +315,13 @@ export interface ControlPlaneServer extends UntypedServiceImplementation {
   watchJob: handleServerStreamingCall<WatchJobRequest, WatchJobResponse>;
   cancelJob: handleUnaryCall<CancelJobRequest, CancelJobResponse>;
   rerunJob: handleUnaryCall<RerunJobRequest, RerunJobResponse>;
-  /** Tells a live job something that one of its tasks waits for, now or later. */
+  /** Sends a signal to a live job, for a task that waits for it now or later. */
   signalJob: handleUnaryCall<SignalJobRequest, SignalJobResponse>;
   getLeader: handleUnaryCall<GetLeaderRequest, GetLeaderResponse>;
   listNodes: handleUnaryCall<ListNodesRequest, ListNodesResponse>;
   listSchedules: handleUnaryCall<ListSchedulesRequest, ListSchedulesResponse>;
   /**
-   * All events from the given one on, for ever. A beat without events comes at least every few
+   * All events from the given one on, without end. A beat without events comes at least every few
    * seconds, so that a silent connection can be distinguished from a silent cluster.
    */
   watchEvents: handleServerStreamingCall<WatchEventsRequest, WatchEventsResponse>;
@@ -350,7 +350,7 @@ export interface ControlPlaneClient extends Client {
     callback: (error: ServiceError | null, response: RegisterWorkerResponse) => void,
   ): ClientUnaryCall;
   /**
-   * A long poll: parks until work fits, an order waits, or the time is up. Acknowledges what was
+   * A long poll: parks until there is work or an order, or the time is up. Acknowledges what was
    * received so far; what was assigned and is not in `held` is sent again.
    */
   getTask(
@@ -384,7 +384,7 @@ export interface ControlPlaneClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReportTaskStatusResponse) => void,
   ): ClientUnaryCall;
-  /** Which of the outputs that a worker keeps may go. */
+  /** Which of the outputs that a worker retains are not needed any more. */
   findUnneededOutputs(
     request: FindUnneededOutputsRequest,
     callback: (error: ServiceError | null, response: FindUnneededOutputsResponse) => void,
@@ -400,7 +400,7 @@ export interface ControlPlaneClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: FindUnneededOutputsResponse) => void,
   ): ClientUnaryCall;
-  /** Ends the session: what it still holds goes back uncounted. */
+  /** Ends the session: tasks that it still holds are returned without counting an attempt. */
   deregisterWorker(
     request: DeregisterWorkerRequest,
     callback: (error: ServiceError | null, response: DeregisterWorkerResponse) => void,
@@ -498,7 +498,7 @@ export interface ControlPlaneClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RerunJobResponse) => void,
   ): ClientUnaryCall;
-  /** Tells a live job something that one of its tasks waits for, now or later. */
+  /** Sends a signal to a live job, for a task that waits for it now or later. */
   signalJob(
     request: SignalJobRequest,
     callback: (error: ServiceError | null, response: SignalJobResponse) => void,
@@ -560,7 +560,7 @@ export interface ControlPlaneClient extends Client {
     callback: (error: ServiceError | null, response: ListSchedulesResponse) => void,
   ): ClientUnaryCall;
   /**
-   * All events from the given one on, for ever. A beat without events comes at least every few
+   * All events from the given one on, without end. A beat without events comes at least every few
    * seconds, so that a silent connection can be distinguished from a silent cluster.
    */
   watchEvents(request: WatchEventsRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchEventsResponse>;

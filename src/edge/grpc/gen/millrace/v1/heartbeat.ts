@@ -21,7 +21,7 @@ export const protobufPackage = "millrace.v1";
 
 export const protobufFileName = "millrace/v1/heartbeat.proto";
 
-/** Keeps sessions alive, on a connection of its own. */
+/** Keeps sessions alive, on a separate connection. */
 
 export interface HeartbeatRequest {
   workerId: string;
@@ -36,9 +36,9 @@ export interface HeartbeatRequest {
   sessionId: string;
   /** Every lease it holds, ended but unacknowledged ones included. */
   held: Lease[];
-  /** The last poll whose answer it had taken in when it made this list. */
+  /** The last poll whose answer it had processed when it made this list. */
   seenPoll: bigint;
-  /** Executors that the worker offers now. If one is not among those it registered with, it is asked to register anew. */
+  /** Executors that the worker offers now. If one is not among those it registered with, it is asked to register again. */
   executors: string[];
 }
 

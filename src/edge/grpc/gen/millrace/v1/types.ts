@@ -8,7 +8,7 @@ export const protobufPackage = "millrace.v1";
 
 export const protobufFileName = "millrace/v1/types.proto";
 
-/** Words that several services share. */
+/** Messages that several services share. */
 
 export const JobState = {
   JOB_STATE_UNSPECIFIED: 0,
@@ -65,17 +65,17 @@ export interface Lease {
   fence: bigint;
   /** The random name of the leader term that made the lease. */
   term: string;
-  /** Numbers are given out again when the database has lost history, ids are not. */
+  /** Numbers are reused when the database has lost history, ids are not. */
   jobId: string;
 }
 
-/** What the leader wants of a worker, sent with every answer. */
+/** Orders of the leader to a worker, sent with every answer. */
 export interface Orders {
   /** Stop these: cancelled, timed out, or no longer yours. */
   abort: Lease[];
   /** Take no more work, finish what you have, leave. */
   drain: boolean;
-  /** Wait this long before the next call; 0 for no wish. */
+  /** Wait this long before the next call; 0 for no delay. */
   slowDownMs: number;
 }
 
@@ -109,7 +109,7 @@ export interface ErrorDetail {
   todo: string;
   /** Where in the input, for bad input. */
   path: string;
-  /** Who leads, for `not_leader`. */
+  /** The leader, for `not_leader`. */
   leader: LeaderInfo | undefined;
   retryAfterMs: number;
 }

@@ -20,7 +20,7 @@ export const protobufPackage = "millrace.v1";
 
 export const protobufFileName = "millrace/v1/worker.proto";
 
-/** What every worker answers itself. */
+/** The services of every worker. */
 
 export interface IdentifyRequest {
 }
@@ -125,7 +125,7 @@ export const IdentifyResponse: MessageFns<IdentifyResponse> = {
 
 export type WorkerServiceService = typeof WorkerServiceService;
 export const WorkerServiceService = {
-  /** Who is there? For people and tools: a leader does not ask. */
+  /** The identity of the worker, for people and tools: a leader does not ask. */
   identify: {
     path: "/millrace.v1.WorkerService/Identify" as const,
     requestStream: false as const,
@@ -138,12 +138,12 @@ export const WorkerServiceService = {
 } as const;
 
 export interface WorkerServiceServer extends UntypedServiceImplementation {
-  /** Who is there? For people and tools: a leader does not ask. */
+  /** The identity of the worker, for people and tools: a leader does not ask. */
   identify: handleUnaryCall<IdentifyRequest, IdentifyResponse>;
 }
 
 export interface WorkerServiceClient extends Client {
-  /** Who is there? For people and tools: a leader does not ask. */
+  /** The identity of the worker, for people and tools: a leader does not ask. */
   identify(
     request: IdentifyRequest,
     callback: (error: ServiceError | null, response: IdentifyResponse) => void,
