@@ -163,7 +163,7 @@ async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** The rows of the last stage. */
-function rowsIn({ stages }: QueryShape): number {
-  return stages.at(-1)?.rowsOut ?? 0;
+/** The rows of the last stage; an explanation is one row. */
+function rowsIn(query: QueryShape): number {
+  return isExplanation(query) ? 1 : (query.stages.at(-1)?.rowsOut ?? 0);
 }

@@ -139,7 +139,9 @@ class IndexBuild {
     const { table, key, vector } = this.#options;
     const [from, by, searched] = [quoted(table), quoted(key), quoted(vector)];
     const [{ length } = { length: 0 }] = centroids;
-    const near = distance(this.#metric, `t.${searched}`, 'c.centroid', length);
+    // The centroid with the largest dot product is often the longest one, whatever the vector is.
+    const metric = this.#metric === 'dot' ? 'l2' : this.#metric;
+    const near = distance(metric, `t.${searched}`, 'c.centroid', length);
     const own = { millrace_centroids: join(this.#folder, 'centroids.parquet') };
     await this.#save(
       this.#ask(
