@@ -100,7 +100,7 @@ SELECT k, count(*) FILTER (WHERE b) AS yes, count(*) FILTER (WHERE NOT b) AS no,
 FROM nulls GROUP BY k
 
 -- name: median, quantiles and mode
-SELECT median(v) AS a, quantile_cont(v, 0.25) AS b, quantile_disc(v, [0.1, 0.9]) AS c, mode(k) AS d, mad(v) AS e FROM nulls WHERE k IS NULL OR k <> 5
+SELECT median(v) AS a, quantile_cont(v, 0.25) AS b, quantile_disc(v, [0.1, 0.9]) AS c, mode(k % 2) AS d, mad(v) AS e FROM nulls WHERE k IS NULL OR k <> 5
 
 -- name: medians of groups
 SELECT s, median(id) AS a, quantile_cont(m, 0.5) AS b, quantile_disc(d, 0.5) AS c FROM nulls GROUP BY s
