@@ -237,6 +237,18 @@ test('a plan that was announced long ago, or is long, is read from the store', a
   expect(reads.filter((read) => read.startsWith('task'))).toHaveLength(2);
 });
 
+test('plans are cached up to a number of characters', async () => {
+  await submitted();
+  const { document, seeds } = queryJob(samplePlan);
+  const other = 'q-2' as JobId;
+  await led.leader.jobs.submitParsed(document, { jobId: other, seeds });
+  const planCharsMax = JSON.stringify(samplePlan).length;
+  const limits = { clock, resultTtlMs: TTL_MS, planCharsMax };
+  const small = new QueryViews({ store: watched(store, reads), ...limits });
+  for (const each of [id, id, other, other, id]) await small.query(each);
+  expect(reads.filter((read) => read.startsWith('task'))).toHaveLength(3);
+});
+
 test('a plan announced for a job that is not a query is ignored', async () => {
   views.tell('other' as JobId, JSON.stringify(samplePlan));
   await led.leader.jobs.submit(

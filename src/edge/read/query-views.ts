@@ -35,10 +35,14 @@ export interface QueryViewsOptions {
   readonly isOver?: (id: JobId) => boolean;
   /** What workers have registered of tasks that may not have ended, by `stage.task`, where this node leads. */
   readonly registered?: (id: JobId) => ReadonlyMap<string, TaskFigures>;
+  /** Characters of all plans that are cached. */
+  readonly planCharsMax?: number;
 }
 
 /** Queries whose plan and figures are kept. */
 const KEPT_MAX = 200;
+/** Of all plans that are cached, as text. */
+const PLAN_CHARS_MAX: number = 16 * 1024 * 1024;
 /** Job rows that are looked at for one page of queries. */
 const LOOK_MAX = 2_000;
 const LOOK_AT_ONCE = 500;
@@ -47,6 +51,8 @@ interface Kept {
   /** Another job may get its id some day, but not its number. */
   readonly no: JobNo;
   readonly plan: QueryPlan;
+  /** Length of its plan as text. */
+  readonly chars: number;
   /** By task; `of` names the run and the assignment that they belong to. */
   readonly figures: Map<number, Figures>;
   final: Final | null;
@@ -75,6 +81,9 @@ interface SubmittedPlan {
   readonly atMs: number;
 }
 
+/** A plan, and its length as text. */
+type MeasuredPlan = Pick<Kept, 'plan' | 'chars'>;
+
 /** A finished query may be removed, and another get its id, but not so soon. */
 const FINAL_MS = 60_000;
 const RESULT_CHARS_KEPT: number = 128 * 1024;
@@ -84,12 +93,16 @@ const TOLD_CHARS_MAX: number = 256 * 1024;
 export class QueryViews implements QueryReader {
   readonly #options: QueryViewsOptions;
   readonly #shard: number;
-  readonly #kept = new LruCache<JobId, Kept>({ max: KEPT_MAX });
-  readonly #submitted = new LruCache<JobId, SubmittedPlan>({ max: KEPT_MAX });
+  readonly #kept: LruCache<JobId, Kept>;
+  readonly #submitted: LruCache<JobId, SubmittedPlan>;
 
   constructor(options: QueryViewsOptions) {
     this.#options = options;
     this.#shard = options.shard ?? 0;
+    // A plan over thousands of files takes megabytes, so a limit on their number is not enough.
+    const limits = { max: KEPT_MAX, weightMax: options.planCharsMax ?? PLAN_CHARS_MAX };
+    this.#kept = new LruCache({ ...limits, weightOf: ({ chars }) => chars });
+    this.#submitted = new LruCache({ ...limits, weightOf: ({ text }) => text.length });
   }
 
   /** This query was committed with this plan just now: it need not be read from the store. */
@@ -102,8 +115,8 @@ export class QueryViews implements QueryReader {
 
   /** Null when there is no such query. */
   async plan(id: JobId): Promise<QueryPlan | null> {
-    const known = this.#kept.get(id)?.plan ?? this.#submittedPlan(id);
-    if (known !== null) return known;
+    const known = this.#kept.get(id) ?? this.#submittedPlan(id);
+    if (known !== null) return known.plan;
     const job = await this.#options.store.jobRow(this.#shard, id);
     return job === null ? null : ((await this.#keep(job))?.plan ?? null);
   }
@@ -319,23 +332,24 @@ export class QueryViews implements QueryReader {
   }
 
   async #fresh({ id, no }: JobRow): Promise<Kept | null> {
-    const plan = this.#submittedPlan(id) ?? (await this.#storedPlan(id));
+    const measured = this.#submittedPlan(id) ?? (await this.#storedPlan(id));
     // From now on its number is known.
     this.#submitted.delete(id);
-    return plan === null ? null : { no, plan, figures: new Map(), final: null };
+    return measured === null ? null : { no, ...measured, figures: new Map(), final: null };
   }
 
-  #submittedPlan(id: JobId): QueryPlan | null {
+  #submittedPlan(id: JobId): MeasuredPlan | null {
     const submitted = this.#submitted.get(id);
     if (submitted === undefined) return null;
     if (this.#options.clock.monotonicMs() - submitted.atMs >= FINAL_MS) return null;
-    return (submitted.plan ??= readStoredPlan(submitted.text));
+    const plan = (submitted.plan ??= readStoredPlan(submitted.text));
+    return { plan, chars: submitted.text.length };
   }
 
-  async #storedPlan(id: JobId): Promise<QueryPlan | null> {
+  async #storedPlan(id: JobId): Promise<MeasuredPlan | null> {
     const found = await this.#options.store.task(this.#shard, id, PLAN_TASK as TaskId);
     if (found?.spec.executor !== PLAN_EXECUTOR || found.result === null) return null;
-    return readStoredPlan(found.result);
+    return { plan: readStoredPlan(found.result), chars: found.result.length };
   }
 }
 
