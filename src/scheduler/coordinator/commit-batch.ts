@@ -47,7 +47,7 @@ export type Input =
       readonly refuse: (why: MillraceError) => void;
     };
 
-/** Inputs that share a transaction, their effects, and whom to tell. */
+/** One batch of the group commit: inputs that share a transaction, their effects, and the callbacks after it. */
 export class CommitBatch {
   readonly effects: Effects;
   readonly inputs: Input[] = [];

@@ -1,4 +1,4 @@
-/** Letting jobs in: the task that asks for it is done when its job is in. */
+/** Admits waiting jobs: the task that asks for admission is done when its job is admitted. */
 import type { StepContext } from '../step-context.ts';
 import { finish } from './lifecycle.ts';
 
