@@ -15,7 +15,7 @@ export interface WorkerWatchOptions {
 }
 
 /** A process that is being ended closes its connections first: so the look is repeated. */
-const AGAIN_MS = [0, 5, 20, 75, 400, 1_500] as const;
+const AGAIN_MS = [0, 5, 10, 20, 40, 80, 160, 320, 640, 1_280] as const;
 
 /**
  * Notices dead workers before their time is up. When a connection drops or a renewal is overdue, the worker's
