@@ -29,7 +29,7 @@ export interface VectorIndexOptions extends Pick<SqlOptions, 'tables' | 'setting
   readonly clusters: number;
   /** The one that is searched with; `cosine` if not given. */
   readonly metric?: Metric;
-  /** How many vectors the centroids are computed from; 100 per cluster if not given. */
+  /** How many vectors the centroids are computed from; 100 per cluster if not given, up to 20,000 or one per cluster. */
   readonly sample?: number;
   readonly seed?: number;
 }
@@ -44,7 +44,9 @@ export interface VectorIndex {
 const CLUSTERS_MAX = 10_000;
 const SAMPLE_MAX = 1_000_000;
 const PER_CLUSTER = 100;
-const ITERATIONS = 20;
+/** With many clusters the time would grow with their square. */
+const SAMPLE_DEFAULT_MAX = 20_000;
+const ITERATIONS = 10;
 
 /** Rows without a vector are left out, because no search finds them. */
 export async function buildVectorIndex(
@@ -59,16 +61,19 @@ class IndexBuild {
   readonly #options: VectorIndexOptions;
   readonly #folder: string;
   readonly #metric: Metric;
+  readonly #sample: number;
 
   constructor(client: Pick<Client, 'sql'>, options: VectorIndexOptions) {
     this.#client = client;
     this.#options = options;
     this.#folder = resolve(options.folder);
     this.#metric = options.metric ?? 'cosine';
-    const { clusters, sample = clusters * PER_CLUSTER } = options;
+    const { clusters } = options;
+    this.#sample =
+      options.sample ?? Math.max(clusters, Math.min(clusters * PER_CLUSTER, SAMPLE_DEFAULT_MAX));
     checkMetric(options.metric);
     checkWhole(clusters, 'clusters', 1, CLUSTERS_MAX);
-    checkWhole(sample, 'sample', clusters, SAMPLE_MAX);
+    checkWhole(this.#sample, 'sample', clusters, SAMPLE_MAX);
   }
 
   async run(): Promise<VectorIndex> {
@@ -101,10 +106,10 @@ class IndexBuild {
   }
 
   async #centroids(): Promise<readonly Float32Array[]> {
-    const { table, key, vector, clusters, sample = clusters * PER_CLUSTER } = this.#options;
+    const { table, key, vector, clusters } = this.#options;
     const [from, by, searched] = [quoted(table), quoted(key), quoted(vector)];
     const query = this.#ask<{ v: readonly number[] }>(
-      `SELECT ${searched} AS v FROM ${from} WHERE ${searched} IS NOT NULL ORDER BY hash(${by}), ${by} LIMIT ${sample}`,
+      `SELECT ${searched} AS v FROM ${from} WHERE ${searched} IS NOT NULL ORDER BY hash(${by}), ${by} LIMIT ${this.#sample}`,
     );
     const vectors: Float32Array[] = [];
     for await (const { v } of query)
@@ -119,8 +124,8 @@ class IndexBuild {
         'Keep vectors of one length in a column.',
       );
     const isSpherical = this.#metric === 'cosine';
-    const { seed = 1 } = this.#options;
-    return kMeans(vectors, { clusters, iterations: ITERATIONS, seed, isSpherical });
+    const { seed = 1, signal } = this.#options;
+    return kMeans(vectors, { clusters, iterations: ITERATIONS, seed, isSpherical, signal });
   }
 
   async #write(centroids: readonly Float32Array[]): Promise<void> {

@@ -7,21 +7,31 @@ const vectors = (...rows: readonly (readonly number[])[]): Float32Array[] =>
 const texts = (centroids: readonly Float32Array[]): string[] =>
   centroids.map((each) => each.join()).toSorted();
 
-test('centroids are the means of what is near to them', () => {
+test('centroids are the means of what is near to them', async () => {
   const points = vectors([0, 0], [0, 2], [10, 10], [10, 12], [11, 11]);
-  const found = kMeans(points, OPTIONS);
+  const found = await kMeans(points, OPTIONS);
   expect(texts(found)).toEqual(['0,1', `${Math.fround(31 / 3)},11`]);
-  expect(texts(kMeans(points, OPTIONS))).toEqual(texts(found));
+  expect(texts(await kMeans(points, OPTIONS))).toEqual(texts(found));
 });
 
-test('by angle, long and short vectors are alike', () => {
+test('by angle, long and short vectors are alike', async () => {
   const points = vectors([100, 0], [1, 0], [0, 1], [0, 100], [0, 0.5]);
-  expect(texts(kMeans(points, { ...OPTIONS, isSpherical: true }))).toEqual(['0,1', '1,0']);
+  expect(texts(await kMeans(points, { ...OPTIONS, isSpherical: true }))).toEqual(['0,1', '1,0']);
 });
 
-test('there are no more centroids than different vectors, and vectors of zeros are vectors', () => {
-  expect(kMeans([], OPTIONS)).toEqual([]);
-  expect(kMeans(vectors([1], [1], [1]), OPTIONS)).toHaveLength(1);
-  const zeros = kMeans(vectors([0, 0], [0, 0], [1, 0]), { ...OPTIONS, isSpherical: true });
+test('there are no more centroids than different vectors, and vectors of zeros are vectors', async () => {
+  expect(await kMeans([], OPTIONS)).toEqual([]);
+  expect(await kMeans(vectors([1], [1], [1]), OPTIONS)).toHaveLength(1);
+  const zeros = await kMeans(vectors([0, 0], [0, 0], [1, 0]), { ...OPTIONS, isSpherical: true });
   expect(texts(zeros)).toEqual(['0,0', '1,0']);
+});
+
+test('others run meanwhile, and an abort ends it', async () => {
+  const points = Array.from({ length: 3_000 }, (_, at) =>
+    Float32Array.from({ length: 64 }, (_each, place) => Math.sin(at * 64 + place)),
+  );
+  const stop = new AbortController();
+  setImmediate(() => stop.abort());
+  const options = { ...OPTIONS, clusters: 500, signal: stop.signal };
+  await expect(kMeans(points, options)).rejects.toThrow('aborted');
 });

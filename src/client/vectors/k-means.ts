@@ -1,4 +1,8 @@
-/** K-means with k-means++ seeding. The same vectors and seed give the same centroids. */
+/**
+ * K-means with k-means++ seeding. The same vectors and seed give the same centroids. It may take minutes, so it lets
+ * other work of the process run in between.
+ */
+import { setImmediate } from 'node:timers/promises';
 
 export interface KMeansOptions {
   readonly clusters: number;
@@ -6,25 +10,31 @@ export interface KMeansOptions {
   readonly seed: number;
   /** Centroids have length 1, for distances by angle. */
   readonly isSpherical: boolean;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Returns at most `clusters` centroids; fewer if there are fewer different vectors. */
-export function kMeans(vectors: readonly Float32Array[], options: KMeansOptions): Float32Array[] {
+export async function kMeans(
+  vectors: readonly Float32Array[],
+  options: KMeansOptions,
+): Promise<Float32Array[]> {
+  const turns = new Turns(options.signal);
   const points = options.isSpherical ? vectors.map(unit) : vectors;
-  let centroids = seeded(points, options);
+  let centroids = await seeded(points, options, turns);
   const nearest = new Int32Array(points.length).fill(-1);
   for (let round = 0; round < options.iterations; round += 1) {
-    if (!assign(points, centroids, nearest)) break;
+    if (!(await assign(points, centroids, nearest, turns))) break;
     centroids = means(points, nearest, centroids, options.isSpherical);
   }
   return centroids;
 }
 
 /** The first at random, each other one with a probability that grows with its distance from those chosen. */
-function seeded(
+async function seeded(
   points: readonly Float32Array[],
   { clusters, seed }: KMeansOptions,
-): Float32Array[] {
+  turns: Turns,
+): Promise<Float32Array[]> {
   const random = randomOf(seed);
   const first = points[Math.floor(random() * points.length)];
   if (first === undefined) return [];
@@ -38,20 +48,24 @@ function seeded(
     if (at < 0) at = gaps.findLastIndex((gap) => gap > 0);
     const next = points[at] as Float32Array;
     chosen.push(next);
-    for (const [place, point] of points.entries())
+    for (const [place, point] of points.entries()) {
       gaps[place] = Math.min(gaps[place] as number, squared(point, next));
+      if (place % PER_LOOK === 0) await turns.yield();
+    }
   }
   return chosen;
 }
 
 /** Returns whether any point has changed its cluster. */
-function assign(
+async function assign(
   points: readonly Float32Array[],
   centroids: readonly Float32Array[],
   nearest: Int32Array,
-): boolean {
+  turns: Turns,
+): Promise<boolean> {
   let hasChanged = false;
   for (const [at, point] of points.entries()) {
+    await turns.yield();
     let best = 0;
     let gap = Infinity;
     for (const [cluster, centroid] of centroids.entries()) {
@@ -65,6 +79,27 @@ function assign(
     hasChanged = true;
   }
   return hasChanged;
+}
+
+const TURN_MS = 20;
+/** Points that are compared with one vector before the time is looked at. */
+const PER_LOOK = 1_000;
+
+/** Lets others run after each turn. */
+class Turns {
+  readonly #signal: AbortSignal | undefined;
+  #sinceMs = performance.now();
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
+  async yield(): Promise<void> {
+    if (performance.now() - this.#sinceMs < TURN_MS) return;
+    await setImmediate();
+    this.#signal?.throwIfAborted();
+    this.#sinceMs = performance.now();
+  }
 }
 
 /** An empty cluster keeps its centroid. */
