@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { calm, rig } from '../../../test/rig/worker-rig.ts';
 import type { Rig } from '../../../test/rig/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../../test/rig/fake-leader.ts';
@@ -55,6 +55,18 @@ test('a handler gets its input and a context that names its attempt', async () =
     scheduledAt: new Date('2026-11-15T01:00:00Z'),
   });
   expect(lastItem()).toEqual({ kind: 'completed', lease: lease(1), result: 'null' });
+});
+
+test('a handler may listen to its signal as often as it has calls under way', async () => {
+  const warnings: string[] = [];
+  const note = ({ message }: Error): void => void warnings.push(message);
+  process.on('warning', note);
+  onTestFinished(() => void process.off('warning', note));
+  await run((_, { signal }) => {
+    for (let at = 0; at < 20; at += 1) signal.addEventListener('abort', () => {});
+  });
+  await calm();
+  expect(warnings).toEqual([]);
 });
 
 test('without a key of the user the idempotency key is the same for every attempt of the run', async () => {

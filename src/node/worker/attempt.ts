@@ -1,4 +1,5 @@
 /** One assignment on this worker, from its arrival to what is said of its end. */
+import { setMaxListeners } from 'node:events';
 import type { Json, LeaseName, MillraceError } from '../../scheduler/core/index.ts';
 import { classifyFailure, jsonText } from '../../tasks/executors/index.ts';
 import type { Executor, TaskLog } from '../../tasks/executors/index.ts';
@@ -63,6 +64,8 @@ export class Attempt {
   get signal(): AbortSignal {
     if (this.#control === null) {
       this.#control = new AbortController();
+      // It ends with the attempt, and a handler may have any number of calls under way.
+      setMaxListeners(0, this.#control.signal);
       if (this.#reason !== null) this.#control.abort(this.#reason);
     }
     return this.#control.signal;
