@@ -181,16 +181,16 @@ test('vector-search: the nearest paragraphs, by an exact search and by an index'
     'planets circle one bright and distant star',
   ];
   const texts = topics.map((topic, at) =>
-    Array.from({ length: 20 }, (_, n) => `In chapter ${at} ${'x'.repeat(n + 3)} ${topic}.`).join(
+    Array.from({ length: 12 }, (_, n) => `In chapter ${at} ${'x'.repeat(n + 3)} ${topic}.`).join(
       '\n\n',
     ),
   );
   for (const [at, text] of texts.entries()) writeFileSync(join(cwd, 'texts', `${at}.md`), text);
   const args = [example('vector-search/search.ts'), 'texts', 'Who sells bread?', 'work'];
   const said = lines(await ran(TSX, args, cwd));
-  expect(said[0]).toBe('60 paragraphs. Who sells bread?');
+  expect(said[0]).toBe('36 paragraphs. Who sells bread?');
   expect(said.slice(1, 4).every((line) => line.includes(' 1.md: '))).toBe(true);
-  expect(said[4]).toMatch(/^index: 2 of 8 clusters find \d+ of 10$/);
+  expect(said[4]).toMatch(/^index: 2 of 6 clusters find \d+ of 10$/);
 });
 
 test('approval: the flow waits for a person, whose word decides', async () => {

@@ -6,6 +6,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { eachOf } from '../../kit/index.ts';
 import type { Client } from '../client.ts';
 import type { SqlOptions, SqlQuery, SqlTables } from '../sql/sql.ts';
 import { kMeans } from './k-means.ts';
@@ -47,6 +48,8 @@ const PER_CLUSTER = 100;
 /** With many clusters the time would grow with their square. */
 const SAMPLE_DEFAULT_MAX = 20_000;
 const ITERATIONS = 10;
+/** Clusters that are written at the same time. */
+const AT_ONCE = 4;
 
 /** Rows without a vector are left out, because no search finds them. */
 export async function buildVectorIndex(
@@ -164,13 +167,13 @@ SELECT r.*, own.${CLUSTER} FROM ${from} r JOIN own ON own.${by} = r.${by} ORDER 
       rows,
     );
     for await (const { cluster, n } of counts) sizes[cluster] = Number(n);
-    for (const [cluster, size] of sizes.entries()) {
-      if (size === 0) continue;
+    const filled = sizes.flatMap((size, cluster) => (size === 0 ? [] : [cluster]));
+    await eachOf(filled, AT_ONCE, this.#options.signal, async (cluster) => {
       const name = `${CLUSTER}=${cluster}`;
       await mkdir(join(this.#folder, name));
       const sql = `SELECT * EXCLUDE (${CLUSTER}) FROM millrace_rows WHERE ${CLUSTER} = ${cluster} ORDER BY ${by}`;
       await this.#save(this.#ask(sql, rows), join(name, 'rows.parquet'));
-    }
+    });
     await rm(rows.millrace_rows);
     return sizes;
   }
