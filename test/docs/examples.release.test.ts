@@ -324,3 +324,10 @@ test('transactional-enqueue: a connection lost inside a transaction fails that o
   const { rows } = await transaction((client) => client.query<{ one: number }>('select 1 as one'));
   expect(rows).toEqual([{ one: 1 }]);
 });
+
+test('custom-operators: a tokenizer, a model and a function, each as the page says', async () => {
+  const page = readFileSync(example('custom-operators/README.md'), 'utf8');
+  const [, printed = ''] = /It prints\n\n```\n([\s\S]*?)```/.exec(page) ?? [];
+  const out = await ran(TSX, [example('custom-operators/main.ts')], folder());
+  expect(lines(out)).toEqual(lines(printed));
+});
