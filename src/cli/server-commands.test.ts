@@ -143,6 +143,22 @@ describe('looking', () => {
     expect(out).toMatch(/ 3 +8 +500ms ago +0\.1\.0 +echo http$/m);
   });
 
+  test('nodes can be asked for by what they run, and a task for its lease', async () => {
+    server.script('GET /api/v1/nodes', { json: { nodes: [], asOf } });
+    const asked = ['nodes', '--executor', 'train', '--capability', 'gpu:nvidia'];
+    expect((await millrace(asked)).out).toContain('No node has all of that');
+    expect(server.received.at(-1)?.query).toEqual({ executor: 'train', capability: 'gpu:nvidia' });
+    const lease = { node: 'w-1', attempt: 2, fence: 5, since: asOf.at, expiresAt: asOf.at };
+    const task = {
+      ...{ id: 'a', state: 'running', executor: 'echo', attempt: 2, run: 1, node: 'w-1' },
+      ...{ input: { n: 1 }, placement: null, steps: [], error: null, waiting: null, lease, asOf },
+    };
+    server.script('GET /api/v1/jobs/j-1/tasks/a', { json: task });
+    const { out } = await millrace(['job', 'j-1', '--task', 'a']);
+    expect(out).toContain('lease      node w-1, attempt 2, fence 5, since');
+    expect(out).toContain('placement  any node');
+  });
+
   test('explain says why a task waits and what the nearest nodes lack', async () => {
     const nearest = [{ nodeId: 'w-1', lacks: ['executor add', 'gpu = nvidia'] }];
     const json = {

@@ -37,10 +37,11 @@ export const EXECUTOR_SETTINGS = [
 /** Who may connect, and over what. */
 export const ACCESS_SETTINGS = ['tokenFile', 'tlsCert', 'tlsKey', 'tlsCa', 'insecure'] as const;
 
-/** `shown` come first, and where two settings share a flag (`--server`) the shown one has it. */
+/** `shown` come first, and where two settings share a flag (`--server`) the shown one has it. A flag that the command has
+ * declared before is its own. */
 export function declareSettings(command: Command, shown: readonly SettingName[]): void {
   command.option('--config <file>', 'configuration file, JSON or YAML (or MILLRACE_CONFIG)');
-  const taken = new Set<string>();
+  const taken = new Set(command.options.flatMap(({ long }) => long ?? []));
   for (const name of [...shown, ...settingNames]) {
     const flag = flagName(name);
     if (flag === null || taken.has(flag)) continue;

@@ -7,6 +7,7 @@ import type {
   NodeShape,
   QuerySummary,
   ScheduleShape,
+  TaskDetail,
 } from '../scheduler/contract/index.ts';
 import type { CallOptions } from './options.ts';
 
@@ -28,6 +29,10 @@ export interface DatedJob extends JobShape {
   readonly asOf: AsOf;
   /** Only in the answer to a signal that was just taken in. */
   readonly signal?: SignalFate;
+}
+
+export interface DatedTask extends TaskDetail {
+  readonly asOf: AsOf;
 }
 
 export interface DatedNodes {

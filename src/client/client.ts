@@ -1,13 +1,20 @@
 /** What a program can ask of a runtime, wherever that runs: the types of the client. */
 import type { Explanation, Json } from '../scheduler/core/index.ts';
 import type { Callable } from '../tasks/executors/index.ts';
-import type { EventShape, JobShape, JobSummary, NodeShape } from '../scheduler/contract/index.ts';
+import type {
+  EventShape,
+  JobShape,
+  JobSummary,
+  NodeShape,
+  TaskDetail,
+} from '../scheduler/contract/index.ts';
 import type {
   CallOptions,
   EventsOptions,
   ForkOptions,
   JobRef,
   JobsFilter,
+  NodesOptions,
   RerunOptions,
   SignalOptions,
   SubmitOptions,
@@ -32,6 +39,8 @@ export interface Client extends AsyncDisposable {
   handle<O = Json>(id: string, what?: Callable<never, O>): JobHandle<O>;
   /** The job with all its tasks, as it stands. */
   job(job: JobRef, options?: CallOptions): Promise<JobShape>;
+  /** One task with its input, steps, placement and, while it runs, its lease. */
+  task(job: JobRef, task: string, options?: CallOptions): Promise<TaskDetail>;
   /** Jobs, newest first; more are read as the loop goes on. */
   jobs(filter?: JobsFilter): AsyncGenerator<JobSummary, void>;
   /** Waits for the end of the job. Throws a `JobError` when it did not succeed. */
@@ -54,7 +63,8 @@ export interface Client extends AsyncDisposable {
   explain(job: JobRef, task: string, options?: CallOptions): Promise<Explanation>;
   /** The log of the cluster, without end: leave the loop, or abort it by its signal. */
   events(options?: EventsOptions): AsyncGenerator<EventShape, void>;
-  nodes(options?: CallOptions): Promise<readonly NodeShape[]>;
+  /** All of them, or those that can run something. */
+  nodes(options?: NodesOptions): Promise<readonly NodeShape[]>;
   readonly schedules: Schedules;
   /** Distributed SQL over Parquet and other files: rows by a loop. */
   readonly sql: Sql;

@@ -15,6 +15,7 @@ import type {
   ForkOptions,
   JobRef,
   JobsFilter,
+  NodesOptions,
   SubmitOptions,
 } from './options.ts';
 import { schedulesOver } from './schedules.ts';
@@ -106,7 +107,7 @@ export class FlowClient extends HttpClient implements Client {
     return this.#handle(id, id === jobId, read ?? ((result) => result));
   }
 
-  async nodes(options?: CallOptions): Promise<readonly NodeShape[]> {
+  async nodes(options?: NodesOptions): Promise<readonly NodeShape[]> {
     return (await this.listNodes(options)).nodes;
   }
 

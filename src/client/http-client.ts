@@ -11,7 +11,14 @@ import type {
 } from '../scheduler/core/index.ts';
 import type { AsOf, EventShape, NodeShape, ScheduleShape } from '../scheduler/contract/index.ts';
 import { checkTokenPath } from '../edge/security/index.ts';
-import type { DatedJob, DatedNodes, DatedSchedules, JobsPage, Submitted } from './answers.ts';
+import type {
+  DatedJob,
+  DatedNodes,
+  DatedSchedules,
+  DatedTask,
+  JobsPage,
+  Submitted,
+} from './answers.ts';
 import { type Call, Caller } from './calls/caller.ts';
 import { objectIn } from './calls/reading.ts';
 import { Servers } from './calls/servers.ts';
@@ -26,6 +33,7 @@ import type {
   JobRef,
   JobsFilter,
   Limit,
+  NodesOptions,
   Pace,
   RerunOptions,
   SignalOptions,
@@ -104,6 +112,11 @@ export class HttpClient {
 
   job(job: JobRef, options?: CallOptions): Promise<DatedJob> {
     return this.#get('tasks', jobPath(job), options);
+  }
+
+  /** One task with its input, steps, placement and lease. */
+  task(job: JobRef, task: string, options?: CallOptions): Promise<DatedTask> {
+    return this.#get('lease', taskPath(job, task), options);
   }
 
   /** Page after page, newest job first. */
@@ -206,8 +219,14 @@ export class HttpClient {
     }
   }
 
-  listNodes(options?: CallOptions): Promise<DatedNodes> {
-    return this.#get('nodes', '/api/v1/nodes', options);
+  listNodes(options: NodesOptions = {}): Promise<DatedNodes> {
+    const { executor, operator, capability, ...call } = options;
+    const query = {
+      ...(executor === undefined ? {} : { executor }),
+      ...(operator === undefined ? {} : { operator }),
+      ...(capability === undefined ? {} : { capability }),
+    };
+    return this.#get('nodes', '/api/v1/nodes', call, query);
   }
 
   /** The node takes no more work and gives back what it has not begun. */

@@ -113,6 +113,7 @@ export type {
   ForkOptions,
   JobRef,
   JobsFilter,
+  NodesOptions,
   RerunOptions,
   SignalOptions,
   SubmitOptions,

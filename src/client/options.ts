@@ -1,5 +1,6 @@
 /** Options of a client and its calls. There is one set of these types, for programs and for the command line. */
 import type { JobState, MillraceError, Priority } from '../scheduler/core/index.ts';
+import type { NodeFilter } from '../scheduler/contract/index.ts';
 import type { ClientTls } from '../edge/security/index.ts';
 import { type BackoffRange, type Clock, systemClock } from '../kit/index.ts';
 
@@ -118,6 +119,8 @@ export interface EventsOptions extends CallOptions {
   /** Ends once everything up to this event has been seen; without it, never. */
   readonly until?: number;
 }
+
+export interface NodesOptions extends CallOptions, NodeFilter {}
 
 export interface JobsFilter extends CallOptions {
   readonly state?: JobState;

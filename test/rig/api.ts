@@ -75,6 +75,7 @@ export async function openApi(
     store,
     feed,
     explain: (job, tasks) => jobs.explainAll(job, tasks),
+    lease: (job, task) => led.leader.workers.leaseOf(job, task),
   });
   const faults: unknown[] = [];
   let made = 0;

@@ -1,4 +1,5 @@
-import type { NodeShape } from '../../scheduler/contract/index.ts';
+import type { Command } from 'commander';
+import type { NodeFilter, NodeShape } from '../../scheduler/contract/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient } from '../server-call.ts';
@@ -6,13 +7,27 @@ import { table } from '../table.ts';
 import { shortened, when } from '../wording.ts';
 
 export const command: CommandModule = {
-  examples: ['millrace nodes', 'millrace nodes --json'],
-  declare: (command) => declareServer(command),
+  examples: ['millrace nodes', 'millrace nodes --executor train --capability gpu:nvidia'],
+  declare(command: Command) {
+    command
+      .option('--executor <name>', 'only those that run tasks of this executor')
+      .option('--operator <name>', 'only those that have this custom operator or function')
+      .option('--capability <key:value>', 'only those with this capability; a number is a minimum');
+    declareServer(command);
+  },
   run(command, reply, signal) {
+    const { executor, operator, capability } = command.opts<NodeFilter>();
+    const filter = {
+      ...(executor === undefined ? {} : { executor }),
+      ...(operator === undefined ? {} : { operator }),
+      ...(capability === undefined ? {} : { capability }),
+    };
     return withClient(command, 'read', signal, async (client) => {
-      const answer = await client.listNodes({ signal });
+      const answer = await client.listNodes({ ...filter, signal });
       const { nodes, asOf } = answer;
-      if (nodes.length === 0)
+      if (nodes.length === 0 && Object.keys(filter).length > 0)
+        reply.say('No node has all of that; tasks that need it wait.');
+      else if (nodes.length === 0)
         reply.say('No nodes are registered; tasks wait until a worker connects.');
       else for (const line of nodeTable(nodes, asOf.at)) reply.say(line);
       reply.answer(answer);

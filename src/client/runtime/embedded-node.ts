@@ -33,7 +33,9 @@ export class EmbeddedNode {
   readonly #thread: NodeThread;
 
   static async start(options: EmbeddedNodeOptions): Promise<EmbeddedNode> {
-    const folder = options.data === null ? null : resolve(options.data);
+    // With a database, the folder only has what no other process needs.
+    const isOwner = options.data !== null && options.database === null;
+    const folder = options.data === null || !isOwner ? null : resolve(options.data);
     if (folder !== null && folders.has(folder)) throw inUse(folder, 'this process');
     if (folder !== null) folders.add(folder);
     const thread = new NodeThread({ ...options, data: folder }, () => {
@@ -67,8 +69,8 @@ class NodeThread {
 
   constructor(options: EmbeddedNodeOptions, onExit: () => void) {
     this.#options = options;
-    const { data, flags, token } = options;
-    const workerData: NodeThreadData = { data, flags, token };
+    const { data, database, flags, token } = options;
+    const workerData: NodeThreadData = { data, database, flags, token };
     this.#thread = startThread(import.meta.url, './node-entry', { workerData, name: 'millrace' });
     this.#thread.on('message', (message: FromNode) => this.#heard(message));
     this.#thread.on('error', (error) => {

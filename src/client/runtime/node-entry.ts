@@ -5,10 +5,14 @@
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadConfig } from '../../node/config/index.ts';
-import { MillraceError, instant } from '../../scheduler/core/index.ts';
+import { MillraceError, instant, isMillraceError } from '../../scheduler/core/index.ts';
 import { ServerNode } from '../../node/server/index.ts';
-import { openDuckdbStore, openMemoryStore } from '../../scheduler/store/index.ts';
-import type { Store } from '../../scheduler/store/index.ts';
+import {
+  openDuckdbStore,
+  openMemoryStore,
+  openPostgresStore,
+} from '../../scheduler/store/index.ts';
+import type { LeaderInfo, Store } from '../../scheduler/store/index.ts';
 import { partsOf } from './node-messages.ts';
 import type { FromNode, NodeThreadData, ToNode } from './node-messages.ts';
 import { makePrivateFolder } from '../../kit/index.ts';
@@ -19,7 +23,8 @@ if (port === null) throw new Error('The node of a runtime runs in a thread.');
 const FILE = 'millrace.duckdb';
 const tell = (message: FromNode): void => port.postMessage(message);
 
-async function openStore(data: string | null): Promise<Store> {
+async function openStore({ data, database }: NodeThreadData): Promise<Store> {
+  if (database !== null) return openPostgresStore({ url: database, migrate: true });
   if (data === null) return openMemoryStore({ now: () => instant(Date.now()) });
   try {
     makePrivateFolder(data);
@@ -35,10 +40,11 @@ async function openStore(data: string | null): Promise<Store> {
   return openDuckdbStore({ path: join(data, FILE) });
 }
 
-async function start({ data, flags, token }: NodeThreadData): Promise<ServerNode> {
+async function start(given: NodeThreadData): Promise<ServerNode> {
+  const { database, flags, token } = given;
   // Only the caller's options count: an embedded node shares its environment with another program.
   const config = loadConfig({ flags, folder: import.meta.dirname });
-  const store = await openStore(data);
+  const store = await openStore(given);
   const say = (line: string): void => tell({ type: 'said', line });
   const started = ServerNode.start({
     config,
@@ -53,8 +59,26 @@ async function start({ data, flags, token }: NodeThreadData): Promise<ServerNode
     await store.close();
     throw error;
   });
-  await node.ready();
-  return node;
+  try {
+    await node.ready();
+    return node;
+  } catch (error) {
+    // A process that has died is replaced soon. One that lives goes on leading.
+    const isTaken = database !== null && isMillraceError(error, 'not_leader');
+    const leader = isTaken ? await store.leader(0) : null;
+    await node.stop();
+    throw isTaken ? inUse(leader) : error;
+  }
+}
+
+function inUse(leader: LeaderInfo | null): MillraceError {
+  const who = leader === null ? 'another process' : `node ${leader.nodeId} at ${leader.url}`;
+  return new MillraceError({
+    code: 'store_locked',
+    what: `The database is already in use by ${who}.`,
+    why: 'One runtime at a time owns a database.',
+    todo: 'Use that one: connect(url). For several nodes on one database, run `millrace serve`.',
+  });
 }
 
 async function run(): Promise<void> {

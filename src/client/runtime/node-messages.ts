@@ -6,6 +6,8 @@ import type { ErrorParts } from '../../scheduler/core/index.ts';
 export interface NodeThreadData {
   /** Null keeps everything in memory. */
   readonly data: string | null;
+  /** A PostgreSQL database that has everything instead; null for none. */
+  readonly database: string | null;
   /** By the names of the settings. */
   readonly flags: Readonly<Record<string, unknown>>;
   /** The token that every caller must show; null for none. */

@@ -19,6 +19,11 @@ import type { SqlTables } from '../sql/sql.ts';
 export interface RuntimeOptions extends Offered {
   /** Where its data lies, `./.millrace` if not given. One process at a time uses a folder. */
   readonly data?: string;
+  /**
+   * A PostgreSQL database, `postgres://...`, that has the jobs instead of a file in `data`. One process at a time: a
+   * second one on the same database is refused. Several of them are a cluster, see `millrace serve`.
+   */
+  readonly database?: string;
   /** `memory` keeps nothing beyond `close()`; `duckdb`, a file in `data`, is the default. */
   readonly store?: 'duckdb' | 'memory';
   /**
@@ -104,12 +109,14 @@ const NODE_ID = 'embedded';
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   const { store = 'duckdb', data = DATA, log = consoleLog } = options;
+  if (options.database !== undefined && options.store !== undefined) throw twoStores(options.store);
   const flags = flagsOf(options);
   const token = options.token === undefined ? madeUpToken() : checkedToken(options.token);
   const fate = new Fate();
   // The thread starts while this one loads what it needs.
   const starting = EmbeddedNode.start({
     data: store === 'memory' ? null : data,
+    database: options.database ?? null,
     // Its worker is the one in this thread.
     flags: { ...flags, slots: 0 },
     token,
@@ -235,7 +242,7 @@ class EmbeddedRuntime extends FlowClient implements Runtime {
 
 function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
   const { slots, port = 0, capabilities, drainMs, settings = {}, data = DATA } = options;
-  const { catalog, roots, memoryBytes } = options;
+  const { catalog, roots, memoryBytes, database } = options;
   return {
     ...settings,
     data,
@@ -245,6 +252,7 @@ function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
     // No other node can lead on a folder of its own: there is nothing to wait for.
     role: 'leader',
     nodeId: NODE_ID,
+    ...(database === undefined ? {} : { database }),
     ...(slots === undefined ? {} : { slots }),
     ...(capabilities === undefined ? {} : { capabilities }),
     ...(drainMs === undefined ? {} : { drainMs }),
@@ -252,6 +260,14 @@ function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
     ...(roots === undefined ? {} : { roots }),
     ...(memoryBytes === undefined ? {} : { memoryBytes }),
   };
+}
+
+function twoStores(store: string): MillraceError {
+  return new MillraceError({
+    code: 'bad_setting',
+    what: `A runtime cannot have both a database and the store '${store}'.`,
+    todo: 'Leave one of the two out.',
+  });
 }
 
 const TOKEN_BYTES = 24;

@@ -24,6 +24,13 @@ describe('nodes', () => {
     await bench.worker('w-2');
     const { body } = await call('GET', '/nodes');
     expect(body).toMatchObject({ nodes: [{ id: 'w-1', draining: false }, { id: 'w-2' }] });
+    expect((await call('GET', '/nodes?executor=echo')).body).toMatchObject({ nodes: [{}, {}] });
+    for (const other of ['executor=other', 'operator=echo', 'capability=gpu:x'])
+      expect((await call('GET', `/nodes?${other}`)).body).toMatchObject({ nodes: [] });
+    expect((await call('GET', '/nodes?capability=gpu')).body).toMatchObject({
+      code: 'bad_input',
+      path: '?capability',
+    });
     expect((await call('POST', '/nodes/w-1/drain')).body).toMatchObject({
       id: 'w-1',
       draining: true,

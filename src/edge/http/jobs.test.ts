@@ -33,6 +33,37 @@ async function runAll(worker: ScriptedWorker): Promise<void> {
   }
 }
 
+describe('one task', () => {
+  test('shows its input, placement, steps and, while it runs, its lease', async () => {
+    const placement = { capabilities: { gpu: { '!=': 'none' } } };
+    const tasks = [echo('a'), { ...echo('b', { dependsOn: ['a'], placement }), input: { n: 1 } }];
+    await post('/jobs', document({ tasks }));
+    const worker = await bench.worker();
+    expect((await get('/jobs/made-1/tasks/b')).body).toMatchObject({
+      ...{ id: 'b', state: 'blocked', dependsOn: ['a'], input: { n: 1 }, placement },
+      ...{ steps: [], lease: null, asOf: {} },
+    });
+    const [first] = await worker.pollNow(1);
+    const { lease } = first ?? expect.fail('there is no work');
+    await bench.led.leader.workers.report(worker.session, [
+      { kind: 'started', lease },
+      { kind: 'step', lease, name: 'half', body: '{"done":true}' },
+    ]);
+    const { body } = await get('/jobs/made-1/tasks/a');
+    expect(body).toMatchObject({
+      ...{ id: 'a', state: 'running', attempt: 1, node: worker.session.nodeId, placement: null },
+      steps: [{ name: 'half', result: { done: true } }],
+      lease: { node: worker.session.nodeId, attempt: 1, fence: lease.fence },
+    });
+    const { since, expiresAt } = (body as unknown as { lease: Record<string, string> }).lease;
+    expect(Date.parse(expiresAt ?? '') - Date.parse(since ?? '')).toBe(20_000);
+    await worker.complete(lease, 7);
+    expect((await get('/jobs/made-1/tasks/a')).body).toMatchObject({ result: 7, lease: null });
+    expect((await get('/jobs/made-1/tasks/z')).status).toBe(404);
+    expect((await get('/jobs/none/tasks/a')).status).toBe(404);
+  });
+});
+
 describe('submitting', () => {
   test('answers 201 with id and state, and where to look', async () => {
     const { status, body, headers } = await post('/jobs', document());

@@ -16,17 +16,21 @@ import type {
   EventPage,
   EventsQuery,
   ReadJob,
+  ReadResult,
   JobSummary,
   JobsQuery,
   NodeShape,
   Page,
   Reader,
   ScheduleShape,
+  TaskDetail,
 } from '../../scheduler/contract/index.ts';
 import type { JobView, Store } from '../../scheduler/store/index.ts';
 
 import type { EventFeed } from './event-feed.ts';
 import { deadTask, jobShape, jobSummary, nodeShape, scheduleShape, textOf } from './row-shapes.ts';
+import { taskDetail } from './task-detail.ts';
+import type { KnownLease } from './task-detail.ts';
 
 export interface StoreReaderOptions {
   readonly store: Store;
@@ -36,6 +40,8 @@ export interface StoreReaderOptions {
   readonly explain?: (job: JobId, tasks: readonly TaskId[]) => Promise<ReadonlyMap<TaskId, string>>;
   /** When a node was heard last, where this node leads: a heartbeat writes no row. */
   readonly seenAt?: (node: NodeId) => Instant | null;
+  /** What the leader knows of the lease of a task, where this node leads. */
+  readonly lease?: (job: JobId, task: TaskId) => KnownLease | null;
   /** Why there is no such job, where that is known. */
   readonly whyMissing?: (job: JobId) => string | null;
   /** Characters of results that are shown of one job. */
@@ -55,6 +61,7 @@ export class StoreReader implements Reader {
   readonly #feed: EventFeed;
   readonly #explain: StoreReaderOptions['explain'];
   readonly #seenAt: StoreReaderOptions['seenAt'];
+  readonly #lease: StoreReaderOptions['lease'];
   readonly #whyMissing: StoreReaderOptions['whyMissing'];
   readonly #resultCharsMax: number;
 
@@ -64,6 +71,7 @@ export class StoreReader implements Reader {
     this.#feed = feed;
     this.#explain = explain;
     this.#seenAt = seenAt;
+    this.#lease = rest.lease;
     this.#whyMissing = rest.whyMissing;
     this.#resultCharsMax = rest.resultCharsMax ?? RESULT_CHARS_MAX;
   }
@@ -100,6 +108,21 @@ export class StoreReader implements Reader {
       if (view === null) return this.#missing(id);
       const reasons = await this.#reasons(view);
       return jobShape(view, reasons, this.#resultCharsMax);
+    });
+  }
+
+  task(id: JobId, taskId: TaskId): Promise<Dated<TaskDetail<ReadResult> | null>> {
+    return this.#dated(async () => {
+      const view = await this.#store.job(this.#shard, id);
+      if (view === null) return this.#missing(id);
+      const found = view.tasks.find(({ spec }) => spec.id === taskId);
+      if (found === undefined) return null;
+      const own = { ...view, tasks: [found] };
+      const shown = jobShape(own, await this.#reasons(own), this.#resultCharsMax).tasks[0];
+      if (shown === undefined) return null;
+      const steps = await this.#store.steps(this.#shard, found.task, found.task.run);
+      const known = this.#lease?.(id, taskId) ?? null;
+      return taskDetail(shown, { view, found, steps, known });
     });
   }
 

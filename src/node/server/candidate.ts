@@ -73,6 +73,7 @@ export class Candidate implements Part {
       feed: this.#feed,
       explain: (job, tasks) => this.#explain(job, tasks),
       whyMissing: (id) => this.#lostJobs.why(id),
+      lease: (job, task) => (gateway.isOpen ? gateway.leader().workers.leaseOf(job, task) : null),
       seenAt: (node) => (gateway.isOpen ? gateway.leader().workers.seenAt(node) : null),
     });
     this.#watch = new WorkerWatch({

@@ -12,6 +12,8 @@ export { JsonText, parsedJob } from './json-text.ts';
 export type { ReadJob, ReadResult } from './json-text.ts';
 export type * from './leader-services.ts';
 export * from './query-service.ts';
+export { nodesThat } from './node-filter.ts';
+export type { NodeFilter } from './node-filter.ts';
 export { PAYLOAD_BYTES_MAX } from './payload.ts';
 export type * from './reader-port.ts';
 export type * from './schedule-service.ts';

@@ -1,8 +1,16 @@
 /** The port for reads, for the API and observers. A node with a database reads there, an observer answers from what it
  * has seen; the only difference is `asOf`. */
-import type { JobId, JobState, LeaderAddress } from '../core/index.ts';
-import type { AsOf, DeadTask, EventShape, JobSummary, NodeShape, ScheduleShape } from './shapes.ts';
-import type { ReadJob } from './json-text.ts';
+import type { JobId, JobState, LeaderAddress, TaskId } from '../core/index.ts';
+import type {
+  AsOf,
+  DeadTask,
+  EventShape,
+  JobSummary,
+  NodeShape,
+  ScheduleShape,
+  TaskDetail,
+} from './shapes.ts';
+import type { ReadJob, ReadResult } from './json-text.ts';
 
 /** An answer, and how fresh it is. */
 export interface Dated<T> {
@@ -42,6 +50,8 @@ export interface Reader {
   jobs(query: JobsQuery): Promise<Dated<Page<JobSummary>>>;
   /** Null when there is no such job; throws `not_found` where it is known why. */
   job(id: JobId): Promise<Dated<ReadJob | null>>;
+  /** Null when there is no such task. */
+  task(job: JobId, task: TaskId): Promise<Dated<TaskDetail<ReadResult> | null>>;
   deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>>;
   nodes(): Promise<Dated<readonly NodeShape[]>>;
   schedules(): Promise<Dated<readonly ScheduleShape[]>>;

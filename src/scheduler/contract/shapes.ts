@@ -74,6 +74,28 @@ export interface TaskShape<Result = Json> {
   readonly finishedAt: string | null;
 }
 
+/** One task with all that is stored of it. */
+export interface TaskDetail<Result = Json> extends TaskShape<Result> {
+  /** As the job document has it, references included. */
+  readonly input: Result;
+  /** What the document asks of the node; null for nothing. */
+  readonly placement: Json;
+  /** Finished steps of its current run. */
+  readonly steps: readonly { readonly name: string; readonly result: Result }[];
+  /** While it runs: who may run it, and until when without another heartbeat. */
+  readonly lease: LeaseShape | null;
+}
+
+export interface LeaseShape {
+  readonly node: NodeId;
+  readonly attempt: number;
+  readonly fence: number;
+  /** When it was assigned; only the leader knows. */
+  readonly since: string | null;
+  /** When it ends unless its session is renewed; only the leader knows. */
+  readonly expiresAt: string | null;
+}
+
 export interface PastRun {
   readonly id: TaskId;
   readonly run: number;

@@ -9,7 +9,7 @@ import type {
   Session,
   WorkerReport,
 } from '../contract/index.ts';
-import { leasedFragment } from './fragment-leases.ts';
+import { leasedFragment } from './held-leases.ts';
 import type { ServiceOptions } from './job-service.ts';
 
 type Fragments = ReadonlyMap<number, HeldFragment>;

@@ -47,7 +47,8 @@ import { lookUp, withFound } from './report-lookups.ts';
 import type { LeasedJob } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
 import { fragmentsIn, withFragmentResults, withGaps } from './fragment-reports.ts';
-import { heldFragment } from './fragment-leases.ts';
+import { heldFragment, heldLease } from './held-leases.ts';
+import type { HeldLease } from './held-leases.ts';
 import { unneededOutputs } from './unneeded-outputs.ts';
 
 export class LeaderWorkerService implements WorkerService, NodeService {
@@ -204,6 +205,11 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     return unregistered.size === 0
       ? reply
       : { ...reply, verdicts: withGaps(reply.verdicts, unregistered) };
+  }
+
+  /** The lease of a task that runs; null for any other. */
+  leaseOf(jobId: JobId, taskId: TaskId): HeldLease | null {
+    return this.#options.dispatcher.peek((state) => heldLease(state, jobId, taskId));
   }
 
   /** The fragment that the session runs under this key; throws if it does not. */

@@ -53,6 +53,7 @@ export { UNFIT_STEP, nthSignalStep, takenAtStep } from './job/waits.ts';
 export type { AwaitedJob, AwaitedSignal, AwaitedThings } from './job/waits.ts';
 export * from './json.ts';
 export * from './log/kinds.ts';
+export { hasCapability } from './node/capability.ts';
 export { parseCapabilities } from './node/capability-reader.ts';
 export * from './node/operator.ts';
 export type { NodeOffer } from './node/node.ts';

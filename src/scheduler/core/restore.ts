@@ -316,6 +316,7 @@ function restoreLease(context: StepContext, job: Job, slot: Slot, row: TaskRow):
     node,
     sessionId: node.sessionId,
     resumed: false,
+    since: row.startedAt ?? row.queuedAt ?? context.now,
     startedAt: row.startedAt,
     stopping: row.stopping,
     beginsAgain: isStoppedToBegin(context, job, slot, row),

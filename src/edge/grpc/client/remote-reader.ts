@@ -16,13 +16,15 @@ import type {
 import type { CallOptions, LeaderChannel } from './leader-channel.ts';
 
 /** All that goes over the wire. */
-export type RemoteReader = Omit<Reader, 'deadTasks'>;
+export type RemoteReader = Omit<Reader, 'deadTasks' | 'task'>;
 
+/** No filter. */
+const ALL_NODES = { executor: '', operator: '', capability: '' };
 const READ: CallOptions = { deadlineMs: 10_000 };
 
 export function remoteReader(channel: LeaderChannel): RemoteReader {
   const nodes: RemoteReader['nodes'] = async () => {
-    const response = await channel.unary(ControlPlaneService.listNodes, {}, READ);
+    const response = await channel.unary(ControlPlaneService.listNodes, ALL_NODES, READ);
     return { value: response.nodes.map(fromWireNode), asOf: fromWireAsOf(response.asOf) };
   };
   const job = async (id: JobId): Promise<Dated<ReadJob> | null> => {

@@ -3,6 +3,7 @@ import { LOG_KINDS } from '../../../scheduler/core/index.ts';
 import type { Json, LogKind, NodeStatus } from '../../../scheduler/core/index.ts';
 import type {
   Event as WireEvent,
+  ListNodesRequest,
   NodeInfo,
   ScheduleInfo,
   WatchEventsResponse,
@@ -10,6 +11,7 @@ import type {
 import type {
   EventPage,
   EventShape,
+  NodeFilter,
   NodeShape,
   ScheduleShape,
 } from '../../../scheduler/contract/index.ts';
@@ -142,5 +144,14 @@ function fromWireEvent(event: WireEvent): EventShape {
     attempt: event.attempt ?? null,
     fence: event.fence === undefined ? null : safeNumber(event.fence, 'fence'),
     detail: event.detailJson === '' ? null : parsedJson(event.detailJson, 'detail_json'),
+  };
+}
+
+export function fromWireNodeFilter(request: ListNodesRequest): NodeFilter {
+  const { executor, operator, capability } = request;
+  return {
+    ...(executor === '' ? {} : { executor }),
+    ...(operator === '' ? {} : { operator }),
+    ...(capability === '' ? {} : { capability }),
   };
 }

@@ -5,7 +5,7 @@ import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, LeaderAddress } from '../../../scheduler/core/index.ts';
 import { type ByteBudget, type Clock, requestBytes, systemClock } from '../../../kit/index.ts';
 import { fromWireNewJob, fromWireSignal, toWireJobReply } from '../codec/change.ts';
-import { toWireNode, toWireSchedule } from '../codec/cluster.ts';
+import { fromWireNodeFilter, toWireNode, toWireSchedule } from '../codec/cluster.ts';
 import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
 import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
 import { fromWireUnneeded } from '../codec/outputs.ts';
@@ -15,7 +15,7 @@ import { requiredText, refuse } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
 import type { NewJob as WireNewJob, SubmitJobResponse } from '../gen/millrace/v1/job.ts';
-import { millraceVersion } from '../../../scheduler/contract/index.ts';
+import { millraceVersion, nodesThat } from '../../../scheduler/contract/index.ts';
 import type {
   JobReply,
   JobService,
@@ -158,9 +158,12 @@ function clusterHandlers(
   const { reader, whoLeads } = options;
   return {
     getLeader: unary(life, async () => ({ leader: toWireLeader(await whoLeads()) })),
-    listNodes: unary(life, async () => {
+    listNodes: unary(life, async (request) => {
       const { value, asOf } = await reader.nodes();
-      return { nodes: value.map(toWireNode), asOf: toWireAsOf(asOf) };
+      return {
+        nodes: nodesThat(value, fromWireNodeFilter(request)).map(toWireNode),
+        asOf: toWireAsOf(asOf),
+      };
     }),
     listSchedules: unary(life, async () => {
       const { value, asOf } = await reader.schedules();

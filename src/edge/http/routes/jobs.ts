@@ -57,6 +57,21 @@ export const jobRoutes: readonly Route[] = [
     handle: (call, api) => showJob(api, jobIn(call)),
   },
   {
+    method: 'GET',
+    path: '/api/v1/jobs/:id/tasks/:task',
+    role: 'read',
+    summary: 'Show a task with its input, steps, placement and lease',
+    answers: { 200: { description: 'The task.', schema: 'TaskDetail' } },
+    async handle(call, api) {
+      const [job, task] = [jobIn(call), taskIn(call)];
+      const { asOf, value } = await api.reader.task(job, task);
+      if (value === null) throw notFound(`There is no task ${task} in job ${job}.`);
+      const { steps, ...shown } = value;
+      const pieces = objectText({ ...shown, asOf }, { steps });
+      return { kind: 'pieces', status: 200, pieces, asOf };
+    },
+  },
+  {
     method: 'POST',
     path: '/api/v1/jobs/:id/cancel',
     role: 'submit',

@@ -1,10 +1,13 @@
 /** Nodes and their leader. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { NodeId } from '../../../scheduler/core/index.ts';
+import { nodesThat } from '../../../scheduler/contract/index.ts';
 import { nodeIn } from '../fields.ts';
 import { notFound } from '../refusal.ts';
 import { dated } from '../route.ts';
 import type { Answer, ApiParts, Route } from '../route.ts';
+
+const NAME = { type: 'string', maxLength: 300 } as const;
 
 const NODE_ANSWER = { 200: { description: 'The node.', schema: 'Node' } } as const;
 
@@ -14,10 +17,19 @@ export const nodeRoutes: readonly Route[] = [
     path: '/api/v1/nodes',
     role: 'read',
     summary: 'List nodes',
-    answers: { 200: { description: 'All nodes.', schema: 'NodeList' } },
-    async handle(_call, { reader }) {
+    parameters: {
+      executor: { ...NAME, description: 'Only nodes that run tasks of this executor.' },
+      operator: { ...NAME, description: 'Only nodes that have this custom operator or function.' },
+      capability: {
+        ...NAME,
+        description:
+          'Only nodes with this capability, `key:value`. A number means at least as much, as in a placement.',
+      },
+    },
+    answers: { 200: { description: 'The nodes.', schema: 'NodeList' } },
+    async handle({ query }, { reader }) {
       const { asOf, value } = await reader.nodes();
-      return dated(asOf, { nodes: value });
+      return dated(asOf, { nodes: nodesThat(value, query) });
     },
   },
   {

@@ -71,6 +71,38 @@ const summaryFields: Readonly<Record<string, Schema>> = {
   finishedAt: orNull(moment),
 };
 
+const taskFields: Readonly<Record<string, Schema>> = {
+  id: text,
+  state: oneOf(TASK_STATES),
+  run: whole,
+  attempt: described('The attempt that runs or ran last; 0 before the first.', whole),
+  node: orNull(text),
+  executor: text,
+  dependsOn: listOf(text),
+  parent: orNull(text),
+  progress: { type: 'number', minimum: 0, maximum: 1 },
+  result: anything,
+  isResultOmitted: described(
+    'Present only if the result was omitted because the job has too many result bytes.',
+    {
+      enum: [true],
+    },
+  ),
+  error: orNull(ref('TaskError')),
+  waiting: described('Why it is not running, if the responding node knows.', orNull(text)),
+  queuedAt: orNull(moment),
+  startedAt: orNull(moment),
+  finishedAt: orNull(moment),
+};
+
+const LEASE_EXAMPLE = {
+  node: 'w-1',
+  attempt: 1,
+  fence: 1,
+  since: '2026-11-15T02:00:00.100Z',
+  expiresAt: '2026-11-15T02:00:20.100Z',
+};
+
 const asOf = ref('AsOf');
 
 export type JobSchemaName =
@@ -80,6 +112,8 @@ export type JobSchemaName =
   | 'Job'
   | 'JobPage'
   | 'Task'
+  | 'TaskDetail'
+  | 'Lease'
   | 'PastRun'
   | 'DeadTask'
   | 'DeadTaskPage'
@@ -149,32 +183,48 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     },
     { example: { jobs: [SUMMARY_EXAMPLE], cursor: null, asOf: ASKED_AT } },
   ),
-  Task: record(
-    'A task in its current run.',
+  Task: record('A task in its current run.', taskFields, {
+    optional: ['isResultOmitted'],
+    example: TASK_EXAMPLE,
+  }),
+  Lease: record(
+    'The right of a node to run an attempt of a task.',
     {
-      id: text,
-      state: oneOf(TASK_STATES),
-      run: whole,
-      attempt: described('The attempt that runs or ran last; 0 before the first.', whole),
-      node: orNull(text),
-      executor: text,
-      dependsOn: listOf(text),
-      parent: orNull(text),
-      progress: { type: 'number', minimum: 0, maximum: 1 },
-      result: anything,
-      isResultOmitted: described(
-        'Present only if the result was omitted because the job has too many result bytes.',
-        {
-          enum: [true],
-        },
+      node: text,
+      attempt: whole,
+      fence: described('Increases with every assignment of the task.', whole),
+      since: described('When it was assigned, if the responding node leads.', orNull(moment)),
+      expiresAt: described(
+        'When it ends unless the node renews its session, if the responding node leads.',
+        orNull(moment),
       ),
-      error: orNull(ref('TaskError')),
-      waiting: described('Why it is not running, if the responding node knows.', orNull(text)),
-      queuedAt: orNull(moment),
-      startedAt: orNull(moment),
-      finishedAt: orNull(moment),
     },
-    { optional: ['isResultOmitted'], example: TASK_EXAMPLE },
+    { example: LEASE_EXAMPLE },
+  ),
+  TaskDetail: record(
+    'A task with all that is stored of it.',
+    {
+      ...taskFields,
+      input: described('As the job document has it, references included.', anything),
+      placement: described('What the task asks of its node; null for nothing.', anything),
+      steps: described(
+        'Finished steps of the current run.',
+        listOf(record('A step.', { name: text, result: anything })),
+      ),
+      lease: described('Present while the task runs.', orNull(ref('Lease'))),
+      asOf,
+    },
+    {
+      optional: ['isResultOmitted'],
+      example: {
+        ...TASK_EXAMPLE,
+        input: { url: 'https://example.org/x' },
+        placement: { capabilities: { gpu: 'nvidia' } },
+        steps: [],
+        lease: LEASE_EXAMPLE,
+        asOf: ASKED_AT,
+      },
+    },
   ),
   PastRun: record(
     'A task as it was in an earlier run.',

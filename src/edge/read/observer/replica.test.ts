@@ -92,6 +92,10 @@ class Source implements Reader {
     return this.#answer(this.shapes.get(id) ?? null);
   }
 
+  task(): Promise<never> {
+    return Promise.reject(new Error('nobody asks for it'));
+  }
+
   deadTasks(): Promise<Dated<Page<never>>> {
     return this.#answer({ items: [], cursor: null });
   }

@@ -1,5 +1,5 @@
 import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
-import type { ErrorCode, JobId, LeaderAddress } from '../../../scheduler/core/index.ts';
+import type { ErrorCode, JobId, LeaderAddress, TaskId } from '../../../scheduler/core/index.ts';
 import { backoffMs, deferred, sleepOrAbort, startStop } from '../../../kit/index.ts';
 import type { BackoffRange, Clock, Deferred, StartStop } from '../../../kit/index.ts';
 import type {
@@ -21,8 +21,8 @@ import { FollowedLog } from './followed-log.ts';
 import { Refresher } from './refresher.ts';
 
 export interface ReplicaOptions {
-  /** Lists of dead tasks are not to be had everywhere. */
-  readonly source: Omit<Reader, 'deadTasks'> & Partial<Pick<Reader, 'deadTasks'>>;
+  /** Lists of dead tasks, and single tasks, are not to be had everywhere. */
+  readonly source: Omit<Reader, 'deadTasks' | 'task'> & Partial<Pick<Reader, 'deadTasks' | 'task'>>;
   readonly clock: Clock;
   /** Jobs kept in memory, the youngest. */
   readonly jobsMax: number;
@@ -150,9 +150,19 @@ export class Replica implements Reader {
   async deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>> {
     const { source } = this.#options;
     if (source.deadTasks !== undefined) return source.deadTasks(query);
-    throw new MillraceError({
+    throw this.#cannot('list dead tasks');
+  }
+
+  async task(job: JobId, task: TaskId): ReturnType<Reader['task']> {
+    const { source } = this.#options;
+    if (source.task !== undefined) return source.task(job, task);
+    throw this.#cannot('show a single task');
+  }
+
+  #cannot(what: string): MillraceError {
+    return new MillraceError({
       code: 'not_leader',
-      what: 'An observer without database access cannot list dead tasks.',
+      what: `An observer without database access cannot ${what}.`,
       todo: 'Ask the leader.',
       ...(this.#leader === null ? {} : { leader: this.#leader }),
     });

@@ -39,6 +39,15 @@ export function meets(placement: Placement, executor: string, node: Candidate): 
   );
 }
 
+/** Whether a capability passes a test, by the rules of a task's placement. */
+export function hasCapability(
+  capabilities: Capabilities,
+  name: string,
+  test: CapabilityTest,
+): boolean {
+  return unmet(test, Object.hasOwn(capabilities, name) ? capabilities[name] : undefined) === null;
+}
+
 /** What this node lacks, each as words that fit into "node w-1 lacks: ...". Empty if it meets all. */
 export function lacks(placement: Placement, executor: string, node: Candidate): readonly string[] {
   const { executors, executorsAny, capabilities, allowedNodes, forbiddenNodes } = placement;

@@ -134,6 +134,7 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
     node,
     sessionId: node.sessionId,
     resumed,
+    since: context.now,
     startedAt: null,
     stopping: null,
     beginsAgain: false,

@@ -28,6 +28,8 @@ export interface Lease {
   readonly sessionId: SessionId;
   /** The task goes on after a suspension. */
   readonly resumed: boolean;
+  /** When it was assigned. A new leader knows no more than when it was started or queued. */
+  readonly since: Instant;
   startedAt: Instant | null;
   /** Being taken back: the worker is asked to abort with every answer until it says it has. */
   stopping: 'cancel' | 'timeout' | null;

@@ -180,6 +180,12 @@ export interface GetLeaderResponse {
 }
 
 export interface ListNodesRequest {
+  /** Only nodes that run tasks of this executor. */
+  executor: string;
+  /** Only nodes that have this custom operator or function. */
+  operator: string;
+  /** `key:value`: only nodes with this capability; a number means at least as much. */
+  capability: string;
 }
 
 export interface ListNodesResponse {
@@ -1851,11 +1857,20 @@ export const GetLeaderResponse: MessageFns<GetLeaderResponse> = {
 };
 
 function createBaseListNodesRequest(): ListNodesRequest {
-  return {};
+  return { executor: "", operator: "", capability: "" };
 }
 
 export const ListNodesRequest: MessageFns<ListNodesRequest> = {
-  encode(_: ListNodesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+  encode(message: ListNodesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.executor !== "") {
+      writer.uint32(10).string(message.executor);
+    }
+    if (message.operator !== "") {
+      writer.uint32(18).string(message.operator);
+    }
+    if (message.capability !== "") {
+      writer.uint32(26).string(message.capability);
+    }
     return writer;
   },
 
@@ -1872,6 +1887,30 @@ export const ListNodesRequest: MessageFns<ListNodesRequest> = {
       while (reader.pos < end) {
         const tag = reader.uint32();
         switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.executor = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.operator = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.capability = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;

@@ -114,7 +114,10 @@ export interface TaskAssignment {
   stageId: bigint;
   /** For a task of a query: its index in the stage. For others, its number in the job. */
   taskId: bigint;
-  /** Counts from 1 in each run of the task. Retries raise it; a lost session may not. `lease.fence` names an assignment. */
+  /**
+   * Counts from 1 in each run of the task. Failures and losses raise it; a task that was given back or suspended keeps
+   * it. `lease.fence` names an assignment.
+   */
   attempt: number;
   /** For a task of a query: what to execute, see docs/plan-format.md. `input_json` is empty then. */
   planFragmentJson: Buffer;

@@ -1,7 +1,33 @@
-/** The leases of fragments: who may register an output, and what completes a fragment. */
+/** Leases that sessions hold now: what people see of them, and who may register the output of a fragment. */
 import { MillraceError, fragmentNo, fragmentTaskId } from '../core/index.ts';
-import type { LeaseName, SchedulerState } from '../core/index.ts';
+import type { Instant, JobId, LeaseName, SchedulerState, TaskId } from '../core/index.ts';
 import type { FragmentKey, HeldFragment, Session } from '../contract/index.ts';
+
+/** What only the memory knows of a lease. */
+export interface HeldLease {
+  readonly fence: number;
+  readonly since: Instant;
+  /** When its session ends, unless it is renewed. */
+  readonly expiresAt: Instant;
+}
+
+/** Null for a task that does not run. */
+export function heldLease(state: SchedulerState, jobId: JobId, taskId: TaskId): HeldLease | null {
+  const lease = leaseOf(state, jobId, taskId);
+  if (lease === undefined) return null;
+  return { fence: lease.fence, since: lease.since, expiresAt: lease.node.expiresAt };
+}
+
+function leaseOf(
+  { jobsById, tasks, leases }: SchedulerState,
+  jobId: JobId,
+  taskId: TaskId,
+): Lease | undefined {
+  const job = jobsById.get(jobId);
+  const taskNo = job?.taskNo(taskId, tasks) ?? null;
+  const slot = taskNo === null ? null : (job?.slot(taskNo) ?? null);
+  return slot === null ? undefined : leases.get(slot);
+}
 
 /**
  * The fragment that the session runs under this key. Throws `unknown_session`, or `superseded` when the session does not
@@ -14,10 +40,7 @@ export function heldFragment(
 ): HeldFragment {
   const node = state.nodes.get(nodeId);
   if (node?.sessionId !== sessionId || node.status !== 'healthy') throw unknownSession(nodeId);
-  const job = state.jobsById.get(key.query);
-  const taskNo = job?.taskNo(fragmentTaskId(key.stage, key.task), state.tasks) ?? null;
-  const slot = taskNo === null ? null : (job?.slot(taskNo) ?? null);
-  const lease = slot === null ? undefined : state.leases.get(slot);
+  const lease = leaseOf(state, key.query, fragmentTaskId(key.stage, key.task));
   const isOwn = lease !== undefined && lease.node === node && lease.sessionId === sessionId;
   const held = isOwn ? fragmentOf(state, lease) : null;
   if (held === null || !isMeant(key, held)) throw notHeld(key, held);

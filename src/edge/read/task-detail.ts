@@ -1,0 +1,62 @@
+/** One task with all that is stored of it, and its lease. */
+import { dependencyNumbers } from '../../scheduler/core/index.ts';
+import type { Instant, Json, StepRow, TaskRow } from '../../scheduler/core/index.ts';
+import { JsonText } from '../../scheduler/contract/index.ts';
+import type {
+  LeaseShape,
+  ReadResult,
+  TaskDetail,
+  TaskShape,
+} from '../../scheduler/contract/index.ts';
+import type { JobView, TaskView } from '../../scheduler/store/index.ts';
+import { textOf } from './row-shapes.ts';
+
+/** What only the leader's memory has. */
+export interface KnownLease {
+  readonly fence: number;
+  readonly since: Instant;
+  readonly expiresAt: Instant;
+}
+
+export interface TaskParts {
+  readonly view: JobView;
+  readonly found: TaskView;
+  readonly steps: readonly StepRow[];
+  readonly known: KnownLease | null;
+}
+
+export function taskDetail(
+  shown: TaskShape<ReadResult>,
+  { view, found: { spec, task }, steps, known }: TaskParts,
+): TaskDetail<ReadResult> {
+  const ids = new Map(view.tasks.map((each) => [each.spec.taskNo as number, each.spec.id]));
+  return {
+    ...shown,
+    dependsOn: dependencyNumbers(spec.dependsOn).flatMap((no) => ids.get(no) ?? []),
+    parent: spec.parentNo === null ? null : (ids.get(spec.parentNo) ?? null),
+    input: spec.input === null ? null : new JsonText(spec.input),
+    placement: placementOf(spec.options),
+    steps: steps.map(({ name, body }) => ({ name, result: new JsonText(body) })),
+    lease: leaseOf(task, known),
+  };
+}
+
+function placementOf(options: string | null): Json {
+  if (options === null) return null;
+  const { placement = null } = JSON.parse(options) as { readonly placement?: Json };
+  return placement;
+}
+
+/** The memory may be ahead of the row, or behind it: they are put together only if they mean the same lease. */
+function leaseOf(task: TaskRow, known: KnownLease | null): LeaseShape | null {
+  const { state, nodeId: node, attempt, fence } = task;
+  if (state !== 'running' || node === null) return null;
+  const own = known?.fence === fence ? known : null;
+  return {
+    node,
+    attempt,
+    fence,
+    since: own === null ? null : textOf(own.since),
+    expiresAt: own === null ? null : textOf(own.expiresAt),
+  };
+}
