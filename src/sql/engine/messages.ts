@@ -30,6 +30,8 @@ export interface CustomSettings {
   /** To be loaded, as URLs. */
   readonly modules: readonly string[];
   readonly functions: readonly FunctionSignature[];
+  /** The process takes this niceness once the modules are loaded: on a busy machine that would take very long. */
+  readonly niceness: number;
 }
 
 /** The file descriptor through which the child asks its parent to run code of the parent's own program. */

@@ -1,5 +1,6 @@
 /** The child process: opens DuckDB, runs the calls of its parent, and ends when the parent is gone. */
 import { rmSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { version } from '@duckdb/node-api';
 import { type EngineCall, type FromChild, type ToChild, WINDOW_PIECES } from '../messages.ts';
 import type { InstanceSettings } from '../messages.ts';
@@ -45,6 +46,7 @@ async function open(settings: InstanceSettings): Promise<Opened> {
   folders = [settings.spillFolder, settings.folder];
   emptyFolder(settings.folder);
   const custom = settings.custom === undefined ? null : await CustomCode.load(settings.custom);
+  if (settings.custom !== undefined) yieldToOthers(settings.custom.niceness);
   const instances = new Instances(settings, custom);
   await instances.spare();
   tell({ kind: 'ready', duckdb: version() });
@@ -151,6 +153,15 @@ function preferToBeKilled(): void {
     writeFileSync('/proc/self/oom_score_adj', '500');
   } catch {
     // Another operating system, or one that does not allow it.
+  }
+}
+
+/** Before DuckDB starts its threads, which inherit it. */
+function yieldToOthers(niceness: number): void {
+  try {
+    setPriority(niceness);
+  } catch {
+    // Not every system allows that; then it competes like any other process.
   }
 }
 

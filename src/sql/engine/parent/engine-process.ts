@@ -254,13 +254,13 @@ export class EngineProcess {
       {
         ...this.#limits,
         ...{ spillFolder, folder: this.folder, isPlanning: this.#isPlanning },
-        ...customSettings(this.#custom),
+        ...customSettings(this.#custom, this.#niceness),
       },
       {
         onMessage: (message) => this.#heard(message),
         onGone: (how) => this.#gone(child, how),
       },
-      this.#niceness,
+      this.#custom === undefined ? this.#niceness : 0,
       this.#custom?.host((fraction, note) => this.#progress(child, fraction, note)),
     );
     this.#child = child;
@@ -333,9 +333,11 @@ export class EngineProcess {
 
 function customSettings(
   custom: CustomEngineCode | undefined,
+  niceness: number,
 ): Pick<InstanceSettings, 'custom'> | null {
   if (custom === undefined) return null;
-  return { custom: { modules: custom.modules, functions: custom.functions } };
+  const { modules, functions } = custom;
+  return { custom: { modules, functions, niceness } };
 }
 
 /** Faults that one call can cause in another. */
