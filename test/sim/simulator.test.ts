@@ -4,7 +4,7 @@ import { simulate } from './run.ts';
 import { manyRewinds } from './variants.ts';
 
 /** Seeds of the gate, in portions so that a failure names its neighbourhood. The release tests run more. */
-const PORTIONS = 2;
+const PORTIONS = 1;
 const SEEDS_PER_PORTION = 6;
 
 describe('the simulated cluster', () => {

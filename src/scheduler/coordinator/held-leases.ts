@@ -1,5 +1,5 @@
 /** Leases that sessions hold now: what people see of them, and who may register the output of a fragment. */
-import { MillraceError, fragmentNo, fragmentTaskId } from '../core/index.ts';
+import { MillraceError, findLease, fragmentNo, fragmentTaskId } from '../core/index.ts';
 import type { Instant, JobId, LeaseName, SchedulerState, TaskId } from '../core/index.ts';
 import type { FragmentKey, HeldFragment, Session } from '../contract/index.ts';
 
@@ -53,11 +53,8 @@ export function leasedFragment(
   { nodeId, sessionId }: Session,
   name: LeaseName,
 ): HeldFragment | null {
-  const job = state.jobs.get(name.jobNo);
-  const slot = job?.id === name.jobId ? job.slot(name.taskNo) : null;
-  const lease = slot === null ? undefined : state.leases.get(slot);
-  if (lease === undefined || lease.fence !== name.fence || lease.term !== name.term) return null;
-  if (lease.node.id !== nodeId || lease.sessionId !== sessionId) return null;
+  const lease = findLease(state, name);
+  if (lease === null || lease.node.id !== nodeId || lease.sessionId !== sessionId) return null;
   return fragmentOf(state, lease);
 }
 

@@ -80,3 +80,4 @@ export { checkStorable, unstorableIn } from './storable.ts';
 export type { Unstorable } from './storable.ts';
 export * from './task/chart.ts';
 export type { LeaseName } from './task/lease.ts';
+export { findLease } from './steps/session.ts';

@@ -140,5 +140,5 @@ test('a job that does not end in time is shown as it is', async () => {
 test('an event is waited for', async () => {
   const node = await fakeNode(logOf(['created', 'queued', 'assigned'], 'ends'));
   const event = await clientOf([node]).waitForEvent(({ event }) => event === 'assigned');
-  expect(event).toEqual({ id: 3, event: 'assigned', data: '{}' });
+  expect(event).toEqual({ id: 3, place: '3', event: 'assigned', data: '{}' });
 });
