@@ -10,6 +10,8 @@ import {
   connect,
   createRuntime,
   defineFlow,
+  defineFunction,
+  defineOperator,
 } from '../../src/client/millrace.ts';
 import type { Runtime } from '../../src/client/millrace.ts';
 
@@ -22,6 +24,32 @@ const DISTRIBUTED = { singleFragmentBytes: 0, broadcastThresholdBytes: 0, shuffl
 
 let folder: string;
 let runtime: Runtime;
+
+/** Neither has a module of its own: both use what is in this program. */
+let batches = 0;
+const letters = defineOperator({
+  name: 'letters',
+  output: { i: 'BIGINT', letter: 'VARCHAR' },
+  async *run(given) {
+    for await (const { rowCount, columns } of given) {
+      batches += 1;
+      const [i, letter]: [unknown[], string[]] = [[], []];
+      for (let row = 0; row < rowCount; row += 1) {
+        for (const one of String(columns['item']?.[row])) {
+          i.push(columns['i']?.[row]);
+          letter.push(one);
+        }
+      }
+      yield { columns: { i, letter } };
+    }
+  },
+});
+const doubled = defineFunction({
+  name: 'doubled',
+  input: { n: 'BIGINT' },
+  output: 'BIGINT',
+  run: ({ columns }) => Array.from(columns['n'] as ArrayLike<bigint>, (n) => n * 2n),
+});
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-sdk-sql-'));
@@ -38,6 +66,8 @@ beforeAll(async () => {
     slots: 3,
     memoryBytes: 600_000_000,
     tables: { sales: join(folder, '*.parquet') },
+    operators: [letters],
+    functions: [doubled],
     log: SILENT,
   });
 });
@@ -48,6 +78,19 @@ afterAll(async () => {
     [],
   );
   rmSync(folder, { recursive: true, force: true });
+});
+
+test('operators and functions of this very program run in its queries', async () => {
+  const query = runtime.sql<{ letter: string; n: bigint; twice: bigint }>(
+    `select letter, count(*) as n, doubled(count(*)) as twice
+       from letters((select i, item from sales)) group by letter order by letter`,
+    { settings: DISTRIBUTED },
+  );
+  const rows: string[] = [];
+  for await (const { letter, n, twice } of query) rows.push(`${letter} ${n} ${twice}`);
+  const counts = { a: 3000, c: 3000, e: 3000, o: 3000, p: 6000, t: 6000, u: 3000 };
+  expect(rows).toEqual(Object.entries(counts).map(([letter, n]) => `${letter} ${n} ${n * 2}`));
+  expect(batches).toBeGreaterThan(0);
 });
 
 test('rows come with their types, distributed over the slots', async () => {
