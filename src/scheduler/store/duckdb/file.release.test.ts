@@ -130,6 +130,7 @@ describe('migrations', () => {
         '0003-waits',
         '0004-terms',
         '0005-node-prefetch',
+        '0006-operators',
       ],
     });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());
