@@ -141,7 +141,7 @@ test('what cannot be a schedule is refused with the field and what to do, and st
       '/misfire',
       /'skip', 'once', 'all'/,
     ],
-    [{ timing: { everyMs: 1_000 } }, '/document', /which job/],
+    [{ timing: { everyMs: 1_000 } }, '/document', /the job to submit/],
     [
       { timing: { everyMs: 1_000 }, document: { tasks: [{ id: 'a' }] } },
       '/document/tasks/0/executor',
