@@ -266,15 +266,17 @@ describe('changing', () => {
 
   test('redrive takes a job and a task, in one word or two', async () => {
     const route = 'POST /api/v1/jobs/j-1/tasks/charge/redrive';
-    const charged = (state: string) => ({
-      json: { ...shape, tasks: [{ ...shape.tasks[0], id: 'charge', state }] },
-    });
-    server.script(route, charged('ready'), charged('running'), charged('succeeded'));
+    const charged = (state: string, code: string | null = null) => {
+      const error = code === null ? null : { code, message: 'no money' };
+      return { json: { ...shape, tasks: [{ ...shape.tasks[0], id: 'charge', state, error }] } };
+    };
+    server.script(route, { json: shape });
+    server.script(JOB, charged('failed', 'dead'), charged('failed', 'dead'), charged('running'));
     const line = 'Task charge of job j-1 runs again.\n';
     expect((await millrace(['redrive', 'j-1', 'charge'])).out).toBe(line);
     expect((await millrace(['redrive', 'j-1/charge'])).out).toBe(line);
     const left = (await millrace(['redrive', 'j-1/charge'])).out;
-    expect(left).toBe('Task charge of job j-1 was not dead: it is succeeded.\n');
+    expect(left).toBe('Task charge of job j-1 was not dead: it is running.\n');
     expect(await millrace(['redrive', 'j-1'])).toMatchObject({ code: exit.wrongUse });
   });
 

@@ -27,11 +27,11 @@ export const command: CommandModule = {
       );
     }
     return withClient(command, 'submit', signal, async (client) => {
+      // Only a dead task is given new attempts, and the answer does not say whether it was one.
+      const before = (await client.job(id, { signal })).tasks.find((each) => each.id === task);
       const job = await client.redrive(id, task, { signal });
-      const state = job.tasks.find((each) => each.id === task)?.state ?? 'gone';
-      // Only a dead task is given new attempts; any other is left as it is.
-      const isLeft = state === 'succeeded' || state === 'skipped' || state === 'cancelled';
-      const outcome = isLeft ? `was not dead: it is ${state}` : 'runs again';
+      const isDead = before?.state === 'failed' && before.error?.code === 'dead';
+      const outcome = isDead ? 'runs again' : `was not dead: it is ${before?.state ?? 'unknown'}`;
       reply.say(plain(`Task ${task} of job ${id} ${outcome}.`));
       reply.answer(job);
       return exit.done;

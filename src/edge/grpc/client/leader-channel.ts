@@ -33,7 +33,7 @@ const CONNECT_MS = 2_000;
 const NOT_CONNECTED = {
   failure: Object.assign(new Error('no connection'), {
     code: status.UNAVAILABLE,
-    details: 'The connection timed out.',
+    details: 'The connection timed out',
     metadata: new Metadata(),
   }),
 };
