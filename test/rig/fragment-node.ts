@@ -51,6 +51,7 @@ export async function fragmentNode(options: FragmentNodeOptions): Promise<Fragme
     slots: 4,
     cores,
     engines,
+    operatorRowsMax: 1_000,
     operator: (name) => (name === 'known' ? KNOWN : undefined),
     onDiskFull: options.onDiskFull ?? (() => {}),
   });

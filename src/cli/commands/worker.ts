@@ -22,6 +22,7 @@ export const command: CommandModule = {
       'spillBytesMax',
       'spillFolder',
       'shuffleFolder',
+      'operatorRowsMax',
       'cleanUpMs',
       'roots',
       'modules',

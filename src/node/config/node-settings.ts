@@ -33,6 +33,8 @@ export interface NodeSettings {
   readonly spillFolder: string | undefined;
   /** Where the outputs of stages lie; without it below `data`. */
   readonly shuffleFolder: string | undefined;
+  /** What a custom operator may return without asking for more input: one without end would fill the disk. */
+  readonly operatorRowsMax: number;
   /** How often outputs and results that nobody needs any more are looked for. */
   readonly cleanUpMs: number;
   /** What planning a query may take on a leader; without it a part of the machine. */

@@ -141,6 +141,11 @@ export const nodeTable: Table<NodeSettings> = {
     ...none(path),
     help: 'the folder for the outputs of stages on this node; below `data` by default',
   },
+  operatorRowsMax: {
+    kind: whole(1),
+    fallback: 100_000_000,
+    help: 'rows that a custom operator may return for one batch of input, or after the last one',
+  },
   cleanUpMs: {
     kind: duration(1),
     fallback: 10_000,

@@ -11,6 +11,7 @@ const SHARED = [
   'spillBytesMax',
   'spillFolder',
   'shuffleFolder',
+  'operatorRowsMax',
   'cleanUpMs',
   'tokenFile',
   'tlsCert',

@@ -17,6 +17,7 @@ export interface QuerySettings {
   readonly spillBytesMax: number | undefined;
   readonly spillFolder: string | undefined;
   readonly shuffleFolder: string | undefined;
+  readonly operatorRowsMax: number;
   readonly cleanUpMs: number;
   readonly roots: readonly string[];
   readonly shuffleByNetwork: boolean;

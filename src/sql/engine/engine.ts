@@ -34,7 +34,9 @@ export interface CustomEngineCode {
   /** Modules that the child process loads, as URLs. */
   readonly modules: readonly string[];
   readonly functions: readonly FunctionSignature[];
-  /** Runs those that no module has, in this process. A new one for each child. */
+  /** Names of those that no module has. */
+  readonly hosted: readonly string[];
+  /** Runs these, in this process. A new one for each child. */
   readonly host: (progress: (fraction: number, note?: string) => void) => CodeHost;
 }
 
@@ -65,9 +67,13 @@ export interface FragmentRequest {
   readonly inputs: Readonly<Record<string, readonly string[]>>;
   /** An empty folder for its output. */
   readonly folder: string;
+  /** The operators and functions of users without which it cannot run. */
+  readonly requires?: readonly string[];
   /** The operator that the fragment calls, if any, and its memory limit. */
   readonly operator?: OperatorDeclaration;
   readonly operatorBytes?: number;
+  /** Rows that the operator may return for one batch of its input. */
+  readonly operatorRowsMax?: number;
   /** Called with the progress of a custom operator. */
   readonly onProgress?: (fraction: number, note: string | null) => void;
   /** For a `result`: up to this size its rows are returned too. */

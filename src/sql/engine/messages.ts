@@ -30,6 +30,8 @@ export interface CustomSettings {
   /** To be loaded, as URLs. */
   readonly modules: readonly string[];
   readonly functions: readonly FunctionSignature[];
+  /** Names of those that the parent runs, because no module has them. */
+  readonly hosted: readonly string[];
   /** The process takes this niceness once the modules are loaded: on a busy machine that would take very long. */
   readonly niceness: number;
 }
@@ -51,6 +53,8 @@ export interface CustomRun {
   readonly name: string;
   readonly params: Readonly<Record<string, unknown>>;
   readonly memoryBytes: number;
+  /** After one batch of input, or after the last one. */
+  readonly rowsMax: number;
   /** A query. */
   readonly input: string;
   readonly output: readonly CustomColumn[];
@@ -74,6 +78,8 @@ export interface FragmentCall {
   readonly setup: string;
   /** Null for a fragment without a custom operator. */
   readonly custom: CustomRun | null;
+  /** The operators and functions of users without which it cannot run. */
+  readonly requires: readonly string[];
   /** Writes into `OUTPUT` in the engine's own folder. */
   readonly copy: string;
   /** Where the output is moved to. */
@@ -205,6 +211,8 @@ export interface Fault {
   readonly todo?: string;
   /** Offset in the statement. */
   readonly position?: Position;
+  /** The operator or function that this process was to have and does not have. */
+  readonly missing?: string;
   /** DuckDB must not be used any more. */
   readonly isBroken?: boolean;
 }

@@ -5,13 +5,12 @@ import { MissingOperatorError } from '../../tasks/executors/index.ts';
 import type { Executor } from '../../tasks/executors/index.ts';
 import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import { FRAGMENT_EXECUTOR } from '../plan/index.ts';
-import type { FragmentTask } from '../plan/index.ts';
 import type { OutputStore, PartitionReader } from '../shuffle/index.ts';
 import { FragmentRun } from './fragment-run.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { SharedInputs } from './shared-inputs.ts';
 import { isDiskFull, taskFault } from './task-fault.ts';
-import { readFragmentTask } from './task-input.ts';
+import { readFragmentTask, requiredBy } from './task-input.ts';
 
 export interface FragmentNode {
   /** The id under which other nodes know its outputs. */
@@ -34,6 +33,8 @@ export interface FragmentNode {
   readonly engines: Engines;
   /** What this worker has of a custom operator or function; undefined if it does not have it. */
   readonly operator: (name: string) => OperatorDeclaration | undefined;
+  /** Rows that an operator may return for one batch of its input. */
+  readonly operatorRowsMax: number;
   /** A fragment failed on a full disk. */
   readonly onDiskFull: () => void;
 }
@@ -49,9 +50,7 @@ export function fragmentExecutor(node: FragmentNode): Executor {
     name: FRAGMENT_EXECUTOR,
     async run(input, context) {
       const task = readFragmentTask(input);
-      const missing = [...task.requires, ...calledBy(task)].find(
-        (name) => node.operator(name) === undefined,
-      );
+      const missing = requiredBy(task).find((name) => node.operator(name) === undefined);
       // The leader sends the task to another node; it is not the query's fault.
       if (missing !== undefined) throw new MissingOperatorError(missing);
       atWork += 1;
@@ -61,6 +60,7 @@ export function fragmentExecutor(node: FragmentNode): Executor {
         );
       } catch (error) {
         if (isDiskFull(error)) node.onDiskFull();
+        if (error instanceof MissingOperatorError) context.log.error(changedModule(error));
         throw await taskFault(error, context);
       } finally {
         atWork -= 1;
@@ -69,8 +69,10 @@ export function fragmentExecutor(node: FragmentNode): Executor {
   };
 }
 
-function calledBy({ fragment: { custom } }: FragmentTask): readonly string[] {
-  return custom === undefined ? [] : [custom.op_name];
+/** Found by the engine, which has loaded the module later than this process has. */
+function changedModule({ message, why }: MissingOperatorError): string {
+  const todo = 'Its module has changed since this worker registered: restart the worker.';
+  return [`${message}.`, todo, ...(why === null ? [] : [why])].join(' ');
 }
 
 /**

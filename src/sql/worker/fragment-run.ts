@@ -20,6 +20,7 @@ import type { LocalPartition, RetainedOutput, OutputDraft, OutputName } from '..
 import type { FragmentNode } from './fragment-executor.ts';
 import { INLINE_ROWS, inlineResult } from './inline-result.ts';
 import { hasStep } from './task-fault.ts';
+import { requiredBy } from './task-input.ts';
 
 /** Progress shown to people; the rest cannot be estimated. */
 const INPUTS_HERE = 0.2;
@@ -198,13 +199,14 @@ export class FragmentRun {
     const { signal } = this.#context;
     const reserved = await budget.reserve(this.#memoryBytes(), signal);
     try {
-      const isCustom = this.#task.requires.length > 0 || this.#task.fragment.custom !== undefined;
+      const isCustom = requiredBy(this.#task).length > 0;
       const size = { memoryBytes: reserved.bytes, threads: threads(), isCustom };
       const { engine, release } = await engines.acquire(size, signal);
       try {
         const { fragment, output, session, ranges, spans } = this.#task;
         const order = {
           ...{ fragment, output, session, ranges, inputs: inputs.files, folder },
+          requires: requiredBy(this.#task),
           ...(spans === undefined ? {} : { spans }),
           ...this.#custom(reserved.bytes),
           ...(this.#kind === 'result' ? { rowsMax: INLINE_ROWS } : {}),
@@ -228,13 +230,14 @@ export class FragmentRun {
 
   #custom(
     operatorBytes: number,
-  ): Pick<FragmentRequest, 'operator' | 'operatorBytes' | 'onProgress'> {
+  ): Pick<FragmentRequest, 'operator' | 'operatorBytes' | 'operatorRowsMax' | 'onProgress'> {
     const { custom } = this.#task.fragment;
     const operator = custom === undefined ? undefined : this.#node.operator(custom.op_name);
     if (operator === undefined) return {};
     const onProgress = (fraction: number, note: string | null): void =>
       this.#context.progress(fraction, note ?? undefined);
-    return { operator, operatorBytes, onProgress };
+    const { operatorRowsMax } = this.#node;
+    return { operator, operatorBytes, operatorRowsMax, onProgress };
   }
 
   /** After running out of memory once it gets twice as much, if the node has it. */

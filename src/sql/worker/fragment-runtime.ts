@@ -64,6 +64,7 @@ export function startFragmentRuntime(
   const node: FragmentNode = {
     ...{ nodeId, address, store, reader, shared, pins: new Pins(), roots },
     ...{ budget, shareBytes, slots, cores, engines },
+    operatorRowsMax: options.operatorRowsMax,
     ...{ operator: code.operator, onDiskFull: options.onDiskFull },
   };
   const sql = sqlExecutor({

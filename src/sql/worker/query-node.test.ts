@@ -25,6 +25,7 @@ async function open(given: Partial<QueryNodeOptions> = {}): Promise<QueryNode> {
     roots: [],
     shuffleInPlace: true,
     operators: () => [],
+    operatorRowsMax: 1_000,
     resultBytesMax: 1_000_000,
     remoteShuffle: () => new ShuffleChannel({ tls: null }),
     address: () => Promise.resolve(null),

@@ -41,6 +41,8 @@ export interface QueryNodeOptions {
   readonly remoteShuffle: () => RemoteShuffle;
   /** Where others reach this worker; null if they cannot. */
   readonly address: () => Promise<string | null>;
+  /** Rows that an operator may return for one batch of its input. */
+  readonly operatorRowsMax: number;
   /** Custom operators and functions of this worker. */
   readonly operators: () => readonly RegisteredOperator[];
   /** Called when `pressure` has changed. */

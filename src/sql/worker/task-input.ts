@@ -35,6 +35,11 @@ export function readFragmentTask(input: Json): FragmentTask {
   return { ...(input as unknown as FragmentTask), memoryBytes: (memoryBytes as number) ?? null };
 }
 
+/** The operators and functions of users without which it cannot run. */
+export function requiredBy({ requires, fragment }: FragmentTask): readonly string[] {
+  return fragment.custom === undefined ? requires : [...requires, fragment.custom.op_name];
+}
+
 function checkSpans(spans: Fields, ranges: Fields): void {
   for (const [relation, span] of Object.entries(spans)) {
     const { column, from, to, mixed } = fields(span, `spans.${relation}`);

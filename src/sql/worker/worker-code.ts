@@ -22,11 +22,17 @@ export class WorkerCode {
   engine(): CustomEngineCode {
     const all = this.#operators();
     const modules = new Set(all.flatMap(({ module }) => module ?? []));
+    const own = all.filter(({ module }) => module === null);
+    const hosted = own.map(({ definition }) => definition.name);
     return {
       modules: [...modules],
+      hosted,
       functions: all.map(({ definition }) => declarationOf(definition)).flatMap(signatureOf),
       host: (progress) =>
-        new OperatorHost({ definition: (name) => this.#find(name)?.definition, progress }),
+        new OperatorHost({
+          definition: (name) => own.find((each) => each.definition.name === name)?.definition,
+          progress,
+        }),
     };
   }
 

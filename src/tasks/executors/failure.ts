@@ -27,9 +27,12 @@ export class MissingOperatorError extends Error {
   readonly code = 'missing_operator';
   readonly failure = 'missing';
   readonly missing: string;
+  readonly why: string | null;
 
-  constructor(operator: string) {
+  /** The message has the words that people search their logs for; `why` is only logged. */
+  constructor(operator: string, why?: string) {
     super(`custom physical operator '${operator}' is not registered on worker`);
+    this.why = why ?? null;
     this.missing = operator;
   }
 }

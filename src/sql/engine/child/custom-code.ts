@@ -30,22 +30,36 @@ export interface OperatorStart {
 export class CustomCode {
   readonly settings: CustomSettings;
   readonly #definitions: ReadonlyMap<string, CustomDefinition>;
+  /** Why modules could not be loaded. */
+  readonly failures: readonly string[];
 
   private constructor(
     settings: CustomSettings,
     definitions: ReadonlyMap<string, CustomDefinition>,
+    failures: readonly string[],
   ) {
     this.settings = settings;
+    this.failures = failures;
     this.#definitions = definitions;
   }
 
-  /** Fails with the error of a module that cannot be loaded. */
+  /** What a module that cannot be loaded would define is missing. */
   static async load(settings: CustomSettings): Promise<CustomCode> {
     const definitions = new Map<string, CustomDefinition>();
-    for (const module of settings.modules)
-      for (const each of (await loadDefinitionsFrom(module)).operators)
-        definitions.set(each.name, each);
-    return new CustomCode(settings, definitions);
+    const failures: string[] = [];
+    for (const module of settings.modules) {
+      try {
+        for (const each of (await loadDefinitionsFrom(module)).operators)
+          definitions.set(each.name, each);
+      } catch (error) {
+        failures.push(failureOf(error).message);
+      }
+    }
+    return new CustomCode(settings, definitions, failures);
+  }
+
+  has(name: string): boolean {
+    return this.#definitions.has(name) || this.settings.hosted.includes(name);
   }
 
   begin({ name, params, memoryBytes, signal, progress }: OperatorStart): RunningOperator {

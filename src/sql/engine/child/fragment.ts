@@ -36,6 +36,7 @@ export async function runFragment(
     const spill = watchSpill(spillFolder);
     try {
       await connection.begin(call.timeZone, call.setup);
+      checkCode(call, tools);
       if (call.custom !== null) await custom(work, sessions, connection, call, tools);
       const written = await connection.run(call.copy);
       const parts =
@@ -56,6 +57,22 @@ export async function runFragment(
       spill.end();
       clearOutput(output, target.kind === 'file' ? target.file : null);
     }
+  });
+}
+
+/** A module may have changed on the disk since this worker has registered what it had. */
+function checkCode({ requires }: FragmentCall, tools: OperatorTools | null): void {
+  if (requires.length === 0) return;
+  if (tools === null) throw new Error('This process runs no custom operators.');
+  const missing = requires.find((name) => !tools.code.has(name));
+  if (missing === undefined) return;
+  const what = `The modules of this worker have no '${missing}' any more.`;
+  const why = tools.code.failures.join(' ') || undefined;
+  throw new Failed({
+    code: 'operator_failed',
+    what,
+    missing,
+    ...(why === undefined ? {} : { why }),
   });
 }
 

@@ -66,7 +66,7 @@ export async function runOperator(
             rows += chunk.rowCount;
             await writing.guard(async () => appender.appendDataChunk(chunk));
           }
-          if (rows > ROWS_MAX) throw refuse(ENDLESS, true);
+          if (rows > call.rowsMax) throw refuse(endless(call.rowsMax), true);
           // A generator that never asks for input must not keep this process from hearing an abort.
           await new Promise(setImmediate);
           break;
@@ -86,9 +86,10 @@ export async function runOperator(
   }
 }
 
-/** After one batch of input, or after the last one. A generator without end would fill the disk. */
-const ROWS_MAX = 100_000_000;
-const ENDLESS = `it has returned more than ${ROWS_MAX} rows without asking for more input`;
+/** A generator without end would fill the disk. */
+function endless(rowsMax: number): string {
+  return `it has returned more than ${rowsMax} rows without asking for more input`;
+}
 
 function begun(
   begin: () => RunningOperator,

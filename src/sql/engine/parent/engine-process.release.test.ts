@@ -53,6 +53,7 @@ function copying(query: string, on = engine): FragmentCall {
     rows: null,
     leavesNoState: true,
     custom: null,
+    requires: [],
   };
 }
 

@@ -336,8 +336,8 @@ function customSettings(
   niceness: number,
 ): Pick<InstanceSettings, 'custom'> | null {
   if (custom === undefined) return null;
-  const { modules, functions } = custom;
-  return { custom: { modules, functions, niceness } };
+  const { modules, functions, hosted } = custom;
+  return { custom: { modules, functions, hosted, niceness } };
 }
 
 /** Faults that one call can cause in another. */

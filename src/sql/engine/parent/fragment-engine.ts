@@ -1,4 +1,5 @@
 import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
+import { MissingOperatorError } from '../../../tasks/executors/index.ts';
 import type {
   CustomEngineCode,
   EngineLimits,
@@ -56,6 +57,8 @@ class ChildFragmentEngine implements FragmentEngine {
       };
     } catch (error) {
       if (!(error instanceof CallFailed)) throw ofOperator(error, call, batch);
+      const { missing, why } = error.fault;
+      if (missing !== undefined) throw new MissingOperatorError(missing, why);
       throw errorOf(blamed(asNamed(error.fault, call.sandbox), order));
     }
   }

@@ -39,6 +39,7 @@ export function fragmentCall(order: FragmentRequest, place: string): FragmentCal
     timeZone: order.session.timeZone,
     setup: setupOf(order),
     custom: customRun({ ...order, inputs }),
+    requires: order.requires ?? [],
     leavesNoState: leavesNoState(order),
   } as const;
   if (output.kind === 'hash') {
@@ -109,14 +110,15 @@ const LASTING = /setseed|pivot/i;
 
 /** A custom operator reads the relations of the fragment; the statement reads what it returns. */
 function customRun(order: FragmentRequest): FragmentCall['custom'] {
-  const { fragment, operator, operatorBytes: memoryBytes = 0 } = order;
+  const { fragment, operator, operatorBytes: memoryBytes = 0, operatorRowsMax } = order;
   const { custom } = fragment;
   if (custom === undefined || operator === undefined) return null;
   const output = outputColumns(operator);
   const { name, create, drop } = customTable(output);
   const input = `${withRelations(relationsOf(order))}SELECT * FROM (\n${inputQuery(custom, fragment, operator)}\n)`;
   const table = { name, create, drop };
-  return { name: custom.op_name, params: custom.params, memoryBytes, input, output, table };
+  const limits = { memoryBytes, rowsMax: operatorRowsMax ?? Number.MAX_SAFE_INTEGER };
+  return { name: custom.op_name, params: custom.params, ...limits, input, output, table };
 }
 
 type NamedQuery = readonly [name: string, query: string];
