@@ -16,6 +16,7 @@ const wrongUse: ReadonlySet<ErrorCode> = new Set([
   'bad_input',
   'bad_setting',
   'too_large',
+  'not_found',
   'unauthenticated',
   'forbidden',
   'bad_query',

@@ -121,7 +121,7 @@ describe('looking', () => {
   test('a missing job is reported as such', async () => {
     server.script(JOB, problem(404, { code: 'not_found', detail: 'There is no job j-1.' }));
     const { code, err } = await millrace(['job', 'j-1']);
-    expect({ code, err }).toEqual({ code: 1, err: 'millrace: There is no job j-1.\n' });
+    expect({ code, err }).toEqual({ code: 2, err: 'millrace: There is no job j-1.\n' });
   });
 
   test('nodes shows what each does', async () => {
@@ -182,10 +182,11 @@ describe('events', () => {
 
   test('without --follow shows what is there and ends', async () => {
     server.script(JOBS, { json: page }).script('GET /api/v1/events', eventStream(...log));
+    server.script(JOB, { json: shape });
     const { code, out } = await millrace(['events', '--job', 'j-1']);
     expect(code).toBe(exit.done);
     expect(out.trimEnd().split('\n')).toHaveLength(2);
-    expect(server.received[1]?.query).toEqual({ after: '0', job: 'j-1' });
+    expect(server.received.at(-1)?.query).toEqual({ after: '0', job: 'j-1' });
   });
 
   test('--json is one object a line', async () => {

@@ -37,7 +37,8 @@ export async function serveUntil(
 ): Promise<ExitCode> {
   keepFilesPrivate();
   const { ServerNode } = await import('../node/server/index.ts');
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  const say = (line: string): void =>
+    void process.stderr.write(`${new Date().toISOString()} ${line}\n`);
   const node = await ServerNode.start({ config, store, environment: process.env, say }).catch(
     async (error: unknown) => {
       await store?.close();

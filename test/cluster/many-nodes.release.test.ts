@@ -21,6 +21,15 @@ test('ten nodes start on an empty database at once: one leads, all are ready, th
   expect(leader.epoch).toBe(1);
   const leaders = nodes.filter(({ output }) => output.includes('This node is now the leader'));
   expect(leaders.map(({ id }) => id)).toEqual([leader.nodeId]);
+  const standbys = nodes.filter(({ id }) => id !== leader.nodeId);
+  for (const { output } of standbys) {
+    expect(output).toMatch(
+      new RegExp(
+        `^stderr: 20\\d\\d-\\S+Z Standing by: ${leader.nodeId} leads at http://\\S+, epoch 1\\.$`,
+        'm',
+      ),
+    );
+  }
   for (const { plan } of nodes) {
     expect((await fetch(`${plan.url}/readyz`)).status).toBe(200);
     await expectSoon(async () => {

@@ -24,6 +24,8 @@ export const command: CommandModule = {
     const isFollowing = options.follow ?? false;
     return withClient(command, 'read', signal, async (client) => {
       const isTail = isFollowing && after === undefined && job === undefined;
+      // The events of an unknown job are none, and following them would wait forever.
+      if (job !== undefined) await client.job(job, { signal });
       const events = client.events({
         signal,
         ...(isTail ? {} : { after: after ?? 0 }),

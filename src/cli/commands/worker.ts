@@ -5,7 +5,7 @@ import { ACCESS_SETTINGS, configFor, declareSettings, EXECUTOR_SETTINGS } from '
 
 export const command: CommandModule = {
   examples: [
-    'millrace worker --server leader.example:7071 --module ./tasks.js --slots 16',
+    'millrace worker --server http://leader.example:7070 --module ./tasks.js --slots 16',
     'millrace worker --server a:7071,b:7071 --capability gpu=nvidia --expect train',
   ],
   declare(cli) {
@@ -40,7 +40,10 @@ export const command: CommandModule = {
     // What a worker keeps is useless after it: without a folder it takes a temporary one.
     const data = isGiven('data') ? node.data : undefined;
     const { sessionTtlMs, resultBytesMax } = core;
-    const settings = { ...node, data, sessionTtlMs, resultBytesMax };
+    // MILLRACE_SERVER is enough: every command takes it.
+    const isNamed = node.servers.length === 0 && isGiven('server');
+    const servers = isNamed ? node.server.split(',') : node.servers;
+    const settings = { ...node, servers, data, sessionTtlMs, resultBytesMax };
     try {
       await runWorkerProcess(settings, {
         drain: signal,

@@ -59,7 +59,7 @@ function operationOf(route: Route): Operation {
     operationId: operationId(route),
     summary,
     ...(description === undefined ? {} : { description }),
-    security: role === null ? [] : [{ token: [role] }],
+    security: role === null ? [] : [{ token: [role].flat() }],
     parameters: parametersOf(route),
     ...(body === undefined
       ? {}

@@ -8,7 +8,7 @@ import type {
   QueryService,
   Reader,
 } from '../../scheduler/contract/index.ts';
-import type { Caller, Role } from '../security/index.ts';
+import type { Caller, Needed } from '../security/index.ts';
 import type { ApiLimits } from './limits.ts';
 import type { Standing } from './ports.ts';
 import type { SchemaName } from './schemas/index.ts';
@@ -36,7 +36,7 @@ export interface Route {
   /** `:name` stands for one segment. */
   readonly path: string;
   /** Null: open to everybody who can reach the server. */
-  readonly role: Role | null;
+  readonly role: Needed | null;
   readonly summary: string;
   readonly description?: string;
   readonly parameters?: Readonly<Record<string, Parameter>>;

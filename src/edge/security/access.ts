@@ -1,7 +1,7 @@
 /** Who may do what. Every request of HTTP and gRPC passes here before anything else looks at it. */
 import { timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import { grants, type Role } from './roles.ts';
+import { grants, type Needed, type Role } from './roles.ts';
 import type { Peer } from './peer-owner.ts';
 import { digestOf, TokenFile, type TokenFileOptions } from './token-file.ts';
 
@@ -24,7 +24,7 @@ export interface Access {
   /** Who has access: callers with a token, only those who act for the user who started the server, or anybody. */
   readonly scope: 'tokens' | 'own user' | 'anybody';
   /** Returns the caller if its role allows `needed`; throws `unauthenticated` or `forbidden`. */
-  allow(credentials: Credentials, needed: Role): Promise<Caller>;
+  allow(credentials: Credentials, needed: Needed): Promise<Caller>;
 }
 
 /** For `--insecure`. */
@@ -61,13 +61,13 @@ function holderWith(token: string, name: string): (shown: string) => Caller | un
 }
 
 /** A certificate adds nothing: a private authority signs for many purposes, a token is for this one. */
-function admitted(credentials: Credentials, needed: Role, book: Pick<TokenFile, 'find'>): Caller {
+function admitted(credentials: Credentials, needed: Needed, book: Pick<TokenFile, 'find'>): Caller {
   const holder = holderOf(credentials.authorization, book);
   if (holder === undefined) throw unauthenticated('This call requires a token, and none was sent.');
   if (grants(holder.role, needed)) return holder;
   throw new MillraceError({
     code: 'forbidden',
-    what: `The token of ${holder.name} has the role ${holder.role}; this call requires ${needed}.`,
+    what: `The token of ${holder.name} has the role ${holder.role}; this call requires ${[needed].flat().join(' or ')}.`,
     todo: 'Use a token with that role.',
   });
 }

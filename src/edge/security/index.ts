@@ -17,6 +17,6 @@ export {
 export { listenerAccess } from './listener-access.ts';
 export type { ListenerAccess, ListenerSettings } from './listener-access.ts';
 export { grants, ROLES } from './roles.ts';
-export type { Role } from './roles.ts';
+export type { Needed, Role } from './roles.ts';
 export { httpsOptions, loadClientTls, loadServerTls } from './tls.ts';
 export type { ClientTls, ServerTls, TlsFiles } from './tls.ts';

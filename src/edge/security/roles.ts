@@ -11,8 +11,11 @@ const GRANTS: Readonly<Record<Role, ReadonlySet<Role>>> = {
   worker: new Set<Role>(['worker']),
 };
 
-export function grants(role: Role, needed: Role): boolean {
-  return GRANTS[role].has(needed);
+/** A role, or several of which any one is enough. */
+export type Needed = Role | readonly Role[];
+
+export function grants(role: Role, needed: Needed): boolean {
+  return [needed].flat().some((each) => GRANTS[role].has(each));
 }
 
 export function isRole(word: unknown): word is Role {

@@ -83,22 +83,30 @@ export const address: Kind<string> = textKind(
   isAddress,
 );
 
-/** A name in it is a mistake that is easy to make: the two protocols have ports of their own. */
+/** A node to find the leader by: its gRPC address, or the URL of its HTTP API. */
+export const serverAddress: Kind<string> = textKind(
+  'host:port',
+  'HOST:PORT or a URL, such as 10.0.0.5:7071 or http://10.0.0.5:7070',
+  (text) => isAddress(text) || (isHttpUrl(text) && !text.includes('@')),
+);
+
 /** One URL, or several of one cluster separated by commas. */
 export const httpUrl: Kind<string> = {
   word: 'url',
   expected:
-    'an address such as http://127.0.0.1:7070 or 127.0.0.1:7070 (gRPC addresses, as workers take them, are ' +
+    'an address such as http://127.0.0.1:7070 or 127.0.0.1:7070 (those that workers connect to are ' +
     'MILLRACE_SERVERS)',
   read: (raw) => {
     if (typeof raw !== 'string') return undefined;
     const urls = raw.split(',').map((each) => withScheme(each.trim()));
-    return urls.every((url) => /^https?:\/\/[^\s/]/.test(url) && URL.canParse(url))
-      ? urls.join(',')
-      : undefined;
+    return urls.every(isHttpUrl) ? urls.join(',') : undefined;
   },
   show: redactUrl,
 };
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\/[^\s/]\S*$/.test(text) && URL.canParse(text);
+}
 
 /** `HOST:PORT` alone means HTTP. */
 function withScheme(address: string): string {

@@ -2,6 +2,7 @@
 import { defaultSettings, type Settings } from '../../scheduler/core/index.ts';
 import {
   address,
+  serverAddress,
   capabilities,
   choice,
   databaseUrl,
@@ -114,9 +115,9 @@ export const nodeTable: Table<NodeSettings> = {
   database: { ...none(databaseUrl), isSecret: true, help: 'the PostgreSQL database of a cluster' },
   server: { kind: httpUrl, fallback: 'http://127.0.0.1:7070', help: 'the server to connect to' },
   servers: {
-    kind: list(address),
+    kind: list(serverAddress),
     fallback: [],
-    help: 'gRPC addresses of the cluster, HOST:PORT[,...]',
+    help: 'servers of the cluster, HOST:GRPC-PORT or http://HOST:PORT[,...]',
     flag: '--server',
   },
   listen: { ...none(address), help: 'HOST:PORT on which a worker listens' },

@@ -60,6 +60,8 @@ export class Candidate implements Part {
   /** Why this node does not lead, as far as it is a fault. */
   #lastFault: MillraceError | null = null;
   readonly #twins: TwinWatch;
+  /** The term of another leader that was last announced. */
+  #standsBy: string | null = null;
   /** Since when another process leads under this node's id. */
   #twinSinceMs: number | null = null;
 
@@ -151,6 +153,7 @@ export class Candidate implements Part {
   #leads(leader: Leader, addresses: Addresses): void {
     const { gateway, nodeId, say } = this.#options;
     this.#cancelDeadline();
+    this.#standsBy = null;
     gateway.open(leader, { nodeId, ...addresses, epoch: leader.term.epoch });
     say(`This node is now the leader, epoch ${leader.term.epoch}.`);
     // The sessions of the last leader's process are missed by no other check.
@@ -194,8 +197,19 @@ export class Candidate implements Part {
     else if (info !== null && info.nodeId !== nodeId) this.#twinSinceMs = null;
     this.#lastFault = why;
     if (why !== null && STORE_TROUBLE.has(why.code)) this.#options.onTrouble?.(why);
-    if (wasOpen && why !== null) say(`This node is no longer the leader: ${why.message}`);
+    if (wasOpen && why !== null && why.code !== 'shutting_down')
+      say(`This node is no longer the leader: ${why.message}`);
+    if (info !== null && info.nodeId !== nodeId) this.#announce(info);
     if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();
+  }
+
+  /** Once per term of another leader. */
+  #announce({ nodeId, url, epoch }: LeaderInfo): void {
+    const term = `${nodeId} ${epoch}`;
+    if (this.#standsBy === term) return;
+    this.#standsBy = term;
+    const where = url === null ? '' : ` at ${url}`;
+    this.#options.say(`Standing by: ${nodeId} leads${where}, epoch ${epoch}.`);
   }
 
   #giveUp(deadlineMs: number): void {

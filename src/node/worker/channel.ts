@@ -35,12 +35,13 @@ export function channelOptions(settings: ChannelSettings): ChannelOptions {
     throw new MillraceError({
       code: 'bad_input',
       what: 'No server address was given.',
-      todo: 'Set at least one with --server HOST:PORT (the gRPC port, 7071 by default).',
+      todo: 'Set at least one with --server, as http://HOST:7070 or HOST:7071 (the gRPC port).',
     });
   }
   const token = readToken(settings, 'worker') ?? null;
   const { ca, cert, key } = loadClientTls(settings);
-  const isPlain = ca === undefined && cert === undefined;
+  const isPlain =
+    ca === undefined && cert === undefined && !servers.some((server) => /^https:/i.test(server));
   const far = servers.find((server) => !isLoopback(hostOf(server)));
   if (isPlain && token !== null && far !== undefined && !insecure) {
     throw new MillraceError({
@@ -62,7 +63,9 @@ export function tokenToShow({
   return shownToken({ token, isEncrypted: tls !== null, insecure });
 }
 
+/** Of HOST:PORT or a URL. */
 export function hostOf(address: string): string {
+  if (URL.canParse(address) && address.includes('://')) return new URL(address).hostname;
   return address.slice(0, address.lastIndexOf(':'));
 }
 

@@ -15,6 +15,7 @@ import type {
 } from '../../../scheduler/contract/worker-service.ts';
 import { LeaderChannel } from './leader-channel.ts';
 import { workerChannel } from './worker-channel.ts';
+import { problem, ScriptedServer } from '../../../../test/rig/scripted-server.ts';
 
 const session: Session = { nodeId: 'n1' as NodeId, sessionId: 's1' as SessionId };
 const beat = { ...session, held: [], seenPoll: 0, executors: [] };
@@ -246,4 +247,62 @@ test('somebody at the address who speaks no gRPC is nobody', async () => {
 
 test('without any address there is no channel', () => {
   expect(() => new LeaderChannel({ addresses: [], tls: null })).toThrow(/No server address/);
+});
+
+const LEADER = 'GET /api/v1/leader';
+
+async function httpServer(): Promise<ScriptedServer> {
+  const server = await ScriptedServer.start();
+  onTestFinished(() => server.close());
+  return server;
+}
+
+test.each([
+  ['the URL of the HTTP API', (url: string) => url],
+  ['HOST:PORT of the HTTP API', (url: string) => url.replace('http://', '')],
+])('%s leads to the gRPC address of the leader', async (_, written) => {
+  const leader = await wireNode({ workers: { heartbeat: () => Promise.resolve(orders) } });
+  const http = await httpServer();
+  http.script(LEADER, { json: { nodeId: 'n', url: http.url, grpc: leader.address, epoch: 3 } });
+  const channel = channelTo(written(http.url), { token: () => 'secret' });
+  const worker = workerChannel({ channel });
+  await worker.heartbeat(beat);
+  await worker.heartbeat(beat);
+  expect(channel.address).toBe(leader.address);
+  expect(http.received.filter(({ path }) => path === '/api/v1/leader')).toHaveLength(1);
+  expect(http.received.at(-1)?.headers.authorization).toBe('Bearer secret');
+});
+
+test('the HTTP API is asked again when the leader that it named is gone', async () => {
+  const clock = new HastyClock(60_000);
+  const old = await wireNode({ workers: { heartbeat: () => Promise.resolve(orders) } });
+  const heir = await wireNode({ workers: { heartbeat: () => Promise.resolve(orders) } });
+  const http = await httpServer();
+  const named = (grpc: string) => ({ json: { nodeId: 'n', url: http.url, grpc, epoch: 3 } });
+  http.script(LEADER, named(old.address), named(heir.address));
+  const worker = workerChannel({ channel: channelTo(http.url, { clock }) });
+  await worker.heartbeat(beat);
+  await old.stop(0);
+  await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'unreachable' });
+  await worker.heartbeat(beat);
+});
+
+test('an HTTP API that refuses the token, or knows no leader, is reported as such', async () => {
+  const http = await httpServer();
+  const worker = workerChannel({ channel: channelTo(http.url) });
+  http.script(LEADER, problem(403, { code: 'forbidden', detail: 'No.' }));
+  await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'forbidden' });
+  http.script(LEADER, problem(503, { code: 'not_leader', detail: 'None.' }));
+  await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'not_leader' });
+  http.script(LEADER, { status: 200, json: { hello: 'world' } });
+  await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'unreachable' });
+});
+
+test('a token for encrypted connections is not shown to an HTTP address without encryption', async () => {
+  const http = await httpServer();
+  http.script(LEADER, problem(401, { code: 'unauthenticated', detail: 'Who?' }));
+  const channel = channelTo(http.url, { tls: {}, token: () => 'secret' });
+  const worker = workerChannel({ channel });
+  await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'unauthenticated' });
+  expect(http.received[0]?.headers.authorization).toBeUndefined();
 });

@@ -10,10 +10,11 @@ import { type Clock, deferred, systemClock } from '../../../kit/index.ts';
 import { errorOfStatus } from '../status.ts';
 import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
+import { isHttpAddress, leaderByHttp } from './http-address.ts';
 import { LeaderRoute } from './leader-route.ts';
 
 export interface LeaderChannelOptions extends ConnectionOptions {
-  /** HOST:PORT of nodes that may lead, or know the leader. */
+  /** HOST:PORT of nodes that may lead, or know the leader; the URL of their HTTP API does as well. */
   readonly addresses: readonly string[];
   readonly clock?: Clock;
   readonly random?: () => number;
@@ -41,11 +42,17 @@ const NOT_CONNECTED = {
 /** More hints than this in a row are a circle. */
 const HOPS_MAX = 3;
 
+interface Failed {
+  readonly error: MillraceError;
+  readonly client: Client;
+}
+
 type Cancellable = Readonly<{ cancel(): void }>;
 
 export class LeaderChannel {
   readonly #clock: Clock;
   readonly #route: LeaderRoute;
+  readonly #options: LeaderChannelOptions;
   readonly #connections: Connections;
   readonly #connectMs: number;
   readonly #running: Set<Cancellable> = new Set();
@@ -60,6 +67,7 @@ export class LeaderChannel {
         todo: 'Give at least one address as HOST:PORT.',
       });
     }
+    this.#options = options;
     this.#clock = clock;
     this.#route = new LeaderRoute({ addresses, clock, random });
     this.#connections = new Connections(options);
@@ -79,24 +87,56 @@ export class LeaderChannel {
     const untilMs = this.#clock.monotonicMs() + deadlineMs;
     for (let hop = 1; ; hop += 1) {
       await this.#pause(untilMs, signal);
-      const { address } = this.#route;
-      const client = this.#connections.to(address);
       const leftMs = (): number => Math.max(1, untilMs - this.#clock.monotonicMs());
-      const outcome = (await this.#isConnected(client, Math.min(this.#connectMs, leftMs())))
-        ? await this.#send({ client, address }, method, request, leftMs(), signal)
-        : NOT_CONNECTED;
-      if (!('failure' in outcome)) {
+      const { address } = this.#route;
+      const outcome = isHttpAddress(address)
+        ? { error: await this.#asked(address), client: null }
+        : await this.#tried(address, method, request, leftMs, signal);
+      if (!('error' in outcome)) {
         this.#route.answered(address);
         return outcome.response;
       }
       signal?.throwIfAborted();
-      const error = this.#errorOf(outcome.failure, address);
+      const { error, client } = outcome;
       const mayFollow = this.#learn(error, address, client);
       if (!mayFollow) throw error;
       if (hop < HOPS_MAX) continue;
       this.#route.circling(this.#route.address);
       throw error;
     }
+  }
+
+  async #tried<Request, Response>(
+    address: string,
+    method: MethodDefinition<Request, Response>,
+    request: Request,
+    leftMs: () => number,
+    signal: AbortSignal | undefined,
+  ): Promise<{ readonly response: Response } | Failed> {
+    const client = this.#connections.to(address);
+    const connection = await this.#connected(client, Math.min(this.#connectMs, leftMs()));
+    const outcome =
+      connection === 'ready'
+        ? await this.#send({ client, address }, method, request, leftMs(), signal)
+        : NOT_CONNECTED;
+    if (!('failure' in outcome)) return outcome;
+    const error = this.#errorOf(outcome.failure, address);
+    // What refuses to speak gRPC may be the HTTP port of the same server.
+    const isStrange = connection === 'refused' && !this.#isClosed;
+    const answer = isStrange ? await this.#byHttp(address) : null;
+    return { error: answer ?? error, client };
+  }
+
+  /** The answer of an address that is only asked for another one. */
+  async #asked(url: string): Promise<MillraceError> {
+    const answer = await this.#byHttp(url);
+    if (this.#isClosed) return channelClosed();
+    const what = `No Millrace server answered at ${url}.`;
+    return answer ?? new MillraceError({ code: 'unreachable', what });
+  }
+
+  #byHttp(address: string): Promise<MillraceError | null> {
+    return leaderByHttp(address, this.#options, this.#connectMs);
   }
 
   /** Until the other side ends it, it breaks, or the signal aborts. At the pace of the reader. */
@@ -109,6 +149,11 @@ export class LeaderChannel {
       if (!signal.aborted) throw thrown;
     });
     if (signal.aborted) return;
+    if (isHttpAddress(this.#route.address)) {
+      const { address } = this.#route;
+      const answer = await this.#asked(address);
+      if (!this.#learn(answer, address, null)) throw answer;
+    }
     const { address } = this.#route;
     const client = this.#connections.to(address);
     const call = client.makeServerStreamRequest(
@@ -149,16 +194,16 @@ export class LeaderChannel {
 
   /** A process that is paused takes connections and says nothing: that must not use up the time that
    * a call may take. */
-  #isConnected(client: Client, withinMs: number): Promise<boolean> {
+  #connected(client: Client, withinMs: number): Promise<'ready' | 'refused' | 'late'> {
     const channel = client.getChannel();
-    const outcome = deferred<boolean>();
+    const outcome = deferred<'ready' | 'refused' | 'late'>();
     const deadline = Date.now() + withinMs;
     const look = (timedOut?: Error): void => {
       const state = channel.getConnectivityState(true);
-      if (state === connectivityState.READY) return outcome.resolve(true);
-      const isRefused = state === connectivityState.TRANSIENT_FAILURE;
-      if (isRefused || state === connectivityState.SHUTDOWN || timedOut !== undefined) {
-        return outcome.resolve(false);
+      if (state === connectivityState.READY) return outcome.resolve('ready');
+      if (state === connectivityState.TRANSIENT_FAILURE) return outcome.resolve('refused');
+      if (state === connectivityState.SHUTDOWN || timedOut !== undefined) {
+        return outcome.resolve('late');
       }
       channel.watchConnectivityState(state, deadline, look);
     };
@@ -201,7 +246,7 @@ export class LeaderChannel {
   }
 
   /** True when the call may be sent again at once, to another address. */
-  #learn(error: MillraceError, address: string, client: Client): boolean {
+  #learn(error: MillraceError, address: string, client: Client | null): boolean {
     const { code, leader } = error;
     const hint = leader?.grpc ?? null;
     if (code === 'not_leader') return this.#route.notLeader(address, hint);
@@ -210,7 +255,7 @@ export class LeaderChannel {
       this.#route.notLeader(address, hint);
     else if (code === 'unreachable') {
       this.#route.silent(address);
-      this.#connections.drop(address, client);
+      if (client !== null) this.#connections.drop(address, client);
     } else this.#route.answered(address);
     return false;
   }

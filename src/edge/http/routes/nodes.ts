@@ -57,7 +57,8 @@ export const nodeRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/api/v1/leader',
-    role: 'read',
+    // A worker that was given the HTTP address finds the gRPC address here.
+    role: ['read', 'worker'],
     summary: 'Show the leader',
     answers: { 200: { description: 'The leader.', schema: 'Leader' } },
     async handle(_call, { reader }) {
