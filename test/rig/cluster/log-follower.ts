@@ -15,6 +15,7 @@ export class LogFollower {
   /** The answer that ended it: 410, and why. */
   refusal: string | null = null;
   #place: string;
+  #trouble = 'no trouble';
   readonly #url: URL;
   readonly #stop: AbortController = new AbortController();
 
@@ -31,13 +32,20 @@ export class LogFollower {
     return this.events.at(-1)?.id ?? 0;
   }
 
+  /** Where it is, for a test that waits for it in vain. */
+  get summary(): string {
+    const { name, events, last, refusal } = this;
+    return `${name}: ${events.length} events, the last is ${last}; ${refusal ?? this.#trouble}`;
+  }
+
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted && this.refusal === null) {
       try {
         await this.#follow(signal);
-      } catch {
+      } catch (error) {
         // The node is gone, or does not answer yet.
+        this.#trouble = String(error);
       }
       await pauseMs(BETWEEN_TRIES_MS);
     }

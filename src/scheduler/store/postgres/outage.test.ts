@@ -35,6 +35,27 @@ test('reads are refused at once in an outage, however long, and answered soon af
   expect(await read()).toMatchObject([{ one: 1 }]);
 });
 
+test('no read is forgotten when its connection is reset at the moment it is sent', async () => {
+  const { url } = await openTestStore();
+  const proxy = await Proxy.start(targetOf(url));
+  const pool = new ReadPool({ url: proxy.through(url), ttlMs: 10_000, applicationName: 'test' });
+  onTestFinished(() => pool.close());
+  // A statement with a parameter is sent in two steps, so more of them are under way.
+  const read = (value: number) =>
+    within(5_000, pool.run('select $1::int as value', [value]), () => `an answer to read ${value}`);
+  for (let round = 0; round < 60; round += 1) {
+    const reads = Array.from({ length: 6 }, (_, at) => read(at));
+    for (let turn = 0; turn < round % 6; turn += 1) await new Promise(setImmediate);
+    proxy.cut();
+    reads.push(...Array.from({ length: 6 }, (_, at) => read(at)));
+    for (const outcome of await Promise.allSettled(reads)) {
+      if (outcome.status === 'rejected')
+        expect(outcome.reason).toMatchObject({ code: 'store_unavailable' });
+    }
+  }
+  expect(await read(7)).toMatchObject([{ value: 7 }]);
+});
+
 test('a leader without a connection tries often enough to be back within the grace, and no oftener', async () => {
   const { url } = await openTestStore();
   const server = await Proxy.start(targetOf(url));

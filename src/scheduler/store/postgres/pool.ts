@@ -1,14 +1,6 @@
 /** The connections that only read. */
-import type postgres from 'postgres';
 import { systemClock, withDeadline } from '../../../kit/index.ts';
-import {
-  connect,
-  connectOnce,
-  type ConnectionSettings,
-  type Run,
-  runOn,
-  type Session,
-} from './connection.ts';
+import { connectOnce, type ConnectionSettings, type Run, type Session } from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
 import { ReadConnections } from './read-connections.ts';
 
@@ -34,9 +26,10 @@ export interface ReadLimits {
 }
 const LIMITS: ReadLimits = { statementMs: 30_000, snapshotMs: 300_000 };
 
+/** Apart, because a snapshot may hold its connection for minutes. */
 interface Connections {
-  readonly sql: postgres.Sql;
-  readonly readers: ReadConnections;
+  readonly statements: ReadConnections;
+  readonly snapshots: ReadConnections;
 }
 
 export class ReadPool {
@@ -53,18 +46,18 @@ export class ReadPool {
 
   readonly run: Run = (statement, parameters) =>
     this.#twice(() =>
-      this.#inTime(this.#limits.statementMs, ({ sql, readers }) =>
+      this.#inTime(this.#limits.statementMs, ({ statements }) =>
         // Behind a pooler a statement needs a transaction to have its settings in.
         this.#settings.isPooled === true
-          ? readers.within('read only', (run) => run(statement, parameters))
-          : runOn(sql)(statement, parameters),
+          ? statements.within('read only', (run) => run(statement, parameters))
+          : statements.on(({ run }) => run(statement, parameters)),
       ),
     );
 
   /** Several statements that see one moment. */
   snapshot<T>(use: (run: Run) => Promise<T>): Promise<T> {
     return this.#twice(() =>
-      this.#inTime(this.#limits.snapshotMs, ({ readers }) => readers.within(SNAPSHOT, use)),
+      this.#inTime(this.#limits.snapshotMs, ({ snapshots }) => snapshots.within(SNAPSHOT, use)),
     );
   }
 
@@ -87,8 +80,8 @@ export class ReadPool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const { sql, readers } = this.#connections;
-    await Promise.all([sql.end({ timeout: 1 }), readers.close(1)]);
+    const { statements, snapshots } = this.#connections;
+    await Promise.all([statements.close(1), snapshots.close(1)]);
   }
 
   /** A connection of the pool may have died since it was last used; reading can simply be repeated. */
@@ -111,12 +104,10 @@ export class ReadPool {
   #connect(): Connections {
     // The server stops a statement that is not waited for any more.
     const session: Session = { ...SESSION, statement_timeout: String(this.#limits.snapshotMs) };
-    const idle = { idle_timeout: IDLE_SECONDS };
+    const open = () => connectOnce(this.#settings, session, { idle_timeout: IDLE_SECONDS });
     return {
-      sql: connect(this.#settings, session, { ...idle, max: CONNECTIONS_MAX }),
-      readers: new ReadConnections(CONNECTIONS_MAX, () =>
-        connectOnce(this.#settings, session, idle),
-      ),
+      statements: new ReadConnections(CONNECTIONS_MAX, open),
+      snapshots: new ReadConnections(CONNECTIONS_MAX, open),
     };
   }
 
@@ -132,7 +123,7 @@ export class ReadPool {
   #replace(connections: Connections): void {
     if (this.#closed || this.#connections !== connections) return;
     this.#connections = this.#connect();
-    void connections.sql.end({ timeout: 0 });
-    void connections.readers.close(0);
+    void connections.statements.close(0);
+    void connections.snapshots.close(0);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Read-only transactions, on reused connections. The driver's own `begin` does not work here: when the connection
- * closes meanwhile, its rollback writes to a closed socket, the error cannot be caught, and the process ends (seen).
+ * Reused connections, one reader on each at a time. The driver's own pool goes on with connections that were lost,
+ * see connection.ts. Nor does its `begin` work here: when the connection closes meanwhile, its rollback writes to a
+ * closed socket, the error cannot be caught, and the process ends (seen).
  */
 import { type Deferred, deferred } from '../../../kit/index.ts';
 import type { OneConnection, Run } from './connection.ts';
@@ -18,13 +19,21 @@ export class ReadConnections {
     this.#open = open;
   }
 
-  async within<T>(mode: string, use: (run: Run) => Promise<T>): Promise<T> {
+  /** In a transaction. */
+  within<T>(mode: string, use: (run: Run) => Promise<T>): Promise<T> {
+    return this.on(async ({ begin, run }) => {
+      await begin(mode);
+      const answer = await use(run);
+      await run('commit', []);
+      return answer;
+    });
+  }
+
+  async on<T>(use: (connection: OneConnection) => Promise<T>): Promise<T> {
     const connection = await this.#take();
     let isClean = false;
     try {
-      await connection.begin(mode);
-      const answer = await use(connection.run);
-      await connection.run('commit', []);
+      const answer = await use(connection);
       isClean = true;
       return answer;
     } finally {
