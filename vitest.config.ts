@@ -40,8 +40,8 @@ export default defineConfig(({ mode }) => {
     maxWorkers: 3,
     restoreMocks: true,
     // Room for a busy machine; a test that hangs still ends.
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: mode === 'release' ? 120_000 : 60_000,
+    hookTimeout: 120_000,
   };
   return {
     test: {

@@ -8,7 +8,7 @@ const TURN_MS = 40;
 export async function until<T>(
   look: () => Promise<T | null | undefined | false>,
   missing: string,
-  limitMs = 20_000,
+  limitMs = 60_000,
 ): Promise<T> {
   let isOver = false;
   const found = async (): Promise<T> => {
@@ -29,7 +29,7 @@ export async function until<T>(
 /** Resolves when the check no longer throws; fails at the limit with its last error. */
 export async function expectSoon<T>(
   check: () => Promise<T>,
-  limitMs = 30_000,
+  limitMs = 60_000,
   more: () => string = () => '',
 ): Promise<T> {
   const untilMs = systemClock.monotonicMs() + limitMs;
