@@ -2,6 +2,7 @@
 import { difference } from '../test/sql/compare.ts';
 import type { Answer } from '../test/sql/contract-values.ts';
 import { Oracle, withoutLimit } from '../test/sql/oracle.ts';
+import { canWeigh } from './cluster/proc.ts';
 import { figure, ratio } from './figures.ts';
 import type { Benchmark, Figure } from './figures.ts';
 import { benchData, scaleFrom } from './tpch/data.ts';
@@ -13,12 +14,19 @@ const WORKERS = 2;
 const THREADS = 2;
 const QUICK = process.argv.includes('--quick');
 const SCALE = scaleFrom(process.argv, QUICK);
+/** Above 1: the fragments do more than DuckDB does for the whole query. */
+const WORK = 'work: processor time of the workers / DuckDB';
+/** Above 1: workers wait, for each other, for the leader or for the client. */
+const SCHEDULE = 'schedule: elapsed / work of each worker';
 
 interface Times {
   readonly cluster: number[];
   /** The same text once more: the leader has its plan. */
   readonly again: number[];
   readonly duckdb: number[];
+  /** Processor time of the workers, and of DuckDB. */
+  readonly work: number[];
+  readonly duckdbWork: number[];
 }
 
 export const tpch: Benchmark = {
@@ -26,7 +34,7 @@ export const tpch: Benchmark = {
   file: SCALE === 1 ? 'tpch' : `tpch-sf${SCALE}`,
   summary: `TPC-H at scale ${SCALE}, 22 queries: ${WORKERS} workers with one thread each against DuckDB`,
   settings: {
-    data: `Parquet with zstd, row groups of 122,880 rows, scale ${SCALE}, own generator`,
+    data: `Parquet with zstd, row groups of 122,880 rows, scale ${SCALE}, one file per table, rows and texts as the specification says`,
     cluster: `1 leader on PostgreSQL, ${WORKERS} workers with 1 slot, HTTP from submit to the last row`,
     duckdb: `in one process with ${THREADS} threads, views over the same files`,
     rounds: 'alternating; the first one warms up, and its answers are compared',
@@ -44,16 +52,24 @@ export const tpch: Benchmark = {
       await audit(cluster, tables, queries, say);
       const duckdb = await LocalDuckDB.open(tables, THREADS);
       const times = new Map(
-        queries.map(({ name }): [string, Times] => [name, { cluster: [], again: [], duckdb: [] }]),
+        queries.map(({ name }): [string, Times] => [
+          name,
+          { cluster: [], again: [], duckdb: [], work: [], duckdbWork: [] },
+        ]),
       );
       for (const { sql } of queries) await duckdb.run(sql);
       for (let round = 1; round <= rounds; round += 1) {
         for (const { name, sql } of queries) {
           const of = times.get(name)!;
           const text = `/* ${round} */ ${sql}`;
+          const before = cluster.workMs();
           of.cluster.push(await timedMs(() => cluster.run(text)));
+          of.work.push(cluster.workMs() - before);
           of.again.push(await timedMs(() => cluster.run(text)));
+          const used = process.cpuUsage();
           of.duckdb.push(await timedMs(() => duckdb.run(sql)));
+          const { user, system } = process.cpuUsage(used);
+          of.duckdbWork.push((user + system) / 1_000);
         }
         const [ours, theirs] = [
           totalOf(times, 'cluster', round - 1),
@@ -102,10 +118,12 @@ function totalOf(times: ReadonlyMap<string, Times>, side: keyof Times, round: nu
 function figuresOf(times: ReadonlyMap<string, Times>, rounds: number): readonly Figure[] {
   const totals = (side: keyof Times): readonly number[] =>
     Array.from({ length: rounds }, (_, round) => totalOf(times, side, round));
-  const each = [...times].flatMap(([name, { cluster, duckdb }]) => [
+  const each = [...times].flatMap(([name, { cluster, duckdb, work, duckdbWork }]) => [
     figure(`${name}, cluster`, 'ms', cluster),
     figure(`${name}, DuckDB`, 'ms', duckdb),
     ratio(`${name}, cluster / DuckDB`, cluster, duckdb),
+    ...(canWeigh ? [ratio(`${name}, ${WORK}`, work, duckdbWork)] : []),
+    ...(canWeigh ? [ratio(`${name}, ${SCHEDULE}`, cluster, shareOf(work))] : []),
   ]);
   return [
     ...each,
@@ -114,5 +132,14 @@ function figuresOf(times: ReadonlyMap<string, Times>, rounds: number): readonly 
     figure('22 queries, DuckDB', 's', totals('duckdb')),
     ratio('22 queries, cluster / DuckDB', totals('cluster'), totals('duckdb')),
     ratio('22 queries again, cluster / DuckDB', totals('again'), totals('duckdb')),
+    ...(canWeigh ? [ratio(`22 queries, ${WORK}`, totals('work'), totals('duckdbWork'))] : []),
+    ...(canWeigh
+      ? [ratio(`22 queries, ${SCHEDULE}`, totals('cluster'), shareOf(totals('work')))]
+      : []),
   ];
+}
+
+/** What each worker would take if none ever waited. */
+function shareOf(work: readonly number[]): readonly number[] {
+  return work.map((ms) => ms / WORKERS);
 }

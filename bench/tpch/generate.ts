@@ -8,6 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import * as tables from './tables.ts';
 import type { Sizes } from './tables.ts';
+import { textPieces } from './text-pool.ts';
 
 export const TPCH_TABLES: readonly string[] = [
   ...['region', 'nation', 'supplier', 'part', 'partsupp', 'customer', 'orders', 'lineitem'],
@@ -17,16 +18,14 @@ export interface TpchOptions {
   readonly folder: string;
   readonly scale: number;
   readonly threads?: number;
-  /** Into how many files each of the five large tables goes. */
+  /** Into how many files each of the five large tables goes; 1 if not given, as dbgen writes them. */
   readonly files?: number;
 }
 
-/** Written last: a folder without it is half done. */
-const DONE = 'complete';
+/** Written last: a folder without it is half done, or its rows are those of an earlier generator. */
+const DONE = 'complete-3';
 /** As DuckDB writes its own. */
 const ROW_GROUP = 122_880;
-/** Orders that one file has by default. */
-const ORDERS_A_FILE = 750_000;
 
 /** Makes the data unless it is there already; answers globs by table. */
 export async function tpchData(options: TpchOptions): Promise<Readonly<Record<string, string>>> {
@@ -52,14 +51,20 @@ export async function tpchData(options: TpchOptions): Promise<Readonly<Record<st
   return there;
 }
 
-async function generate({ folder, scale, threads = 2, files }: TpchOptions): Promise<void> {
+async function generate({
+  folder,
+  scale,
+  threads = 2,
+  files: count = 1,
+}: TpchOptions): Promise<void> {
   if (!(scale > 0)) throw new Error(`A scale is more than 0, not ${scale}.`);
   const sizes = tables.sizesAt(scale);
-  const count = files ?? Math.max(1, Math.ceil(sizes.orders / ORDERS_A_FILE));
   const instance = await DuckDBInstance.create(':memory:', { threads: `${threads}` });
   const connection = await instance.connect();
   try {
     for (const macro of tables.MACROS) await connection.run(macro);
+    await connection.run(`CREATE TABLE pool AS ${poolRows(scale)}`);
+    await connection.run(USE_POOL);
     await write(connection, join(folder, 'region-000.parquet'), tables.region());
     await write(connection, join(folder, 'nation-000.parquet'), tables.nation());
     const supplier = tables.supplier(1, sizes.supplier + 1);
@@ -67,6 +72,7 @@ async function generate({ folder, scale, threads = 2, files }: TpchOptions): Pro
     let next = 0;
     const lane = async (): Promise<void> => {
       const own = await instance.connect();
+      await own.run(USE_POOL);
       for (let at = next++; at < count; at = next++)
         await writePieces(own, folder, sizes, at, count);
       own.closeSync();
@@ -77,6 +83,18 @@ async function generate({ folder, scale, threads = 2, files }: TpchOptions): Pro
     connection.closeSync();
     instance.closeSync();
   }
+}
+
+/** A variable belongs to its connection. */
+const USE_POOL = 'SET VARIABLE pool = (SELECT list(piece ORDER BY place) FROM pool)';
+/** 16 MiB: dbgen's comments repeat as rarely within a row group. */
+const PIECES = 65_536;
+
+/** Rows are a function of the scale, so the pool is as well. */
+function poolRows(scale: number): string {
+  const pieces = textPieces(scale < 0.1 ? PIECES / 16 : PIECES);
+  const list = pieces.map((piece) => `'${piece}'`).join(', ');
+  return `SELECT unnest(range(${pieces.length})) AS place, unnest([${list}]) AS piece`;
 }
 
 /** Piece `at` of `count` of every large table. */

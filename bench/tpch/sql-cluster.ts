@@ -8,6 +8,7 @@ import type { Answer } from '../../test/sql/contract-values.ts';
 import { BenchDatabase } from '../cluster/database.ts';
 import { Folder, startLeader, startWorker } from '../cluster/node.ts';
 import type { RunningNode } from '../cluster/node.ts';
+import { treeCpuSeconds } from '../cluster/proc.ts';
 import type { BenchProcess } from '../cluster/processes.ts';
 
 export interface SqlClusterOptions {
@@ -27,12 +28,15 @@ export class SqlCluster {
   readonly #close: () => Promise<void>;
   readonly #url: string;
   readonly #tables: SqlClusterOptions['tables'];
+  readonly #workers: readonly BenchProcess[];
 
   private constructor(
     close: () => Promise<void>,
     leader: Pick<RunningNode, 'url' | 'grpc'>,
     tables: SqlClusterOptions['tables'],
+    workers: readonly BenchProcess[],
   ) {
+    this.#workers = workers;
     this.#close = close;
     this.#url = leader.url;
     this.grpc = leader.grpc;
@@ -59,7 +63,7 @@ export class SqlCluster {
         const own = { servers: [leader.grpc], nodeId, slots, folder, args: [...listen, ...args] };
         running.push(await startWorker({ ...own, ...tasks }));
       }
-      return new SqlCluster(close, leader, tables);
+      return new SqlCluster(close, leader, tables, running.slice(1));
     } catch (error) {
       await close();
       throw error;
@@ -73,6 +77,11 @@ export class SqlCluster {
     seen?: (query: QuerySeen) => void,
   ): Promise<Answer> {
     return runQuery(this.#url, { sql, tables: this.#tables, settings }, seen);
+  }
+
+  /** Processor time that the workers have used so far, with their engines. */
+  workMs(): number {
+    return this.#workers.reduce((sum, { pid }) => sum + treeCpuSeconds(pid), 0) * 1_000;
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@
  * that any part of any table can be made anywhere, in any order, and is always the same. Shapes, key relations and
  * distributions are those that the public TPC-H specification describes; the values are our own.
  */
+import { PIECE_LENGTH } from './text-pool.ts';
 import * as words from './words.ts';
 
 export interface Sizes {
@@ -26,17 +27,6 @@ export function sizesAt(scale: number): Sizes {
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
 const list = (values: readonly string[]): string => `[${values.map(text).join(', ')}]`;
 
-/** A word of each list, all of them by one hash: comments are most of the text, and hashes most of the time. */
-function phraseMacro(): string {
-  const drawn: string[] = [];
-  let below = 1;
-  for (const choices of words.PHRASES) {
-    drawn.push(`${list(choices)}[1 + (hash(k * 32 + c) // ${below} % ${choices.length})::BIGINT]`);
-    below *= choices.length;
-  }
-  return `CREATE MACRO phrase(k, c) AS ${drawn.join(" || ' ' || ")}`;
-}
-
 /**
  * `dice(k, c, n)` is a number below n for column c of the row with key k. DuckDB's `hash` of several arguments
  * combines them by XOR, which would tie the columns to each other; so key and column become one number first.
@@ -44,9 +34,14 @@ function phraseMacro(): string {
 export const MACROS: readonly string[] = [
   'CREATE MACRO dice(k, c, n) AS (hash(k * 32 + c) % n::UBIGINT)::BIGINT',
   'CREATE MACRO pick(words, k, c) AS words[1 + dice(k, c, len(words))]',
-  phraseMacro(),
-  // A word of letters and digits, as long as chance wants it.
-  'CREATE MACRO scribble(k, c) AS to_base((hash(k * 32 + c) >> 1)::BIGINT, 36)',
+  // Text of the pool, `low` to `high` characters long: the columns c, c + 1 and c + 2 say which piece, where and how much.
+  `CREATE MACRO comment(k, c, low, high) AS substr(
+     getvariable('pool')[1 + dice(k, c, len(getvariable('pool')))],
+     1 + dice(k, c + 1, ${PIECE_LENGTH} - high), low + dice(k, c + 2, high - low + 1))`,
+  'CREATE MACRO letters(k, c) AS to_base((hash(k * 32 + c) >> 1)::BIGINT, 36, 12)',
+  // Letters and digits, 10 to 40 of them.
+  `CREATE MACRO address(k, c) AS substr(letters(k, c) || letters(k, c + 1) || letters(k, c + 2) || letters(k, c + 3),
+     1, 10 + dice(k, c, 31))`,
   'CREATE MACRO money(k, c, low, cents) AS ((low + dice(k, c, cents)) / 100)::DECIMAL(15, 2)',
   `CREATE MACRO phone(nation, k, c) AS printf('%d-%03d-%03d-%04d', 10 + nation,
      100 + dice(k, c, 900), 100 + dice(k, c + 1, 900), 1000 + dice(k, c + 2, 9000))`,
@@ -59,7 +54,7 @@ export const MACROS: readonly string[] = [
 
 export function region(): string {
   return `SELECT (i - 1)::INTEGER AS r_regionkey, ${list(words.REGIONS)}[i] AS r_name,
-      phrase(i, 0) AS r_comment
+      comment(i, 0, 31, 115) AS r_comment
     FROM range(1, ${words.REGIONS.length + 1}) t(i)`;
 }
 
@@ -67,19 +62,19 @@ export function nation(): string {
   const names = list(words.NATIONS.map(([name]) => name));
   const regions = `[${words.NATIONS.map(([, home]) => home).join(', ')}]`;
   return `SELECT (i - 1)::INTEGER AS n_nationkey, ${names}[i] AS n_name,
-      ${regions}[i]::INTEGER AS n_regionkey, phrase(i + 100, 0) AS n_comment
+      ${regions}[i]::INTEGER AS n_regionkey, comment(i + 100, 0, 31, 114) AS n_comment
     FROM range(1, ${words.NATIONS.length + 1}) t(i)`;
 }
 
 /** One supplier in two thousand is complained about and one is recommended: 13 and 57 are there at any scale. */
 export function supplier(from: number, to: number): string {
-  return `SELECT k AS s_suppkey, printf('Supplier#%09d', k) AS s_name, scribble(k, 1) AS s_address,
+  return `SELECT k AS s_suppkey, printf('Supplier#%09d', k) AS s_name, address(k, 20) AS s_address,
       dice(k, 2, 25)::INTEGER AS s_nationkey, phone(dice(k, 2, 25), k, 3) AS s_phone,
       money(k, 6, -99999, 1100000) AS s_acctbal,
       CASE k % 2000
-        WHEN 13 THEN phrase(k, 7) || ' Customer ' || scribble(k, 9) || ' Complaints'
-        WHEN 57 THEN phrase(k, 7) || ' Customer ' || scribble(k, 9) || ' Recommends'
-        ELSE phrase(k, 7) || ' ' || phrase(k, 8) END AS s_comment
+        WHEN 13 THEN comment(k, 7, 10, 40) || 'Customer ' || letters(k, 11) || 'Complaints'
+        WHEN 57 THEN comment(k, 7, 10, 40) || 'Customer ' || letters(k, 11) || 'Recommends'
+        ELSE comment(k, 7, 25, 100) END AS s_comment
     FROM range(${from}, ${to}) t(k)`;
 }
 
@@ -98,7 +93,7 @@ export function part(from: number, to: number): string {
       (1 + dice(k, 7, 50))::INTEGER AS p_size,
       pick(${list(sizes)}, k, 8) || ' ' || pick(${list(kinds)}, k, 9) AS p_container,
       (cents(k) / 100)::DECIMAL(15, 2) AS p_retailprice,
-      substr(phrase(k, 10), 1, 5 + dice(k, 11, 18)) AS p_comment
+      comment(k, 10, 5, 22) AS p_comment
     FROM range(${from}, ${to}) t(k)`;
 }
 
@@ -106,28 +101,29 @@ export function part(from: number, to: number): string {
 export function partsupp(from: number, to: number, suppliers: number): string {
   return `SELECT part AS ps_partkey, supplier_of(part, which, ${suppliers}) AS ps_suppkey,
       1 + dice(k, 0, 9999) AS ps_availqty, money(k, 1, 100, 99901) AS ps_supplycost,
-      phrase(k, 2) || ' ' || phrase(k, 3) || ' ' || phrase(k, 4) AS ps_comment
+      comment(k, 2, 49, 198) AS ps_comment
     FROM (SELECT i // 4 AS part, i % 4 AS which, i + 1000000000 AS k
       FROM range(${from * 4}, ${to * 4}) t(i))`;
 }
 
 export function customer(from: number, to: number): string {
-  return `SELECT k AS c_custkey, printf('Customer#%09d', k) AS c_name, scribble(k, 11) AS c_address,
+  return `SELECT k AS c_custkey, printf('Customer#%09d', k) AS c_name, address(k, 24) AS c_address,
       dice(k, 12, 25)::INTEGER AS c_nationkey, phone(dice(k, 12, 25), k, 13) AS c_phone,
       money(k, 16, -99999, 1100000) AS c_acctbal, pick(${list(words.SEGMENTS)}, k, 17) AS c_mktsegment,
-      phrase(k, 18) || ' ' || phrase(k, 19) AS c_comment
+      comment(k, 18, 29, 116) AS c_comment
     FROM range(${from}, ${to}) t(k)`;
 }
 
 /** What an order and its lines have in common. Of 32 order keys 8 are used; two customers in three order. */
 function orderBase(from: number, to: number, sizes: Sizes): string {
+  const large = sizes.orders < 1_000_000 ? 'i % 15000 = 7' : 'false';
   return `SELECT i + 2000000000 AS k, (i // 8) * 32 + i % 8 + 1 AS orderkey,
       least(dice(i + 2000000000, 0, ${Math.max(1, Math.floor(sizes.customer / 3))}) * 3
         + 1 + dice(i + 2000000000, 1, 2), ${sizes.customer}) AS custkey,
       DATE '1992-01-01' + dice(i + 2000000000, 2, 2406)::INTEGER AS orderdate,
-      -- One order in 15,000 is a very large one, so that there are some at any scale.
-      i % 15000 = 7 AS large,
-      CASE WHEN i % 15000 = 7 THEN 7 ELSE 1 + dice(i + 2000000000, 3, 7) END AS lines
+      -- Orders above 300 pieces are so rare that a small scale has none by chance: there, one in 15,000 is one.
+      ${large} AS large,
+      CASE WHEN ${large} THEN 7 ELSE 1 + dice(i + 2000000000, 3, 7) END AS lines
     FROM range(${from}, ${to}) t(i)`;
 }
 
@@ -150,7 +146,7 @@ export function lineitem(from: number, to: number, sizes: Sizes): string {
           orderdate + (30 + dice(k, 7, 61))::INTEGER AS l_commitdate,
           pick(${list(words.INSTRUCTIONS)}, k, 14) AS l_shipinstruct,
           pick(${list(words.MODES)}, k, 10) AS l_shipmode,
-          substr(phrase(k, 11), 1, 10 + dice(k, 13, 34)) AS l_comment
+          comment(k, 15, 10, 43) AS l_comment
         FROM (SELECT orderkey, orderdate, large, line, k * 8 + line AS k
           FROM (SELECT *, unnest(range(1, lines + 1)) AS line
             FROM (${orderBase(from, to, sizes)})))))`;
@@ -163,7 +159,7 @@ export function orders(from: number, to: number, sizes: Sizes, lineFile: string)
       price::DECIMAL(15, 2) AS o_totalprice, orderdate AS o_orderdate,
       pick(${list(words.PRIORITIES)}, k, 4) AS o_orderpriority,
       printf('Clerk#%09d', 1 + dice(k, 5, ${clerks})) AS o_clerk, 0::INTEGER AS o_shippriority,
-      substr(phrase(k, 6) || ' ' || phrase(k, 7), 1, 30 + dice(k, 8, 49)) AS o_comment
+      comment(k, 6, 19, 78) AS o_comment
     FROM (${orderBase(from, to, sizes)}) JOIN (
       SELECT l_orderkey,
         CASE WHEN min(l_linestatus) = max(l_linestatus) THEN min(l_linestatus) ELSE 'P' END AS status,

@@ -72,16 +72,3 @@ export const INSTRUCTIONS: readonly string[] = [
   ...['DELIVER IN PERSON', 'COLLECT COD', 'NONE', 'TAKE BACK RETURN'],
 ];
 export const MODES: readonly string[] = ['REG AIR', 'AIR', 'RAIL', 'SHIP', 'TRUCK', 'MAIL', 'FOB'];
-
-/** Comments are phrases of an adverb, an adjective, a noun and a verb. So many adjectives and nouns that about one
- * order in a hundred has a `special` before `requests`. */
-export const PHRASES: readonly (readonly string[])[] = [
-  words(`slyly carefully quickly furiously blithely daringly quietly fluffily ruthlessly boldly evenly
-    finally`),
-  words(`special pending final express regular ironic unusual even bold silent close busy brave quick dogged
-    ruthless`),
-  words(`requests packages deposits accounts instructions foxes theodolites pinto-beans dependencies excuses
-    platelets asymptotes courts dolphins ideas sauternes warhorses frets sheaves realms`),
-  words(`sleep wake nag haggle cajole detect integrate boost doze use engage breach print solve thrash
-    promise`),
-];
