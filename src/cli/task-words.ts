@@ -1,6 +1,6 @@
 /** One task in words. */
 import type { Json } from '../scheduler/core/index.ts';
-import type { TaskDetail } from '../scheduler/contract/index.ts';
+import type { AttemptShape, TaskDetail } from '../scheduler/contract/index.ts';
 import { shortened } from './wording.ts';
 
 const WIDTH = 200;
@@ -17,6 +17,7 @@ export function taskLines(task: TaskDetail): string[] {
   if (waiting !== null) lines.push(`waiting    ${waiting}`);
   if (steps.length > 0) lines.push(`steps      ${steps.map(({ name }) => name).join(', ')}`);
   if (error !== null) lines.push(`error      ${error.code}: ${error.message}`);
+  if (task.attempts.length > 1) lines.push(...task.attempts.map(attemptLine));
   if (lease !== null) {
     const { since, expiresAt } = lease;
     const times = since === null ? '' : `, since ${since}, expires ${expiresAt}`;
@@ -25,6 +26,15 @@ export function taskLines(task: TaskDetail): string[] {
     );
   }
   return lines;
+}
+
+function attemptLine(each: AttemptShape): string {
+  const { attempt, run, node, started, finished, outcome, error } = each;
+  const times = `${started ?? '?'} to ${finished ?? 'now'}`;
+  const how =
+    error === null ? (outcome ?? 'running') : `${outcome}: ${error.code}: ${error.message}`;
+  const where = `attempt ${attempt} of run ${run} on ${node ?? '?'}`;
+  return `  ${where}, ${times}, ${shortened(how, WIDTH)}`;
 }
 
 function json(value: Json): string {

@@ -85,6 +85,11 @@ test.each(['with', 'without'] as const)(
       return seen.body.state === 'succeeded' && seen;
     }, 'the observer to see the job');
     expect(before.body.asOf?.seq).toBeGreaterThan(0);
+    expect((await ask(observer, `/api/v1/jobs/${id}/tasks/a`)).body).toMatchObject({
+      state: 'succeeded',
+      attempts: [{ attempt: 1, node: 'w-1', outcome: 'succeeded', error: null }],
+    });
+    expect(await ask(observer, `/api/v1/jobs/${id}/tasks/nobody`)).toMatchObject({ status: 404 });
     expect(Date.parse(before.body.asOf?.at ?? '')).toBeGreaterThan(0);
 
     await leader.process.crash();

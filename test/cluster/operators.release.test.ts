@@ -147,7 +147,10 @@ async function killedLeader(cluster: Cluster, queries: Queries): Promise<void> {
   await early.registerOutput(task, output);
   await leader.process.crash();
   await until(async () => (await cluster.leading()).id !== leader.id, 'another leader', LIMIT_MS);
-  const late = await rawWorker((await cluster.leading()).plan.grpc);
+  // The next one is known before it serves.
+  const registered = async (): Promise<RawWorker | null> =>
+    rawWorker((await cluster.leading()).plan.grpc).catch(() => null);
+  const late = await until(registered, 'a registration with the next leader', LIMIT_MS);
   late.held = early.held;
   expect(await late.report(task, 'TASK_STATE_SUCCEEDED')).toBe('VERDICT_NOT_REGISTERED');
   await late.registerOutput(task, output);

@@ -250,6 +250,53 @@ describe('a list', () => {
   });
 });
 
+test('a task shows each of its attempts: where it ran, from when to when, and how it ended', async () => {
+  const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+  await submit('j', {
+    tasks: [task('a', { retry: { maxAttempts: 3, backoffMs: 100 } }), task('b')],
+  });
+  const attempts = async (id = 'a') =>
+    (await reader.task(jobId('j'), id as TaskId)).value?.attempts ?? [];
+  expect(await attempts()).toEqual([]);
+  const report = async (end: object): Promise<void> => {
+    const [{ lease } = {}] = (await worker.pollNow(100)).filter(({ taskId }) => taskId === 'a');
+    await led.leader.workers.report(worker.session, [{ kind: 'started', lease: lease! }]);
+    await clock.advance(50);
+    await led.leader.workers.report(worker.session, [{ lease: lease!, ...end } as never]);
+    worker.held.length = 0;
+    await clock.advance(1_000);
+  };
+  const error = { code: 'broken', message: 'no' };
+  await report({ kind: 'failed', error, failure: 'retryable' });
+  await report({ kind: 'released' });
+  expect(await attempts()).toMatchObject([
+    { attempt: 1, outcome: 'failed' },
+    { attempt: 2, outcome: 'returned', error: null },
+  ]);
+  await report({ kind: 'completed', result: null });
+  const at = (ms: number): string => new Date(1_000_000_000_000 + ms).toISOString();
+  const one = { run: 1, node: 'w' };
+  expect(await attempts()).toEqual([
+    {
+      ...{ ...one, attempt: 1, fence: 1, started: at(0), finished: at(50) },
+      ...{ outcome: 'failed', error },
+    },
+    {
+      ...{ ...one, attempt: 2, fence: 2, started: at(1_050), finished: at(1_100) },
+      ...{ outcome: 'returned', error: null },
+    },
+    {
+      ...{ ...one, attempt: 2, fence: 3, started: at(2_100), finished: at(2_150) },
+      ...{ outcome: 'succeeded', error: null },
+    },
+  ]);
+  // The other one has never been heard of again: its lease expires with the session.
+  await clock.advance(30_000);
+  expect(await attempts('b')).toMatchObject([
+    { attempt: 1, fence: 1, node: 'w', outcome: 'lost', error: { code: 'lost' } },
+  ]);
+});
+
 test('the leader is whoever holds the shard', async () => {
   expect(await reader.leader()).toMatchObject({ epoch: 1, url: null, grpc: null });
   await led.leader.end(new MillraceError({ code: 'shutting_down', what: 'enough' }));

@@ -29,6 +29,7 @@ import type { JobView, Store } from '../../scheduler/store/index.ts';
 
 import type { EventFeed } from './event-feed.ts';
 import { deadTask, jobShape, jobSummary, nodeShape, scheduleShape, textOf } from './row-shapes.ts';
+import { attemptsOf } from './task-attempts.ts';
 import { taskDetail } from './task-detail.ts';
 import type { KnownLease } from './task-detail.ts';
 
@@ -122,7 +123,8 @@ export class StoreReader implements Reader {
       if (shown === undefined) return null;
       const steps = await this.#store.steps(this.#shard, found.task, found.task.run);
       const known = this.#lease?.(id, taskId) ?? null;
-      return taskDetail(shown, { view, found, steps, known });
+      const attempts = await attemptsOf(this.#store, this.#shard, id, found.task);
+      return taskDetail(shown, { view, found, steps, known, attempts });
     });
   }
 

@@ -3,6 +3,7 @@ import { dependencyNumbers } from '../../scheduler/core/index.ts';
 import type { Instant, Json, StepRow, TaskRow } from '../../scheduler/core/index.ts';
 import { JsonText } from '../../scheduler/contract/index.ts';
 import type {
+  AttemptShape,
   LeaseShape,
   ReadResult,
   TaskDetail,
@@ -23,11 +24,12 @@ export interface TaskParts {
   readonly found: TaskView;
   readonly steps: readonly StepRow[];
   readonly known: KnownLease | null;
+  readonly attempts: readonly AttemptShape[];
 }
 
 export function taskDetail(
   shown: TaskShape<ReadResult>,
-  { view, found: { spec, task }, steps, known }: TaskParts,
+  { view, found: { spec, task }, steps, known, attempts }: TaskParts,
 ): TaskDetail<ReadResult> {
   const ids = new Map(view.tasks.map((each) => [each.spec.taskNo as number, each.spec.id]));
   return {
@@ -37,6 +39,7 @@ export function taskDetail(
     input: spec.input === null ? null : new JsonText(spec.input),
     placement: placementOf(spec.options),
     steps: steps.map(({ name, body }) => ({ name, result: new JsonText(body) })),
+    attempts,
     lease: leaseOf(task, known),
   };
 }

@@ -82,8 +82,33 @@ export interface TaskDetail<Result = Json> extends TaskShape<Result> {
   readonly placement: Json;
   /** Finished steps of its current run. */
   readonly steps: readonly { readonly name: string; readonly result: Result }[];
+  /** Each assignment to a node, oldest first, as far back as events are retained; the current one last. */
+  readonly attempts: readonly AttemptShape[];
   /** While it runs: who may run it, and until when without another heartbeat. */
   readonly lease: LeaseShape | null;
+}
+
+/** `lost`: the node was lost, or the input. `returned`: it counts as no attempt, and its number is used again. */
+export type AttemptOutcome =
+  | 'succeeded'
+  | 'failed'
+  | 'lost'
+  | 'returned'
+  | 'suspended'
+  | 'cancelled'
+  | 'skipped';
+
+export interface AttemptShape {
+  readonly run: number;
+  readonly attempt: number;
+  readonly fence: number;
+  readonly node: NodeId | null;
+  /** When the worker said so, or else when it was assigned. */
+  readonly started: string | null;
+  readonly finished: string | null;
+  /** Null while it runs. */
+  readonly outcome: AttemptOutcome | null;
+  readonly error: TaskError | null;
 }
 
 export interface LeaseShape {

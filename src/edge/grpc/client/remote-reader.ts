@@ -4,7 +4,7 @@ import type { JobId } from '../../../scheduler/core/index.ts';
 import { fromWireEventPage, fromWireNode, fromWireSchedule } from '../codec/cluster.ts';
 import { fromWireJob, fromWireSummary, toWireJobsQuery } from '../codec/jobs.ts';
 import { fromWireAsOf, fromWireLeader } from '../codec/leader.ts';
-import { optionalText, present, wireNumber } from '../codec/values.ts';
+import { jsonText, optionalText, parsedJson, present, wireNumber } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type {
   Dated,
@@ -12,11 +12,12 @@ import type {
   EventsQuery,
   ReadJob,
   Reader,
+  TaskDetail,
 } from '../../../scheduler/contract/index.ts';
 import type { CallOptions, LeaderChannel } from './leader-channel.ts';
 
 /** All that goes over the wire. */
-export type RemoteReader = Omit<Reader, 'deadTasks' | 'task'>;
+export type RemoteReader = Omit<Reader, 'deadTasks'>;
 
 /** No filter. */
 const ALL_NODES = { executor: '', operator: '', capability: '' };
@@ -60,6 +61,19 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
       // That it is not there says nothing of when: it is asked again, after a moment that is known.
       const asOf = await head();
       return (await job(id)) ?? { value: null, asOf };
+    },
+    async task(id, task) {
+      const asOf = await head();
+      try {
+        const request = { jobId: id, taskId: task };
+        const response = await channel.unary(ControlPlaneService.getJobTask, request, READ);
+        // Made by a node of this cluster for people to read: nothing is decided by what it says.
+        const value = parsedJson(jsonText(response.taskJson, 'task_json'), 'task_json');
+        return { value: value as unknown as TaskDetail, asOf: fromWireAsOf(response.asOf) };
+      } catch (thrown) {
+        if (isMillraceError(thrown, 'not_found')) return { value: null, asOf };
+        throw thrown;
+      }
     },
     async schedules() {
       const response = await channel.unary(ControlPlaneService.listSchedules, {}, READ);

@@ -47,6 +47,7 @@ export const NEEDED_ROLES: ReadonlyMap<string, NeededRole | 'open'> = new Map([
   [`${CONTROL_PLANE}/DeregisterWorker`, 'worker'],
   [`${CONTROL_PLANE}/SubmitJob`, 'submit'],
   [`${CONTROL_PLANE}/GetJob`, 'read'],
+  [`${CONTROL_PLANE}/GetJobTask`, 'read'],
   [`${CONTROL_PLANE}/ListJobs`, 'read'],
   [`${CONTROL_PLANE}/WatchJob`, 'read'],
   [`${CONTROL_PLANE}/CancelJob`, 'submit'],

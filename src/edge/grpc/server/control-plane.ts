@@ -2,7 +2,7 @@
  * node that does not lead refuses the rest with the leader's address. */
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../../scheduler/core/index.ts';
-import type { JobId, LeaderAddress } from '../../../scheduler/core/index.ts';
+import type { JobId, LeaderAddress, TaskId } from '../../../scheduler/core/index.ts';
 import { type ByteBudget, type Clock, requestBytes, systemClock } from '../../../kit/index.ts';
 import { fromWireNewJob, fromWireSignal, toWireJobReply } from '../codec/change.ts';
 import { fromWireNodeFilter, toWireNode, toWireSchedule } from '../codec/cluster.ts';
@@ -11,7 +11,7 @@ import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
 import { fromWireUnneeded } from '../codec/outputs.ts';
 import { fromWireReports, toWireReportReply } from '../codec/report.ts';
 import { fromWireRegister, fromWireSession, toWireRegistered } from '../codec/session.ts';
-import { requiredText, refuse } from '../codec/values.ts';
+import { jsonBytes, requiredText, refuse } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
 import type { NewJob as WireNewJob, SubmitJobResponse } from '../gen/millrace/v1/job.ts';
@@ -33,7 +33,7 @@ import { parkedPoll } from './polling.ts';
 import { queryHandlers } from './query-handlers.ts';
 import { boundSession } from './session-binding.ts';
 import { WorkerConnections } from './worker-connections.ts';
-import { unknownJob, watchEvents, watchJob } from './watching.ts';
+import { unknownJob, unknownTask, watchEvents, watchJob } from './watching.ts';
 
 export interface ControlPlaneOptions {
   /** These two throw `not_leader` on other nodes. */
@@ -111,7 +111,14 @@ function jobHandlers(
   life: AbortSignal,
 ): Pick<
   ControlPlaneServer,
-  'submitJob' | 'getJob' | 'listJobs' | 'watchJob' | 'cancelJob' | 'rerunJob' | 'signalJob'
+  | 'submitJob'
+  | 'getJob'
+  | 'getJobTask'
+  | 'listJobs'
+  | 'watchJob'
+  | 'cancelJob'
+  | 'rerunJob'
+  | 'signalJob'
 > {
   const { jobs, reader } = options;
   return {
@@ -123,6 +130,13 @@ function jobHandlers(
       const { value, asOf } = await reader.job(id);
       if (value === null) throw unknownJob(id);
       return { job: toWireJob(value), asOf: toWireAsOf(asOf) };
+    }),
+    getJobTask: unary(life, async (request) => {
+      const id: JobId = requiredText(request.jobId, 'job_id');
+      const task: TaskId = requiredText(request.taskId, 'task_id');
+      const { value, asOf } = await reader.task(id, task);
+      if (value === null) throw unknownTask(id, task);
+      return { taskJson: jsonBytes(JSON.stringify(value)), asOf: toWireAsOf(asOf) };
     }),
     listJobs: unary(life, async (request) => {
       const { value, asOf } = await reader.jobs(fromWireJobsQuery(request));

@@ -1,6 +1,6 @@
 /** Events as streams. */
 import { isFinished, MillraceError } from '../../../scheduler/core/index.ts';
-import type { JobId } from '../../../scheduler/core/index.ts';
+import type { JobId, TaskId } from '../../../scheduler/core/index.ts';
 import { toWireEventPage } from '../codec/cluster.ts';
 import { requiredText, safeNumber } from '../codec/values.ts';
 import type {
@@ -57,4 +57,9 @@ function hasEnd(page: EventPage): boolean {
 
 export function unknownJob(id: JobId): MillraceError {
   return new MillraceError({ code: 'not_found', what: `There is no job ${id.slice(0, 200)}.` });
+}
+
+export function unknownTask(job: JobId, task: TaskId): MillraceError {
+  const what = `There is no task ${task.slice(0, 200)} in job ${job.slice(0, 200)}.`;
+  return new MillraceError({ code: 'not_found', what });
 }

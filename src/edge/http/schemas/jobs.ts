@@ -1,4 +1,5 @@
 /** Jobs and their tasks, as the API shows them: see `JobShape` and its neighbours. */
+import type { AttemptOutcome } from '../../../scheduler/contract/index.ts';
 import { JOB_STATES, PRIORITIES, TASK_STATES } from '../../../scheduler/core/index.ts';
 import {
   anything,
@@ -103,6 +104,27 @@ const LEASE_EXAMPLE = {
   expiresAt: '2026-11-15T02:00:20.100Z',
 };
 
+const ATTEMPT_EXAMPLE = {
+  run: 1,
+  attempt: 1,
+  fence: 1,
+  node: 'w-1',
+  started: '2026-11-15T02:00:00.120Z',
+  finished: null,
+  outcome: null,
+  error: null,
+};
+
+const OUTCOMES: Readonly<Record<AttemptOutcome, true>> = {
+  succeeded: true,
+  failed: true,
+  lost: true,
+  returned: true,
+  suspended: true,
+  cancelled: true,
+  skipped: true,
+};
+
 const asOf = ref('AsOf');
 
 export type JobSchemaName =
@@ -112,6 +134,7 @@ export type JobSchemaName =
   | 'Job'
   | 'JobPage'
   | 'Task'
+  | 'Attempt'
   | 'TaskDetail'
   | 'Lease'
   | 'PastRun'
@@ -201,6 +224,23 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     },
     { example: LEASE_EXAMPLE },
   ),
+  Attempt: record(
+    'One assignment of a task to a node, and how it ended.',
+    {
+      run: whole,
+      attempt: whole,
+      fence: whole,
+      node: orNull(text),
+      started: orNull(moment),
+      finished: orNull(moment),
+      outcome: described(
+        'Null while it runs. `lost`: its node or its input was lost. `returned`: it counts as no attempt.',
+        orNull(oneOf(Object.keys(OUTCOMES))),
+      ),
+      error: orNull(ref('TaskError')),
+    },
+    { example: ATTEMPT_EXAMPLE },
+  ),
   TaskDetail: record(
     'A task with all that is stored of it.',
     {
@@ -210,6 +250,10 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       steps: described(
         'Finished steps of the current run.',
         listOf(record('A step.', { name: text, result: anything })),
+      ),
+      attempts: described(
+        'Each assignment to a node, oldest first, as far back as events are retained.',
+        listOf(ref('Attempt')),
       ),
       lease: described('Present while the task runs.', orNull(ref('Lease'))),
       asOf,
@@ -221,6 +265,7 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
         input: { url: 'https://example.org/x' },
         placement: { capabilities: { gpu: 'nvidia' } },
         steps: [],
+        attempts: [ATTEMPT_EXAMPLE],
         lease: LEASE_EXAMPLE,
         asOf: ASKED_AT,
       },

@@ -21,8 +21,8 @@ import { FollowedLog } from './followed-log.ts';
 import { Refresher } from './refresher.ts';
 
 export interface ReplicaOptions {
-  /** Lists of dead tasks, and single tasks, are not to be had everywhere. */
-  readonly source: Omit<Reader, 'deadTasks' | 'task'> & Partial<Pick<Reader, 'deadTasks' | 'task'>>;
+  /** Lists of dead tasks are not to be had everywhere. */
+  readonly source: Omit<Reader, 'deadTasks'> & Partial<Pick<Reader, 'deadTasks'>>;
   readonly clock: Clock;
   /** Jobs kept in memory, the youngest. */
   readonly jobsMax: number;
@@ -150,22 +150,16 @@ export class Replica implements Reader {
   async deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>> {
     const { source } = this.#options;
     if (source.deadTasks !== undefined) return source.deadTasks(query);
-    throw this.#cannot('list dead tasks');
-  }
-
-  async task(job: JobId, task: TaskId): ReturnType<Reader['task']> {
-    const { source } = this.#options;
-    if (source.task !== undefined) return source.task(job, task);
-    throw this.#cannot('show a single task');
-  }
-
-  #cannot(what: string): MillraceError {
-    return new MillraceError({
+    throw new MillraceError({
       code: 'not_leader',
-      what: `An observer without database access cannot ${what}.`,
+      what: 'An observer without database access cannot list dead tasks.',
       todo: 'Ask the leader.',
       ...(this.#leader === null ? {} : { leader: this.#leader }),
     });
+  }
+
+  task(job: JobId, task: TaskId): ReturnType<Reader['task']> {
+    return this.#options.source.task(job, task);
   }
 
   async *follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {

@@ -21,6 +21,8 @@ import {
   CancelJobResponse,
   GetJobRequest,
   GetJobResponse,
+  GetJobTaskRequest,
+  GetJobTaskResponse,
   GetLeaderRequest,
   GetLeaderResponse,
   ListJobsRequest,
@@ -152,6 +154,16 @@ export const ControlPlaneService = {
     requestDeserialize: (value: Buffer): GetJobRequest => GetJobRequest.decode(value),
     responseSerialize: (value: GetJobResponse): Buffer => Buffer.from(GetJobResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetJobResponse => GetJobResponse.decode(value),
+  },
+  /** One task with its input, steps and attempts. */
+  getJobTask: {
+    path: "/millrace.v1.ControlPlane/GetJobTask" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetJobTaskRequest): Buffer => Buffer.from(GetJobTaskRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetJobTaskRequest => GetJobTaskRequest.decode(value),
+    responseSerialize: (value: GetJobTaskResponse): Buffer => Buffer.from(GetJobTaskResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetJobTaskResponse => GetJobTaskResponse.decode(value),
   },
   listJobs: {
     path: "/millrace.v1.ControlPlane/ListJobs" as const,
@@ -310,6 +322,8 @@ export interface ControlPlaneServer extends UntypedServiceImplementation {
   deregisterWorker: handleUnaryCall<DeregisterWorkerRequest, DeregisterWorkerResponse>;
   submitJob: handleUnaryCall<SubmitJobRequest, SubmitJobResponse>;
   getJob: handleUnaryCall<GetJobRequest, GetJobResponse>;
+  /** One task with its input, steps and attempts. */
+  getJobTask: handleUnaryCall<GetJobTaskRequest, GetJobTaskResponse>;
   listJobs: handleUnaryCall<ListJobsRequest, ListJobsResponse>;
   /** The job's events, from the given one on, until the job has ended. */
   watchJob: handleServerStreamingCall<WatchJobRequest, WatchJobResponse>;
@@ -445,6 +459,22 @@ export interface ControlPlaneClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetJobResponse) => void,
+  ): ClientUnaryCall;
+  /** One task with its input, steps and attempts. */
+  getJobTask(
+    request: GetJobTaskRequest,
+    callback: (error: ServiceError | null, response: GetJobTaskResponse) => void,
+  ): ClientUnaryCall;
+  getJobTask(
+    request: GetJobTaskRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetJobTaskResponse) => void,
+  ): ClientUnaryCall;
+  getJobTask(
+    request: GetJobTaskRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetJobTaskResponse) => void,
   ): ClientUnaryCall;
   listJobs(
     request: ListJobsRequest,

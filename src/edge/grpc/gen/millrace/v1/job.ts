@@ -57,6 +57,17 @@ export interface GetJobResponse {
   asOf: AsOf | undefined;
 }
 
+export interface GetJobTaskRequest {
+  jobId: string;
+  taskId: string;
+}
+
+export interface GetJobTaskResponse {
+  /** As GET /api/v1/jobs/:id/tasks/:task returns it, without `asOf`. */
+  taskJson: Buffer;
+  asOf: AsOf | undefined;
+}
+
 export interface ListJobsRequest {
   /** Only jobs in this state. */
   state: JobState;
@@ -642,6 +653,120 @@ export const GetJobResponse: MessageFns<GetJobResponse> = {
             }
 
             message.job = Job.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.asOf = AsOf.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetJobTaskRequest(): GetJobTaskRequest {
+  return { jobId: "", taskId: "" };
+}
+
+export const GetJobTaskRequest: MessageFns<GetJobTaskRequest> = {
+  encode(message: GetJobTaskRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.jobId !== "") {
+      writer.uint32(10).string(message.jobId);
+    }
+    if (message.taskId !== "") {
+      writer.uint32(18).string(message.taskId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetJobTaskRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetJobTaskRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.taskId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetJobTaskResponse(): GetJobTaskResponse {
+  return { taskJson: Buffer.alloc(0), asOf: undefined };
+}
+
+export const GetJobTaskResponse: MessageFns<GetJobTaskResponse> = {
+  encode(message: GetJobTaskResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.taskJson.length !== 0) {
+      writer.uint32(10).bytes(message.taskJson);
+    }
+    if (message.asOf !== undefined) {
+      AsOf.encode(message.asOf, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetJobTaskResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetJobTaskResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.taskJson = Buffer.from(reader.bytes());
             continue;
           }
           case 2: {

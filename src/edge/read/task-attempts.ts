@@ -1,0 +1,103 @@
+/**
+ * The attempts of a task, from the event log: each assignment to a node, and how it ended. They reach back as far as
+ * the log is retained; the last attempt is in the task's own row.
+ */
+import { isMillraceError } from '../../scheduler/core/index.ts';
+import type { EventView, JobId, LogKind, TaskError, TaskRow } from '../../scheduler/core/index.ts';
+import type { AttemptOutcome, AttemptShape } from '../../scheduler/contract/index.ts';
+import type { Store } from '../../scheduler/store/index.ts';
+import { textOf, textOrNull } from './row-shapes.ts';
+
+/** How many events of a large job are looked through. */
+const EVENTS_MAX = 100_000;
+const PAGE = 5_000;
+/** The newest ones. */
+const ATTEMPTS_MAX = 100;
+
+const OUTCOMES: ReadonlyMap<LogKind, AttemptOutcome> = new Map<LogKind, AttemptOutcome>([
+  ['completed', 'succeeded'],
+  ['retried', 'failed'],
+  ['failed', 'failed'],
+  ['dead', 'failed'],
+  ['reassigned', 'lost'],
+  ['released', 'returned'],
+  ['suspended', 'suspended'],
+  ['cancelled', 'cancelled'],
+  ['skipped', 'skipped'],
+]);
+
+export async function attemptsOf(
+  store: Pick<Store, 'events' | 'lastSeq'>,
+  shard: number,
+  job: JobId,
+  task: TaskRow,
+): Promise<readonly AttemptShape[]> {
+  if (task.fence === 0) return [];
+  const last = lastAttempt(task);
+  // Most tasks have one attempt, and the row tells all of it.
+  if (task.fence === 1 && last !== null) return [last];
+  const byFence = new Map<number, AttemptShape>();
+  for await (const event of eventsOf(store, shard, job))
+    if (event.taskNo === task.taskNo) take(byFence, event);
+  if (last !== null) byFence.set(last.fence, last);
+  const list = [...byFence.values()].toSorted((a, b) => a.fence - b.fence);
+  return list.slice(-ATTEMPTS_MAX);
+}
+
+async function* eventsOf(
+  store: Pick<Store, 'events' | 'lastSeq'>,
+  shard: number,
+  job: JobId,
+): AsyncGenerator<EventView> {
+  let after = (await store.lastSeq(shard)).firstSeq - 1;
+  for (let seen = 0; seen < EVENTS_MAX; seen += PAGE) {
+    const page = await store.events(shard, after, PAGE, job).catch(asPruned);
+    yield* page;
+    const end = page.at(-1);
+    if (end === undefined || page.length < PAGE) return;
+    after = end.seq;
+  }
+}
+
+/** They were removed while they were read. */
+function asPruned(error: unknown): readonly EventView[] {
+  if (isMillraceError(error, 'not_found')) return [];
+  throw error;
+}
+
+function take(byFence: Map<number, AttemptShape>, event: EventView): void {
+  const { kind, fence, run, attempt, nodeId, at } = event;
+  if (fence === null || fence === 0 || run === null || attempt === null) return;
+  if (kind === 'assigned') {
+    const began = { run, attempt, fence, node: nodeId, started: textOf(at), finished: null };
+    byFence.set(fence, { ...began, outcome: null, error: null });
+    return;
+  }
+  const known = byFence.get(fence);
+  if (known === undefined || known.finished !== null) return;
+  const outcome = OUTCOMES.get(kind);
+  if (kind === 'started') byFence.set(fence, { ...known, started: textOf(at) });
+  else if (outcome !== undefined)
+    byFence.set(fence, { ...known, finished: textOf(at), outcome, error: errorIn(event, outcome) });
+}
+
+function errorIn({ detail }: EventView, outcome: AttemptOutcome): TaskError | null {
+  if (outcome === 'succeeded' || outcome === 'suspended' || outcome === 'skipped') return null;
+  const { code, message, why } = JSON.parse(detail ?? '{}') as Partial<TaskError & { why: string }>;
+  if (code !== undefined && message !== undefined) return { code, message };
+  return why === undefined ? null : { code: outcome, message: why };
+}
+
+/** Null if the row tells of no attempt that runs, or that has ended the task. */
+function lastAttempt(row: TaskRow): AttemptShape | null {
+  const { run, attempt, fence, nodeId: node, state, error } = row;
+  const isKnown = state === 'running' || state === 'succeeded' || state === 'failed';
+  if (!isKnown || node === null || row.startedAt === null) return null;
+  return {
+    ...{ run, attempt, fence, node },
+    started: textOrNull(row.startedAt),
+    finished: textOrNull(row.finishedAt),
+    outcome: state === 'running' ? null : state,
+    error: state === 'failed' ? error : null,
+  };
+}
