@@ -11,9 +11,14 @@ const QUERIES = Number(process.env['TEST_SQL_CLUSTER_QUERIES'] ?? 1_500);
 const FIRST = Number(process.env['TEST_SQL_SEED'] ?? 50_000);
 const LANES = 3;
 
-const SHAPES = [1, 2, 5].flatMap((workers) =>
-  [1, 4, 16].map((partitions) => [workers, partitions] as const),
-);
+/** Few and many of both, and the middle: each takes minutes. */
+const SHAPES = [
+  [1, 1],
+  [1, 16],
+  [2, 4],
+  [5, 1],
+  [5, 16],
+] as const;
 
 test.each(SHAPES)(
   'every query on %i workers in %i parts gives what DuckDB gives, with all exchanges forced',
