@@ -16,6 +16,9 @@ test.each([
   ['nightly', { name: 'nightly' }],
   ['order/*', {}],
   ['state:failed,running', {}],
+  ['label.team=billing label.tier:gold', { labels: ['team:billing', 'tier:gold'] }],
+  ['label.note="two words" state:failed', { state: 'failed', labels: ['note:two words'] }],
+  ['a=b', { name: 'a=b' }],
   ['', {}],
 ])('%s asks the server for %j', (text, expected) => {
   expect(serverPart(termsOf(text))).toEqual(expected);
@@ -23,7 +26,9 @@ test.each([
 
 test.each([
   ['state:wrong', "'wrong' is not a state. Use queued, running, succeeded, failed, cancelled."],
-  ['stat:failed', "'stat' is not known. Use state, name, id, schedule, age or took."],
+  ['stat:failed', "'stat' is not known. Use state, name, id, schedule, age, took or label.KEY."],
+  ['label.a=1 label.a=2', "'label.a=2': there is a label already."],
+  ['label.a>1', "'label.a' takes an equals sign: label.a=1."],
   ['age:5m', "'age' compares with a time: age>5m, age<30s."],
   ['age>five', "'age' compares with a time: age>5m, age<30s."],
   ['state:failed state:queued', "'state:queued': there is a state already."],

@@ -10,6 +10,7 @@ export type Term =
   | { readonly kind: 'name'; readonly name: string; readonly isPrefix: boolean }
   | { readonly kind: 'id'; readonly id: string }
   | { readonly kind: 'schedule'; readonly id: string }
+  | { readonly kind: 'label'; readonly key: string; readonly value: string }
   | { readonly kind: 'age' | 'took'; readonly op: '<' | '>'; readonly ms: number };
 
 export interface ParsedTerm {
@@ -22,7 +23,7 @@ export type Parsed =
   | { readonly ok: false; readonly message: string };
 
 /** A key, an operator and a value, which may be quoted; or a bare word. */
-const TERM = /^(?:([a-z]+)([:<>]))?("(?:[^"\\]|\\.)*"|[^\s"]+)(?=\s|$)/;
+const TERM = /^(?:([a-z]+(?=[:<>])|label\.[\w.-]+)([:<>=]))?("(?:[^"\\]|\\.)*"|[^\s"]+)(?=\s|$)/;
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,
@@ -58,7 +59,9 @@ export function parseFilter(text: string): Parsed {
 }
 
 const sameKind = (a: Term, b: Term): boolean =>
-  a.kind === b.kind && !('op' in a && 'op' in b && a.op !== b.op);
+  a.kind === b.kind &&
+  !('op' in a && 'op' in b && a.op !== b.op) &&
+  !('key' in a && 'key' in b && a.key !== b.key);
 
 const unquoted = (text: string): string => text.slice(1, -1).replaceAll(/\\(.)/g, '$1');
 
@@ -75,6 +78,10 @@ function nameTerm(word: string): Term {
 
 /** The term, or what is wrong with it. */
 function keyed(key: string, op: string, value: string): Term | string {
+  if (key.startsWith('label.')) {
+    if (op === '<' || op === '>') return `'${key}' takes an equals sign: ${key}=${value}.`;
+    return { kind: 'label', key: key.slice('label.'.length), value };
+  }
   switch (key) {
     case 'state': {
       if (op !== ':') return `'state' takes a colon: state:failed.`;
@@ -99,22 +106,33 @@ function keyed(key: string, op: string, value: string): Term | string {
       return { kind: key, op: op === '<' ? '<' : '>', ms: Number(number) * (UNIT_MS[unit] ?? 1) };
     }
     default:
-      return `'${key}' is not known. Use state, name, id, schedule, age or took.`;
+      return `'${key}' is not known. Use state, name, id, schedule, age, took or label.KEY.`;
   }
+}
+
+/** The term that finds jobs with this label. */
+export function labelTerm(key: string, value: string): string {
+  const isPlain = /^[^\s"\\]+$/.test(value);
+  return `label.${key}=${isPlain ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`}`;
 }
 
 /** What the server can look up by itself. */
 export function serverPart(terms: readonly ParsedTerm[]): {
   readonly state?: JobState;
   readonly name?: string;
+  readonly labels?: readonly string[];
 } {
   const [state, ...more] = terms.flatMap(({ term }) => (term.kind === 'state' ? term.states : []));
   const name = terms.flatMap(({ term }) =>
     term.kind === 'name' && !term.isPrefix ? [term.name] : [],
   )[0];
+  const labels = terms.flatMap(({ term }) =>
+    term.kind === 'label' ? [`${term.key}:${term.value}`] : [],
+  );
   return {
     ...(state === undefined || more.length > 0 ? {} : { state }),
     ...(name === undefined ? {} : { name }),
+    ...(labels.length === 0 ? {} : { labels }),
   };
 }
 
@@ -140,6 +158,8 @@ export function fits(job: JobSummary, terms: readonly ParsedTerm[], nowMs: numbe
         return job.id === term.id;
       case 'schedule':
         return job.scheduleId === term.id;
+      case 'label':
+        return Object.hasOwn(job.labels, term.key) && job.labels[term.key] === term.value;
       case 'age':
         return compared(nowMs - Date.parse(job.createdAt), term);
       case 'took': {

@@ -27,10 +27,12 @@ export async function jobsPage(
   const found: JobSummary[] = [];
   let [cursor, looked] = [from, 0];
   for (;;) {
+    const { labels = [], ...fields } = serverPart(terms);
     const query = new URLSearchParams({
-      ...serverPart(terms),
+      ...fields,
       limit: String(isLocal ? LOCAL_PAGE : PAGE),
     });
+    for (const label of labels) query.append('label', label);
     if (cursor !== null) query.set('cursor', cursor);
     const page = await call<{ jobs: JobSummary[]; cursor: string | null }>(`jobs?${query}`, {
       signal,

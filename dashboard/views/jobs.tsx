@@ -57,7 +57,7 @@ export function JobsView(): JSX.Element {
           aria-label="Search jobs"
           aria-invalid={!parsed.ok}
           aria-describedby="search-note"
-          placeholder="state:failed name:order* age<1h, or a job id"
+          placeholder="state:failed name:order* label.team=billing age<1h, or a job id"
           value={draft.value}
           onInput={(event) => set(event.currentTarget.value)}
           onKeyDown={(event) => leaveOnEscape(event)}
@@ -330,6 +330,11 @@ function JobRow({
           <ShortId id={job.id} />
           {job.scheduleId !== null && <span> · {job.scheduleId}</span>}
           {job.run > 1 && <span> · run {job.run}</span>}
+          {Object.entries(job.labels).map(([key, value]) => (
+            <span key={key} class="label">
+              {key}={value}
+            </span>
+          ))}
           {job.error !== null && <span class="error"> {job.error.message}</span>}
         </span>
       </span>

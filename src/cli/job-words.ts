@@ -31,13 +31,20 @@ export function jobLines(job: DatedJob): string[] {
     ['state', job.run > 1 ? `${job.state} (run ${job.run})` : job.state],
     ['tasks', progressOf(job.tasks)],
     ['created', `${job.createdAt} (${when(job.createdAt, at)})`],
+    ['starts at', job.startedAt === null ? job.runAt : null],
     ['took', took(job.startedAt, job.finishedAt, at)],
     ['key', job.idempotencyKey],
     ['schedule', job.scheduleId],
+    ['labels', labelWords(job)],
     ['error', errorWords(job.error)],
     ['result', resultWords(job)],
   ]);
   return [...about, '', ...taskTable(job.tasks, at), ...notes(job)];
+}
+
+function labelWords({ labels }: DatedJob): string | null {
+  const shown = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return shown.length === 0 ? null : shown.join(', ');
 }
 
 /** In full if it is short; `--json` has all of it. */

@@ -6,6 +6,7 @@ import type { Callable, TaskDefinition } from '../tasks/executors/index.ts';
 import { definitionsOf } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
 import type { JobSummary, NodeShape } from '../scheduler/contract/index.ts';
+import { adjusted } from './adjusted.ts';
 import type { Client, InputAndOptions, JobHandle, Submission } from './client.ts';
 import { HttpClient } from './http-client.ts';
 import { JobError } from './job-error.ts';
@@ -16,7 +17,6 @@ import type {
   JobRef,
   JobsFilter,
   NodesOptions,
-  SubmitOptions,
 } from './options.ts';
 import { schedulesOver } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
@@ -157,19 +157,6 @@ async function readSubmission({ what, input, options = {} }: Submission): Promis
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
-}
-
-/** The caller's options take precedence over those of the flow. */
-function adjusted(
-  document: Readonly<Record<string, unknown>>,
-  { name, priority, idempotencyKey }: SubmitOptions,
-): Readonly<Record<string, unknown>> {
-  return {
-    ...document,
-    ...(name === undefined ? {} : { name }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-  };
 }
 
 function noAnswer(): MillraceError {

@@ -21,7 +21,7 @@ import type {
 } from './answers.ts';
 import { type Call, Caller } from './calls/caller.ts';
 import { objectIn } from './calls/reading.ts';
-import { Servers } from './calls/servers.ts';
+import { type Query, Servers } from './calls/servers.ts';
 import { Transport } from './calls/transport.ts';
 import { followEvents } from './events.ts';
 import { paceOf } from './options.ts';
@@ -121,10 +121,11 @@ export class HttpClient {
 
   /** Page after page, newest job first. */
   async *jobPages(filter: JobsFilter = {}): AsyncGenerator<JobsPage, void> {
-    const { state, name, limit } = filter;
+    const { state, name, labels = {}, limit } = filter;
     const query = {
       ...(state === undefined ? {} : { state }),
       ...(name === undefined ? {} : { name }),
+      label: Object.entries(labels).map(([key, value]) => `${key}:${value}`),
       ...(limit === undefined ? {} : { limit: String(limit) }),
     };
     for (let cursor: string | null | undefined = filter.cursor; cursor !== null;) {
@@ -281,7 +282,7 @@ export class HttpClient {
     key: string,
     path: string,
     options: CallOptions | undefined,
-    query: Readonly<Record<string, string>> = {},
+    query: Query = {},
   ): Promise<T> {
     const { signal, retriesForever } = this.#limited(options);
     const about = { isRepeatable: true, what: 'it', retriesForever, signal };

@@ -1,8 +1,8 @@
 /** Options of a client and its calls. There is one set of these types, for programs and for the command line. */
-import type { JobState, MillraceError, Priority } from '../scheduler/core/index.ts';
+import type { JobState, Labels, MillraceError, Priority } from '../scheduler/core/index.ts';
 import type { NodeFilter } from '../scheduler/contract/index.ts';
 import type { ClientTls } from '../edge/security/index.ts';
-import { type BackoffRange, type Clock, systemClock } from '../kit/index.ts';
+import { type BackoffRange, type Clock, type Duration, systemClock } from '../kit/index.ts';
 
 export interface ConnectOptions {
   /** What the server's token file lists; not needed for a server of the same user on this machine. */
@@ -88,6 +88,12 @@ export interface SubmitOptions extends CallOptions {
   readonly priority?: Priority;
   /** Instead of the flow's own. */
   readonly name?: string;
+  /** Short text by key, to find the job by. Together with those of the flow; of one key these win. */
+  readonly labels?: Labels;
+  /** No task starts before this time: a date, or ISO 8601 text with an offset. One that has passed means at once. */
+  readonly runAt?: Date | string;
+  /** The same as a duration from now by this program's clock: milliseconds, or text such as '2h'. */
+  readonly delay?: Duration;
   /** Without it one is made up. With it the whole call can be repeated later, by another process too: a job of
    * this id that is there already is answered as it is. */
   readonly jobId?: string;
@@ -125,6 +131,8 @@ export interface NodesOptions extends CallOptions, NodeFilter {}
 export interface JobsFilter extends CallOptions {
   readonly state?: JobState;
   readonly name?: string;
+  /** Only jobs with all of these. */
+  readonly labels?: Labels;
   /** How many on a page. */
   readonly limit?: number;
   /** Where to go on, from an earlier page. */

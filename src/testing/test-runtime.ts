@@ -306,6 +306,7 @@ export class TestRuntime {
           'let it finish, or give it a run timeout'
         );
       case 'execution_key':
+      case 'run_at':
       case 'back_off':
       case 'sleep':
       case 'signal':

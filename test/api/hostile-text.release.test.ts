@@ -21,7 +21,7 @@ import {
   wellFormed,
 } from '../../src/scheduler/core/document/text.ts';
 import { defaultSettings, parseJobDocument } from '../../src/scheduler/core/index.ts';
-import { readMoment } from '../../src/scheduler/core/schedule/moment.ts';
+import { readMoment } from '../../src/scheduler/core/document/moment.ts';
 import { readOptions } from '../../src/sql/engine/sql/options.ts';
 import { tokensOf } from '../../src/sql/engine/sql/tokenizer.ts';
 import { pointedAt, statementOf } from '../../src/sql/engine/sql/statement.ts';

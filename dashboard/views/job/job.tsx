@@ -23,6 +23,7 @@ import { Tabs } from '../../parts/tabs.tsx';
 import { link, replaceQuery, route } from '../../route.ts';
 import { count, now } from '../../words.ts';
 import { EventTable } from '../event-table.tsx';
+import { labelTerm } from '../job-filter.ts';
 import { Graph } from './graph.tsx';
 import { JobActions } from './job-actions.tsx';
 import { SpanBook } from './spans.ts';
@@ -94,6 +95,12 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
         {job.scheduleId !== null && (
           <a href={link(['schedules'], { id: job.scheduleId })}>{job.scheduleId}</a>
         )}
+        {job.runAt !== null && job.startedAt === null && <span>starts at {job.runAt}</span>}
+        {Object.entries(job.labels).map(([key, value]) => (
+          <a key={key} class="label" href={link(['jobs'], { q: labelTerm(key, value) })}>
+            {key}={value}
+          </a>
+        ))}
         {job.idempotencyKey !== null && (
           <span title="Idempotency key">key {job.idempotencyKey}</span>
         )}

@@ -3,6 +3,7 @@ import type { HttpClient, JobsFilter, JobsPage } from '../../client/index.ts';
 import { JOB_STATES, type JobState } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
+import { collected, labelOption } from '../job-options.ts';
 import { jobTable } from '../job-words.ts';
 import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
 import { withWords } from '../settings.ts';
@@ -11,23 +12,32 @@ const LIMIT = 20;
 const PAGE_MAX = 1_000;
 
 export const command: CommandModule = {
-  examples: ['millrace jobs', 'millrace jobs --state failed --limit 100', 'millrace jobs --json'],
+  examples: [
+    'millrace jobs',
+    'millrace jobs --state failed --limit 100',
+    'millrace jobs --label team=billing',
+    'millrace jobs --json',
+  ],
   declare(command: Command) {
     command
       .addOption(withWords('--state <state>', 'only those in this state', JOB_STATES))
       .option('--name <name>', 'only those with this name')
+      .option('--label <key=value>', 'only those with this label; repeat it for several', collected)
       .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
       .option('--cursor <cursor>', 'continue an earlier list');
     declareServer(command);
   },
   async run(command, reply, signal) {
-    const options = command.opts<Readonly<Record<string, string | undefined>>>();
-    const { name, cursor } = options;
+    const { label, ...options } = command.opts<
+      { readonly label?: readonly string[] } & Readonly<Record<string, string | undefined>>
+    >();
+    const { name, cursor } = options as Readonly<Record<string, string | undefined>>;
     const state = stateOption(options['state']);
     const filter: JobsFilter = {
       signal,
       ...(state === undefined ? {} : { state }),
       ...(name === undefined ? {} : { name }),
+      ...(label === undefined ? {} : { labels: labelOption(label) }),
       ...(cursor === undefined ? {} : { cursor }),
     };
     const limit = Math.max(1, wholeOption('--limit', options['limit']) ?? LIMIT);

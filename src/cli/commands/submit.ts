@@ -8,6 +8,7 @@ import { type FileValue, readDocuments } from '../files/document-file.ts';
 import { isModule, readWork, refuseModuleFlags, type Work } from '../files/work-file.ts';
 import { endingOf } from '../job-words.ts';
 import { tellOutcome } from '../outcome.ts';
+import { collected, labelOption, momentOption } from '../job-options.ts';
 import { declareServer, withClient, wrongUse } from '../server-call.ts';
 import { configFor } from '../settings.ts';
 import { follow } from '../view/follow.ts';
@@ -19,6 +20,8 @@ interface SubmitFlags {
   readonly name?: string;
   readonly priority?: string;
   readonly idempotencyKey?: string;
+  readonly label?: readonly string[];
+  readonly runAt?: string;
   readonly json?: true;
 }
 
@@ -28,6 +31,7 @@ export const command: CommandModule = {
     'millrace submit job.yaml',
     'millrace submit flow.ts --input \'{"order": "A-7"}\' --wait',
     'millrace submit job.json --name nightly --priority 3 --idempotency-key "nightly $(date +%F)"',
+    'millrace submit job.json --label team=billing --run-at 2h',
     'millrace submit job.json --server http://127.0.0.1:7070 --json',
   ],
   declare(command: Command) {
@@ -41,7 +45,9 @@ export const command: CommandModule = {
       .option('--flow <name>', 'which flow or task of the module, if it exports several')
       .option('--name <name>', 'the name of the job, in place of that in the document')
       .option('--priority <number>', '0 urgent, 1 high, 2 normal, 3 low')
-      .option('--idempotency-key <key>', 'submitting again with this key gives the first job');
+      .option('--idempotency-key <key>', 'submitting again with this key gives the first job')
+      .option('--label <key=value>', 'a label to find the job by; repeat it for several', collected)
+      .option('--run-at <time>', 'no task starts before: 2026-11-15T02:00:00Z, or 2h from now');
     declareServer(command);
   },
   async run(command, reply, signal) {
@@ -79,7 +85,8 @@ export const command: CommandModule = {
 };
 
 /** What the command line says of the job itself. */
-function ownFields({ name, priority, idempotencyKey }: SubmitFlags): Record<string, unknown> {
+function ownFields(flags: SubmitFlags): Record<string, unknown> {
+  const { name, priority, idempotencyKey, label, runAt } = flags;
   if (priority !== undefined && !/^[0-3]$/.test(priority)) {
     throw wrongUse(
       `'${priority}' is not a valid priority.`,
@@ -90,13 +97,23 @@ function ownFields({ name, priority, idempotencyKey }: SubmitFlags): Record<stri
     ...(name === undefined ? {} : { name }),
     ...(priority === undefined ? {} : { priority: Number(priority) }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...(label === undefined ? {} : { labels: labelOption(label) }),
+    ...(runAt === undefined ? {} : { runAt: momentOption(runAt) }),
   };
 }
 
 /** In each document of a list. What is not a document is left for the check that follows. */
 function withFields(value: unknown, own: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(value)) return value.map((each) => withFields(each, own));
-  return typeof value === 'object' && value !== null ? { ...value, ...own } : value;
+  if (typeof value !== 'object' || value === null) return value;
+  const { labels, ...fields } = own;
+  const given = (value as Readonly<Record<string, unknown>>)['labels'];
+  return {
+    ...value,
+    ...fields,
+    // Key by key: those of the command line win.
+    ...(labels === undefined ? {} : { labels: { ...(given as object | undefined), ...labels } }),
+  };
 }
 
 interface Batch {

@@ -9,13 +9,13 @@ import { backoffMs, sleep } from '../../kit/index.ts';
 import { bearer, checkTokenPath, shownToken } from '../../edge/security/index.ts';
 import { BACKOFF, type Pace } from '../options.ts';
 import { outcomeUnknown, problemError, retryAfterMs, unreachable, untrusted } from './problem.ts';
-import { type Servers, callUrl } from './servers.ts';
+import { type Query, type Servers, callUrl } from './servers.ts';
 import { type Outcome, type Transport, readText } from './transport.ts';
 
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** May it be done twice without harm? */

@@ -64,10 +64,17 @@ export class Servers {
 }
 
 /** The address of one call; a server may stand behind a path of its own. */
-export function callUrl(server: URL, path: string, query: Readonly<Record<string, string>>): URL {
+/** What stands after the `?`; a list gives a parameter several times. */
+export type Query = Readonly<Record<string, string | readonly string[]>>;
+
+export function callUrl(server: URL, path: string, query: Query): URL {
   const url = new URL(server);
   url.pathname = `${server.pathname.replace(/\/$/, '')}${path}`;
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of typeof value === 'string' ? [value] : value) {
+      url.searchParams.append(name, each);
+    }
+  }
   return url;
 }
 

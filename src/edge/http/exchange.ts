@@ -93,10 +93,9 @@ export class Exchange {
     this.#route = route.path;
     const known =
       route.role === null ? null : await access.allow(credentialsOf(request), route.role);
-    const query = readQuery(route, rest.join('?'));
     const call = {
       path,
-      query,
+      ...readQuery(route, rest.join('?')),
       headers: request.headers,
       known,
       caller: known === null || access.scope !== 'tokens' ? connectionOf(request) : known.name,

@@ -110,7 +110,9 @@ function parametersOf({ path, parameters = {}, headers = {} }: Route): readonly 
 function schemaOf(parameter: Parameter): Schema {
   switch (parameter.type) {
     case 'string':
-      return { type: 'string', maxLength: parameter.maxLength };
+      return parameter.isRepeatable === true
+        ? { type: 'array', items: { type: 'string', maxLength: parameter.maxLength } }
+        : { type: 'string', maxLength: parameter.maxLength };
     case 'integer':
       return { type: 'integer', minimum: parameter.minimum, maximum: parameter.maximum };
     case 'enum':

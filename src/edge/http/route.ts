@@ -17,7 +17,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
 /** A parameter after the `?`; checked before the handler sees it. */
 export type Parameter = { readonly description: string } & (
-  | { readonly type: 'string'; readonly maxLength: number }
+  | { readonly type: 'string'; readonly maxLength: number; readonly isRepeatable?: true }
   | { readonly type: 'integer'; readonly minimum: number; readonly maximum: number }
   | { readonly type: 'enum'; readonly values: readonly string[] }
 );
@@ -51,6 +51,8 @@ export interface Route {
 export interface Call {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | undefined>>;
+  /** Parameters that may be given several times. */
+  readonly lists: Readonly<Record<string, readonly string[] | undefined>>;
   readonly headers: IncomingHttpHeaders;
   /** The caller, for fair queueing: the name of a token, or a connection. */
   readonly caller: string;

@@ -1,7 +1,7 @@
 /** From a method and a path to a route, or to the reason why there is none. */
 import { didYouMean } from '../../scheduler/core/index.ts';
 import { HttpRefusal, badInput, notFound } from './refusal.ts';
-import type { Parameter, Route } from './route.ts';
+import type { Call, Parameter, Route } from './route.ts';
 
 export interface Found {
   readonly route: Route;
@@ -66,22 +66,28 @@ function decodedSegment(segment: string): string {
   }
 }
 
-/** Each parameter at most once, none that is not known, each as its route describes it. */
+/** Each parameter at most once unless its route says otherwise, none that is not known, each as its route describes
+ * it. */
 export function readQuery(
   route: Pick<Route, 'parameters'>,
   search: string,
-): Readonly<Record<string, string>> {
+): Pick<Call, 'query' | 'lists'> {
   const known = route.parameters ?? {};
   const query: Record<string, string> = {};
+  const lists: Record<string, string[]> = {};
   for (const [name, value] of decodedPairs(search)) {
     const parameter = Object.hasOwn(known, name) ? known[name] : undefined;
     if (parameter === undefined) throw unknown(name, Object.keys(known));
-    if (Object.hasOwn(query, name)) throw badInput(`?${name}`, 'It is given more than once.');
     const fault = faultIn(parameter, value);
     if (fault !== null) throw badInput(`?${name}`, fault);
+    if (parameter.type === 'string' && parameter.isRepeatable === true) {
+      (lists[name] ??= []).push(value);
+      continue;
+    }
+    if (Object.hasOwn(query, name)) throw badInput(`?${name}`, 'It is given more than once.');
     query[name] = value;
   }
-  return query;
+  return { query, lists };
 }
 
 function decodedPairs(search: string): URLSearchParams {

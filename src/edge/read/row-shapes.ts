@@ -1,5 +1,5 @@
 /** Rows become what people see. Times become text, numbers of jobs and tasks become their ids. */
-import { dependencyNumbers, scheduledTime } from '../../scheduler/core/index.ts';
+import { dependencyNumbers, labelsOf, scheduledTime } from '../../scheduler/core/index.ts';
 import type {
   Instant,
   JobRow,
@@ -45,6 +45,8 @@ export function jobSummary(row: JobRow): JobSummary {
     priority,
     taskCount,
     idempotencyKey,
+    labels: labelsOf(row.labels),
+    runAt: textOrNull(row.runAt),
     scheduleId,
     scheduledAt: textOrNull(scheduledTime(row)),
     error,

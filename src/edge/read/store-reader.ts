@@ -86,12 +86,13 @@ export class StoreReader implements Reader {
     return { nodeId, url, grpc, epoch };
   }
 
-  jobs({ state, name, limit, cursor }: JobsQuery): Promise<Dated<Page<JobSummary>>> {
+  jobs({ state, name, labels, limit, cursor }: JobsQuery): Promise<Dated<Page<JobSummary>>> {
     return this.#dated(async () => {
       const [before] = cursor === undefined ? [] : readCursor('jobs', 1, cursor);
       const rows = await this.#store.jobs(this.#shard, {
         ...(state === undefined ? {} : { state }),
         ...(name === undefined ? {} : { name }),
+        ...(labels === undefined ? {} : { labels }),
         ...(before === undefined ? {} : { before: jobNo(before) }),
         limit: limit + 1,
       });

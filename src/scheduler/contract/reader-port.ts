@@ -27,6 +27,8 @@ export interface Page<T> {
 export interface JobsQuery {
   readonly state?: JobState;
   readonly name?: string;
+  /** Only jobs with all of these, `key:value`. */
+  readonly labels?: readonly string[];
   readonly limit: number;
   readonly cursor?: string;
 }

@@ -4,6 +4,7 @@ import type {
   Json,
   JobId,
   JobState,
+  Labels,
   LogKind,
   NodeId,
   NodeStatus,
@@ -34,6 +35,9 @@ export interface JobSummary {
   readonly priority: Priority;
   readonly taskCount: number;
   readonly idempotencyKey: string | null;
+  readonly labels: Labels;
+  /** None of its tasks starts before then; null for a job that started at once. */
+  readonly runAt: string | null;
   readonly scheduleId: ScheduleId | null;
   /** The scheduled time of the occurrence, even if the job started later. */
   readonly scheduledAt: string | null;

@@ -63,6 +63,12 @@ const worlds: Readonly<Record<WaitCode, () => Harness>> = {
     node.fail(node.poll()[0]!, { code: 'flaky' });
     return world;
   },
+  run_at: () => {
+    const world = new Harness();
+    world.node('w1');
+    world.submit({ name: 'job', runAt: world.now + 1_000, tasks: [echo('a')] });
+    return world;
+  },
   sleep: () => {
     const world = new Harness();
     const node = world.node('w1');
@@ -146,6 +152,7 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   children: /^waits for 2 of its children$/,
   execution_key: /^waits for the running task with key echo\/k$/,
   admission: /^waits for admission: 1 query is before it, 1 of 1 run$/,
+  run_at: /^starts at 20\d\d-[\d-]+T[\d:.]+Z$/,
   back_off: /^runs again in \d+ ms, after flaky$/,
   sleep: /^sleeps for 700 ms$/,
   no_node_fits: /^no node fits; the nearest, w1, lacks capability cpu is 4, needs >= 8$/,

@@ -1,4 +1,5 @@
 /** "Why is this task waiting?" as a function of the state. */
+import { momentText } from './document/moment.ts';
 import type { Instant, JobId, NodeId, TaskId } from './ids.ts';
 import type { Job } from './job/job.ts';
 import { unfitBefore } from './job/waits.ts';
@@ -16,6 +17,7 @@ export type WaitCode =
   | 'children'
   | 'execution_key'
   | 'admission'
+  | 'run_at'
   | 'back_off'
   | 'sleep'
   | 'signal'
@@ -77,6 +79,9 @@ function reason(state: SchedulerState, job: Job, slot: Slot, now: Instant): Reas
       if (tasks.suspended(slot) === 'time') return { code: 'sleep', why: `sleeps for ${inMs} ms` };
       const awaited = awaits(state, slot);
       if (awaited !== null) return { ...awaited, why: `${awaited.why} for another ${inMs} ms` };
+      if (tasks.notBefore.get(slot) === job.runAt) {
+        return { code: 'run_at', why: `starts at ${momentText(job.runAt)}` };
+      }
       const error = tasks.error(slot);
       return {
         code: 'back_off',

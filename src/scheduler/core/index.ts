@@ -14,6 +14,8 @@ export type { ResolvedInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export type { KnownTasks } from './document/parse.ts';
 export { decodeOptions } from './document/options.ts';
+export { labelsOf, readLabel } from './document/labels.ts';
+export type { Labels } from './document/labels.ts';
 export { pointedAt, pointerTokens } from './document/pointer.ts';
 export { jobSchema } from './document/schema.ts';
 export { asLiteral } from './document/template.ts';

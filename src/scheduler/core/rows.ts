@@ -36,6 +36,12 @@ export interface JobRow {
   readonly scheduleId: ScheduleId | null;
   /** The template of the job's own result as JSON text; null when the document has none. */
   readonly output: string | null;
+  /** As `key:value`, sorted. */
+  readonly labels: readonly string[];
+  /** None of its tasks starts before then; null for at once. */
+  readonly runAt: Instant | null;
+  /** What else the document says of the job, as JSON text; null when that is nothing. */
+  readonly options: string | null;
   readonly createdAt: Instant;
   // Mutable from here on.
   readonly state: JobState;

@@ -106,6 +106,9 @@ export function checkJob(job: JobRow): void {
   whole(row, 'totalMs', job.totalMs);
   text(row, 'scheduleId', job.scheduleId);
   text(row, 'output', job.output);
+  for (const label of job.labels) text(row, 'labels', label);
+  time(row, 'runAt', job.runAt);
+  text(row, 'options', job.options);
   time(row, 'createdAt', job.createdAt);
   oneOf(row, 'state', job.state, JOB_STATES);
   small(row, 'run', job.run);

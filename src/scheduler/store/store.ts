@@ -112,6 +112,8 @@ export interface JobView {
 export interface JobFilter {
   readonly state?: JobState;
   readonly name?: string;
+  /** Only jobs with all of these, `key:value`. */
+  readonly labels?: readonly string[];
   /** Newest first; only jobs with a smaller number. */
   readonly before?: JobNo;
   readonly limit: number;

@@ -1,7 +1,7 @@
 /** A flow with one input put into it: the job document. And the flow without, as a drawing. */
 import { asLiteral } from '../../scheduler/core/index.ts';
 import type { Json, JsonObject, Need } from '../../scheduler/core/index.ts';
-import type { About } from './fault.ts';
+import { type About, refuse } from './fault.ts';
 import { type GraphTask, type GraphTest, INPUT_TASK } from './graph.ts';
 import { type Pointed, describe } from './placeholder.ts';
 import { pointerOf, spelled } from './pointer.ts';
@@ -14,6 +14,8 @@ export interface FlowShape {
   readonly head: JsonObject;
   readonly tasks: readonly GraphTask[];
   readonly output: Part | undefined;
+  /** Labels by key, made of the input. */
+  readonly search: Part | undefined;
 }
 
 export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
@@ -22,9 +24,25 @@ export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
     shape.output === undefined ? undefined : filled(shape.output, input, `${about}, its result,`);
   return {
     ...head,
+    ...searched(shape, input),
     ...(output === undefined ? {} : { output }),
     tasks: [...inputTask(tasks, input), ...tasks.map((task) => taskDocument(task, input))],
   };
+}
+
+function searched({ search, about }: FlowShape, input: FlowInput): JsonObject {
+  if (search === undefined) return {};
+  const fields = filled(search, input, `${about}, 'search',`) as JsonObject;
+  const labels = Object.entries(fields).flatMap(([key, value]) => {
+    if (value === null) return [];
+    if (typeof value !== 'object') return [[key, String(value)] as const];
+    return refuse(
+      `${about}, 'search',`,
+      `'${key}' is ${Array.isArray(value) ? 'a list' : 'an object'}, not text or a number.`,
+      'Refer to one field of it.',
+    );
+  });
+  return labels.length === 0 ? {} : { labels: Object.fromEntries(labels) };
 }
 
 function taskDocument(task: GraphTask, input: FlowInput): JsonObject {

@@ -9,9 +9,10 @@ import { Graph } from './graph.ts';
 import { jsonCopy } from './json-copy.ts';
 import type { FlowKit } from './kit.ts';
 import { checkDocument } from './options.ts';
-import type { Settled } from './ref.ts';
+import type { InputRef, Settled } from './ref.ts';
 import { type Maybe, andThen, checkSchema, conformInput } from './schema.ts';
 import { checkedName } from './task.ts';
+import { type Part, partOf } from './template.ts';
 
 /**
  * A flow that `defineFlow` made. `Input` is what it is given, before its schema has looked at it;
@@ -46,6 +47,11 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
     readonly totalMs?: number;
   };
   /**
+   * Fields to find jobs by: an object of references to the input, called once like `build`. Their values become labels
+   * of each job, so they are indexed, and have the limits of labels. A field that is absent or null gives no label.
+   */
+  readonly search?: (input: InputRef<FlowInputOf<In>>) => Readonly<Record<string, unknown>>;
+  /**
    * Says which tasks there are and what they give each other. It is called once, when the flow is
    * defined: no value is there yet, and every job has the same graph. What it returns is the result of
    * the flow: a reference, or anything that has references in it.
@@ -64,6 +70,7 @@ const FIELDS = [
   'onFailure',
   'maxParallel',
   'timeouts',
+  'search',
   'build',
 ] as const;
 
@@ -100,7 +107,8 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   const output = graph.output(built(graph, parts.build));
   if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
   const head = jsonCopy({ name, priority, onFailure, maxParallel, timeouts }, about) as JsonObject;
-  const shape: FlowShape = { about, head, tasks: graph.tasks, output };
+  const search = searchFields(graph, parts.search);
+  const shape: FlowShape = { about, head, tasks: graph.tasks, output, search };
   checkShape(shape);
 
   const conform = (input: unknown): Maybe<unknown> => {
@@ -145,6 +153,17 @@ function built(graph: Graph, build: unknown): unknown {
     "'build' must not be async.",
     'It only describes the graph; do asynchronous work in tasks.',
   );
+}
+
+function searchFields(graph: Graph, search: unknown): Part | undefined {
+  if (search === undefined) return undefined;
+  const about = `${graph.about}, 'search',`;
+  if (typeof search !== 'function') refuse(about, `must be a function, not ${shown(search)}.`);
+  const fields: unknown = (search as (input: unknown) => unknown)(graph.input());
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
+    refuse(about, `must return an object, not ${shown(fields)}.`);
+  }
+  return partOf(fields, { about, use: (pointed) => graph.refuseForeign(pointed, about) });
 }
 
 /** The document without what comes with the input: all that is wrong with it is wrong for good. */

@@ -180,6 +180,29 @@ function viewTests({ store, newLeader }: Bench): void {
     expect(await list({ name: 'none' })).toEqual([]);
   });
 
+  test('lists jobs by their labels, newest first, in pages, whatever is in a label', async () => {
+    const leader = await newLeader();
+    const odd = 'note:"a, {b}" \\ ü';
+    await leader.submit(aJob(1, { labels: ['team:a', 'tier:gold'] }));
+    await leader.submit(aJob(2, { labels: ['team:a'], ...DONE }));
+    await leader.submit(aJob(3, { labels: [odd, 'team:a', 'tier:gold'], name: 'other' }));
+    await leader.submit(aJob(4, { labels: ['team:'] }));
+    await leader.submit(aJob(5));
+    const list = async (filter: object): Promise<number[]> => {
+      const jobs = await store().jobs(leader.shard, { limit: 100, ...filter });
+      return jobs.map((job) => job.no);
+    };
+    expect(await list({ labels: ['team:a'] })).toEqual([3, 2, 1]);
+    expect(await list({ labels: ['team:a'], limit: 1 })).toEqual([3]);
+    expect(await list({ labels: ['team:a'], limit: 1, before: jobNo(3) })).toEqual([2]);
+    expect(await list({ labels: ['tier:gold', 'team:a'] })).toEqual([3, 1]);
+    expect(await list({ labels: ['team:a'], state: 'running' })).toEqual([3, 1]);
+    expect(await list({ labels: ['team:a'], name: 'other' })).toEqual([3]);
+    expect(await list({ labels: [odd] })).toEqual([3]);
+    expect(await list({ labels: ['team:'] })).toEqual([4]);
+    expect(await list({ labels: ['team:A'] })).toEqual([]);
+  });
+
   test('finds a job by its idempotency key', async () => {
     const leader = await newLeader();
     await leader.submit(aJob(1, { idempotencyKey: 'key' }));

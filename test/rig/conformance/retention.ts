@@ -38,6 +38,16 @@ function jobTests({ store, newLeader, withOpened }: Bench): void {
     await leader.submit(aJob(5, { idempotencyKey: 'again', id: jobId('job-4') }));
   });
 
+  test('removes the labels with the job: its id can be used again', async () => {
+    const leader = await newLeader();
+    const labels = ['team:a'];
+    await leader.submit(aJob(1, { ...ended(instant(leader.now - 2 * HOUR)), labels }));
+    await leader.submit(aJob(2, { labels }));
+    expect(await store().prune(leader.term, KEEP)).toMatchObject({ jobs: 1 });
+    const left = await store().jobs(leader.shard, { labels, limit: 9 });
+    expect(left.map((job) => job.no)).toEqual([2]);
+  });
+
   test('removes finished queries earlier than other jobs', async () => {
     const leader = await newLeader();
     const young = ended(instant(leader.now - HOUR / 2));

@@ -292,6 +292,8 @@ const job: ReadJob = {
   priority: 2,
   taskCount: 0,
   idempotencyKey: null,
+  labels: { team: 'billing' },
+  runAt: null,
   scheduleId: null,
   scheduledAt: null,
   error: null,

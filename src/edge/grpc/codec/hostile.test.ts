@@ -298,6 +298,8 @@ describe('bad input is', () => {
     idempotencyKey: '',
     scheduleId: '',
     scheduledAtMs: 0n,
+    runAtMs: 0n,
+    labels: {},
   };
 });
 
@@ -342,7 +344,7 @@ test('a job without an id gets one', () => {
 });
 
 test('a list that asks for no limit or for too much gets a sensible one', () => {
-  const query = { state: 0, name: '', cursor: '' } as const;
+  const query = { state: 0 as const, name: '', cursor: '', labels: [] };
   expect(fromWireJobsQuery({ ...query, limit: 0 })).toEqual({ limit: 100 });
   expect(fromWireJobsQuery({ ...query, limit: 2 ** 32 - 1 })).toEqual({ limit: 1_000 });
 });

@@ -1,5 +1,5 @@
 /** Jobs and their tasks as people see them. */
-import { PRIORITIES, TASK_STATES } from '../../../scheduler/core/index.ts';
+import { PRIORITIES, TASK_STATES, readLabel } from '../../../scheduler/core/index.ts';
 import type { TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
 import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState, TaskState as WireState } from '../gen/millrace/v1/types.ts';
@@ -70,6 +70,8 @@ export function toWireSummary(job: JobSummary): WireJob {
     taskCount: wireCount(job.taskCount, 'task_count'),
     idempotencyKey: job.idempotencyKey ?? '',
     scheduleId: job.scheduleId ?? '',
+    labels: { ...job.labels },
+    runAtMs: wireTimeOrNone(job.runAt, 'run_at_ms'),
     scheduledAtMs: wireTimeOrNone(job.scheduledAt, 'scheduled_at_ms'),
     error: toWireError(job.error),
     createdAtMs: wireTime(job.createdAt, 'created_at_ms'),
@@ -94,6 +96,8 @@ export function fromWireSummary(job: WireJob): JobSummary {
     taskCount: job.taskCount,
     idempotencyKey: optionalText(job.idempotencyKey),
     scheduleId: optionalText(job.scheduleId),
+    labels: { ...job.labels },
+    runAt: isoTimeOrNull(job.runAtMs, 'run_at_ms'),
     scheduledAt: isoTimeOrNull(job.scheduledAtMs, 'scheduled_at_ms'),
     error: fromWireError(job.error),
     createdAt: isoTime(job.createdAtMs, 'created_at_ms'),
@@ -201,10 +205,11 @@ function fromWireTask(task: JobTask): TaskShape<ReadResult> {
 }
 
 export function toWireJobsQuery(query: JobsQuery): ListJobsRequest {
-  const { state, name, limit, cursor } = query;
+  const { state, name, labels = [], limit, cursor } = query;
   return {
     state: state === undefined ? WireJobState.JOB_STATE_UNSPECIFIED : toWireJobState(state),
     name: name ?? '',
+    labels: [...labels],
     limit: wireCount(limit, 'limit'),
     cursor: cursor ?? '',
   };
@@ -215,13 +220,14 @@ const JOBS_LIMIT = 100;
 const JOBS_LIMIT_MAX = 1_000;
 
 export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
-  const { state, name, limit, cursor } = request;
+  const { state, name, labels, limit, cursor } = request;
   return {
     limit: limit === 0 ? JOBS_LIMIT : Math.min(limit, JOBS_LIMIT_MAX),
     ...(state === WireJobState.JOB_STATE_UNSPECIFIED
       ? {}
       : { state: fromWireJobState(state, 'state') }),
     ...(name === '' ? {} : { name }),
+    ...(labels.length === 0 ? {} : { labels: labels.map((label) => readLabel(label, 'labels')) }),
     ...(cursor === '' ? {} : { cursor }),
   };
 }

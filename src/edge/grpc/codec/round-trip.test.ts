@@ -250,6 +250,8 @@ describe('what people see comes out as it went in', () => {
     priority: fc.constantFrom(...PRIORITIES),
     taskCount: count,
     idempotencyKey: orNull(name),
+    labels: fc.dictionary(fc.string({ minLength: 1 }), name, { maxKeys: 3 }),
+    runAt: orNull(time),
     scheduleId: orNull(id<NonNullable<JobSummary['scheduleId']>>()),
     scheduledAt: orNull(time),
     error: orNull(error),

@@ -1,6 +1,6 @@
 /** Looking at jobs, and asking the leader to change them. */
 import { randomUUID } from 'node:crypto';
-import { JOB_STATES } from '../../../scheduler/core/index.ts';
+import { JOB_STATES, readLabel } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
 import type { JobsQuery } from '../../../scheduler/contract/index.ts';
 import { checkedId, jobIn, objectOf, taskIn, textIn, wholeIn } from '../fields.ts';
@@ -43,6 +43,13 @@ export const jobRoutes: readonly Route[] = [
     parameters: {
       state: { type: 'enum', values: JOB_STATES, description: 'Only jobs in this state.' },
       name: { type: 'string', maxLength: 1_000, description: 'Only jobs with exactly this name.' },
+      label: {
+        type: 'string',
+        maxLength: 400,
+        isRepeatable: true,
+        description:
+          'Only jobs with this label, `key:value`. Given several times, only jobs with all of them.',
+      },
       ...pageParameters,
     },
     answers: { 200: { description: 'A page of jobs.', schema: 'JobPage' } },
@@ -167,11 +174,13 @@ function signalIdIn({ headers }: Call): string {
 
 async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
   const { state, name } = call.query;
+  const labels = (call.lists['label'] ?? []).map((label) => readLabel(label, '?label'));
   const { asOf, value } = await api.reader.jobs({
     ...pageOf(call),
     // The table of routes lets only states through.
     ...(state === undefined ? {} : { state: state as JobState }),
     ...(name === undefined ? {} : { name }),
+    ...(labels.length === 0 ? {} : { labels }),
   });
   return dated(asOf, { jobs: value.items, cursor: value.cursor });
 }

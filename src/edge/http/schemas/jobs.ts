@@ -26,6 +26,8 @@ const SUMMARY_EXAMPLE = {
   priority: 2,
   taskCount: 1,
   idempotencyKey: '2026-11-15',
+  labels: { team: 'billing' },
+  runAt: null,
   scheduleId: null,
   scheduledAt: null,
   error: null,
@@ -61,6 +63,11 @@ const summaryFields: Readonly<Record<string, Schema>> = {
   priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)),
   taskCount: whole,
   idempotencyKey: orNull(text),
+  labels: described('Text by key, as submitted.', {
+    type: 'object',
+    additionalProperties: text,
+  }),
+  runAt: described('None of its tasks starts before this time.', orNull(moment)),
   scheduleId: orNull(text),
   scheduledAt: described(
     'The scheduled time of the occurrence, even if the job started later.',

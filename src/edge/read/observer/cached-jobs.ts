@@ -30,6 +30,13 @@ const CHARS_LEFT = 0.8;
 const ROW_CHARS = 500;
 
 /** The jobs that are kept, the youngest up to a limit; older ones have to be asked for. */
+/** `label` is `key:value`. */
+function hasLabel({ labels }: JobSummary, label: string): boolean {
+  const at = label.indexOf(':');
+  const key = label.slice(0, at);
+  return Object.hasOwn(labels, key) && labels[key] === label.slice(at + 1);
+}
+
 export class CachedJobs {
   readonly #max: number;
   readonly #charsMax: number;
@@ -106,6 +113,7 @@ export class CachedJobs {
   page({
     state,
     name,
+    labels = [],
     limit,
     cursor,
   }: JobsQuery): Page<JobSummary> & { readonly isWhole: boolean } {
@@ -115,6 +123,7 @@ export class CachedJobs {
       .filter(({ no }) => no < before && no >= this.#completeFrom)
       .filter((job) => state === undefined || job.state === state)
       .filter((job) => name === undefined || job.name === name)
+      .filter((job) => labels.every((label) => hasLabel(job, label)))
       .slice(0, limit);
     const isWhole = found.length === limit || this.#completeFrom === 0;
     const last = found.at(-1);

@@ -2,7 +2,7 @@
  * The job document as the core understands it: checked, with defaults filled in and dependencies
  * turned from names into numbers. `parse.ts` makes one from unknown JSON or says what is wrong.
  */
-import type { NodeId, TaskId, TaskNo } from '../ids.ts';
+import type { Instant, NodeId, TaskId, TaskNo } from '../ids.ts';
 import type { Priority } from '../task/chart.ts';
 
 export interface JobDocument {
@@ -12,6 +12,10 @@ export interface JobDocument {
   readonly maxParallel: number | null;
   readonly onFailure: 'finish' | 'cancel';
   readonly totalMs: number | null;
+  /** As `key:value`, sorted: see `labels.ts`. */
+  readonly labels: readonly string[];
+  /** None of its tasks starts before then; null for at once. */
+  readonly runAt: Instant | null;
   /** JSON text of the template of the job's own result, over any of its tasks; null for none. */
   readonly output: string | null;
   /** In document order: a task's number is its place here. */

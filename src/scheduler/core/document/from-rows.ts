@@ -13,13 +13,16 @@ export function documentFromRows(
   specs: readonly TaskSpecRow[],
   settings: Settings,
 ): JobDocument {
-  const { name, priority, maxParallel, onFailure, totalMs, output } = job;
+  const { name, priority, maxParallel, onFailure, totalMs, labels, output } = job;
   return {
     name,
     priority,
     maxParallel,
     onFailure,
     totalMs,
+    labels,
+    // A fork is asked for now.
+    runAt: null,
     output,
     idempotencyKey: null,
     tasks: specs.map((spec) => ({

@@ -25,6 +25,8 @@ export type NamedType =
   | 'dependency'
   | 'condition'
   | 'capabilityTest'
+  | 'labels'
+  | 'moment'
   | 'comparable';
 
 type FieldType =
@@ -197,6 +199,11 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
   priority: priority(2),
   idempotencyKey: { type: 'name', doc: 'The same key again gives the first job.' },
   maxParallel: count('Tasks of this job that run at the same time.'),
+  labels: { type: 'labels', doc: 'Text by key, to find the job by.' },
+  runAt: {
+    type: 'moment',
+    doc: 'No task starts before this time. One that has passed means at once.',
+  },
   onFailure: {
     type: 'choice',
     of: ['finish', 'cancel'],

@@ -77,6 +77,8 @@ describe('a job document', () => {
       maxParallel: null,
       onFailure: 'finish',
       totalMs: null,
+      labels: [],
+      runAt: null,
       output: null,
       tasks: [
         {

@@ -6,12 +6,14 @@
  * The work is bounded by the document's size: it is weighed first, ids are read next, then each
  * task against those ids, then the graph as a whole.
  */
-import { taskNo, type TaskId, type TaskNo } from '../ids.ts';
+import { taskNo, type Instant, type TaskId, type TaskNo } from '../ids.ts';
 import type { Settings } from '../settings.ts';
 import type { Priority } from '../task/chart.ts';
 import type { JobDocument, TaskDocument } from './document.ts';
 import { findCycle, shownCycle } from './graph.ts';
 import { JOB } from './grammar.ts';
+import { readLabels } from './labels.ts';
+import { readStart } from './moment.ts';
 import { Fields } from './reader.ts';
 import { below, refuse, refuseSize } from './refuse.ts';
 import { readPriority, readTask, readTaskId, taskFields, type Surroundings } from './task.ts';
@@ -39,9 +41,16 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
     idempotencyKey: fields.name('idempotencyKey') ?? null,
     maxParallel: fields.whole('maxParallel'),
     onFailure: fields.choice<JobDocument['onFailure']>('onFailure') ?? 'finish',
+    labels: readLabels(fields.raw('labels'), fields.at('labels')),
+    runAt: readRunAt(fields),
     totalMs: fields.inner('timeouts')?.whole('totalMs') ?? null,
     ...readGraph(fields, tasks, settings, priority),
   };
+}
+
+function readRunAt(fields: Fields): Instant | null {
+  const value = fields.raw('runAt');
+  return value === undefined ? null : readStart(value, () => fields.at('runAt'));
 }
 
 function readGraph(

@@ -7,12 +7,15 @@ import type { Json, JsonObject } from '../json.ts';
 import { OPERATORS, type Operator } from './document.ts';
 import * as grammars from './grammar.ts';
 import type { Field, Grammar, NamedType } from './grammar.ts';
+import { LABELS_MAX, LABEL_KEY, LABEL_KEY_LENGTH_MAX, LABEL_VALUE_LENGTH_MAX } from './labels.ts';
 import { NAMES_MAX } from './reader.ts';
 import { NAME_LENGTH_MAX } from './text.ts';
 
-/** Names contain no control characters. */
-const NAME = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
+/** Names and labels contain no control characters. */
+const TEXT = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
 const ID = '^[A-Za-z0-9_][A-Za-z0-9_.:@+=-]*$';
+const MOMENT =
+  '^\\d{4}-\\d{2}-\\d{2}[Tt ]\\d{2}:\\d{2}:\\d{2}(?:\\.\\d{1,9})?(?:[Zz]|[+-]\\d{2}:\\d{2})$';
 const POINTER = '^(?:/(?:[^~/]|~[01])*)*$';
 
 const ref = (name: string): JsonObject => ({ $ref: `#/$defs/${name}` });
@@ -68,6 +71,8 @@ function schemaOf(field: Field): JsonObject {
     case 'condition':
     case 'dependency':
     case 'id':
+    case 'labels':
+    case 'moment':
     case 'name':
     case 'pointer':
     case 'task':
@@ -114,7 +119,7 @@ const CAPABILITIES: JsonObject = {
     anyOf: [ref('capabilityScalar'), { type: 'boolean' }, ref('capabilityList')],
   },
   capabilityScalar: {
-    anyOf: [{ type: 'string', maxLength: NAME_LENGTH_MAX, pattern: NAME }, { type: 'number' }],
+    anyOf: [{ type: 'string', maxLength: NAME_LENGTH_MAX, pattern: TEXT }, { type: 'number' }],
   },
   capabilityList: { ...listOf(ref('capabilityScalar'), 1), maxItems: NAMES_MAX },
 };
@@ -157,7 +162,7 @@ const TEMPLATE: JsonObject = {
 };
 
 const named: Readonly<Record<NamedType, JsonObject>> & JsonObject = {
-  name: { type: 'string', minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: NAME },
+  name: { type: 'string', minLength: 1, maxLength: NAME_LENGTH_MAX, pattern: TEXT },
   id: { type: 'string', minLength: 1, maxLength: ID_LENGTH_MAX, pattern: ID },
   pointer: { type: 'string', pattern: POINTER, description: "A JSON Pointer, '/body/rows/0'." },
   task: objectOf(grammars.TASK),
@@ -166,6 +171,16 @@ const named: Readonly<Record<NamedType, JsonObject>> & JsonObject = {
   comparable: { anyOf: [{ type: 'number' }, { type: 'string' }] },
   template: TEMPLATE,
   capabilityTest: {},
+  labels: {
+    type: 'object',
+    maxProperties: LABELS_MAX,
+    propertyNames: { maxLength: LABEL_KEY_LENGTH_MAX, pattern: LABEL_KEY },
+    additionalProperties: { type: 'string', maxLength: LABEL_VALUE_LENGTH_MAX, pattern: TEXT },
+  },
+  moment: {
+    anyOf: [{ type: 'string', pattern: MOMENT }, { type: 'integer' }],
+    description: "'2026-11-15T02:00:00Z', with Z or an offset, or milliseconds since 1970.",
+  },
   ...CAPABILITIES,
   reference: {
     type: 'object',

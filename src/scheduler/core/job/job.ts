@@ -20,6 +20,9 @@ export class Job {
   readonly totalMs: number | null;
   readonly scheduleId: ScheduleId | null;
   readonly output: string | null;
+  readonly labels: readonly string[];
+  readonly runAt: Instant | null;
+  readonly options: string | null;
   readonly createdAt: Instant;
   state: JobState;
   run: number;
@@ -59,6 +62,9 @@ export class Job {
     this.totalMs = row.totalMs;
     this.scheduleId = row.scheduleId;
     this.output = row.output;
+    this.labels = row.labels;
+    this.runAt = row.runAt;
+    this.options = row.options;
     this.createdAt = row.createdAt;
     this.state = row.state;
     this.run = row.run;
@@ -110,6 +116,9 @@ export function jobRow(job: Job): JobRow {
     totalMs: job.totalMs,
     scheduleId: job.scheduleId,
     output: job.output,
+    labels: job.labels,
+    runAt: job.runAt,
+    options: job.options,
     createdAt: job.createdAt,
     state: job.state,
     run: job.run,

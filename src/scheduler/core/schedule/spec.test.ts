@@ -135,6 +135,12 @@ describe('a schedule', () => {
       'missing',
     ],
     [
+      'with a time at which all its jobs start',
+      { timing, document: { ...document, runAt: '2030-01-01T00:00:00Z' } },
+      '/document/runAt',
+      'the schedule says when it runs',
+    ],
+    [
       'with a key for all its jobs',
       { timing, document: { ...document, idempotencyKey: 'k' } },
       '/document/idempotencyKey',

@@ -5,7 +5,7 @@ import { Fields } from '../document/reader.ts';
 import { refuse } from '../document/refuse.ts';
 import { MillraceError, isMillraceError } from '../errors.ts';
 import type { Settings } from '../settings.ts';
-import { readMoment } from './moment.ts';
+import { readMoment } from '../document/moment.ts';
 import { MISFIRES, OVERLAPS, type Calendar, type ScheduleSpec, type Timing } from './schedule.ts';
 
 /** Shorter intervals are a stream, not a schedule. */
@@ -35,6 +35,13 @@ export function parseScheduleSpec(
       `${fields.at('document')}/idempotencyKey`,
       'A scheduled job cannot have an idempotency key: its second run would return the first job.',
       'Remove it; every run gets its own key.',
+    );
+  }
+  if (document.runAt !== null) {
+    refuse(
+      `${fields.at('document')}/runAt`,
+      'A scheduled job cannot have a time to start at: the schedule says when it runs.',
+      'Remove it.',
     );
   }
   const keyed = document.tasks.findIndex((task) => task.idempotencyKey !== null);

@@ -20,6 +20,8 @@ export function makeReady(context: StepContext, slot: Slot): void {
   const { tasks, queue } = context.state;
   // Where what was made may get lost, a dependency that was met can be open again.
   if (tasks.job(slot).outputs !== null && tasks.unmet.get(slot) > 0) return hold(context, slot);
+  const { runAt } = tasks.job(slot);
+  if (runAt !== null && runAt > context.now) return delay(context, slot, runAt);
   const { admission } = tasks.options(slot);
   if (admission !== undefined) return askAdmission(context, slot, admission);
   const claim = claimKey(context, slot);
@@ -89,7 +91,7 @@ export function armQueueTimeout(context: StepContext, slot: Slot, queuedAt: Inst
   });
 }
 
-/** Not before `at`: retry back-off or a sleep. Call it without a lease. */
+/** Not before `at`: the time the job is to start, retry back-off or a sleep. Call it without a lease. */
 export function delay(context: StepContext, slot: Slot, at: Instant): void {
   const { tasks } = context.state;
   tasks.move(slot, 'delayed');

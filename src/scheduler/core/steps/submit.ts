@@ -1,9 +1,11 @@
 /** A job comes into being: all of it in one transaction, or none. */
 import type { JobDocument, TaskDocument } from '../document/document.ts';
+import { labelsOf } from '../document/labels.ts';
+import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
 import type { Reject, Seed, Submit } from '../event.ts';
 import { later, jobNo, taskNo } from '../ids.ts';
-import type { JobId, ScheduleId, TaskNo } from '../ids.ts';
+import type { Instant, JobId, ScheduleId, TaskNo } from '../ids.ts';
 import { Edges, encodeDependencies } from '../job/edges.ts';
 import { Job, jobRow } from '../job/job.ts';
 import { keyScope } from '../job/execution-key.ts';
@@ -50,7 +52,7 @@ export function createJob(
   job.trim();
   for (const slot of job.slots) state.tasks.opened(slot);
   context.effects.insertJob(jobRow(job));
-  context.log('job.created', { job });
+  context.log('job.created', { job }, createdDetail(job));
   for (const [no, task] of document.tasks.entries()) {
     insertTask(context, job.slots[no] as Slot, task);
   }
@@ -73,6 +75,7 @@ function newRow(
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
   const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs, output } = document;
+  const { labels, runAt } = document;
   return {
     no,
     id,
@@ -84,6 +87,9 @@ function newRow(
     totalMs,
     scheduleId,
     output,
+    labels,
+    runAt,
+    options: null,
     createdAt: context.now,
     state: 'queued',
     run: 1,
@@ -92,6 +98,15 @@ function newRow(
     error: null,
     startedAt: null,
     finishedAt: null,
+  };
+}
+
+/** What its submitter said of the job, for whoever follows the log. */
+function createdDetail({ labels, runAt }: Job): Readonly<Record<string, unknown>> | undefined {
+  if (labels.length === 0 && runAt === null) return undefined;
+  return {
+    ...(labels.length === 0 ? {} : { labels: labelsOf(labels) }),
+    ...(runAt === null ? {} : { runAt: momentText(runAt) }),
   };
 }
 
@@ -176,13 +191,18 @@ function plant(context: StepContext, job: Job, no: TaskNo, seed: Seed): void {
   context.ended.push(slot);
 }
 
+/** Waiting for a time that the submitter chose does not count. */
+function beginning({ runAt }: Job, since: Instant): Instant {
+  return runAt === null || runAt < since ? since : runAt;
+}
+
 /** Timeouts that span all attempts. */
 export function armTotals(context: StepContext, job: Job): void {
   const { timers } = context.state;
   if (job.totalMs !== null) {
     timers.arm({
       type: 'jobTimeout',
-      at: later(job.runSince, job.totalMs),
+      at: later(beginning(job, job.runSince), job.totalMs),
       jobNo: job.no,
       run: job.run,
     });
@@ -197,7 +217,7 @@ export function armTaskTotal(context: StepContext, slot: Slot): void {
   const job = tasks.job(slot);
   timers.arm({
     type: 'taskTimeout',
-    at: later(tasks.since(slot), totalMs),
+    at: later(beginning(job, tasks.since(slot)), totalMs),
     jobNo: job.no,
     taskNo: tasks.no(slot),
     run: tasks.run.get(slot),
@@ -228,6 +248,9 @@ export function createFailed(
     totalMs: null,
     scheduleId: null,
     output: null,
+    labels: [],
+    runAt: null,
+    options: null,
     createdAt: context.now,
     state: 'failed',
     run: 1,

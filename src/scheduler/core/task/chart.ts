@@ -18,7 +18,7 @@ export type TerminalState = 'succeeded' | 'failed' | 'cancelled' | 'skipped';
 /** Where a task may go from each state. Terminal states absorb within a run: the only way out is
  * a new run (re-run, redrive, recomputation), which begins `blocked`. */
 export const TASK_MOVES: Readonly<Record<TaskState, readonly TaskState[]>> = {
-  blocked: ['ready', 'succeeded', 'failed', 'cancelled', 'skipped'],
+  blocked: ['ready', 'delayed', 'succeeded', 'failed', 'cancelled', 'skipped'],
   ready: ['blocked', 'running', 'failed', 'cancelled'],
   delayed: ['blocked', 'ready', 'failed', 'cancelled'],
   running: ['blocked', 'ready', 'delayed', 'succeeded', 'failed', 'cancelled', 'skipped'],

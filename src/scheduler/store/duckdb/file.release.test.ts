@@ -131,6 +131,7 @@ describe('migrations', () => {
         '0004-terms',
         '0005-node-prefetch',
         '0006-operators',
+        '0007-labels',
       ],
     });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());

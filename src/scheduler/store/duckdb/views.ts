@@ -168,7 +168,7 @@ export async function jobView(session: Session, shard: number, job: JobRow): Pro
 export async function listJobs(
   session: Session,
   shard: number,
-  { state, name, before, limit }: JobFilter,
+  { state, name, labels = [], before, limit }: JobFilter,
 ): Promise<JobRow[]> {
   const parameters: Parameter[] = [shard, limit];
   const wanted = (sql: string, parameter: Parameter): string =>
@@ -177,6 +177,8 @@ export async function listJobs(
     state === undefined ? '' : wanted('t.state = ?', state),
     name === undefined ? '' : wanted('t.name = ?', name),
     before === undefined ? '' : wanted('t.no < ?::bigint', before),
+    // There are no indexes in this file; only this column is read, never the payloads.
+    ...labels.map((label) => wanted('list_contains(t.labels, ?)', label)),
   ];
   return selectRows(
     session,

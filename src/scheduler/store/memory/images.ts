@@ -66,11 +66,12 @@ export function jobView(job: JobRecord): JobView {
 const byRun = (a: TaskRow, b: TaskRow): number => a.run - b.run || a.taskNo - b.taskNo;
 
 export function listJobs(shard: Shard, filter: JobFilter): JobRow[] {
-  const { state, name, before = Infinity, limit } = filter;
+  const { state, name, labels = [], before = Infinity, limit } = filter;
   return [...shard.jobs.values()]
     .filter(({ row }) => row.no < before)
     .filter(({ row }) => state === undefined || row.state === state)
     .filter(({ row }) => name === undefined || row.name === name)
+    .filter(({ row }) => labels.every((label) => row.labels.includes(label)))
     .toSorted((a, b) => byJobNo(b, a))
     .slice(0, limit)
     .map((job) => job.row);

@@ -153,6 +153,11 @@ class Filling {
       [shard],
     );
     await this.#run(
+      `insert into millrace.job_label (shard, job_no, label)
+         select shard, no, unnest(labels) from millrace.job where shard = $1 and labels <> '{}'`,
+      [shard],
+    );
+    await this.#run(
       `select setval(pg_get_serial_sequence('millrace.inbox', 'no'), max(no)) from millrace.inbox`,
       [],
     );

@@ -186,13 +186,18 @@ export function jobView(pool: ReadPool, shard: number, id: JobId): Promise<JobVi
 
 const LIVE = `exists (select from millrace.job_live l where l.shard = j.shard and l.no = j.no)`;
 
+/** Newest first. With a label its index is walked, one look at a job for each entry; otherwise the jobs are. */
 export async function listJobs(
   run: Run,
   shard: number,
-  { state, name, before, limit }: JobFilter,
+  { state, name, labels: [label, ...labels] = [], before, limit }: JobFilter,
 ): Promise<readonly JobRow[]> {
   const parameters: (string | number)[] = [shard];
   const bind = (value: string | number): string => `$${parameters.push(value)}`;
+  const from =
+    label === undefined
+      ? 'millrace.job j'
+      : labelled(bind(label), before === undefined ? '' : bind(before));
   const wanted = [
     'j.shard = $1',
     ...(before === undefined ? [] : [`j.no < ${bind(before)}`]),
@@ -200,13 +205,23 @@ export async function listJobs(
     ...(state === undefined ? [] : [`j.state = ${bind(JOB_STATES.indexOf(state))}`]),
     // Says the same again, with the few that can be meant.
     ...(state === undefined || isFinished(state) ? [] : [LIVE]),
+    ...labels.map((each) => `${bind(each)} = any (j.labels)`),
   ];
   const found = await run(
-    `select ${rows.jobs.read('j')} from millrace.job j
-      where ${wanted.join(' and ')} order by j.no desc limit ${bind(limit)}`,
+    `select ${rows.jobs.read('j')} from ${from}
+      where ${wanted.join(' and ')} order by ${label === undefined ? 'j.no' : 'l.job_no'} desc limit ${bind(limit)}`,
     parameters,
   );
   return found.map((row) => rows.jobs.decode(row));
+}
+
+/** Jobs with the label in the order of its index, which is already the one that is asked for. */
+function labelled(label: string, before: string): string {
+  const older = before === '' ? '' : `and x.job_no < ${before}`;
+  return `(select x.job_no from millrace.job_label x
+            where x.label = ${label} and x.shard = $1 ${older} order by x.job_no desc) l
+    cross join lateral (
+      select x.* from millrace.job x where x.shard = $1 and x.no = l.job_no offset 0) j`;
 }
 
 /** A portion ends with the document that reaches it. */

@@ -87,6 +87,8 @@ export function queryJob(
     maxParallel: options.maxParallel,
     onFailure: 'cancel',
     totalMs: options.timeoutMs,
+    labels: [],
+    runAt: null,
     output: JSON.stringify(resultTemplate(plan)),
     tasks,
   };

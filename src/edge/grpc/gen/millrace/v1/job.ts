@@ -75,6 +75,8 @@ export interface ListJobsRequest {
   name: string;
   limit: number;
   cursor: string;
+  /** Only jobs with all of these, "key:value". */
+  labels: string[];
 }
 
 export interface ListJobsResponse {
@@ -111,6 +113,14 @@ export interface Job {
   resultOmitted: boolean;
   /** The time for which a schedule has started it; 0 for other jobs. */
   scheduledAtMs: bigint;
+  labels: { [key: string]: string };
+  /** None of its tasks starts before then; 0 for a job that started at once. */
+  runAtMs: bigint;
+}
+
+export interface Job_LabelsEntry {
+  key: string;
+  value: string;
 }
 
 export interface JobTask {
@@ -791,7 +801,7 @@ export const GetJobTaskResponse: MessageFns<GetJobTaskResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { state: 0, name: "", limit: 0, cursor: "" };
+  return { state: 0, name: "", limit: 0, cursor: "", labels: [] };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -807,6 +817,9 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     }
     if (message.cursor !== "") {
       writer.uint32(34).string(message.cursor);
+    }
+    for (const v of message.labels) {
+      writer.uint32(42).string(v!);
     }
     return writer;
   },
@@ -854,6 +867,14 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             }
 
             message.cursor = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.labels.push(reader.string());
             continue;
           }
         }
@@ -957,6 +978,8 @@ function createBaseJob(): Job {
     resultJson: undefined,
     resultOmitted: false,
     scheduledAtMs: 0n,
+    labels: {},
+    runAtMs: 0n,
   };
 }
 
@@ -1030,6 +1053,15 @@ export const Job: MessageFns<Job> = {
         throw new globalThis.Error("value provided for field message.scheduledAtMs of type int64 too large");
       }
       writer.uint32(144).int64(message.scheduledAtMs);
+    }
+    globalThis.Object.entries(message.labels).forEach(([key, value]: [string, string]) => {
+      Job_LabelsEntry.encode({ key: key as any, value }, writer.uint32(154).fork()).join();
+    });
+    if (message.runAtMs !== 0n) {
+      if (BigInt.asIntN(64, message.runAtMs) !== message.runAtMs) {
+        throw new globalThis.Error("value provided for field message.runAtMs of type int64 too large");
+      }
+      writer.uint32(160).int64(message.runAtMs);
     }
     return writer;
   },
@@ -1189,6 +1221,82 @@ export const Job: MessageFns<Job> = {
             }
 
             message.scheduledAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 19: {
+            if (tag !== 154) {
+              break;
+            }
+
+            const entry19 = Job_LabelsEntry.decode(reader, reader.uint32());
+            if (entry19.value !== undefined) {
+              message.labels[entry19.key] = entry19.value;
+            }
+            continue;
+          }
+          case 20: {
+            if (tag !== 160) {
+              break;
+            }
+
+            message.runAtMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseJob_LabelsEntry(): Job_LabelsEntry {
+  return { key: "", value: "" };
+}
+
+export const Job_LabelsEntry: MessageFns<Job_LabelsEntry> = {
+  encode(message: Job_LabelsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Job_LabelsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJob_LabelsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
             continue;
           }
         }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { refusalOf } from '../../../../test/rig/refusal.ts';
-import { readMoment } from './moment.ts';
+import { instant } from '../ids.ts';
+import { momentText, readMoment } from './moment.ts';
 
 const read = (value: unknown): number => readMoment(value, () => '/at');
 
@@ -49,4 +50,12 @@ test.each<unknown>([
   true,
 ])('%j is not a point in time', (value) => {
   expect(refusalOf(() => read(value))).toMatchObject({ code: 'bad_input', path: '/at' });
+});
+
+test('writes a time as the platform does', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 253_402_300_799_999 }), (at) => {
+      expect(momentText(instant(at))).toBe(new Date(at).toISOString());
+    }),
+  );
 });

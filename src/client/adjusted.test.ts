@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { adjusted } from './adjusted.ts';
+
+const document = { name: 'flow', labels: { team: 'a', order: '7' }, tasks: [] };
+
+test('labels of a call join those of the flow, and win over them', () => {
+  expect(adjusted(document, { labels: { team: 'b', tier: 'gold' } })).toEqual({
+    ...document,
+    labels: { team: 'b', order: '7', tier: 'gold' },
+  });
+  expect(adjusted(document, {})).toEqual(document);
+});
+
+test('a start is a date, text, or a delay from now', () => {
+  const runAt = new Date('2030-01-01T00:00:00Z');
+  expect(adjusted(document, { runAt })).toMatchObject({ runAt: '2030-01-01T00:00:00.000Z' });
+  expect(adjusted(document, { runAt: '2030-01-01T00:00:00+01:00' })).toMatchObject({
+    runAt: '2030-01-01T00:00:00+01:00',
+  });
+  const before = Date.now();
+  const at = Date.parse(adjusted(document, { delay: '2h' })['runAt'] as string);
+  expect(at).toBeGreaterThanOrEqual(before + 7_200_000);
+  expect(at).toBeLessThanOrEqual(Date.now() + 7_200_000);
+});
+
+test.each([
+  { delay: 'soon' },
+  { delay: -1 },
+  { runAt: new Date(Number.NaN) },
+  { runAt: '2030-01-01T00:00:00Z', delay: 5 },
+])('%j is refused before anything is sent', (options) => {
+  expect(() => adjusted(document, options)).toThrow(
+    expect.objectContaining({ code: 'bad_input', path: '/runAt' }),
+  );
+});
