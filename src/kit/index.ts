@@ -24,6 +24,9 @@ export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { machineName } from './machine-name.ts';
 export { LruCache, type LruCacheOptions } from './lru-cache.ts';
+export { DURATION_BOUNDS, Histogram, type HistogramSeries } from './metrics/histogram.ts';
+export { type MetricLabels, type MetricSample, MetricsPage } from './metrics/page.ts';
+export { ProcessMetrics } from './metrics/process-metrics.ts';
 export { type ProcessOptions, startProcess } from './process.ts';
 export { isProcessGone, ownProcess } from './process-identity.ts';
 export {

@@ -2,9 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { catalogue } from '../../src/cli/catalogue.ts';
 import { settingNames } from '../../src/node/config/index.ts';
 import { guidePages as generatedPages } from '../../scripts/guide-pages.ts';
+import { documentedMetrics } from './metrics.ts';
 import { type Page, ROOT, guidePages, readPage } from './page.ts';
 
 const generated = await generatedPages();
@@ -23,16 +25,31 @@ test('every setting and every command has its place in them', () => {
   expect(catalogue.filter(({ name }) => !commands.includes(`\n## ${name}\n`))).toEqual([]);
 });
 
-test('the page on operations names every metric, and no other', () => {
-  const source = readFileSync(join(ROOT, 'src/edge/http/metrics.ts'), 'utf8');
-  const written = [...source.matchAll(/\.(?:gauge|counter)\(\s*'(\w+)'/g)].map(
-    ([, name = '']) => name,
+/** Names of series in an expression: a histogram has three. */
+function metricsIn(expression: string): readonly string[] {
+  return [...expression.matchAll(/\b(?:millrace|nodejs|process)_\w+/g)].map(([name]) =>
+    name.replace(/_(?:bucket|sum|count)$/, ''),
   );
-  const [operations] = pages.filter(({ name }) => name === 'operations');
-  const documented = operations?.text.matchAll(/`((?:millrace|nodejs|process)_\w+)`/g) ?? [];
-  const named = new Set([...documented].map(([, name = '']) => name));
-  expect([...named].toSorted()).toEqual([...new Set(written)].toSorted());
+}
+
+test('the alert rules and the Grafana dashboard use documented metrics only', () => {
+  const alerts = parse(readFileSync(join(ROOT, 'deploy/alerts.yaml'), 'utf8')) as AlertRules;
+  const board = JSON.parse(readFileSync(join(ROOT, 'deploy/grafana.json'), 'utf8')) as Board;
+  const rules = alerts.groups.flatMap((group) => group.rules.map(({ expr }) => expr));
+  const panels = board.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+  const used = [...rules, ...panels].map((expression) => metricsIn(expression));
+  expect(used.every((names) => names.length > 0)).toBe(true);
+  const documented = documentedMetrics();
+  expect(used.flat().filter((name) => !documented.has(name))).toEqual([]);
 });
+
+interface AlertRules {
+  readonly groups: readonly { readonly rules: readonly { readonly expr: string }[] }[];
+}
+
+interface Board {
+  readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
+}
 
 /** `[text](target)`, outside of code. */
 function linksOf({ text }: Page): readonly string[] {

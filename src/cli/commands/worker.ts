@@ -15,6 +15,7 @@ export const command: CommandModule = {
       'slots',
       'prefetch',
       'listen',
+      'httpPort',
       'advertise',
       'data',
       'memoryBytes',
@@ -49,10 +50,13 @@ export const command: CommandModule = {
         drain: signal,
         orphaned: orphaned(),
         say: (line) => void process.stderr.write(`${line}\n`),
-        onReady(nodeId, listener) {
+        onReady(nodeId, listener, httpPort) {
           reply.say(`millrace worker ready ${nodeId}`);
+          if (httpPort !== null) {
+            process.stderr.write(`Metrics and health checks are served on port ${httpPort}.\n`);
+          }
           process.send?.('ready');
-          reply.answer({ ready: true, nodeId, listener });
+          reply.answer({ ready: true, nodeId, listener, httpPort });
         },
         onLeaving() {
           if (process.connected) process.send?.('leaving');

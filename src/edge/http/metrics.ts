@@ -1,6 +1,12 @@
-/** Figures in the text format of Prometheus. Each scrape costs two small reads and no more. */
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+/** Figures in the text format of Prometheus. Each scrape costs two small reads, and on the leader one pass over
+ * the tasks in memory. */
 import { isMillraceError } from '../../scheduler/core/index.ts';
+import {
+  type MetricLabels,
+  type MetricSample,
+  MetricsPage,
+  ProcessMetrics,
+} from '../../kit/index.ts';
 import type {
   AsOf,
   NodeShape,
@@ -8,7 +14,7 @@ import type {
   QueryService,
   Reader,
 } from '../../scheduler/contract/index.ts';
-import type { LeaderFigures, Standing } from './ports.ts';
+import type { LeaderDurations, LeaderFigures, Standing } from './ports.ts';
 
 export interface MetricsOptions {
   readonly reader: Pick<Reader, 'head' | 'nodes'>;
@@ -17,28 +23,25 @@ export interface MetricsOptions {
   readonly queries?: Pick<QueryService, 'figures'>;
 }
 
-type Labels = Readonly<Record<string, string | number>>;
-type Sample = readonly [Labels, number];
-
 const NODE_STATUSES = ['healthy', 'stale', 'dead'] as const;
-const NANO = 1e-9;
 
 export class Metrics {
   readonly #options: MetricsOptions;
-  readonly #requests: Map<string, { readonly labels: Labels; count: number; seconds: number }> =
-    new Map();
-  readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: 20 });
+  readonly #requests: Map<
+    string,
+    { readonly labels: MetricLabels; count: number; seconds: number }
+  > = new Map();
+  readonly #process: ProcessMetrics = new ProcessMetrics();
   #submitted = 0;
   /** Streams of events that are open. */
   sseClients = 0;
 
   constructor(options: MetricsOptions) {
     this.#options = options;
-    this.#delay.enable();
   }
 
   stop(): void {
-    this.#delay.disable();
+    this.#process.stop();
   }
 
   countSubmitted(count = 1): void {
@@ -56,7 +59,7 @@ export class Metrics {
   }
 
   async text(): Promise<string> {
-    const page = new Page();
+    const page = new MetricsPage();
     const {
       nodeId,
       leads,
@@ -64,6 +67,7 @@ export class Metrics {
       isReady,
       storeAnswers = true,
       figures,
+      measures = null,
     } = this.#options.standing();
     page.gauge('millrace_info', 'This node.', [
       [{ node: nodeId, version: this.#options.version }, 1],
@@ -72,16 +76,17 @@ export class Metrics {
     page.gauge('millrace_ready', 'Whether this node is ready.', Number(isReady && storeAnswers));
     if (epoch !== null) page.gauge('millrace_epoch', 'The epoch of the known leader.', epoch);
     if (figures !== null) writeFigures(page, figures);
+    if (measures !== null) writeDurations(page, measures);
     await this.#writeReads(page);
     const queries = this.#options.queries?.figures();
     if (queries !== undefined) writeQueries(page, queries);
     this.#writeRequests(page);
-    this.#writeProcess(page);
+    this.#process.write(page);
     return page.text();
   }
 
   /** If the database is away only its own figures are missing. */
-  async #writeReads(page: Page): Promise<void> {
+  async #writeReads(page: MetricsPage): Promise<void> {
     const { reader } = this.#options;
     const read = await Promise.all([reader.head(), reader.nodes()]).catch((error: unknown) => {
       if (isMillraceError(error)) return null;
@@ -91,6 +96,8 @@ export class Metrics {
     if (read === null) return;
     const [head, { value: nodes }]: [AsOf, { value: readonly NodeShape[] }] = read;
     page.gauge('millrace_events_seq', 'The number of the last event.', head.seq);
+    const lagMs = Math.max(0, Date.now() - Date.parse(head.at));
+    page.gauge('millrace_read_lag_seconds', 'Age of the state that reads see here.', lagMs / 1_000);
     page.gauge(
       'millrace_nodes',
       'Nodes by status.',
@@ -113,7 +120,7 @@ export class Metrics {
     );
   }
 
-  #writeRequests(page: Page): void {
+  #writeRequests(page: MetricsPage): void {
     const entries = [...this.#requests.values()];
     page.gauge('millrace_sse_clients', 'Open streams of events.', this.sseClients);
     page.counter('millrace_jobs_submitted_total', 'Jobs accepted here.', this.#submitted);
@@ -128,39 +135,25 @@ export class Metrics {
       entries.map(({ labels, seconds }) => [labels, seconds]),
     );
   }
-
-  #writeProcess(page: Page): void {
-    const { rss, heapUsed, external } = process.memoryUsage();
-    const { user, system } = process.cpuUsage();
-    page.gauge('process_resident_memory_bytes', 'Resident memory.', rss);
-    page.gauge('nodejs_heap_used_bytes', 'Heap in use.', heapUsed);
-    page.gauge('nodejs_external_memory_bytes', 'Memory outside the heap.', external);
-    page.counter('process_cpu_seconds_total', 'CPU time.', (user + system) / 1e6);
-    page.gauge('process_uptime_seconds', 'Since the start.', process.uptime());
-    page.gauge(
-      'nodejs_eventloop_delay_seconds',
-      'How late the event loop was.',
-      [0.5, 0.99, 1].map((quantile) => [
-        { quantile },
-        this.#delay.percentile(quantile * 100) * NANO,
-      ]),
-    );
-  }
 }
 
-function writeFigures(page: Page, figures: LeaderFigures): void {
-  const { backlog, reloads, jobs, tasks, queries, unfitMs } = figures;
+function writeFigures(page: MetricsPage, figures: LeaderFigures): void {
+  const { backlog, reloads, jobs, tasks, queries, oldestReadyMs, unfitMs } = figures;
   page.gauge('millrace_backlog', 'Events waiting to be committed.', backlog);
   if (reloads !== undefined) {
     const what = 'Times that the leader reloaded its state after an internal error, in this term.';
     page.gauge('millrace_leader_reloads', what, reloads);
   }
-  const byState = (counts: Readonly<Record<string, number>>): Sample[] =>
+  const byState = (counts: Readonly<Record<string, number>>): MetricSample[] =>
     Object.entries(counts).map(([state, count]) => [{ state }, count]);
   if (jobs !== undefined) page.gauge('millrace_jobs', 'Live jobs by state.', byState(jobs));
   if (tasks !== undefined) page.gauge('millrace_tasks', 'Live tasks by state.', byState(tasks));
   if (queries !== undefined) {
     page.gauge('millrace_queries', 'Live queries by state.', byState(queries));
+  }
+  if (oldestReadyMs !== undefined) {
+    const help = 'Longest current wait of a ready task.';
+    page.gauge('millrace_oldest_ready_seconds', help, (oldestReadyMs ?? 0) / 1_000);
   }
   if (unfitMs === undefined) return;
   page.gauge(
@@ -170,7 +163,26 @@ function writeFigures(page: Page, figures: LeaderFigures): void {
   );
 }
 
-function writeQueries(page: Page, figures: QueryFigures): void {
+function writeDurations(page: MetricsPage, measures: LeaderDurations): void {
+  const { queueAge, run, commit, poll, stage, jobsEnded, attempts } = measures;
+  page.histogram('millrace_task_queue_seconds', 'Time from ready to assigned.', queueAge);
+  page.histogram('millrace_task_run_seconds', 'Duration of attempts by executor.', run);
+  page.histogram('millrace_commit_seconds', 'Duration of commits to the store.', commit);
+  page.histogram('millrace_poll_seconds', 'How long polls of workers were open.', poll);
+  page.histogram('millrace_query_stage_seconds', 'Duration of the stages of queries.', stage);
+  page.counter(
+    'millrace_jobs_ended_total',
+    'Jobs that have ended, by state.',
+    Array.from(jobsEnded, ([state, count]) => [{ state }, count]),
+  );
+  page.counter(
+    'millrace_task_attempts_total',
+    'Attempts that have ended, by outcome.',
+    Array.from(attempts, ([outcome, count]) => [{ outcome }, count]),
+  );
+}
+
+function writeQueries(page: MetricsPage, figures: QueryFigures): void {
   page.gauge('millrace_queries_planning', 'Queries that are being planned.', figures.planningNow);
   page.counter('millrace_query_plans_total', 'Queries planned here.', [
     [{ outcome: 'planned' }, figures.plans],
@@ -188,35 +200,4 @@ function writeQueries(page: Page, figures: QueryFigures): void {
   const { resultBytes, fetchedBytes } = figures;
   page.counter('millrace_query_result_bytes_total', 'Bytes sent to readers.', resultBytes);
   page.counter('millrace_query_fetched_bytes_total', 'Bytes fetched from workers.', fetchedBytes);
-}
-
-class Page {
-  #lines: string[] = [];
-
-  gauge(name: string, what: string, value: number | readonly Sample[]): void {
-    this.#write('gauge', name, what, value);
-  }
-
-  counter(name: string, what: string, value: number | readonly Sample[]): void {
-    this.#write('counter', name, what, value);
-  }
-
-  text(): string {
-    return `${this.#lines.join('\n')}\n`;
-  }
-
-  #write(type: string, name: string, what: string, value: number | readonly Sample[]): void {
-    const samples: readonly Sample[] = typeof value === 'number' ? [[{}, value]] : value;
-    this.#lines.push(`# HELP ${name} ${what}`, `# TYPE ${name} ${type}`);
-    for (const [labels, number] of samples)
-      this.#lines.push(`${name}${labelText(labels)} ${number}`);
-  }
-}
-
-function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => {
-    const text = String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-    return `${name}="${text.replaceAll('\n', '\\n')}"`;
-  });
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }

@@ -1,5 +1,6 @@
 /** What the API needs from its node, besides the ports in `scheduler/contract`. */
 import type { JobState, TaskState } from '../../scheduler/core/index.ts';
+import type { Histogram } from '../../kit/index.ts';
 
 /** The current state of this node; asked often, so it must be cheap. */
 export interface Standing {
@@ -13,6 +14,20 @@ export interface Standing {
   readonly storeAnswers?: boolean;
   /** Only the leader has them. */
   readonly figures: LeaderFigures | null;
+  /** What this process has measured as a leader; null if it never leads. */
+  readonly measures?: LeaderDurations | null;
+}
+
+export interface LeaderDurations {
+  readonly queueAge: Histogram;
+  readonly run: Histogram;
+  readonly commit: Histogram;
+  readonly poll: Histogram;
+  readonly stage: Histogram;
+  /** By state. */
+  readonly jobsEnded: ReadonlyMap<string, number>;
+  /** By outcome. */
+  readonly attempts: ReadonlyMap<string, number>;
 }
 
 export interface LeaderFigures {
@@ -22,6 +37,8 @@ export interface LeaderFigures {
   readonly reloads?: number;
   readonly jobs?: Readonly<Partial<Record<JobState, number>>>;
   readonly tasks?: Readonly<Partial<Record<TaskState, number>>>;
+  /** How long the oldest ready task has been waiting; null if none is ready. */
+  readonly oldestReadyMs?: number | null;
   /** How long the task has been ready that waits longest for a node that could run it. */
   readonly unfitMs?: number | null;
   /** Queries that are admitted, and those that wait for admission. */

@@ -25,6 +25,8 @@ export interface NodeSettings {
   readonly servers: readonly string[];
   /** Where a worker listens; without it it does not. */
   readonly listen: string | undefined;
+  /** Where a worker serves metrics and health checks; without it it does not. */
+  readonly httpPort: number | undefined;
   readonly memoryBytes: number | undefined;
   readonly threads: number | undefined;
   /** The limit on what queries may spill to disk; by default a share of the free space. */

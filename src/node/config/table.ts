@@ -121,6 +121,10 @@ export const nodeTable: Table<NodeSettings> = {
     flag: '--server',
   },
   listen: { ...none(address), help: 'HOST:PORT on which a worker listens' },
+  httpPort: {
+    ...none(whole(0, 65_535)),
+    help: 'the port on which a worker serves /metrics, /healthz and /readyz, on the host of `listen`; 0 chooses a free port',
+  },
   memoryBytes: {
     ...none(size(1)),
     help: 'memory for queries on this node; 60 % of the machine by default',

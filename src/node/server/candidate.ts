@@ -17,6 +17,7 @@ import {
 } from '../../scheduler/coordinator/index.ts';
 import type {
   Leader,
+  LeaderMeasures,
   Loss,
   LeaderGateway,
   QueryPlanner,
@@ -44,6 +45,7 @@ export interface CandidateOptions {
   /** After every commit. */
   readonly onCommitted: () => void;
   readonly onLead: () => void;
+  readonly measures: LeaderMeasures;
   /** The store keeps this node from leading; null when it leads. */
   readonly onTrouble?: (trouble: MillraceError | null) => void;
 }
@@ -98,7 +100,7 @@ export class Candidate implements Part {
 
   start(addresses: Addresses): Promise<void> {
     const { store, clock, settings, nodeId, handshake, role } = this.#options;
-    const { planner, onCommitted } = this.#options;
+    const { planner, measures, onCommitted } = this.#options;
     this.#election = new LeaderElection({
       store,
       clock,
@@ -111,6 +113,7 @@ export class Candidate implements Part {
       newTermId: () => this.#newTerm(),
       random: Math.random,
       planner,
+      measures,
       onCommitted: (committed) => {
         onCommitted();
         this.#feed.committed(committed);

@@ -1,7 +1,7 @@
 /** One node, put together and taken apart in the right order. */
 import type { LeaderFigures, Standing } from '../../edge/http/index.ts';
 import type { Config } from '../config/index.ts';
-import { LeaderGateway } from '../../scheduler/coordinator/index.ts';
+import { LeaderGateway, LeaderMeasures } from '../../scheduler/coordinator/index.ts';
 import type { Leader } from '../../scheduler/coordinator/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { machineName, systemClock } from '../../kit/index.ts';
@@ -49,6 +49,7 @@ export class ServerNode {
   readonly #doors: Listeners;
   readonly #channel: LeaderChannel | null;
   readonly #queries: QuerySide | null;
+  readonly #measures: LeaderMeasures;
   #worker: WorkerSupervisor | null = null;
   #isReady = false;
   /** Why the store cannot be used; null when it can. */
@@ -66,9 +67,11 @@ export class ServerNode {
     const onFault = (error: unknown): void =>
       say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`);
     const queries = await querySide(options, { gateway, credentials, onFault });
+    const measures = new LeaderMeasures();
     let node: ServerNode | null = null;
     const onTrouble = (trouble: MillraceError | null): void => node?.troubled(trouble);
-    const part = partFor(options, { nodeId, gateway, credentials, channel, queries, onTrouble });
+    const around = { nodeId, gateway, credentials, channel, queries, measures, onTrouble };
+    const part = partFor(options, around);
     const doors = await Listeners.open({
       config,
       credentials,
@@ -83,7 +86,7 @@ export class ServerNode {
       onWorkerLost: (session) => watcher(part)?.lost(session),
     });
     queries?.listensAt(doors.addresses.grpc);
-    node = new ServerNode(options, { nodeId, gateway, part, doors, channel, queries });
+    node = new ServerNode(options, { ...around, part, doors });
     await part.start(doors.addresses);
     node.#storeWatch?.start();
     return node;
@@ -97,6 +100,7 @@ export class ServerNode {
       readonly doors: Listeners;
       readonly channel: LeaderChannel | null;
       readonly queries: QuerySide | null;
+      readonly measures: LeaderMeasures;
     },
   ) {
     this.#options = options;
@@ -106,6 +110,7 @@ export class ServerNode {
     this.#doors = made.doors;
     this.#channel = made.channel;
     this.#queries = made.queries;
+    this.#measures = made.measures;
     this.#storeWatch = this.#watchFor(options);
   }
 
@@ -122,6 +127,7 @@ export class ServerNode {
       isReady: this.#isReady,
       storeAnswers: this.#trouble === null,
       figures: leads ? figuresOf(this.#gateway.leader()) : null,
+      measures: this.#part instanceof Candidate ? this.#measures : null,
     };
   }
 
@@ -198,10 +204,8 @@ export class ServerNode {
 }
 
 function figuresOf(leader: Leader): LeaderFigures {
-  const { backlog, reloads, readyTasks, runningTasks, unfitMs, ...figures } = leader.figures();
-  const queries = { running: figures.runningQueries, waiting: figures.waitingQueries };
-  const tasks = { ready: readyTasks, running: runningTasks };
-  return { backlog, reloads, tasks, queries, unfitMs };
+  const { runningQueries, waitingQueries, unfitTasks: _, ...figures } = leader.figures();
+  return { ...figures, queries: { running: runningQueries, waiting: waitingQueries } };
 }
 
 const NO_STANDING = {
@@ -218,6 +222,7 @@ interface Surroundings {
   readonly credentials: NodeCredentials;
   readonly channel: LeaderChannel | null;
   readonly queries: QuerySide | null;
+  readonly measures: LeaderMeasures;
   readonly onTrouble: (trouble: MillraceError | null) => void;
 }
 
@@ -242,6 +247,7 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     store,
     handshake: ownHandshake(),
     say,
+    measures: around.measures,
     planner: queries.planner,
     onCommitted: queries.wake,
     onLead: () => queries.warm(),

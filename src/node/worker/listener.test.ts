@@ -23,6 +23,8 @@ async function listen(given: Partial<ListenerOptions> = {}): Promise<Listener> {
     tlsCert: undefined,
     tlsKey: undefined,
     tlsCa: undefined,
+    httpPort: undefined,
+    metrics: () => '',
     ...given,
   });
   onTestFinished(() => listener.close());

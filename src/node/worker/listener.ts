@@ -11,8 +11,15 @@ import {
   loadServerTls,
   rpcAccess,
 } from '../../edge/security/index.ts';
-import type { ListenerAccess, ListenerSettings, TlsFiles } from '../../edge/security/index.ts';
+import type {
+  ListenerAccess,
+  ListenerSettings,
+  ServerTls,
+  TlsFiles,
+} from '../../edge/security/index.ts';
 import { hostOf } from './channel.ts';
+import { startStatusServer } from './status-server.ts';
+import type { StatusServer } from './status-server.ts';
 import type { OpenSession } from './worker.ts';
 
 export interface ListenerOptions extends TlsFiles {
@@ -26,6 +33,9 @@ export interface ListenerOptions extends TlsFiles {
   readonly tokenFile: string | undefined;
   readonly insecure: boolean;
   readonly warn?: (sentence: string) => void;
+  /** The port for metrics and health checks; without one there are none. */
+  readonly httpPort: number | undefined;
+  readonly metrics: (isRegistered: boolean) => string;
   /** The outputs of queries; null while there are none. */
   readonly shuffle?: () => ShuffleSource | null;
 }
@@ -35,6 +45,8 @@ export class Listener {
   readonly address: string | null;
   readonly #server: RpcServer;
   readonly #guard: ListenerAccess;
+  #status: StatusServer | null = null;
+  #isRegistered = false;
   #sessionName: string | null = null;
 
   private constructor(server: RpcServer, options: ListenerOptions, guard: ListenerAccess) {
@@ -70,7 +82,37 @@ export class Listener {
     });
     guard.published(server.port);
     listener = new Listener(server, options, guard);
+    try {
+      await listener.#openStatus(options, host, tls);
+    } catch (error) {
+      await listener.close();
+      throw error;
+    }
     return listener;
+  }
+
+  async #openStatus(
+    { httpPort: port, metrics }: ListenerOptions,
+    host: string,
+    tls: ServerTls | undefined,
+  ): Promise<void> {
+    if (port === undefined) return;
+    const { access } = this.#guard;
+    const isRegistered = (): boolean => this.#isRegistered;
+    this.#status = await startStatusServer({
+      host,
+      port,
+      tls,
+      access,
+      isRegistered,
+      metrics: () => metrics(isRegistered()),
+    });
+    this.#guard.published(this.#status.port);
+  }
+
+  /** Where metrics and health checks are served; null if they are not. */
+  get httpPort(): number | null {
+    return this.#status?.port ?? null;
   }
 
   get port(): number {
@@ -84,11 +126,13 @@ export class Listener {
   /** An ended session is named until there is a new one: another name proves to the leader that nothing of the old one
    * runs any more. */
   showSession(session: Pick<OpenSession, 'shownAs'> | null): void {
+    this.#isRegistered = session !== null;
     if (session !== null) this.#sessionName = session.shownAs;
     this.#server.setServing(session !== null);
   }
 
   async close(): Promise<void> {
+    await this.#status?.close();
     await this.#server.stop(0);
     this.#guard.withdrawn();
   }

@@ -17,6 +17,7 @@ import { openQueryWork } from './query-work.ts';
 import type { QuerySettings } from './query-work.ts';
 import { Worker } from './worker.ts';
 import type { WorkerOptions } from './worker.ts';
+import { WorkerMeasures } from './worker-measures.ts';
 
 export interface OpenWorkerOptions
   extends
@@ -32,6 +33,8 @@ export interface OpenWorkerOptions
    * other node connects to. */
   readonly listen: string | undefined | null;
   readonly advertise: string | undefined;
+  /** For metrics and health checks; needs a listener. */
+  readonly httpPort: number | undefined;
   readonly capabilities: Capabilities;
   /** Executors that must be there before the worker registers. */
   readonly expect: readonly string[];
@@ -47,6 +50,8 @@ export interface OpenWorker {
   readonly worker: Worker;
   /** Where it listens on this machine; null when it does not. */
   readonly port: number | null;
+  /** Where it serves metrics and health checks; null when it does not. */
+  readonly httpPort: number | null;
   /** Once the worker has stopped, or never started. */
   readonly close: () => Promise<void>;
 }
@@ -59,8 +64,11 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
   const channel = channelOptions(options);
   const nodeId = (options.nodeId ?? machineName('worker')) as NodeId;
   const line = openLine(channel);
-  const doors = new Listeners({ ...options, nodeId, token: channel.token });
   let worker: Worker | null = null;
+  const measures = new WorkerMeasures();
+  const facts = { nodeId, slots, running: () => worker?.atWork.length ?? 0 };
+  const metrics = (isRegistered: boolean): string => measures.text(facts, isRegistered);
+  const doors = new Listeners({ ...options, nodeId, token: channel.token, metrics });
   const { listener, queries } = await opened(async () => {
     const listener = options.listen === null ? null : await doors.open();
     const address = doors.address;
@@ -86,12 +94,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     slots,
     ...(prefetch === undefined ? {} : { prefetch }),
     executors,
-    capabilities: {
-      ...machineCapabilities(),
-      ...queries?.node.capabilities,
-      ...options.capabilities,
-      ...processCapability(),
-    },
+    capabilities: allCapabilities(queries?.node.capabilities, options.capabilities),
     ...(queries === null ? {} : { passing: () => queries.node.pressure() }),
     address: listener?.address ?? null,
     handshake: ownHandshake(queries?.node.duckdb ?? null),
@@ -101,6 +104,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     random: Math.random,
     newSessionId: () => randomUUID() as SessionId,
     log,
+    measures,
     onStuck: options.onStuck,
     ...(stuck === undefined ? {} : { stuck }),
     onSession: (session) => {
@@ -114,12 +118,19 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
   });
   worker = made;
   const close = async (): Promise<void> => {
+    measures.stop();
     await queries?.close();
     line.close();
     await heartbeats.close();
     await doors.close();
   };
-  return { nodeId, worker: made, port: listener?.port ?? null, close };
+  const { port = null, httpPort = null } = listener ?? {};
+  return { nodeId, worker: made, port, httpPort, close };
+}
+
+/** A user may name what is found out about the machine, but not the process. */
+function allCapabilities(...known: readonly (Capabilities | undefined)[]): Capabilities {
+  return Object.assign({}, machineCapabilities(), ...known, processCapability()) as Capabilities;
 }
 
 /** Closes what was opened before a failure. */

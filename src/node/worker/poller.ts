@@ -13,7 +13,7 @@ export interface PollerOptions {
   readonly poll: (asked: Asked, signal: AbortSignal) => Promise<PollReply>;
   /** How many tasks there is room for right now; null when it takes none, whatever ends. */
   readonly capacity: () => number | null;
-  readonly onReply: (pollNo: number, reply: PollReply) => void;
+  readonly onReply: (pollNo: number, reply: PollReply, tookMs: number) => void;
   readonly onOver: (error: Error) => void;
   readonly quietMs: () => number;
   readonly clock: Clock;
@@ -108,7 +108,7 @@ export class Poller {
     try {
       const reply = await poll({ pollNo, capacity, refills, waits }, parked.control.signal);
       this.#backoff.reset();
-      onReply(pollNo, reply);
+      onReply(pollNo, reply, clock.monotonicMs() - sentAtMs);
       if (!waits) return null;
       if (reply.assignments.length > 0 || parked.control.signal.aborted) return 0;
       // With an order outstanding the leader answers at once, every time.

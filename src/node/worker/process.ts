@@ -17,6 +17,7 @@ export interface WorkerProcessSettings extends ChannelSettings, QuerySettings {
   readonly prefetch: number | undefined;
   readonly listen: string | undefined;
   readonly advertise: string | undefined;
+  readonly httpPort: number | undefined;
   readonly modules: readonly string[];
   /** Executors that must be there before the worker registers. */
   readonly expect: readonly string[];
@@ -36,7 +37,7 @@ export interface WorkerWorld {
   /** Aborts when the worker is not needed any more: running tasks are returned. */
   readonly orphaned?: AbortSignal;
   /** Once, when it is registered and takes work. */
-  readonly onReady: (nodeId: NodeId, listener: string) => void;
+  readonly onReady: (nodeId: NodeId, listener: string, httpPort: number | null) => void;
   /** Once, when it was asked to drain and starts nothing more. */
   readonly onLeaving?: () => void;
   /** A line for people. */
@@ -76,7 +77,7 @@ export async function runWorkerProcess(
     worker = opened.worker;
     try {
       await runUntilDrained(worker, { ...world, die }, () => {
-        world.onReady(opened.nodeId, `127.0.0.1:${opened.port}`);
+        world.onReady(opened.nodeId, `127.0.0.1:${opened.port}`, opened.httpPort);
       });
     } finally {
       await opened.close();

@@ -36,6 +36,8 @@ import {
 } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
 import { Slots } from './slots.ts';
+import { taskLog } from './task-log.ts';
+import type { WorkerMeasures } from './worker-measures.ts';
 
 export interface SessionParts {
   readonly session: Session;
@@ -53,6 +55,7 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: TaskLog;
+  readonly measures: WorkerMeasures;
   /** A handler calls or maps over this. */
   readonly onCall: AttemptHost['onCall'];
   /** The leader wants this node to drain. */
@@ -123,7 +126,10 @@ export class WorkerSession {
       poll: (asked, signal) =>
         leader.poll({ ...session, ...asked, held: this.#slots.leases }, signal),
       capacity: () => (this.#mayStart && !this.#outbox.isFull ? this.#slots.free : null),
-      onReply: (pollNo, reply) => this.#polled(pollNo, reply),
+      onReply: (pollNo, reply, tookMs) => {
+        parts.measures.polled(tookMs);
+        this.#polled(pollNo, reply);
+      },
     });
     this.#host = {
       clock,
@@ -221,12 +227,17 @@ export class WorkerSession {
 
   #start(attempt: Attempt, done: () => void): void {
     const place = this.#table.occupy(attempt.id);
-    const { clock, prefetch } = this.#parts;
+    const { clock, prefetch, measures } = this.#parts;
+    const startedAtMs = clock.monotonicMs();
     const { isBulk = false } = this.#host.executor(attempt.assignment.executor) ?? {};
     const ended = prefetch.began(clock, isBulk);
     const work = attempt
       .run()
-      .then((item) => this.#finished(attempt, item))
+      .then((item) => {
+        const tookMs = clock.monotonicMs() - startedAtMs;
+        measures.ended(attempt.assignment.executor, tookMs, item?.kind ?? 'dropped');
+        this.#finished(attempt, item);
+      })
       .finally(() => {
         ended();
         if (place !== null) this.#table.leave(place);
@@ -384,17 +395,4 @@ export class WorkerSession {
       }
     }
   }
-}
-
-function taskLog(log: TaskLog, { assignment: { jobId, taskId } }: Attempt): TaskLog {
-  const named =
-    (level: keyof TaskLog) =>
-    (message: string): void =>
-      log[level](`${jobId}/${taskId}: ${message}`);
-  return {
-    debug: named('debug'),
-    info: named('info'),
-    warn: named('warn'),
-    error: named('error'),
-  };
 }

@@ -24,6 +24,7 @@ import { WorkerSession } from './session.ts';
 import { endsSession, isFinal, isRefusedAtStart } from './session-error.ts';
 import { defaultWorkerSettings } from './settings.ts';
 import type { WorkerSettings } from './settings.ts';
+import { WorkerMeasures } from './worker-measures.ts';
 
 export interface WorkerOptions {
   readonly nodeId: NodeId;
@@ -46,6 +47,7 @@ export interface WorkerOptions {
   /** A new one for every session. */
   readonly newSessionId: () => SessionId;
   readonly log: TaskLog;
+  readonly measures?: WorkerMeasures;
   /** A handler that ignores its abort: `end` the process (the default), or `abandon` the handler if the process is the
    * user's own. Then its slot is freed although the handler may still run. */
   readonly stuck?: 'end' | 'abandon';
@@ -73,6 +75,7 @@ export class Worker implements StartStop {
   readonly #prefetch: Prefetch;
   readonly #life: StartStop;
   readonly #called: CalledFlows;
+  readonly #measures: WorkerMeasures;
   #drained = new AbortController();
   #session: NamedSession | null = null;
   /** Resolves when there is another session than now. */
@@ -83,6 +86,7 @@ export class Worker implements StartStop {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
+    this.#measures = options.measures ?? new WorkerMeasures();
     this.#settings = { ...defaultWorkerSettings, ...options.settings };
     this.#prefetch = new Prefetch(options.slots, options.prefetch);
     const { retryMs, retryMaxMs, rejoinMaxMs } = this.#settings;
@@ -303,6 +307,7 @@ export class Worker implements StartStop {
       clock,
       random,
       log,
+      measures: this.#measures,
       stuck,
       onStuck,
       onCall: ({ assignment: { jobId, taskId } }, what, names) =>

@@ -18,8 +18,8 @@ export interface DispatcherOptions {
   readonly onFault?: (fault: MillraceError) => void;
   /** The term has ended; called once. */
   readonly onEnd: (why: MillraceError) => void;
-  /** Called for every committed batch, before its answers are sent. */
-  readonly onCommitted?: (rows: NamedBatch, at: Instant) => void;
+  /** Called for every committed batch, before its answers are sent. `tookMs` is how long the store took. */
+  readonly onCommitted?: (rows: NamedBatch, at: Instant, tookMs: number) => void;
   /** Events that may wait before callers are refused as overload. */
   readonly backlogMax?: number;
 }

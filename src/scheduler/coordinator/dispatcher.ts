@@ -254,15 +254,16 @@ export class Dispatcher {
 
   /** Answers without changes need no commit, but they do need a leader that is one. */
   async #write(batch: CommitBatch): Promise<void> {
-    const { store, leaderTerm } = this.#options;
+    const { store, leaderTerm, clock } = this.#options;
     if (!batch.effects.isEmpty) {
+      const sentAtMs = clock.monotonicMs();
       const state = this.#state;
       const rows = batch.effects.batch(state);
       const { term, ttlMs } = leaderTerm;
       const at = await leaderTerm.renewedBy(() => store.commit(term, ttlMs, rows));
       state.commitNo = rows.commitNo;
       leaderTerm.acknowledged = rows;
-      return this.#options.onCommitted?.(rows, at);
+      return this.#options.onCommitted?.(rows, at, clock.monotonicMs() - sentAtMs);
     }
     if (leaderTerm.isRenewalDue || batch.makesPromises) await leaderTerm.renew();
   }

@@ -10,6 +10,7 @@ export { lossText } from './history.ts';
 export type { Loss } from './history.ts';
 export { Leader } from './leader.ts';
 export type { LeaderOptions } from './leader.ts';
+export { LeaderMeasures } from './leader-measures.ts';
 export { LeaderGateway } from './leader-gateway.ts';
 export type { PlannedQuery, QueryPlanner } from './query-planner.ts';
 export { WorkerWatch } from './worker-watch.ts';

@@ -38,6 +38,7 @@ import type { Payloads } from './payloads.ts';
 import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
 import { asFault, hasEnded, unknownJob, unknownTask } from './faults.ts';
 import { noQueries } from './query-planner.ts';
+import type { LeaderMeasures } from './leader-measures.ts';
 import type { KnownOperators } from './known-operators.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
@@ -47,6 +48,7 @@ export interface ServiceOptions {
   readonly shard: number;
   readonly settings: Settings;
   readonly dispatcher: Dispatcher;
+  readonly measures: LeaderMeasures;
   readonly payloads: Payloads;
   /** The custom operators that workers have declared. */
   readonly operators: KnownOperators;

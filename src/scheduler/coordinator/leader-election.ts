@@ -22,6 +22,7 @@ export interface LeaderElectionOptions extends Pick<
   | 'calendar'
   | 'isAudited'
   | 'backlogMax'
+  | 'measures'
   | 'handshake'
   | 'planner'
   | 'isProcessGone'

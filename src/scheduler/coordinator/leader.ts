@@ -5,6 +5,7 @@
 import { announceLoss, announceTerm, figures, isFinished, step } from '../core/index.ts';
 import type {
   Calendar,
+  EventView,
   Instant,
   JobId,
   LossDetail,
@@ -12,6 +13,7 @@ import type {
   NamedBatch,
   NodeId,
   SchedulerFigures,
+  SchedulerState,
   Settings,
 } from '../core/index.ts';
 import { isProcessGone as isGoneHere } from '../../kit/index.ts';
@@ -32,6 +34,7 @@ import { KnownOperators } from './known-operators.ts';
 import { loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
 import type { QueryPlanner } from './query-planner.ts';
+import { LeaderMeasures } from './leader-measures.ts';
 import { LeaderTerm } from './leader-term.ts';
 import { LeaderScheduleService } from './schedule-service.ts';
 import { LeaderWorkerService } from './worker-service.ts';
@@ -60,6 +63,8 @@ export interface LeaderOptions {
   readonly onEnd: (why: MillraceError) => void;
   /** Events that may wait for the store before callers are refused. */
   readonly backlogMax?: number;
+  /** Those of the process; without them the leader has its own. */
+  readonly measures?: LeaderMeasures;
 }
 
 export interface Elected {
@@ -108,17 +113,22 @@ export class Leader implements LeaderServices {
     const payloads = new Payloads(store, term.shard);
     let queries: CalledQueries | null = null;
     let memories = 0;
-    const dispatcher = new Dispatcher({
+    const { measures = new LeaderMeasures() } = options;
+    measures.forget();
+    const executorOf = (event: EventView): string | null => dispatcher.peek(assigned(event));
+    const dispatcher: Dispatcher = new Dispatcher({
       store,
       clock,
       leaderTerm,
       memory,
-      onCommitted: (rows, at) => {
+      onCommitted: (rows, at, tookMs) => {
         payloads.learn(rows);
+        measures.committed(rows, tookMs, executorOf);
         options.onCommitted?.(rows, at);
       },
       reload: () => {
         memories += 1;
+        measures.forget();
         return renewing(load, clock, () => loadFirst(load));
       },
       onReloaded: () => void streamIn(),
@@ -140,7 +150,7 @@ export class Leader implements LeaderServices {
     };
     const loaded = streamIn();
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const parts = { dispatcher, payloads, queries, operators };
+    const parts = { dispatcher, payloads, queries, operators, measures };
     const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
@@ -148,7 +158,7 @@ export class Leader implements LeaderServices {
 
   private constructor(
     options: LeaderOptions,
-    parts: Pick<ServiceOptions, 'dispatcher' | 'payloads' | 'operators'> & {
+    parts: Pick<ServiceOptions, 'dispatcher' | 'payloads' | 'operators' | 'measures'> & {
       readonly queries: CalledQueries;
     },
     loaded: Promise<void>,
@@ -205,6 +215,14 @@ export class Leader implements LeaderServices {
   end(why: MillraceError): Promise<void> {
     return this.#dispatcher.end(why);
   }
+}
+
+/** The executor of a task that was just assigned. */
+function assigned({ jobNo, taskNo }: EventView): (state: SchedulerState) => string | null {
+  return ({ jobs, tasks }) => {
+    const slot = jobNo === null || taskNo === null ? null : (jobs.get(jobNo)?.slot(taskNo) ?? null);
+    return slot === null ? null : tasks.requirement(slot).executor;
+  };
 }
 
 function lossDetail({ end, commits, events, jobs }: Loss): LossDetail {

@@ -123,10 +123,12 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       dispatcher.tell({ type: 'hangUp', nodeId, sessionId, pollNo });
     };
     signal?.addEventListener('abort', hangUp, { once: true });
+    const askedAt = this.#now;
     try {
       const asked = dispatcher.ask((ask) => ({ type: 'poll', ask, ...request }));
       if (signal?.aborted === true || request.waits === false) hangUp();
       const { assignments, orders } = expect(await asked, 'assignments');
+      this.#options.measures.poll.observe((this.#now - askedAt) / 1_000);
       return {
         assignments: await this.#hydrate(request, assignments),
         orders: this.#paced(orders),
@@ -134,6 +136,10 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     } finally {
       signal?.removeEventListener('abort', hangUp);
     }
+  }
+
+  get #now(): Instant {
+    return this.#options.dispatcher.peek((_state, now) => now);
   }
 
   /**

@@ -2,6 +2,17 @@ import { expect, test } from 'vitest';
 import { Harness, echo } from '../../../test/rig/harness.ts';
 import { figures } from './figures.ts';
 
+const none = {
+  blocked: 0,
+  ready: 0,
+  delayed: 0,
+  running: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  skipped: 0,
+};
+
 test('figures tell what waits, what runs, and what no node could ever run', () => {
   const world = new Harness();
   const placement = { capabilities: { gpu: 'nvidia' } };
@@ -10,9 +21,9 @@ test('figures tell what waits, what runs, and what no node could ever run', () =
   world.node('w1').poll(1);
   world.advance(5_000);
   expect(figures(world.state, world.now)).toEqual({
-    liveJobs: 2,
-    readyTasks: 2,
-    runningTasks: 1,
+    jobs: { queued: 1, running: 1 },
+    tasks: { ...none, ready: 2, running: 1 },
+    oldestReadyMs: 5_000,
     runningQueries: 0,
     waitingQueries: 0,
     unfitTasks: 1,
@@ -26,4 +37,24 @@ test('a task that waits for a busy or draining node fits all the same', () => {
   world.drain('w1');
   world.submit({ name: 'job', tasks: [echo('a')] });
   expect(figures(world.state, world.now)).toMatchObject({ unfitTasks: 0, unfitMs: null });
+});
+
+test('figures count every state of the tasks of live jobs, and nothing of jobs that have ended', () => {
+  const world = new Harness();
+  world.submit({ name: 'job', tasks: [echo('a'), echo('b', { dependsOn: ['a'] })] });
+  world.submit({ name: 'gone', tasks: [echo('c')] });
+  const node = world.node('w1');
+  node.poll(1);
+  expect(figures(world.state, world.now).tasks).toEqual({
+    ...none,
+    blocked: 1,
+    ready: 1,
+    running: 1,
+  });
+  world.cancel('gone');
+  expect(figures(world.state, world.now)).toMatchObject({
+    jobs: { queued: 0, running: 1 },
+    tasks: { ...none, blocked: 1, running: 1 },
+    oldestReadyMs: null,
+  });
 });

@@ -1,11 +1,16 @@
 import type { Instant } from './ids.ts';
 import type { SchedulerState } from './state.ts';
+import { TASK_STATES } from './task/chart.ts';
+import type { JobState, TaskState } from './task/chart.ts';
 
-/** Figures for monitoring; one pass over the kinds of requirements. */
+/** Figures for monitoring; one pass over the jobs and tasks in memory. */
 export interface SchedulerFigures {
-  readonly liveJobs: number;
-  readonly readyTasks: number;
-  readonly runningTasks: number;
+  /** Live jobs: those that have ended leave the memory. */
+  readonly jobs: Readonly<Record<Extract<JobState, 'queued' | 'running'>, number>>;
+  /** Tasks of live jobs. */
+  readonly tasks: Readonly<Record<TaskState, number>>;
+  /** How long the oldest ready task has been waiting; null if none is ready. */
+  readonly oldestReadyMs: number | null;
   /** Queries that are admitted, and that wait for admission. */
   readonly runningQueries: number;
   readonly waitingQueries: number;
@@ -16,7 +21,16 @@ export interface SchedulerFigures {
 }
 
 export function figures(state: SchedulerState, now: Instant): SchedulerFigures {
-  const { jobs, queue, leases, matching, tasks } = state;
+  const { jobs, matching, tasks } = state;
+  const counts = new Map<TaskState, number>(TASK_STATES.map((each) => [each, 0]));
+  let readySince = Infinity;
+  tasks.each((slot) => {
+    const each = tasks.state(slot);
+    counts.set(each, (counts.get(each) ?? 0) + 1);
+    if (each === 'ready') readySince = Math.min(readySince, tasks.queuedAt.get(slot));
+  });
+  let queued = 0;
+  for (const job of jobs.values()) if (job.state === 'queued') queued += 1;
   let unfitTasks = 0;
   let unfitMs: number | null = null;
   for (const { lanes } of matching.unmet()) {
@@ -28,9 +42,9 @@ export function figures(state: SchedulerState, now: Instant): SchedulerFigures {
     }
   }
   return {
-    liveJobs: jobs.size,
-    readyTasks: queue.size,
-    runningTasks: leases.size,
+    jobs: { queued, running: jobs.size - queued },
+    tasks: Object.fromEntries(counts) as Record<TaskState, number>,
+    oldestReadyMs: readySince === Infinity ? null : Math.max(0, now - readySince),
     runningQueries: state.admissions.running,
     waitingQueries: state.admissions.waiting,
     unfitTasks,

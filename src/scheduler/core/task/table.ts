@@ -175,6 +175,12 @@ export class TaskTable {
     this.stamp.set(slot, this.#stamps);
   }
 
+  each(fn: (slot: Slot) => void): void {
+    for (let slot = 1; slot < this.#jobs.length; slot += 1) {
+      if (this.#jobs[slot] !== null) fn(slot as Slot);
+    }
+  }
+
   state(slot: Slot): TaskState {
     return TASK_STATES[this.#states.get(slot)] as TaskState;
   }

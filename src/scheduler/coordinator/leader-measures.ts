@@ -1,0 +1,148 @@
+/**
+ * Durations that a leader observes, over all terms of its process. Everything comes from committed rows, so a measure
+ * never counts what did not happen; what is under way when the process ends is not counted.
+ */
+import { FRAGMENT_EXECUTOR, TASKS_PER_JOB_LIMIT } from '../core/index.ts';
+import type { EventView, Instant, JobNo, LogKind, NamedBatch, TaskRow } from '../core/index.ts';
+import { Histogram } from '../../kit/index.ts';
+
+export type AttemptOutcome =
+  | 'succeeded'
+  | 'failed'
+  | 'retried'
+  | 'cancelled'
+  | 'suspended'
+  | 'returned'
+  | 'lost'
+  | 'skipped';
+
+const OUTCOMES: Partial<Record<LogKind, AttemptOutcome>> = {
+  completed: 'succeeded',
+  failed: 'failed',
+  dead: 'failed',
+  retried: 'retried',
+  cancelled: 'cancelled',
+  suspended: 'suspended',
+  released: 'returned',
+  reassigned: 'lost',
+  skipped: 'skipped',
+};
+
+const JOB_ENDS = ['job.succeeded', 'job.failed', 'job.cancelled'] as const;
+
+/** Stages of a query are named by their tasks: `s2.0` is the first task of stage 2. */
+const FRAGMENT_ID = /^s(\d+)\./;
+
+interface Running {
+  readonly executor: string;
+  readonly since: Instant;
+}
+
+interface Span {
+  from: Instant;
+  to: Instant;
+}
+
+export class LeaderMeasures {
+  /** From ready to assigned. */
+  readonly queueAge: Histogram = new Histogram();
+  /** From the start of an attempt to its end or suspension, by executor. */
+  readonly run: Histogram = new Histogram('executor');
+  readonly commit: Histogram = new Histogram();
+  /** How long workers' polls were open. */
+  readonly poll: Histogram = new Histogram();
+  /** From the first assignment of a stage to its last completion. */
+  readonly stage: Histogram = new Histogram();
+  readonly jobsEnded: Map<string, number> = new Map(JOB_ENDS.map((kind) => [stateOf(kind), 0]));
+  readonly attempts: Map<AttemptOutcome, number> = new Map(
+    Object.values(OUTCOMES).map((outcome) => [outcome, 0]),
+  );
+  readonly #running: Map<number, Running> = new Map();
+  readonly #stages: Map<JobNo, Map<string, Span>> = new Map();
+
+  /** A term has begun or lost its memory: nothing is known of what runs. */
+  forget(): void {
+    this.#running.clear();
+    this.#stages.clear();
+  }
+
+  /** `executorOf` is asked for tasks that were just assigned, which are in memory. */
+  committed(
+    rows: NamedBatch,
+    tookMs: number,
+    executorOf: (event: EventView) => string | null,
+  ): void {
+    this.commit.observe(tookMs / 1_000);
+    let tasks: ReadonlyMap<number, TaskRow> | null = null;
+    const rowOf = (key: number): TaskRow | undefined => {
+      tasks ??= new Map(
+        [...rows.taskInserts, ...rows.taskUpdates].map((row) => [
+          keyOf(row.jobNo, row.taskNo),
+          row,
+        ]),
+      );
+      return tasks.get(key);
+    };
+    for (const event of rows.events) {
+      if (event.jobNo === null) continue;
+      if (event.taskNo === null) this.#jobEvent(event, event.jobNo);
+      else this.#taskEvent(event, keyOf(event.jobNo, event.taskNo), rowOf, executorOf);
+    }
+  }
+
+  #taskEvent(
+    event: EventView,
+    key: number,
+    rowOf: (key: number) => TaskRow | undefined,
+    executorOf: (event: EventView) => string | null,
+  ): void {
+    if (event.kind === 'assigned') {
+      const queuedAt = rowOf(key)?.queuedAt ?? null;
+      if (queuedAt !== null) this.queueAge.observe((event.at - queuedAt) / 1_000);
+      const executor = executorOf(event);
+      if (executor === null) return;
+      this.#running.set(key, { executor, since: event.at });
+      if (executor === FRAGMENT_EXECUTOR) this.#stageEvent(event);
+      return;
+    }
+    const outcome = OUTCOMES[event.kind];
+    const running = this.#running.get(key);
+    // A task that ends without having run, such as a blocked one of a cancelled job, is not an attempt.
+    if (outcome === undefined || running === undefined) return;
+    this.#running.delete(key);
+    this.attempts.set(outcome, (this.attempts.get(outcome) ?? 0) + 1);
+    const startedAt = rowOf(key)?.startedAt ?? null;
+    const since = startedAt === null || startedAt < running.since ? running.since : startedAt;
+    this.run.observe((event.at - since) / 1_000, running.executor);
+    if (running.executor === FRAGMENT_EXECUTOR && outcome === 'succeeded') this.#stageEvent(event);
+  }
+
+  #stageEvent({ jobNo, taskId, at }: EventView): void {
+    const [, stage] = FRAGMENT_ID.exec(taskId ?? '') ?? [];
+    if (jobNo === null || stage === undefined) return;
+    const stages = this.#stages.get(jobNo) ?? new Map<string, Span>();
+    this.#stages.set(jobNo, stages);
+    const span = stages.get(stage);
+    if (span === undefined) stages.set(stage, { from: at, to: at });
+    else span.to = at;
+  }
+
+  #jobEvent({ kind }: EventView, job: JobNo): void {
+    const end = JOB_ENDS.find((each) => each === kind);
+    if (end === undefined) return;
+    const state = stateOf(end);
+    this.jobsEnded.set(state, (this.jobsEnded.get(state) ?? 0) + 1);
+    for (const { from, to } of this.#stages.get(job)?.values() ?? []) {
+      this.stage.observe((to - from) / 1_000);
+    }
+    this.#stages.delete(job);
+  }
+}
+
+function stateOf(kind: (typeof JOB_ENDS)[number]): string {
+  return kind.slice('job.'.length);
+}
+
+function keyOf(job: number, task: number): number {
+  return job * TASKS_PER_JOB_LIMIT + task;
+}
