@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import type { ExitCode } from './exit.ts';
 import type { Terminal } from './view/terminal.ts';
@@ -14,6 +15,8 @@ export interface Surroundings {
   readonly page?: Terminal | null;
   /** Bytes to stdout, as fast as it takes them; without it they go through `out` as text. */
   readonly write?: (bytes: Uint8Array) => Promise<void>;
+  /** What a shell reads. A function, because a standard input that was touched keeps the process alive. */
+  readonly input?: () => Readable & { readonly isTTY?: boolean };
 }
 
 /** One way to speak for all commands: people read stderr or stdout, with `--json` machines read stdout. */
@@ -29,6 +32,7 @@ export interface Reply {
   readonly page: Terminal | null;
   /** The answer itself, when it is not a line and no object: always on stdout. */
   readonly write: (bytes: Uint8Array) => Promise<void>;
+  readonly input: NonNullable<Surroundings['input']> | null;
   /** Notes go there until the returned function is called, because something else draws on the terminal. */
   printThrough(print: (line: string) => void): () => void;
 }

@@ -24,6 +24,7 @@ process.exitCode = await run(process.argv.slice(2), {
   signal: interruption.signal,
   terminal: terminalOn(process.stderr, process.env),
   page: terminalOn(process.stdout, process.env),
+  input: () => process.stdin,
   write: async (bytes) => {
     if (!process.stdout.write(bytes)) await once(process.stdout, 'drain');
   },

@@ -3,6 +3,7 @@ import { isMillraceError } from '../scheduler/core/index.ts';
 import { catalogue } from './catalogue.ts';
 import { type CommandModule, declareShared, type Reply, type Surroundings } from './command.ts';
 import { exit, type ExitCode, exitCodeOf } from './exit.ts';
+import { printable } from './table.ts';
 import { version } from './version.ts';
 
 /** Runs one command line and returns its exit code. It never throws and never ends the process. */
@@ -66,6 +67,7 @@ function replyTo(json: boolean, world: Surroundings): Reply {
     terminal: world.terminal ?? null,
     page: world.page ?? null,
     write: world.write ?? textWriter(world.out),
+    input: world.input ?? null,
     printThrough(print) {
       note = print;
       return () => (note = toStderr);
@@ -82,7 +84,8 @@ function textWriter(out: Surroundings['out']): Reply['write'] {
 function explain(error: unknown, argv: readonly string[], world: Surroundings): void {
   const message = error instanceof Error ? error.message : String(error);
   const stack = error instanceof Error ? error.stack : undefined;
-  world.err(`millrace: ${argv.includes('--debug') ? (stack ?? message) : message}\n`);
+  // A message may quote what a server or a file contains.
+  world.err(`millrace: ${printable(argv.includes('--debug') ? (stack ?? message) : message)}\n`);
   if (argv.includes('--json')) {
     const code = isMillraceError(error) ? error.code : 'unexpected';
     const path = isMillraceError(error) ? error.path : undefined;

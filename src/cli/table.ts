@@ -1,8 +1,17 @@
 /** Text in columns, for people. */
 
-/** Names are untrusted: characters that move a terminal's cursor are shown, not sent. */
+/** What moves a terminal's cursor, ends its line, or turns the direction of the text around. */
+const UNSAFE = /[\p{Cc}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
+const UNSAFE_BUT_LINES = /[^\P{Cc}\n\t]|[\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
+
+/** Names are untrusted: unsafe characters are shown, not sent. */
 export function plain(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, '\uFFFD');
+  return text.replaceAll(UNSAFE, '\uFFFD');
+}
+
+/** The same for a text of several lines. */
+export function printable(text: string): string {
+  return text.replaceAll('\r\n', '\n').replaceAll(UNSAFE_BUT_LINES, '\uFFFD');
 }
 
 /** The lines of a table; numbers stand to the right. */

@@ -1,5 +1,5 @@
 /** `millrace sql` as people use it: real processes, to their end or to Ctrl-C, and nothing left of them. */
-import { statSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { folder, start, said, ended } from './sql-setup.ts';
@@ -30,4 +30,16 @@ test('rows go to a file, and are counted by two workers of which nothing stays',
   expect(await ended(analyzed)).toEqual({ code: 0, signal: null });
   expect(said(analyzed, 'stdout')).toMatch(/^3 stages, 7 tasks.*\n/);
   expect(said(analyzed, 'stdout')).toContain('3,000 rows in');
+});
+
+test('a query that runs here reads the files that it names', async () => {
+  writeFileSync(join(folder, 'names.csv'), 'id,name\n1,ada\n2,bob\n');
+  writeFileSync(join(folder, 'more.ndjson'), '{"id": 2, "age": 36}\n');
+  const sql = "select name, age from 'names.csv' join 'more.ndjson' using (id)";
+  const command = start('sql', sql, '--format', 'csv');
+  expect(await ended(command)).toEqual({ code: 0, signal: null });
+  expect(said(command, 'stdout')).toBe('name,age\nbob,36');
+  const missing = start('sql', "from 'nothing-*.csv'");
+  expect(await ended(missing)).toEqual({ code: 2, signal: null });
+  expect(said(missing, 'stderr')).toContain('nothing-*.csv');
 });

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { runAgainst } from '../../../test/rig/command-line.ts';
 import { ScriptedServer, problem } from '../../../test/rig/scripted-server.ts';
@@ -138,6 +139,31 @@ describe('millrace sql', () => {
     const { code, err } = await runAgainst(server, ['sql', ...args]);
     expect({ code, calls: server.received.length }).toEqual({ code: 2, calls: 0 });
     expect(err).toContain(words);
+  });
+
+  test('without a query runs the statements of a pipe', async () => {
+    let out = '';
+    const code = await run(['sql', '--server', server.url, '--format', 'csv'], {
+      ...{ out: (text: string) => void (out += text), err: () => {} },
+      signal: new AbortController().signal,
+      input: () => Readable.from(['select item;\nselect item']),
+    });
+    expect(code).toBe(0);
+    const sent = server.received.filter(({ method }) => method === 'POST');
+    expect(sent.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+      { sql: 'select item' },
+      { sql: 'select item' },
+    ]);
+    expect(out).not.toBe('');
+  });
+
+  test('says what to do when a server may not open a file that is named', async () => {
+    const detail = 'The query may not open a.csv directly.';
+    server.script('POST /api/v1/queries', problem(400, { code: 'path_refused', detail }));
+    const { code, err } = await runAgainst(server, ['sql', "from 'a.csv'"]);
+    expect(code).toBe(2);
+    expect(err).toContain("--table 'NAME=/path/on/the/server/*.parquet' and FROM NAME");
+    expect(err).toContain('omit --server');
   });
 
   test('interrupted, cancels the query and ends with 130', async () => {

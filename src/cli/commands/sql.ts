@@ -1,16 +1,23 @@
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
-import type { HttpClient, QueryRequest } from '../../client/index.ts';
-import type { QueryShape } from '../../scheduler/contract/index.ts';
+import { isMillraceError, MillraceError } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { withEmbedded } from '../embedded.ts';
 import { exit, type ExitCode } from '../exit.ts';
 import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
 import { withWords } from '../settings.ts';
-import { followQuery } from '../sql/follow-query.ts';
-import { FORMATS, printRows, type Target, targetOf } from '../sql/output.ts';
-import { requestOf, type SqlFlags } from '../sql/request.ts';
-import { counted, exactSpan } from '../wording.ts';
+import { FORMATS, targetOf } from '../sql/output.ts';
+import {
+  isShell,
+  noStatement,
+  optionsOf,
+  requestOf,
+  type SqlFlags,
+  withNamedFiles,
+} from '../sql/request.ts';
+import { type Errand, runQuery } from '../sql/run-query.ts';
+import { historyFile } from '../sql/shell/history.ts';
+import { Shell } from '../sql/shell/shell.ts';
 
 const ROWS = 1_000;
 const WORKERS_MAX = 64;
@@ -33,6 +40,8 @@ const more = (value: string, previous: readonly string[] = []): string[] => [...
 export const command: CommandModule = {
   examples: [
     "millrace sql 'select 6 * 7 as answer'",
+    'millrace sql "select item, count(*) from \'data/*.parquet\' group by item"',
+    'millrace sql --server http://127.0.0.1:7070',
     "millrace sql 'select item, sum(amount) from sales group by item' --table 'sales=data/*.parquet'",
     'millrace sql --file report.sql --catalog tables.yaml --param since=2026-11-01 --format csv',
     "millrace sql 'from sales' --table 'sales=data/*.csv' --output sales.parquet",
@@ -42,7 +51,7 @@ export const command: CommandModule = {
     command
       .argument(
         '[query]',
-        'a SELECT, EXPLAIN, DESCRIBE, SHOW TABLES or SUMMARIZE in DuckDB SQL; - reads it from stdin',
+        'a SELECT, EXPLAIN, DESCRIBE, SHOW TABLES or SUMMARIZE in DuckDB SQL; - reads it from stdin; without it, a shell',
       )
       .option('--file <file>', 'read the query from a file')
       .option(
@@ -70,37 +79,86 @@ export const command: CommandModule = {
   },
   async run(command, reply, signal) {
     const flags = command.opts<Flags>();
-    const job: Errand = {
-      reply,
-      signal,
-      mode: modeOf(flags),
+    const [query] = command.args;
+    const errand = {
+      ...{ reply, signal, mode: modeOf(flags) },
       target: await targetOf(flags, rowsOf(flags.rows), reply.page !== null),
-      request: await requestOf(command.args[0], flags, signal),
     };
+    const { input } = reply;
+    const work =
+      input === null || !isShell(query, flags)
+        ? oneQuery({ ...errand, request: await requestOf(query, flags, signal) })
+        : manyQueries({ ...errand, request: optionsOf(shellFlags(flags)) }, input());
     if (flags.server !== undefined) {
       refuseEmbeddedFlags(flags);
-      return withClient(command, 'submit', signal, (client) => runQuery(client, job));
+      return withClient(command, 'submit', signal, (client) =>
+        work((each) => runQuery(client, each).catch((error: unknown) => throwHinted(error))),
+      );
     }
     const workers = workersOf(flags.workers);
     const slots = Math.max(1, Math.floor(availableParallelism() / workers));
     const print = (line: string): void => reply.note(line);
     const isWatched = reply.terminal !== null;
+    if (isWatched && isShell(query, flags)) reply.note('Starting an embedded node ...');
     return withEmbedded(
       {
         ...{ command, modules: [], signal, isWatched, print, workers },
         ...(flags.slots === undefined ? { slots } : {}),
       },
-      ({ client }) => runQuery(client, job),
+      ({ client }) =>
+        work((each) => runQuery(client, { ...each, request: withNamedFiles(each.request) })),
     );
   },
 };
 
-interface Errand {
-  readonly reply: Reply;
-  readonly signal: AbortSignal;
-  readonly mode: 'run' | 'explain' | 'analyze';
-  readonly target: Target;
-  readonly request: QueryRequest;
+/** What is done at the server, local or not, with the way to run a query there. */
+type Work = (run: (errand: Errand) => Promise<ExitCode>) => Promise<ExitCode>;
+
+function oneQuery(errand: Errand): Work {
+  return (run) => run(errand);
+}
+
+function manyQueries(
+  errand: Omit<Errand, 'request'> & { readonly request: Omit<Errand['request'], 'sql'> },
+  input: ReturnType<NonNullable<Reply['input']>>,
+): Work {
+  return async (run) => {
+    const { reply, signal, target, request } = errand;
+    const shell = new Shell({
+      ...{ input, reply, signal },
+      terminal: input.isTTY === true ? (reply.page ?? reply.terminal) : null,
+      history: historyFile(process.env),
+      run: (sql, { isTimed, isExpanded }, cancelled) =>
+        run({
+          ...errand,
+          request: { ...request, sql },
+          target: { ...target, isExpanded },
+          isTimed,
+          signal: cancelled,
+          interrupted: 'Cancelling the query.',
+        }),
+    });
+    const code = await shell.run();
+    if (shell.ran === 0 && code === exit.done && input.isTTY !== true) throw noStatement();
+    return code;
+  };
+}
+
+/** Each statement would overwrite the file of the one before. */
+function shellFlags(flags: Flags): Flags {
+  if (flags.output === undefined) return flags;
+  throw wrongUse('--output needs a query.', 'Give the query on the command line or with --file.');
+}
+
+/** A server does not open files by name; who wrote FROM 'file' wants to know how to read it. */
+function throwHinted(error: unknown): never {
+  if (!isMillraceError(error, 'path_refused')) throw error;
+  const { code, what, path } = error;
+  throw new MillraceError({
+    ...{ code, what, cause: error },
+    todo: "Here: --table 'NAME=/path/on/the/server/*.parquet' and FROM NAME; or omit --server to read files of this machine.",
+    ...(path === undefined ? {} : { path }),
+  });
 }
 
 function modeOf({ explain, analyze }: Flags): Errand['mode'] {
@@ -132,64 +190,4 @@ function refuseEmbeddedFlags({ workers, catalog }: Flags): void {
     `${flag} applies to queries that run locally and cannot be combined with --server.`,
     todo,
   );
-}
-
-async function runQuery(client: HttpClient, errand: Errand): Promise<ExitCode> {
-  const { queries } = client;
-  const { request, reply, signal, mode } = errand;
-  if (mode === 'explain') {
-    const plan = await queries.explain(request, { signal });
-    reply.say(plan.text.trimEnd());
-    reply.answer(plan);
-    return exit.done;
-  }
-  signal.throwIfAborted();
-  const startedMs = performance.now();
-  const ended = new AbortController();
-  const submitting = queries.submit(request, { signal: ended.signal });
-  const stop = (): void => {
-    reply.note('Interrupted: cancelling the query. Press Ctrl-C again to exit immediately.');
-    submitting
-      .then(({ id }) => queries.cancel(id, 'interrupted'))
-      // It was refused, has ended, or no server can be reached.
-      .catch(() => ended.abort());
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    const { id } = await submitting;
-    const query = await followQuery(queries, id, { reply, signal: ended.signal });
-    if (signal.aborted) return exit.interrupted;
-    if (query.state !== 'succeeded') return tellFailure(query, reply);
-    const written = await tell(client, query, errand);
-    reply.note(`${written} in ${exactSpan(performance.now() - startedMs)}${distribution(query)}.`);
-    return exit.done;
-  } catch (error) {
-    if (signal.aborted) return exit.interrupted;
-    throw error;
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}
-
-async function tell(client: HttpClient, query: QueryShape, errand: Errand): Promise<string> {
-  const { reply, signal, mode, target } = errand;
-  const { queries } = client;
-  if (mode === 'run') return printRows({ calls: queries, query, target, reply, signal });
-  const text = await queries.analysis(query.id, { signal });
-  reply.say(text.trimEnd());
-  reply.answer({ query, text });
-  return 'Analyzed';
-}
-
-function distribution({ single, stages }: QueryShape): string {
-  const tasks = stages.reduce((sum, stage) => sum + stage.tasks.total, 0);
-  if (single !== null || tasks <= 1) return '';
-  return ` (${counted(stages.length, 'stage')}, ${counted(tasks, 'task')})`;
-}
-
-function tellFailure({ id, state, error }: QueryShape, reply: Reply): ExitCode {
-  const message = error?.message ?? `The query was ${state}.`;
-  reply.note(`millrace: ${message}`);
-  reply.answer({ id, state, error: error ?? { code: state, message } });
-  return exit.workFailed;
 }

@@ -1,6 +1,7 @@
 /** Rows as a table for people: aligned, framed, and no wider than what it is read on. */
 import type { JsonRow, ResultColumn } from '../../client/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
+import { plain } from '../table.ts';
 import { fitted, padded, textWidth } from '../view/text-width.ts';
 
 export interface GridOptions {
@@ -108,18 +109,14 @@ function columnOf({ name, type }: ResultColumn, rows: readonly JsonRow[], at: nu
   return { place: at, head, type: shownType, isNumber: NUMBERS.test(type), cells, width };
 }
 
-function cellText(value: Json): string {
+export function cellText(value: Json): string {
   if (value === null) return 'NULL';
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
 /** Characters that move a cursor or end a line are shown, not sent. */
-function visible(text: string): string {
-  return text
-    .replaceAll('\n', '\\n')
-    .replaceAll('\r', '\\r')
-    .replaceAll('\t', '\\t')
-    .replaceAll(/[\p{Cc}\u2028\u2029]/gu, '\uFFFD');
+export function visible(text: string): string {
+  return plain(text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t'));
 }
 
 /** Long texts first; then columns from the right, for which there is no room at all. */

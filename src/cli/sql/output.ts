@@ -8,7 +8,9 @@ import type { QueryShape } from '../../scheduler/contract/index.ts';
 import type { Reply } from '../command.ts';
 import { pathError, requireTarget } from '../local-path.ts';
 import { wrongUse } from '../server-call.ts';
+import { printable } from '../table.ts';
 import { counted, countWords } from '../wording.ts';
+import { recordsOf } from './records.ts';
 import { gridOf } from './grid.ts';
 
 export const FORMATS = ['table', 'json', 'ndjson', 'csv', 'parquet'] as const;
@@ -20,6 +22,8 @@ export interface Target {
   readonly file: string | null;
   /** A table shows no more than this. */
   readonly rowsMax: number;
+  /** A line for each value instead of one for each row. */
+  readonly isExpanded?: boolean;
 }
 
 export interface TargetFlags {
@@ -91,12 +95,21 @@ async function writeOut(
 ): Promise<void> {
   const NEWLINE = 0x0a;
   let last = NEWLINE;
-  for await (const piece of pieces) {
+  // In a terminal values must not move its cursor; a file or a program gets them as they are.
+  const shown = reply.page === null || format === 'parquet' ? pieces : printablePieces(pieces);
+  for await (const piece of shown) {
     await reply.write(piece);
     last = piece.at(-1) ?? last;
   }
   // A prompt, or another answer, begins on a line of its own.
   if (format !== 'parquet' && last !== NEWLINE) await reply.write(Buffer.from('\n'));
+}
+
+async function* printablePieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder();
+  for await (const piece of pieces) {
+    yield Buffer.from(printable(decoder.decode(piece, { stream: true })));
+  }
 }
 
 async function writeFileOf(file: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
@@ -113,13 +126,14 @@ async function printTable(printing: Printing, words: string): Promise<string> {
   const { query, target, reply } = printing;
   const { rows, hasMore } = await firstRows(printing, target.rowsMax);
   if (isExplanation(query)) {
-    const text = Buffer.from(rows.map(([, plan]) => plan as string).join('\n'));
+    const text = Buffer.from(printable(rows.map(([, plan]) => plan as string).join('\n')));
     if (target.file === null) await reply.write(text);
     else await writeFileOf(target.file, oneOf(text));
     return 'Explained';
   }
   const { page } = reply;
-  const { lines, hidden } = gridOf(query.columns, rows, {
+  const drawn = target.isExpanded === true ? recordsOf : gridOf;
+  const { lines, hidden } = drawn(query.columns, rows, {
     columns: target.file === null ? (page?.columns ?? null) : null,
     isUnicode: page?.isUnicode ?? true,
     hasColour: target.file === null && (page?.hasColour ?? false),
@@ -133,8 +147,9 @@ async function printTable(printing: Printing, words: string): Promise<string> {
     );
   }
   if (hidden > 0) {
+    const instead = target.isExpanded === undefined ? '--format csv' : '\\x';
     reply.note(
-      `${counted(hidden, 'column')} did not fit. Use a wider terminal, or --format csv for all columns.`,
+      `${counted(hidden, 'column')} did not fit. Use a wider terminal, or ${instead} for all columns.`,
     );
   }
   return words;

@@ -5,6 +5,7 @@ import { parseBytes, parseMs } from '../../node/config/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { readTextOf } from '../files/document-file.ts';
 import { wrongUse } from '../server-call.ts';
+import { namedFiles } from './named-files.ts';
 
 export interface SqlFlags {
   readonly file?: string;
@@ -14,17 +15,35 @@ export interface SqlFlags {
   readonly timeZone?: string;
 }
 
+/** Without a query and a file, statements are read one by one. */
+export function isShell(query: string | undefined, { file }: SqlFlags): boolean {
+  return query === undefined && file === undefined;
+}
+
 export async function requestOf(
   query: string | undefined,
   flags: SqlFlags,
   signal: AbortSignal,
 ): Promise<QueryRequest> {
-  const sql = await sqlText(query, flags.file, signal);
+  return { ...optionsOf(flags), sql: await sqlText(query, flags.file, signal) };
+}
+
+/** On this machine a query may read the files that it names: who runs it could read them anyway. */
+export function withNamedFiles(request: QueryRequest): QueryRequest {
+  const { tables = {} } = request;
+  const known = new Set(Object.keys(tables).map((name) => name.toLowerCase()));
+  const files = namedFiles(request.sql).filter((name) => !known.has(name.toLowerCase()));
+  if (files.length === 0) return request;
+  const named = Object.fromEntries(files.map((name) => [name, resolve(name)]));
+  return { ...request, tables: { ...tables, ...named } };
+}
+
+/** All of a request but its text. */
+export function optionsOf(flags: SqlFlags): Omit<QueryRequest, 'sql'> {
   const tables = tablesOf(flags.table ?? []);
   const params = paramsOf(flags.param ?? []);
   const settings = Object.fromEntries((flags.set ?? []).map(settingOf));
   return {
-    sql,
     ...(Object.keys(tables).length === 0 ? {} : { tables }),
     ...(params === null ? {} : { params }),
     ...(Object.keys(settings).length === 0 ? {} : { settings }),
@@ -46,12 +65,11 @@ async function sqlText(
   const source = file ?? (query === '-' ? '-' : null);
   const text = source === null ? (query ?? '') : await readTextOf(source, signal);
   if (text.trim() !== '') return text;
-  throw wrongUse(
-    source === null
-      ? 'No SQL statement was given.'
-      : `${source === '-' ? 'stdin' : source} is empty.`,
-    "Use for example millrace sql 'select 42', or give a file with --file.",
-  );
+  throw noStatement(source === null ? undefined : `${source === '-' ? 'stdin' : source} is empty.`);
+}
+
+export function noStatement(what: string = 'No SQL statement was given.'): MillraceError {
+  return wrongUse(what, "Use for example millrace sql 'select 42', or give a file with --file.");
 }
 
 /** Several of one name are one table of several paths. */
