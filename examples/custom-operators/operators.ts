@@ -6,16 +6,15 @@ export const tokenize = defineOperator({
   name: 'tokenize',
   input: { id: 'BIGINT' },
   output: { id: 'BIGINT', position: 'INTEGER', token: 'VARCHAR' },
-  params: { column: 'string', lower: { type: 'boolean', default: true } },
+  params: { column: 'column', lower: { type: 'boolean', default: true } },
   async *run(batches, { params }) {
     for await (const { rowCount, columns } of batches) {
       const texts = columns[params.column];
-      if (texts === undefined) throw new Error(`the input has no column ${params.column}`);
       const ids: unknown[] = [];
       const positions: number[] = [];
       const tokens: string[] = [];
       for (let row = 0; row < rowCount; row += 1) {
-        const text = texts[row];
+        const text = texts?.[row];
         if (typeof text !== 'string') continue;
         const words = (params.lower ? text.toLowerCase() : text).match(/[\p{L}\p{N}]+/gu) ?? [];
         for (const [position, word] of words.entries()) {

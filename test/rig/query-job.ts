@@ -10,7 +10,6 @@ import {
 import {
   FRAGMENT_EXECUTOR,
   PLAN_EXECUTOR,
-  PLAN_VERSION,
   PLAN_TASK,
   type FragmentMetrics,
   type FragmentResult,
@@ -39,7 +38,7 @@ function stage(id: number, tasks: number, more: Partial<Stage>): Stage {
 }
 
 export const samplePlan: QueryPlan = {
-  version: PLAN_VERSION,
+  version: 2,
   duckdb: 'v1.5.6',
   sql: 'select a from t',
   columns: [{ name: 'a', type: 'BIGINT' }],

@@ -13,7 +13,7 @@ export {
 } from './parent/pool.ts';
 export { startRowEngine } from './parent/row-engine.ts';
 export { partitionOf } from './sql/fragment-script.ts';
-export { formOf } from './sql/custom-script.ts';
+export { RESERVED_PREFIX, formOf, rawName } from './sql/custom-script.ts';
 export { isBuiltIn } from './sql/functions.ts';
 export { callText, withQuotedParameters } from './sql/operator-calls.ts';
 export type { FoundCall } from './sql/operator-calls.ts';

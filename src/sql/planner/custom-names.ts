@@ -1,6 +1,6 @@
 /** Which custom operators and functions a statement may use. */
 import type { OperatorColumn, OperatorDeclaration } from '../../scheduler/core/index.ts';
-import { isBuiltIn, tokensOf } from '../engine/index.ts';
+import { isBuiltIn, rawName, tokensOf } from '../engine/index.ts';
 import type { FunctionSignature } from '../engine/index.ts';
 import { parseType } from '../plan/index.ts';
 import type { QueryPlan, Stage } from '../plan/index.ts';
@@ -25,12 +25,16 @@ export interface CustomNames {
 export function customNamesIn(sql: string, declared: readonly OperatorDeclaration[]): CustomNames {
   if (declared.length === 0) return { operators: new Map(), functions: [] };
   const words = wordsIn(sql);
-  const used = declared.filter(({ name }) => words.has(name) && !isBuiltIn(name)).map(withOwnTypes);
+  const used = declared.filter(({ name }) => isMentioned(words, name)).map(withOwnTypes);
   const operators = used.filter(({ kind }) => kind === 'operator');
   return {
     operators: new Map(operators.map((each) => [each.name, each])),
     functions: used.filter(({ kind }) => kind === 'function').map(signatureOf),
   };
+}
+
+function isMentioned(words: ReadonlySet<string>, name: string): boolean {
+  return (words.has(name) || words.has(rawName(name))) && !isBuiltIn(name);
 }
 
 /** With types as DuckDB writes them. Throws `Undistributable` for a type that a plan cannot have. */
@@ -74,7 +78,7 @@ function requiring(stage: Stage, functions: readonly FunctionSignature[]): Stage
   const { fragment, output } = stage;
   const keys = output.kind === 'hash' ? output.by : [];
   const words = wordsIn([fragment.sql, fragment.custom?.input ?? '', ...keys].join('\n'));
-  const used = functions.filter(({ name }) => words.has(name));
+  const used = functions.filter(({ name }) => isMentioned(words, name));
   const changing = used.find(({ isDeterministic }) => !isDeterministic);
   const reason = changing === undefined ? null : `function ${changing.name} is not deterministic`;
   return {

@@ -3,7 +3,7 @@
  * first: what the operator reads is planned as a query of its own, and the query around it reads a placeholder table
  * with the declared columns.
  */
-import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
+import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core/index.ts';
 import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import { callText } from '../engine/index.ts';
 import type { FoundCall, PlanningEngine } from '../engine/index.ts';
@@ -87,11 +87,18 @@ export class OperatorQuery {
     if (known !== undefined) return known;
     const declaration = this.#declared(call.name);
     checkParameters(declaration, call.params);
-    const plan = await this.#planned(await this.#cut(input, signal, depth + 1));
+    const plan = await this.#planned(await this.#cut(input, signal, depth + 1)).catch(
+      (error: unknown) => {
+        throw ofInput(declaration.name, error);
+      },
+    );
     if (this.#known.size >= CALLS_MAX) throw bad(`More than ${CALLS_MAX} operators are called.`);
     const placeholder = this.#name();
     const { output } = declaration;
-    const step = { declaration, params: call.params, plan, ...inputOf(declaration, plan) };
+    const seen = inputOf(declaration, plan);
+    const columns = seen.input.map(({ name }) => name);
+    const params = withColumns(declaration, call.params, columns);
+    const step = { declaration, params, plan, ...seen };
     const made = this.#composer.add({ placeholder, ...step });
     const types = output.map(({ type }) => type);
     const table = placeholderTable({ name: placeholder, types, ...made });
@@ -131,12 +138,63 @@ export function checkParameters(
     const value = given[key];
     if (value === undefined && isRequired)
       throw bad(`The parameter '${key}' of the operator ${name} is missing.`);
-    if (value === undefined || type === 'json' || typeof value === type) continue;
+    const isText = type === 'column';
+    if (value === undefined || type === 'json' || typeof value === (isText ? 'string' : type))
+      continue;
+    const wanted = isText ? 'the name of a column' : `a ${type}`;
     throw bad(
-      `The parameter '${key}' of the operator ${name} must be a ${type}, not ${JSON.stringify(value)}.`,
+      `The parameter '${key}' of the operator ${name} must be ${wanted}, not ${JSON.stringify(value)}.`,
     );
   }
 }
+
+/** With names of columns as the input has them. Throws `bad_query` for one that it does not have. */
+export function withColumns(
+  { name, parameters }: OperatorDeclaration,
+  given: Readonly<Record<string, unknown>>,
+  columns: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const made: Record<string, unknown> = { ...given };
+  for (const { name: key, type } of parameters ?? []) {
+    const value = given[key];
+    if (type !== 'column' || typeof value !== 'string') continue;
+    const found = columns.find((column) => column.toLowerCase() === value.toLowerCase());
+    if (found === undefined) throw noColumn(name, value, columns, ` (parameter '${key}')`);
+    made[key] = found;
+  }
+  return made;
+}
+
+function noColumn(
+  operator: string,
+  wanted: string,
+  columns: readonly string[],
+  where = '',
+): MillraceError {
+  const hint = didYouMean(wanted, columns);
+  return bad(
+    `The input of the operator ${operator} has no column '${wanted}'${where}.${hint}`,
+    `Its columns are ${columns.join(', ')}.`,
+  );
+}
+
+/** A name that the input does not know may be one of a table beside the call. */
+function ofInput(operator: string, error: unknown): unknown {
+  if (!isMillraceError(error, 'bad_query') || !UNKNOWN_NAME.test(error.what)) return error;
+  const { what, todo } = error;
+  return new MillraceError({
+    code: 'bad_query',
+    what: `The input of the operator ${operator} is not valid: ${what}`,
+    why:
+      'It is a query of its own and sees no column of a table beside the call (LATERAL): an operator returns its own ' +
+      'columns only, so its rows could not be matched with the rows of that table',
+    todo:
+      todo ?? 'Give the operator all rows with their key, let it return the key, and join by it.',
+    cause: error,
+  });
+}
+
+const UNKNOWN_NAME = /not found|does not have a column|no such/i;
 
 /** What the operator sees of the query that it reads. */
 function inputOf(
@@ -150,10 +208,10 @@ function inputOf(
   const find = (wanted: string): number => {
     const at = names.indexOf(wanted.toLowerCase());
     if (at >= 0) return at;
-    const hint = didYouMean(wanted, names);
-    throw bad(
-      `The input of the operator ${name} has no column '${wanted}'.${hint}`,
-      `Its columns are ${columns.map((column) => column.name).join(', ')}.`,
+    throw noColumn(
+      name,
+      wanted,
+      columns.map((column) => column.name),
     );
   };
   const declared = new Map((input ?? []).map((column) => [find(column.name), column]));

@@ -7,6 +7,7 @@ import { samplePlan } from '../../../test/rig/query-job.ts';
 import { checkedSettings } from '../../scheduler/core/index.ts';
 import { startPlanningEngine } from '../engine/index.ts';
 import type { LogicalAnswer, PlanRequest, PlanningEngine } from '../engine/index.ts';
+import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import type { PinnedTable, QueryPlan } from '../plan/index.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { PlanCache } from './plan-cache.ts';
@@ -60,6 +61,7 @@ describe('a statement that was planned before', () => {
   let asked: PlanRequest[];
   let answers: LogicalAnswer[];
   let slots: number;
+  let declared: OperatorDeclaration[];
   let planner: SqlPlanner;
 
   beforeAll(async () => {
@@ -94,6 +96,7 @@ describe('a statement that was planned before', () => {
     asked = [];
     answers = [];
     slots = 3;
+    declared = [];
     planner = plannerOver(() => [table]);
   });
 
@@ -115,6 +118,10 @@ describe('a statement that was planned before', () => {
       slots: () => slots,
       clock: new VirtualClock(),
       onFault: (error) => expect.fail(String(error)),
+      custom: {
+        declared: () => declared,
+        engine: { operators: (request, signal) => engine.operators(request, signal) },
+      },
     });
   }
 
@@ -170,6 +177,43 @@ describe('a statement that was planned before', () => {
     slots = 3;
     expect((await explain({})).partitions).toBe(3);
     expect(asked).toHaveLength(2);
+  });
+
+  const CALL = "SELECT x FROM pick((SELECT a, b FROM t), of => 'A')";
+  const PICK: OperatorDeclaration = {
+    ...{ name: 'pick', kind: 'operator', input: null, output: [{ name: 'x', type: 'BIGINT' }] },
+    ...{ distribution: 'any', isDeterministic: true },
+    parameters: [{ name: 'of', type: 'column', isRequired: true }],
+  };
+
+  test('is found with custom operators, while their declarations are the same', async () => {
+    declared = [PICK];
+    const first = await explain({ sql: CALL, params: [] });
+    expect(first).toMatchObject({ version: 3, stages: [{ requires: ['pick'] }, {}] });
+    // As the input spells it.
+    expect(first.stages[0]?.fragment.custom?.params).toEqual({ of: 'a' });
+    const times = asked.length;
+    expect(await explain({ sql: CALL, params: [] })).toMatchObject({ stages: first.stages });
+    expect(asked).toHaveLength(times);
+    declared = [{ ...PICK, output: [{ name: 'x', type: 'VARCHAR' }] }];
+    const other = await explain({ sql: CALL, params: [] });
+    expect(other.columns).toEqual([{ name: 'x', type: 'VARCHAR' }]);
+    expect(asked).toHaveLength(2 * times);
+  });
+
+  test.each([
+    [CALL.replace("'A'", "'c'"), /pick has no column 'c' \(parameter 'of'\).*Its columns are a, b/],
+    [CALL.replace("'A'", '3'), /'of' of the operator pick must be the name of a column, not 3/],
+    [
+      "SELECT x FROM t AS o, LATERAL pick((SELECT o.a), of => 'a')",
+      /The input of the operator pick is not valid: .*"o" not found.*LATERAL/s,
+    ],
+  ])('is refused when the call of an operator cannot be: %s', async (sql, message) => {
+    declared = [PICK];
+    await expect(explain({ sql, params: [] })).rejects.toMatchObject({
+      code: 'bad_query',
+      message: expect.stringMatching(message) as string,
+    });
   });
 
   test('is planned again when a file of its tables is another one', async () => {

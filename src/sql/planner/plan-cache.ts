@@ -1,11 +1,12 @@
 /**
  * The plan cache. A plan depends on nothing but its key: the statement with its parameters, the time zone, the tables
- * down to their footers, and the plan settings. The exception is the time: a cached plan gets the current one, and
+ * down to their footers, the plan settings, and the declarations of custom operators and functions. The exception is the time: a cached plan gets the current one, and
  * statements that read the clock are not cached.
  */
 import { createHash } from 'node:crypto';
 import type { PlanRequest } from '../engine/index.ts';
 import { type Clock, LruCache } from '../../kit/index.ts';
+import type { CustomNames } from './custom-names.ts';
 import type { PinnedTable, PlanInput, QueryPlan } from '../plan/index.ts';
 
 export interface PlanCacheOptions {
@@ -58,14 +59,16 @@ export class PlanCache {
   }
 }
 
-/** `sql` has its parameters inlined. Everything else about a table follows from these files and how they are read. */
+/** `sql` has its parameters inlined. `custom` are the operators and functions that it may mean. Everything else about a table follows from these files and how they are read. */
 export function planKey(
   sql: string,
   { tables, timeZone }: Pick<PlanRequest, 'tables' | 'timeZone'>,
   settings: PlanInput['settings'],
+  custom: CustomNames,
 ): string {
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([sql, timeZone, settings]));
+  const declared = [[...custom.operators.values()], custom.functions];
+  hash.update(JSON.stringify([sql, timeZone, settings, declared]));
   for (const table of tables) addTable(hash, table);
   return hash.digest('base64');
 }

@@ -34,7 +34,7 @@ import type {
   QueryJob,
   QueryPlan,
 } from '../plan/index.ts';
-import { customNamesIn, withFunctions } from './custom-names.ts';
+import { type CustomNames, customNamesIn, withFunctions } from './custom-names.ts';
 import { OperatorQuery } from './operator-query.ts';
 import { PlanCache, planKey } from './plan-cache.ts';
 import { readRequest } from './request.ts';
@@ -201,29 +201,45 @@ export class SqlPlanner {
     const given = textOf(asked);
     // Also if no such operator is known: then the answer should be that.
     const text = custom !== undefined && given.includes('=>') ? withQuotedParameters(given) : given;
-    const { operators, functions } = customNamesIn(text, custom?.declared() ?? []);
-    if (custom !== undefined && operators.size + functions.length > 0) {
-      const { engine } = custom;
-      const { tables, timeZone, caller } = asked;
-      const part = { params: [], timeZone, functions, ...(caller === undefined ? {} : { caller }) };
-      const query = new OperatorQuery({
-        ...{ operators, engine, tables, caller },
-        plan: async (sql, of) => {
-          return (await this.#made({ ...part, sql, tables: of }, settings, signal)).plan;
-        },
-      });
-      return withFunctions(await query.plan(text, signal).catch(atSql), functions);
-    }
-    const key = isCacheable(text) ? planKey(text, asked, settings) : null;
+    const names = customNamesIn(text, custom?.declared() ?? []);
+    const key = isCacheable(text) ? planKey(text, asked, settings, names) : null;
     const known = key === null ? null : this.#cache.find(key);
     if (known !== null) {
       this.#hits += 1;
       return { ...known, session: { ...known.session, now: timeNow() } };
     }
     const own = text === given ? asked : { ...asked, sql: text, params: [] };
-    const { plan, isSound } = await this.#made(own, settings, signal);
+    const isPlain = names.operators.size + names.functions.length === 0;
+    const { plan, isSound } = isPlain
+      ? await this.#made(own, settings, signal)
+      : await this.#composed({ ...asked, sql: text, params: [] }, names, settings, signal);
     if (key !== null && isSound) this.#cache.keep(key, plan);
     return plan;
+  }
+
+  /** The plan of a query with custom operators or functions. */
+  async #composed(
+    asked: PlanRequest,
+    { operators, functions }: CustomNames,
+    settings: PlanInput['settings'],
+    signal: AbortSignal,
+  ): Promise<DistributedPlan> {
+    const { custom } = this.#options;
+    if (custom === undefined) return this.#made(asked, settings, signal);
+    const { engine } = custom;
+    const { tables, caller } = asked;
+    let isSound = true;
+    const query = new OperatorQuery({
+      ...{ operators, engine, tables, caller },
+      plan: async (sql, of) => {
+        const part = { ...asked, sql, tables: of, functions };
+        const made = await this.#made(part, settings, signal);
+        isSound &&= made.isSound;
+        return made.plan;
+      },
+    });
+    const plan = await query.plan(asked.sql, signal).catch(atSql);
+    return { plan: withFunctions(plan, functions), isSound };
   }
 
   async #made(

@@ -7,11 +7,11 @@ import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core/index.ts';
 import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import { partitionOf } from '../engine/index.ts';
-import type { PlanningEngine } from '../engine/index.ts';
+import type { LogicalAnswer, PlanningEngine } from '../engine/index.ts';
 import { CUSTOM_RELATION, readPlan } from '../plan/index.ts';
-import type { Fragment, PinnedTable, QueryPlan, Scan, Stage } from '../plan/index.ts';
+import type { CustomCall, Fragment, PinnedTable, QueryPlan, Scan, Stage } from '../plan/index.ts';
 import { customNamesIn, withFunctions, withOwnTypes } from './custom-names.ts';
-import { checkParameters } from './operator-query.ts';
+import { checkParameters, withColumns } from './operator-query.ts';
 import { bad } from './request.ts';
 import type { QueryRequest } from './request.ts';
 
@@ -102,7 +102,7 @@ async function bound(
     columns: number | null,
     field: string,
     of: readonly PinnedTable[] = tables,
-  ): Promise<string> => {
+  ): Promise<LogicalAnswer> => {
     const own = { params: [], tables: of, functions, timeZone: session.timeZone, caller };
     const request = { sql, ...own };
     const answer = await engine.plan(request, signal).catch((error: unknown) => {
@@ -115,10 +115,10 @@ async function bound(
     if (columns !== null && answer.columns.length !== columns) {
       throw bad(field, `It returns ${answer.columns.length} columns, but ${columns} are declared.`);
     }
-    return answer.sql;
+    return answer;
   };
   const { length } = fragment.columns;
-  const sql = await ask(fragment.sql, length, `${path}/sql`);
+  const { sql } = await ask(fragment.sql, length, `${path}/sql`);
   const partition = partitionOf(output);
   if (partition !== null) {
     // The same text that will run, so that the keys cannot mean something else there.
@@ -131,11 +131,17 @@ async function bound(
   if (custom === null || fragment.custom === undefined) return made ?? checked;
   const isRelation = relations.some(({ name }) => name === fragment.custom?.input);
   const { input } = fragment.custom;
-  const query = isRelation ? input : await ask(input, null, `${path}/custom/input`, relations);
+  const query = isRelation ? null : await ask(input, null, `${path}/custom/input`, relations);
+  const call = {
+    ...fragment.custom,
+    input: query?.sql ?? input,
+    params:
+      query === null ? fragment.custom.params : columnsOf(custom, fragment.custom, query, path),
+  };
   const reason = custom.isDeterministic ? null : `operator ${custom.name} is not deterministic`;
   return {
     ...(made ?? checked),
-    fragment: { ...fragment, sql, custom: { ...fragment.custom, input: query } },
+    fragment: { ...fragment, sql, custom: call },
     nonDeterministic: stage.nonDeterministic ?? reason,
     requires: [...new Set([...(made ?? checked).requires, custom.name])],
   };
@@ -162,6 +168,24 @@ function customOf(
     return withOwnTypes(found);
   } catch (error) {
     throw bad(`${path}/params`, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Parameters with the names of columns as the input has them. */
+function columnsOf(
+  custom: OperatorDeclaration,
+  { params }: CustomCall,
+  { columns }: LogicalAnswer,
+  path: string,
+): CustomCall['params'] {
+  try {
+    return withColumns(
+      custom,
+      params,
+      columns.map(({ name }) => name),
+    );
+  } catch (error) {
+    throw bad(`${path}/custom/params`, error instanceof Error ? error.message : String(error));
   }
 }
 

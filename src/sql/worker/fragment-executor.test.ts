@@ -16,6 +16,7 @@ import type {
   FragmentOutput,
 } from '../engine/index.ts';
 import { deferred } from '../../kit/index.ts';
+import { PLAN_VERSION } from '../plan/index.ts';
 import type { FragmentResult, FragmentTask, PartitionRead, PinnedFile } from '../plan/index.ts';
 import { threadsFor } from './fragment-executor.ts';
 import type { Engines } from './fragment-executor.ts';
@@ -112,6 +113,20 @@ test('does not start a fragment whose operator is missing, and names it', async 
   });
   expect(engines.orders).toEqual([]);
   await node.run(fragmentTask({ requires: ['known'] }), context('s0.0', 1));
+  expect(engines.orders).toHaveLength(1);
+});
+
+test('does not start a fragment of a newer plan format, which counts as nothing', async () => {
+  const engines = enginesThat(writing([bytes(1)]));
+  const node = await fragmentNode({ engines });
+  const run = (version: number) =>
+    thrownBy(() => node.run(fragmentTask({ version }), testContext()));
+  expect(await run(PLAN_VERSION + 1)).toMatchObject({
+    failure: 'missing',
+    message: expect.stringMatching(/this worker runs versions up to 3. Upgrade/) as string,
+  });
+  expect(engines.orders).toEqual([]);
+  await node.run(fragmentTask({ version: PLAN_VERSION }), context('s0.0', 1));
   expect(engines.orders).toHaveLength(1);
 });
 

@@ -3,10 +3,26 @@
  */
 import type { Json } from '../../scheduler/core/index.ts';
 import { TaskFailure } from '../../tasks/executors/index.ts';
-import type { FragmentTask } from '../plan/index.ts';
+import { type FragmentTask, PLAN_VERSION } from '../plan/index.ts';
+
+/** Its worker is older than the leader. It goes to another one, and counts as nothing. */
+class NewerPlanError extends Error {
+  override readonly name = 'NewerPlanError';
+  readonly code = 'missing_operator';
+  readonly failure = 'missing';
+
+  constructor(version: number) {
+    super(
+      `The task is of version ${version} of the plan format, and this worker runs versions up to ${PLAN_VERSION}. Upgrade the worker.`,
+    );
+  }
+}
 
 export function readFragmentTask(input: Json): FragmentTask {
   const task = fields(input, 'the input');
+  const { version = 2 } = task;
+  whole(version, 'version');
+  if (Number(version) > PLAN_VERSION) throw new NewerPlanError(Number(version));
   const fragment = fields(task['fragment'], 'fragment');
   const output = fields(task['output'], 'output');
   fields(task['session'], 'session');

@@ -1,7 +1,7 @@
 /** The custom operators and functions of a worker, and what engines need to run them. */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { OperatorColumn, OperatorDeclaration } from '../../scheduler/core/index.ts';
-import { formOf, isBuiltIn } from '../engine/index.ts';
+import { RESERVED_PREFIX, formOf, isBuiltIn } from '../engine/index.ts';
 import type { CustomEngineCode, FunctionSignature } from '../engine/index.ts';
 import { OperatorHost, declarationOf } from '../../tasks/executors/index.ts';
 import type { RegisteredOperator } from '../../tasks/executors/index.ts';
@@ -67,16 +67,15 @@ export function checkOperators(operators: readonly RegisteredOperator[]): void {
     const { name, kind, input, output } = declarationOf(definition);
     if (isBuiltIn(name))
       throw bad(`${from} defines the ${kind} '${name}', but DuckDB has a function of that name.`);
+    if (name.startsWith(RESERVED_PREFIX))
+      throw bad(
+        `${from} defines the ${kind} '${name}', but ${RESERVED_PREFIX} begins our own names.`,
+      );
     for (const column of [...(input ?? []), ...output]) {
       const form = formIn(column);
       if (form === null)
         throw bad(
           `${from} defines the ${kind} '${name}' with the type ${JSON.stringify(column.type)}, which is not a type of DuckDB.`,
-        );
-      if (kind === 'function' && form !== 'plain')
-        throw bad(
-          `${from} defines the function '${name}' with the type ${column.type}.`,
-          'A function takes and returns BOOLEAN, integers up to 64 bits, FLOAT, DOUBLE, VARCHAR and BLOB.',
         );
     }
   }

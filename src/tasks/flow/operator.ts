@@ -25,7 +25,7 @@ export interface OperatorParts<Specs extends ParameterSpecs = ParameterSpecs> {
    * rows in a `single` place, or rows that are equal in some columns in the same place, `{ hash: ['user'] }`.
    */
   readonly distribution?: OperatorDistribution;
-  /** The parameters of a call: `{ column: 'string', limit: { type: 'number', default: 10 } }`. Any if not given. */
+  /** The parameters of a call: `{ text: 'column', limit: { type: 'number', default: 10 } }`. Any if not given. */
   readonly params?: Specs;
   /** Whether a second run over the same rows returns the same rows; true if not given. */
   readonly deterministic?: boolean;
@@ -43,6 +43,8 @@ interface TypeOf {
   readonly number: number;
   readonly boolean: boolean;
   readonly json: unknown;
+  /** The name of a column of the input, as the input has it. */
+  readonly column: string;
 }
 
 /** The values that the operator sees. */
@@ -73,7 +75,7 @@ export interface FunctionParts {
 
 const FIELDS = ['name', 'input', 'output', 'distribution', 'params', 'deterministic', 'run'];
 const FUNCTION_FIELDS = ['name', 'input', 'output', 'deterministic', 'run'];
-const PARAMETER_TYPES = ['string', 'number', 'boolean', 'json'];
+const PARAMETER_TYPES = ['string', 'number', 'boolean', 'json', 'column'];
 
 /**
  * Defines an operator of your own for SQL queries: batches of rows in, batches of rows out. A query calls it as a

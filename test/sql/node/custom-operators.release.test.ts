@@ -55,6 +55,7 @@ writeFileSync(
        yield { columns: { id: [n] } };
      }, { distribution: 'single' }),
      op('throws', each((batch, no) => { if (no === 2) throw new TypeError('no good'); return batch; }), { input: { id: 'BIGINT' } }),
+     op('misspells', each(({ columns }) => ({ columns: { id: columns.idd } }))),
      op('throws_at_once', () => { throw new Error('not even once'); }),
      op('wrong_type', each(() => ({ columns: { id: ['abc'] } }))),
      op('more_columns', each(() => ({ columns: { id: [1n], x: [1] } }))),
@@ -64,6 +65,10 @@ writeFileSync(
      op('hogs', each(() => { const all = []; for (;;) all.push(new Float64Array(1e7).fill(1)); })),
      op('spins', each(() => { for (;;); })),
      defineFunction({ name: 'plus_one', input: { a: 'BIGINT' }, output: 'BIGINT', run: ({ columns }) => Array.from(columns.a, (a) => a + 1n) }),
+     defineFunction({ name: 'net', input: { price: 'DECIMAL(10,2)', day: 'DATE' }, output: 'DECIMAL(10,2)',
+       run: ({ columns: { price, day } }) => Array.from(price, (each, at) => (day[at] < '2026-01-01' ? each : '-' + each)) }),
+     defineFunction({ name: 'widest', input: { box: 'STRUCT(w INTEGER, name VARCHAR)[]' }, output: 'STRUCT(w INTEGER, name VARCHAR)',
+       run: ({ columns: { box } }) => Array.from(box, (each) => each.toSorted((a, b) => b.w - a.w)[0]) }),
      defineFunction({ name: 'bad_value', input: { a: 'BIGINT' }, output: 'BIGINT', run() { throw new RangeError('too far'); } }),
    ];
   `,
@@ -171,6 +176,10 @@ test.each([
   ['more_columns', /operator_invalid: .*batch 1: .*it has the column 'x', which is not declared/],
   ['too_short', /operator_invalid: .*its column 'id' has 1 values, not 3/],
   ['yields_null', /operator_invalid: .*it must be an object with columns/],
+  [
+    'misspells',
+    /operator_invalid: .*batch 1: .*its input has no column 'idd'. Did you mean 'id'\? Its columns are id/,
+  ],
   ['exits', /engine_crashed: The operator 'exits' has ended its process at batch 1/],
   ['hogs', /out_of_memory: The operator 'hogs' has run out of memory at batch 1/],
 ])('names the operator and the batch when it misbehaves: %s', async (name, message) => {
@@ -184,6 +193,33 @@ test('a function that throws names itself, and one that never returns is ended w
   const spins = 'SELECT count(*) FROM spins((SELECT id FROM docs))';
   expect(await failed(spins, { timeoutMs: 3_000 })).toMatch(/^timeout/);
   expect(await rows('SELECT plus_one(1)')).toEqual([['2']]);
+});
+
+test('a function takes and returns every type, and binds by type', async () => {
+  const sql = `SELECT net(price, day) AS n, (widest([{ w: 1, name: 'a' }, { w: id::INTEGER, name: price::VARCHAR }])).name AS w
+    FROM (SELECT id, (id * 1.25)::DECIMAL(10,2) AS price, DATE '2025-12-31' + id::INTEGER AS day FROM docs WHERE id < 3)
+    ORDER BY id`;
+  const expected = [
+    ['0.00', 'a'],
+    ['-1.25', 'a'],
+    ['-2.50', '2.50'],
+  ];
+  expect(await rows(sql)).toEqual(expected);
+  expect(await rows(sql, DISTRIBUTED)).toEqual(expected);
+  expect(await rows("SELECT net(NULL, NULL), net(2, DATE '2020-01-01')")).toEqual([[null, '2.00']]);
+  const { body } = await bench.call('POST', '', { sql: 'SELECT net(true, id) FROM docs', tables });
+  expect([body.code, body.detail]).toEqual([
+    'bad_query',
+    expect.stringMatching(/net.*does not support the supplied arguments/s),
+  ]);
+  // A plan as it is explained can be submitted again.
+  const plain = "SELECT sum(net(id::DECIMAL(10,2), DATE '2020-01-01')) FROM docs";
+  const { body: explained } = await bench.call('POST', '/explain', {
+    sql: plain,
+    tables,
+    settings: DISTRIBUTED,
+  });
+  expect(await bench.rows({ plan: explained.plan, tables })).toEqual([['449985000.00']]);
 });
 
 test.each<[string, RegExp]>([

@@ -28,7 +28,8 @@ export interface OperatorColumn {
   readonly type: string;
 }
 
-export type ParameterType = 'string' | 'number' | 'boolean' | 'json';
+/** `column` is the name of a column of the input. */
+export type ParameterType = 'string' | 'number' | 'boolean' | 'json' | 'column';
 
 export interface OperatorParameter {
   readonly name: string;
@@ -59,7 +60,7 @@ const COLUMNS_MAX = 1_000;
 const FIELDS = [
   ...['name', 'kind', 'input', 'output', 'distribution', 'parameters', 'isDeterministic'],
 ];
-const TYPES: readonly ParameterType[] = ['string', 'number', 'boolean', 'json'];
+const TYPES: readonly ParameterType[] = ['string', 'number', 'boolean', 'json', 'column'];
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -9,7 +9,7 @@ import { failureOf } from '../../../tasks/executors/index.ts';
 import type { ColumnValues, OperatorBatch } from '../../../tasks/executors/index.ts';
 import type { FunctionSignature } from '../engine.ts';
 import type { CustomColumn } from '../messages.ts';
-import { formOf } from '../sql/custom-script.ts';
+import { formOf, registeredFunction } from '../sql/custom-script.ts';
 import { BadOutput, batchOf, checked } from './batches.ts';
 import type { CustomCode } from './custom-code.ts';
 
@@ -94,17 +94,19 @@ async function registerFunctions(
   const connection = await instance.connect();
   try {
     for (const signature of functions) {
-      const types = await typesOf(connection, [...signature.input, signature.output]);
+      const { name, input, output, macro } = registeredFunction(signature);
+      const types = await typesOf(connection, [...input, output]);
       const returnType = types.pop() as DuckDBType;
       connection.registerScalarFunction(
         DuckDBScalarFunction.create({
-          name: signature.name,
+          name,
           mainFunction: mainOf(signature),
           returnType,
           parameterTypes: types,
           ...(signature.isDeterministic ? {} : { volatile: true }),
         }),
       );
+      if (macro !== null) await connection.run(macro);
     }
   } finally {
     connection.closeSync();

@@ -8,6 +8,7 @@ import type {
   PlanAnswer,
   PlanCall,
 } from '../messages.ts';
+import { rawName } from '../sql/custom-script.ts';
 import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
 import { withPivotLists } from '../sql/pivot.ts';
 import { statementFault } from '../sql/statement-tree.ts';
@@ -130,7 +131,7 @@ async function planned(
   const first = await connect();
   const names = {
     tables: tables.map(({ name }) => name),
-    functions: functions.map(({ name }) => name),
+    functions: functions.flatMap(({ name }) => [name, rawName(name)]),
   };
   const [checked, second, third] = await together([
     checkStatement(first, sql, names),

@@ -6,7 +6,6 @@
 import type { OperatorDeclaration } from '../../../scheduler/core/index.ts';
 import {
   CUSTOM_RELATION,
-  PLAN_VERSION,
   type ExchangeInput,
   type Fragment,
   type FragmentColumn,
@@ -14,6 +13,7 @@ import {
   type Scan,
   type Stage,
   type StageOutput,
+  versionOf,
 } from '../physical/plan.ts';
 import { checkPlan } from './check-plan.ts';
 
@@ -71,10 +71,18 @@ export class PlanComposer {
   finish(sql: string, plan: QueryPlan): QueryPlan {
     this.#append(plan);
     const { duckdb, columns, ordered, session } = plan;
+    const stages = onlyRead(this.#stages);
     const made: QueryPlan = {
-      ...{ version: PLAN_VERSION, duckdb, sql, columns, ordered, partitions: this.#partitions },
+      ...{
+        version: versionOf(stages),
+        duckdb,
+        sql,
+        columns,
+        ordered,
+        partitions: this.#partitions,
+      },
       single: null,
-      stages: onlyRead(this.#stages),
+      stages,
       session,
       roots: [...this.#roots].toSorted(),
     };

@@ -6,7 +6,7 @@ import { bytesText } from '../explain/figures.ts';
 import { isNameless } from '../logical/type.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import {
-  PLAN_VERSION,
+  versionOf,
   type ExchangeInput,
   type Fragment,
   type FragmentColumn,
@@ -106,7 +106,7 @@ function planOf(
   const roots = new Set(tables.map(({ root }) => root).filter((root) => root !== null));
   const { ordered, partitions, single, stages } = own;
   return {
-    ...{ version: PLAN_VERSION, duckdb, sql, columns, ordered, partitions, single, stages },
+    ...{ version: versionOf(stages), duckdb, sql, columns, ordered, partitions, single, stages },
     session,
     roots: [...roots].toSorted(),
   };

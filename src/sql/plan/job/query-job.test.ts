@@ -157,6 +157,18 @@ describe('the job of a query', () => {
     }
   });
 
+  test('names the version of the format in tasks that older workers cannot run, and only there', () => {
+    const custom = { op_name: 'geo', input: 'r0', params: {} };
+    const stages = plan.stages.map((stage) =>
+      stage.id === 2 ? { ...stage, fragment: { ...stage.fragment, custom } } : stage,
+    );
+    const { document: job } = queryJob({ ...plan, stages }, EXAMPLE_TABLES, defaultSettings);
+    for (const { id, input } of job.tasks) {
+      const { version } = JSON.parse(input ?? '{}') as { readonly version?: number };
+      expect([id, version]).toEqual([id, id.startsWith('s2.') ? 3 : undefined]);
+    }
+  });
+
   test('says which outputs are deterministic', () => {
     for (const stage of plan.stages)
       expect(task(`s${stage.id}.0`).options.output).toBe(

@@ -28,6 +28,7 @@ import {
 } from '../../../scheduler/core/index.ts';
 import { filesOf, rowRanges, valueSpans, wholeFiles } from '../distribute/scan-splits.ts';
 import type { ExchangeInput, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
+import { versionOf } from '../physical/plan.ts';
 import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
 import { PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
 
@@ -255,7 +256,9 @@ class TaskWriter {
     const reads = fragment.inputs.map((input) => [input.relation, this.#reads(input, task)]);
     const byRelation = <T>(entries: readonly (readonly [string, T])[]): Json =>
       Object.fromEntries(entries) as Json;
+    const version = versionOf([{ fragment }]);
     return {
+      ...(version === 2 ? {} : { version }),
       stage: id,
       task,
       fragment: fromPlan(`/stages/${id}/fragment`),

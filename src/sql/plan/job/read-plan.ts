@@ -4,6 +4,7 @@ import { type PlanFault, planFault } from '../distribute/check-plan.ts';
 import { PARTITIONS_MAX } from '../distribute/settings.ts';
 import {
   PLAN_VERSION,
+  versionOf,
   type Estimate,
   type ExchangeInput,
   type Fragment,
@@ -55,12 +56,13 @@ const FIELDS = [
 
 function readFields(reader: PlanReader): QueryPlan {
   const version = reader.at('version');
-  if (version.value !== PLAN_VERSION)
+  if (version.value !== 2 && version.value !== PLAN_VERSION)
     version.refuse(`This server reads versions 1 to ${PLAN_VERSION} of the plan format.`);
   reader.known(FIELDS);
+  const stages = readStages(reader.at('stages'));
   const session = reader.at('session').known(['timeZone', 'now']);
   return {
-    version: PLAN_VERSION,
+    version: versionOf(stages),
     duckdb: reader.at('duckdb').text(),
     sql: reader.at('sql').text(),
     columns: reader.at('columns').list(COLUMNS_MAX, (column) => {
@@ -70,7 +72,7 @@ function readFields(reader: PlanReader): QueryPlan {
     ordered: reader.at('ordered').flag(),
     partitions: reader.at('partitions').whole(1, PARTITIONS_MAX),
     single: reader.at('single').orNull((each) => each.text()),
-    stages: readStages(reader.at('stages')),
+    stages,
     session: { timeZone: session.at('timeZone').text(), now: session.at('now').text() },
     roots: reader.at('roots').list(COLUMNS_MAX, (root) => root.text()),
   };

@@ -4,10 +4,18 @@
  */
 import type { PinnedTable } from './table.ts';
 
-export const PLAN_VERSION = 2;
+/** The newest version that this code reads and runs. */
+export const PLAN_VERSION = 3;
+
+export type PlanVersion = 2 | typeof PLAN_VERSION;
+
+/** The lowest version that has everything in it: during an upgrade, older nodes can run what they know. */
+export function versionOf(stages: readonly Pick<Stage, 'fragment'>[]): PlanVersion {
+  return stages.some(({ fragment }) => fragment.custom !== undefined) ? PLAN_VERSION : 2;
+}
 
 export interface QueryPlan {
-  readonly version: typeof PLAN_VERSION;
+  readonly version: PlanVersion;
   /** The version of DuckDB that the fragments are made for; another one may hash and cast differently. */
   readonly duckdb: string;
   readonly sql: string;
@@ -77,7 +85,7 @@ export interface Fragment {
   readonly inputs: readonly ExchangeInput[];
   /** Views that a query in a single fragment needs, under the user's names. Empty for all other fragments. */
   readonly tables: readonly PinnedTable[];
-  /** Runs first; `sql` reads what it returns as the relation `custom`, with the columns `c0`, `c1`, ... */
+  /** Since version 3. Runs first; `sql` reads what it returns as the relation `custom`, with the columns `c0`, `c1`, ... */
   readonly custom?: CustomCall;
 }
 

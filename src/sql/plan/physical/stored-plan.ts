@@ -1,5 +1,5 @@
 /** Reads plans of every version of the format. A plan outlives the version of Millrace that stored it. */
-import { PLAN_VERSION, type QueryPlan } from './plan.ts';
+import type { QueryPlan } from './plan.ts';
 
 /** Reads a plan that this cluster stored, so its shape is trusted. */
 export function readStoredPlan(text: string): QueryPlan {
@@ -12,7 +12,7 @@ export function readStoredPlan(text: string): QueryPlan {
  */
 export function upgradePlan(plan: unknown): unknown {
   if (!isObject(plan) || plan['version'] !== 1) return plan;
-  return { ...plan, version: PLAN_VERSION, stages: eachOf(plan['stages'], upgradeStage) };
+  return { ...plan, version: 2, stages: eachOf(plan['stages'], upgradeStage) };
 }
 
 function upgradeStage(stage: Fields): Fields {

@@ -12,6 +12,8 @@ export const PLAN_EXECUTOR = 'sql.plan';
 export const PLAN_TASK = 'plan';
 
 export interface FragmentTask {
+  /** The version of the plan format that a worker must know to run it; absent for version 2. */
+  readonly version?: number;
   readonly stage: number;
   /** Its index in the stage. */
   readonly task: number;

@@ -2,6 +2,8 @@
  * One run of an operator, step by step: whoever drives it gives batches as they are needed and takes what comes out.
  * So it can run in another process than the one that reads and writes rows.
  */
+import { didYouMean } from '../../../scheduler/core/index.ts';
+import { FatalError } from '../failure.ts';
 import { withDefaults } from './operator.ts';
 import type {
   OperatorBatch,
@@ -46,7 +48,7 @@ export class OperatorRun {
 
   /** Rejects with what the operator throws. `given` answers the last `needs`: null for no more batches. */
   async step(given?: OperatorBatch | null): Promise<RunAnswer> {
-    if (given !== undefined) this.#give(given);
+    if (given !== undefined) this.#give(given === null ? null : strict(given));
     const wanted = new Promise<'needs'>((resolve) => {
       this.#onWanted = () => resolve('needs');
       if (this.#wanted !== null) resolve('needs');
@@ -81,3 +83,25 @@ export class OperatorRun {
     wanted?.resolve(batch === null ? { value: undefined, done: true } : { value: batch });
   }
 }
+
+/**
+ * The batch, with columns that cannot be misspelled: reading one that the input does not have fails the query for good.
+ * The check is in the prototype, so that copies and loops see plain columns.
+ */
+function strict({ rowCount, columns }: OperatorBatch): OperatorBatch {
+  const names = Object.keys(columns);
+  const prototype: object = new Proxy(Object.prototype, {
+    get: (target, key, receiver): unknown => {
+      if (typeof key !== 'string' || key in target || ASKED_OF_ANYTHING.has(key))
+        return Reflect.get(target, key, receiver);
+      throw new FatalError(
+        `its input has no column '${key}'.${didYouMean(key, names)} Its columns are ${names.join(', ')}.`,
+      );
+    },
+  });
+  const own = Object.create(prototype, Object.getOwnPropertyDescriptors(columns)) as typeof columns;
+  return { rowCount, columns: own };
+}
+
+/** By promises and by JSON. */
+const ASKED_OF_ANYTHING: ReadonlySet<string> = new Set(['then', 'toJSON']);
