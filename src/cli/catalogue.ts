@@ -29,6 +29,16 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/submit.ts'),
   },
   {
+    name: 'start',
+    summary: 'start a flow by its name',
+    load: () => import('./commands/start.ts'),
+  },
+  {
+    name: 'flows',
+    summary: 'list the flows that can be started by name',
+    load: () => import('./commands/flows.ts'),
+  },
+  {
     name: 'jobs',
     summary: 'list jobs, newest first',
     load: () => import('./commands/jobs.ts'),

@@ -3,6 +3,7 @@ import type { Explanation, Json } from '../scheduler/core/index.ts';
 import type { Callable } from '../tasks/executors/index.ts';
 import type {
   EventShape,
+  FlowShape,
   JobShape,
   JobSummary,
   NodeShape,
@@ -30,6 +31,13 @@ export interface Client extends AsyncDisposable {
    * job is durable; however often the call had to be repeated, there is one job.
    */
   submit: Submit;
+  /**
+   * Starts a flow by its name: workers publish the flows that they have, and the server makes the job. For callers
+   * that do not have the flow's code; `externalFlow` gives such a flow its types.
+   */
+  start(flow: string, input?: unknown, options?: SubmitOptions): Promise<JobHandle<Json>>;
+  /** The flows that can be started by name, with the JSON Schemas of their inputs. */
+  flows(options?: CallOptions): Promise<readonly FlowShape[]>;
   /** Submits many jobs at once. A refused one does not affect the others: its answer is an error. */
   submitAll(
     jobs: readonly Submission[],

@@ -5,9 +5,9 @@ import type { Json } from '../scheduler/core/index.ts';
 import type { Callable, TaskDefinition } from '../tasks/executors/index.ts';
 import { definitionsOf } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
-import type { JobSummary, NodeShape } from '../scheduler/contract/index.ts';
-import { adjusted } from './adjusted.ts';
+import type { FlowShape, JobSummary, NodeShape } from '../scheduler/contract/index.ts';
 import type { Client, InputAndOptions, JobHandle, Submission } from './client.ts';
+import { adjusted } from './adjusted.ts';
 import { HttpClient } from './http-client.ts';
 import { JobError } from './job-error.ts';
 import type {
@@ -17,6 +17,7 @@ import type {
   JobRef,
   JobsFilter,
   NodesOptions,
+  SubmitOptions,
 } from './options.ts';
 import { schedulesOver } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
@@ -57,6 +58,20 @@ export class FlowClient extends HttpClient implements Client {
     await this.#offer(tasks);
     const { id, isNew } = await this.submitDocument(adjusted(document, options), options);
     return this.#handle(id, isNew, readResult as Read<O>);
+  }
+
+  async start(
+    flow: string,
+    input?: unknown,
+    options: SubmitOptions = {},
+  ): Promise<JobHandle<Json>> {
+    const body = adjusted(input === undefined ? {} : { input }, options);
+    const { id, isNew } = await this.startFlow(flow, body, options);
+    return this.#handle(id, isNew, (result) => result);
+  }
+
+  flows(options?: CallOptions): Promise<readonly FlowShape[]> {
+    return this.listFlows(options);
   }
 
   async submitAll(

@@ -9,7 +9,13 @@ import type {
   NodeId,
   ScheduleId,
 } from '../scheduler/core/index.ts';
-import type { AsOf, EventShape, NodeShape, ScheduleShape } from '../scheduler/contract/index.ts';
+import type {
+  AsOf,
+  EventShape,
+  FlowShape,
+  NodeShape,
+  ScheduleShape,
+} from '../scheduler/contract/index.ts';
 import { checkTokenPath } from '../edge/security/index.ts';
 import type {
   DatedJob,
@@ -43,6 +49,8 @@ import type {
 import { QueryCalls } from './sql/query-calls.ts';
 import { submitPortions } from './submitting.ts';
 import { watchJob } from './watching.ts';
+
+type SubmitCall = Pick<SubmitOptions, 'jobId' | keyof CallOptions>;
 
 /**
  * The client of a cluster, as its HTTP API has it: job documents in, the API's own answers out. The command line
@@ -81,17 +89,18 @@ export class HttpClient {
   }
 
   /** The id is chosen here, so however often the call has to be repeated there is one job. */
-  async submitDocument(
-    document: unknown,
-    options: Pick<SubmitOptions, 'jobId' | keyof CallOptions> = {},
-  ): Promise<Submitted> {
+  submitDocument(document: unknown, options?: SubmitCall): Promise<Submitted> {
+    return this.#submit('/api/v1/jobs', document, options);
+  }
+
+  async #submit(path: string, body: unknown, options: SubmitCall = {}): Promise<Submitted> {
     const { jobId = uuidv7() } = options;
     const isNewId = options.jobId === undefined;
     const answer = await this.#caller.call({
       method: 'POST',
-      path: '/api/v1/jobs',
+      path,
       headers: { 'millrace-job-id': jobId },
-      body: JSON.stringify(document),
+      body: JSON.stringify(body),
       isRepeatable: true,
       what: 'the submission',
       ...this.#limited(options),
@@ -108,6 +117,20 @@ export class HttpClient {
     options?: CallOptions,
   ): Promise<readonly (Submitted | MillraceError)[]> {
     return submitPortions(this.#caller, this.#pace, documents, this.#limited(options));
+  }
+
+  /** Starts a flow that workers have published. `body` is the input and fields of the job. */
+  startFlow(flow: string, body: object, options?: SubmitCall): Promise<Submitted> {
+    return this.#submit(`/api/v1/flows/${encodeURIComponent(flow)}/jobs`, body, options);
+  }
+
+  async listFlows(options?: CallOptions): Promise<readonly FlowShape[]> {
+    const { flows } = await this.#get<{ readonly flows: readonly FlowShape[] }>(
+      'flows',
+      '/api/v1/flows',
+      options,
+    );
+    return flows;
   }
 
   job(job: JobRef, options?: CallOptions): Promise<DatedJob> {

@@ -19,4 +19,7 @@ export type {
   Submitted,
 } from './answers.ts';
 export type { Document, InputAndOptions } from './client.ts';
-export type { JobRef, JobsFilter } from './options.ts';
+export type { JobRef, JobsFilter, SubmitOptions } from './options.ts';
+export { adjusted } from './adjusted.ts';
+export { schedulesOver } from './schedules.ts';
+export type { Schedules } from './schedules.ts';

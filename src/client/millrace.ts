@@ -49,6 +49,7 @@ export {
   defineFunction,
   defineOperator,
   defineTask,
+  externalFlow,
   externalTask,
 } from '../tasks/flow/index.ts';
 export type {
@@ -60,6 +61,7 @@ export type {
   Comparison,
   Condition,
   ContainerInput,
+  ExternalFlow,
   ExternalTask,
   Flow,
   FlowGraph,
@@ -97,6 +99,7 @@ export type { ResultFormat } from './answers.ts';
 export type { Duration } from '../kit/index.ts';
 export type {
   EventShape,
+  FlowShape,
   JobShape,
   JobSummary,
   NodeShape,

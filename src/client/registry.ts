@@ -29,6 +29,7 @@ export async function ownRegistry(
   const definitions = [...tasks, ...flows].flatMap((each) => definitionsOf(each));
   // A task that several flows use, or that is in a module as well, is one task.
   for (const definition of definitions) registry.add(definition, 'this program');
+  for (const flow of flows) registry.addFlow(flow, 'this program');
   for (const each of [...operators, ...functions]) registry.addOperator(each, 'this program', null);
   return registry;
 }

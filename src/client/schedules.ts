@@ -1,7 +1,6 @@
 /** Schedules: what is submitted by itself, and when. */
 import type { ScheduleId, ScheduleSpec } from '../scheduler/core/index.ts';
 import type { Callable } from '../tasks/executors/index.ts';
-import { submissionOf } from '../tasks/flow/index.ts';
 import type { ScheduleShape } from '../scheduler/contract/index.ts';
 import type { Document } from './client.ts';
 import type { HttpClient } from './http-client.ts';
@@ -50,33 +49,38 @@ export type ScheduleTiming =
   | { readonly at: Date | string };
 
 export type ScheduledWork<I> =
+  /** A flow that workers have published, by its name: each run has the graph of its newest version. */
+  | { readonly flow: string; readonly input?: unknown }
   | ({ readonly flow: Callable<I, unknown> } & (undefined extends I
       ? { readonly input?: I }
       : { readonly input: I }))
   | { readonly document: Document };
 
-type Calls = Pick<
+/** What they are made of: an HTTP client has it. */
+export interface ScheduleCalls extends Pick<
   HttpClient,
-  'putSchedule' | 'listSchedules' | 'changeSchedule' | 'deleteSchedule'
->;
+  'putSchedule' | 'changeSchedule' | 'deleteSchedule'
+> {
+  listSchedules(options?: CallOptions): Promise<{ readonly schedules: readonly ScheduleShape[] }>;
+}
 
-export function schedulesOver(http: Calls, offer: (what: unknown) => Promise<void>): Schedules {
+export function schedulesOver(
+  http: ScheduleCalls,
+  offer: (what: unknown) => Promise<void>,
+): Schedules {
   const change =
     (kind: 'pause' | 'resume' | 'trigger') =>
     async (id: string, options?: CallOptions): Promise<ScheduleInfo> =>
       asInfo(await http.changeSchedule(id as ScheduleId, kind, options));
   return {
     async put(id, schedule, options) {
-      const what = 'flow' in schedule ? schedule.flow : schedule.document;
-      const input = 'flow' in schedule ? schedule.input : undefined;
-      const { document } = await submissionOf(what, input);
-      await offer(what);
       const { misfire, overlap } = schedule;
+      const work = await workOf(schedule, offer);
       const spec = {
         timing: timingOf(schedule),
         ...(misfire === undefined ? {} : { misfire }),
         ...(overlap === undefined ? {} : { overlap }),
-        document,
+        ...work,
       };
       return asInfo(await http.putSchedule(id as ScheduleId, spec, options));
     },
@@ -88,6 +92,27 @@ export function schedulesOver(http: Calls, offer: (what: unknown) => Promise<voi
     trigger: change('trigger'),
     delete: (id, options) => http.deleteSchedule(id as ScheduleId, options),
   };
+}
+
+type GivenWork =
+  | { readonly flow: Callable<never, unknown> | string; readonly input?: unknown }
+  | { readonly document: Document };
+
+/** The document, or the flow for the server to make it of. */
+async function workOf(
+  work: GivenWork,
+  offer: (what: unknown) => Promise<void>,
+): Promise<Readonly<Record<string, unknown>>> {
+  if ('flow' in work && typeof work.flow === 'string') {
+    const { flow, input } = work;
+    return { flow, ...(input === undefined ? {} : { input }) };
+  }
+  const what = 'flow' in work ? work.flow : work.document;
+  // Loaded when it is needed: the command line has no flows.
+  const { submissionOf } = await import('../tasks/flow/index.ts');
+  const { document } = await submissionOf(what, 'flow' in work ? work.input : undefined);
+  await offer(what);
+  return 'flow' in document ? document : { document };
 }
 
 /** Only what was given: the server refuses options that do not belong together, and says why. */

@@ -1,5 +1,10 @@
 /** The one worker that lives, and the ones that took its place. */
-import type { Executor, ExecutorRegistry, TaskLog } from '../tasks/executors/index.ts';
+import type {
+  Executor,
+  ExecutorRegistry,
+  FlowDefinition,
+  TaskLog,
+} from '../tasks/executors/index.ts';
 import type { Clock } from '../kit/index.ts';
 import type { WorkerService, Session } from '../scheduler/contract/index.ts';
 import type { CrashPlan } from './crashes.ts';
@@ -41,6 +46,12 @@ export class Fleet {
     const { executors } = this.#options;
     if (executors.get(executor.name) !== undefined) return;
     executors.add(watched(executor, this.#watch), 'the test');
+  }
+
+  /** It can be started by its name. */
+  learnFlow(flow: FlowDefinition): void {
+    const { executors } = this.#options;
+    executors.addFlow(flow, 'the test', (executor) => watched(executor, this.#watch));
   }
 
   /** Tells the leader of what was learnt. */

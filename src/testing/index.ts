@@ -4,6 +4,8 @@
  * the wire are not. What Millrace tests itself with lives in the testing room and is not shipped.
  */
 export type { CrashPoint } from './crashes.ts';
+export { fake } from './fakes.ts';
+export type { Fake, Fakes } from './fakes.ts';
 export type { Execution, Outcome } from './history.ts';
 export { StandstillError } from './standstill.ts';
 export { createTestRuntime } from './test-runtime.ts';

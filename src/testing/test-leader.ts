@@ -4,7 +4,7 @@ import type { Instant, JobId, Settings, TermId } from '../scheduler/core/index.t
 import { Leader, cronCalendar } from '../scheduler/coordinator/index.ts';
 import type { VirtualClock } from '../kit/index.ts';
 import { parsedJob } from '../scheduler/contract/index.ts';
-import type { JobShape } from '../scheduler/contract/index.ts';
+import type { JobShape, ScheduleShape } from '../scheduler/contract/index.ts';
 import { openMemoryStore } from '../scheduler/store/index.ts';
 import type { Store } from '../scheduler/store/index.ts';
 import { EventFeed, StoreReader } from '../edge/read/index.ts';
@@ -13,6 +13,9 @@ export interface LedStore {
   readonly store: Store;
   readonly leader: Leader;
   readonly job: (id: JobId) => Promise<JobShape | null>;
+  readonly schedules: () => Promise<readonly ScheduleShape[]>;
+  /** Jobs that schedules have started. */
+  readonly fired: () => number;
   readonly now: () => Instant;
 }
 
@@ -36,13 +39,17 @@ export async function leadInMemory(options: {
     ttlMs: settings.leaderTtlMs,
   });
   if (!campaign.won) throw new Error('A fresh store has no other leader.');
+  let fired = 0;
   const leader = await Leader.start({
     store,
     clock,
     settings,
     calendar: cronCalendar,
     elected: { ...campaign, nodeId: NODE_ID, askedAtMs: clock.monotonicMs() },
-    onCommitted,
+    onCommitted: ({ events }) => {
+      fired += events.filter(({ kind }) => kind === 'schedule.fired').length;
+      onCommitted();
+    },
     // It ends when the runtime is closed, or by a fault that the next call reports.
     onEnd: () => {},
   });
@@ -56,5 +63,6 @@ export async function leadInMemory(options: {
     const { value } = await reader.job(id);
     return value === null ? null : parsedJob(value);
   };
-  return { store, leader, now, job };
+  const schedules = async () => (await reader.schedules()).value;
+  return { store, leader, now, job, schedules, fired: () => fired };
 }

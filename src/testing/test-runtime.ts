@@ -13,18 +13,27 @@ import { definitionsOf } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
-import type { JobShape } from '../scheduler/contract/index.ts';
-import { JobError } from '../client/index.ts';
-import type { Document, InputAndOptions, JobRef } from '../client/index.ts';
+import type { JobReply, JobShape } from '../scheduler/contract/index.ts';
+import { JobError, adjusted } from '../client/index.ts';
+import type {
+  Document,
+  InputAndOptions,
+  JobRef,
+  Schedules,
+  SubmitOptions,
+} from '../client/index.ts';
 import { unhurried } from './ages.ts';
 import { CrashPlan } from './crashes.ts';
 import type { CrashPoint } from './crashes.ts';
+import { fakesIn } from './fakes.ts';
+import type { Fakes } from './fakes.ts';
 import { Fleet } from './fleet.ts';
 import { History } from './history.ts';
 import type { Execution } from './history.ts';
-import { StandstillError } from './standstill.ts';
+import { standstillOf } from './standstill.ts';
 import { leadInMemory } from './test-leader.ts';
 import type { LedStore } from './test-leader.ts';
+import { testSchedules } from './test-schedules.ts';
 import { VirtualTime } from './time.ts';
 
 export interface TestRuntimeOptions {
@@ -36,9 +45,9 @@ export interface TestRuntimeOptions {
   readonly startAt?: Date | string | number;
   /** How long, in real time, a handler that does real work is waited for before time passes under it. */
   readonly realTimeoutMs?: number;
-  /** Functions that run instead of tasks and executors, by their names: `{ http: () => ({ ... }) }`. The schema and
-   * code of the replaced one are not used. */
-  readonly fakes?: Readonly<Record<string, Executor['run']>>;
+  /** Functions that run instead of tasks: `[fake(charge, () => ({ receipt: 'r-1' }))]`, or by the names of tasks and
+   * executors, `{ http: () => ({ ... }) }`. */
+  readonly fakes?: Fakes;
   /** Settings of the scheduler, such as `maxAttempts`. */
   readonly settings?: Partial<Settings>;
   /** Where `ctx.log` goes; nowhere if not given. */
@@ -76,8 +85,9 @@ const NO_SQL: Executor = {
     );
   },
 };
-/** A job with more tasks than a person reads about is explained in part. */
-const EXPLAINED_MAX = 20;
+const JOBS_MAX = 1_000;
+/** Runs of schedules while one job is waited for. */
+const FIRINGS_MAX = 200;
 
 export class TestRuntime {
   readonly #time: VirtualTime;
@@ -88,6 +98,9 @@ export class TestRuntime {
   readonly #fleet: Fleet;
   readonly #realTimeoutMs: number;
   readonly #definitions: Map<string, TaskDefinition> = new Map();
+  readonly #readers: WeakMap<object, (result: Json) => unknown> = new WeakMap();
+  /** With the schedules of a client. Time passes for them with `advance`. */
+  readonly schedules: Schedules;
   #jobs = 0;
 
   /** `createTestRuntime` makes one. */
@@ -110,13 +123,14 @@ export class TestRuntime {
     const executors = new ExecutorRegistry();
     const { workers: leader } = led.leader;
     const fleet = new Fleet({ clock, slots, log, leader, executors, history, plan, onMoved });
-    for (const [name, run] of Object.entries(options.fakes ?? {})) fleet.learn({ name, run });
+    for (const each of fakesIn(options.fakes ?? {})) fleet.learn(each);
     // A server that a test has started is on its own machine.
     for (const executor of builtIns(clock, { allowPrivateHttp: true })) fleet.learn(executor);
     fleet.learn(NO_SQL);
     const runtime = new TestRuntime({ clock, time, led, plan, history, fleet, realTimeoutMs });
-    const flows = (options.flows ?? []).flatMap((flow) => definitionsOf(flow));
-    runtime.#learn([...(options.tasks ?? []), ...flows]);
+    const { flows = [] } = options;
+    runtime.#learn([...(options.tasks ?? []), ...flows.flatMap((flow) => definitionsOf(flow))]);
+    for (const flow of flows) fleet.learnFlow(flow);
     await fleet.start();
     return runtime;
   }
@@ -137,6 +151,11 @@ export class TestRuntime {
     this.#history = parts.history;
     this.#fleet = parts.fleet;
     this.#realTimeoutMs = parts.realTimeoutMs;
+    this.schedules = testSchedules({
+      service: this.#led.leader.schedules,
+      read: this.#led.schedules,
+      offer: (what) => this.#offer(definitionsOf(what)),
+    });
   }
 
   /** Submits a flow or a task with its input, or a job document. Nothing has run when it answers. */
@@ -145,29 +164,49 @@ export class TestRuntime {
     ...[input, options = {}]: InputAndOptions<I>
   ): Promise<TestJob<O>> => {
     const { document, tasks, readResult } = await submissionOf(what, input);
-    if (this.#learn(tasks)) await this.#fleet.announce();
-    this.#jobs += 1;
-    const { name, priority, idempotencyKey, jobId = `job-${this.#jobs}` } = options;
-    const adjusted = {
-      ...document,
-      ...(name === undefined ? {} : { name }),
-      ...(priority === undefined ? {} : { priority }),
-      ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    };
-    const reply = await this.#led.leader.jobs.submit(adjusted, {
+    await this.#offer(tasks);
+    return this.#submit(document, options, readResult as (result: Json) => O | Promise<O>);
+  };
+
+  /** Starts one of the runtime's `flows` by its name, as a client without its code would. */
+  start(flow: string, input?: unknown, options: SubmitOptions = {}): Promise<TestJob<Json>> {
+    const document = { flow, ...(input === undefined ? {} : { input }) };
+    return this.#submit(document, options, (result) => result);
+  }
+
+  async #submit<O>(
+    document: Document,
+    options: SubmitOptions,
+    read: (result: Json) => O | Promise<O>,
+  ): Promise<TestJob<O>> {
+    const { jobId = this.#nextJobId() } = options;
+    const reply = await this.#led.leader.jobs.submit(adjusted(document, options), {
       jobId: jobId as JobId,
       isFresh: options.jobId === undefined,
     });
-    const id = reply.jobId;
-    return {
+    return this.#testJob(reply, read);
+  }
+
+  #nextJobId(): JobId {
+    this.#jobs += 1;
+    return `job-${this.#jobs}` as JobId;
+  }
+
+  #testJob<O>(
+    { jobId: id, changed }: JobReply,
+    read: (result: Json) => O | Promise<O>,
+  ): TestJob<O> {
+    const job: TestJob<O> = {
       id,
-      isNew: reply.changed,
-      result: async () => (await readResult(await this.result(id))) as O,
+      isNew: changed,
+      result: async () => read(await this.result(id)),
       job: () => this.job(id),
       signal: (signalName, value) => this.signal(id, signalName, value),
       cancel: (reason) => this.cancel(id, reason),
     };
-  };
+    this.#readers.set(job, read);
+    return job;
+  }
 
   /** The job with all its tasks, as it stands. */
   async job(job: JobRef): Promise<JobShape> {
@@ -187,9 +226,14 @@ export class TestRuntime {
     if (typeof job !== 'string' && job.result !== undefined) return job.result();
     const id = idOf(job);
     await this.job(id);
-    const isOver = async (): Promise<boolean> => isFinished((await this.job(id)).state);
+    const firedBefore = this.#led.fired();
+    // Schedules fire for ever: a job that did not end in all that time waits for something else.
+    const isHopeless = (): boolean => this.#led.fired() - firedBefore > FIRINGS_MAX;
+    const isOver = async (): Promise<boolean> =>
+      isHopeless() || isFinished((await this.job(id)).state);
     const ended = (await this.#time.drive(isOver)) ? await this.job(id) : null;
-    if (ended === null) throw await this.#standstill(id);
+    if (ended === null || !isFinished(ended.state))
+      throw await standstillOf(this.#led, id, this.#realTimeoutMs);
     if (ended.state !== 'succeeded') throw new JobError(ended);
     return ended.result;
   }
@@ -206,6 +250,35 @@ export class TestRuntime {
     await this.#led.leader.jobs.cancel(idOf(job), reason);
   }
 
+  /** Runs again what did not succeed, and keeps what did. */
+  async rerun(job: JobRef): Promise<void> {
+    await this.#led.leader.jobs.rerun(idOf(job));
+  }
+
+  /** One task that is out of attempts, and what was skipped because of it. */
+  async redrive(job: JobRef, task: string): Promise<void> {
+    await this.#led.leader.jobs.redrive(idOf(job), task as TaskId);
+  }
+
+  /** A new job from the same document: what lies at or below the task runs again, the rest is taken over. */
+  fork<O>(job: TestJob<O>, from: string): Promise<TestJob<O>>;
+  fork(job: string, from: string): Promise<TestJob<Json>>;
+  async fork(job: JobRef, from: string): Promise<TestJob<unknown>> {
+    const read = typeof job === 'string' ? undefined : this.#readers.get(job);
+    const { jobs } = this.#led.leader;
+    const reply = await jobs.fork(idOf(job), from as TaskId, this.#nextJobId());
+    return this.#testJob(reply, read ?? ((result) => result));
+  }
+
+  /** Ids of jobs, the newest first: those of a name, or all. */
+  async jobs(name?: string): Promise<readonly string[]> {
+    const rows = await this.#led.store.jobs(0, {
+      limit: JOBS_MAX,
+      ...(name === undefined ? {} : { name }),
+    });
+    return rows.map(({ id }) => id);
+  }
+
   /** Lets so much time pass, whatever happens meanwhile: `advance('3d')`. */
   async advance(duration: Duration): Promise<void> {
     const ms = durationMs(duration);
@@ -218,6 +291,11 @@ export class TestRuntime {
 
   /** Lets time pass until it can bring nothing further: all jobs have ended, or wait for signals. */
   async settle(): Promise<void> {
+    const active = (await this.#led.schedules()).find(
+      (each) => !each.paused && each.nextAt !== null,
+    );
+    if (active !== undefined)
+      throw bad(`The schedule ${active.id} fires for ever: use advance, or pause it`);
     await this.#time.drive(() => Promise.resolve(false));
   }
 
@@ -261,6 +339,10 @@ export class TestRuntime {
     return this.close();
   }
 
+  async #offer(tasks: readonly TaskDefinition[]): Promise<void> {
+    if (this.#learn(tasks)) await this.#fleet.announce();
+  }
+
   /** True when there was something new. */
   #learn(tasks: readonly TaskDefinition[]): boolean {
     const before = this.#definitions.size;
@@ -272,54 +354,6 @@ export class TestRuntime {
       this.#definitions.set(task.name, task);
     }
     return this.#definitions.size > before;
-  }
-
-  async #standstill(id: JobId): Promise<StandstillError> {
-    const { name } = await this.job(id);
-    const waiting: Record<string, string> = {};
-    // The jobs that it has called carry its id in front of theirs.
-    const all = await this.#led.store.jobs(0, { limit: 1_000 });
-    const called = all.filter((each) => each.id.startsWith(`${id}.`) && !isFinished(each.state));
-    for (const each of [id, ...called.map((row) => row.id)]) {
-      for (const { id: task } of (await this.job(each)).tasks.slice(0, EXPLAINED_MAX)) {
-        const why = await this.#reason(each, task);
-        if (why !== null) waiting[each === id ? task : `${each}/${task}`] = why;
-      }
-    }
-    return new StandstillError(id, name, waiting);
-  }
-
-  async #reason(job: JobId, task: TaskId): Promise<string | null> {
-    const explained = await this.#led.leader.jobs.explain(job, task);
-    if (explained === null) return null;
-    switch (explained.code) {
-      case 'ended':
-      // These wait for others, which say more.
-      case 'dependencies':
-      case 'children':
-      case 'child_job':
-        return null;
-      case 'running':
-      case 'being_stopped':
-        return (
-          `is still running after ${this.#realTimeoutMs} ms of real time (realTimeoutMs); ` +
-          'let it finish, or give it a run timeout'
-        );
-      case 'execution_key':
-      case 'run_at':
-      case 'back_off':
-      case 'sleep':
-      case 'signal':
-      case 'no_node_fits':
-      case 'no_node_free':
-      case 'nodes_unavailable':
-      case 'job_limit':
-      case 'concurrency_key':
-      case 'limit_per_node':
-      case 'alone':
-      case 'admission':
-        return explained.why;
-    }
   }
 }
 

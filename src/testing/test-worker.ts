@@ -92,7 +92,7 @@ export class TestWorker {
   #mortalLine(): WorkerService {
     const { leader, onReport, onAccepted } = this.#options;
     return {
-      register: (offer, handshake) => this.#alive(() => leader.register(offer, handshake)),
+      register: (...all) => this.#alive(() => leader.register(...all)),
       heartbeat: (beat) => this.#alive(() => leader.heartbeat(beat)),
       poll: (request, signal) =>
         this.#alive(async () => {

@@ -20,6 +20,7 @@ const MARKS: Readonly<Record<string, RegExp>> = {
   json: /^(file=\S+|)$/,
   yaml: /^(file=\S+|)$/,
   sql: /^$/,
+  python: /^$/,
 };
 afterAll(() => project.remove());
 

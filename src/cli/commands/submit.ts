@@ -8,20 +8,15 @@ import { type FileValue, readDocuments } from '../files/document-file.ts';
 import { isModule, readWork, refuseModuleFlags, type Work } from '../files/work-file.ts';
 import { endingOf } from '../job-words.ts';
 import { tellOutcome } from '../outcome.ts';
-import { collected, labelOption, momentOption } from '../job-options.ts';
+import { declareJobFlags, jobFields, type JobFlags } from '../job-options.ts';
 import { declareServer, withClient, wrongUse } from '../server-call.ts';
 import { configFor } from '../settings.ts';
 import { follow } from '../view/follow.ts';
 
-interface SubmitFlags {
+interface SubmitFlags extends JobFlags {
   readonly wait?: true;
   readonly input?: string;
   readonly flow?: string;
-  readonly name?: string;
-  readonly priority?: string;
-  readonly idempotencyKey?: string;
-  readonly label?: readonly string[];
-  readonly runAt?: string;
   readonly json?: true;
 }
 
@@ -42,19 +37,15 @@ export const command: CommandModule = {
       )
       .option('--wait', 'follow the job to completion; exit code 1 unless it succeeds')
       .option('--input <json>', 'the input of the flow; @file reads it from a file')
-      .option('--flow <name>', 'which flow or task of the module, if it exports several')
-      .option('--name <name>', 'the name of the job, in place of that in the document')
-      .option('--priority <number>', '0 urgent, 1 high, 2 normal, 3 low')
-      .option('--idempotency-key <key>', 'submitting again with this key gives the first job')
-      .option('--label <key=value>', 'a label to find the job by; repeat it for several', collected)
-      .option('--run-at <time>', 'no task starts before: 2026-11-15T02:00:00Z, or 2h from now');
+      .option('--flow <name>', 'which flow or task of the module, if it exports several');
+    declareJobFlags(command);
     declareServer(command);
   },
   async run(command, reply, signal) {
     const [file = ''] = command.args;
     const flags = command.opts<SubmitFlags>();
     const { wait = false, input, flow, json = false } = flags;
-    const own = ownFields(flags);
+    const own = jobFields(flags);
     const settings = configFor(command, process.env).core;
     const batch: Batch = { wait, isJson: json, reply, signal };
     if (isModule(file)) {
@@ -83,24 +74,6 @@ export const command: CommandModule = {
     return withClient(command, 'submit', signal, (client) => submitOne(client, work, batch));
   },
 };
-
-/** What the command line says of the job itself. */
-function ownFields(flags: SubmitFlags): Record<string, unknown> {
-  const { name, priority, idempotencyKey, label, runAt } = flags;
-  if (priority !== undefined && !/^[0-3]$/.test(priority)) {
-    throw wrongUse(
-      `'${priority}' is not a valid priority.`,
-      'Write --priority 0 (urgent), 1 (high), 2 (normal) or 3 (low).',
-    );
-  }
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(priority === undefined ? {} : { priority: Number(priority) }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
-    ...(label === undefined ? {} : { labels: labelOption(label) }),
-    ...(runAt === undefined ? {} : { runAt: momentOption(runAt) }),
-  };
-}
 
 /** In each document of a list. What is not a document is left for the check that follows. */
 function withFields(value: unknown, own: Readonly<Record<string, unknown>>): unknown {

@@ -1,10 +1,10 @@
 /** A worker: one session after another, until it is drained. */
-import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import { FLOWS_CAPABILITY, MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type {
   Capabilities,
   NodeId,
+  FlowDeclaration,
   NodeOffer,
-  OperatorDeclaration,
   SessionId,
 } from '../../scheduler/core/index.ts';
 import { declarationOf } from '../../tasks/executors/index.ts';
@@ -207,7 +207,7 @@ export class Worker implements StartStop {
 
   /** Retries until it is asked to stop or refused for good. Null when it was stopped. */
   async #register(isFirst: boolean): Promise<NamedSession | null> {
-    const { leader, handshake, clock, log, newSessionId, nodeId } = this.#options;
+    const { leader, clock, log, newSessionId, nodeId } = this.#options;
     const { signal } = this.#drained;
     let name: Session = { nodeId, sessionId: newSessionId() };
     let takenSinceMs: number | null = null;
@@ -215,7 +215,7 @@ export class Worker implements StartStop {
       const registeredAtMs = clock.monotonicMs();
       try {
         const offer = this.#offer(name);
-        const registered = await leader.register(offer, handshake, this.#declarations());
+        const registered = await this.#registerAt(leader, offer);
         this.#backoff.reset();
         const opening = { ...registered, registeredAtMs, offered: offer.executors };
         const work = this.#open(name, opening);
@@ -261,9 +261,9 @@ export class Worker implements StartStop {
   }
 
   async #tellAgain(session: NamedSession): Promise<void> {
-    const { leader, handshake } = this.#options;
+    const { leader } = this.#options;
     const offer = this.#offer(session.name);
-    await leader.register(offer, handshake, this.#declarations());
+    await this.#registerAt(leader, offer);
     session.offered = JSON.stringify(offer);
     session.work.offer(offer.executors);
   }
@@ -272,8 +272,11 @@ export class Worker implements StartStop {
     return JSON.stringify(this.#offer(session));
   }
 
-  #declarations(): readonly OperatorDeclaration[] {
-    return this.#options.executors.operators.map(({ definition }) => declarationOf(definition));
+  /** Tells a leader all that this worker has. */
+  #registerAt(leader: WorkerService, offer: NodeOffer): Promise<Registered> {
+    const { handshake, executors } = this.#options;
+    const operators = executors.operators.map(({ definition }) => declarationOf(definition));
+    return leader.register(offer, handshake, operators, executors.flows);
   }
 
   #offer({ nodeId, sessionId }: Session): NodeOffer {
@@ -284,7 +287,7 @@ export class Worker implements StartStop {
       slots,
       prefetch: this.#prefetch.max,
       executors: executors.names,
-      capabilities: { ...capabilities, ...passing?.() },
+      capabilities: { ...capabilities, ...passing?.(), ...versionsOf(executors.flows) },
       address,
       version: handshake.millrace,
     };
@@ -319,6 +322,12 @@ export class Worker implements StartStop {
       },
     });
   }
+}
+
+/** Which graph a new job gets depends on the versions that live nodes have. */
+function versionsOf(flows: readonly FlowDeclaration[]): Capabilities {
+  if (flows.length === 0) return {};
+  return { [FLOWS_CAPABILITY]: flows.map(({ name, version }) => `${name}@${version}`) };
 }
 
 interface Opening extends Registered {

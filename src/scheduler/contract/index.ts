@@ -5,6 +5,7 @@
 export type * from './committed-events.ts';
 export { cursorOf, readCursor } from './cursor.ts';
 export { idempotencyKeyOf } from './execution-key.ts';
+export type * from './flow-service.ts';
 export type * from './fragment-port.ts';
 export { millraceVersion, ownHandshake } from './handshake.ts';
 export type * from './job-service.ts';

@@ -1,3 +1,4 @@
+import type { FlowService } from './flow-service.ts';
 import type { JobService } from './job-service.ts';
 import type { ScheduleService } from './schedule-service.ts';
 import type { NodeService, OperatorService, WorkerService } from './worker-service.ts';
@@ -8,4 +9,5 @@ export interface LeaderServices {
   readonly workers: WorkerService & NodeService;
   readonly schedules: ScheduleService;
   readonly operators: OperatorService;
+  readonly flows: FlowService;
 }

@@ -4,6 +4,7 @@
  */
 import type {
   Assignment,
+  FlowDeclaration,
   JobId,
   LeaseName,
   NodeId,
@@ -131,12 +132,13 @@ export interface ReportReply {
 export interface WorkerService {
   /**
    * Throws `incompatible` when the two sides cannot work together, and `conflict` when an operator is declared
-   * otherwise than before. `operators` are all that the node has.
+   * otherwise than before. `operators` and `flows` are all that the node has.
    */
   register(
     offer: NodeOffer,
     handshake: Handshake,
     operators?: readonly OperatorDeclaration[],
+    flows?: readonly FlowDeclaration[],
   ): Promise<Registered>;
   heartbeat(beat: Beat): Promise<WorkerOrders>;
   /** Parks until there is work, an order, or the signal asks for an empty answer. */

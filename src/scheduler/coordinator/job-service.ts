@@ -38,6 +38,7 @@ import type { Payloads } from './payloads.ts';
 import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
 import { asFault, hasEnded, unknownJob, unknownTask } from './faults.ts';
 import { noQueries } from './query-planner.ts';
+import type { KnownFlows } from './known-flows.ts';
 import type { LeaderMeasures } from './leader-measures.ts';
 import type { KnownOperators } from './known-operators.ts';
 import type { QueryPlanner } from './query-planner.ts';
@@ -52,6 +53,8 @@ export interface ServiceOptions {
   readonly payloads: Payloads;
   /** The custom operators that workers have declared. */
   readonly operators: KnownOperators;
+  /** The flows that workers have published. */
+  readonly flows: KnownFlows;
   /** The version of this leader, for joining workers. */
   readonly handshake: Handshake;
   /** Null where no SQL is understood. */
@@ -89,7 +92,8 @@ export class LeaderJobService implements JobService {
 
   async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
     checkNewJobId(options.jobId);
-    return this.submitParsed(parseJobDocument(document, this.#options.settings), options);
+    const { flows, settings } = this.#options;
+    return this.submitParsed(parseJobDocument(flows.document(document), settings), options);
   }
 
   submitAll(jobs: readonly NewJob[]): Promise<readonly (JobReply | MillraceError)[]> {
@@ -288,9 +292,9 @@ export class LeaderJobService implements JobService {
 
   /** In every case the row is gone afterwards: one that stays would be submitted for ever. */
   async #takeIn({ no, jobId, document }: InboxRow): Promise<void> {
-    const { dispatcher, settings } = this.#options;
+    const { dispatcher, settings, flows } = this.#options;
     try {
-      const parsed = parseJobDocument(parseJson(document), settings);
+      const parsed = parseJobDocument(flows.document(parseJson(document)), settings);
       const reply = await this.submitParsed(parsed, { jobId, inboxNo: no });
       // It was there before, or another one with its key: then no event has taken the row out.
       if (!reply.changed) await dispatcher.ask((ask) => ({ type: 'dropInbox', ask, inboxNo: no }));

@@ -50,7 +50,9 @@ test('another declaration of a known name is refused, and so is the registration
   await led.leader.operators.forget('geo');
   await expect(led.leader.operators.forget('geo')).rejects.toMatchObject({ code: 'not_found' });
   await declare(other);
-  expect(await store.operators(0)).toEqual([{ id: 'geo', declaration: JSON.stringify(other) }]);
+  expect(await store.declarations(0, 'operator')).toEqual([
+    { id: 'geo', declaration: JSON.stringify(other) },
+  ]);
 });
 
 test('parameters may change from one version of a worker to the next', async () => {

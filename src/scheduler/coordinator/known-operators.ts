@@ -8,14 +8,14 @@ import type { OperatorService } from '../contract/index.ts';
 import type { Store, Term } from '../store/index.ts';
 
 export class KnownOperators implements OperatorService {
-  readonly #store: Pick<Store, 'changeOperators'>;
+  readonly #store: Pick<Store, 'changeDeclarations'>;
   readonly #term: Term;
   readonly #byName: Map<string, OperatorDeclaration>;
   /** One change at a time: each is checked against the one before. */
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    store: Pick<Store, 'changeOperators'>,
+    store: Pick<Store, 'changeDeclarations'>,
     term: Term,
     known: readonly OperatorDeclaration[],
   ) {
@@ -25,10 +25,10 @@ export class KnownOperators implements OperatorService {
   }
 
   static async load(
-    store: Pick<Store, 'operators' | 'changeOperators'>,
+    store: Pick<Store, 'declarations' | 'changeDeclarations'>,
     term: Term,
   ): Promise<KnownOperators> {
-    const rows = await store.operators(term.shard);
+    const rows = await store.declarations(term.shard, 'operator');
     const known = rows.map(({ declaration }) => JSON.parse(declaration) as unknown);
     return new KnownOperators(store, term, parseOperators(known));
   }
@@ -50,7 +50,7 @@ export class KnownOperators implements OperatorService {
       );
       if (fresh.length === 0) return;
       const put = fresh.map((each) => ({ id: each.name, declaration: JSON.stringify(each) }));
-      await this.#store.changeOperators(this.#term, { put, removed: [] });
+      await this.#store.changeDeclarations(this.#term, 'operator', { put, removed: [] });
       for (const each of fresh) this.#byName.set(each.name, each);
     });
   }
@@ -63,7 +63,7 @@ export class KnownOperators implements OperatorService {
           what: `There is no operator '${name.slice(0, NAME_MAX)}'.`,
         });
       }
-      await this.#store.changeOperators(this.#term, { put: [], removed: [name] });
+      await this.#store.changeDeclarations(this.#term, 'operator', { put: [], removed: [name] });
       this.#byName.delete(name);
     });
   }

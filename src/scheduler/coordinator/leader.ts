@@ -30,6 +30,7 @@ import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
 import { LeaderJobService } from './job-service.ts';
 import type { ServiceOptions } from './job-service.ts';
+import { KnownFlows, flowsOf } from './known-flows.ts';
 import { KnownOperators } from './known-operators.ts';
 import { loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
@@ -85,6 +86,7 @@ export class Leader implements LeaderServices {
   readonly workers: LeaderWorkerService;
   readonly schedules: LeaderScheduleService;
   readonly operators: KnownOperators;
+  readonly flows: KnownFlows;
   /** Settles when every live job is in memory, or the term has ended. */
   readonly loaded: Promise<void>;
   readonly #dispatcher: Dispatcher;
@@ -150,7 +152,17 @@ export class Leader implements LeaderServices {
     };
     const loaded = streamIn();
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const parts = { dispatcher, payloads, queries, operators, measures };
+    const nodes = () => dispatcher.peek((state) => [...state.nodes.values()]);
+    const flows = await KnownFlows.load({
+      store,
+      term,
+      settings,
+      nodes: () =>
+        nodes().flatMap(({ id, status, offer }) =>
+          status === 'healthy' ? [{ id, flows: flowsOf(offer.capabilities) }] : [],
+        ),
+    });
+    const parts = { dispatcher, payloads, queries, operators, flows, measures };
     const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
@@ -158,7 +170,7 @@ export class Leader implements LeaderServices {
 
   private constructor(
     options: LeaderOptions,
-    parts: Pick<ServiceOptions, 'dispatcher' | 'payloads' | 'operators' | 'measures'> & {
+    parts: Pick<ServiceOptions, 'dispatcher' | 'payloads' | 'operators' | 'flows' | 'measures'> & {
       readonly queries: CalledQueries;
     },
     loaded: Promise<void>,
@@ -170,9 +182,12 @@ export class Leader implements LeaderServices {
     const shared = { store, shard: elected.term.shard, ...own, ...parts };
     this.term = elected.term;
     this.operators = parts.operators;
+    this.flows = parts.flows;
     this.jobs = new LeaderJobService(shared);
-    this.workers = new LeaderWorkerService(shared, parts.queries);
     this.schedules = new LeaderScheduleService(shared, calendar);
+    this.workers = new LeaderWorkerService(shared, parts.queries, (flows) =>
+      this.schedules.follow(flows),
+    );
     this.loaded = loaded;
     this.#dispatcher = parts.dispatcher;
     this.#leaderTerm = leaderTerm;

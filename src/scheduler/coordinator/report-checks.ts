@@ -6,11 +6,10 @@ import type { WorkerReport } from '../contract/index.ts';
 import { CALLED_JOB } from './called-jobs.ts';
 import { payloadFault, sizeFault, stepNameFault } from './payload-checks.ts';
 import { checkedSuspension } from './suspension-checks.ts';
-import type { LeasedJob } from './suspension-checks.ts';
+import type { LeasedJob, SuspensionChecks } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
 
-export interface ReportChecks {
-  readonly settings: Settings;
+export interface ReportChecks extends SuspensionChecks {
   /** The job of the lease, if it is in memory; otherwise null. */
   readonly jobOf: (lease: LeaseName) => LeasedJob | null;
 }
@@ -48,7 +47,7 @@ export function checkedReport(report: WorkerReport, checks: ReportChecks): Repor
       return report;
     case 'suspended': {
       const { lease, until } = report;
-      const checked = checkedSuspension(until, checks.settings, checks.jobOf(lease));
+      const checked = checkedSuspension(until, checks, checks.jobOf(lease));
       if ('code' in checked) return failed(lease, checked.code, checked.message);
       return { kind: 'suspended', lease, until: checked };
     }

@@ -33,6 +33,12 @@ export interface LeasedJob {
   readonly known: KnownTasks;
 }
 
+export interface SuspensionChecks {
+  readonly settings: Settings;
+  /** The document of a called job: one that names a flow stands for the flow's own. */
+  readonly documentOf: (called: unknown) => unknown;
+}
+
 /** Items in one wait. They are part of the task's row. */
 const THINGS_MAX = 1_000;
 /** Ten years, like the timeouts in a document. */
@@ -41,10 +47,11 @@ const SLEEP_MS_MAX = 3_650 * 24 * 3_600_000;
 /** A task whose job is not in memory is checked all the same: the core will say that it is lost. */
 export function checkedSuspension(
   until: WorkerSuspension,
-  settings: Settings,
+  checks: SuspensionChecks,
   job: LeasedJob | null,
 ): SuspendUntil | TaskError {
-  if (until.type === 'wait') return checkedWait(until, settings, job);
+  const { settings } = checks;
+  if (until.type === 'wait') return checkedWait(until, checks, job);
   const known: KnownTasks = job?.known ?? new Map();
   const read = (): readonly TaskDocument[] =>
     parseTaskDocuments(until.tasks, settings, known, job?.priority);
@@ -56,7 +63,7 @@ type Wait = Extract<WorkerSuspension, { type: 'wait' }>;
 
 function checkedWait(
   { sleeps, signals, jobs }: Wait,
-  settings: Settings,
+  checks: SuspensionChecks,
   job: LeasedJob | null,
 ): SuspendUntil | TaskError {
   const count = sleeps.length + signals.length + jobs.length;
@@ -81,7 +88,7 @@ function checkedWait(
   }
   const children: ChildJob[] = [];
   for (const called of jobs) {
-    const child = checkedJob(called, settings, job);
+    const child = checkedJob(called, checks, job);
     if ('code' in child) return child;
     children.push(child);
   }
@@ -99,7 +106,7 @@ function reservedNameFault(step: string): string | null {
 
 function checkedJob(
   { step, jobId, document }: CalledJob,
-  settings: Settings,
+  { settings, documentOf }: SuspensionChecks,
   parent: LeasedJob | null,
 ): ChildJob | TaskError {
   const wrong = childIdFault(jobId, parent);
@@ -110,7 +117,8 @@ function checkedJob(
     // It is planned when the task waits for it.
     return { step, jobId, document: null, ended: null };
   }
-  const read = (): JobDocument => parseJobDocument(inheriting(document, parent), settings);
+  const read = (): JobDocument =>
+    parseJobDocument(inheriting(documentOf(document), parent), settings);
   const parsed = documentOr('bad_child_job', read);
   if ('code' in parsed) return parsed;
   // The id identifies the job already; a key could name another user's.

@@ -3,6 +3,7 @@ import { MillraceError, isOperatorExecutor, isTerminal } from '../core/index.ts'
 import type {
   Ask,
   Assignment,
+  FlowDeclaration,
   Instant,
   JobId,
   LeaseName,
@@ -55,24 +56,33 @@ export class LeaderWorkerService implements WorkerService, NodeService {
   readonly #options: ServiceOptions;
 
   readonly #queries: CalledQueries;
+  readonly #onNewFlows: (names: readonly string[]) => Promise<void>;
 
-  constructor(options: ServiceOptions, queries: CalledQueries) {
+  constructor(
+    options: ServiceOptions,
+    queries: CalledQueries,
+    onNewFlows: (names: readonly string[]) => Promise<void>,
+  ) {
     this.#options = options;
     this.#queries = queries;
+    this.#onNewFlows = onNewFlows;
   }
 
   async register(
     given: NodeOffer,
     handshake: Handshake,
     operators: readonly OperatorDeclaration[] = [],
+    flows: readonly FlowDeclaration[] = [],
   ): Promise<Registered> {
     const { dispatcher, handshake: own } = this.#options;
     checkHandshake(own, handshake);
     const offer = checkedOffer(given);
     await this.#options.operators.declare(operators);
+    const changed = await this.#options.flows.declare(flows);
     const gone = this.#goneBefore(offer);
     const reply = await dispatcher.ask((ask) => ({ type: 'register', ask, offer, ...gone }));
     const { sessionTtlMs, heartbeatMs } = expect(reply, 'registered');
+    if (changed.length > 0) await this.#onNewFlows(changed);
     return { sessionTtlMs, heartbeatMs, sessionName: offer.sessionId };
   }
 
@@ -198,7 +208,11 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       fragments.size === 0 || planner?.fragments === undefined
         ? { reports: given, unregistered: NONE }
         : await withFragmentResults(planner.fragments, given, fragments);
-    const checks = { settings, jobOf: (lease: LeaseName) => this.#jobOf(lease) };
+    const checks = {
+      settings,
+      jobOf: (lease: LeaseName) => this.#jobOf(lease),
+      documentOf: (called: unknown) => this.#options.flows.document(called),
+    };
     const items = reports.map((report) => checkedReport(report, checks));
     const called = reports.map((report) =>
       queriesIn(report, report.kind === 'suspended' ? this.#priorityOf(report.lease) : null),

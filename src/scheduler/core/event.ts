@@ -250,6 +250,8 @@ export interface PutSchedule {
   readonly scheduleId: ScheduleId;
   readonly spec: ScheduleSpec;
   readonly document: JobDocument;
+  /** Only if this is what is stored of it now. */
+  readonly expected?: string;
 }
 
 export interface ChangeSchedule {

@@ -186,11 +186,13 @@ export interface NodeRow {
   readonly seenAt: Instant;
 }
 
-/** A custom operator that workers have declared. */
-export interface OperatorRow {
+/** What workers declare when they register, and what is remembered of it. */
+export type DeclarationKind = 'operator' | 'flow';
+
+export interface DeclarationRow {
   /** Its name. */
   readonly id: string;
-  /** An `OperatorDeclaration` as JSON. */
+  /** JSON: an `OperatorDeclaration`, or the versions of a flow. */
   readonly declaration: string;
 }
 

@@ -8,7 +8,7 @@ import {
   checkKey,
   checkNode,
   checkPayload,
-  checkOperator,
+  checkDeclaration,
   checkSchedule,
   checkSignal,
   checkSpec,
@@ -39,7 +39,8 @@ export function checkDumped(item: Dumped): void {
     case 'schedule':
       return checkSchedule(item.row);
     case 'operator':
-      return checkOperator(item.row);
+    case 'flow':
+      return checkDeclaration(item.table, item.row);
     case 'inbox':
       return checkInbox(item.row);
     case 'event':

@@ -113,6 +113,7 @@ const SHAPES: { readonly [T in Dumped['table']]: Readonly<Record<keyof RowOf<T>,
     lastJobId: 'text?',
   },
   operator: { id: 'text', declaration: 'text' },
+  flow: { id: 'text', declaration: 'text' },
   inbox: { no: 'number', jobId: 'text', document: 'text' },
   event: {
     seq: 'number',

@@ -14,7 +14,8 @@ import {
   LOG_KINDS,
   MillraceError,
   type NodeRow,
-  type OperatorRow,
+  type DeclarationKind,
+  type DeclarationRow,
   type ScheduleRow,
   type SignalRow,
   type TakenSignalRow,
@@ -223,10 +224,10 @@ export function checkSchedule(schedule: ScheduleRow): void {
   text(row, 'lastJobId', schedule.lastJobId);
 }
 
-export function checkOperator(operator: OperatorRow): void {
-  const row = `operator ${operator.id}`;
-  text(row, 'id', operator.id);
-  text(row, 'declaration', operator.declaration);
+export function checkDeclaration(kind: DeclarationKind, { id, declaration }: DeclarationRow): void {
+  const row = `${kind} ${id}`;
+  text(row, 'id', id);
+  text(row, 'declaration', declaration);
 }
 
 const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);

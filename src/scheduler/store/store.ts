@@ -24,7 +24,8 @@ import type {
   JobState,
   KeyRow,
   NodeRow,
-  OperatorRow,
+  DeclarationKind,
+  DeclarationRow,
   ResultRow,
   ScheduleRow,
   SignalRow,
@@ -165,8 +166,8 @@ export interface InboxRow {
   readonly document: string;
 }
 
-export interface OperatorChange {
-  readonly put: readonly OperatorRow[];
+export interface DeclarationChange {
+  readonly put: readonly DeclarationRow[];
   /** Names. */
   readonly removed: readonly string[];
 }
@@ -205,7 +206,8 @@ export type Dumped =
   | { readonly table: 'key'; readonly row: KeyRow }
   | { readonly table: 'node'; readonly row: NodeRow }
   | { readonly table: 'schedule'; readonly row: ScheduleRow }
-  | { readonly table: 'operator'; readonly row: OperatorRow }
+  | { readonly table: 'operator'; readonly row: DeclarationRow }
+  | { readonly table: 'flow'; readonly row: DeclarationRow }
   | { readonly table: 'inbox'; readonly row: InboxRow }
   | { readonly table: 'event'; readonly row: EventRow };
 
@@ -240,8 +242,8 @@ export interface Store {
   /** Removes finished jobs, events and completed keys by age, fenced like a commit. */
   prune(term: Term, retention: Retention): Promise<Pruned>;
 
-  /** Writes and removes declarations of operators, fenced like a commit. */
-  changeOperators(term: Term, change: OperatorChange): Promise<void>;
+  /** Writes and removes declarations of workers, fenced like a commit. */
+  changeDeclarations(term: Term, kind: DeclarationKind, change: DeclarationChange): Promise<void>;
 
   // Reading back, for a new leader
   loadCluster(shard: number): Promise<ClusterImage>;
@@ -273,8 +275,8 @@ export interface Store {
   nodes(shard: number): Promise<readonly NodeView[]>;
   /** By id. */
   schedules(shard: number): Promise<readonly ScheduleRow[]>;
-  /** Custom operators that workers have declared, by name. */
-  operators(shard: number): Promise<readonly OperatorRow[]>;
+  /** What workers have declared, by name. */
+  declarations(shard: number, kind: DeclarationKind): Promise<readonly DeclarationRow[]>;
   /** Failed tasks with the error code `dead`, those of the newest job first. */
   deadTasks(shard: number, filter: DeadFilter): Promise<readonly DeadTask[]>;
   /** The oldest ones; fewer than `limit` when they are large, but none only when there are none. */

@@ -1,6 +1,12 @@
 /** The port between a worker and what it runs. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { JobId, Json, TaskId } from '../../scheduler/core/index.ts';
+import type {
+  FlowDeclaration,
+  FlowStart,
+  JobId,
+  Json,
+  TaskId,
+} from '../../scheduler/core/index.ts';
 import type { Duration } from '../../kit/index.ts';
 import type { Recorded } from './jsonified.ts';
 
@@ -33,6 +39,10 @@ export interface FlowDefinition {
   /** The job document for an input, or a promise of it. Throws a `MillraceError` for one that does not
    * fit. */
   toDocument(input: unknown): unknown;
+  /** What is published of it, so that it can be started by its name. One without it is submitted by programs only. */
+  declaration?(): FlowDeclaration;
+  /** Applies its schema to the input of a job that was started by name. */
+  startInput?(start: FlowStart): unknown;
 }
 
 /** What a task can call as a job of its own: a flow, or a task by itself. `I` and `O` are for the

@@ -1,14 +1,20 @@
 /** What a worker can run, by name. */
 import {
+  FLOWS_BYTES_MAX,
+  FLOW_PREFIX,
   MillraceError,
   NAME_TODO,
   OPERATOR_NAME,
   didYouMean,
+  flowExecutor,
+  isFlowExecutor,
   isId,
   isOperatorExecutor,
   operatorExecutor,
 } from '../../scheduler/core/index.ts';
-import type { Executor, TaskDefinition } from './executor.ts';
+import type { FlowDeclaration } from '../../scheduler/core/index.ts';
+import type { Executor, FlowDefinition, TaskDefinition } from './executor.ts';
+import { flowStarter } from './flow-starter.ts';
 import type { CustomDefinition } from './operators/operator.ts';
 import { ThreadPool } from './threads/pool.ts';
 import type { ThreadSettings } from './threads/pool.ts';
@@ -28,10 +34,20 @@ export interface RegisteredOperator {
   readonly from: string;
 }
 
+interface RegisteredFlow {
+  readonly flow: FlowDefinition;
+  readonly from: string;
+  readonly declaration: FlowDeclaration;
+  readonly executor: Executor;
+}
+
 /** The executors of one worker, and its operators and functions for queries. */
 export class ExecutorRegistry {
   readonly #byName: Map<string, Registered> = new Map();
   readonly #operators: Map<string, RegisteredOperator> = new Map();
+  readonly #flows: Map<string, RegisteredFlow> = new Map();
+  /** Of the declarations of all flows: they are sent together. */
+  #flowChars = 0;
   readonly #threads: ThreadPool;
 
   constructor(threads: Partial<ThreadSettings> = {}) {
@@ -41,7 +57,7 @@ export class ExecutorRegistry {
   /** `from` says where it comes from, for the message when two want the same name. */
   add(executor: Executor, from: string): void {
     const { name } = executor;
-    if (!isId(name) || isOperatorExecutor(name)) {
+    if (!isId(name) || isOperatorExecutor(name) || isFlowExecutor(name)) {
       throw new MillraceError({
         code: 'bad_input',
         what: `${from} defines a task with the invalid name ${JSON.stringify(name)}.`,
@@ -62,6 +78,34 @@ export class ExecutorRegistry {
       executor: this.#onItsThread(executor, from),
       from,
     });
+  }
+
+  /** A flow that can be started by its name. One that cannot be published is left out. `around` wraps its executor. */
+  addFlow(
+    flow: FlowDefinition,
+    from: string,
+    around: (executor: Executor) => Executor = (executor) => executor,
+  ): void {
+    const { name } = flow;
+    const known = this.#flows.get(name);
+    if (known?.flow === flow) return;
+    if (known !== undefined) {
+      throw new MillraceError({
+        code: 'bad_input',
+        what: `${from} defines the flow ${name}, and so does ${known.from}.`,
+        todo: 'Give one of them another name.',
+      });
+    }
+    const starter = flowStarter(flow);
+    if (starter === null || this.#flowChars + starter.chars > FLOWS_BYTES_MAX / 2) return;
+    this.#flowChars += starter.chars;
+    const { declaration, executor } = starter;
+    this.#flows.set(name, { flow, from, declaration, executor: around(executor) });
+  }
+
+  /** What a worker publishes. */
+  get flows(): readonly FlowDeclaration[] {
+    return [...this.#flows.values()].map(({ declaration }) => declaration);
   }
 
   /** `module` is the URL of the module that exports it; null if the program itself has defined it. */
@@ -95,13 +139,15 @@ export class ExecutorRegistry {
   }
 
   get(name: string): Executor | undefined {
+    if (isFlowExecutor(name)) return this.#flows.get(name.slice(FLOW_PREFIX.length))?.executor;
     return this.#byName.get(name)?.executor;
   }
 
   /** As a node advertises them. */
   get names(): readonly string[] {
     const operators = [...this.#operators.keys()].map(operatorExecutor);
-    return [...this.#byName.keys(), ...operators].toSorted();
+    const flows = [...this.#flows.keys()].map(flowExecutor);
+    return [...this.#byName.keys(), ...operators, ...flows].toSorted();
   }
 
   /** Ends the threads. What still runs on one fails. */

@@ -1,8 +1,8 @@
 /** A flow with one input put into it: the job document. And the flow without, as a drawing. */
-import { asLiteral } from '../../scheduler/core/index.ts';
+import { INPUT_TASK, asLiteral } from '../../scheduler/core/index.ts';
 import type { Json, JsonObject, Need } from '../../scheduler/core/index.ts';
 import { type About, refuse } from './fault.ts';
-import { type GraphTask, type GraphTest, INPUT_TASK } from './graph.ts';
+import type { GraphTask, GraphTest } from './graph.ts';
 import { type Pointed, describe } from './placeholder.ts';
 import { pointerOf, spelled } from './pointer.ts';
 import { type FlowInput, type Part, filled, filledWhole, inputAt } from './template.ts';

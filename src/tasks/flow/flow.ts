@@ -1,6 +1,12 @@
 /** Flows: typed graphs of tasks, made into a job document for each input. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Json, JsonObject, Priority } from '../../scheduler/core/index.ts';
+import type {
+  FlowDeclaration,
+  FlowStart,
+  Json,
+  JsonObject,
+  Priority,
+} from '../../scheduler/core/index.ts';
 import type { Callable, FlowDefinition, Jsonified, TaskDefinition } from '../executors/index.ts';
 import { comparing, ending } from './condition.ts';
 import { type FlowGraph, type FlowShape, documentFor, drawn } from './document.ts';
@@ -9,6 +15,7 @@ import { Graph } from './graph.ts';
 import { jsonCopy } from './json-copy.ts';
 import type { FlowKit } from './kit.ts';
 import { checkDocument } from './options.ts';
+import { declarationOf, startedInput } from './published.ts';
 import type { InputRef, Settled } from './ref.ts';
 import { type Maybe, andThen, checkSchema, conformInput } from './schema.ts';
 import { checkedName } from './task.ts';
@@ -29,6 +36,10 @@ export interface Flow<Input, Result> extends FlowDefinition, Callable<Input, Res
   /** Checks the input and fills it in. A promise when the schema has to wait for something. */
   toDocument(input: Input): JsonObject | Promise<JsonObject>;
   readResult(result: Json): Result;
+  /** What workers publish of it, so that it can be started by its name. */
+  declaration(): FlowDeclaration;
+  /** The input of a job that was started by name, as the schema makes it. */
+  startInput(start: FlowStart): Json | Promise<Json>;
 }
 
 /** What `defineFlow` takes. */
@@ -116,6 +127,7 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
     if (input === undefined || input === null) return undefined;
     return refuse(about, 'it takes no input.', "Give it a schema in 'input', or omit the input.");
   };
+  let declaration: FlowDeclaration | null = null;
   return Object.freeze({
     kind: 'millrace.flow',
     name,
@@ -125,6 +137,9 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
     toDocument: (input: unknown) =>
       andThen(conform(input), (value) => documentFor(shape, jsonCopy(value, about))),
     readResult: (result: Json) => (output === undefined ? undefined : result),
+    declaration: () => (declaration ??= declarationOf(shape, inputSchema)),
+    startInput: (start: FlowStart) =>
+      andThen(conform(start.input), (value) => startedInput(name, start, jsonCopy(value, about))),
   } satisfies Flow<unknown, unknown>);
 }
 

@@ -1,5 +1,5 @@
 /** The graph of one flow while it is built, and the checks that need to see it as a whole. */
-import { isId } from '../../scheduler/core/index.ts';
+import { INPUT_TASK, isId } from '../../scheduler/core/index.ts';
 import type { JsonObject, Need } from '../../scheduler/core/index.ts';
 import type { TaskDefinition } from '../executors/index.ts';
 import { type Test, type TestOperator, testsOf } from './condition.ts';
@@ -10,9 +10,6 @@ import { type Pointed, describe, placeholder, pointedBy } from './placeholder.ts
 import { Needs } from './needs.ts';
 import type { Usable } from './task.ts';
 import { type Part, partOf } from './template.ts';
-
-/** The task that holds what conditions look at in the flow's input: they look at results only. */
-export const INPUT_TASK = '_input';
 
 /** A task of the flow, taken apart. */
 export interface GraphTask {

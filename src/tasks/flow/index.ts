@@ -18,6 +18,8 @@ export type {
 } from './built-ins.ts';
 export type { Comparison, Condition, Operand } from './condition.ts';
 export type { FlowGraph, FlowGraphTask } from './document.ts';
+export { externalFlow } from './external-flow.ts';
+export type { ExternalFlow } from './external-flow.ts';
 export { defineFlow } from './flow.ts';
 export type { Flow, FlowParts } from './flow.ts';
 export type { Jsonified } from '../executors/index.ts';

@@ -203,21 +203,25 @@ function clusterTests({ store, newLeader }: Bench): void {
     expect(image).toMatchObject({ nodes: [node], schedules: [schedule] });
   });
 
-  test('declarations of operators are written, rewritten and removed, by whoever leads', async () => {
-    const leader = await newLeader();
-    const { shard, term } = leader;
-    const [a, b] = ['a', 'b'].map((id) => ({ id, declaration: `{"name":"${id}"}` }));
-    await store().changeOperators(term, { put: [b!, a!], removed: [] });
-    expect(await store().operators(shard)).toEqual([a, b]);
-    const changed = { id: 'a', declaration: '{"name":"a","kind":"function"}' };
-    await store().changeOperators(term, { put: [changed], removed: ['b', 'unknown'] });
-    expect(await store().operators(shard)).toEqual([changed]);
-    const stale = { ...term, epoch: term.epoch + 1 };
-    await expect(store().changeOperators(stale, { put: [], removed: ['a'] })).rejects.toMatchObject(
-      { code: 'deposed' },
-    );
-    expect(await store().operators(shard)).toEqual([changed]);
-  });
+  test.each(['operator', 'flow'] as const)(
+    'declarations of kind %s are written, rewritten and removed, by whoever leads',
+    async (kind) => {
+      const { shard, term } = await newLeader();
+      const [a, b] = ['a', 'b'].map((id) => ({ id, declaration: `{"name":"${id}"}` }));
+      await store().changeDeclarations(term, kind, { put: [b!, a!], removed: [] });
+      expect(await store().declarations(shard, kind)).toEqual([a, b]);
+      const other = kind === 'flow' ? 'operator' : 'flow';
+      expect(await store().declarations(shard, other)).toEqual([]);
+      const changed = { id: 'a', declaration: '{"name":"a","kind":"function"}' };
+      await store().changeDeclarations(term, kind, { put: [changed], removed: ['b', 'unknown'] });
+      expect(await store().declarations(shard, kind)).toEqual([changed]);
+      const stale = { ...term, epoch: term.epoch + 1 };
+      await expect(
+        store().changeDeclarations(stale, kind, { put: [], removed: ['a'] }),
+      ).rejects.toMatchObject({ code: 'deposed' });
+      expect(await store().declarations(shard, kind)).toEqual([changed]);
+    },
+  );
 
   test('the same numbers and ids in two shards are different rows', async () => {
     const [a, b] = [await newLeader(), await newLeader()];

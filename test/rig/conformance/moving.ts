@@ -41,6 +41,7 @@ export function manyRows(): Dumped[] {
     { table: 'node', row: aNode('w-1', { executors: [text, ''], address: null }) },
     { table: 'schedule', row: aSchedule('s-1', { lastJobId: jobId('far'), lastAt: AT }) },
     { table: 'operator', row: { id: 'tokenize', declaration: '{"name":"tokenize"}' } },
+    { table: 'flow', row: { id: 'order', declaration: '[{"name":"order"}]' } },
     { table: 'inbox', row: { no: 5, jobId: jobId('from-sql'), document: '{"tasks":[]}' } },
     { table: 'inbox', row: { no: last, jobId: jobId('later'), document: 'not json' } },
     { table: 'event', row: anEvent(last - 1, { kind: 'dead', ...ref(1, 0), detail: '{}' }) },

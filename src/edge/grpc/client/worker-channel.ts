@@ -30,8 +30,8 @@ export function workerChannel(options: WorkerChannelOptions): WorkerService {
   const { channel, pollWaitMs = 20_000 } = options;
   let { heartbeatMs = 3_000 } = options;
   return {
-    async register(offer, handshake, operators) {
-      const request = toWireRegister(offer, handshake, operators);
+    async register(offer, handshake, operators, flows) {
+      const request = toWireRegister(offer, handshake, operators, flows);
       const method = ControlPlaneService.registerWorker;
       const response = await channel.unary(method, request, { deadlineMs: REGISTER_MS });
       const registered = fromWireRegistered(response);

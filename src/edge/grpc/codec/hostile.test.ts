@@ -80,7 +80,16 @@ const OPERATOR = {
 
 function registered(operators: unknown): unknown {
   const named = { workerId: 'n', sessionId: 's', executors: [], capabilitiesJson: bytes('') };
-  return fromWireRegister(hostile({ ...named, operatorsJson: bytes(JSON.stringify(operators)) }));
+  const operatorsJson = bytes(JSON.stringify(operators));
+  return fromWireRegister(hostile({ ...named, operatorsJson, flowsJson: bytes('') }));
+}
+
+const FLOW = { name: 'order', version: '0123456789ab', input: {}, template: {} };
+
+function published(flows: string): unknown {
+  const named = { workerId: 'n', sessionId: 's', executors: [], capabilitiesJson: bytes('') };
+  const given = { ...named, operatorsJson: bytes(''), flowsJson: bytes(flows) };
+  return fromWireRegister(hostile(given));
 }
 
 test('the largest exact number passes, the next one is refused', () => {
@@ -221,6 +230,7 @@ describe('bad input is', () => {
             executors: Array(1_001).fill('x'),
             capabilitiesJson: bytes(''),
             operatorsJson: bytes(''),
+            flowsJson: bytes(''),
           }),
         ),
     ],
@@ -231,18 +241,32 @@ describe('bad input is', () => {
     ['an operator without output', () => registered([{ ...OPERATOR, output: [] }])],
     ['an operator that is declared twice', () => registered([OPERATOR, OPERATOR])],
     ['operators that are not a list', () => registered({})],
+    ['flows that are not a list', () => published('{}')],
+    ['flows that are not JSON', () => published('[')],
+    ['a flow whose name is a path', () => published(JSON.stringify([{ ...FLOW, name: '../x' }]))],
+    ['a flow that is published twice', () => published(JSON.stringify([FLOW, FLOW]))],
     [
       'capabilities that are no JSON',
       () =>
         fromWireRegister(
-          hostile({ executors: [], capabilitiesJson: bytes('{'), operatorsJson: bytes('') }),
+          hostile({
+            executors: [],
+            capabilitiesJson: bytes('{'),
+            operatorsJson: bytes(''),
+            flowsJson: bytes(''),
+          }),
         ),
     ],
     [
       'capabilities that are a list',
       () =>
         fromWireRegister(
-          hostile({ executors: [], capabilitiesJson: bytes('[]'), operatorsJson: bytes('') }),
+          hostile({
+            executors: [],
+            capabilitiesJson: bytes('[]'),
+            operatorsJson: bytes(''),
+            flowsJson: bytes(''),
+          }),
         ),
     ],
     ['a session without a time to live', () => fromWireRegistered(hostile({ sessionTtlMs: 0 }))],

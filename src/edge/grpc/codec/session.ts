@@ -5,9 +5,11 @@ import {
   isOperatorExecutor,
   operatorExecutor,
   parseCapabilities,
+  parseFlows,
   parseOperators,
 } from '../../../scheduler/core/index.ts';
 import type {
+  FlowDeclaration,
   LeaderAddress,
   NodeId,
   NodeOffer,
@@ -49,6 +51,7 @@ export function toWireRegister(
   offer: NodeOffer,
   handshake: Handshake,
   operators: readonly OperatorDeclaration[] = [],
+  flows: readonly FlowDeclaration[] = [],
 ): RegisterWorkerRequest {
   return {
     workerId: offer.id,
@@ -62,6 +65,7 @@ export function toWireRegister(
     millraceVersion: handshake.millrace,
     duckdbVersion: handshake.duckdb ?? '',
     operatorsJson: jsonBytes(operators.length === 0 ? '' : JSON.stringify(operators)),
+    flowsJson: jsonBytes(flows.length === 0 ? '' : JSON.stringify(flows)),
   };
 }
 
@@ -69,19 +73,14 @@ export interface Registration {
   readonly offer: NodeOffer;
   readonly handshake: Handshake;
   readonly operators: readonly OperatorDeclaration[];
+  readonly flows: readonly FlowDeclaration[];
 }
 
 export function fromWireRegister(request: RegisterWorkerRequest): Registration {
-  const { capabilitiesJson, operatorsJson } = request;
+  const { capabilitiesJson, operatorsJson, flowsJson } = request;
   const field = 'capabilities_json';
-  const operatorsField = 'operators_json';
-  const operators =
-    operatorsJson.length === 0
-      ? []
-      : parseOperators(
-          parsedJson(jsonText(operatorsJson, operatorsField), operatorsField),
-          `/${operatorsField}`,
-        );
+  const operators = listIn(operatorsJson, 'operators_json', parseOperators);
+  const flows = listIn(flowsJson, 'flows_json', parseFlows);
   const names = operators.map(({ name }) => operatorExecutor(name));
   const executors = fromWireExecutors(request.executors, 'executors');
   const capabilities =
@@ -106,7 +105,16 @@ export function fromWireRegister(request: RegisterWorkerRequest): Registration {
       duckdb: optionalText(request.duckdbVersion),
     },
     operators,
+    flows,
   };
+}
+
+function listIn<T>(
+  bytes: Buffer,
+  field: string,
+  parse: (value: unknown, path: string) => readonly T[],
+): readonly T[] {
+  return bytes.length === 0 ? [] : parse(parsedJson(jsonText(bytes, field), field), `/${field}`);
 }
 
 function fromWireExecutors(executors: readonly string[], field: string): readonly string[] {

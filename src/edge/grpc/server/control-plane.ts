@@ -84,9 +84,9 @@ function workerHandlers(
   const polling = { workers, clock, life, onPoll, connections };
   return {
     registerWorker: unary(life, async (request, call) => {
-      const { offer, handshake, operators } = fromWireRegister(request);
+      const { offer, handshake, operators, flows } = fromWireRegister(request);
       const bound = boundSession(offer, call);
-      const registered = await workers().register(bound, handshake, operators);
+      const registered = await workers().register(bound, handshake, operators, flows);
       return toWireRegistered(registered, millraceVersion(), await whoLeads());
     }),
     getTask: unary(life, (_request, call) => parkedPoll(polling, call)),

@@ -1,6 +1,7 @@
 import type { Route } from '../route.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { eventRoutes } from './events.ts';
+import { flowRoutes } from './flows.ts';
 import { healthRoutes } from './health.ts';
 import { jobRoutes } from './jobs.ts';
 import { callerRoutes } from './me.ts';
@@ -14,6 +15,7 @@ import { taskRoutes } from './tasks.ts';
 /** Everything that is served. */
 export const ROUTES: readonly Route[] = [
   ...submitRoutes,
+  ...flowRoutes,
   ...jobRoutes,
   ...taskRoutes,
   ...eventRoutes,

@@ -72,7 +72,7 @@ export function chosenId(call: Call): JobId | null {
   return id === undefined ? null : (checkedId(id, path) as JobId);
 }
 
-async function submitOne(
+export async function submitOne(
   api: ApiParts,
   jobs: JobService,
   document: unknown,

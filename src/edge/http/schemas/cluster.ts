@@ -100,6 +100,24 @@ const operatorFields: Readonly<Record<string, Schema>> = {
   isDeterministic: flag,
 };
 
+const FLOW_EXAMPLE = {
+  name: 'order',
+  version: '3f9a1c04b7de',
+  input: {
+    type: 'object',
+    properties: { id: { type: 'string' }, cents: { type: 'integer' } },
+    required: ['id', 'cents'],
+  },
+  nodes: ['w-1', 'w-2'],
+};
+
+const flowFields: Readonly<Record<string, Schema>> = {
+  name: text,
+  version: described('Of graph and schema; a new job gets the newest that a live node has.', text),
+  input: described('JSON Schema of the input; `{}` allows anything.', anything),
+  nodes: described('Live nodes that have it.', listOf(text)),
+};
+
 const asOf = ref('AsOf');
 const leaderFields: Readonly<Record<string, Schema>> = {
   nodeId: text,
@@ -112,6 +130,7 @@ export type ClusterSchemaName =
   | 'Node'
   | 'NodeList'
   | 'OperatorList'
+  | 'FlowList'
   | 'LeaderAddress'
   | 'Leader'
   | 'Schedule'
@@ -136,6 +155,11 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
     'Custom operators and functions.',
     { operators: listOf(record('A custom operator or function.', operatorFields)) },
     { example: { operators: [OPERATOR_EXAMPLE] } },
+  ),
+  FlowList: record(
+    'Flows that can be started by name.',
+    { flows: listOf(record('A flow.', flowFields)) },
+    { example: { flows: [FLOW_EXAMPLE] } },
   ),
   LeaderAddress: record('The addresses of a leader.', leaderFields, { example: LEADER_EXAMPLE }),
   Leader: record(

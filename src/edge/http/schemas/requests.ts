@@ -34,7 +34,11 @@ const scheduleFields: Readonly<Record<string, Schema>> = {
     oneOf(['skip', 'queue', 'cancel']),
   ),
   document: ref('JobDocument'),
+  flow: described('The name of a flow, instead of a document.', text),
+  input: described('Of the flow.', anything),
 };
+
+const SCHEDULE_OPTIONAL = ['misfire', 'overlap', 'document', 'flow', 'input'];
 
 const SCHEDULE_EXAMPLE = {
   timing: { cron: '0 2 * * 1-5', zone: 'Europe/Berlin' },
@@ -44,6 +48,7 @@ const SCHEDULE_EXAMPLE = {
 export type RequestSchemaName =
   | DocumentSchemaName
   | 'JobDocumentOrList'
+  | 'FlowStart'
   | 'CancelRequest'
   | 'RerunRequest'
   | 'SignalRequest'
@@ -57,6 +62,17 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     description: 'A job document, or a list of them.',
     anyOf: [ref('JobDocument'), listOf(ref('JobDocument'))],
     examples: [DOCUMENT_EXAMPLE],
+  },
+  FlowStart: {
+    ...optionalRecord('The input of the flow, and fields of the new job.', {
+      input: described('As the JSON Schema of the flow describes it.', anything),
+      idempotencyKey: described('The same key again gives the first job.', text),
+      priority: { type: 'integer', minimum: 0, maximum: 3 },
+      name: described("Instead of the flow's own.", text),
+    }),
+    // Whatever else a job document may say of the job itself.
+    additionalProperties: true,
+    examples: [{ input: { id: 'A-7', cents: 1_999 }, idempotencyKey: 'order A-7' }],
   },
   CancelRequest: optionalRecord('The reason for the cancellation.', { reason: text }),
   RerunRequest: optionalRecord(
@@ -75,12 +91,12 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     { example: { from: 'sum' } },
   ),
   ScheduleDocument: record('When to run which job.', scheduleFields, {
-    optional: ['misfire', 'overlap'],
+    optional: SCHEDULE_OPTIONAL,
     example: SCHEDULE_EXAMPLE,
   }),
   NamedScheduleDocument: record(
     'When to run which job, under which name.',
     { id: text, ...scheduleFields },
-    { optional: ['misfire', 'overlap'], example: { id: 'nightly', ...SCHEDULE_EXAMPLE } },
+    { optional: SCHEDULE_OPTIONAL, example: { id: 'nightly', ...SCHEDULE_EXAMPLE } },
   ),
 };

@@ -6,6 +6,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { conditionTask, failingCondition, storedInput } from './condition.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
 import { FROM, LITERAL } from './template.ts';
+import type { MISSING } from './template.ts';
 import { printable } from './text.ts';
 
 /** The result has no such place. The same would happen on every attempt, so the failure is fatal. */
@@ -52,15 +53,27 @@ export function resolveInput(
   const skipped = failingCondition(conditions, resultOf, endOf);
   if (skipped !== null) return { ok: false, error: null, skipped };
   let error: MissingPath | undefined;
-  const input = substituted(template, ({ task, path }) => {
+  const input = substituted(template, (reference) => {
+    const { task, path } = reference;
     const result = resultOf(task);
     if (result === undefined) return null;
-    const part = pointedAt(result, pointerTokens(path) ?? []);
+    const tokens = pointerTokens(path) ?? [];
+    const part = pointedAt(result, tokens);
     if (part !== undefined) return part;
+    if (reference.missing !== null && lacksField(result, tokens))
+      return reference.missing === 'omit' ? undefined : null;
     error ??= missing(task, path);
     return null;
   });
-  return error === undefined ? { ok: true, input } : { ok: false, error, skipped: null };
+  return error === undefined
+    ? { ok: true, input: input ?? null }
+    : { ok: false, error, skipped: null };
+}
+
+/** Whether only the last field is missing: what lies above it is there and is an object. */
+function lacksField(result: Json, tokens: readonly string[]): boolean {
+  const above = tokens.length === 0 ? undefined : pointedAt(result, tokens.slice(0, -1));
+  return typeof above === 'object' && above !== null && !Array.isArray(above);
 }
 
 /** A template in which every reference is there or null: it cannot fail any more. */
@@ -68,11 +81,13 @@ export function resolveLeniently(
   template: Json,
   resultOf: (task: TaskId) => Json | undefined,
 ): Json {
-  return substituted(template, ({ task, path }) => {
-    const result = resultOf(task);
+  const value = substituted(template, (reference) => {
+    const result = resultOf(reference.task);
     if (result === undefined) return null;
-    return pointedAt(result, pointerTokens(path) ?? []) ?? null;
+    const part = pointedAt(result, pointerTokens(reference.path) ?? []);
+    return part ?? (reference.missing === 'omit' ? undefined : null);
   });
+  return value ?? null;
 }
 
 function missing(task: TaskId, path: string): MissingPath {
@@ -88,22 +103,34 @@ function mayRefer(stored: string | null): stored is string {
 interface Reference {
   readonly task: TaskId;
   readonly path: string;
+  readonly missing: (typeof MISSING)[number] | null;
 }
 
-/** Results are put in as they are and not searched: data that looks like a reference is data. */
-function substituted(value: Json, replace: (reference: Reference) => Json): Json {
+type Replace = (reference: Reference) => Json | undefined;
+
+/** Results are put in as they are and not searched: data that looks like a reference is data. Undefined for a field
+ * that is to be left out. */
+function substituted(value: Json, replace: Replace): Json | undefined {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) {
-    return (value as readonly Json[]).map((each) => substituted(each, replace));
+    return (value as readonly Json[]).map((each) => substituted(each, replace) ?? null);
   }
   const object = value as JsonObject;
   if (Object.hasOwn(object, FROM)) {
     const path = Object.hasOwn(object, 'path') ? object['path'] : '';
-    return replace({ task: object[FROM] as TaskId, path: path as string });
+    const missing = Object.hasOwn(object, 'missing') ? object['missing'] : null;
+    return replace({
+      task: object[FROM] as TaskId,
+      path: path as string,
+      missing: missing as Reference['missing'],
+    });
   }
   if (Object.hasOwn(object, LITERAL)) return object[LITERAL] as Json;
   // fromEntries defines fields; assigning them would let a key `__proto__` do harm.
   return Object.fromEntries(
-    Object.entries(object).map(([key, each]) => [key, substituted(each, replace)]),
+    Object.entries(object).flatMap(([key, each]) => {
+      const part = substituted(each, replace);
+      return part === undefined ? [] : [[key, part]];
+    }),
   );
 }

@@ -9,6 +9,7 @@ import * as grammars from './grammar.ts';
 import type { Field, Grammar, NamedType } from './grammar.ts';
 import { LABELS_MAX, LABEL_KEY, LABEL_KEY_LENGTH_MAX, LABEL_VALUE_LENGTH_MAX } from './labels.ts';
 import { NAMES_MAX } from './reader.ts';
+import { MISSING } from './template.ts';
 import { NAME_LENGTH_MAX } from './text.ts';
 
 /** Names and labels contain no control characters. */
@@ -185,7 +186,15 @@ const named: Readonly<Record<NamedType, JsonObject>> & JsonObject = {
   reference: {
     type: 'object',
     description: 'A part of a result.',
-    properties: { $from: { ...ref('id'), description: 'The task.' }, path: ref('pointer') },
+    properties: {
+      $from: { ...ref('id'), description: 'The task.' },
+      path: ref('pointer'),
+      missing: {
+        enum: [...MISSING],
+        description:
+          'When the result lacks this field: leave the field out here, or use null. Otherwise the task fails.',
+      },
+    },
     required: ['$from'],
     additionalProperties: false,
   },

@@ -13,6 +13,8 @@ import { described, utf8Bytes } from './text.ts';
 export const FROM = '$from';
 /** The key that marks its value as data, whatever it looks like. */
 export const LITERAL = '$literal';
+/** What becomes of a reference to a field that the result does not have; without it, the task fails. */
+export const MISSING = ['omit', 'null'] as const;
 
 /** Data as it is written in a template: never read as a reference. */
 export function asLiteral(data: Json): Json {
@@ -144,11 +146,11 @@ export function checkReference(
   referable: Referable,
 ): void {
   for (const key of Object.keys(fields)) {
-    if (key === FROM || key === 'path') continue;
+    if (key === FROM || key === 'path' || key === 'missing') continue;
     refuse(
       below(path, key),
       `A reference has no field ${described(key)}.`,
-      `An object with '${FROM}' may have 'path' beside it and nothing else.`,
+      `An object with '${FROM}' may have 'path' and 'missing' beside it and nothing else.`,
     );
   }
   const from = fields[FROM];
@@ -156,6 +158,9 @@ export function checkReference(
     const hint = typeof from === 'string' ? didYouMean(from, referable.ids()) : '';
     refuse(below(path, FROM), `${described(from)} ${referable.fault}.${hint}`, referable.todo);
   }
+  const missing = fields['missing'];
+  if (missing !== undefined && !MISSING.some((each) => each === missing))
+    refuse(below(path, 'missing'), `Must be 'omit' or 'null', not ${described(missing)}.`);
   if (!Object.hasOwn(fields, 'path')) return;
   const pointer = fields['path'];
   if (typeof pointer === 'string' && pointerTokens(pointer) !== null) return;

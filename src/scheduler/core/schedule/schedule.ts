@@ -19,6 +19,9 @@ export interface ScheduleSpec {
   readonly overlap: Overlap;
   /** The raw job document, checked. Each firing submits it again. */
   readonly document: unknown;
+  /** The flow that the document was made of, and its input. */
+  readonly flow?: string;
+  readonly input?: unknown;
 }
 
 export type Timing = CronTiming | IntervalTiming | OnceTiming;

@@ -11,7 +11,7 @@ import { MISFIRES, OVERLAPS, type Calendar, type ScheduleSpec, type Timing } fro
 /** Shorter intervals are a stream, not a schedule. */
 const EVERY_MS_MIN = 100;
 
-const SPEC = { names: new Set(['timing', 'misfire', 'overlap', 'document']) };
+const SPEC = { names: new Set(['timing', 'misfire', 'overlap', 'document', 'flow', 'input']) };
 const TIMING = { names: new Set(['cron', 'zone', 'everyMs', 'anchorAt', 'at']) };
 const CRON = { names: new Set(['cron', 'zone']) };
 const INTERVAL = { names: new Set(['everyMs', 'anchorAt']) };
@@ -53,11 +53,12 @@ export function parseScheduleSpec(
     );
   }
   // A copy, so that later changes of the caller's object have no effect here.
-  return { ...spec, document: JSON.parse(JSON.stringify(spec.document)) as unknown };
+  return JSON.parse(JSON.stringify(spec)) as ScheduleSpec;
 }
 
 function readSpec(fields: Fields): ScheduleSpec {
-  if (fields.raw('document') === undefined) fields.missing('document', 'Give the job to submit.');
+  if (fields.raw('document') === undefined)
+    fields.missing('document', 'Give the job to submit, or the name of a flow in `flow`.');
   const misfire = fields.choice('misfire', MISFIRES) ?? 'once';
   return {
     timing: readTiming(fields),
@@ -65,6 +66,19 @@ function readSpec(fields: Fields): ScheduleSpec {
     // Times that are made up for come all at once: to run each, they have to wait for each other.
     overlap: fields.choice('overlap', OVERLAPS) ?? (misfire === 'all' ? 'queue' : 'skip'),
     document: fields.raw('document'),
+    ...flowIn(fields),
+  };
+}
+
+/** The leader has made the document of it. */
+function flowIn(fields: Fields): Pick<ScheduleSpec, 'flow' | 'input'> {
+  const flow = fields.name('flow');
+  const input = fields.raw('input');
+  if (flow === undefined && input !== undefined)
+    refuse(fields.at('input'), 'There is no flow that takes it.', 'Name one in `flow`.');
+  return {
+    ...(flow === undefined ? {} : { flow }),
+    ...(input === undefined ? {} : { input }),
   };
 }
 

@@ -9,6 +9,7 @@ import type { Job } from '../job/job.ts';
 import { occurrenceJobId } from '../schedule/occurrence.ts';
 import { dueOccurrences, firstOccurrence, resumedOccurrence } from '../schedule/schedule.ts';
 import type { Timing } from '../schedule/schedule.ts';
+import { encodeScheduleSpec } from '../schedule/spec.ts';
 import type { Schedule } from '../schedule/state.ts';
 import { scheduleRow } from '../schedule/state.ts';
 import type { StepContext } from '../step-context.ts';
@@ -21,6 +22,9 @@ export function putSchedule(context: StepContext, event: PutSchedule): void {
   const known = state.schedules.get(event.scheduleId);
   if (known === undefined && state.schedules.size >= state.settings.schedulesMax) {
     return context.refuse(event.ask, tooMany(state.settings.schedulesMax));
+  }
+  if (event.expected !== undefined && event.expected !== textOf(known)) {
+    return context.refuse(event.ask, changed(event.scheduleId));
   }
   const schedule: Schedule = {
     id: event.scheduleId,
@@ -174,6 +178,14 @@ function reply(
 ): void {
   const { id: scheduleId, nextAt } = schedule;
   context.effects.reply(ask, { type: 'schedule', scheduleId, nextAt, jobId });
+}
+
+function textOf(schedule: Schedule | undefined): string | null {
+  return schedule === undefined ? null : encodeScheduleSpec(schedule.spec);
+}
+
+function changed(id: ScheduleId): MillraceError {
+  return new MillraceError({ code: 'conflict', what: `The schedule ${id} has changed meanwhile.` });
 }
 
 function unknown(id: ScheduleId): MillraceError {

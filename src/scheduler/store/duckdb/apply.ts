@@ -6,7 +6,8 @@
 import type { Batch, ResultRow, StepRow, TaskRef, TaskSpecRow } from '../../core/index.ts';
 import { chunksOf } from '../event-chunk.ts';
 import { badRow } from '../row-checks.ts';
-import type { OperatorChange } from '../store.ts';
+import type { DeclarationKind } from '../../core/index.ts';
+import type { DeclarationChange } from '../store.ts';
 import { checkResults, checkUnique, foldJobs, foldTasks } from './batch-checks.ts';
 import { field, type Table } from './columns.ts';
 import { nameHash } from './hash-index.ts';
@@ -248,19 +249,20 @@ async function writeCluster({ session, shard, batch }: Write): Promise<void> {
   );
 }
 
-/** Declarations of custom operators change with registrations, not with batches. */
-export async function applyOperators(
+/** Declarations change with registrations, not with batches. */
+export async function applyDeclarations(
   session: Session,
   shard: number,
-  { put, removed }: OperatorChange,
+  kind: DeclarationKind,
+  { put, removed }: DeclarationChange,
 ): Promise<void> {
-  await deleteNamed(session, 'operator', shard, [...put.map((row) => row.id), ...removed]);
-  await insertRows(session, tables.OPERATOR, shard, put);
+  await deleteNamed(session, kind, shard, [...put.map((row) => row.id), ...removed]);
+  await insertRows(session, tables.DECLARATIONS[kind], shard, put);
 }
 
 async function deleteNamed(
   session: Session,
-  table: 'node' | 'schedule' | 'operator',
+  table: 'node' | 'schedule' | DeclarationKind,
   shard: number,
   ids: readonly string[],
 ): Promise<void> {

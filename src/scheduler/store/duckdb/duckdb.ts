@@ -11,7 +11,8 @@ import {
   type JobNo,
   type JobRow,
   type KeyRow,
-  type OperatorRow,
+  type DeclarationKind,
+  type DeclarationRow,
   type ScheduleRow,
   type StepRow,
   type TaskId,
@@ -38,14 +39,14 @@ import type {
   LeaderInfo,
   LogHead,
   NodeView,
-  OperatorChange,
+  DeclarationChange,
   Pruned,
   Retention,
   Store,
   TaskView,
   Term,
 } from '../store.ts';
-import { STAGED, applyOperators } from './apply.ts';
+import { STAGED, applyDeclarations } from './apply.ts';
 import { commitBatch } from './commit.ts';
 import type { OpenedFile } from './file.ts';
 import { nameHash } from './hash-index.ts';
@@ -143,10 +144,14 @@ class DuckdbStore implements Store {
     );
   }
 
-  async changeOperators(term: Term, change: OperatorChange): Promise<void> {
+  async changeDeclarations(
+    term: Term,
+    kind: DeclarationKind,
+    change: DeclarationChange,
+  ): Promise<void> {
     return this.#write((session) => {
       const shard = this.#shards.led(term);
-      return inTransaction(session, () => applyOperators(session, shard.no, change));
+      return inTransaction(session, () => applyDeclarations(session, shard.no, kind, change));
     });
   }
 
@@ -252,8 +257,8 @@ class DuckdbStore implements Store {
     return this.#read((session) => listings.nodeViews(session, shard));
   }
 
-  async operators(shard: number): Promise<readonly OperatorRow[]> {
-    return this.#read((session) => listings.operators(session, shard));
+  async declarations(shard: number, kind: DeclarationKind): Promise<readonly DeclarationRow[]> {
+    return this.#read((session) => listings.declarations(session, shard, kind));
   }
 
   async schedules(shard: number): Promise<readonly ScheduleRow[]> {

@@ -132,6 +132,7 @@ describe('migrations', () => {
         '0005-node-prefetch',
         '0006-operators',
         '0007-labels',
+        '0008-flows',
       ],
     });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());

@@ -1,10 +1,16 @@
 /** What people see of nodes, schedules and tasks that are out of attempts. */
-import type { JobId, OperatorRow, ScheduleRow, TaskId } from '../../core/index.ts';
+import type {
+  DeclarationKind,
+  DeclarationRow,
+  JobId,
+  ScheduleRow,
+  TaskId,
+} from '../../core/index.ts';
 import type { DeadFilter, DeadTask, NodeView } from '../store.ts';
 import { rowOf } from './columns.ts';
 import { columnList, selectRows } from './rows.ts';
 import { type Session } from './session.ts';
-import { NODE, OPERATOR, SCHEDULE, TASK } from './tables.ts';
+import { DECLARATIONS, NODE, SCHEDULE, TASK } from './tables.ts';
 
 const BY_ID = 'where t.shard = $1::integer order by t.id';
 
@@ -20,8 +26,12 @@ export async function nodeViews(session: Session, shard: number): Promise<NodeVi
   return nodes.map((node) => ({ ...node, running: running.get(node.id) ?? 0 }));
 }
 
-export function operators(session: Session, shard: number): Promise<OperatorRow[]> {
-  return selectRows(session, OPERATOR, BY_ID, shard);
+export function declarations(
+  session: Session,
+  shard: number,
+  kind: DeclarationKind,
+): Promise<DeclarationRow[]> {
+  return selectRows(session, DECLARATIONS[kind], BY_ID, shard);
 }
 
 export function schedules(session: Session, shard: number): Promise<ScheduleRow[]> {

@@ -4,7 +4,8 @@ import type {
   KeyRow,
   NodeRow,
   ResultRow,
-  OperatorRow,
+  DeclarationKind,
+  DeclarationRow,
   ScheduleRow,
   SignalRow,
   StepRow,
@@ -206,9 +207,14 @@ export const SCHEDULE: Table<ScheduleRow> = {
   ],
 };
 
-export const OPERATOR: Table<OperatorRow> = {
-  name: 'operator',
+const declarations = (name: DeclarationKind): Table<DeclarationRow> => ({
+  name,
   columns: [field('id', 'varchar'), field('declaration', 'varchar')],
+});
+
+export const DECLARATIONS: Readonly<Record<DeclarationKind, Table<DeclarationRow>>> = {
+  operator: declarations('operator'),
+  flow: declarations('flow'),
 };
 
 export const INBOX: Table<InboxRow> = {

@@ -26,7 +26,8 @@ const MOVED: readonly (readonly [Kind, Table<never>, readonly string[]])[] = [
   ['key', tables.KEY, ['scope']],
   ['node', tables.NODE, ['id']],
   ['schedule', tables.SCHEDULE, ['id']],
-  ['operator', tables.OPERATOR, ['id']],
+  ['operator', tables.DECLARATIONS.operator, ['id']],
+  ['flow', tables.DECLARATIONS.flow, ['id']],
   ['inbox', tables.INBOX, ['no']],
 ];
 

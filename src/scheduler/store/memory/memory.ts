@@ -10,7 +10,8 @@ import type {
   JobNo,
   JobRow,
   KeyRow,
-  OperatorRow,
+  DeclarationKind,
+  DeclarationRow,
   ScheduleRow,
   StepRow,
   TaskId,
@@ -36,7 +37,7 @@ import {
   type LeaderInfo,
   type LogHead,
   type NodeView,
-  type OperatorChange,
+  type DeclarationChange,
   type Pruned,
   refKey,
   type Retention,
@@ -141,10 +142,14 @@ class PlainMaps implements MemoryStore {
     return this.#extend(shard, ttlMs);
   }
 
-  async changeOperators(term: Term, { put, removed }: OperatorChange): Promise<void> {
-    const { operators } = this.#led(term);
-    for (const name of removed) operators.delete(name);
-    for (const row of put) operators.set(row.id, row);
+  async changeDeclarations(
+    term: Term,
+    kind: DeclarationKind,
+    { put, removed }: DeclarationChange,
+  ): Promise<void> {
+    const known = this.#led(term).declarations[kind];
+    for (const name of removed) known.delete(name);
+    for (const row of put) known.set(row.id, row);
   }
 
   async prune(term: Term, retention: Retention): Promise<Pruned> {
@@ -257,8 +262,8 @@ class PlainMaps implements MemoryStore {
     return nodeViews(this.#read(shard));
   }
 
-  async operators(shard: number): Promise<readonly OperatorRow[]> {
-    return byId([...this.#read(shard).operators.values()]);
+  async declarations(shard: number, kind: DeclarationKind): Promise<readonly DeclarationRow[]> {
+    return byId([...this.#read(shard).declarations[kind].values()]);
   }
 
   async schedules(shard: number): Promise<readonly ScheduleRow[]> {
@@ -308,8 +313,9 @@ class PlainMaps implements MemoryStore {
 
   #refuseUnlessEmpty(): void {
     for (const shard of this.#shards.values()) {
-      const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, operators, inbox } = shard;
-      const named = nodes.size + schedules.size + operators.size;
+      const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, declarations, inbox } = shard;
+      const declared = declarations.operator.size + declarations.flow.size;
+      const named = nodes.size + schedules.size + declared;
       const rows = jobs.size + keys.size + named + inbox.size;
       if (lastSeq > 0 || nextJobNo > 1 || rows > 0) throw notEmpty();
     }

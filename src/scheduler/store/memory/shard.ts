@@ -10,7 +10,8 @@ import {
   type KeyRow,
   type NodeId,
   type NodeRow,
-  type OperatorRow,
+  type DeclarationKind,
+  type DeclarationRow,
   type ScheduleId,
   type ScheduleRow,
   type SignalRow,
@@ -72,7 +73,7 @@ export interface Shard {
   readonly keys: Map<string, KeyRow>;
   readonly nodes: Map<NodeId, NodeRow>;
   readonly schedules: Map<ScheduleId, ScheduleRow>;
-  readonly operators: Map<string, OperatorRow>;
+  readonly declarations: Readonly<Record<DeclarationKind, Map<string, DeclarationRow>>>;
   readonly inbox: Map<number, InboxRow>;
   /** Contiguous: the event at index i has the number `events[0].seq + i`. */
   events: EventRow[];
@@ -93,7 +94,7 @@ export function emptyShard(no: number): Shard {
     keys: new Map(),
     nodes: new Map(),
     schedules: new Map(),
-    operators: new Map(),
+    declarations: { operator: new Map(), flow: new Map() },
     inbox: new Map(),
     events: [],
   };

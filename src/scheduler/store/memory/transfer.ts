@@ -36,7 +36,8 @@ export function* dumpShard(shard: Shard): Generator<Dumped> {
   for (const row of shard.keys.values()) yield { table: 'key', row };
   for (const row of shard.nodes.values()) yield { table: 'node', row };
   for (const row of shard.schedules.values()) yield { table: 'schedule', row };
-  for (const row of shard.operators.values()) yield { table: 'operator', row };
+  for (const table of ['operator', 'flow'] as const)
+    for (const row of shard.declarations[table].values()) yield { table, row };
   for (const row of shard.inbox.values()) yield { table: 'inbox', row };
   for (const row of shard.events) yield { table: 'event', row };
 }
@@ -99,7 +100,8 @@ function put(shard: Shard, item: Exclude<Dumped, { table: 'counters' }>): void {
     case 'schedule':
       return putNew(shard.schedules, item.row.id, item.row);
     case 'operator':
-      return putNew(shard.operators, item.row.id, item.row);
+    case 'flow':
+      return putNew(shard.declarations[item.table], item.row.id, item.row);
     case 'inbox':
       return putNew(shard.inbox, item.row.no, item.row);
     case 'event':

@@ -16,7 +16,7 @@ import { eventsAfter } from './log.ts';
 import { deadTasks, logHead, nodeViews, schedulesOf } from './listings.ts';
 import { ReadPool } from './pool.ts';
 import { isPooled } from './pooler.ts';
-import { changeOperators, operatorsOf } from './operators.ts';
+import { changeDeclarations, declarationsOf } from './declarations.ts';
 import { prune } from './prune.ts';
 import { whenVacant } from './leader-vacancy.ts';
 import {
@@ -97,9 +97,9 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
       whileLeading(leader, term, () => commit(write, term, ttlMs, batch)),
     prune: (term, retention) =>
       whileLeading(leader, term, () => prune({ read, write, settings }, term, retention)),
-    changeOperators: (term, change) =>
-      whileLeading(leader, term, () => changeOperators(write, term, change)),
-    operators: (shard) => operatorsOf(read, shard),
+    changeDeclarations: (term, kind, change) =>
+      whileLeading(leader, term, () => changeDeclarations(write, term, kind, change)),
+    declarations: (shard, kind) => declarationsOf(read, shard, kind),
     loadCluster: (shard) => loadCluster(pool, shard),
     loadBusyJobs: (shard) => loadBusyJobs(pool, shard),
     loadJobs: (shard, priority, from, limit) => loadJobs(pool, shard, priority, from, limit),

@@ -6,7 +6,7 @@ import {
   type KeyRow,
   type NodeRow,
   type ResultRow,
-  type OperatorRow,
+  type DeclarationRow,
   type ScheduleRow,
   type SignalRow,
   type StepRow,
@@ -181,7 +181,7 @@ export const schedules: Codec<ScheduleRow> = new Codec<ScheduleRow>({
   lastJobId: column('last_job_id', 'text'),
 });
 
-export const operators: Codec<OperatorRow> = new Codec<OperatorRow>({
+export const declarations: Codec<DeclarationRow> = new Codec<DeclarationRow>({
   id: column('id', 'text'),
   declaration: column('declaration', 'text'),
 });

@@ -34,6 +34,7 @@ export async function loadModule(
     );
   }
   for (const task of tasks) registry.add(task, `the module ${file}`);
+  for (const flow of flows) registry.addFlow(flow, `the module ${file}`);
   const module = pathToFileURL(resolve(file)).href;
   for (const operator of operators) registry.addOperator(operator, `the module ${file}`, module);
   return [...tasks, ...operators].map(({ name }) => name);

@@ -73,6 +73,8 @@ export interface RegisterWorkerRequest {
   prefetch: number;
   /** A JSON list that declares the custom operators and functions that the worker has, see docs/guide/operators.md. */
   operatorsJson: Buffer;
+  /** A JSON list of the flows that can be started by name on what this worker publishes, see docs/protocol.md. */
+  flowsJson: Buffer;
 }
 
 export interface RegisterWorkerResponse {
@@ -323,6 +325,7 @@ function createBaseRegisterWorkerRequest(): RegisterWorkerRequest {
     duckdbVersion: "",
     prefetch: 0,
     operatorsJson: Buffer.alloc(0),
+    flowsJson: Buffer.alloc(0),
   };
 }
 
@@ -360,6 +363,9 @@ export const RegisterWorkerRequest: MessageFns<RegisterWorkerRequest> = {
     }
     if (message.operatorsJson.length !== 0) {
       writer.uint32(98).bytes(message.operatorsJson);
+    }
+    if (message.flowsJson.length !== 0) {
+      writer.uint32(106).bytes(message.flowsJson);
     }
     return writer;
   },
@@ -463,6 +469,14 @@ export const RegisterWorkerRequest: MessageFns<RegisterWorkerRequest> = {
             }
 
             message.operatorsJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 13: {
+            if (tag !== 106) {
+              break;
+            }
+
+            message.flowsJson = Buffer.from(reader.bytes());
             continue;
           }
         }

@@ -1,0 +1,191 @@
+/**
+ * The flows that workers have published, by name, and the job documents that are made of them. A flow is remembered
+ * from its first registration on, so that it can be started while no worker has it.
+ *
+ * During a deployment two versions of a flow are there at once. A new job gets the graph of the version that was seen
+ * for the first time most recently, among those that a live node has: a worker of the old version that reconnects does
+ * not bring its graph back, and a deployment that is rolled back is followed once the last node of the new version is gone.
+ */
+import {
+  FLOWS_CAPABILITY,
+  MillraceError,
+  didYouMean,
+  flowDocument,
+  parseFlows,
+} from '../core/index.ts';
+import type { FlowDeclaration, Json, NodeId, Settings } from '../core/index.ts';
+import type { FlowService, FlowShape } from '../contract/index.ts';
+import type { Store, Term } from '../store/index.ts';
+
+/** As many as a deployment and its roll-back need. */
+const VERSIONS_MAX = 4;
+
+/** A node that lives, with the versions of its flows as it has declared them. */
+export interface FlowNode {
+  readonly id: NodeId;
+  readonly flows: readonly string[];
+}
+
+export interface KnownFlowsOptions {
+  readonly store: Pick<Store, 'declarations' | 'changeDeclarations'>;
+  readonly term: Term;
+  readonly settings: Pick<Settings, 'inputBytesMax'>;
+  readonly nodes: () => readonly FlowNode[];
+}
+
+export class KnownFlows implements FlowService {
+  readonly #options: KnownFlowsOptions;
+  /** The version that was first seen last comes first. */
+  readonly #byName: Map<string, readonly FlowDeclaration[]>;
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(
+    options: KnownFlowsOptions,
+    known: readonly (readonly [string, readonly FlowDeclaration[]])[],
+  ) {
+    this.#options = options;
+    this.#byName = new Map(known);
+  }
+
+  static async load(options: KnownFlowsOptions): Promise<KnownFlows> {
+    const rows = await options.store.declarations(options.term.shard, 'flow');
+    return new KnownFlows(
+      options,
+      rows.map(({ id, declaration }) => [id, versionsIn(declaration)] as const),
+    );
+  }
+
+  list(): readonly FlowShape[] {
+    const nodes = this.#options.nodes();
+    const names = [...this.#byName.keys()].toSorted();
+    return names.flatMap((name) => {
+      const flow = this.#current(name, nodes);
+      if (flow === null) return [];
+      const having = nodes.filter(({ flows }) => flows.some((each) => each.startsWith(`${name}@`)));
+      return [
+        {
+          name,
+          version: flow.version,
+          input: flow.input ?? { type: 'null' },
+          nodes: having.map(({ id }) => id),
+        },
+      ];
+    });
+  }
+
+  check(name: string): void {
+    if (!this.#byName.has(name)) throw this.#unknown(name);
+  }
+
+  /** Resolves when all of them are stored. Returns the names of flows with a version that was not known. */
+  declare(declarations: readonly FlowDeclaration[]): Promise<readonly string[]> {
+    if (declarations.length === 0) return Promise.resolve([]);
+    return this.#inTurn(async () => {
+      const fresh = declarations.filter(({ name, version }) => !this.#knows(name, version));
+      if (fresh.length === 0) return [];
+      const changed = fresh.map((flow) => {
+        const versions = [flow, ...(this.#byName.get(flow.name) ?? [])].slice(0, VERSIONS_MAX);
+        return [flow.name, versions] as const;
+      });
+      await this.#change(
+        changed.map(([id, versions]) => ({ id, declaration: JSON.stringify(versions) })),
+        [],
+      );
+      for (const [name, versions] of changed) this.#byName.set(name, versions);
+      return changed.map(([name]) => name);
+    });
+  }
+
+  async forget(name: string): Promise<void> {
+    await this.#inTurn(async () => {
+      this.check(name);
+      await this.#change([], [name]);
+      this.#byName.delete(name);
+    });
+  }
+
+  /**
+   * What is to be submitted: a document as it is, or the one for `{ flow, input, ... }`. Other fields of that are the
+   * job's own. The value is unchecked, and so is the answer, but for the input.
+   */
+  document(value: unknown, path = ''): unknown {
+    if (!isObject(value) || !Object.hasOwn(value, 'flow') || Object.hasOwn(value, 'tasks'))
+      return value;
+    const { flow: name, input = null, output, ...own } = value;
+    if (typeof name !== 'string') throw bad(`${path}/flow`, 'Must be the name of a flow.');
+    if (output !== undefined) throw bad(`${path}/output`, 'The flow defines its own output.');
+    const flow = this.#current(name, this.#options.nodes());
+    if (flow === null) throw this.#unknown(name, 'bad_input', `${path}/flow`);
+    const { inputBytesMax } = this.#options.settings;
+    const made = flowDocument(flow, input as Json, `${path}/input`, inputBytesMax);
+    // Labels of the caller win key by key. What is not an object is left for the reader of documents to refuse.
+    const both = isObject(own['labels']) && isObject(made['labels']);
+    const labels = both
+      ? { labels: { ...(made['labels'] as object), ...(own['labels'] as object) } }
+      : {};
+    return { ...made, ...own, ...labels };
+  }
+
+  #unknown(
+    name: string,
+    code: 'not_found' | 'bad_input' = 'not_found',
+    path?: string,
+  ): MillraceError {
+    const names = [...this.#byName.keys()];
+    return new MillraceError({
+      code,
+      ...(path === undefined ? {} : { path }),
+      what: `There is no flow '${name.slice(0, NAME_MAX)}'.${didYouMean(name, names)}`,
+      why: 'A flow is known once a worker with a module that exports it has registered.',
+      todo: 'List the flows with `millrace flows`.',
+    });
+  }
+
+  #knows(name: string, version: string): boolean {
+    return this.#byName.get(name)?.some((each) => each.version === version) === true;
+  }
+
+  #current(name: string, nodes: readonly FlowNode[]): FlowDeclaration | null {
+    const versions = this.#byName.get(name) ?? [];
+    const live = versions.find(({ version }) =>
+      nodes.some(({ flows }) => flows.includes(`${name}@${version}`)),
+    );
+    return live ?? versions[0] ?? null;
+  }
+
+  #change(
+    put: readonly { readonly id: string; readonly declaration: string }[],
+    removed: readonly string[],
+  ): Promise<void> {
+    const { store, term } = this.#options;
+    return store.changeDeclarations(term, 'flow', { put, removed });
+  }
+
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(act);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+}
+
+const NAME_MAX = 80;
+
+/** Of one flow, in the order in which they are stored. */
+function versionsIn(declaration: string): readonly FlowDeclaration[] {
+  const list = JSON.parse(declaration) as readonly unknown[];
+  return list.flatMap((each) => parseFlows([each]));
+}
+
+/** The versions that a node lists among its capabilities. */
+export function flowsOf(capabilities: Readonly<Record<string, unknown>>): readonly string[] {
+  const flows = capabilities[FLOWS_CAPABILITY];
+  return Array.isArray(flows) ? (flows as readonly string[]) : [];
+}
+
+function bad(path: string, what: string): MillraceError {
+  return new MillraceError({ code: 'bad_input', path, what });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,134 @@
+/**
+ * A job document from the name of a flow and an input, without the flow's code.
+ *
+ * The template of a flow is a job document. Its first task, `_input`, runs on a worker that has the flow: it applies the
+ * flow's own schema and returns the input as that makes it, with defaults and transformations. All other tasks depend on
+ * it and take from its result what they need. Idempotency keys, concurrency keys and operands of conditions must be known
+ * when the job is submitted: they stand in the template as `{ "$input": pointer }` and are taken from the input as it was
+ * given. The first task fails if the schema has changed one of those, so no key can differ from what the flow means.
+ */
+import { type FlowDeclaration, flowExecutor } from '../node/flow.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { schemaFault } from './json-schema.ts';
+import { pointedAt, pointerTokens } from './pointer.ts';
+import { below, refuse } from './refuse.ts';
+import { asLiteral } from './template.ts';
+import { weigh } from './weigh.ts';
+
+/** The task that holds the input of a flow. */
+export const INPUT_TASK = '_input';
+/** The key of a gap in a template. */
+export const INPUT_GAP = '$input';
+
+/** What the executor of a flow is given. */
+export interface FlowStart {
+  readonly input: Json;
+  /** JSON Pointers to what the schema must leave as it is. */
+  readonly unchanged: readonly string[];
+}
+
+/** Throws `bad_input`, with the path of the field, for an input that does not fit. */
+export function flowDocument(
+  flow: FlowDeclaration,
+  input: Json,
+  path: string,
+  bytesMax: number,
+): JsonObject {
+  const { name, template } = flow;
+  weigh(input, path, 'The input', 0, bytesMax);
+  if (flow.input === null && input !== null)
+    refuse(path, `The flow '${name}' takes no input.`, 'Omit it.');
+  const wrong =
+    flow.input === null || isOmittable(flow.input, input)
+      ? null
+      : schemaFault(flow.input, input, path);
+  if (wrong !== null)
+    refuse(wrong.path, `${wrong.what} The flow '${name}' does not accept this input.`);
+  const gaps = new Gaps(name, input, path);
+  const tasks = Array.isArray(template['tasks']) ? (template['tasks'] as readonly Json[]) : [];
+  const filled = tasks.map((task) => (isObject(task) ? gaps.fill(task) : task));
+  const document = { ...template, ...gaps.labels(template['labels']), name };
+  if (flow.input === null) return { ...document, tasks: filled };
+  const start: FlowStart & JsonObject = { input, unchanged: [...gaps.used] };
+  const first = { id: INPUT_TASK, executor: flowExecutor(name), input: asLiteral(start) };
+  return { ...document, tasks: [first, ...filled] };
+}
+
+/** No input is null, and may stand for the default of the schema. */
+function isOmittable(schema: JsonObject, input: Json): boolean {
+  return input === null && Object.hasOwn(schema, 'default');
+}
+
+class Gaps {
+  readonly used: Set<string> = new Set();
+  readonly #flow: string;
+  readonly #input: Json;
+  readonly #path: string;
+
+  constructor(flow: string, input: Json, path: string) {
+    this.#flow = flow;
+    this.#input = input;
+    this.#path = path;
+  }
+
+  /** Gaps are in a few places of a task only: its input is not searched. */
+  fill(task: JsonObject): JsonObject {
+    const { idempotencyKey, concurrency, when } = task;
+    return {
+      ...task,
+      ...(isObject(idempotencyKey) ? { idempotencyKey: this.#value(idempotencyKey) } : {}),
+      ...(isObject(concurrency) && isObject(concurrency['key'])
+        ? { concurrency: { ...concurrency, key: this.#value(concurrency['key']) } }
+        : {}),
+      ...(Array.isArray(when)
+        ? { when: (when as readonly Json[]).map((each) => this.#test(each)) }
+        : {}),
+    };
+  }
+
+  /** For people to find the job by: what the input lacks gives no label, and nothing depends on them. */
+  labels(given: Json | undefined): JsonObject {
+    if (!isObject(given)) return {};
+    const labels = Object.entries(given).flatMap(([key, each]) => {
+      const value = isGap(each) ? this.#at(each) : each;
+      if (value === undefined || value === null) return [];
+      return [[key, typeof value === 'object' ? value : String(value)] as const];
+    });
+    return { labels: Object.fromEntries(labels) };
+  }
+
+  #at(gap: JsonObject): Json | undefined {
+    const pointer = gap[INPUT_GAP];
+    const tokens = typeof pointer === 'string' ? pointerTokens(pointer) : null;
+    return tokens === null ? undefined : pointedAt(this.#input, tokens);
+  }
+
+  #test(condition: Json): Json {
+    if (!isObject(condition)) return condition;
+    return Object.fromEntries(
+      Object.entries(condition).map(([key, each]) => [key, isGap(each) ? this.#value(each) : each]),
+    );
+  }
+
+  #value(gap: JsonObject): Json {
+    const pointer = gap[INPUT_GAP];
+    const tokens = typeof pointer === 'string' ? pointerTokens(pointer) : null;
+    if (tokens === null || typeof pointer !== 'string') return gap;
+    const value = this.#at(gap);
+    this.used.add(pointer);
+    if (value !== undefined) return value;
+    const where = tokens.reduce((at, token) => below(at, token), this.#path);
+    return refuse(
+      where,
+      `It is missing, and a key or condition of the flow '${this.#flow}' needs it.`,
+    );
+  }
+}
+
+function isGap(value: Json | undefined): value is JsonObject {
+  return isObject(value) && Object.hasOwn(value, INPUT_GAP);
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,81 @@
+/**
+ * Flows as workers publish them, so that a job can be started by the name of a flow and an input alone. A node
+ * advertises a flow among its executors as `flow:NAME`: that executor applies the flow's own schema to an input.
+ */
+import { NAMES_MAX } from '../document/reader.ts';
+import { below, refuse, refuseSize } from '../document/refuse.ts';
+import { didYouMean } from '../document/spelling.ts';
+import { described } from '../document/text.ts';
+import { weigh } from '../document/weigh.ts';
+import { isId } from '../ids.ts';
+import type { JsonObject } from '../json.ts';
+
+export const FLOW_PREFIX = 'flow:';
+
+/** What a node advertises for a flow of this name. */
+export function flowExecutor(name: string): string {
+  return FLOW_PREFIX + name;
+}
+
+export function isFlowExecutor(executor: string): boolean {
+  return executor.startsWith(FLOW_PREFIX);
+}
+
+/** The capability in which a node lists the versions of its flows, each as `NAME@VERSION`. */
+export const FLOWS_CAPABILITY = 'flows';
+
+export interface FlowDeclaration {
+  readonly name: string;
+  /** Identifies graph and schema: two declarations of one version are the same. */
+  readonly version: string;
+  /** JSON Schema of the input, as far as it could be made: `{}` allows anything. Null for a flow without input. */
+  readonly input: JsonObject | null;
+  /** The job document, with gaps that the input fills: see `document/flow-document.ts`. */
+  readonly template: JsonObject;
+}
+
+/** Of all flows of a node. A template holds no more than a job document. */
+export const FLOWS_BYTES_MAX: number = 4 * 1024 * 1024;
+
+const FIELDS = ['name', 'version', 'input', 'template'];
+const VERSION = /^[0-9a-f]{8,64}$/;
+
+/** Reads declarations of unknown origin. Templates are checked when a job is made of them. */
+export function parseFlows(value: unknown, path = ''): readonly FlowDeclaration[] {
+  if (!Array.isArray(value)) return refuse(path, `Must be a list, not ${described(value)}.`);
+  if (value.length > NAMES_MAX)
+    refuseSize(
+      path,
+      `It has ${value.length} entries; the limit is ${NAMES_MAX}.`,
+      'Publish fewer.',
+    );
+  weigh(value, path, 'The list of flows', 3, FLOWS_BYTES_MAX);
+  const names = new Set<string>();
+  return (value as readonly unknown[]).map((each, at) => {
+    const declaration = readFlow(each, below(path, at));
+    if (names.has(declaration.name))
+      refuse(below(path, at), `The flow '${declaration.name}' is declared twice.`);
+    names.add(declaration.name);
+    return declaration;
+  });
+}
+
+function readFlow(value: unknown, path: string): FlowDeclaration {
+  if (!isObject(value)) return refuse(path, `Must be an object, not ${described(value)}.`);
+  for (const field of Object.keys(value))
+    if (!FIELDS.includes(field))
+      refuse(below(path, field), `There is no such field.${didYouMean(field, FIELDS)}`);
+  const { name, version, input, template } = value;
+  if (typeof name !== 'string' || !isId(name) || !isId(flowExecutor(name)))
+    return refuse(below(path, 'name'), `${described(name)} is not a valid flow name.`);
+  if (typeof version !== 'string' || !VERSION.test(version))
+    return refuse(below(path, 'version'), `${described(version)} is not a valid version.`);
+  if (input !== null && !isObject(input))
+    return refuse(below(path, 'input'), 'Must be a JSON Schema object, or null.');
+  if (!isObject(template)) return refuse(below(path, 'template'), 'Must be an object.');
+  return { name, version, input: input as JsonObject | null, template: template as JsonObject };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

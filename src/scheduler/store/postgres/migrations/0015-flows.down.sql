@@ -1,0 +1,2 @@
+drop function millrace.change_flows;
+drop table millrace.flow;

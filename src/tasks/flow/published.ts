@@ -1,0 +1,184 @@
+/**
+ * A flow as workers publish it: the job document with references in the places of the input, and the JSON Schema of
+ * the input. `scheduler/core/document/flow-document.ts` makes job documents of it.
+ */
+import { createHash } from 'node:crypto';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import {
+  INPUT_GAP,
+  INPUT_TASK,
+  MillraceError,
+  asLiteral,
+  canonicalJson,
+  pointedAt,
+  pointerTokens,
+} from '../../scheduler/core/index.ts';
+import type { FlowDeclaration, FlowStart, Json, JsonObject } from '../../scheduler/core/index.ts';
+import type { FlowShape } from './document.ts';
+import type { GraphTask, GraphTest } from './graph.ts';
+import type { Pointed } from './placeholder.ts';
+import { pointerOf } from './pointer.ts';
+import type { Part } from './template.ts';
+
+export function declarationOf(
+  shape: FlowShape,
+  schema: StandardSchemaV1 | undefined,
+): FlowDeclaration {
+  const name = shape.head['name'] as string;
+  const takesInput = schema !== undefined;
+  const output = shape.output === undefined ? undefined : referring(shape.output);
+  const template: JsonObject = {
+    ...shape.head,
+    ...labelsOf(shape.search),
+    ...(output === undefined ? {} : { output }),
+    tasks: shape.tasks.map((task) => taskTemplate(task, takesInput)),
+  };
+  const input = takesInput ? jsonSchemaOf(schema) : null;
+  const text = canonicalJson({ template, input });
+  const version = createHash('sha256').update(text).digest('hex').slice(0, VERSION_CHARS);
+  return { name, version, input, template };
+}
+
+const VERSION_CHARS = 12;
+
+/** Labels that are made of the input are made of it as it was given. */
+function labelsOf(search: Part | undefined): JsonObject {
+  if (search === undefined) return {};
+  if (search.kind !== 'object') return { labels: known(search) };
+  return { labels: Object.fromEntries(search.fields.map(([key, part]) => [key, known(part)])) };
+}
+
+function taskTemplate(task: GraphTask, takesInput: boolean): JsonObject {
+  const { id, executor, options, idempotencyKey, concurrencyKey } = task;
+  const input = task.input === undefined ? undefined : referring(task.input);
+  const needs = new Map(task.needs);
+  // Nothing runs for an input that the schema refuses, whatever it needs or does without.
+  if (takesInput) needs.set(INPUT_TASK, true);
+  const dependsOn = [...needs].map(([each, required]): Json =>
+    required === true ? each : { id: each, required },
+  );
+  const when = task.tests.map(testTemplate);
+  return {
+    id,
+    executor,
+    ...(input === undefined ? {} : { input }),
+    ...(dependsOn.length === 0 ? {} : { dependsOn }),
+    ...(when.length === 0 ? {} : { when }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey: known(idempotencyKey) }),
+    ...options,
+    ...(concurrencyKey === undefined
+      ? {}
+      : {
+          concurrency: { ...(options['concurrency'] as JsonObject), key: known(concurrencyKey) },
+        }),
+  };
+}
+
+function testTemplate({ subject, comparison }: GraphTest): JsonObject {
+  const from = reference(subject);
+  return comparison === null ? from : { ...from, [comparison.operator]: known(comparison.operand) };
+}
+
+/** A plain value, or a part of the input that must be known when the job is submitted. */
+function known(part: Part): Json {
+  if (part.kind === 'plain') return part.value;
+  const tokens = part.kind === 'pointed' ? part.pointed.tokens : [];
+  return { [INPUT_GAP]: pointerOf(tokens) };
+}
+
+/** With references in the places of the input, as results have them already. */
+function referring(part: Part, isField = true): Json {
+  switch (part.kind) {
+    case 'plain':
+      return asLiteral(part.value);
+    case 'pointed':
+      return { ...reference(part.pointed), ...(isField ? lenient(part.pointed) : {}) };
+    case 'list':
+      return part.parts.map((each) => referring(each, false));
+    case 'object':
+      return Object.fromEntries(part.fields.map(([key, each]) => [key, referring(each)]));
+  }
+}
+
+function reference({ task, tokens }: Pointed): JsonObject {
+  return {
+    $from: task ?? INPUT_TASK,
+    ...(tokens.length === 0 ? {} : { path: pointerOf(tokens) }),
+  };
+}
+
+/** A field that the input lacks is left out where it is wired, or null. */
+function lenient({ task, tokens, orNull }: Pointed): JsonObject {
+  if (task !== null || tokens.length === 0) return {};
+  return { missing: orNull === 'never' ? 'omit' : 'null' };
+}
+
+type WithJsonSchema = StandardSchemaV1 &
+  Partial<StandardJSONSchemaV1> & {
+    /** Of zod and arktype, where they do not have the standard's. */
+    readonly toJSONSchema?: (options: object) => unknown;
+    readonly toJsonSchema?: () => unknown;
+  };
+
+/** A larger one is of no help to a reader. */
+const SCHEMA_CHARS_MAX = 64 * 1024;
+const ANYTHING: JsonObject = {};
+
+/** As the library of the schema writes it; `{}`, which allows anything, where it cannot. */
+export function jsonSchemaOf(schema: StandardSchemaV1): JsonObject {
+  const given = schema as WithJsonSchema;
+  const ways = [
+    () =>
+      given['~standard'].jsonSchema?.input({
+        target: 'draft-2020-12',
+        // What zod cannot express allows anything, instead of spoiling the rest.
+        libraryOptions: { unrepresentable: 'any' },
+      }),
+    () => given.toJSONSchema?.({ io: 'input', unrepresentable: 'any' }),
+    () => given.toJsonSchema?.(),
+  ];
+  for (const way of ways) {
+    const made = plainObject(way);
+    if (made !== null) return made;
+  }
+  return ANYTHING;
+}
+
+function plainObject(make: () => unknown): JsonObject | null {
+  try {
+    const text = JSON.stringify(make());
+    if (text === undefined || text.length > SCHEMA_CHARS_MAX) return null;
+    const value = JSON.parse(text) as Json;
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    if (!isObject) return null;
+    const { $schema: _, ...rest } = value as JsonObject;
+    return rest;
+  } catch {
+    // The library cannot express this schema.
+    return null;
+  }
+}
+
+/** What the executor of a flow does: the input as the schema makes it, unless that changes what is used already. */
+export function startedInput(
+  flow: string,
+  { input, unchanged }: FlowStart,
+  conformed: Json | undefined,
+): Json {
+  const made = conformed ?? null;
+  for (const pointer of unchanged) {
+    const tokens = pointerTokens(pointer) ?? [];
+    const [before, after] = [pointedAt(input, tokens), pointedAt(made, tokens)];
+    const isSame =
+      before !== undefined && after !== undefined && canonicalJson(before) === canonicalJson(after);
+    if (isSame) continue;
+    throw new MillraceError({
+      code: 'bad_input',
+      path: pointer,
+      what: `The schema of flow '${flow}' changes this field, and a key or condition of the flow uses it.`,
+      why: 'When a flow is started by its name, keys and conditions are made of the input as it was given.',
+      todo: 'Start it with this value as the schema makes it, or take the key from another field.',
+    });
+  }
+  return made;
+}

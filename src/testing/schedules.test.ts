@@ -1,0 +1,95 @@
+import { expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import { defineFlow, defineTask } from '../tasks/flow/index.ts';
+import { StandstillError, createTestRuntime, fake } from './index.ts';
+
+const charge = defineTask({
+  name: 'charge',
+  input: z.object({ cents: z.number() }),
+  output: z.object({ receipt: z.string() }),
+  run: (): { receipt: string } => {
+    throw new Error('no money is moved in a test');
+  },
+});
+const order = defineFlow({
+  name: 'order',
+  input: z.object({ cents: z.number() }),
+  build: ({ input, task }) => task('charge', charge, { cents: input.cents }).receipt,
+});
+const bill = fake(charge, ({ cents }) => {
+  expectTypeOf(cents).toBeNumber();
+  return { receipt: `r-${cents}` };
+});
+
+test('a fake has the types of its task, and its schemas stay in force', async () => {
+  await using runtime = await createTestRuntime({ flows: [order], fakes: [bill] });
+  expect(await (await runtime.submit(order, { cents: 5 })).result()).toBe('r-5');
+  // @ts-expect-error: the result lacks the receipt
+  const wrong = fake(charge, () => ({}));
+  await using other = await createTestRuntime({ fakes: [wrong] });
+  const job = await other.submit(order, { cents: 5 });
+  await expect(job.result()).rejects.toThrow('receipt');
+  const bad = await other.submit({
+    tasks: [{ id: 'a', executor: 'charge', input: { cents: 'x' } }],
+  });
+  await expect(bad.result()).rejects.toThrow('/cents');
+});
+
+test('a schedule fires as time advances, by flow, by name and by hand', async () => {
+  const startAt = '2030-01-01T00:00:00Z';
+  await using runtime = await createTestRuntime({ flows: [order], fakes: [bill], startAt });
+  const input = { cents: 7 };
+  await runtime.schedules.put('nightly', { cron: '0 2 * * *', flow: order, input });
+  await runtime.schedules.put('named', { cron: '0 3 * * *', flow: 'order', input });
+  await expect(runtime.settle()).rejects.toThrow('use advance');
+  await runtime.advance('2d');
+  const jobs = await runtime.jobs('order');
+  expect(jobs).toHaveLength(4);
+  expect(runtime.ran('charge')).toHaveLength(4);
+  await runtime.schedules.pause('nightly');
+  await runtime.schedules.delete('named');
+  await runtime.advance('7d');
+  expect(await runtime.jobs('order')).toHaveLength(4);
+  const { lastJob } = await runtime.schedules.trigger('nightly');
+  expect(await runtime.result(lastJob ?? '')).toBe('r-7');
+  await runtime.settle();
+});
+
+test('a job that waits for a signal stands still, however often schedules fire', async () => {
+  const wait = defineTask({ name: 'wait', run: (_, ctx) => ctx.waitFor('go') });
+  await using runtime = await createTestRuntime({ flows: [order], fakes: [bill] });
+  await runtime.schedules.put('often', { everyMs: 60_000, flow: order, input: { cents: 1 } });
+  const job = await runtime.submit(wait);
+  await expect(job.result()).rejects.toThrow(StandstillError);
+});
+
+test('reruns what failed, redrives one task and forks a job', async () => {
+  let isUp = false;
+  const first = defineTask({ name: 'first', run: () => 1 });
+  const second = defineTask({
+    name: 'second',
+    input: z.number(),
+    retry: { maxAttempts: 1 },
+    run: (value) => {
+      if (!isUp) throw new Error('down');
+      return value + 1;
+    },
+  });
+  const flow = defineFlow({
+    name: 'flow',
+    build: ({ task }) => task('second', second, task('first', first)),
+  });
+  await using runtime = await createTestRuntime();
+  const job = await runtime.submit(flow);
+  await expect(job.result()).rejects.toThrow('down');
+  await runtime.rerun(job);
+  await expect(job.result()).rejects.toThrow('down');
+  isUp = true;
+  await runtime.redrive(job, 'second');
+  expect(await job.result()).toBe(2);
+  const fork = await runtime.fork(job, 'second');
+  expectTypeOf(await fork.result()).toBeNumber();
+  expect(await fork.result()).toBe(2);
+  expect(runtime.ran('first')).toHaveLength(1);
+  expect(runtime.ran('second', job)).toHaveLength(3);
+});

@@ -1,0 +1,43 @@
+/** Schedules of a test runtime: what a client has, answered by the leader itself. */
+import { MillraceError } from '../scheduler/core/index.ts';
+import type { JobId, ScheduleId } from '../scheduler/core/index.ts';
+import { schedulesOver } from '../client/index.ts';
+import type { Schedules } from '../client/index.ts';
+import type { ScheduleService, ScheduleShape } from '../scheduler/contract/index.ts';
+
+export interface ScheduleParts {
+  readonly service: ScheduleService;
+  readonly read: () => Promise<readonly ScheduleShape[]>;
+  /** Learns the tasks of what is scheduled. */
+  readonly offer: (what: unknown) => Promise<void>;
+}
+
+export function testSchedules({ service, read, offer }: ScheduleParts): Schedules {
+  const shown = async (id: ScheduleId, lastJob?: JobId | null): Promise<ScheduleShape> => {
+    const found = (await read()).find((each) => each.id === id);
+    if (found === undefined)
+      throw new MillraceError({ code: 'not_found', what: `There is no schedule ${id}.` });
+    const upcoming = found.nextAt === null || found.paused ? [] : [found.nextAt];
+    return { ...found, ...(lastJob == null ? {} : { lastJob }), ...{ upcoming } };
+  };
+  return schedulesOver(
+    {
+      async putSchedule(id, spec) {
+        await service.put(id, spec);
+        return shown(id);
+      },
+      async listSchedules() {
+        const ids = (await read()).map(({ id }) => id);
+        return { schedules: await Promise.all(ids.map((id) => shown(id as ScheduleId))) };
+      },
+      async changeSchedule(id, change) {
+        const { jobId } = await service.change(id, change);
+        return shown(id, jobId);
+      },
+      async deleteSchedule(id) {
+        await service.change(id, 'delete');
+      },
+    },
+    offer,
+  );
+}
