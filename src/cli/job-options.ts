@@ -55,7 +55,7 @@ export function labelOption(given: readonly string[]): Labels {
 }
 
 /** A duration counts from now; everything else is left for the reader of documents. */
-export function momentOption(text: string): string {
+function momentOption(text: string): string {
   const ms = parseDuration(text);
   return ms === null || ms < 0 ? text : new Date(Date.now() + ms).toISOString();
 }

@@ -18,7 +18,11 @@ export function testSchedules({ service, read, offer }: ScheduleParts): Schedule
     if (found === undefined)
       throw new MillraceError({ code: 'not_found', what: `There is no schedule ${id}.` });
     const upcoming = found.nextAt === null || found.paused ? [] : [found.nextAt];
-    return { ...found, ...(lastJob == null ? {} : { lastJob }), ...{ upcoming } };
+    return {
+      ...found,
+      ...(lastJob === undefined || lastJob === null ? {} : { lastJob }),
+      ...{ upcoming },
+    };
   };
   return schedulesOver(
     {
@@ -28,7 +32,7 @@ export function testSchedules({ service, read, offer }: ScheduleParts): Schedule
       },
       async listSchedules() {
         const ids = (await read()).map(({ id }) => id);
-        return { schedules: await Promise.all(ids.map((id) => shown(id as ScheduleId))) };
+        return { schedules: await Promise.all(ids.map((id) => shown(id))) };
       },
       async changeSchedule(id, change) {
         const { jobId } = await service.change(id, change);

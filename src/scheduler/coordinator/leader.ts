@@ -31,6 +31,7 @@ import { InboxDrain } from './inbox-drain.ts';
 import { LeaderJobService } from './job-service.ts';
 import type { ServiceOptions } from './job-service.ts';
 import { KnownFlows, flowsOf } from './known-flows.ts';
+import type { FlowNode } from './known-flows.ts';
 import { KnownOperators } from './known-operators.ts';
 import { loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
@@ -152,16 +153,8 @@ export class Leader implements LeaderServices {
     };
     const loaded = streamIn();
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const nodes = () => dispatcher.peek((state) => [...state.nodes.values()]);
-    const flows = await KnownFlows.load({
-      store,
-      term,
-      settings,
-      nodes: () =>
-        nodes().flatMap(({ id, status, offer }) =>
-          status === 'healthy' ? [{ id, flows: flowsOf(offer.capabilities) }] : [],
-        ),
-    });
+    const nodes = (): readonly FlowNode[] => flowNodes(dispatcher);
+    const flows = await KnownFlows.load({ store, term, settings, nodes });
     const parts = { dispatcher, payloads, queries, operators, flows, measures };
     const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
@@ -238,6 +231,12 @@ function assigned({ jobNo, taskNo }: EventView): (state: SchedulerState) => stri
     const slot = jobNo === null || taskNo === null ? null : (jobs.get(jobNo)?.slot(taskNo) ?? null);
     return slot === null ? null : tasks.requirement(slot).executor;
   };
+}
+
+function flowNodes(dispatcher: Dispatcher): readonly FlowNode[] {
+  const nodes = dispatcher.peek((state) => [...state.nodes.values()]);
+  const live = nodes.filter(({ status }) => status === 'healthy');
+  return live.map(({ id, offer }) => ({ id, flows: flowsOf(offer.capabilities) }));
 }
 
 function lossDetail({ end, commits, events, jobs }: Loss): LossDetail {

@@ -40,13 +40,13 @@ import type {
 import { checkHandshake } from './handshake.ts';
 import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';
-import type { JobLook, Skipped, Unresolvable } from './payloads.ts';
+import type { JobLook } from './payloads.ts';
 import type { ServiceOptions } from './job-service.ts';
 import { checkId, checkPoll, checkedOffer } from './checks.ts';
 import { checkedReport } from './report-checks.ts';
+import { asFailed, asReturned, asSkipped } from './unsent.ts';
 import { lookUp, withFound } from './report-lookups.ts';
 import type { LeasedJob } from './suspension-checks.ts';
-import { cleanText } from './text.ts';
 import { fragmentsIn, withFragmentResults, withGaps } from './fragment-reports.ts';
 import { heldFragment, heldLease } from './held-leases.ts';
 import type { HeldLease } from './held-leases.ts';
@@ -376,19 +376,6 @@ const NONE: ReadonlySet<number> = new Set();
 /** Characters in one answer, and assignments whose inputs are made at once. */
 const ANSWER_MAX = 16 * 1024 * 1024;
 const PORTION = 32;
-
-function asFailed({ assignment: { lease }, error }: Unresolvable): ReportItem {
-  const clean = { code: error.code, message: cleanText(error.message) };
-  return { kind: 'failed', lease, error: clean, failure: 'fatal' };
-}
-
-function asSkipped({ assignment: { lease }, reason }: Skipped): ReportItem {
-  return { kind: 'skipped', lease, reason: cleanText(reason) };
-}
-
-function asReturned({ lease }: Assignment): ReportItem {
-  return { kind: 'released', lease };
-}
 
 function lengthOf({ input, steps, children }: ReadyAssignment): number {
   let length = input.length;

@@ -107,7 +107,7 @@ test('nothing runs for an input that the schema refuses, not even what outlasts 
   });
   await using runtime = await createTestRuntime({ flows: [flow] });
   const job = await runtime.start('flow', 'bad');
-  await expect(job.result()).rejects.toThrow();
+  await expect(job.result()).rejects.toThrow('failed at task _input');
   for (const id of ['first', 'other', 'cleanup']) expect(runtime.ran(id)).toEqual([]);
 });
 
@@ -178,7 +178,7 @@ test.each([
     {},
     {},
   ],
-  ['none, if it is no JSON', {}, { toJSONSchema: () => [1] }, {}],
+  ['none, if it is not an object', {}, { toJSONSchema: () => [1] }, {}],
 ])('the JSON Schema of an input is made in %s', (_, standard, more, made) => {
   const schema = {
     '~standard': {

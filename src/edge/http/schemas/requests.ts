@@ -69,6 +69,8 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
       idempotencyKey: described('The same key again gives the first job.', text),
       priority: { type: 'integer', minimum: 0, maximum: 3 },
       name: described("Instead of the flow's own.", text),
+      labels: { type: 'object', additionalProperties: text },
+      runAt: described('No task starts before.', anything),
     }),
     // Whatever else a job document may say of the job itself.
     additionalProperties: true,

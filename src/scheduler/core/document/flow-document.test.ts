@@ -84,7 +84,7 @@ describe('the job of a flow', () => {
 test.each<[string, unknown, string]>([
   ['that is not a list', {}, ''],
   ['without a name', [{ ...ORDER, name: '' }], '/0/name'],
-  ['with a name that is no id', [{ ...ORDER, name: 'a/b' }], '/0/name'],
+  ['with an invalid name', [{ ...ORDER, name: 'a/b' }], '/0/name'],
   ['with a version that could be anything', [{ ...ORDER, version: 'latest' }], '/0/version'],
   ['with a schema that is not one', [{ ...ORDER, input: 'string' }], '/0/input'],
   ['without a template', [{ ...ORDER, template: [] }], '/0/template'],

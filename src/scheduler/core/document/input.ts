@@ -125,7 +125,7 @@ function substituted(value: Json, replace: Replace): Json | undefined {
       missing: missing as Reference['missing'],
     });
   }
-  if (Object.hasOwn(object, LITERAL)) return object[LITERAL] as Json;
+  if (Object.hasOwn(object, LITERAL)) return object[LITERAL];
   // fromEntries defines fields; assigning them would let a key `__proto__` do harm.
   return Object.fromEntries(
     Object.entries(object).flatMap(([key, each]) => {

@@ -18,7 +18,7 @@ export interface SchemaFault {
 const VISITS_MAX = 100_000;
 const DEPTH_MAX = 200;
 
-/** The first thing that is wrong; null if nothing is, or if it cannot be told. */
+/** The first thing that is wrong; null if nothing is, or if that is not certain. */
 export function schemaFault(schema: JsonObject, value: Json, path = ''): SchemaFault | null {
   return new Check(schema).fault(schema, value, path, 0);
 }
@@ -98,7 +98,7 @@ class Check {
       const fault = this.fault(each, value, path, depth + 1);
       if (fault !== null) return fault;
     }
-    // That no second alternative of `oneOf` fits cannot be told when keywords are left out.
+    // That no second alternative of `oneOf` fits is not certain when keywords are left out.
     for (const list of [anyOf, oneOf]) {
       if (!Array.isArray(list) || list.length === 0) continue;
       const faults = (list as readonly Json[]).map((each) =>
