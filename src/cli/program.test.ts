@@ -1,11 +1,16 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { CommanderError } from 'commander';
-import { expect, test, vi } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { MillraceError } from '../scheduler/core/index.ts';
 import { catalogue } from './catalogue.ts';
 import { command as demo } from './commands/demo.ts';
 import { exit, exitCodeOf } from './exit.ts';
 import { run } from './program.ts';
-import { version } from './version.ts';
+import { versionLine } from './version-line.ts';
 
 async function millrace(line: string, signal: AbortSignal = new AbortController().signal) {
   let out = '';
@@ -19,13 +24,26 @@ async function millrace(line: string, signal: AbortSignal = new AbortController(
 }
 
 test('--version and --help answer on stdout and succeed', async () => {
-  expect(await millrace('--version')).toEqual({ code: exit.done, out: `${version()}\n`, err: '' });
+  expect(await millrace('--version')).toEqual({
+    code: exit.done,
+    out: `${manifest.version}\n`,
+    err: '',
+  });
   const help = await millrace('--help');
   expect(help.code).toBe(exit.done);
   for (const { name, summary } of catalogue) {
     expect(help.out).toContain(name);
     expect(help.out.replaceAll(/\s+/g, ' ')).toContain(summary);
   }
+});
+
+test('the version names the commit that it was built from, if it is known', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-version-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const build = pathToFileURL(join(folder, 'build.json'));
+  expect(versionLine(build)).toBe(manifest.version);
+  writeFileSync(build, '{"commit": "abc123"}');
+  expect(versionLine(build)).toBe(`${manifest.version} (commit abc123)`);
 });
 
 test.each(catalogue.map(({ name }) => name))(

@@ -4,7 +4,7 @@ import { catalogue } from './catalogue.ts';
 import { type CommandModule, declareShared, type Reply, type Surroundings } from './command.ts';
 import { exit, type ExitCode, exitCodeOf } from './exit.ts';
 import { printable } from './table.ts';
-import { version } from './version.ts';
+import { versionLine } from './version-line.ts';
 
 /** Runs one command line and returns its exit code. It never throws and never ends the process. */
 export async function run(argv: readonly string[], world: Surroundings): Promise<ExitCode> {
@@ -26,7 +26,7 @@ async function declareProgram(
 ): Promise<Command> {
   const program = new Command('millrace')
     .description('Durable task graphs and distributed SQL over Parquet, on one scheduler.')
-    .version(version())
+    .version(versionLine())
     .configureOutput({ writeOut: world.out, writeErr: world.err })
     .showHelpAfterError('Run it with --help for usage.')
     .exitOverride();

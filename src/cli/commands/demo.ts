@@ -5,7 +5,7 @@ import type { CommandModule, Reply } from '../command.ts';
 import { exit } from '../exit.ts';
 import { failureLines } from '../job-words.ts';
 import { wholeOption, wrongUse } from '../server-call.ts';
-import { version } from '../version.ts';
+import { millraceVersion } from '../../scheduler/contract/index.ts';
 
 const ROWS = 2_000_000;
 const ROWS_MAX = 10_000_000;
@@ -18,7 +18,7 @@ export const command: CommandModule = {
   async run(command, reply, signal) {
     const rows = rowsOf(command.opts<{ readonly rows?: string }>().rows);
     const startedMs = performance.now();
-    reply.say(`Millrace ${version()}: work that goes on when a process dies.`);
+    reply.say(`Millrace ${millraceVersion()}: work that goes on when a process dies.`);
     reply.say('');
     reply.note('Starting a node and three workers ...');
     const [{ tell }, { findingsOf }] = await Promise.all([
@@ -86,7 +86,7 @@ function nextCommands(): string[] {
 function summary(outcome: DemoOutcome, findings: readonly Finding[], tookMs: number): object {
   const { job, kill, deeds, expected, files, query, workers } = outcome;
   return {
-    version: version(),
+    version: millraceVersion(),
     isRight: findings.every(({ isSo }) => isSo),
     checks: Object.fromEntries(findings.map(({ name, isSo }) => [name, isSo])),
     tookMs,
