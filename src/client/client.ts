@@ -83,11 +83,24 @@ export interface Client extends AsyncDisposable {
 /** What can be submitted by itself. A job document is any other object. */
 export type Document = Readonly<Record<string, unknown>>;
 
-export interface Submit {
-  <I, O>(what: Callable<I, O>, ...rest: InputAndOptions<I>): Promise<JobHandle<O>>;
-  /** A document carries its inputs itself. */
-  (document: Document, input?: undefined, options?: SubmitOptions): Promise<JobHandle<Json>>;
-}
+/**
+ * One signature for flows and documents: with two, compilers report why the other one did not match, and not which
+ * field is missing.
+ */
+export type Submit = <What extends Submittable>(
+  what: What,
+  ...rest: SubmitArguments<What>
+) => Promise<JobHandle<ResultOfJob<What>>>;
+
+export type Submittable = Callable<never, unknown> | Document;
+
+/** What follows a flow is its input; a document carries its inputs itself. */
+export type SubmitArguments<What> =
+  What extends Callable<infer I, unknown>
+    ? InputAndOptions<I>
+    : [input?: undefined, options?: SubmitOptions];
+
+export type ResultOfJob<What> = What extends Callable<never, infer O> ? O : Json;
 
 /** The input may be left out where there need not be one: nothing is null then. */
 export type InputAndOptions<I> = undefined extends I

@@ -6,7 +6,14 @@ import type { Callable, TaskDefinition } from '../tasks/executors/index.ts';
 import { definitionsOf } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
 import type { FlowShape, JobSummary, NodeShape } from '../scheduler/contract/index.ts';
-import type { Client, InputAndOptions, JobHandle, Submission } from './client.ts';
+import type {
+  Client,
+  JobHandle,
+  ResultOfJob,
+  Submission,
+  SubmitArguments,
+  Submittable,
+} from './client.ts';
 import { adjusted } from './adjusted.ts';
 import { HttpClient } from './http-client.ts';
 import { JobError } from './job-error.ts';
@@ -50,14 +57,14 @@ export class FlowClient extends HttpClient implements Client {
     this.sql = sqlOver({ calls: this.queries, tables: backing.tables });
   }
 
-  async submit<I, O>(
-    what: Callable<I, O> | object,
-    ...[input, options = {}]: InputAndOptions<I>
-  ): Promise<JobHandle<O>> {
+  async submit<What extends Submittable>(
+    what: What,
+    ...[input, options = {}]: SubmitArguments<What>
+  ): Promise<JobHandle<ResultOfJob<What>>> {
     const { document, tasks, readResult } = await submissionOf(what, input);
     await this.#offer(tasks);
     const { id, isNew } = await this.submitDocument(adjusted(document, options), options);
-    return this.#handle(id, isNew, readResult as Read<O>);
+    return this.#handle(id, isNew, readResult as Read<ResultOfJob<What>>);
   }
 
   async start(

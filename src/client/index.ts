@@ -18,7 +18,7 @@ export type {
   ResultFormat,
   Submitted,
 } from './answers.ts';
-export type { Document, InputAndOptions } from './client.ts';
+export type { Document, ResultOfJob, SubmitArguments, Submittable } from './client.ts';
 export type { JobRef, JobsFilter, SubmitOptions } from './options.ts';
 export { adjusted } from './adjusted.ts';
 export { schedulesOver } from './schedules.ts';

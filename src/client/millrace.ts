@@ -108,7 +108,17 @@ export type {
   StageShape,
   TaskShape,
 } from '../scheduler/contract/index.ts';
-export type { Client, Document, InputAndOptions, JobHandle, Submission, Submit } from './client.ts';
+export type {
+  Client,
+  Document,
+  InputAndOptions,
+  JobHandle,
+  ResultOfJob,
+  Submission,
+  Submit,
+  SubmitArguments,
+  Submittable,
+} from './client.ts';
 export type {
   CallOptions,
   ConnectOptions,

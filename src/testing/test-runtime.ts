@@ -3,7 +3,6 @@ import { MillraceError, isFinished } from '../scheduler/core/index.ts';
 import type { JobId, Json, Settings, TaskId } from '../scheduler/core/index.ts';
 import { ExecutorRegistry, FatalError, builtIns } from '../tasks/executors/index.ts';
 import type {
-  Callable,
   Executor,
   FlowDefinition,
   TaskDefinition,
@@ -17,10 +16,12 @@ import type { JobReply, JobShape } from '../scheduler/contract/index.ts';
 import { JobError, adjusted } from '../client/index.ts';
 import type {
   Document,
-  InputAndOptions,
   JobRef,
+  ResultOfJob,
   Schedules,
+  SubmitArguments,
   SubmitOptions,
+  Submittable,
 } from '../client/index.ts';
 import { unhurried } from './ages.ts';
 import { CrashPlan } from './crashes.ts';
@@ -65,10 +66,12 @@ export interface TestJob<O> {
   cancel(reason?: string): Promise<void>;
 }
 
-export interface TestSubmit {
-  <I, O>(what: Callable<I, O>, ...rest: InputAndOptions<I>): Promise<TestJob<O>>;
-  (document: Document): Promise<TestJob<Json>>;
-}
+type Read<O> = (result: Json) => O | Promise<O>;
+
+export type TestSubmit = <What extends Submittable>(
+  what: What,
+  ...rest: SubmitArguments<What>
+) => Promise<TestJob<ResultOfJob<What>>>;
 
 const START_AT = '2030-01-01T00:00:00Z';
 const REAL_TIMEOUT_MS = 500;
@@ -159,13 +162,13 @@ export class TestRuntime {
   }
 
   /** Submits a flow or a task with its input, or a job document. Nothing has run when it answers. */
-  readonly submit: TestSubmit = async <I, O>(
-    what: Callable<I, O> | Document,
-    ...[input, options = {}]: InputAndOptions<I>
-  ): Promise<TestJob<O>> => {
+  readonly submit: TestSubmit = async <What extends Submittable>(
+    what: What,
+    ...[input, options = {}]: SubmitArguments<What>
+  ): Promise<TestJob<ResultOfJob<What>>> => {
     const { document, tasks, readResult } = await submissionOf(what, input);
     await this.#offer(tasks);
-    return this.#submit(document, options, readResult as (result: Json) => O | Promise<O>);
+    return this.#submit(document, options, readResult as Read<ResultOfJob<What>>);
   };
 
   /** Starts one of the runtime's `flows` by its name, as a client without its code would. */
@@ -174,11 +177,7 @@ export class TestRuntime {
     return this.#submit(document, options, (result) => result);
   }
 
-  async #submit<O>(
-    document: Document,
-    options: SubmitOptions,
-    read: (result: Json) => O | Promise<O>,
-  ): Promise<TestJob<O>> {
+  async #submit<O>(document: Document, options: SubmitOptions, read: Read<O>): Promise<TestJob<O>> {
     const { jobId = this.#nextJobId() } = options;
     const reply = await this.#led.leader.jobs.submit(adjusted(document, options), {
       jobId: jobId as JobId,
@@ -192,10 +191,7 @@ export class TestRuntime {
     return `job-${this.#jobs}` as JobId;
   }
 
-  #testJob<O>(
-    { jobId: id, changed }: JobReply,
-    read: (result: Json) => O | Promise<O>,
-  ): TestJob<O> {
+  #testJob<O>({ jobId: id, changed }: JobReply, read: Read<O>): TestJob<O> {
     const job: TestJob<O> = {
       id,
       isNew: changed,
