@@ -33,8 +33,11 @@ export class PlanBench {
     this.#runner = runner;
   }
 
-  /** `tables`: what each one is made of, as a query. */
-  static async open(tables: Readonly<Record<string, string>>): Promise<PlanBench> {
+  /** `tables`: what each one is made of, as a query. `disabled`: further optimizers that the planner goes without. */
+  static async open(
+    tables: Readonly<Record<string, string>>,
+    disabled: readonly string[] = [],
+  ): Promise<PlanBench> {
     const folder = mkdtempSync(join(tmpdir(), 'millrace-plans-'));
     const connect = async (): Promise<DuckDBConnection> =>
       (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
@@ -47,7 +50,7 @@ export class PlanBench {
         await connection.run(`CREATE VIEW ${name} AS SELECT * FROM read_parquet(['${file}'])`);
       }
     }
-    await planner.run(`SET disabled_optimizers = '${DISABLED}'`);
+    await planner.run(`SET disabled_optimizers = '${[DISABLED, ...disabled].join(',')}'`);
     await planner.run(`SET explain_output = 'optimized_only'`);
     return new PlanBench(folder, planner, runner);
   }

@@ -29,6 +29,7 @@ import { AddExchanges } from './add-exchanges.ts';
 import { pathsOf, scanBytes } from './distribute-scan.ts';
 import { pruneColumns } from './prune-columns.ts';
 import { eachRelation } from './relations.ts';
+import { unfoldCorrelated } from './unfold-correlated.ts';
 import { distributeSettings, type DistributeSettings, type PlanSettings } from './settings.ts';
 
 export interface PlanInput {
@@ -59,13 +60,39 @@ function distribute(input: PlanInput): QueryPlan {
     const relation = pruneColumns(logical);
     const why = whyWhole(relation, input);
     if (why !== null) return wholePlan(input, why, relation);
-    const draft = fuseStages(drafted(relation, input, distributeSettings(settings)));
+    const draft = cheapest(logical, relation, input, distributeSettings(settings));
     checkDraft(draft);
     return distributedPlan(input, draft, relation);
   } catch (error) {
     if (!(error instanceof Undistributable)) throw error;
     return wholePlan(input, error.reason, logical);
   }
+}
+
+/**
+ * A correlated subquery that is unfolded is less work, but moves all of its rows if they are not yet where the outer rows
+ * are; as DuckDB plans it, it moves only those that match a distinct outer value.
+ */
+function cheapest(
+  logical: Relation,
+  relation: Relation,
+  input: PlanInput,
+  settings: DistributeSettings,
+): Draft {
+  const draft = fuseStages(drafted(relation, input, settings));
+  const unfolded = unfoldCorrelated(logical);
+  if (unfolded === logical) return draft;
+  const other = fuseStages(drafted(pruneColumns(unfolded), input, settings));
+  return movedBytes(other) <= movedBytes(draft) ? other : draft;
+}
+
+/** What an additional stage costs even if it moves next to nothing, in bytes that could be moved meanwhile. */
+const STAGE_BYTES = 2 * 1024 * 1024;
+
+function movedBytes({ stages }: Draft): number {
+  return stages
+    .slice(0, -1)
+    .reduce((sum, { estimate }) => sum + (estimate.bytes ?? 0) + STAGE_BYTES, 0);
 }
 
 function drafted(relation: Relation, input: PlanInput, settings: DistributeSettings): Draft {
@@ -158,6 +185,7 @@ function toScan(relation: string, { scan, table, isPartitioned, split }: ScanLea
     files: paths.length === table.files.length ? null : paths,
     rows: isPartitioned ? 'own' : 'all',
     ...(split === null ? {} : { split: { column: split.column, bounds: split.range.bounds } }),
+    ...(scan.filters.length > 0 && isPartitioned ? { filtered: true as const } : {}),
     reader: { format: table.format, options: table.options },
     columns: scan.columns.map((place) => ({
       source: scan.names[place ?? 0] as string,

@@ -192,7 +192,7 @@ function readRelation(reader: PlanReader): string {
 }
 
 function readScan(reader: PlanReader): Scan {
-  reader.known(['relation', 'table', 'files', 'rows', 'split', 'reader', 'columns']);
+  reader.known(['relation', 'table', 'files', 'rows', 'split', 'filtered', 'reader', 'columns']);
   const how = reader.at('reader').known(['format', 'options']);
   const format = how.at('format').choice(['parquet', 'csv', 'json'] as const);
   const rows = reader.at('rows').choice(['own', 'all'] as const);
@@ -204,6 +204,7 @@ function readScan(reader: PlanReader): Scan {
     files: reader.at('files').orNull((each) => each.list(FILES_MAX, (file) => file.text())),
     rows,
     ...readSplit(reader.at('split')),
+    ...readFiltered(reader.at('filtered')),
     reader: { format, options: how.at('options').textOrEmpty() },
     columns: reader.at('columns').list(COLUMNS_MAX, (column) => {
       column.known(['source', 'type']);
@@ -220,6 +221,11 @@ function readSplit(reader: PlanReader): Pick<Scan, 'split'> {
   const column = reader.at('column').whole(0, COLUMNS_MAX);
   const bounds = reader.at('bounds').list(PARTITIONS_MAX, (bound) => bound.whole(min, max));
   return { split: { column, bounds } };
+}
+
+function readFiltered(reader: PlanReader): Pick<Scan, 'filtered'> {
+  if (reader.value === undefined) return {};
+  return reader.value === true ? { filtered: true } : reader.refuse('Must be true or absent.');
 }
 
 function readInput(reader: PlanReader): ExchangeInput {

@@ -157,7 +157,7 @@ function asCondition(part: Expression, leftColumns: number): JoinCondition | nul
   return null;
 }
 
-function mirrored(comparison: Comparison): Comparison {
+export function mirrored(comparison: Comparison): Comparison {
   switch (comparison) {
     case '<':
       return '>';

@@ -122,6 +122,8 @@ export interface Scan {
   readonly rows: 'own' | 'all';
   /** With `own`: range-partitions the rows by a column. If absent, rows are split by their position in the files. */
   readonly split?: ScanSplit;
+  /** The fragment filters this relation by single columns, which DuckDB does while it scans. Only for its estimates. */
+  readonly filtered?: true;
   readonly reader: ScanReader;
   readonly columns: readonly ScanColumn[];
 }
