@@ -1,6 +1,8 @@
 /** A leader on PostgreSQL and workers, for queries, and DuckDB in this process beside them. */
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { connect } from '../../src/client/millrace.ts';
+import type { Client, SqlRow } from '../../src/client/millrace.ts';
 import { freePort } from '../../test/rig/cluster/free-port.ts';
 import { runQuery } from '../../test/sql/query-client.ts';
 import type { QuerySeen } from '../../test/sql/query-client.ts';
@@ -29,6 +31,7 @@ export class SqlCluster {
   readonly #url: string;
   readonly #tables: SqlClusterOptions['tables'];
   readonly #workers: readonly BenchProcess[];
+  #client: Client | null = null;
 
   private constructor(
     close: () => Promise<void>,
@@ -79,12 +82,19 @@ export class SqlCluster {
     return runQuery(this.#url, { sql, tables: this.#tables, settings }, seen);
   }
 
+  /** With the SDK, as a program would. */
+  async rows(sql: string): Promise<readonly SqlRow[]> {
+    this.#client ??= connect(this.#url);
+    return this.#client.sql(sql, { tables: this.#tables }).rows();
+  }
+
   /** Processor time that the workers have used so far, with their engines. */
   workMs(): number {
     return this.#workers.reduce((sum, { pid }) => sum + treeCpuSeconds(pid), 0) * 1_000;
   }
 
   async close(): Promise<void> {
+    await this.#client?.close();
     await this.#close();
   }
 }

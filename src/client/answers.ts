@@ -9,6 +9,7 @@ import type {
   ScheduleShape,
   TaskDetail,
 } from '../scheduler/contract/index.ts';
+import type { RowBatch } from './sql/json-rows.ts';
 import type { CallOptions } from './options.ts';
 
 /** The id is of an older job when the document's `idempotencyKey` was known. */
@@ -61,7 +62,14 @@ export interface QueryRequest {
   readonly priority?: number;
 }
 
+export interface SubmittedQuery extends Submitted {
+  /** If they were waited for, and it succeeded in time with few rows. */
+  readonly result?: RowBatch;
+}
+
 export interface SubmitQueryOptions extends CallOptions {
+  /** The answer comes with the rows if the query ends within this time and they are few. */
+  readonly waitMs?: number;
   /** Without it one is made up. With it the whole call can be repeated later, by another process too. */
   readonly queryId?: JobId;
   /** The id was made for this call. */

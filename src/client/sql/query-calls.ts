@@ -14,7 +14,7 @@ import type {
   QueryRequest,
   ResultFormat,
   SubmitQueryOptions,
-  Submitted,
+  SubmittedQuery,
 } from '../answers.ts';
 import { type Caller, type Stream } from '../calls/caller.ts';
 import type { CallOptions, Limit, Pace } from '../options.ts';
@@ -44,22 +44,25 @@ export class QueryCalls {
   }
 
   /** The id is chosen here, so however often the call has to be repeated there is one query. */
-  async submit(request: QueryRequest, options: SubmitQueryOptions = {}): Promise<Submitted> {
-    const { queryId = uuidv7() as JobId, signal } = this.#limited(options);
+  async submit(request: QueryRequest, options: SubmitQueryOptions = {}): Promise<SubmittedQuery> {
+    const { queryId = uuidv7() as JobId, waitMs, signal } = this.#limited(options);
     const isNewId = options.queryId === undefined || options.isNewId === true;
     const answer = await this.#caller.call({
       method: 'POST',
       path: PATH,
+      query: waitMs === undefined ? {} : { wait: String(waitMs) },
       headers: { 'millrace-job-id': queryId },
       body: JSON.stringify(request),
       isRepeatable: true,
       what: 'the query',
-      responseTimeoutMs: PLAN_RESPONSE_TIMEOUT_MS,
+      responseTimeoutMs: PLAN_RESPONSE_TIMEOUT_MS + (waitMs ?? 0),
       signal,
     });
-    const { id, state } = objectIn(answer, 'id') as unknown as Submitted;
-    const isOurs = answer.isRepeated && isNewId && id === queryId;
-    return { id, state, isNew: answer.status === 201 || isOurs };
+    const { id, state, result } = objectIn(answer, 'id') as unknown as SubmittedQuery;
+    // 200 without rows means that the query was there before, unless it came from a call that had to be repeated.
+    const isOurs = (answer.isRepeated || result !== undefined) && isNewId && id === queryId;
+    const isNew = answer.status === 201 || isOurs;
+    return { id, state, isNew, ...(result === undefined ? {} : { result }) };
   }
 
   /** Its current state; with `waitMs`, as soon as it has ended, but not later than that. */

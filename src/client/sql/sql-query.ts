@@ -1,8 +1,9 @@
 /** Queries over the HTTP API, as `client.sql` gives them. */
 import { uuidv7 } from 'uuidv7';
-import type { QueryRequest, ResultFormat, Submitted } from '../answers.ts';
+import type { QueryRequest, ResultFormat, SubmittedQuery } from '../answers.ts';
 import type { CallOptions } from '../options.ts';
 import { readRows } from './json-rows.ts';
+import type { RowBatch } from './json-rows.ts';
 import type { QueryCalls } from './query-calls.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
@@ -56,15 +57,22 @@ function written(
   return { text, params: values };
 }
 
+/**
+ * How long the submission waits for the rows: a short query needs one call then. Others are followed with calls of
+ * their own, and their state is known no later than this.
+ */
+const WAIT_MS = 200;
+
 /** A failure rejects the first call that uses the query. */
 function submitted(backing: SqlBacking, text: string, options: SqlOptions): BackedQuery {
   const { queryId, signal } = options;
   const id = (queryId ?? uuidv7()) as JobId;
-  const submit = async (): Promise<Submitted> => {
+  const submit = async (): Promise<SubmittedQuery> => {
     signal?.throwIfAborted();
     return backing.calls.submit(requestOf(backing, text, options), {
       queryId: id,
       isNewId: queryId === undefined,
+      waitMs: WAIT_MS,
     });
   };
   return new BackedQuery(backing, new Handed(id, submit(), signal, backing));
@@ -94,6 +102,8 @@ class Handed {
   id: JobId;
   /** Rejects when the query was refused, or its signal has aborted. */
   readonly known: Promise<JobId>;
+  /** The rows that came with the answer, once it is known. */
+  result: RowBatch | null = null;
   readonly signal: AbortSignal | undefined;
   #cancelling: Promise<void> = Promise.resolve();
   #letGo: () => void = () => {};
@@ -104,7 +114,7 @@ class Handed {
 
   constructor(
     id: JobId,
-    submitting: Promise<Submitted>,
+    submitting: Promise<SubmittedQuery>,
     signal: AbortSignal | undefined,
     backing: SqlBacking | null,
   ) {
@@ -138,13 +148,15 @@ class Handed {
   }
 
   async #untilKnown(
-    submitting: Promise<Submitted>,
+    submitting: Promise<SubmittedQuery>,
     signal: AbortSignal | undefined,
   ): Promise<JobId> {
-    const { id } = await (signal === undefined
+    const { id, result = null } = await (signal === undefined
       ? submitting
       : Promise.race([submitting, rejectedBy(signal)]));
     this.id = id;
+    this.result = result;
+    if (result !== null) this.ended();
     return id;
   }
 }
@@ -218,9 +230,24 @@ class BackedQuery implements SqlQuery<SqlRow> {
   }
 
   async *#read(options?: CallOptions): AsyncGenerator<SqlRow, void> {
+    await this.#known();
+    const { result } = this.#handed;
+    if (result !== null) {
+      yield* result.rows.map(rowMaker(result.columns));
+      return;
+    }
     const { columns } = await this.finished(options);
     const make = rowMaker(columns);
     for await (const { rows } of readRows(this.stream('json', options))) yield* rows.map(make);
+  }
+
+  async #known(): Promise<void> {
+    try {
+      await this.#handed.known;
+    } catch (error) {
+      await this.#handed.cancelled();
+      throw error;
+    }
   }
 
   /** Ends with its own signal and with that of the call. */

@@ -48,6 +48,20 @@ describe('a query', () => {
     expect(calls().filter((call) => call.startsWith('POST'))).toEqual(['POST /api/v1/queries']);
   });
 
+  test('whose rows come with the answer needs one call', async () => {
+    const answer = { id: 'q-1', state: 'succeeded', result: { columns, rows } };
+    server.script('POST /api/v1/queries', { json: answer });
+    const query = client.sql('select item, sold from sales');
+    const expected = [
+      { item: 'tea', sold: 9_007_199_254_740_993n },
+      { item: 'cup', sold: null },
+    ];
+    expect(await query.rows()).toEqual(expected);
+    expect(await query.rows()).toEqual(expected);
+    expect(calls()).toEqual(['POST /api/v1/queries']);
+    expect(await query.finished()).toMatchObject({ state: 'succeeded' });
+  });
+
   test('is sent with what it was given', async () => {
     const options = {
       params: {

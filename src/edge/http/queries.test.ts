@@ -5,7 +5,7 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import type { QueryPlanner } from '../../scheduler/coordinator/index.ts';
 import { deferred } from '../../kit/index.ts';
-import type { ResultFormat } from '../../scheduler/contract/index.ts';
+import type { InlineRows, ResultFormat } from '../../scheduler/contract/index.ts';
 import { ScriptedWorker } from '../../../test/rig/lead.ts';
 import { JobWaits, QueryViews } from '../read/index.ts';
 import type { QueryFigures, QueryService } from '../../scheduler/contract/index.ts';
@@ -29,6 +29,8 @@ let planned: unknown[];
 let asked: { readonly id: JobId; readonly format: ResultFormat; readonly signal: AbortSignal }[];
 let pieces: () => AsyncIterable<Uint8Array>;
 let waits: JobWaits | null;
+/** Small results. */
+let stored: Map<string, InlineRows>;
 
 /** Plans everything but what says `bad`. */
 const planner: QueryPlanner = {
@@ -49,6 +51,7 @@ beforeEach(async () => {
   planned = [];
   asked = [];
   waits = null;
+  stored = new Map();
   pieces = async function* () {
     yield Buffer.from('{"columns":[],');
     yield Buffer.from('"rows":[]}');
@@ -61,6 +64,7 @@ beforeEach(async () => {
     explain: (...args) => port.explain(...args),
     analysis: (...args) => port.analysis(...args),
     results: (...args) => port.results(...args),
+    inlineRows: (...args) => port.inlineRows(...args),
     figures: () => port.figures(),
   };
   bench = await openApi({ queries: forward }, { planner });
@@ -76,6 +80,7 @@ beforeEach(async () => {
       asked.push({ id, format, signal });
       return Promise.resolve({ format, pieces: pieces() });
     },
+    inlineRows: (id) => Promise.resolve(stored.get(id) ?? null),
     figures: () => FIGURES,
   };
 });
@@ -103,6 +108,28 @@ describe('submitting', () => {
     const repeated = await post('', { sql: 'select 2' }, mine);
     expect([repeated.status, repeated.body.id]).toEqual([200, 'mine']);
     expect(planned).toHaveLength(2);
+  });
+
+  test('with `wait` the answer has the rows of a query that ended in time', async () => {
+    const result = { columns: [{ name: 'one', type: 'INTEGER' }], rows: [[1]] };
+    stored.set('made-1', result);
+    const ended: unknown[] = [];
+    port = { ...port, ended: async (...asked) => void ended.push(asked.slice(0, 2)) };
+    const { status, body, headers } = await post('?wait=5000', { sql: 'select 1' });
+    expect([status, body]).toEqual([200, { id: 'made-1', state: 'succeeded', result }]);
+    expect(headers.get('location')).toBe('/api/v1/queries/made-1');
+    expect(ended).toEqual([['made-1', 5_000]]);
+    const again = await post('?wait=5000', { sql: 'select 1' }, { 'millrace-job-id': 'made-1' });
+    expect([again.status, again.body]).toMatchObject([200, { result }]);
+  });
+
+  test('with `wait` a query without a small result is 201 as before', async () => {
+    port = { ...port, ended: () => Promise.resolve() };
+    const large = await post('?wait=1', { sql: 'select 1' });
+    expect([large.status, Object.keys(large.body)]).toEqual([201, ['id', 'state']]);
+    port = { ...port, inlineRows: () => Promise.reject(new Error('the store is gone')) };
+    expect((await post('?wait=1', { sql: 'select 2' })).status).toBe(201);
+    expect((await post('?wait=60001', { sql: 'select 3' })).status).toBe(400);
   });
 
   test('SQL that cannot be planned is 400 with its words, and no query is there', async () => {

@@ -103,6 +103,7 @@ export class QuerySide {
       explain: (request, signal, caller) => planner.explain(request, signal, caller),
       analysis: (id) => analysisOf(reader, id),
       results: (id, format, signal) => results.open(id, format, signal),
+      inlineRows: (id) => results.inlineRows(id),
       figures: () => ({ ...planner.figures(), ...results.figures() }),
     };
     this.shuffle = outputs;

@@ -33,6 +33,12 @@ export interface ResultStream {
   readonly pieces: AsyncIterable<Uint8Array>;
 }
 
+/** A result with values in column order, as `format=json` shows it. */
+export interface InlineRows {
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
 /** Queries, where this node can read them; only the leader plans. A query is submitted with `JobService`. */
 export interface QueryService {
   readonly reader: QueryReader;
@@ -48,6 +54,8 @@ export interface QueryService {
   analysis(id: JobId): Promise<string | null>;
   /** Throws `not_found`, `conflict` while it runs, its own error when it failed, `expired`, `result_lost`. */
   results(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream>;
+  /** The rows of a successful query whose result is small enough to be stored with it; null in all other cases. */
+  inlineRows(id: JobId): Promise<InlineRows | null>;
   /** Counted since the start of this node. */
   figures(): QueryFigures;
 }

@@ -8,6 +8,14 @@ export function inlineJson(
   columns: readonly ResultColumn[],
   parts: readonly FragmentResult[],
 ): Iterable<Uint8Array> | null {
+  const rows = inlineRows(parts);
+  return rows === null ? null : jsonPieces(columns, rows);
+}
+
+/** The same as values. */
+export function inlineRows(
+  parts: readonly FragmentResult[],
+): readonly (readonly unknown[])[] | null {
   const rows: (readonly unknown[])[] = [];
   for (const { inline, parts: own } of parts) {
     const isEmpty = own.every((part) => part.rows === 0);
@@ -15,7 +23,7 @@ export function inlineJson(
     if (known === null && !isEmpty) return null;
     for (const row of known ?? []) rows.push(row);
   }
-  return jsonPieces(columns, rows);
+  return rows;
 }
 
 export function* jsonPieces(

@@ -8,13 +8,18 @@ import { join } from 'node:path';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import type { RowEngine } from '../engine/index.ts';
-import type { QueryFigures, ResultFormat, ResultStream } from '../../scheduler/contract/index.ts';
+import type {
+  InlineRows,
+  QueryFigures,
+  ResultFormat,
+  ResultStream,
+} from '../../scheduler/contract/index.ts';
 import { EXPLAIN_KEYS } from '../plan/index.ts';
 import type { QueryRecord } from '../plan/index.ts';
 import { PartitionLostError } from '../shuffle/index.ts';
 import type { PartitionReader } from '../shuffle/index.ts';
 import { failureOf } from './failure.ts';
-import { inlineJson, jsonPieces } from './inline-json.ts';
+import { inlineJson, inlineRows, jsonPieces } from './inline-json.ts';
 import { PRIVATE_FOLDER } from '../../kit/index.ts';
 
 export interface QueryResultsOptions {
@@ -80,6 +85,18 @@ export class QueryResults {
     const inline = format === 'json' ? inlineJson(columns, record.parts) : null;
     const pieces = inline ?? this.#throughEngine(record, format, signal);
     return { format, pieces: this.#counted(pieces) };
+  }
+
+  /** Null unless the query has succeeded and its rows are stored with it. */
+  async inlineRows(id: JobId): Promise<InlineRows | null> {
+    const record = await this.#options.record(id);
+    if (record?.state !== 'succeeded' || record.plan.analyze === true) return null;
+    const { columns, stages } = record.plan;
+    if (record.parts.length !== stages.at(-1)?.tasks) return null;
+    const rows = inlineRows(record.parts);
+    if (rows === null) return null;
+    this.#results += 1;
+    return { columns: columns.map(({ name, type }) => ({ name, type })), rows };
   }
 
   async *#counted(

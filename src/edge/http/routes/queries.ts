@@ -2,7 +2,7 @@
 import { JOB_STATES } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState } from '../../../scheduler/core/index.ts';
 import { RESULT_FORMATS } from '../../../scheduler/contract/index.ts';
-import type { ResultFormat } from '../../../scheduler/contract/index.ts';
+import type { InlineRows, ResultFormat } from '../../../scheduler/contract/index.ts';
 import { jobIn, objectOf, textIn } from '../fields.ts';
 import { notFound } from '../refusal.ts';
 import { dated } from '../route.ts';
@@ -39,13 +39,20 @@ export const queryRoutes: readonly Route[] = [
     description:
       'The query is planned before the response is sent, so invalid SQL is rejected immediately.',
     headers: ID_HEADERS,
+    parameters: { wait },
     body: { schema: 'QueryRequest', required: true },
     answers: {
       200: {
-        description: 'Nothing was created: the `idempotencyKey` or id was used before.',
+        description:
+          'With `wait`: the query has succeeded, and its rows are in `result`. Without a `result`, nothing was ' +
+          'created: the `idempotencyKey` or id was used before.',
+        schema: 'SubmittedQuery',
+      },
+      201: {
+        description:
+          'Accepted. It has not ended, has failed, or its result is too large for this answer.',
         schema: 'Submitted',
       },
-      201: { description: 'Accepted.', schema: 'Submitted' },
     },
     handle: submitQuery,
   },
@@ -160,7 +167,26 @@ async function submitQuery(call: Call, api: ApiParts): Promise<Answer> {
   const { jobId, state, changed } = reply;
   if (changed) api.metrics.countSubmitted();
   const headers = { location: `${QUERIES}/${jobId}` };
+  const result = await resultWithin(Number(call.query['wait'] ?? 0), jobId, call, api);
+  if (result !== null) {
+    const value = { id: jobId, state: 'succeeded', result };
+    return { kind: 'json', status: 200, value, headers };
+  }
   return { kind: 'json', status: changed ? 201 : 200, value: { id: jobId, state }, headers };
+}
+
+/** Null if it has not succeeded in this time, or its rows are not stored with it. */
+async function resultWithin(
+  waitMs: number,
+  id: JobId,
+  call: Call,
+  api: ApiParts,
+): Promise<InlineRows | null> {
+  if (waitMs <= 0) return null;
+  const queries = api.queries();
+  await queries.ended(id, waitMs, call.signal);
+  // The query is submitted, whatever becomes of its rows: they can be read with a call of their own.
+  return queries.inlineRows(id).catch(() => null);
 }
 
 async function showQuery(call: Call, api: ApiParts): Promise<Answer> {

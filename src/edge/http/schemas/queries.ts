@@ -88,6 +88,7 @@ export type QuerySchemaName =
   | 'Query'
   | 'QueryPage'
   | 'QueryRows'
+  | 'SubmittedQuery'
   | 'QueryExplanation'
   | 'QueryAnalysis'
   | 'QueryRequest';
@@ -161,6 +162,22 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
     'Rows with values in column order (`format=json`).',
     { columns: listOf(COLUMN), rows: listOf(listOf(anything)) },
     { example: { columns: [{ name: 'one', type: 'INTEGER' }], rows: [[1]] } },
+  ),
+  SubmittedQuery: record(
+    'A query that was submitted, now or before, with its rows if they were waited for.',
+    {
+      id: text,
+      state: oneOf(JOB_STATES),
+      result: described('Values in column order.', ref('QueryRows')),
+    },
+    {
+      optional: ['result'],
+      example: {
+        id: ID,
+        state: 'succeeded',
+        result: { columns: [{ name: 'one', type: 'INTEGER' }], rows: [[1]] },
+      },
+    },
   ),
   QueryExplanation: record(
     'The plan that would be executed.',

@@ -25,7 +25,7 @@ function unfoldedJoin({ cte, definition, body, rows }: With): Relation | null {
   if (body.left.kind !== 'ref' || body.left.cte !== cte || body.predicate !== null) return null;
   const outer = distinctColumns(body.right, cte);
   const inner = outer === null ? null : withoutOuter(body.right, cte);
-  if (outer === null || inner?.rest == null) return null;
+  if (outer === null || inner === null || inner.rest === null) return null;
   const back = backConditions(body.conditions, inner, outer);
   if (back === null) return null;
   const { rest } = inner;
