@@ -90,6 +90,8 @@ export interface SubmitOptions extends CallOptions {
   readonly name?: string;
   /** Short text by key, to find the job by. Together with those of the flow; of one key these win. */
   readonly labels?: Labels;
+  /** Jobs with the same key, say of one tenant, take turns with all others as if they were one job. */
+  readonly fairnessKey?: string;
   /** No task starts before this time: a date, or ISO 8601 text with an offset. One that has passed means at once. */
   readonly runAt?: Date | string;
   /** The same as a duration from now by this program's clock: milliseconds, or text such as '2h'. */

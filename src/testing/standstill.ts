@@ -70,6 +70,7 @@ async function reasonFor(
     case 'nodes_unavailable':
     case 'job_limit':
     case 'concurrency_key':
+    case 'rate_limit':
     case 'limit_per_node':
     case 'alone':
     case 'admission':

@@ -107,7 +107,12 @@ export class Client {
   async #submit(): Promise<void> {
     const { words, witness } = this.#options;
     if (this.#queryDice.chance(words.queryRate)) return this.#query();
-    const draft = draftJob(this.#random, words);
+    const draft: Draft = {
+      ...draftJob(this.#random, words),
+      ...(this.#random.chance(0.1)
+        ? { runAt: this.#options.world.databaseNow() + this.#random.whole(0, 20_000) }
+        : {}),
+    };
     const jobId = this.#random.id('j') as JobId;
     const isKeyed = this.#random.chance(0.2);
     const key = isKeyed ? `once${this.#random.whole(1, 6)}` : null;

@@ -18,6 +18,20 @@ export interface Vocabulary {
 
 /** One limit a key for ever: which of two figures counts would depend on who came last. */
 export const CONCURRENCY: Readonly<Record<string, number>> = { lake: 1, api: 2, disk: 3 };
+/** The same with several at a task, and with periods. */
+const LIMITS: readonly Limited[] = [
+  { key: 'pool', max: 3 },
+  { key: 'tenant', max: 2 },
+  { key: 'calls', max: 4, perMs: 3_000 },
+  { key: 'pool', max: 20, perMs: 20_000 },
+];
+
+export interface Limited {
+  readonly key: string;
+  readonly max: number;
+  readonly perMs?: number;
+}
+
 export const EXECUTORS: readonly string[] = [
   'echo',
   'sum',
@@ -49,6 +63,7 @@ export function draftJob(random: Random, words: Vocabulary): Draft {
     priority: random.whole(0, 3),
     ...(random.chance(words.optionRate) ? { maxParallel: random.whole(1, 3) } : {}),
     ...(random.chance(0.2) ? { onFailure: 'cancel' } : {}),
+    ...(random.chance(0.3) ? { fairnessKey: `tenant${random.whole(1, 2)}` } : {}),
     ...(random.chance(words.timeoutRate / 3)
       ? { timeouts: { totalMs: random.whole(5_000, 120_000) } }
       : {}),
@@ -81,6 +96,7 @@ function draftTask(random: Random, words: Vocabulary, no: number): DraftTask {
     ...(random.chance(words.optionRate) ? { priority: random.whole(0, 3) } : {}),
     ...(no > 0 && random.chance(0.1) ? { parent: `t${random.whole(0, no - 1)}` } : {}),
     ...(random.chance(words.optionRate) ? { concurrency: concurrencyOf(random) } : {}),
+    ...(random.chance(words.optionRate) ? { limits: LIMITS.filter(() => random.chance(0.4)) } : {}),
     // A key's owner must not wait for children that wait for the key.
     ...(executor !== 'fan' && random.chance(words.keyRate)
       ? { idempotencyKey: `key${random.whole(1, 4)}` }

@@ -174,6 +174,9 @@ const scheduleForgotten: Sabotage = onCommit((batch) => ({
     : batch.scheduleUpserts,
 }));
 
+/** The next leader does not know what was started in the present period. */
+const startsForgotten: Sabotage = onCommit((batch) => ({ ...batch, limitUpserts: [] }));
+
 /** A signal wakes the task that waits for it, but is not written down as taken. */
 const signalNotTaken: Sabotage = onCommit((batch) => ({ ...batch, takenSignals: [] }));
 
@@ -274,6 +277,14 @@ const lateCommits: NonNullable<RunOptions['change']> = (drawn) => ({
   faults: { ...NO_FAULTS, slowStoreMs: 5_000, pauseCoordinatorMs: 5_000 },
 });
 
+/** Rates, and leaders that come and go within their periods. */
+const manyLeaders: NonNullable<RunOptions['change']> = (drawn) => ({
+  ...withoutQueries(drawn),
+  coordinators: 3,
+  words: { ...withoutQueries(drawn).words, optionRate: 0.9 },
+  faults: { ...NO_FAULTS, crashCoordinatorMs: 4_000 },
+});
+
 /** A store that is taken back again and again, and no other faults. */
 export const manyRewinds: NonNullable<RunOptions['change']> = (drawn) => ({
   ...withoutQueries(drawn),
@@ -314,6 +325,12 @@ export const VARIANTS: readonly Variant[] = [
   { name: 'result changed', caughtBy: 'results', sabotage: resultChanged },
   { name: 'history lost', caughtBy: 'history', sabotage: historyLost, from: 4 },
   { name: 'schedule forgotten', caughtBy: 'schedules', sabotage: scheduleForgotten, from: 2 },
+  {
+    name: 'starts forgotten',
+    caughtBy: 'limits',
+    sabotage: startsForgotten,
+    change: manyLeaders,
+  },
   { name: 'signal not taken', caughtBy: 'signals', sabotage: signalNotTaken },
   { name: 'signal twice', caughtBy: 'signals', sabotage: signalTwice },
   { name: 'wait forgotten', caughtBy: 'rest', sabotage: waitForgotten },

@@ -100,13 +100,14 @@ function auditLeases(state: SchedulerState): void {
     same(`${name}: its node is known`, nodes.get(lease.node.id), lease.node);
     same(`${name}: its session is current`, lease.node.sessionId, lease.sessionId);
     same(`${name}: its fence is the newest`, lease.fence, tasks.fence.get(slot));
-    const limit = tasks.limit(slot);
-    if (limit !== null) held.set(limit, (held.get(limit) ?? 0) + 1);
+    for (const limit of tasks.limits(slot)) held.set(limit, (held.get(limit) ?? 0) + 1);
   }
   for (const job of state.jobs.values()) {
     for (const slot of job.slots) {
-      const limit = tasks.limit(slot);
-      if (limit !== null) same(`key ${limit.key}: leases`, limit.held, held.get(limit) ?? 0);
+      for (const limit of tasks.limits(slot)) {
+        same(`limit ${limit.id}: leases`, limit.held, held.get(limit) ?? 0);
+        same(`limit ${limit.id}: is known`, state.queue.limit(limit.id), limit);
+      }
     }
   }
   let total = 0;
@@ -189,7 +190,8 @@ function auditAdmissions(state: SchedulerState): void {
 function auditIdle(state: SchedulerState): void {
   same('leases left', state.leases.size, 0);
   same('execution keys left', state.keys.size, 0);
-  same('concurrency keys left', state.queue.limitCount, 0);
+  same('limits left', state.queue.limitCount, 0);
+  same('fairness keys left', state.queue.shareCount, 0);
   same('requirements in use', state.matching.inUse, 0);
   for (const node of state.nodes.values()) same('outputs left', node.outputJobs.size, 0);
 }

@@ -12,6 +12,7 @@ import type {
   EventView,
   JobRow,
   KeyRow,
+  LimitRow,
   NamedBatch,
   NodeRow,
   ResultRow,
@@ -122,6 +123,7 @@ export class Effects {
   readonly #takenSignals: TakenSignalRow[] = [];
   readonly #nodes: Map<NodeId, NodeRow | null> = new Map();
   readonly #schedules: Map<ScheduleId, ScheduleRow | null> = new Map();
+  readonly #limits: Map<string, LimitRow | null> = new Map();
   readonly #inboxDeletes: number[] = [];
   readonly #events: EventView[] = [];
 
@@ -202,6 +204,10 @@ export class Effects {
     this.#nodes.set(id, row);
   }
 
+  limit(id: string, row: LimitRow | null): void {
+    this.#limits.set(id, row);
+  }
+
   schedule(id: ScheduleId, row: ScheduleRow | null): void {
     this.#schedules.set(id, row);
   }
@@ -228,6 +234,7 @@ export class Effects {
       this.#copiedResults.length === 0 &&
       this.#nodes.size === 0 &&
       this.#schedules.size === 0 &&
+      this.#limits.size === 0 &&
       this.#keys.size === 0 &&
       this.#steps.size === 0 &&
       this.#signals.length === 0 &&
@@ -283,6 +290,8 @@ export class Effects {
       nodeDeletes: nullKeys(this.#nodes),
       scheduleUpserts: [...this.#schedules.values()].filter((row) => row !== null),
       scheduleDeletes: nullKeys(this.#schedules),
+      limitUpserts: [...this.#limits.values()].filter((row) => row !== null),
+      limitDeletes: nullKeys(this.#limits),
       inboxDeletes: this.#inboxDeletes,
       events: this.#events,
     };

@@ -63,6 +63,16 @@ const worlds: Readonly<Record<WaitCode, () => Harness>> = {
     node.fail(node.poll()[0]!, { code: 'flaky' });
     return world;
   },
+  rate_limit: () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const limits = [{ key: 'api', max: 1, perMs: 60_000 }];
+    world.submit({ name: 'other', tasks: [echo('x', { limits })] });
+    node.complete(node.poll()[0]!);
+    world.submit({ name: 'job', tasks: [echo('a', { limits })] });
+    node.poll();
+    return world;
+  },
   run_at: () => {
     const world = new Harness();
     world.node('w1');
@@ -160,6 +170,8 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   nodes_unavailable: /^1 node fits, but: w1 is draining$/,
   job_limit: /^its job runs 1 of 1 tasks$/,
   concurrency_key: /^concurrency key db runs 1 of 1$/,
+  rate_limit:
+    /^rate limit api has started 1 of 1 in 60000 ms; the next may start at 20[\d-]+T[\d:.]+Z$/,
   limit_per_node: /^each node that fits runs 1 of these already$/,
   alone:
     /^runs alone because 2 nodes were lost while running it(, and no node is empty|; node w3 is being drained for it, 1 task left)$/,

@@ -6,6 +6,7 @@ import { unfitBefore } from './job/waits.ts';
 import type { AwaitedJob } from './job/waits.ts';
 import { lacks } from './node/capability.ts';
 import type { Node } from './node/node.ts';
+import type { Limit } from './queue/limit.ts';
 import type { Requirement } from './queue/requirement.ts';
 import type { SchedulerState } from './state.ts';
 import { isTerminal } from './task/chart.ts';
@@ -27,6 +28,7 @@ export type WaitCode =
   | 'nodes_unavailable'
   | 'job_limit'
   | 'concurrency_key'
+  | 'rate_limit'
   | 'limit_per_node'
   | 'alone'
   | 'being_stopped'
@@ -219,11 +221,8 @@ function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {
   if (job.atLimit) {
     return { code: 'job_limit', why: `its job runs ${job.assigned} of ${job.maxParallel} tasks` };
   }
-  const limit = tasks.limit(slot);
-  if (limit?.full === true) {
-    const why = `concurrency key ${limit.key} runs ${limit.held} of ${limit.max}`;
-    return { code: 'concurrency_key', why };
-  }
+  const limit = state.queue.fullLimit(slot);
+  if (limit !== null) return limitedBy(limit);
   const serving = able.filter((node) => node.group?.requirements.has(requirement) === true);
   if (serving.length > 0) {
     const [fit, busy] = serving.length === 1 ? ['node fits', 'is'] : ['nodes fit', 'are'];
@@ -243,6 +242,15 @@ function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {
     '; ',
   );
   return { code: 'nodes_unavailable', why: `${able.length} ${fit}, but: ${each}` };
+}
+
+function limitedBy({ key, max, perMs, held, started, freeAt }: Limit): Reason {
+  if (perMs === null) {
+    return { code: 'concurrency_key', why: `concurrency key ${key} runs ${held} of ${max}` };
+  }
+  const until = freeAt === null ? '' : `; the next may start at ${momentText(freeAt)}`;
+  const why = `rate limit ${key} has started ${started} of ${max} in ${perMs} ms${until}`;
+  return { code: 'rate_limit', why };
 }
 
 /** It was held by sessions that were lost, so it must not share a node with others. */

@@ -15,6 +15,7 @@ export { inputReferences, resolveInput } from './document/input.ts';
 export type { ResolvedInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export type { KnownTasks } from './document/parse.ts';
+export { NO_JOB_OPTIONS, decodeJobOptions } from './document/job-options.ts';
 export { decodeOptions } from './document/options.ts';
 export { labelsOf, readLabel } from './document/labels.ts';
 export type { Labels } from './document/labels.ts';

@@ -18,6 +18,7 @@ import { decodeScheduleSpec } from './schedule/spec.ts';
 import type { SchedulerState } from './state.ts';
 import { loseAttempt } from './steps/attempt.ts';
 import type { Loss } from './steps/attempt.ts';
+import { restoreLimit } from './steps/rates.ts';
 import { restrictPlacement } from './steps/retry-placement.ts';
 import { awaitThings } from './steps/awaited.ts';
 import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
@@ -48,6 +49,7 @@ export function restoreCluster(
   state.nextJobNo = image.nextJobNo;
   for (const row of image.nodes) restoreNode(context, row);
   for (const row of image.schedules) restoreSchedule(context, row);
+  for (const row of image.limits) restoreLimit(context, row);
 }
 
 /** Called last, when every live job is in memory: schedules may fire from here on, and unanswered calls are asked
@@ -324,7 +326,7 @@ function restoreLease(context: StepContext, job: Job, slot: Slot, row: TaskRow):
   };
   state.leases.set(slot, lease);
   node.leases.set(slot, lease);
-  state.queue.assigned(slot);
+  state.queue.assigned(slot, null);
   state.matching.held(node, state.tasks.requirement(slot), 1);
   if (!isAlive) loseAttempt(context, lease, SESSION_UNKNOWN);
   else if (row.startedAt !== null) armRunTimeout(context, lease, row.startedAt);

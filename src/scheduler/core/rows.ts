@@ -206,6 +206,13 @@ export interface ScheduleRow {
   readonly lastJobId: JobId | null;
 }
 
+/** What must be remembered of a limit while no task may name it: its starts in the present period. */
+export interface LimitRow {
+  readonly id: string;
+  /** JSON text. */
+  readonly state: string;
+}
+
 export interface EventRow {
   /** Gap-free within the shard, from 1. */
   readonly seq: number;
@@ -241,6 +248,7 @@ export interface ClusterImage {
   readonly nextJobNo: JobNo;
   readonly nodes: readonly NodeRow[];
   readonly schedules: readonly ScheduleRow[];
+  readonly limits: readonly LimitRow[];
 }
 
 /** One job as a new leader needs it: no inputs, no results. */
@@ -287,6 +295,8 @@ export interface Batch {
   readonly nodeDeletes: readonly NodeId[];
   readonly scheduleUpserts: readonly ScheduleRow[];
   readonly scheduleDeletes: readonly ScheduleId[];
+  readonly limitUpserts: readonly LimitRow[];
+  readonly limitDeletes: readonly string[];
   readonly inboxDeletes: readonly number[];
   readonly events: readonly EventRow[];
 }
@@ -318,6 +328,8 @@ export function batchOf(
     nodeDeletes: [],
     scheduleUpserts: [],
     scheduleDeletes: [],
+    limitUpserts: [],
+    limitDeletes: [],
     inboxDeletes: [],
     events: [],
     ...parts,

@@ -1,4 +1,5 @@
 /** All that a leader keeps in memory. Everything here can be built again from the store. */
+import { decodeJobOptions } from './document/job-options.ts';
 import { broken } from './errors.ts';
 import { jobNo } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
@@ -83,6 +84,8 @@ export class SchedulerState {
     this.jobs.set(job.no, job);
     this.jobsById.set(job.id, job);
     if (job.idempotencyKey !== null) this.jobsByKey.set(job.idempotencyKey, job);
+    const { fairnessKey } = decodeJobOptions(job.options);
+    if (fairnessKey !== null) job.share = this.queue.shareFor(fairnessKey);
     if (job.scheduleId === null) return;
     const siblings = this.jobsBySchedule.get(job.scheduleId) ?? new Set();
     this.jobsBySchedule.set(job.scheduleId, siblings.add(job));
@@ -93,6 +96,7 @@ export class SchedulerState {
     const job = this.jobs.get(no);
     this.jobs.delete(no);
     this.jobsById.delete(id);
+    if (job !== undefined && job.share !== null) this.queue.dropShare(job.share);
     if (key !== null && this.jobsByKey.get(key) === job) this.jobsByKey.delete(key);
     if (scheduleId === null || job === undefined) return;
     const siblings = this.jobsBySchedule.get(scheduleId);

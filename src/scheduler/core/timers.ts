@@ -32,6 +32,7 @@ export type Timer = { readonly at: Instant } & (
     }
   | { readonly type: 'outputs'; readonly jobNo: JobNo }
   | { readonly type: 'admission' }
+  | { readonly type: 'limit'; readonly limitId: string }
   | { readonly type: 'quarantine'; readonly nodeId: NodeId }
   | { readonly type: 'schedule'; readonly scheduleId: ScheduleId; readonly timerNo: number }
 );

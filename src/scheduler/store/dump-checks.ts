@@ -6,6 +6,7 @@ import {
   checkInbox,
   checkJob,
   checkKey,
+  checkLimit,
   checkNode,
   checkPayload,
   checkDeclaration,
@@ -38,6 +39,8 @@ export function checkDumped(item: Dumped): void {
       return checkNode(item.row);
     case 'schedule':
       return checkSchedule(item.row);
+    case 'limit':
+      return checkLimit(item.row);
     case 'operator':
     case 'flow':
       return checkDeclaration(item.table, item.row);

@@ -11,6 +11,7 @@ import {
   JOB_STATES,
   type JobRow,
   type KeyRow,
+  type LimitRow,
   LOG_KINDS,
   MillraceError,
   type NodeRow,
@@ -224,6 +225,12 @@ export function checkSchedule(schedule: ScheduleRow): void {
   text(row, 'lastJobId', schedule.lastJobId);
 }
 
+export function checkLimit(limit: LimitRow): void {
+  const row = `limit ${limit.id}`;
+  text(row, 'id', limit.id);
+  text(row, 'state', limit.state);
+}
+
 export function checkDeclaration(kind: DeclarationKind, { id, declaration }: DeclarationRow): void {
   const row = `${kind} ${id}`;
   text(row, 'id', id);
@@ -277,6 +284,7 @@ export function checkBatch(batch: Batch, before: Counters): void {
   for (const taken of batch.takenSignals) checkTaken(taken);
   for (const node of batch.nodeUpserts) checkNode(node);
   for (const schedule of batch.scheduleUpserts) checkSchedule(schedule);
+  for (const limit of batch.limitUpserts) checkLimit(limit);
   for (const event of batch.events) checkEvent(event);
 }
 

@@ -23,6 +23,7 @@ import type {
   JobRow,
   JobState,
   KeyRow,
+  LimitRow,
   NodeRow,
   DeclarationKind,
   DeclarationRow,
@@ -206,6 +207,7 @@ export type Dumped =
   | { readonly table: 'key'; readonly row: KeyRow }
   | { readonly table: 'node'; readonly row: NodeRow }
   | { readonly table: 'schedule'; readonly row: ScheduleRow }
+  | { readonly table: 'limit'; readonly row: LimitRow }
   | { readonly table: 'operator'; readonly row: DeclarationRow }
   | { readonly table: 'flow'; readonly row: DeclarationRow }
   | { readonly table: 'inbox'; readonly row: InboxRow }

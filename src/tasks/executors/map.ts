@@ -8,7 +8,15 @@ import type { Executor, Mappable } from './executor.ts';
 import { Fields } from './fields.ts';
 
 /** The leader checks what they hold, as it does for any task. */
-const TASK_FIELDS = ['executor', 'retry', 'timeouts', 'placement', 'concurrency', 'priority'];
+const TASK_FIELDS = [
+  'executor',
+  'retry',
+  'timeouts',
+  'placement',
+  'concurrency',
+  'limits',
+  'priority',
+];
 const CONCURRENCY_MAX = 1_000_000;
 
 export const mapExecutor: Executor = {

@@ -16,15 +16,19 @@ export interface FlowShape {
   readonly output: Part | undefined;
   /** Labels by key, made of the input. */
   readonly search: Part | undefined;
+  readonly fairnessKey: Part | undefined;
 }
 
 export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
-  const { head, tasks, about } = shape;
+  const { head, tasks, about, fairnessKey } = shape;
   const output =
     shape.output === undefined ? undefined : filled(shape.output, input, `${about}, its result,`);
   return {
     ...head,
     ...searched(shape, input),
+    ...(fairnessKey === undefined
+      ? {}
+      : { fairnessKey: filledWhole(fairnessKey, input, `${about}, 'fairnessKey'`) }),
     ...(output === undefined ? {} : { output }),
     tasks: [...inputTask(tasks, input), ...tasks.map((task) => taskDocument(task, input))],
   };
@@ -32,12 +36,12 @@ export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
 
 function searched({ search, about }: FlowShape, input: FlowInput): JsonObject {
   if (search === undefined) return {};
-  const fields = filled(search, input, `${about}, 'search',`) as JsonObject;
+  const fields = filled(search, input, `${about}, 'search'`) as JsonObject;
   const labels = Object.entries(fields).flatMap(([key, value]) => {
     if (value === null) return [];
     if (typeof value !== 'object') return [[key, String(value)] as const];
     return refuse(
-      `${about}, 'search',`,
+      `${about}, 'search'`,
       `'${key}' is ${Array.isArray(value) ? 'a list' : 'an object'}, not text or a number.`,
       'Refer to one field of it.',
     );
@@ -46,7 +50,7 @@ function searched({ search, about }: FlowShape, input: FlowInput): JsonObject {
 }
 
 function taskDocument(task: GraphTask, input: FlowInput): JsonObject {
-  const { id, about, executor, options, idempotencyKey, concurrencyKey } = task;
+  const { id, about, executor, options, idempotencyKey, concurrencyKey, limitKeys } = task;
   const value = task.input === undefined ? undefined : filled(task.input, input, about);
   const dependsOn = [...task.needs].map(([each, required]): Json =>
     required === true ? each : { id: each, required },
@@ -63,7 +67,23 @@ function taskDocument(task: GraphTask, input: FlowInput): JsonObject {
     ...(idempotencyKey === undefined ? {} : { idempotencyKey: key(idempotencyKey) }),
     ...options,
     ...(concurrencyKey === undefined ? {} : limited(options, key(concurrencyKey))),
+    ...(limitKeys.size === 0
+      ? {}
+      : { limits: keyedLimits(task, (part) => keyText(key(part), about)) }),
   };
+}
+
+function keyText(value: Json, about: About): string {
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  return refuse(about, 'the key of a limit must be text or a number.', 'Refer to one field.');
+}
+
+/** The limits with the keys that came with the input; several parts make one key. */
+function keyedLimits({ options, limitKeys }: GraphTask, text: (part: Part) => string): Json {
+  return (options['limits'] as readonly JsonObject[]).map((limit, at) => {
+    const parts = limitKeys.get(at);
+    return parts === undefined ? limit : { ...limit, key: parts.map(text).join(':') };
+  });
 }
 
 /** The same limit under a key that came with the input. */

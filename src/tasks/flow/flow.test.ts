@@ -36,42 +36,6 @@ function parsed(document: unknown): unknown {
   return document;
 }
 
-describe('search fields of a flow', () => {
-  const found = defineFlow({
-    name: 'order',
-    input,
-    search: (order) => ({ order: order.id, cents: order.cents, note: order.note, kind: 'web' }),
-    build: ({ input, task }) => task('pay', charge, { order: input.id, cents: input.cents }),
-  });
-
-  test('become labels of its jobs; what the input lacks is left out', () => {
-    expect(parsed(found.toDocument({ id: 'A-7', cents: 250 }))).toMatchObject({
-      labels: { order: 'A-7', cents: '250', kind: 'web' },
-    });
-    expect(found.toDocument({ id: 'A-7', cents: 250, note: 'late' })).toMatchObject({
-      labels: { note: 'late' },
-    });
-  });
-
-  test('are text or numbers', async () => {
-    const wrong = defineFlow({
-      name: 'order',
-      input,
-      search: (order) => ({ pages: order.pages }),
-      build: ({ input, task }) => task('pay', charge, { order: input.id, cents: input.cents }),
-    });
-    expect(() => wrong.toDocument({ id: 'A-7', cents: 250 })).toThrow("'pages' is a list");
-    expect(() =>
-      defineFlow({
-        name: 'order',
-        input,
-        search: 'id' as never,
-        build: ({ input, task }) => task('pay', charge, { order: input.id, cents: input.cents }),
-      }),
-    ).toThrow('must be a function');
-  });
-});
-
 describe('the document of a flow', () => {
   test('has references to results, and the input filled in', () => {
     const order = defineFlow({

@@ -58,6 +58,11 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
     readonly totalMs?: number;
   };
   /**
+   * Jobs with the same key, say of one tenant, take turns with all others as if they were one job: text, or a
+   * function that picks a part of the input and is called once like `build`.
+   */
+  readonly fairnessKey?: string | ((input: InputRef<FlowInputOf<In>>) => unknown);
+  /**
    * Fields to find jobs by: an object of references to the input, called once like `build`. Their values become labels
    * of each job, so they are indexed, and have the limits of labels. A field that is absent or null gives no label.
    */
@@ -81,6 +86,7 @@ const FIELDS = [
   'onFailure',
   'maxParallel',
   'timeouts',
+  'fairnessKey',
   'search',
   'build',
 ] as const;
@@ -119,7 +125,8 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
   const head = jsonCopy({ name, priority, onFailure, maxParallel, timeouts }, about) as JsonObject;
   const search = searchFields(graph, parts.search);
-  const shape: FlowShape = { about, head, tasks: graph.tasks, output, search };
+  const fairnessKey = pickedKey(graph, 'fairnessKey', parts.fairnessKey);
+  const shape: FlowShape = { about, head, tasks: graph.tasks, output, search, fairnessKey };
   checkShape(shape);
 
   const conform = (input: unknown): Maybe<unknown> => {
@@ -170,13 +177,26 @@ function built(graph: Graph, build: unknown): unknown {
   );
 }
 
+/** Text, or a part of the input that is text in every job. */
+function pickedKey(graph: Graph, field: string, key: unknown): Part | undefined {
+  if (key === undefined) return undefined;
+  const about = `${graph.about}, '${field}'`;
+  const picked: unknown =
+    typeof key === 'function' ? (key as (input: unknown) => unknown)(graph.input()) : key;
+  const part = partOf(picked, { about, use: (pointed) => graph.refuseForeign(pointed, about) });
+  const isText =
+    part?.kind === 'pointed' || (part?.kind === 'plain' && typeof part.value === 'string');
+  if (part !== undefined && isText) return part;
+  return refuse(about, `it must be text or a part of the input, not ${shown(picked)}.`);
+}
+
 function searchFields(graph: Graph, search: unknown): Part | undefined {
   if (search === undefined) return undefined;
-  const about = `${graph.about}, 'search',`;
-  if (typeof search !== 'function') refuse(about, `must be a function, not ${shown(search)}.`);
+  const about = `${graph.about}, 'search'`;
+  if (typeof search !== 'function') refuse(about, `it must be a function, not ${shown(search)}.`);
   const fields: unknown = (search as (input: unknown) => unknown)(graph.input());
   if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
-    refuse(about, `must return an object, not ${shown(fields)}.`);
+    refuse(about, `it must return an object, not ${shown(fields)}.`);
   }
   return partOf(fields, { about, use: (pointed) => graph.refuseForeign(pointed, about) });
 }

@@ -24,6 +24,8 @@ export interface GraphTask {
   readonly tests: readonly GraphTest[];
   readonly idempotencyKey: Part | undefined;
   readonly concurrencyKey: Part | undefined;
+  /** The keys of `options.limits` that come with the input: the parts of each, by its place in that list. */
+  readonly limitKeys: ReadonlyMap<number, readonly Part[]>;
   /** The fields of the document that are the same for every input. */
   readonly options: JsonObject;
 }
@@ -76,7 +78,7 @@ export class Graph {
     const { name, defaults } = this.#usable(about, what);
     refuseUnknownFields(about, use, TASK_FIELDS);
     const needs = new Needs(about, this.#tasks, (pointed) => this.refuseForeign(pointed, about));
-    const { concurrency, ...others } = use;
+    const { concurrency, limits, ...others } = use;
     const key = keyPart(concurrency?.key, needs, `'concurrency.key'`);
     const isFixed = key === undefined || key.kind === 'plain';
     const options = merged(defaults, {
@@ -85,7 +87,9 @@ export class Graph {
       ...(concurrency === undefined
         ? {}
         : { concurrency: { ...concurrency, key: isFixed ? (concurrency.key as string) : id } }),
+      ...limitsOf(id, limits),
     });
+    const limitKeys = keysOf(limits, defaults.limits?.length ?? 0, needs);
     return this.#add({
       id,
       about,
@@ -93,6 +97,7 @@ export class Graph {
       of: null,
       input: partOf(input, needs),
       concurrencyKey: isFixed ? undefined : key,
+      limitKeys,
       options: plainOptions(options, about),
       ...ordered(use, needs),
     });
@@ -118,12 +123,13 @@ export class Graph {
     if (list === undefined || (list.kind === 'plain' && !Array.isArray(list.value))) {
       refuse(about, `'map' runs for each item of a list, not of ${shown(items)}.`);
     }
-    const { retry, timeouts, placement } = use;
+    const { retry, timeouts, placement, limits } = use;
     const given = withoutGaps<TaskDefaults>({
       retry,
       timeouts,
       placement,
       priority,
+      limits,
       concurrency: undefined,
     });
     const itemOptions = merged(defaults, given);
@@ -144,6 +150,7 @@ export class Graph {
       of: name,
       input: { kind: 'object', fields: [['items', list], ['task', item], ...more] },
       concurrencyKey: undefined,
+      limitKeys: new Map(),
       options: priority === undefined ? {} : { priority },
       ...ordered(use, needs),
     });
@@ -311,6 +318,42 @@ function graphTest({ subject, comparison }: Test, needs: Needs): GraphTest {
     refuse(needs.about, `'when' compares ${describe(subject)} with undefined.`, 'Use null.');
   }
   return { subject, comparison: { operator, operand } };
+}
+
+/** A key that comes with the input is not there yet: one that could be it holds its place. */
+function limitsOf(id: string, limits: TaskUse['limits']): Pick<TaskDefaults, 'limits'> {
+  if (limits === undefined) return {};
+  const fixed = limits.map((limit, at) => ({
+    ...limit,
+    key: typeof limit.key === 'string' ? limit.key : `${id} ${at}`,
+  }));
+  return { limits: fixed };
+}
+
+function keysOf(
+  limits: TaskUse['limits'],
+  from: number,
+  needs: Needs,
+): ReadonlyMap<number, readonly Part[]> {
+  const keys = new Map<number, readonly Part[]>();
+  for (const [at, { key }] of (limits ?? []).entries()) {
+    if (typeof key === 'string') continue;
+    // A reference looks like a list of anything.
+    const isList = pointedBy(key) === undefined && Array.isArray(key);
+    const parts = (isList ? (key as readonly unknown[]) : [key]).map(
+      (each) => keyPart(each, needs, `'limits[${at}].key'`) ?? noKey(needs, at),
+    );
+    keys.set(from + at, parts);
+  }
+  return keys;
+}
+
+function noKey(needs: Needs, at: number): never {
+  return refuse(
+    needs.about,
+    `'limits[${at}].key' has no value.`,
+    'Give text or a part of the input.',
+  );
 }
 
 function keyPart(value: unknown, needs: Needs, field: string): Part | undefined {

@@ -2,7 +2,7 @@
 import type { Json, Priority } from '../../scheduler/core/index.ts';
 import type { Jsonified } from '../executors/index.ts';
 import type { Comparison, Condition, Operand } from './condition.ts';
-import type { PlacementOptions, TaskDefaults, TimeoutOptions } from './options.ts';
+import type { LimitOption, PlacementOptions, TaskDefaults, TimeoutOptions } from './options.ts';
 import type { InputRef, Ref, TaskRef, Wired } from './ref.ts';
 import type { Usable } from './task.ts';
 
@@ -81,13 +81,20 @@ interface Order {
 type When = Ref<unknown> | Condition;
 
 /** How a task is used. Fields of `retry`, `timeouts` and `placement` win over those of the task itself. */
-export interface TaskUse extends Order, Omit<TaskDefaults, 'concurrency'> {
+export interface TaskUse extends Order, Omit<TaskDefaults, 'concurrency' | 'limits'> {
   /** At most `limit` tasks with the same `key` run at the same time, over the whole cluster. */
   readonly concurrency?: {
     readonly key: string | Ref<string, 'input'>;
     readonly limit: number;
   };
+  /** Limits that must all have a place for the task, besides those of the task itself. */
+  readonly limits?: readonly (Omit<LimitOption, 'key'> & {
+    /** Text, a part of the input, or several of these: `['tenant', input.tenant]`. */
+    readonly key: LimitKey | readonly LimitKey[];
+  })[];
 }
+
+type LimitKey = string | Ref<string, 'input'>;
 
 /** How a task is used for each item of a list. */
 export interface MapUse extends Order {
@@ -99,6 +106,7 @@ export interface MapUse extends Order {
   readonly retry?: TaskDefaults['retry'] & object;
   readonly timeouts?: TimeoutOptions;
   readonly placement?: PlacementOptions;
+  readonly limits?: readonly LimitOption[];
   /** Of the items and of the list as a whole. */
   readonly priority?: Priority;
 }

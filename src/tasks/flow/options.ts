@@ -24,8 +24,18 @@ export interface TaskDefaults {
   readonly placement?: PlacementOptions;
   /** At most `limit` tasks with the same `key` run at the same time, over the whole cluster. */
   readonly concurrency?: Concurrency;
+  /** Limits that tasks share by key over the whole cluster; all of them must have a place for the task. Those of its
+   * definition and those of the place where it is used hold together. */
+  readonly limits?: readonly LimitOption[];
   /** 0 is urgent, 3 is low. That of the job, if not given. */
   readonly priority?: Priority;
+}
+
+export interface LimitOption {
+  readonly key: string;
+  /** With `perMs`, so many are started in any period of that length; without it, so many run at the same time. */
+  readonly max: number;
+  readonly perMs?: number;
 }
 
 export interface TimeoutOptions {
@@ -55,18 +65,26 @@ export const DEFAULT_FIELDS = [
   'timeouts',
   'placement',
   'concurrency',
+  'limits',
   'priority',
 ] as const;
 
-/** What is given later wins, field by field; a limit is one thing and is replaced as a whole. */
+/** What is given later wins, field by field; a concurrency key is one thing and is replaced as a whole. Limits hold
+ * together. */
 export function merged(defaults: TaskDefaults, given: TaskDefaults): TaskDefaults {
   return withoutGaps({
     retry: both(defaults.retry, given.retry),
     timeouts: both(defaults.timeouts, given.timeouts),
     placement: both(defaults.placement, given.placement),
     concurrency: given.concurrency ?? defaults.concurrency,
+    limits: joined(defaults.limits, given.limits),
     priority: given.priority ?? defaults.priority,
   });
+}
+
+function joined<Item>(first?: readonly Item[], second?: readonly Item[]): Item[] | undefined {
+  if (first === undefined && second === undefined) return undefined;
+  return [...(first ?? []), ...(second ?? [])];
 }
 
 function both<Part extends object>(first?: Part, second?: Part): Part | undefined {

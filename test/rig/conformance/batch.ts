@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { instant, jobNo, taskNo } from '../../../src/scheduler/core/index.ts';
+import { type LimitRow, instant, jobNo, taskNo } from '../../../src/scheduler/core/index.ts';
 import { refKey, type Store } from '../../../src/scheduler/store/index.ts';
 import { shardContent, TestLeader } from './leader.ts';
 import {
@@ -184,6 +184,18 @@ function payloadTests({ store, newLeader }: Bench): void {
 }
 
 function clusterTests({ store, newLeader }: Bench): void {
+  test('the states of limits are written, rewritten and deleted', async () => {
+    const leader = await newLeader();
+    const limit = (id: string, state: string): LimitRow => ({ id, state });
+    await leader.commit({ limitUpserts: [limit('rate/"a", b', '{}'), limit('rate/c', '{}')] });
+    await leader.commit({
+      limitUpserts: [limit('rate/c', '{"starts":[]}')],
+      limitDeletes: ['rate/"a", b', 'rate/unknown'],
+    });
+    const { limits } = await store().loadCluster(leader.shard);
+    expect(limits).toEqual([limit('rate/c', '{"starts":[]}')]);
+  });
+
   test('nodes and schedules are written, rewritten and deleted', async () => {
     const leader = await newLeader();
     await leader.commit({

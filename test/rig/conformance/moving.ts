@@ -40,6 +40,7 @@ export function manyRows(): Dumped[] {
     { table: 'key', row: aKey(text, { state: 'completed', result: '{}', updatedAt: far }) },
     { table: 'node', row: aNode('w-1', { executors: [text, ''], address: null }) },
     { table: 'schedule', row: aSchedule('s-1', { lastJobId: jobId('far'), lastAt: AT }) },
+    { table: 'limit', row: { id: 'rate/api', state: '{}' } },
     { table: 'operator', row: { id: 'tokenize', declaration: '{"name":"tokenize"}' } },
     { table: 'flow', row: { id: 'order', declaration: '[{"name":"order"}]' } },
     { table: 'inbox', row: { no: 5, jobId: jobId('from-sql'), document: '{"tasks":[]}' } },

@@ -22,6 +22,7 @@ import type {
   NodeId,
   NodeRow,
   ScheduleId,
+  LimitRow,
   ScheduleRow,
   Seed,
   SignalRow,
@@ -62,6 +63,7 @@ export class DurableRows {
   readonly keys: Map<string, KeyRow> = new Map();
   readonly nodes: Map<NodeId, NodeRow> = new Map();
   readonly schedules: Map<ScheduleId, ScheduleRow> = new Map();
+  readonly limits: Map<string, LimitRow> = new Map();
   readonly inboxDeletes: Set<number> = new Set();
   readonly events: EventRow[] = [];
 
@@ -82,6 +84,8 @@ export class DurableRows {
     this.#applyPayloads(batch);
     for (const row of batch.nodeUpserts) this.nodes.set(row.id, row);
     for (const id of batch.nodeDeletes) this.nodes.delete(id);
+    for (const row of batch.limitUpserts) this.limits.set(row.id, row);
+    for (const id of batch.limitDeletes) this.limits.delete(id);
     for (const row of batch.scheduleUpserts) this.schedules.set(row.id, row);
     for (const id of batch.scheduleDeletes) this.schedules.delete(id);
     for (const no of batch.inboxDeletes) this.inboxDeletes.add(no);
@@ -103,7 +107,15 @@ export class DurableRows {
   cluster(now: Instant): ClusterImage {
     const { commitNo, lastSeq, nextJobNo } = this;
     const [nodes, schedules] = [[...this.nodes.values()], [...this.schedules.values()]];
-    return { now, commitNo, lastSeq, nextJobNo, nodes, schedules };
+    return {
+      now,
+      commitNo,
+      lastSeq,
+      nextJobNo,
+      nodes,
+      schedules,
+      limits: [...this.limits.values()],
+    };
   }
 
   image({ row, tasks, signals }: DurableJob): JobImage {

@@ -117,7 +117,7 @@ export function couldRun(state: SchedulerState, node: Node): string[] {
   for (const job of state.jobs.values()) {
     if (job.atLimit) continue;
     for (const slot of job.slots) {
-      if (state.tasks.state(slot) !== 'ready' || state.tasks.limit(slot)?.full === true) continue;
+      if (state.tasks.state(slot) !== 'ready' || state.queue.fullLimit(slot) !== null) continue;
       const requirement = state.tasks.requirement(slot);
       if (requirement.isBulk && !node.mayTakeBulk) continue;
       if (node.group?.requirements.has(requirement) === true) found.push(state.tasks.id(slot));

@@ -30,6 +30,7 @@ export function randomDocument(name: string, a: number, b: number): RawTask {
       ...(roll(3, 4) ? { retry: { maxAttempts: 1 + one(3, 5), backoffMs } } : {}),
       ...(roll(4, 6) ? { timeouts: timeouts(one(30, 7)) } : {}),
       ...(roll(3, 8) ? { concurrency: { key: `c${one(2, 9)}`, limit: 1 + (b % 2) } } : {}),
+      ...(roll(3, 18) ? { limits: limits(one(8, 19)) } : {}),
       ...(roll(4, 10) ? { idempotencyKey: `k${one(3, 11)}` } : {}),
       ...(roll(4, 12) ? { priority: one(4, 13) } : {}),
       ...(roll(6, 14) && no > 0 ? { parent: 't0' } : {}),
@@ -39,6 +40,7 @@ export function randomDocument(name: string, a: number, b: number): RawTask {
     name,
     tasks,
     ...(b % 2 === 0 ? { maxParallel: 1 + (a % 3) } : {}),
+    ...(b % 11 === 0 ? { fairnessKey: `f${a % 2}` } : {}),
     ...(b % 5 === 0 ? { onFailure: 'cancel' } : {}),
     ...(b % 7 === 0 ? { timeouts: { totalMs: 60_000 } } : {}),
     ...(b % 9 === 0 ? { idempotencyKey: `job-key-${a % 3}` } : {}),
@@ -56,6 +58,16 @@ export function randomOwnOptions(a: number, b: number): OwnOptions {
   }
   if (b % 4 === 1) own['t0'] = { admission: { memoryBytes: (a % 5) * 30 } };
   return own;
+}
+
+/** One figure a key: which of two counts would depend on who came last. */
+function limits(dice: number): readonly object[] {
+  const all = [
+    { key: 'pool', max: 2 },
+    { key: 'lock', max: 1 },
+    { key: 'pool', max: 3, perMs: 2_000 },
+  ];
+  return all.filter((_, at) => (dice & (1 << at)) !== 0);
 }
 
 function timeouts(dice: number): object {

@@ -6,6 +6,7 @@
 import type {
   Batch,
   EventRow,
+  Instant,
   JobNo,
   LogKind,
   TaskNo,
@@ -22,6 +23,9 @@ export interface LoggedLease {
   readonly fence: number;
   readonly nodeId: string;
   readonly from: number;
+  readonly at: Instant;
+  /** It goes on after a wait. */
+  readonly isResumed: boolean;
   /** The sequence number of the event that ended it. */
   to: number | null;
 }
@@ -41,6 +45,7 @@ export interface LoggedTask {
   run: number;
   fence: number;
   lease: LoggedLease | null;
+  isSuspended: boolean;
 }
 
 export interface Replay {
@@ -108,6 +113,7 @@ class Teller {
       task.lease = null;
     }
     if (event.kind === 'assigned') this.#assigned(task, event);
+    if (event.kind !== 'queued') task.isSuspended = event.kind === 'suspended';
     task.run = event.run ?? task.run;
     task.fence = event.fence ?? task.fence;
     const state = AFTER[event.kind];
@@ -119,6 +125,8 @@ class Teller {
   endBatch({ jobNo, taskNo, state }: TaskRow): void {
     const task = this.tasks.get(refKey(jobNo, taskNo));
     if (task?.state === 'delayed' && state === 'blocked') task.state = 'blocked';
+    // Its job is to start later.
+    if (task?.state === 'blocked' && state === 'delayed') task.state = 'delayed';
   }
 
   #task(event: EventRow): LoggedTask {
@@ -136,6 +144,7 @@ class Teller {
       run: 1,
       fence: 0,
       lease: null,
+      isSuspended: false,
     };
     this.tasks.set(key, task);
     this.byJob.set(jobNo, [...(this.byJob.get(jobNo) ?? []), task]);
@@ -167,6 +176,8 @@ class Teller {
       fence: event.fence ?? 0,
       nodeId: event.nodeId ?? '',
       from: event.seq,
+      at: event.at,
+      isResumed: task.isSuspended,
       to: null,
     };
     this.leases.push(task.lease);

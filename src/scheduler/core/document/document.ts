@@ -16,6 +16,7 @@ export interface JobDocument {
   readonly labels: readonly string[];
   /** None of its tasks starts before then; null for at once. */
   readonly runAt: Instant | null;
+  readonly options: JobOptions;
   /** JSON text of the template of the job's own result, over any of its tasks; null for none. */
   readonly output: string | null;
   /** In document order: a task's number is its place here. */
@@ -51,6 +52,8 @@ export interface TaskOptions {
   readonly timeouts: Timeouts;
   readonly placement: Placement;
   readonly concurrency: Concurrency | null;
+  /** All of them must have a place for the task. */
+  readonly limits: readonly LimitFigures[];
   /**
    * The result refers to data on the node that ran the task, which is lost with that node's session. While it may
    * still be needed it is then recomputed; if it is non-deterministic, everything that has read it is too. Not
@@ -101,6 +104,20 @@ export interface Placement {
 export interface Concurrency {
   readonly key: string;
   readonly limit: number;
+}
+
+/** A limit that tasks share by its key. Without a period at most `max` of them are assigned at the same time; with one
+ * at most `max` are started in any period of that length. */
+export interface LimitFigures {
+  readonly key: string;
+  readonly max: number;
+  readonly perMs: number | null;
+}
+
+/** What else a document says of the job. */
+export interface JobOptions {
+  /** Jobs with the same key take turns together with all others as if they were one. */
+  readonly fairnessKey: string | null;
 }
 
 /** What a node says of itself. */

@@ -5,6 +5,7 @@ import type { Settings } from '../settings.ts';
 import { taskNo } from '../ids.ts';
 import type { TaskId, TaskNo } from '../ids.ts';
 import type { JobDocument, TaskDocument } from './document.ts';
+import { decodeJobOptions } from './job-options.ts';
 import { decodeOptions, isAddedTask } from './options.ts';
 
 /** `specs` in task number order, with their inputs. The idempotency key stays with the original. */
@@ -23,6 +24,7 @@ export function documentFromRows(
     labels,
     // A fork is asked for now.
     runAt: null,
+    options: decodeJobOptions(job.options),
     output,
     idempotencyKey: null,
     tasks: specs.map((spec) => ({

@@ -26,6 +26,7 @@ export type NamedType =
   | 'condition'
   | 'capabilityTest'
   | 'labels'
+  | 'limit'
   | 'moment'
   | 'comparable';
 
@@ -115,12 +116,35 @@ const CONCURRENCY: Grammar = grammar(
   },
 );
 
+/** A limit on the period of a rate: longer ones are quotas, which belong to an application. */
+const PERIOD_MS_MAX = 31 * 24 * 3_600 * 1_000;
+export const LIMITS_MAX = 8;
+
+export const LIMIT: Grammar = grammar(
+  'A limit that all tasks of the cluster with the same key share.',
+  {
+    key: { type: 'name', required: true, doc: 'Tasks with the same key share the limit.' },
+    max: { ...count('How many.'), required: true },
+    perMs: {
+      type: 'whole',
+      min: 1,
+      max: PERIOD_MS_MAX,
+      doc: 'In any period of this length so many are started. Without it: so many run at the same time.',
+    },
+  },
+);
+
 /** The parts of a task that most tasks leave alone; see `options.ts`. */
 export const OPTIONS: Readonly<Record<string, Field>> = {
   retry: record(RETRY),
   timeouts: record(TIMEOUTS),
   placement: record(PLACEMENT),
   concurrency: record(CONCURRENCY),
+  limits: {
+    type: 'list',
+    items: 'limit',
+    doc: `Limits that must all have a place for it; ${LIMITS_MAX} at most.`,
+  },
 };
 
 export const TASK: Grammar = grammar('A piece of work.', {
@@ -209,6 +233,10 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     of: ['finish', 'cancel'],
     default: 'finish',
     doc: 'Once a task has failed: let the others finish, or cancel them.',
+  },
+  fairnessKey: {
+    type: 'name',
+    doc: 'Jobs with the same key, say of one tenant, take turns with all others as if they were one job.',
   },
   timeouts: record(JOB_TIMEOUTS),
   output: {

@@ -14,6 +14,7 @@ test('labels come back as they were given', () => {
   expect(parse({}).labels).toEqual([]);
 });
 
+const task = (fields: object): object => ({ tasks: [{ id: 'a', executor: 'echo', ...fields }] });
 const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, no) => [`k${no}`, 'v']));
 
 test.each([
@@ -29,6 +30,33 @@ test.each([
   [{ labels: { a: '\ud800' } }, '/labels/a', 'contains an unpaired surrogate'],
   [{ labels: ['a'] }, '/labels', 'must be an object of text by key, not a list'],
   [{ labels: 'a=b' }, '/labels', "not 'a=b'"],
+  [task({ limits: [{ key: 'a', max: 0 }] }), '/tasks/0/limits/0/max', 'from 1 to 1000000, not 0'],
+  [task({ limits: [{ key: 'a', max: 1e12, perMs: 1 }] }), '/tasks/0/limits/0/max', 'not 10000000'],
+  [task({ limits: [{ key: 'a', max: 1, perMs: 0 }] }), '/tasks/0/limits/0/perMs', 'not 0'],
+  [task({ limits: [{ key: 7, max: 1 }] }), '/tasks/0/limits/0/key', 'Must be text, not 7'],
+  [task({ limits: [{ max: 1 }] }), '/tasks/0/limits/0/key', 'missing'],
+  [task({ limits: [{ key: 'a', max: 1, per: 5 }] }), '/tasks/0/limits/0/per', "no field 'per'"],
+  [
+    task({
+      limits: [
+        { key: 'a', max: 1 },
+        { key: 'a', max: 2 },
+      ],
+    }),
+    '/tasks/0/limits/1/key',
+    "has a limit on concurrency with the key 'a' already",
+  ],
+  [
+    task({ concurrency: { key: 'a', limit: 1 }, limits: [{ key: 'a', max: 2 }] }),
+    '/tasks/0/limits/0/key',
+    "with the key 'a' already",
+  ],
+  [
+    task({ limits: Array.from({ length: 9 }, (_, no) => ({ key: `${no}`, max: 1 })) }),
+    '/tasks/0/limits',
+    '9 limits exceed',
+  ],
+  [{ fairnessKey: 7 }, '/fairnessKey', 'Must be text, not 7'],
   [{ runAt: '1970-01-01T00:00:00Z' }, '/runAt', 'is not a time to start at'],
   [{ runAt: '9999-12-31T23:59:59Z' }, '/runAt', 'is not a time to start at'],
   [{ runAt: 0 }, '/runAt', '0 is not a time to start at'],

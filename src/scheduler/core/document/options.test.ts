@@ -36,6 +36,14 @@ const usersOptions: fc.Arbitrary<TaskOptions> = fc.record({
       maxLosses: fc.integer({ min: 1, max: 10 }),
     })
     .filter(({ backoffMs, maxBackoffMs }) => backoffMs <= maxBackoffMs),
+  limits: fc.uniqueArray(
+    fc.record({
+      key: fc.constantFrom('m', 'n'),
+      max: fc.integer({ min: 1, max: 9 }),
+      perMs: maybe(9),
+    }),
+    { maxLength: 3, selector: ({ key, perMs }) => `${perMs === null} ${key}` },
+  ),
   timeouts: fc.record({ queueMs: maybe(9), runMs: maybe(9), totalMs: maybe(9) }),
   placement: fc.record({
     executors: sorted,

@@ -1,16 +1,23 @@
 /**
- * Retry, timeouts, placement and concurrency: the parts of a task that most tasks leave alone.
+ * Retry, timeouts, placement and limits: the parts of a task that most tasks leave alone.
  * They are read from documents and stored as JSON text of only what differs from the defaults, in
  * the very shape of the document, so both directions share one reader.
  */
 import { MillraceError, isMillraceError } from '../errors.ts';
 import { canonicalJson, type Json } from '../json.ts';
 import type { Settings } from '../settings.ts';
-import type { Admission, Concurrency, RetryPolicy, TaskOptions, Timeouts } from './document.ts';
+import type {
+  Admission,
+  Concurrency,
+  LimitFigures,
+  RetryPolicy,
+  TaskOptions,
+  Timeouts,
+} from './document.ts';
 import { ANYWHERE, readPlacement } from './placement.ts';
-import { OPTIONS } from './grammar.ts';
+import { LIMIT, LIMITS_MAX, OPTIONS } from './grammar.ts';
 import { Fields } from './reader.ts';
-import { refuse } from './refuse.ts';
+import { below, refuse } from './refuse.ts';
 
 /** Beside the options in the stored text: whether a running task has added this one. */
 const ADDED = 'added';
@@ -23,6 +30,11 @@ const STORED = {
   fields: OPTIONS,
   names: new Set([...Object.keys(OPTIONS), ADDED, OUTPUT, ADMISSION]),
 };
+
+/** Names a limit among all of both kinds: a rate and a limit on tasks at the same time may have the same key. */
+export function limitId({ key, perMs }: Pick<LimitFigures, 'key' | 'perMs'>): string {
+  return `${perMs === null ? 'concurrency' : 'rate'}/${key}`;
+}
 
 const NEVER: Timeouts = Object.freeze({ queueMs: null, runMs: null, totalMs: null });
 
@@ -38,6 +50,7 @@ export function defaultOptions(settings: Settings): TaskOptions {
     timeouts: NEVER,
     placement: ANYWHERE,
     concurrency: null,
+    limits: Object.freeze([]),
   });
   defaults.set(settings, options);
   return options;
@@ -51,7 +64,7 @@ export function readOptions(task: Fields, settings: Settings): TaskOptions {
     retry: readRetry(task, settings),
     timeouts: readTimeouts(task),
     placement: readPlacement(task),
-    concurrency: readConcurrency(task),
+    ...readBothLimits(task),
   };
 }
 
@@ -96,6 +109,40 @@ function readConcurrency(task: Fields): Concurrency | null {
   return { key, limit: limit ?? fields.missing('limit', 'Say how many may run at the same time.') };
 }
 
+function readBothLimits(task: Fields): Pick<TaskOptions, 'concurrency' | 'limits'> {
+  const concurrency = readConcurrency(task);
+  const list = task.list('limits') ?? [];
+  const path = task.at('limits');
+  if (list.length > LIMITS_MAX) {
+    refuse(path, `${list.length} limits exceed the limit of ${LIMITS_MAX} limits per task.`);
+  }
+  const ids = new Set(concurrency === null ? [] : [limitId({ key: concurrency.key, perMs: null })]);
+  const limits = Array.from(list, (each, at): LimitFigures => {
+    const fields = Fields.of(each, below(path, at), 'A limit', LIMIT);
+    const limit = readLimit(fields);
+    const id = limitId(limit);
+    if (ids.has(id)) {
+      const kind = limit.perMs === null ? 'limit on concurrency' : 'rate';
+      refuse(
+        fields.at('key'),
+        `The task has a ${kind} with the key '${limit.key}' already.`,
+        'Keep one of the two.',
+      );
+    }
+    ids.add(id);
+    return limit;
+  });
+  return { concurrency, limits };
+}
+
+function readLimit(fields: Fields): LimitFigures {
+  return {
+    key: fields.name('key') ?? fields.missing('key', 'Tasks with the same key share the limit.'),
+    max: fields.whole('max') ?? fields.missing('max', 'Say how many.'),
+    perMs: fields.whole('perMs'),
+  };
+}
+
 /** JSON text of what differs from the defaults; null when nothing does. Same options, same text. */
 export function encodeOptions(
   options: TaskOptions,
@@ -111,6 +158,7 @@ export function encodeOptions(
     ...(options.concurrency === null
       ? {}
       : { concurrency: options.concurrency as unknown as Json }),
+    ...(options.limits.length === 0 ? {} : { limits: options.limits.map(storedLimit) }),
     ...(isAdded ? { [ADDED]: true } : {}),
     ...(options.output === undefined ? {} : { [OUTPUT]: STORED_OUTPUT[options.output] }),
     ...(options.admission === undefined
@@ -118,6 +166,10 @@ export function encodeOptions(
       : { [ADMISSION]: { memoryBytes: options.admission.memoryBytes } }),
   });
   return text === '{}' ? null : text;
+}
+
+function storedLimit({ key, max, perMs }: LimitFigures): Json {
+  return { key, max, ...(perMs === null ? {} : { perMs }) };
 }
 
 /** `{ [name]: the fields that differ }`, or nothing when none does. */

@@ -79,6 +79,7 @@ describe('a job document', () => {
       totalMs: null,
       labels: [],
       runAt: null,
+      options: { fairnessKey: null },
       output: null,
       tasks: [
         {

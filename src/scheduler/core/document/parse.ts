@@ -12,6 +12,7 @@ import type { Priority } from '../task/chart.ts';
 import type { JobDocument, TaskDocument } from './document.ts';
 import { findCycle, shownCycle } from './graph.ts';
 import { JOB } from './grammar.ts';
+import { readJobOptions } from './job-options.ts';
 import { readLabels } from './labels.ts';
 import { readStart } from './moment.ts';
 import { Fields } from './reader.ts';
@@ -43,6 +44,7 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
     onFailure: fields.choice<JobDocument['onFailure']>('onFailure') ?? 'finish',
     labels: readLabels(fields.raw('labels'), fields.at('labels')),
     runAt: readRunAt(fields),
+    options: readJobOptions(fields),
     totalMs: fields.inner('timeouts')?.whole('totalMs') ?? null,
     ...readGraph(fields, tasks, settings, priority),
   };

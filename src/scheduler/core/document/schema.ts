@@ -73,6 +73,7 @@ function schemaOf(field: Field): JsonObject {
     case 'dependency':
     case 'id':
     case 'labels':
+    case 'limit':
     case 'moment':
     case 'name':
     case 'pointer':
@@ -167,6 +168,7 @@ const named: Readonly<Record<NamedType, JsonObject>> & JsonObject = {
   id: { type: 'string', minLength: 1, maxLength: ID_LENGTH_MAX, pattern: ID },
   pointer: { type: 'string', pattern: POINTER, description: "A JSON Pointer, '/body/rows/0'." },
   task: objectOf(grammars.TASK),
+  limit: objectOf(grammars.LIMIT),
   dependency: { anyOf: [ref('id'), objectOf(grammars.DEPENDENCY)] },
   condition: condition(),
   comparable: { anyOf: [{ type: 'number' }, { type: 'string' }] },

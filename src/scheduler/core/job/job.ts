@@ -4,6 +4,7 @@ import type { JobRow, TaskError } from '../rows.ts';
 import type { JobState, Priority } from '../task/chart.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
+import type { Share } from '../queue/share.ts';
 import type { Edges } from './edges.ts';
 import type { JobOutputs } from './outputs.ts';
 import { JobSignals } from './signals.ts';
@@ -23,6 +24,9 @@ export class Job {
   readonly labels: readonly string[];
   readonly runAt: Instant | null;
   readonly options: string | null;
+  /** The turns that it takes together with other jobs; null for a job that takes its own. Set when it comes into
+   * memory. */
+  share: Share | null = null;
   readonly createdAt: Instant;
   state: JobState;
   run: number;

@@ -4,22 +4,41 @@ import type { Slot, TaskTable } from '../task/table.ts';
 import { JobQueue } from './job-queue.ts';
 import type { Lane } from './lane.ts';
 import type { Limit } from './limit.ts';
+import type { Share } from './share.ts';
 
 /** Queues without tasks are swept when there are more than this, and more than the others. */
 const VACANT_MAX = 64;
 
+/** The queues of jobs with one fairness key: together they take one turn. */
+class ShareTurn {
+  readonly share: Share;
+  readonly heap: Heap<JobQueue> = new Heap<JobQueue>(earlier);
+  virtualTime = 0;
+  /** Of the job that was to be next when it came in: decides between turns of one round. */
+  no = 0;
+  isIn = false;
+
+  constructor(share: Share) {
+    this.share = share;
+  }
+}
+
+type Turn = JobQueue | ShareTurn;
+
 /**
  * Queues of jobs that take turns by virtual time: each task taken puts its job behind the others,
- * so a job with a hundred thousand tasks cannot starve one with ten. Virtual time only grows,
- * which lets stale heap entries be refreshed when they surface.
+ * so a job with a hundred thousand tasks cannot starve one with ten. Jobs with one fairness key take their turns
+ * together, and among themselves in the same way. Virtual time only grows, which lets stale heap entries be refreshed
+ * when they surface.
  */
 export class FairQueue {
   readonly lane: Lane;
-  /** The concurrency key that these tasks wait for; null for tasks in the lane itself. */
+  /** The limit that these tasks wait for; null for tasks in the lane itself. */
   readonly limit: Limit | null;
   readonly #queues: Map<Job, JobQueue> = new Map();
-  #heap: Heap<JobQueue> = new Heap(earlier);
-  /** Empty queues in the heap. */
+  readonly #shares: Map<Share, ShareTurn> = new Map();
+  #heap: Heap<Turn> = new Heap<Turn>(earlier);
+  /** Empty queues in the heaps. */
   #vacant = 0;
 
   constructor(lane: Lane, limit: Limit | null) {
@@ -41,7 +60,8 @@ export class FairQueue {
 
   /** A task that will be among the next, without a look at whose turn it really is. */
   first(): Slot | null {
-    const queue = this.#heap.peek();
+    const turn = this.#heap.peek();
+    const queue = turn instanceof ShareTurn ? turn.heap.peek() : turn;
     return queue === undefined || queue.size === 0 ? null : queue.first();
   }
 
@@ -65,30 +85,54 @@ export class FairQueue {
     if (queue.size > 0) return;
     if (queue.standing === 'in') this.#vacant += 1;
     else this.#forget(queue);
-    if (this.#vacant > VACANT_MAX && this.#vacant * 2 > this.#heap.size) this.#sweep();
+    if (this.#vacant > VACANT_MAX && this.#vacant * 2 > this.#queues.size) this.#sweep();
   }
 
   /** The queue whose job's turn it is, or null. Those of jobs at their limit are parked there. */
   next(onParked: (queue: JobQueue) => void): JobQueue | null {
     for (;;) {
-      const queue = this.#heap.peek();
-      if (queue === undefined) return null;
-      if (queue.size === 0) {
+      const turn = this.#heap.peek();
+      if (turn === undefined) return null;
+      if (!(turn instanceof ShareTurn)) {
+        if (this.#isNext(turn, this.#heap, onParked)) return turn;
+      } else if (turn.virtualTime < turn.share.virtualTime) {
         this.#heap.pop();
-        this.#vacant -= 1;
-        this.#forget(queue);
-      } else if (queue.job.atLimit) {
-        this.#heap.pop();
-        queue.standing = 'parked';
-        (queue.job.parkedQueues ??= []).push(queue);
-        onParked(queue);
-      } else if (queue.virtualTime < queue.job.virtualTime) {
-        this.#heap.pop();
-        this.#push(queue);
+        this.#pushShare(turn);
       } else {
-        return queue;
+        const queue = this.#nextIn(turn, onParked);
+        if (queue !== null) return queue;
+        this.#heap.pop();
+        turn.isIn = false;
+        this.#shares.delete(turn.share);
       }
     }
+  }
+
+  #nextIn({ heap }: ShareTurn, onParked: (queue: JobQueue) => void): JobQueue | null {
+    for (let queue = heap.peek(); queue !== undefined; queue = heap.peek()) {
+      if (this.#isNext(queue, heap, onParked)) return queue;
+    }
+    return null;
+  }
+
+  /** Whether the first queue of the heap is the one to take from; if not, it has left its place there. */
+  #isNext(queue: JobQueue, heap: { pop(): unknown }, onParked: (queue: JobQueue) => void): boolean {
+    if (queue.size === 0) {
+      heap.pop();
+      this.#vacant -= 1;
+      this.#forget(queue);
+    } else if (queue.job.atLimit) {
+      heap.pop();
+      queue.standing = 'parked';
+      (queue.job.parkedQueues ??= []).push(queue);
+      onParked(queue);
+    } else if (queue.virtualTime < queue.job.virtualTime) {
+      heap.pop();
+      this.#push(queue);
+    } else {
+      return true;
+    }
+    return false;
   }
 
   /** The queue's job is below its limit again. False if its tasks have gone meanwhile. */
@@ -101,7 +145,22 @@ export class FairQueue {
   #push(queue: JobQueue): void {
     queue.virtualTime = queue.job.virtualTime;
     queue.standing = 'in';
-    this.#heap.push(queue);
+    const { share } = queue.job;
+    if (share === null) return this.#heap.push(queue);
+    let turn = this.#shares.get(share);
+    if (turn === undefined) {
+      turn = new ShareTurn(share);
+      this.#shares.set(share, turn);
+    }
+    turn.heap.push(queue);
+    if (!turn.isIn) this.#pushShare(turn);
+  }
+
+  #pushShare(turn: ShareTurn): void {
+    turn.virtualTime = turn.share.virtualTime;
+    turn.no = turn.heap.peek()?.job.no ?? 0;
+    turn.isIn = true;
+    this.#heap.push(turn);
   }
 
   #forget(queue: JobQueue): void {
@@ -111,16 +170,21 @@ export class FairQueue {
 
   /** In a lane that no node takes from, the queues of cancelled jobs must not be kept for ever. */
   #sweep(): void {
-    const kept: Heap<JobQueue> = new Heap(earlier);
-    for (let queue = this.#heap.pop(); queue !== undefined; queue = this.#heap.pop()) {
-      if (queue.size > 0) kept.push(queue);
-      else this.#forget(queue);
-    }
-    this.#heap = kept;
+    this.#heap = new Heap<Turn>(earlier);
+    this.#shares.clear();
     this.#vacant = 0;
+    for (const queue of this.#queues.values()) {
+      if (queue.standing !== 'in') continue;
+      if (queue.size === 0) this.#forget(queue);
+      else this.#push(queue);
+    }
   }
 }
 
-function earlier(a: JobQueue, b: JobQueue): boolean {
-  return a.virtualTime < b.virtualTime || (a.virtualTime === b.virtualTime && a.job.no < b.job.no);
+function earlier(a: Turn, b: Turn): boolean {
+  return a.virtualTime < b.virtualTime || (a.virtualTime === b.virtualTime && noOf(a) < noOf(b));
+}
+
+function noOf(turn: Turn): number {
+  return turn instanceof ShareTurn ? turn.no : turn.job.no;
 }

@@ -14,7 +14,7 @@ export class JobQueue {
   virtualTime = 0;
   /** `out`: not in its home's heap. `parked`: the job is at its limit and will put it back. */
   standing: 'in' | 'out' | 'parked' = 'out';
-  /** Concurrency keys that have sent a task here, and others of whose tasks still wait. */
+  /** Limits that have sent a task here, and others of whose tasks still wait. */
   woken: Set<Limit> | null = null;
   #head = 0;
   #tail = 0;

@@ -1,15 +1,17 @@
 /**
  * Ready tasks in queue. Adding, removing and taking one costs O(log n) in the tasks queued, and a
  * poll that can get nothing costs O(1): everything that cannot be taken now is parked where its
- * obstacle is (a requirement without nodes, a job at its limit, a full concurrency key).
+ * obstacle is (a requirement without nodes, a job at its limit, a full limit of its own).
  *
- * What is parked at a key comes back by this rule: while the key has a place and a lane has parked
- * tasks of jobs below their limits, one of them stands in that lane. Every event that could break
- * it ends in `#wake`.
+ * What is parked at a limit comes back by this rule: while the limit has a place and a lane has parked
+ * tasks of jobs below their own limits, one of them stands in that lane. Every event that could break
+ * it ends in `#wake`. A task with several limits is parked at the first of them that is full: when it comes back and
+ * finds another one full it is parked there, and the limit that sent it sends another.
  */
-import type { Concurrency } from '../document/document.ts';
+import type { LimitFigures } from '../document/document.ts';
+import { limitId } from '../document/options.ts';
 import { invariant } from '../errors.ts';
-import type { JobNo } from '../ids.ts';
+import type { Instant, JobNo } from '../ids.ts';
 import type { Job } from '../job/job.ts';
 import type { Node } from '../node/node.ts';
 import { PRIORITIES } from '../task/chart.ts';
@@ -20,11 +22,13 @@ import type { Lane } from './lane.ts';
 import { Limit } from './limit.ts';
 import type { Matching } from './matching.ts';
 import type { Requirement } from './requirement.ts';
+import { Share } from './share.ts';
 
 export class ReadyQueue {
   readonly #tasks: TaskTable;
   readonly #matching: Matching;
   readonly #limits: Map<string, Limit> = new Map();
+  readonly #shares: Map<string, Share> = new Map();
   /** The virtual time of the job served last, that is the round of turns now under way. */
   #round = 0;
   #size = 0;
@@ -38,20 +42,59 @@ export class ReadyQueue {
     return this.#size;
   }
 
-  /** Concurrency keys that tasks in memory name. */
+  /** Limits that tasks in memory name. */
   get limitCount(): number {
-    return this.#limits.size;
+    return [...this.#limits.values()].filter(({ tasks }) => tasks > 0).length;
+  }
+
+  /** Fairness keys that jobs in memory have. */
+  get shareCount(): number {
+    return this.#shares.size;
+  }
+
+  limit(id: string): Limit | undefined {
+    return this.#limits.get(id);
+  }
+
+  /** The turns of the jobs with this key, with one more of them. */
+  shareFor(key: string): Share {
+    const share = this.#shares.get(key) ?? new Share(key);
+    this.#shares.set(key, share);
+    share.jobs += 1;
+    return share;
+  }
+
+  dropShare(share: Share): void {
+    share.jobs -= 1;
+    invariant(share.jobs >= 0, 'a fairness key has no fewer than no jobs');
+    if (share.jobs === 0) this.#shares.delete(share.key);
+  }
+
+  /** A limit whose starts an earlier leader has counted. */
+  restoreLimit(limit: Limit): void {
+    this.#limits.set(limit.id, limit);
+  }
+
+  /** Its period has moved on. True when nothing is left of it to remember. */
+  limitDue(limit: Limit, now: Instant): boolean {
+    limit.expire(now);
+    this.#wakeAll(limit);
+    if (limit.freeAt !== null) return false;
+    if (limit.tasks === 0) this.#limits.delete(limit.id);
+    return true;
   }
 
   /** The limit shared by all tasks that name the key, with one more of them. */
-  limitFor(concurrency: Concurrency, jobNo: JobNo): Limit {
-    let limit = this.#limits.get(concurrency.key);
+  limitFor(figures: LimitFigures, jobNo: JobNo): Limit {
+    const id = limitId(figures);
+    let limit = this.#limits.get(id);
     if (limit === undefined) {
-      limit = new Limit(concurrency.key, concurrency.limit, jobNo);
-      this.#limits.set(concurrency.key, limit);
+      limit = new Limit(figures, jobNo);
+      this.#limits.set(id, limit);
     } else if (jobNo >= limit.saidBy) {
       limit.saidBy = jobNo;
-      limit.max = concurrency.limit;
+      limit.max = figures.max;
+      limit.perMs = figures.perMs;
       this.#wakeAll(limit);
     }
     limit.tasks += 1;
@@ -61,8 +104,9 @@ export class ReadyQueue {
   /** A task that named this limit has left the memory. */
   dropLimit(limit: Limit): void {
     limit.tasks -= 1;
-    invariant(limit.tasks >= 0, 'a concurrency key has no fewer than no tasks');
-    if (limit.tasks === 0) this.#limits.delete(limit.key);
+    invariant(limit.tasks >= 0, 'a limit has no fewer than no tasks');
+    // What was started in the period still counts.
+    if (limit.tasks === 0 && limit.freeAt === null) this.#limits.delete(limit.id);
   }
 
   add(slot: Slot): void {
@@ -70,12 +114,19 @@ export class ReadyQueue {
     const job = this.#tasks.job(slot);
     // A job that had nothing queued joins the next round: it has saved up no turns, and newcomers do not push waiting
     // jobs to the back.
-    if (job.queued === 0) job.virtualTime = Math.max(job.virtualTime, this.#round + 1);
+    const { share } = job;
+    if (job.queued === 0) {
+      job.virtualTime = Math.max(job.virtualTime, (share?.round ?? this.#round) + 1);
+    }
+    if (share !== null) {
+      if (share.queued === 0) share.virtualTime = Math.max(share.virtualTime, this.#round + 1);
+      share.queued += 1;
+    }
     job.queued += 1;
     this.#size += 1;
     const lane = this.#lane(slot);
-    const limit = this.#tasks.limit(slot);
-    if (limit?.full === true) limit.park(lane).add(slot, this.#tasks, 'back');
+    const limit = this.fullLimit(slot);
+    if (limit !== null) limit.park(lane).add(slot, this.#tasks, 'back');
     else this.#enqueue(slot, lane);
   }
 
@@ -85,10 +136,21 @@ export class ReadyQueue {
     invariant(queue !== null, 'a ready task is queued');
     this.#leave(slot);
     queue.home.remove(queue, slot, this.#tasks);
-    const limit = this.#tasks.limit(slot);
-    if (limit === null) return;
-    limit.forgetIfEmpty(queue.home.lane);
-    if (queue.home.limit === null) this.#wake(limit, queue.home.lane);
+    const { lane } = queue.home;
+    for (const limit of this.#tasks.limits(slot)) {
+      limit.forgetIfEmpty(lane);
+      if (queue.home.limit !== limit) this.#wake(limit, lane);
+    }
+  }
+
+  /** The first of the task's limits that has no place for it; null when all have. Going on after a wait is not a
+   * start, so a rate does not hold it up. */
+  fullLimit(slot: Slot): Limit | null {
+    for (const limit of this.#tasks.limits(slot)) {
+      if (limit.full && (limit.perMs === null || this.#tasks.suspended(slot) === null))
+        return limit;
+    }
+    return null;
   }
 
   /**
@@ -137,15 +199,16 @@ export class ReadyQueue {
     return null;
   }
 
-  /** A lease of the job was given. */
-  assigned(slot: Slot): void {
+  /** A lease of the job was given, or found by a new leader: that one was started before. */
+  assigned(slot: Slot, startedAt: Instant | null): void {
     this.#tasks.job(slot).assigned += 1;
-    const limit = this.#tasks.limit(slot);
-    if (limit === null) return;
     const lane = this.#lane(slot);
-    limit.held += 1;
-    limit.served(lane);
-    this.#wake(limit, lane);
+    for (const limit of this.#tasks.limits(slot)) {
+      limit.held += 1;
+      if (startedAt !== null) limit.start(startedAt);
+      limit.served(lane);
+      this.#wake(limit, lane);
+    }
   }
 
   /** A lease of the job ended: what waited for its place may come forward. */
@@ -154,11 +217,11 @@ export class ReadyQueue {
     job.assigned -= 1;
     invariant(job.assigned >= 0, 'a job holds no fewer than no leases');
     this.#unparkJob(job);
-    const limit = this.#tasks.limit(slot);
-    if (limit === null) return;
-    limit.held -= 1;
-    invariant(limit.held >= 0, 'a concurrency key holds no fewer than no leases');
-    this.#wakeAll(limit);
+    for (const limit of this.#tasks.limits(slot)) {
+      limit.held -= 1;
+      invariant(limit.held >= 0, 'a limit holds no fewer than no leases');
+      this.#wakeAll(limit);
+    }
   }
 
   #takeFrom(lane: Lane): Slot | null {
@@ -168,24 +231,45 @@ export class ReadyQueue {
       if (queue === null) return null;
       const slot = queue.first();
       jobs.remove(queue, slot, this.#tasks);
-      const limit = this.#tasks.limit(slot);
-      if (limit?.full === true) {
-        // One that was here before goes back to where it was.
-        const at = queue.woken?.delete(limit) === true ? 'front' : 'back';
-        limit.park(lane).add(slot, this.#tasks, at);
+      const limit = this.fullLimit(slot);
+      if (limit !== null) {
+        this.#parkAgain(queue, slot, limit);
         continue;
       }
       this.#leave(slot);
-      this.#round = Math.max(this.#round, queue.job.virtualTime);
-      queue.job.virtualTime = this.#round + 1;
+      this.#tookTurn(queue.job);
       return slot;
     }
+  }
+
+  #parkAgain(queue: JobQueue, slot: Slot, limit: Limit): void {
+    const { lane } = queue.home;
+    // One that was here before goes back to where it was.
+    const at = queue.woken?.delete(limit) === true ? 'front' : 'back';
+    limit.park(lane).add(slot, this.#tasks, at);
+    // A limit that has a place, and has sent this one for it, sends another.
+    for (const other of this.#tasks.limits(slot)) {
+      if (other !== limit && queue.woken?.delete(other) === true) this.#wake(other, lane);
+    }
+  }
+
+  #tookTurn(job: Job): void {
+    const { share } = job;
+    this.#round = Math.max(this.#round, (share ?? job).virtualTime);
+    if (share === null) {
+      job.virtualTime = this.#round + 1;
+      return;
+    }
+    share.virtualTime = this.#round + 1;
+    share.round = Math.max(share.round, job.virtualTime);
+    job.virtualTime = share.round + 1;
   }
 
   #leave(slot: Slot): void {
     const job = this.#tasks.job(slot);
     this.#size -= 1;
     job.queued -= 1;
+    if (job.share !== null) job.share.queued -= 1;
     invariant(job.queued >= 0, 'a job has no fewer than no queued tasks');
   }
 
@@ -216,7 +300,7 @@ export class ReadyQueue {
     }
   }
 
-  /** Tasks in the queue cannot be taken for now: their keys send others of their lanes instead. */
+  /** Tasks in the queue cannot be taken for now: their limits send others of their lanes instead. */
   readonly #onParked = (queue: JobQueue): void => {
     const { woken, home } = queue;
     queue.woken = null;
@@ -227,7 +311,7 @@ export class ReadyQueue {
     for (const lane of limit.parkedLanes()) this.#wake(limit, lane);
   }
 
-  /** If the key has a place, one of the lane's parked tasks goes back into the queue. */
+  /** If the limit has a place, one of the lane's parked tasks goes back into the queue. */
   #wake(limit: Limit, lane: Lane): void {
     const parked = limit.full ? undefined : limit.parkedIn(lane);
     const queue = parked?.next(this.#onParked) ?? null;

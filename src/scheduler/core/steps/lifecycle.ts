@@ -14,6 +14,7 @@ import type { StepContext } from '../step-context.ts';
 import { dropWaits } from './awaited.ts';
 import { restrictPlacement } from './retry-placement.ts';
 import { claimKey, settleKey } from './keys.ts';
+import { keepStarts } from './rates.ts';
 
 /** Nothing but a node stands between the task and its run. Call it without a lease. */
 export function makeReady(context: StepContext, slot: Slot): void {
@@ -23,8 +24,12 @@ export function makeReady(context: StepContext, slot: Slot): void {
   const { runAt } = tasks.job(slot);
   if (runAt !== null && runAt > context.now) return delay(context, slot, runAt);
   const { admission } = tasks.options(slot);
-  if (admission !== undefined) return askAdmission(context, slot, admission);
+  if (admission !== undefined) {
+    endDelay(context, slot);
+    return askAdmission(context, slot, admission);
+  }
   const claim = claimKey(context, slot);
+  if (claim !== 'ours') endDelay(context, slot);
   if (claim === 'waits') return;
   if (claim === 'completed') {
     context.effects.copyResult({
@@ -42,6 +47,13 @@ export function makeReady(context: StepContext, slot: Slot): void {
   context.log('queued', { slot });
   queue.add(slot);
   armQueueTimeout(context, slot, context.now);
+}
+
+/** The time of its job has come, but something else is still in its way. */
+function endDelay(context: StepContext, slot: Slot): void {
+  if (context.state.tasks.state(slot) !== 'delayed') return;
+  context.state.tasks.move(slot, 'blocked');
+  context.writeTask(slot);
 }
 
 /** It waits for its dependencies, even if it had begun: it reads its input again. */
@@ -125,8 +137,6 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
   tasks.fence.set(slot, tasks.fence.get(slot) + 1);
   tasks.setTerm(slot, state.term);
   tasks.attempt.set(slot, tasks.failures.get(slot) + tasks.losses.get(slot) + 1);
-  tasks.setSuspended(slot, null);
-  tasks.startedAt.set(slot, 0);
   const lease: Lease = {
     slot,
     job,
@@ -149,10 +159,13 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
   );
   invariant(node.leases.size < node.capacity, 'a node is given no more than it has room for');
   invariant(!job.atLimit, 'a job at its limit is given no more');
-  invariant(tasks.limit(slot)?.full !== true, 'a full concurrency key is given no more');
+  invariant(state.queue.fullLimit(slot) === null, 'a full limit is given no more');
+  tasks.setSuspended(slot, null);
+  tasks.startedAt.set(slot, 0);
   state.leases.set(slot, lease);
   node.leases.set(slot, lease);
-  state.queue.assigned(slot);
+  state.queue.assigned(slot, resumed ? null : context.now);
+  if (!resumed) keepStarts(context, slot);
   state.matching.held(node, tasks.requirement(slot), 1);
   context.writeTask(slot);
   context.log('assigned', { slot, nodeId: node.id });

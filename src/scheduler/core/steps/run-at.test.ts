@@ -36,6 +36,19 @@ describe('a job with runAt', () => {
     expect(node.poll(5)).toHaveLength(1);
   });
 
+  test('waits for the task that executes under its key, and takes its result', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const task = echo('a', { idempotencyKey: 'k' });
+    world.submit({ name: 'first', tasks: [task] });
+    const [first] = node.poll(5);
+    world.submit({ name: 'later', runAt: iso(world.now + 1_000), tasks: [task] });
+    world.advance(1_000);
+    expect(world.states('later')).toEqual({ a: 'blocked' });
+    node.complete(first!);
+    expect(world.job('later').state).toBe('succeeded');
+  });
+
   test('can be cancelled before it starts', () => {
     const world = new Harness();
     const node = world.node('w1');

@@ -164,8 +164,7 @@ export function dropJob(state: SchedulerState, job: Job): void {
     state.matching.release(tasks.requirement(slot));
     const key = tasks.key(slot);
     if (key !== null) unnameKey(state, key);
-    const limit = tasks.limit(slot);
-    if (limit !== null) state.queue.dropLimit(limit);
+    for (const limit of tasks.limits(slot)) state.queue.dropLimit(limit);
     tasks.free(slot);
   }
   job.outputs?.clear();

@@ -1,5 +1,6 @@
 /** A job comes into being: all of it in one transaction, or none. */
-import type { JobDocument, TaskDocument } from '../document/document.ts';
+import type { JobDocument, LimitFigures, TaskDocument, TaskOptions } from '../document/document.ts';
+import { encodeJobOptions } from '../document/job-options.ts';
 import { labelsOf } from '../document/labels.ts';
 import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
@@ -75,7 +76,7 @@ function newRow(
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
   const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs, output } = document;
-  const { labels, runAt } = document;
+  const { labels, runAt, options } = document;
   return {
     no,
     id,
@@ -89,7 +90,7 @@ function newRow(
     output,
     labels,
     runAt,
-    options: null,
+    options: encodeJobOptions(options),
     createdAt: context.now,
     state: 'queued',
     run: 1,
@@ -123,6 +124,12 @@ export function keyInStore(
   };
 }
 
+/** What the task names as its limits; a concurrency key is one of them. */
+function limitsOf({ concurrency, limits }: TaskOptions): readonly LimitFigures[] {
+  if (concurrency === null) return limits;
+  return [{ key: concurrency.key, max: concurrency.limit, perMs: null }, ...limits];
+}
+
 /** Into memory only; the task is blocked with all its dependencies unmet, and not yet counted as
  * open: that is done when its parent is sure to be there. */
 export function addTask(
@@ -131,7 +138,7 @@ export function addTask(
   task: TaskDocument,
   keyInStore: KeyInStore = UNKNOWN_KEY,
 ): Slot {
-  const { concurrency, placement } = task.options;
+  const { placement } = task.options;
   const slot = state.tasks.add({
     job,
     no: taskNo(job.slots.length),
@@ -142,7 +149,7 @@ export function addTask(
     isAdded: task.isAdded ?? false,
     requirement: state.matching.require(task.executor, placement),
     options: task.options,
-    limit: concurrency === null ? null : state.queue.limitFor(concurrency, job.no),
+    limits: limitsOf(task.options).map((figures) => state.queue.limitFor(figures, job.no)),
     key:
       task.idempotencyKey === null
         ? null

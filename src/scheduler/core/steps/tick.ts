@@ -2,6 +2,7 @@
 import { assertNever } from '../errors.ts';
 import type { Job } from '../job/job.ts';
 import type { Node } from '../node/node.ts';
+import type { Limit } from '../queue/limit.ts';
 import type { TaskError } from '../rows.ts';
 import type { Schedule } from '../schedule/state.ts';
 import type { SchedulerState } from '../state.ts';
@@ -13,6 +14,7 @@ import type { StepContext } from '../step-context.ts';
 import { finish } from './lifecycle.ts';
 import { remake } from './outputs.ts';
 import { endQuarantine } from './quarantine.ts';
+import { limitDue } from './rates.ts';
 import { scheduleDue } from './schedules.ts';
 import { nodeDeadDue, nodeForgetDue, sessionDue } from './session.ts';
 import { settle } from './settle.ts';
@@ -50,6 +52,8 @@ function fits(state: SchedulerState, timer: Timer): boolean {
       return state.jobs.has(timer.jobNo);
     case 'admission':
       return state.admissions.isWaited;
+    case 'limit':
+      return state.queue.limit(timer.limitId)?.timerAt === timer.at;
     case 'session':
       return nodeOf(state, timer)?.status === 'healthy';
     case 'nodeDead':
@@ -89,6 +93,8 @@ function ring(context: StepContext, timer: Timer): void {
     case 'admission':
       // Whoever waits is looked at when the step is settled.
       return;
+    case 'limit':
+      return limitDue(context, state.queue.limit(timer.limitId) as Limit);
     case 'session':
       return sessionDue(context, nodeOf(state, timer) as Node);
     case 'nodeDead':

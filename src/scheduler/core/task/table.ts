@@ -36,14 +36,14 @@ export interface TaskFacts {
   readonly isAdded: boolean;
   readonly requirement: Requirement;
   readonly options: TaskOptions;
-  readonly limit: Limit | null;
+  readonly limits: readonly Limit[];
   readonly key: ExecutionKey | null;
 }
 
 /** Facts that few tasks have: kept aside so that the others do not pay for them. */
 interface Extras {
   key: ExecutionKey | null;
-  limit: Limit | null;
+  limits: readonly Limit[];
   parent: TaskNo | null;
   isAwaited: boolean;
   isAdded: boolean;
@@ -58,9 +58,11 @@ interface Extras {
   failedOn: readonly NodeId[];
 }
 
+const NO_LIMITS: readonly Limit[] = Object.freeze([]);
+
 const NO_EXTRAS: Readonly<Extras> = {
   key: null,
-  limit: null,
+  limits: NO_LIMITS,
   parent: null,
   isAwaited: false,
   isAdded: false,
@@ -130,9 +132,9 @@ export class TaskTable {
     this.#requirements[slot] = facts.requirement;
     this.#options[slot] = facts.options;
     this.#queues[slot] = null;
-    const { key, limit, parent, isAwaited, isAdded } = facts;
-    if (key !== null || limit !== null || parent !== null) {
-      this.#extras.set(slot, { ...NO_EXTRAS, key, limit, parent, isAwaited, isAdded });
+    const { key, limits, parent, isAwaited, isAdded } = facts;
+    if (key !== null || limits.length > 0 || parent !== null) {
+      this.#extras.set(slot, { ...NO_EXTRAS, key, limits, parent, isAwaited, isAdded });
     }
     this.#numbers.set(slot, facts.no);
     this.#priorities.set(slot, facts.priority);
@@ -271,8 +273,9 @@ export class TaskTable {
     return this.#extras.get(slot)?.key ?? null;
   }
 
-  limit(slot: Slot): Limit | null {
-    return this.#extras.get(slot)?.limit ?? null;
+  /** The limits that it shares with other tasks. */
+  limits(slot: Slot): readonly Limit[] {
+    return this.#extras.get(slot)?.limits ?? NO_LIMITS;
   }
 
   parent(slot: Slot): TaskNo | null {

@@ -241,6 +241,16 @@ async function writeCluster({ session, shard, batch }: Write): Promise<void> {
   await insertRows(session, tables.NODE, shard, kept);
   const left = scheduleUpserts.filter((schedule) => !scheduleLeft.has(schedule.id));
   await insertRows(session, tables.SCHEDULE, shard, left);
+  const { limitUpserts, limitDeletes } = batch;
+  const limits = [...limitUpserts.map((limit) => limit.id), ...limitDeletes];
+  await deleteNamed(session, 'limit_state', shard, limits);
+  const gone = new Set(limitDeletes);
+  await insertRows(
+    session,
+    tables.LIMIT,
+    shard,
+    limitUpserts.filter((limit) => !gone.has(limit.id)),
+  );
   if (inboxDeletes.length === 0) return;
   await session.run(
     `delete from inbox where shard = $1::integer and no in (select unnest($2::bigint[]))`,
@@ -262,7 +272,7 @@ export async function applyDeclarations(
 
 async function deleteNamed(
   session: Session,
-  table: 'node' | 'schedule' | DeclarationKind,
+  table: 'node' | 'schedule' | 'limit_state' | DeclarationKind,
   shard: number,
   ids: readonly string[],
 ): Promise<void> {

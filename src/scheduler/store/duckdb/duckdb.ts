@@ -61,7 +61,7 @@ import { createStages, selectRows } from './rows.ts';
 import { type Session } from './session.ts';
 import { Shards } from './shards.ts';
 import { StoreFile } from './store-file.ts';
-import { INBOX, NODE, SCHEDULE } from './tables.ts';
+import { INBOX, LIMIT, NODE, SCHEDULE } from './tables.ts';
 import { inTransaction } from './transaction.ts';
 import { dumpStore, fillStore } from './transfer.ts';
 import * as views from './views.ts';
@@ -161,7 +161,8 @@ class DuckdbStore implements Store {
       const where = 'where t.shard = $1::integer order by t.id';
       const nodes = await selectRows(session, NODE, where, shard);
       const schedules = await selectRows(session, SCHEDULE, where, shard);
-      return { now: this.#now(), commitNo, lastSeq, nextJobNo, nodes, schedules };
+      const limits = await selectRows(session, LIMIT, where, shard);
+      return { now: this.#now(), commitNo, lastSeq, nextJobNo, nodes, schedules, limits };
     });
   }
 

@@ -133,6 +133,7 @@ describe('migrations', () => {
         '0006-operators',
         '0007-labels',
         '0008-flows',
+        '0009-limits',
       ],
     });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());

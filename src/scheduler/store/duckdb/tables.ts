@@ -2,6 +2,7 @@
 import type {
   JobRow,
   KeyRow,
+  LimitRow,
   NodeRow,
   ResultRow,
   DeclarationKind,
@@ -205,6 +206,11 @@ export const SCHEDULE: Table<ScheduleRow> = {
     field('lastAt', 'bigint'),
     field('lastJobId', 'varchar'),
   ],
+};
+
+export const LIMIT: Table<LimitRow> = {
+  name: 'limit_state',
+  columns: [field('id', 'varchar'), field('state', 'varchar')],
 };
 
 const declarations = (name: DeclarationKind): Table<DeclarationRow> => ({

@@ -26,6 +26,7 @@ const MOVED: readonly (readonly [Kind, Table<never>, readonly string[]])[] = [
   ['key', tables.KEY, ['scope']],
   ['node', tables.NODE, ['id']],
   ['schedule', tables.SCHEDULE, ['id']],
+  ['limit', tables.LIMIT, ['id']],
   ['operator', tables.DECLARATIONS.operator, ['id']],
   ['flow', tables.DECLARATIONS.flow, ['id']],
   ['inbox', tables.INBOX, ['no']],

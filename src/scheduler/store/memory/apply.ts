@@ -52,5 +52,7 @@ function applyCluster(shard: Shard, changes: Changes, batch: Batch): void {
     changes.put(shard.schedules, schedule.id, schedule);
   }
   for (const id of batch.scheduleDeletes) changes.remove(shard.schedules, id);
+  for (const limit of batch.limitUpserts) changes.put(shard.limits, limit.id, limit);
+  for (const id of batch.limitDeletes) changes.remove(shard.limits, id);
   for (const no of batch.inboxDeletes) changes.remove(shard.inbox, no);
 }

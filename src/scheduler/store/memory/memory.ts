@@ -157,13 +157,14 @@ class PlainMaps implements MemoryStore {
   }
 
   async loadCluster(shard: number): Promise<ClusterImage> {
-    const { nodes, schedules, ...counters } = this.#read(shard);
+    const { nodes, schedules, limits, ...counters } = this.#read(shard);
     const now = this.#now();
     return {
       now,
       ...countersOf(counters),
       nodes: [...nodes.values()],
       schedules: [...schedules.values()],
+      limits: byId([...limits.values()]),
     };
   }
 
@@ -313,9 +314,10 @@ class PlainMaps implements MemoryStore {
 
   #refuseUnlessEmpty(): void {
     for (const shard of this.#shards.values()) {
-      const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, declarations, inbox } = shard;
+      const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, limits, declarations, inbox } =
+        shard;
       const declared = declarations.operator.size + declarations.flow.size;
-      const named = nodes.size + schedules.size + declared;
+      const named = nodes.size + schedules.size + limits.size + declared;
       const rows = jobs.size + keys.size + named + inbox.size;
       if (lastSeq > 0 || nextJobNo > 1 || rows > 0) throw notEmpty();
     }

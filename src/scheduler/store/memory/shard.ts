@@ -8,6 +8,7 @@ import {
   type JobRow,
   jobNo,
   type KeyRow,
+  type LimitRow,
   type NodeId,
   type NodeRow,
   type DeclarationKind,
@@ -73,6 +74,7 @@ export interface Shard {
   readonly keys: Map<string, KeyRow>;
   readonly nodes: Map<NodeId, NodeRow>;
   readonly schedules: Map<ScheduleId, ScheduleRow>;
+  readonly limits: Map<string, LimitRow>;
   readonly declarations: Readonly<Record<DeclarationKind, Map<string, DeclarationRow>>>;
   readonly inbox: Map<number, InboxRow>;
   /** Contiguous: the event at index i has the number `events[0].seq + i`. */
@@ -94,6 +96,7 @@ export function emptyShard(no: number): Shard {
     keys: new Map(),
     nodes: new Map(),
     schedules: new Map(),
+    limits: new Map(),
     declarations: { operator: new Map(), flow: new Map() },
     inbox: new Map(),
     events: [],

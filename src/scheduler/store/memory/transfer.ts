@@ -36,6 +36,7 @@ export function* dumpShard(shard: Shard): Generator<Dumped> {
   for (const row of shard.keys.values()) yield { table: 'key', row };
   for (const row of shard.nodes.values()) yield { table: 'node', row };
   for (const row of shard.schedules.values()) yield { table: 'schedule', row };
+  for (const row of shard.limits.values()) yield { table: 'limit', row };
   for (const table of ['operator', 'flow'] as const)
     for (const row of shard.declarations[table].values()) yield { table, row };
   for (const row of shard.inbox.values()) yield { table: 'inbox', row };
@@ -99,6 +100,8 @@ function put(shard: Shard, item: Exclude<Dumped, { table: 'counters' }>): void {
       return putNew(shard.nodes, item.row.id, item.row);
     case 'schedule':
       return putNew(shard.schedules, item.row.id, item.row);
+    case 'limit':
+      return putNew(shard.limits, item.row.id, item.row);
     case 'operator':
     case 'flow':
       return putNew(shard.declarations[item.table], item.row.id, item.row);

@@ -1,6 +1,6 @@
 /**
  * The group commit: a batch becomes one statement, always the same one, so that it is parsed and
- * planned once a connection. Migrations 0002, 0006, 0008 and 0010 have its functions; 0002 says why it is one statement.
+ * planned once a connection. Migrations 0002, 0006, 0008, 0010, 0014 and 0016 have its functions; 0002 says why it is one statement.
  */
 import type { Batch, Instant } from '../../core/index.ts';
 import { chunksOf } from '../event-chunk.ts';
@@ -57,6 +57,8 @@ const PARTS: readonly Part[] = [
   part('delete_nodes', 'nodeDeletes', rows.ids),
   part('put_schedules', 'scheduleUpserts', rows.schedules),
   part('delete_schedules', 'scheduleDeletes', rows.ids),
+  part('put_limits', 'limitUpserts', rows.limits),
+  part('delete_limits', 'limitDeletes', rows.ids),
   part('delete_inbox', 'inboxDeletes', rows.numbers),
   {
     call: 'insert_events',

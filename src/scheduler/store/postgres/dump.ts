@@ -48,6 +48,7 @@ export const TABLES: { readonly [T in Name]: Table<T> } = {
   key: { sqlName: 'idempotency', codec: rows.keys, order: 'scope' },
   node: { sqlName: 'node', codec: rows.nodes, order: 'id' },
   schedule: { sqlName: 'schedule', codec: rows.schedules, order: 'id' },
+  limit: { sqlName: 'limit_state', codec: rows.limits, order: 'id' },
   operator: { sqlName: 'operator', codec: rows.declarations, order: 'id' },
   flow: { sqlName: 'flow', codec: rows.declarations, order: 'id' },
   inbox: { sqlName: 'inbox', codec: rows.inbox, order: 'no' },

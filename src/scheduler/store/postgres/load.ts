@@ -17,7 +17,7 @@ import { keysOf } from './views.ts';
 
 export function loadCluster(pool: ReadPool, shard: number): Promise<ClusterImage> {
   return pool.snapshot(async (run) => {
-    const [leader, nodes, schedules] = await Promise.all([
+    const [leader, nodes, schedules, limits] = await Promise.all([
       run(
         `select clock_timestamp() as now, coalesce(max(last_seq), 0) as last_seq,
                 coalesce(max(commit_no), 0) as commit_no,
@@ -32,6 +32,10 @@ export function loadCluster(pool: ReadPool, shard: number): Promise<ClusterImage
         `select ${rows.schedules.read('s')} from millrace.schedule s where shard = $1 order by id`,
         [shard],
       ),
+      run(
+        `select ${rows.limits.read('l')} from millrace.limit_state l where shard = $1 order by id`,
+        [shard],
+      ),
     ]);
     const [counters = {}] = leader;
     return {
@@ -41,6 +45,7 @@ export function loadCluster(pool: ReadPool, shard: number): Promise<ClusterImage
       nextJobNo: counters['next_job_no'] as JobNo,
       nodes: nodes.map((row) => rows.nodes.decode(row)),
       schedules: schedules.map((row) => rows.schedules.decode(row)),
+      limits: limits.map((row) => rows.limits.decode(row)),
     };
   });
 }

@@ -4,6 +4,7 @@ import {
   JOB_STATES,
   type JobRow,
   type KeyRow,
+  type LimitRow,
   type NodeRow,
   type ResultRow,
   type DeclarationRow,
@@ -179,6 +180,11 @@ export const schedules: Codec<ScheduleRow> = new Codec<ScheduleRow>({
   nextAt: time('next_at'),
   lastAt: time('last_at'),
   lastJobId: column('last_job_id', 'text'),
+});
+
+export const limits: Codec<LimitRow> = new Codec<LimitRow>({
+  id: column('id', 'text'),
+  state: column('state', 'text'),
 });
 
 export const declarations: Codec<DeclarationRow> = new Codec<DeclarationRow>({

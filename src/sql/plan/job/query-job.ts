@@ -13,6 +13,7 @@ import {
   utf8Bytes,
   type Dependency,
   type Json,
+  NO_JOB_OPTIONS,
   type JobDocument,
   type JsonObject,
   type Placement,
@@ -90,6 +91,7 @@ export function queryJob(
     totalMs: options.timeoutMs,
     labels: [],
     runAt: null,
+    options: NO_JOB_OPTIONS,
     output: JSON.stringify(resultTemplate(plan)),
     tasks,
   };
@@ -213,7 +215,7 @@ class TaskWriter {
       forbiddenNodes: NONE,
       maxParallelPerNode: null,
     };
-    return { retry, timeouts: NEVER, placement, concurrency: null };
+    return { retry, timeouts: NEVER, placement, concurrency: null, limits: NONE };
   }
 
   /** What each task reads of a table. */

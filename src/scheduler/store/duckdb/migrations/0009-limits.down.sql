@@ -1,0 +1,1 @@
+drop table limit_state;

@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defaultSettings, parseJobDocument } from '../../scheduler/core/index.ts';
+import { defineFlow, defineTask } from './index.ts';
+
+const charge = defineTask({
+  name: 'charge',
+  input: z.object({ order: z.string(), cents: z.number() }),
+  run: () => ({ receipt: 'r' }),
+});
+const input = z.object({
+  id: z.string(),
+  cents: z.number(),
+  note: z.string().optional(),
+  pages: z.array(z.number()).default([]),
+});
+
+/** Also shows that a server would take it. */
+function parsed(document: unknown): unknown {
+  parseJobDocument(document, defaultSettings);
+  return document;
+}
+
+describe('limits and fairness of a flow', () => {
+  test('take their keys from the input, and join those of the task', () => {
+    const api = defineTask({
+      name: 'api',
+      input: z.object({ order: z.string() }),
+      limits: [{ key: 'api', max: 10, perMs: 1_000 }],
+      run: () => 1,
+    });
+    const flow = defineFlow({
+      name: 'order',
+      input,
+      fairnessKey: (order) => order.id,
+      build: ({ input, task }) =>
+        task(
+          'call',
+          api,
+          { order: input.id },
+          {
+            limits: [
+              { key: ['tenant', input.id], max: 2 },
+              { key: input.id, max: 5, perMs: 60_000 },
+              { key: 'fixed', max: 1 },
+            ],
+          },
+        ),
+    });
+    expect(parsed(flow.toDocument({ id: 'A-7', cents: 1 }))).toMatchObject({
+      fairnessKey: 'A-7',
+      tasks: [
+        {
+          limits: [
+            { key: 'api', max: 10, perMs: 1_000 },
+            { key: 'tenant:A-7', max: 2 },
+            { key: 'A-7', max: 5, perMs: 60_000 },
+            { key: 'fixed', max: 1 },
+          ],
+        },
+      ],
+    });
+  });
+
+  test('are checked when the task or the flow is defined', () => {
+    const define = (limits: object): unknown =>
+      defineTask({ name: 'api', limits: [limits] as never, run: () => 1 });
+    expect(() => define({ key: 'a', max: 0 })).toThrow('/limits/0/max');
+    expect(() => define({ key: 'a', max: 1e12, perMs: 1 })).toThrow('/limits/0/max');
+    expect(() => define({ key: 7, max: 1 })).toThrow('/limits/0/key');
+    expect(() =>
+      defineFlow({
+        name: 'order',
+        input,
+        fairnessKey: 7 as never,
+        build: ({ input, task }) => task('pay', charge, { order: input.id, cents: input.cents }),
+      }),
+    ).toThrow("'fairnessKey': it must be text or a part of the input");
+  });
+});
+
+describe('search fields of a flow', () => {
+  const found = defineFlow({
+    name: 'order',
+    input,
+    search: (order) => ({ order: order.id, cents: order.cents, note: order.note, kind: 'web' }),
+    build: ({ input, task }) => task('pay', charge, { order: input.id, cents: input.cents }),
+  });
+
+  test('become labels of its jobs; what the input lacks is left out', () => {
+    expect(parsed(found.toDocument({ id: 'A-7', cents: 250 }))).toMatchObject({
+      labels: { order: 'A-7', cents: '250', kind: 'web' },
+    });
+    expect(found.toDocument({ id: 'A-7', cents: 250, note: 'late' })).toMatchObject({
+      labels: { note: 'late' },
+    });
+  });
+
+  test('are text or numbers', async () => {
+    const wrong = defineFlow({
+      name: 'order',
+      input,
+      search: (order) => ({ pages: order.pages }),
+      build: ({ input, task }) => task('pay', charge, { order: input.id, cents: input.cents }),
+    });
+    expect(() => wrong.toDocument({ id: 'A-7', cents: 250 })).toThrow("'pages' is a list");
+    expect(() =>
+      defineFlow({
+        name: 'order',
+        input,
+        search: 'id' as never,
+        build: ({ input, task }) => task('pay', charge, { order: input.id, cents: input.cents }),
+      }),
+    ).toThrow('it must be a function');
+  });
+});
