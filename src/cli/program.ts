@@ -56,14 +56,15 @@ function declareCommand(
 }
 
 function replyTo(json: boolean, world: Surroundings): Reply {
+  // Lines quote names, errors and logs of others: none of them may control a terminal.
   const toStderr = (line: string): void => world.err(`${line}\n`);
   let note = toStderr;
   return {
-    say: (line) => (json ? world.err : world.out)(`${line}\n`),
+    say: (line) => (json ? world.err : world.out)(`${printable(line)}\n`),
     answer: (value) => {
       if (json) world.out(`${JSON.stringify(value)}\n`);
     },
-    note: (line) => note(line),
+    note: (line) => note(printable(line)),
     terminal: world.terminal ?? null,
     page: world.page ?? null,
     write: world.write ?? textWriter(world.out),

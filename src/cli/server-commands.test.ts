@@ -151,11 +151,13 @@ describe('looking', () => {
     const lease = { node: 'w-1', attempt: 2, fence: 5, since: asOf.at, expiresAt: asOf.at };
     const task = {
       ...{ id: 'a', state: 'running', executor: 'echo', attempt: 2, run: 1, node: 'w-1' },
-      ...{ input: { n: 1 }, placement: null, steps: [], error: null, waiting: null, lease, asOf },
+      ...{ input: { n: 1 }, placement: null, steps: [], attempts: [], waiting: null, lease, asOf },
+      error: { code: 'failed', message: 'a\u001B[2Jb\u202E' },
     };
     server.script('GET /api/v1/jobs/j-1/tasks/a', { json: task });
     const { out } = await millrace(['job', 'j-1', '--task', 'a']);
     expect(out).toContain('lease      node w-1, attempt 2, fence 5, since');
+    expect(out).toContain('failed: a\uFFFD[2Jb\uFFFD');
     expect(out).toContain('placement  any node');
   });
 
