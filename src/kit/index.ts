@@ -28,7 +28,7 @@ export { DURATION_BOUNDS, Histogram, type HistogramSeries } from './metrics/hist
 export { type MetricLabels, type MetricSample, MetricsPage } from './metrics/page.ts';
 export { ProcessMetrics } from './metrics/process-metrics.ts';
 export { type ProcessOptions, startProcess } from './process.ts';
-export { isProcessGone, ownProcess } from './process-identity.ts';
+export { isProcessGone, machineOf, ownProcess } from './process-identity.ts';
 export {
   PRIVATE_FILE,
   PRIVATE_FOLDER,

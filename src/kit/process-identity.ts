@@ -24,6 +24,11 @@ export function isProcessGone(name: string): boolean {
   return start !== null && (start.isOver || (began !== '' && start.began !== began));
 }
 
+/** The boot and namespace in a name: the same for all processes of one machine that see each other. */
+export function machineOf(name: string): string {
+  return name.slice(0, Math.max(0, name.indexOf(':')));
+}
+
 let host: string | null | undefined;
 
 /** Where process numbers mean the same as here. */

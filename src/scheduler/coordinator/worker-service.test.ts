@@ -253,3 +253,22 @@ test('counts the slots of living nodes for an executor, no more than their proce
   await workers.drain('few' as NodeId);
   expect(workers.slotsFor('sql')).toBe(4 + 3);
 });
+
+test('counts the processors of a machine once for all workers on it', async () => {
+  const { workers } = led.leader;
+  const register = (id: string, slots: number, process: string) =>
+    workers.register(
+      {
+        ...{ id: id as NodeId, sessionId: `${id}-1` as SessionId, slots, prefetch: 500 },
+        ...{ executors: ['sql'], capabilities: { cpu_cores: 4, process } },
+        ...{ address: null, version: '0.1.0' },
+      },
+      ownHandshake(),
+    );
+  await register('one', 3, 'boot-a.1:10:5:x');
+  expect(workers.slotsFor('sql')).toBe(3);
+  await register('two', 3, 'boot-a.1:11:6:y');
+  expect(workers.slotsFor('sql')).toBe(4);
+  await register('elsewhere', 8, 'boot-b.1:10:5:z');
+  expect(workers.slotsFor('sql')).toBe(4 + 4);
+});

@@ -42,6 +42,7 @@ import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';
 import type { JobLook } from './payloads.ts';
 import type { ServiceOptions } from './job-service.ts';
+import { slotsWithProcessors } from './processor-slots.ts';
 import { checkId, checkPoll, checkedOffer } from './checks.ts';
 import { checkedReport } from './report-checks.ts';
 import { asFailed, asReturned, asSkipped } from './unsent.ts';
@@ -341,14 +342,14 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     return alive.map(({ id: nodeId, sessionId }) => ({ nodeId, sessionId }));
   }
 
-  /** How many tasks of this executor the living nodes can run at once, each on a processor of its own. */
+  /**
+   * How many tasks of this executor the living nodes can run at once, each on a processor of its own. Workers on one
+   * machine share its processors.
+   */
   slotsFor(executor: string): number {
     const nodes = this.#options.dispatcher.peek((state) => [...state.nodes.values()]);
     const able = nodes.filter((node) => node.takesWork && node.executors.has(executor));
-    return able.reduce((sum, { offer: { slots, capabilities } }) => {
-      const { cpu_cores: cores } = capabilities;
-      return sum + (typeof cores === 'number' ? Math.min(slots, cores) : slots);
-    }, 0);
+    return slotsWithProcessors(able.map(({ offer }) => offer));
   }
 
   /** When the node was heard last; null when it is not known. */

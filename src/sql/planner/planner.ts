@@ -140,6 +140,7 @@ export class SqlPlanner {
         maxAttempts,
         timeoutMs,
         memoryBytes,
+        processors: Math.max(1, this.#options.slots()),
       });
     });
   }

@@ -18,7 +18,6 @@ import type {
 import { deferred } from '../../kit/index.ts';
 import { PLAN_VERSION } from '../plan/index.ts';
 import type { FragmentResult, FragmentTask, PartitionRead, PinnedFile } from '../plan/index.ts';
-import { threadsFor } from './fragment-executor.ts';
 import type { Engines } from './fragment-executor.ts';
 
 interface TestEngines extends Engines {
@@ -385,12 +384,4 @@ test.each([
   const node = await fragmentNode({ engines: enginesThat(writing([])) });
   const thrown = await thrownBy(() => node.run(input as FragmentTask, context()));
   expect(thrown).toMatchObject({ code: 'bad_input', failure: 'fatal' });
-});
-
-test('a few fragments have all processors each, many have their share', () => {
-  const of = (cores: number, slots: number) => (atWork: number) => threadsFor(cores, slots, atWork);
-  expect([1, 2, 3, 8].map(of(16, 8))).toEqual([16, 16, 2, 2]);
-  expect([1, 2, 8].map(of(2, 8))).toEqual([2, 2, 1]);
-  expect([1, 2].map(of(6, 2))).toEqual([6, 3]);
-  expect([1].map(of(6, 1))).toEqual([6]);
 });

@@ -56,7 +56,7 @@ export function fragmentExecutor(node: FragmentNode): Executor {
       atWork += 1;
       try {
         return await new FragmentRun(node, task, context).run(() =>
-          threadsFor(node.cores, node.slots, atWork),
+          threadsFor(node.cores, node.slots, atWork, task.threads),
         );
       } catch (error) {
         if (isDiskFull(error)) node.onDiskFull();
@@ -76,11 +76,18 @@ function changedModule({ message, why }: MissingOperatorError): string {
 }
 
 /**
- * A few fragments have all processors each, many have their share. Only these two values: each number of threads is
- * an engine of its own, and starting one costs a quarter of a second.
+ * A few fragments have all processors each, but no more than the leader's `share` of the cluster's: other workers may be
+ * on the same machine. Many have their share of this worker's. So there are few different values: each number of
+ * threads is an engine of its own, and starting one costs a quarter of a second.
  */
-export function threadsFor(cores: number, slots: number, atWork: number): number {
-  return atWork <= fewOf(slots) ? cores : Math.max(1, Math.floor(cores / slots));
+export function threadsFor(
+  cores: number,
+  slots: number,
+  atWork: number,
+  share: number = cores,
+): number {
+  if (atWork > fewOf(slots)) return Math.max(1, Math.floor(cores / slots));
+  return Math.max(1, Math.min(cores, share));
 }
 
 /** Up to how many fragments count as few; they have engines beyond those of the slots. */

@@ -46,7 +46,8 @@ export function readFragmentTask(input: Json): FragmentTask {
     refuse('output.kind is not a known kind');
   for (const name of list(task['requires'], 'requires'))
     if (typeof name !== 'string') refuse('requires has an entry that is not a string');
-  const { memoryBytes } = task;
+  const { memoryBytes, threads } = task;
+  if (threads !== undefined) whole(threads, 'threads');
   if (memoryBytes !== null && memoryBytes !== undefined) whole(memoryBytes, 'memoryBytes');
   return { ...(input as unknown as FragmentTask), memoryBytes: (memoryBytes as number) ?? null };
 }

@@ -211,6 +211,7 @@ describe('options of a query', () => {
     maxAttempts: 7,
     timeoutMs: 9_000,
     memoryBytes: 1_000,
+    processors: 9,
   }).document;
 
   test('go to the job and its tasks', () => {
@@ -219,6 +220,15 @@ describe('options of a query', () => {
     expect(tasks.map(({ priority }) => priority)).toEqual(tasks.map(() => 1));
     expect(tasks.at(-1)?.options.retry.maxAttempts).toBe(7);
     expect(JSON.parse(tasks.at(-1)?.input ?? '')).toMatchObject({ memoryBytes: 1_000 });
+  });
+
+  test('give each task of a stage its share of the processors, and the only one all of them', () => {
+    const inputs = tasks.slice(1).map(({ input }) => JSON.parse(input ?? '') as FragmentTask);
+    for (const { stage, threads } of inputs) {
+      const { tasks: siblings = 0 } = plan.stages[stage] ?? {};
+      expect(threads).toBe(siblings === 1 ? undefined : Math.floor(9 / siblings));
+    }
+    expect(new Set(inputs.map(({ threads }) => threads)).size).toBe(2);
   });
 
   test('ask for the memory of all tasks that run at the same time', () => {

@@ -46,6 +46,8 @@ export interface QueryJobOptions {
   /** The cluster memory that the query needs to be admitted; null to derive it from `memoryBytes`. */
   readonly admissionBytes: number | null;
   readonly maxParallel: number;
+  /** Processors of the cluster that its fragments share; null if not known. */
+  readonly processors: number | null;
 }
 
 export const QUERY_JOB_DEFAULTS: QueryJobOptions = {
@@ -57,6 +59,7 @@ export const QUERY_JOB_DEFAULTS: QueryJobOptions = {
   memoryBytes: null,
   admissionBytes: null,
   maxParallel: 32,
+  processors: null,
 };
 
 export interface QueryJob {
@@ -252,7 +255,11 @@ class TaskWriter {
     return valueSpans(table, files, cluster, split);
   }
 
-  #input({ id, fragment }: Stage, task: number, scans: readonly (readonly TaskScan[])[]): Json {
+  #input(
+    { id, tasks, fragment }: Stage,
+    task: number,
+    scans: readonly (readonly TaskScan[])[],
+  ): Json {
     const own = fragment.scans.map(({ relation }, at) => ({ relation, ...scans[at]?.[task] }));
     const spans = own.filter(({ span }) => span !== undefined);
     const reads = fragment.inputs.map((input) => [input.relation, this.#reads(input, task)]);
@@ -273,7 +280,15 @@ class TaskWriter {
       reads: Object.fromEntries(reads) as Json,
       requires: fromPlan(`/stages/${id}/requires`),
       memoryBytes: this.#options.memoryBytes,
+      ...this.#share(tasks),
     };
+  }
+
+  /** A stage of one task may use all processors of its node. */
+  #share(tasks: number): { readonly threads?: number } {
+    const { processors } = this.#options;
+    if (processors === null || tasks === 1) return {};
+    return { threads: Math.max(1, Math.floor(processors / tasks)) };
   }
 
   #reads(input: ExchangeInput, task: number): Json {

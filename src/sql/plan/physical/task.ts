@@ -30,6 +30,8 @@ export interface FragmentTask {
   readonly requires: readonly string[];
   /** For DuckDB; null for the node's share per slot. */
   readonly memoryBytes: number | null;
+  /** Its share of the cluster's processors while all tasks of its stage run; absent if it may have all of its node. */
+  readonly threads?: number;
 }
 
 /** One partition of one producer. */
