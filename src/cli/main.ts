@@ -15,8 +15,11 @@ process.on('SIGTERM', interrupt);
 // A reader that has seen enough (`millrace events | head`) is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exit.done);
-  throw error;
+  process.stderr.write(`millrace: The output cannot be written: ${error.message}.\n`);
+  process.exit(exit.workFailed);
 });
+// Notes that nobody can read any more change neither the work nor its exit code.
+process.stderr.on('error', () => {});
 
 process.exitCode = await run(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),

@@ -12,7 +12,7 @@ const pages = guidePages();
 const project = new Project();
 
 // Real processes on a machine that may be busy with others.
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const DATABASE = 'postgres://millrace@localhost/millrace';
 const PORTS = ['7070', '7071', '7080', '7081'];
