@@ -7,7 +7,7 @@ type Document = Readonly<Record<string, unknown>>;
 
 /** The caller's options take precedence over those of the flow; of labels, key by key. */
 export function adjusted(document: Document, options: SubmitOptions): Document {
-  const { name, priority, idempotencyKey, labels, fairnessKey } = options;
+  const { name, priority, idempotencyKey, labels, fairnessKey, debounce } = options;
   const runAt = startOf(options);
   return {
     ...document,
@@ -17,6 +17,7 @@ export function adjusted(document: Document, options: SubmitOptions): Document {
     ...(labels === undefined ? {} : { labels: bothLabels(document['labels'], labels) }),
     ...(runAt === undefined ? {} : { runAt }),
     ...(fairnessKey === undefined ? {} : { fairnessKey }),
+    ...(debounce === undefined ? {} : { debounce }),
   };
 }
 

@@ -92,6 +92,9 @@ export interface SubmitOptions extends CallOptions {
   readonly labels?: Labels;
   /** Jobs with the same key, say of one tenant, take turns with all others as if they were one job. */
   readonly fairnessKey?: string;
+  /** It starts when no other job with its key has come for `ms`; one that comes meanwhile replaces it, but the first of
+   * them waits no longer than `maxMs`. */
+  readonly debounce?: { readonly key: string; readonly ms: number; readonly maxMs?: number };
   /** No task starts before this time: a date, or ISO 8601 text with an offset. One that has passed means at once. */
   readonly runAt?: Date | string;
   /** The same as a duration from now by this program's clock: milliseconds, or text such as '2h'. */

@@ -110,7 +110,10 @@ export class Client {
     const draft: Draft = {
       ...draftJob(this.#random, words),
       ...(this.#random.chance(0.1)
-        ? { runAt: this.#options.world.databaseNow() + this.#random.whole(0, 20_000) }
+        ? {
+            debounce: undefined,
+            runAt: this.#options.world.databaseNow() + this.#random.whole(0, 20_000),
+          }
         : {}),
     };
     const jobId = this.#random.id('j') as JobId;
@@ -237,7 +240,7 @@ export class Client {
       timing: this.#timing(),
       misfire: this.#random.pick(['skip', 'once', 'all']),
       overlap: this.#random.pick(['skip', 'queue', 'cancel']),
-      document: draftJob(this.#random, { ...words, tasksMax: 3, keyRate: 0 }),
+      document: draftJob(this.#random, { ...words, tasksMax: 3, keyRate: 0, debounceRate: 0 }),
     };
     witness.schedules.add(id);
     witness.putting.add(id);

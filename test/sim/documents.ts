@@ -14,6 +14,7 @@ export interface Vocabulary {
   readonly whenRate: number;
   /** How many of the jobs are queries. */
   readonly queryRate: number;
+  readonly debounceRate?: number;
 }
 
 /** One limit a key for ever: which of two figures counts would depend on who came last. */
@@ -63,6 +64,7 @@ export function draftJob(random: Random, words: Vocabulary): Draft {
     priority: random.whole(0, 3),
     ...(random.chance(words.optionRate) ? { maxParallel: random.whole(1, 3) } : {}),
     ...(random.chance(0.2) ? { onFailure: 'cancel' } : {}),
+    ...(random.chance(words.debounceRate ?? 0.08) ? { debounce: debounceOf(random) } : {}),
     ...(random.chance(0.3) ? { fairnessKey: `tenant${random.whole(1, 2)}` } : {}),
     ...(random.chance(words.timeoutRate / 3)
       ? { timeouts: { totalMs: random.whole(5_000, 120_000) } }
@@ -126,6 +128,12 @@ function whenOf(random: Random, from: string): unknown {
 function concurrencyOf(random: Random): { key: string; limit: number } {
   const key = random.pick(Object.keys(CONCURRENCY));
   return { key, limit: CONCURRENCY[key] as number };
+}
+
+function debounceOf(random: Random): Record<string, unknown> {
+  const ms = random.whole(500, 8_000);
+  const key = `quiet${random.whole(1, 3)}`;
+  return { key, ms, ...(random.chance(0.5) ? { maxMs: ms + random.whole(0, 8_000) } : {}) };
 }
 
 function timeoutsOf(random: Random): Record<string, number> {

@@ -84,6 +84,9 @@ function auditJobIndices(state: SchedulerState): void {
     const siblings = jobsBySchedule.get(job.scheduleId);
     same(`job ${job.id}: is known to its schedule`, siblings?.has(job), true);
   }
+  for (const [key, job] of state.debounced) {
+    same(`debounce key ${key}: its job is live`, jobs.get(job.no), job);
+  }
   same('jobs by id', jobsById.size, jobs.size);
   same('jobs by idempotency key', jobsByKey.size, keyed);
   const known = [...jobsBySchedule.values()].reduce((sum, { size }) => sum + size, 0);

@@ -19,6 +19,7 @@ import type { SchedulerState } from './state.ts';
 import { loseAttempt } from './steps/attempt.ts';
 import type { Loss } from './steps/attempt.ts';
 import { restoreLimit } from './steps/rates.ts';
+import { replaceLoaded } from './steps/debounce.ts';
 import { restrictPlacement } from './steps/retry-placement.ts';
 import { awaitThings } from './steps/awaited.ts';
 import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
@@ -109,6 +110,7 @@ export function restoreJob(
   if (state.leftWhileReading?.has(image.job.no) === true) return;
   const context = new StepContext(state, now, effects);
   const job = new Job(image.job);
+  const newest = state.debounced.get(job.options.debounce?.key ?? '');
   state.addJob(job);
   const dependencies = image.specs.map((spec) => decodeDependencies(spec.dependsOn));
   restoreSkeleton(context, job, image, dependencies);
@@ -122,6 +124,7 @@ export function restoreJob(
   if (job.run > 1 && job.startedAt === null) job.runSince = now;
   if (!isFinished(job.state)) armTotals(context, job);
   if (state.orphans.delete(job.id)) endCall(context, job.id);
+  if (newest !== undefined && job.options.debounce !== null) replaceLoaded(context, job, newest);
   settle(context);
 }
 

@@ -1,5 +1,4 @@
 /** All that a leader keeps in memory. Everything here can be built again from the store. */
-import { decodeJobOptions } from './document/job-options.ts';
 import { broken } from './errors.ts';
 import { jobNo } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
@@ -40,6 +39,8 @@ export class SchedulerState {
   readonly jobsById: Map<JobId, Job> = new Map();
   /** Live jobs by the idempotency key they were submitted with. */
   readonly jobsByKey: Map<string, Job> = new Map();
+  /** The newest live job with each debounce key. */
+  readonly debounced: Map<string, Job> = new Map();
   /** Live jobs that a schedule has started, by time or by hand. */
   readonly jobsBySchedule: Map<ScheduleId, Set<Job>> = new Map();
   readonly tasks: TaskTable = new TaskTable();
@@ -84,8 +85,11 @@ export class SchedulerState {
     this.jobs.set(job.no, job);
     this.jobsById.set(job.id, job);
     if (job.idempotencyKey !== null) this.jobsByKey.set(job.idempotencyKey, job);
-    const { fairnessKey } = decodeJobOptions(job.options);
+    const { fairnessKey, debounce } = job.options;
     if (fairnessKey !== null) job.share = this.queue.shareFor(fairnessKey);
+    if (debounce !== null && job.no > (this.debounced.get(debounce.key)?.no ?? 0)) {
+      this.debounced.set(debounce.key, job);
+    }
     if (job.scheduleId === null) return;
     const siblings = this.jobsBySchedule.get(job.scheduleId) ?? new Set();
     this.jobsBySchedule.set(job.scheduleId, siblings.add(job));
@@ -97,6 +101,9 @@ export class SchedulerState {
     this.jobs.delete(no);
     this.jobsById.delete(id);
     if (job !== undefined && job.share !== null) this.queue.dropShare(job.share);
+    const debounced = job?.options.debounce?.key ?? null;
+    if (debounced !== null && this.debounced.get(debounced) === job)
+      this.debounced.delete(debounced);
     if (key !== null && this.jobsByKey.get(key) === job) this.jobsByKey.delete(key);
     if (scheduleId === null || job === undefined) return;
     const siblings = this.jobsBySchedule.get(scheduleId);

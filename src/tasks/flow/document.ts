@@ -17,10 +17,12 @@ export interface FlowShape {
   /** Labels by key, made of the input. */
   readonly search: Part | undefined;
   readonly fairnessKey: Part | undefined;
+  /** Of `head.debounce`. */
+  readonly debounceKey: Part | undefined;
 }
 
 export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
-  const { head, tasks, about, fairnessKey } = shape;
+  const { head, tasks, about, fairnessKey, debounceKey } = shape;
   const output =
     shape.output === undefined ? undefined : filled(shape.output, input, `${about}, its result,`);
   return {
@@ -29,6 +31,14 @@ export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
     ...(fairnessKey === undefined
       ? {}
       : { fairnessKey: filledWhole(fairnessKey, input, `${about}, 'fairnessKey'`) }),
+    ...(debounceKey === undefined
+      ? {}
+      : {
+          debounce: {
+            ...(head['debounce'] as JsonObject),
+            key: filledWhole(debounceKey, input, `${about}, 'debounce.key'`),
+          },
+        }),
     ...(output === undefined ? {} : { output }),
     tasks: [...inputTask(tasks, input), ...tasks.map((task) => taskDocument(task, input))],
   };

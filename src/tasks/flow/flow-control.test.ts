@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defaultSettings, parseJobDocument } from '../../scheduler/core/index.ts';
+import {
+  type JsonObject,
+  defaultSettings,
+  flowDocument,
+  parseJobDocument,
+} from '../../scheduler/core/index.ts';
 import { defineFlow, defineTask } from './index.ts';
 
 const charge = defineTask({
@@ -77,6 +82,52 @@ describe('limits and fairness of a flow', () => {
       }),
     ).toThrow("'fairnessKey': it must be text or a part of the input");
   });
+});
+
+test('a debounce key comes with the input', () => {
+  const flow = defineFlow({
+    name: 'order',
+    input,
+    debounce: { key: (order) => order.id, ms: 500, maxMs: 5_000 },
+    build: ({ input, task }) => task('pay', charge, { order: input.id, cents: input.cents }),
+  });
+  expect(parsed(flow.toDocument({ id: 'A-7', cents: 1 }))).toMatchObject({
+    debounce: { key: 'A-7', ms: 500, maxMs: 5_000 },
+  });
+});
+
+test('a flow that is started by its name has the same keys', () => {
+  const flow = defineFlow({
+    name: 'order',
+    input,
+    fairnessKey: (order) => order.id,
+    debounce: { key: (order) => order.id, ms: 500 },
+    build: ({ input, task }) =>
+      task(
+        'pay',
+        charge,
+        { order: input.id, cents: input.cents },
+        {
+          limits: [
+            { key: 'all', max: 9 },
+            { key: ['tenant', input.id], max: 1, perMs: 1_000 },
+          ],
+        },
+      ),
+  });
+  const given = { id: 'A-7', cents: 1 };
+  const started = flowDocument(flow.declaration(), given, '/input', 1_000_000);
+  const submitted = flow.toDocument(given) as JsonObject;
+  parseJobDocument(started, defaultSettings);
+  expect(started).toMatchObject({
+    fairnessKey: 'A-7',
+    debounce: { key: 'A-7', ms: 500 },
+    tasks: [{ id: '_input' }, { limits: (submitted['tasks'] as JsonObject[])[0]?.['limits'] }],
+  });
+  expect((submitted['tasks'] as JsonObject[])[0]?.['limits']).toEqual([
+    { key: 'all', max: 9 },
+    { key: 'tenant:A-7', max: 1, perMs: 1_000 },
+  ]);
 });
 
 describe('search fields of a flow', () => {

@@ -63,6 +63,15 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
    */
   readonly fairnessKey?: string | ((input: InputRef<FlowInputOf<In>>) => unknown);
   /**
+   * A job starts when no other one with its key has come for `ms`. One that comes meanwhile replaces it, so the last
+   * input wins; the first of them waits no longer than `maxMs`. The key is text or a function, as `fairnessKey`.
+   */
+  readonly debounce?: {
+    readonly key: string | ((input: InputRef<FlowInputOf<In>>) => unknown);
+    readonly ms: number;
+    readonly maxMs?: number;
+  };
+  /**
    * Fields to find jobs by: an object of references to the input, called once like `build`. Their values become labels
    * of each job, so they are indexed, and have the limits of labels. A field that is absent or null gives no label.
    */
@@ -87,6 +96,7 @@ const FIELDS = [
   'maxParallel',
   'timeouts',
   'fairnessKey',
+  'debounce',
   'search',
   'build',
 ] as const;
@@ -120,13 +130,20 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   refuseUnknownFields(about, parts, FIELDS);
   checkSchema(about, 'input', parts.input);
   const { name, input: inputSchema, priority, onFailure, maxParallel, timeouts } = parts;
+  // A key that comes with the input is not there yet: one that could be it holds its place.
+  const debounce = parts.debounce === undefined ? undefined : { ...parts.debounce, key: name };
   const graph = new Graph(name);
   const output = graph.output(built(graph, parts.build));
   if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
-  const head = jsonCopy({ name, priority, onFailure, maxParallel, timeouts }, about) as JsonObject;
+  const head = jsonCopy(
+    { name, priority, onFailure, maxParallel, debounce, timeouts },
+    about,
+  ) as JsonObject;
   const search = searchFields(graph, parts.search);
   const fairnessKey = pickedKey(graph, 'fairnessKey', parts.fairnessKey);
-  const shape: FlowShape = { about, head, tasks: graph.tasks, output, search, fairnessKey };
+  const debounceKey = pickedKey(graph, 'debounce.key', parts.debounce?.key);
+  const keys = { fairnessKey, debounceKey };
+  const shape: FlowShape = { about, head, tasks: graph.tasks, output, search, ...keys };
   checkShape(shape);
 
   const conform = (input: unknown): Maybe<unknown> => {

@@ -30,6 +30,7 @@ export function declarationOf(
   const template: JsonObject = {
     ...shape.head,
     ...labelsOf(shape.search),
+    ...keysOf(shape),
     ...(output === undefined ? {} : { output }),
     tasks: shape.tasks.map((task) => taskTemplate(task, takesInput)),
   };
@@ -46,6 +47,23 @@ function labelsOf(search: Part | undefined): JsonObject {
   if (search === undefined) return {};
   if (search.kind !== 'object') return { labels: known(search) };
   return { labels: Object.fromEntries(search.fields.map(([key, part]) => [key, known(part)])) };
+}
+
+function keysOf({ head, fairnessKey, debounceKey }: FlowShape): JsonObject {
+  return {
+    ...(fairnessKey === undefined ? {} : { fairnessKey: known(fairnessKey) }),
+    ...(debounceKey === undefined
+      ? {}
+      : { debounce: { ...(head['debounce'] as JsonObject), key: known(debounceKey) } }),
+  };
+}
+
+/** A key that comes with the input is a list of its parts. */
+function limitsTemplate({ options, limitKeys }: GraphTask): Json {
+  return (options['limits'] as readonly JsonObject[]).map((limit, at) => {
+    const parts = limitKeys.get(at);
+    return parts === undefined ? limit : { ...limit, key: parts.map(known) };
+  });
 }
 
 function taskTemplate(task: GraphTask, takesInput: boolean): JsonObject {
@@ -71,6 +89,7 @@ function taskTemplate(task: GraphTask, takesInput: boolean): JsonObject {
       : {
           concurrency: { ...(options['concurrency'] as JsonObject), key: known(concurrencyKey) },
         }),
+    ...(task.limitKeys.size === 0 ? {} : { limits: limitsTemplate(task) }),
   };
 }
 

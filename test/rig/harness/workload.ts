@@ -220,7 +220,7 @@ function submit(workload: Workload, a: number, b: number): void {
   const { world } = workload;
   workload.jobs += 1;
   const drawn = randomDocument(`job-${workload.jobs}`, a, b);
-  const raw = b % 6 === 0 ? { ...drawn, runAt: world.now + a * 10 } : drawn;
+  const raw = b % 6 === 0 ? { ...drawn, debounce: undefined, runAt: world.now + a * 10 } : drawn;
   const isFork = b % 10 === 0;
   const own = randomOwnOptions(a, b);
   const isGiven = isFork || own['t0']?.admission !== undefined;

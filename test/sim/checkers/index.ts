@@ -7,6 +7,7 @@ import { checkExecutionKeys, checkKeysAtRest } from './keys.ts';
 import { checkLeases, checkTerms } from './leases.ts';
 import { checkLimits } from './limits.ts';
 import { checkLog } from './log.ts';
+import { checkDebounce } from './debounce.ts';
 import { checkLosses } from './losses.ts';
 import { checkOutputs, checkRounds } from './outputs.ts';
 import { checkPromises } from './promises.ts';
@@ -38,6 +39,7 @@ const ALWAYS = [
   checkRounds,
   checkAdmission,
   checkLosses,
+  checkDebounce,
 ];
 
 /** Rules that hold when everything has come to rest. */

@@ -118,6 +118,16 @@ export interface LimitFigures {
 export interface JobOptions {
   /** Jobs with the same key take turns together with all others as if they were one. */
   readonly fairnessKey: string | null;
+  readonly debounce: Debounce | null;
+}
+
+/** Of jobs with the same key that are submitted within `ms` of each other only the last one runs. */
+export interface Debounce {
+  readonly key: string;
+  /** It starts when no other one has come for so long ... */
+  readonly ms: number;
+  /** ... or when the first of them has waited for so long; null for no such limit. */
+  readonly maxMs: number | null;
 }
 
 /** What a node says of itself. */

@@ -3,7 +3,7 @@
  *
  * The template of a flow is a job document. Its first task, `_input`, runs on a worker that has the flow: it applies the
  * flow's own schema and returns the input as that makes it, with defaults and transformations. All other tasks depend on
- * it and take from its result what they need. Idempotency keys, concurrency keys and operands of conditions must be known
+ * it and take from its result what they need. Idempotency keys, keys of limits and operands of conditions must be known
  * when the job is submitted: they stand in the template as `{ "$input": pointer }` and are taken from the input as it was
  * given. The first task fails if the schema has changed one of those, so no key can differ from what the flow means.
  */
@@ -47,7 +47,12 @@ export function flowDocument(
   const gaps = new Gaps(name, input, path);
   const tasks = Array.isArray(template['tasks']) ? (template['tasks'] as readonly Json[]) : [];
   const filled = tasks.map((task) => (isObject(task) ? gaps.fill(task) : task));
-  const document = { ...template, ...gaps.labels(template['labels']), name };
+  const document = {
+    ...template,
+    ...gaps.labels(template['labels']),
+    ...gaps.keys(template),
+    name,
+  };
   if (flow.input === null) return { ...document, tasks: filled };
   const start: FlowStart & JsonObject = { input, unchanged: [...gaps.used] };
   const first = { id: INPUT_TASK, executor: flowExecutor(name), input: asLiteral(start) };
@@ -73,17 +78,41 @@ class Gaps {
 
   /** Gaps are in a few places of a task only: its input is not searched. */
   fill(task: JsonObject): JsonObject {
-    const { idempotencyKey, concurrency, when } = task;
+    const { idempotencyKey, concurrency, limits, when } = task;
     return {
       ...task,
       ...(isObject(idempotencyKey) ? { idempotencyKey: this.#value(idempotencyKey) } : {}),
       ...(isObject(concurrency) && isObject(concurrency['key'])
         ? { concurrency: { ...concurrency, key: this.#value(concurrency['key']) } }
         : {}),
+      ...(Array.isArray(limits)
+        ? { limits: (limits as readonly Json[]).map((each) => this.#limit(each)) }
+        : {}),
       ...(Array.isArray(when)
         ? { when: (when as readonly Json[]).map((each) => this.#test(each)) }
         : {}),
     };
+  }
+
+  /** Those of the job itself. */
+  keys({ fairnessKey, debounce }: JsonObject): JsonObject {
+    return {
+      ...(isGap(fairnessKey) ? { fairnessKey: this.#value(fairnessKey) } : {}),
+      ...(isObject(debounce) && isGap(debounce['key'])
+        ? { debounce: { ...debounce, key: this.#value(debounce['key']) } }
+        : {}),
+    };
+  }
+
+  /** A key that comes with the input is a list of its parts. */
+  #limit(limit: Json): Json {
+    if (!isObject(limit) || !Array.isArray(limit['key'])) return limit;
+    const parts = (limit['key'] as readonly Json[]).map((part) => {
+      const value = isGap(part) ? this.#value(part) : part;
+      if (typeof value === 'string' || typeof value === 'number') return String(value);
+      return refuse(this.#path, `The key of a limit of the flow '${this.#flow}' is not text.`);
+    });
+    return { ...limit, key: parts.join(':') };
   }
 
   /** For people to find the job by: what the input lacks gives no label, and nothing depends on them. */

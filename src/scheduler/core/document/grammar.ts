@@ -214,6 +214,15 @@ export const CONDITION: Grammar = grammar(
   },
 );
 
+const DEBOUNCE: Grammar = grammar(
+  'The job starts when no other one with its key has come for a while. One that comes meanwhile replaces it.',
+  {
+    key: { type: 'name', required: true, doc: 'Jobs with the same key replace each other.' },
+    ms: { ...timeoutMs('How long it waits for another one.'), required: true },
+    maxMs: timeoutMs('How long the first of them waits at most, however many come.'),
+  },
+);
+
 const JOB_TIMEOUTS: Grammar = grammar('Of the whole job.', {
   totalMs: timeoutMs('From its creation to its end.'),
 });
@@ -238,6 +247,7 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     type: 'name',
     doc: 'Jobs with the same key, say of one tenant, take turns with all others as if they were one job.',
   },
+  debounce: record(DEBOUNCE),
   timeouts: record(JOB_TIMEOUTS),
   output: {
     type: 'template',

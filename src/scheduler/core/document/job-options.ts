@@ -1,22 +1,58 @@
-/** What a document says of a job beyond its own columns, as the JSON text that is stored. */
+/** What a document says of a job beyond its own columns, and the JSON text that is stored of it. */
+import type { Instant } from '../ids.ts';
 import { canonicalJson } from '../json.ts';
-import type { JobOptions } from './document.ts';
+import type { Debounce, JobOptions } from './document.ts';
 import type { Fields } from './reader.ts';
+import { refuse } from './refuse.ts';
 
-export const NO_JOB_OPTIONS: JobOptions = Object.freeze({ fairnessKey: null });
+export const NO_JOB_OPTIONS: JobOptions = Object.freeze({ fairnessKey: null, debounce: null });
+
+/** The options of a job that has been submitted. */
+export interface StoredJobOptions extends JobOptions {
+  /** When the first of the jobs came that this one has replaced, or itself; null without `debounce`. */
+  readonly firstAt: Instant | null;
+}
+
+const NOTHING_STORED: StoredJobOptions = Object.freeze({ ...NO_JOB_OPTIONS, firstAt: null });
 
 export function readJobOptions(fields: Fields): JobOptions {
   const fairnessKey = fields.name('fairnessKey') ?? null;
-  return fairnessKey === null ? NO_JOB_OPTIONS : { fairnessKey };
+  const debounce = readDebounce(fields);
+  return fairnessKey === null && debounce === null ? NO_JOB_OPTIONS : { fairnessKey, debounce };
+}
+
+function readDebounce(job: Fields): Debounce | null {
+  const fields = job.inner('debounce');
+  if (fields === undefined) return null;
+  const key =
+    fields.name('key') ?? fields.missing('key', 'Jobs with the same key replace each other.');
+  const ms = fields.whole('ms') ?? fields.missing('ms', 'Say how long it waits for another one.');
+  const maxMs = fields.whole('maxMs');
+  if (maxMs !== null && maxMs < ms) {
+    refuse(
+      fields.at('maxMs'),
+      `maxMs (${maxMs} ms) is less than ms (${ms} ms).`,
+      'Raise maxMs, or omit it.',
+    );
+  }
+  if (job.raw('runAt') !== undefined) {
+    refuse(job.at('runAt'), 'A debounced job has no time of its own.', 'Remove runAt or debounce.');
+  }
+  return { key, ms, maxMs };
 }
 
 /** Null when there is nothing to say. */
-export function encodeJobOptions({ fairnessKey }: JobOptions): string | null {
-  const text = canonicalJson({ ...(fairnessKey === null ? {} : { fairnessKey }) });
+export function encodeJobOptions(options: StoredJobOptions): string | null {
+  const { fairnessKey, debounce, firstAt } = options;
+  const text = canonicalJson({
+    ...(fairnessKey === null ? {} : { fairnessKey }),
+    ...(debounce === null ? {} : { debounce: { ...debounce } }),
+    ...(firstAt === null ? {} : { firstAt }),
+  });
   return text === '{}' ? null : text;
 }
 
 /** The inverse of `encodeJobOptions`. */
-export function decodeJobOptions(text: string | null): JobOptions {
-  return text === null ? NO_JOB_OPTIONS : { ...NO_JOB_OPTIONS, ...(JSON.parse(text) as object) };
+export function decodeJobOptions(text: string | null): StoredJobOptions {
+  return text === null ? NOTHING_STORED : { ...NOTHING_STORED, ...(JSON.parse(text) as object) };
 }

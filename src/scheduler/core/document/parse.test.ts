@@ -79,7 +79,7 @@ describe('a job document', () => {
       totalMs: null,
       labels: [],
       runAt: null,
-      options: { fairnessKey: null },
+      options: { fairnessKey: null, debounce: null },
       output: null,
       tasks: [
         {

@@ -1,3 +1,8 @@
+import {
+  type StoredJobOptions,
+  decodeJobOptions,
+  encodeJobOptions,
+} from '../document/job-options.ts';
 import { taskNo } from '../ids.ts';
 import type { Instant, JobId, JobNo, ScheduleId, TaskId, TaskNo } from '../ids.ts';
 import type { JobRow, TaskError } from '../rows.ts';
@@ -23,7 +28,7 @@ export class Job {
   readonly output: string | null;
   readonly labels: readonly string[];
   readonly runAt: Instant | null;
-  readonly options: string | null;
+  readonly options: StoredJobOptions;
   /** The turns that it takes together with other jobs; null for a job that takes its own. Set when it comes into
    * memory. */
   share: Share | null = null;
@@ -68,7 +73,7 @@ export class Job {
     this.output = row.output;
     this.labels = row.labels;
     this.runAt = row.runAt;
-    this.options = row.options;
+    this.options = decodeJobOptions(row.options);
     this.createdAt = row.createdAt;
     this.state = row.state;
     this.run = row.run;
@@ -122,7 +127,7 @@ export function jobRow(job: Job): JobRow {
     output: job.output,
     labels: job.labels,
     runAt: job.runAt,
-    options: job.options,
+    options: encodeJobOptions(job.options),
     createdAt: job.createdAt,
     state: job.state,
     run: job.run,

@@ -44,6 +44,13 @@ export function parseScheduleSpec(
       'Remove it.',
     );
   }
+  if (document.options.debounce !== null) {
+    refuse(
+      `${fields.at('document')}/debounce`,
+      'A scheduled job cannot be debounced: the schedule says when it runs.',
+      'Remove it.',
+    );
+  }
   const keyed = document.tasks.findIndex((task) => task.idempotencyKey !== null);
   if (keyed >= 0) {
     refuse(

@@ -16,6 +16,7 @@ import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
 import { taskRow } from '../step-context.ts';
 import type { StepContext } from '../step-context.ts';
+import { type Start, startOf } from './debounce.ts';
 import { UNKNOWN_KEY, nameKey } from './keys.ts';
 import type { KeyInStore } from './keys.ts';
 import { logKind, makeReady } from './lifecycle.ts';
@@ -44,7 +45,10 @@ export function createJob(
   origin: Origin,
 ): Job {
   const { state } = context;
-  const job = new Job(newRow(context, id, document, origin.scheduleId ?? null));
+  const start = startOf(context, id, document);
+  const job = new Job(
+    newRow(context, id, document, { ...start, scheduleId: origin.scheduleId ?? null }),
+  );
   state.addJob(job);
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
     job.edges = new Edges(document.tasks.map((task) => task.dependsOn));
@@ -71,12 +75,12 @@ function newRow(
   context: StepContext,
   id: JobId,
   document: JobDocument,
-  scheduleId: ScheduleId | null,
+  { runAt, firstAt, scheduleId }: Start & Pick<JobRow, 'scheduleId'>,
 ): JobRow {
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
   const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs, output } = document;
-  const { labels, runAt, options } = document;
+  const { labels, options } = document;
   return {
     no,
     id,
@@ -90,7 +94,7 @@ function newRow(
     output,
     labels,
     runAt,
-    options: encodeJobOptions(options),
+    options: encodeJobOptions({ ...options, firstAt }),
     createdAt: context.now,
     state: 'queued',
     run: 1,

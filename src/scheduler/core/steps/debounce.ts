@@ -1,0 +1,41 @@
+/** Debounced jobs: of those with one key that come shortly after each other only the last one runs. */
+import type { JobDocument } from '../document/document.ts';
+import { instant, later } from '../ids.ts';
+import type { Instant, JobId } from '../ids.ts';
+import type { Job } from '../job/job.ts';
+import type { StepContext } from '../step-context.ts';
+import { stopJob } from './stop.ts';
+
+/** When a new job starts, and since when jobs of its key have been waiting. */
+export interface Start {
+  readonly runAt: Instant | null;
+  readonly firstAt: Instant | null;
+}
+
+/** A new job replaces the one of its key that has not started yet. */
+export function startOf(context: StepContext, id: JobId, document: JobDocument): Start {
+  const { debounce } = document.options;
+  if (debounce === null) return { runAt: document.runAt, firstAt: null };
+  const { key, ms, maxMs } = debounce;
+  const { now, state } = context;
+  const pending = state.debounced.get(key);
+  const isPending = pending !== undefined && isPendingAt(pending, now);
+  const firstAt = isPending ? (pending.options.firstAt ?? now) : now;
+  if (isPending) replace(context, pending, id);
+  const latest = maxMs === null ? Infinity : firstAt + maxMs;
+  return { runAt: instant(Math.min(later(now, ms), latest)), firstAt };
+}
+
+/** Two jobs of one key are in memory, because the older one was loaded after the newer one was submitted. */
+export function replaceLoaded(context: StepContext, job: Job, other: Job): void {
+  const [older, newer] = job.no < other.no ? [job, other] : [other, job];
+  if (isPendingAt(older, newer.createdAt)) replace(context, older, newer.id);
+}
+
+function isPendingAt({ state, stopping, runAt }: Job, at: Instant): boolean {
+  return state === 'queued' && stopping === null && runAt !== null && runAt > at;
+}
+
+function replace(context: StepContext, job: Job, by: JobId): void {
+  stopJob(context, job, 'cancel', { code: 'superseded', message: `job ${by} has replaced it` });
+}
