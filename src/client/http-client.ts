@@ -177,7 +177,8 @@ export class HttpClient {
       method: 'POST',
       path: `${jobPath(job)}/fork`,
       headers: { 'millrace-job-id': options.jobId ?? uuidv7() },
-      body: JSON.stringify({ from }),
+      // An input that is undefined is left out.
+      body: JSON.stringify({ from, input: options.input }),
       isRepeatable: true,
       what: 'the fork',
       ...this.#limited(options),

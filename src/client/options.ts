@@ -111,6 +111,8 @@ export interface RerunOptions extends CallOptions {
 
 export interface ForkOptions extends CallOptions {
   readonly jobId?: string;
+  /** Replaces the input of the task from which the new job runs again. */
+  readonly input?: unknown;
 }
 
 export interface SignalOptions extends CallOptions {

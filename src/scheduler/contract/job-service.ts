@@ -18,6 +18,11 @@ export interface NewJob extends SubmitOptions {
   readonly document: unknown;
 }
 
+/** Wrapped, because null is an input as well. */
+export interface EditedInput {
+  readonly input: unknown;
+}
+
 export interface JobService {
   submit(document: unknown, options: SubmitOptions): Promise<JobReply>;
   /** One answer for each job, in order: a job that is refused does not affect the others. */
@@ -31,8 +36,11 @@ export interface JobService {
   redrive(jobId: JobId, taskId: TaskId): Promise<JobReply>;
   /** `body` is JSON text; the same `signalId` again changes nothing. */
   signal(jobId: JobId, name: string, body: string, signalId: string): Promise<JobReply>;
-  /** Makes a new job from the same document: what is not below `from` and succeeded is taken over. */
-  fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply>;
+  /**
+   * Creates a new job from the same document. Tasks that succeeded and do not depend on `from` keep their results.
+   * `edited` replaces the input of `from`; it is unchecked.
+   */
+  fork(jobId: JobId, from: TaskId, forkId: JobId, edited?: EditedInput): Promise<JobReply>;
   /** Why the task is waiting; null when it is not live. */
   explain(jobId: JobId, taskId: TaskId): Promise<Explanation | null>;
 }

@@ -10,6 +10,7 @@ import {
   isFinished,
   isMillraceError,
   parseJobDocument,
+  withInput,
 } from '../core/index.ts';
 import type {
   Ask,
@@ -28,7 +29,14 @@ import type {
   TaskNo,
 } from '../core/index.ts';
 import { KeyedLock } from '../../kit/index.ts';
-import type { Handshake, JobReply, JobService, NewJob, SubmitOptions } from '../contract/index.ts';
+import type {
+  EditedInput,
+  Handshake,
+  JobReply,
+  JobService,
+  NewJob,
+  SubmitOptions,
+} from '../contract/index.ts';
 import type { InboxRow, Store } from '../store/index.ts';
 import { givenResults } from './given-results.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -234,7 +242,7 @@ export class LeaderJobService implements JobService {
     throw hasEnded(row);
   }
 
-  async fork(jobId: JobId, from: TaskId, forkId: JobId): Promise<JobReply> {
+  async fork(jobId: JobId, from: TaskId, forkId: JobId, edited?: EditedInput): Promise<JobReply> {
     const { store, settings } = this.#options;
     checkId(jobId, 'job');
     checkNewJobId(forkId);
@@ -244,7 +252,11 @@ export class LeaderJobService implements JobService {
     const hasSucceeded = (no: TaskNo): boolean => view.tasks[no]?.task.state === 'succeeded';
     const fork = forkDocument(view.job, specs, settings, from, hasSucceeded);
     if (fork === null) throw unknownTask(jobId, from);
-    const { document, taken } = fork;
+    const { taken } = fork;
+    const document =
+      edited === undefined
+        ? fork.document
+        : withInput(fork.document, from, edited.input, settings, '/input');
     const seeds = new Map<TaskNo, Seed>();
     for (const { no, of } of taken) {
       // What was given with the job is there whatever became of its task.

@@ -7,6 +7,7 @@
  */
 export * from './document/document.ts';
 export { checkDepth, mayBeDeep } from './document/depth.ts';
+export { withInput } from './document/edited-input.ts';
 export { documentFromRows, forkDocument } from './document/from-rows.ts';
 export type { Fork } from './document/from-rows.ts';
 export { INPUT_GAP, INPUT_TASK, flowDocument } from './document/flow-document.ts';

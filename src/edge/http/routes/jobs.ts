@@ -111,16 +111,20 @@ export const jobRoutes: readonly Route[] = [
     path: '/api/v1/jobs/:id/fork',
     role: 'submit',
     summary: 'Fork a job: create a new job that runs again from one task',
-    description: 'Results of tasks that succeeded and do not depend on that task are reused.',
+    description:
+      'Results of tasks that succeeded and do not depend on that task are reused. `input` replaces the input of that ' +
+      'task; it may refer to the same dependencies.',
     headers: { 'Millrace-Job-Id': 'The id of the new job, so that the call can be repeated.' },
     body: { schema: 'ForkRequest', required: true },
     answers: { 201: { description: 'The new job.', schema: 'Job' } },
     async handle(call, api) {
-      const from = textIn(objectOf(await call.body(), ['from']), 'from');
+      const body = objectOf(await call.body(), ['from', 'input']);
+      const from = textIn(body, 'from');
       if (from === undefined) throw badInput('/from', 'It is missing.', 'Give a task of the job.');
       const task = checkedId(from, '/from') as TaskId;
       const forkId = chosenId(call) ?? api.newJobId();
-      const { jobId } = await api.leader().jobs.fork(jobIn(call), task, forkId);
+      const edited = Object.hasOwn(body, 'input') ? { input: body['input'] } : undefined;
+      const { jobId } = await api.leader().jobs.fork(jobIn(call), task, forkId, edited);
       return showJob(api, jobId, 201);
     },
   },

@@ -88,9 +88,9 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     examples: [{ approved: true }],
   },
   ForkRequest: record(
-    'The task from which the new job runs again.',
-    { from: text },
-    { example: { from: 'sum' } },
+    'The task from which the new job runs again, and its input if that is to be another one.',
+    { from: text, input: anything },
+    { optional: ['input'], example: { from: 'sum', input: { amounts: [1, 2] } } },
   ),
   ScheduleDocument: record('When to run which job.', scheduleFields, {
     optional: SCHEDULE_OPTIONAL,
