@@ -138,6 +138,11 @@ export function ProblemNote({ problem }: { readonly problem: Problem }): JSX.Ele
     <div class="problem" role="alert">
       <strong>{problem.title}</strong>
       <p>{problem.message}</p>
+      {problem.path !== null && problem.path !== '' && (
+        <p>
+          at <code>{problem.path}</code>
+        </p>
+      )}
       {elsewhere === null ? (
         problem.todo !== null && <p class="muted">{problem.todo}</p>
       ) : (

@@ -1,5 +1,5 @@
 /** Fan-outs: many similar tasks are one line, and one box of the graph, until it is opened. */
-import type { TaskShape } from '../../../src/scheduler/contract/index.ts';
+import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
 import type { TaskState } from '../../../src/scheduler/core/index.ts';
 
 export interface TaskGroup {
@@ -80,4 +80,27 @@ export function stateOfMany(tasks: readonly TaskShape[]): TaskState {
     'skipped',
   ];
   return order.find((state) => counts[state] > 0) ?? 'succeeded';
+}
+
+/** Everything that depends on a task, however far down. */
+export function belowOf(job: JobShape, task: string): readonly TaskShape[] {
+  const below = new Set<string>([task]);
+  for (let size = 0; size < below.size;) {
+    size = below.size;
+    for (const { id, dependsOn } of job.tasks)
+      if (dependsOn.some((each) => below.has(each))) below.add(id);
+  }
+  below.delete(task);
+  return job.tasks.filter(({ id }) => below.has(id));
+}
+
+/** The tasks under any of these, as parents and children, however far down. */
+export function descendantsOf(job: JobShape, parents: readonly TaskShape[]): readonly TaskShape[] {
+  const found = new Set<string>(parents.map(({ id }) => id));
+  const own = new Set(found);
+  for (let size = 0; size < found.size;) {
+    size = found.size;
+    for (const { id, parent } of job.tasks) if (parent !== null && found.has(parent)) found.add(id);
+  }
+  return job.tasks.filter(({ id }) => found.has(id) && !own.has(id));
 }

@@ -5,6 +5,7 @@ import type { JobShape } from '../../../src/scheduler/contract/index.ts';
 import { post } from '../../api/call.ts';
 import { may } from '../../api/cluster-status.ts';
 import { Confirm } from '../../parts/dialog.tsx';
+import { JsonInput, parsedJson } from '../../parts/json-input.tsx';
 import { plural } from '../../words.ts';
 import { tally } from './groups.ts';
 
@@ -116,7 +117,7 @@ function Signal({ job, close }: Props): JSX.Element {
   const name = useSignal(awaited[0] ?? '');
   const body = useSignal('');
   const key = useSignal(String(Math.random()).slice(2));
-  const value = parsed(body.value);
+  const value = parsedJson(body.value);
   return (
     <Confirm
       title={`Signal ${job.name}`}
@@ -147,28 +148,11 @@ function Signal({ job, close }: Props): JSX.Element {
           onInput={(event) => (name.value = event.currentTarget.value)}
         />
       </label>
-      <label>
-        Value (JSON, or nothing for null)
-        <textarea
-          rows={5}
-          value={body.value}
-          spellcheck={false}
-          onInput={(event) => (body.value = event.currentTarget.value)}
-          placeholder='{"approved": true}'
-        />
-      </label>
-      {!value.ok && <p class="error">{value.why}</p>}
+      <JsonInput
+        label="Value (JSON, or nothing for null)"
+        text={body}
+        example='{"approved": true}'
+      />
     </Confirm>
   );
-}
-
-function parsed(
-  text: string,
-): { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly why: string } {
-  if (text.trim() === '') return { ok: true, value: null };
-  try {
-    return { ok: true, value: JSON.parse(text) as unknown };
-  } catch (error) {
-    return { ok: false, why: `This is not JSON: ${error instanceof Error ? error.message : ''}` };
-  }
 }

@@ -21,9 +21,10 @@ import {
 import { useResource } from '../../parts/resource.ts';
 import { Tabs } from '../../parts/tabs.tsx';
 import { link, replaceQuery, route } from '../../route.ts';
-import { count, now } from '../../words.ts';
+import { count, now, shortId } from '../../words.ts';
 import { EventTable } from '../event-table.tsx';
 import { labelTerm } from '../job-filter.ts';
+import { callerOf } from './called-jobs.ts';
 import { Graph } from './graph.tsx';
 import { JobActions } from './job-actions.tsx';
 import { SpanBook } from './spans.ts';
@@ -31,6 +32,7 @@ import { TaskPanel } from './task-panel.tsx';
 import { Timeline } from './timeline.tsx';
 import { verdictOf } from './verdict.ts';
 
+const POLL_MS = 15_000;
 const PRIORITIES = ['urgent', 'high', 'normal', 'low'];
 
 export function JobView({ id }: { readonly id: string }): JSX.Element {
@@ -38,6 +40,8 @@ export function JobView({ id }: { readonly id: string }): JSX.Element {
   const { state } = useResource(path, (signal) => call<JobShape>(path, { signal }), {
     refreshOn: (event) => event.job === id,
     everyMs: 700,
+    // Retention removes a job without an event.
+    pollMs: POLL_MS,
   });
   const { value: job, problem } = state.value;
   useKeys({ p: () => (isPaused.value = !isPaused.value) });
@@ -74,6 +78,7 @@ function Stale({ problem }: { readonly problem: Problem }): JSX.Element {
 
 function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
   const verdict = verdictOf(job, now.value);
+  const caller = callerOf(job.id);
   return (
     <>
       <p class="crumb">
@@ -92,6 +97,11 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
         <RunTime of={job} />
         <span>{PRIORITIES[job.priority]} priority</span>
         {job.run > 1 && <span>run {job.run}</span>}
+        {caller !== null && (
+          <span>
+            called by <a href={link(['jobs', caller])}>{shortId(caller)}</a>
+          </span>
+        )}
         {job.scheduleId !== null && (
           <a href={link(['schedules'], { id: job.scheduleId })}>{job.scheduleId}</a>
         )}
@@ -189,7 +199,6 @@ function JobBody({ job }: { readonly job: JobShape }): JSX.Element {
           <TaskPanel
             job={job}
             task={chosen}
-            book={book}
             select={(task) => replaceQuery(address(task))}
             close={() => replaceQuery(address(''))}
           />

@@ -1,12 +1,13 @@
-/** What can be done about one task. */
+/** The actions on a task that its state and the caller's role allow. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
 import { post } from '../../api/call.ts';
 import { may } from '../../api/cluster-status.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { go, link } from '../../route.ts';
 import { plural } from '../../words.ts';
+import { Fork } from './fork.tsx';
+import { belowOf } from './groups.ts';
 
 type Asked = 'redrive' | 'fork' | null;
 
@@ -75,54 +76,4 @@ function Redrive({ job, task, close }: Props): JSX.Element {
       </p>
     </Confirm>
   );
-}
-
-function Fork({ job, task, close }: Props): JSX.Element {
-  const again = [task, ...belowOf(job, task.id)];
-  const ids = new Set(again.map(({ id }) => id));
-  const kept = job.tasks.filter(({ id, state }) => !ids.has(id) && state === 'succeeded');
-  const fresh = crypto.randomUUID === undefined ? null : crypto.randomUUID();
-  return (
-    <Confirm
-      title={`Fork from ${task.id}`}
-      action="Create the job"
-      onClose={close}
-      run={async () => {
-        // The id makes a call whose answer was lost harmless to repeat.
-        const headers = fresh === null ? {} : { 'millrace-job-id': fresh };
-        const { id } = await post<{ id: string }>(
-          `jobs/${encodeURIComponent(job.id)}/fork`,
-          { from: task.id },
-          headers,
-        );
-        go(link(['jobs', id]));
-        return 'The new job is here.';
-      }}
-    >
-      <p>
-        A new job takes over {plural(kept.length, 'result')} and runs {plural(again.length, 'task')}{' '}
-        again. This job stays as it is.
-      </p>
-      <p class="muted wrap">
-        Again:{' '}
-        {again
-          .slice(0, 12)
-          .map(({ id }) => id)
-          .join(', ')}
-        {again.length > 12 && ' …'}
-      </p>
-    </Confirm>
-  );
-}
-
-/** Everything that depends on a task, however far down. */
-function belowOf(job: JobShape, task: string): readonly JobShape['tasks'][number][] {
-  const below = new Set([task]);
-  for (let size = 0; size < below.size;) {
-    size = below.size;
-    for (const { id, dependsOn } of job.tasks)
-      if (dependsOn.some((each) => below.has(each))) below.add(id);
-  }
-  below.delete(task);
-  return job.tasks.filter(({ id }) => below.has(id));
 }

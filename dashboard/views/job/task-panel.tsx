@@ -1,25 +1,38 @@
-/** One task, with its attempts, what it waits for and what it gave. */
+/** One task: what it waits for, its attempts, the jobs that it calls, its input, steps and result. */
 import type { JSX } from 'preact';
-import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
+import type {
+  AttemptOutcome,
+  AttemptShape,
+  JobShape,
+  TaskDetail,
+  TaskShape,
+} from '../../../src/scheduler/contract/index.ts';
+import { call } from '../../api/call.ts';
 import { JsonView } from '../../parts/json-view.tsx';
-import { ClockTime, StateMark } from '../../parts/marks.tsx';
+import { ClockTime, Glyph, Loading, StaleNote, StateMark, Took } from '../../parts/marks.tsx';
+import { useResource } from '../../parts/resource.ts';
 import { link } from '../../route.ts';
-import { duration, now, plural } from '../../words.ts';
-import { type Span, type SpanBook, attemptsIn } from './spans.ts';
+import { plural, shortId } from '../../words.ts';
+import { type CalledJob, calledJobs } from './called-jobs.ts';
 import { TaskActions } from './task-actions.tsx';
 import { Why } from './why.tsx';
 
 export interface TaskPanelProps {
   readonly job: JobShape;
   readonly task: TaskShape;
-  readonly book: SpanBook;
   readonly select: (task: string) => void;
   readonly close: () => void;
 }
 
 const WAITS = new Set(['blocked', 'ready', 'delayed']);
 
-export function TaskPanel({ job, task, book, select, close }: TaskPanelProps): JSX.Element {
+export function TaskPanel({ job, task, select, close }: TaskPanelProps): JSX.Element {
+  const path = `jobs/${encodeURIComponent(job.id)}/tasks/${encodeURIComponent(task.id)}`;
+  const { state } = useResource(path, (signal) => call<TaskDetail>(path, { signal }), {
+    refreshOn: (event) => event.job === job.id && event.task === task.id,
+    everyMs: 1_000,
+  });
+  const { value: detail, problem } = state.value;
   return (
     <aside class="task-panel" aria-label={`Task ${task.id}`}>
       <header>
@@ -48,9 +61,24 @@ export function TaskPanel({ job, task, book, select, close }: TaskPanelProps): J
         </div>
       )}
       {WAITS.has(task.state) && <Why job={job.id} task={task.id} />}
-      <CalledJobs waiting={task.waiting} />
       <Relations job={job} task={task} select={select} />
-      <Attempts spans={attemptsIn(book.of(task))} />
+      {detail === null ? (
+        problem === null ? (
+          <Loading lines={3} />
+        ) : (
+          <StaleNote problem={problem} />
+        )
+      ) : (
+        <>
+          <CalledJobs jobs={calledJobs(detail.steps, task.waiting)} />
+          <Attempts attempts={detail.attempts} />
+          <section>
+            <h3>Input</h3>
+            <JsonView value={detail.input} name={`${task.id}-input`} />
+          </section>
+          <Steps steps={detail.steps} />
+        </>
+      )}
       {task.state === 'succeeded' && (
         <section>
           <h3>Result</h3>
@@ -65,21 +93,19 @@ export function TaskPanel({ job, task, book, select, close }: TaskPanelProps): J
   );
 }
 
-/** Jobs that a task waits for are named in its reason. */
-function CalledJobs({ waiting }: { readonly waiting: string | null }): JSX.Element | null {
-  const [, names = ''] =
-    /^waits for job (.+?)(?:, whose|;| or signal| for another|$)/.exec(waiting ?? '') ?? [];
-  const ids = names.split(' or ').filter((id) => id !== '' && id !== '...');
-  if (ids.length === 0) return null;
+function CalledJobs({ jobs }: { readonly jobs: readonly CalledJob[] }): JSX.Element | null {
+  if (jobs.length === 0) return null;
   return (
     <section>
       <h3>Called jobs</h3>
       <ul class="plain">
-        {ids.map((id) => (
-          <li key={id}>
-            <a href={link(['jobs', id])}>
-              <code>{id}</code>
+        {jobs.map(({ id, name, state }) => (
+          <li key={id} class="called">
+            <Glyph state={state} />
+            <a href={link(['jobs', id])} title={id}>
+              {name ?? <code>{shortId(id)}</code>}
             </a>
+            <span class="muted">{state}</span>
           </li>
         ))}
       </ul>
@@ -124,20 +150,69 @@ function Relations(props: Pick<TaskPanelProps, 'job' | 'task' | 'select'>): JSX.
   );
 }
 
-function Attempts({ spans }: { readonly spans: readonly Span[] }): JSX.Element | null {
-  if (spans.length === 0) return null;
+const OUTCOME_STATES: Readonly<Record<AttemptOutcome, string>> = {
+  succeeded: 'succeeded',
+  failed: 'failed',
+  lost: 'failed',
+  returned: 'queued',
+  suspended: 'waiting',
+  cancelled: 'cancelled',
+  skipped: 'skipped',
+};
+
+function Attempts({
+  attempts,
+}: {
+  readonly attempts: readonly AttemptShape[];
+}): JSX.Element | null {
+  if (attempts.length === 0) return null;
   return (
     <section>
-      <h3>{plural(spans.length, 'attempt')}</h3>
+      <h3>{plural(attempts.length, 'attempt')}</h3>
       <ol class="attempts">
-        {spans.map((span) => (
-          <li key={span.fromMs}>
-            <StateMark state={span.outcome === 'lost' ? 'failed' : (span.outcome ?? 'running')} />
-            <span class="num">{duration((span.toMs ?? now.value) - span.fromMs)}</span>
-            <span class="muted">
-              {span.node ?? 'no node'} · <ClockTime at={new Date(span.fromMs).toISOString()} />
-            </span>
-            {span.note !== null && <span class="attempt-note wrap">{span.note}</span>}
+        {attempts.map(({ run, attempt, fence, outcome, node, started, finished, error }) => {
+          const state = outcome === null ? 'running' : OUTCOME_STATES[outcome];
+          return (
+            <li key={fence}>
+              <span class={`state s-${state}`}>
+                <Glyph state={state} />
+                {outcome ?? 'running'}
+              </span>
+              <Took from={started} to={finished} />
+              <span class="muted">
+                {run > 1 && `run ${run}, `}attempt {attempt} · {node ?? 'no node'}
+                {started !== null && (
+                  <>
+                    {' '}
+                    · <ClockTime at={started} />
+                  </>
+                )}
+              </span>
+              {error !== null && (
+                <span class="attempt-note wrap">
+                  {error.code}: {error.message}
+                </span>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+function Steps({ steps }: { readonly steps: TaskDetail['steps'] }): JSX.Element | null {
+  if (steps.length === 0) return null;
+  return (
+    <section>
+      <h3>{plural(steps.length, 'step')}</h3>
+      <ol class="attempts">
+        {steps.map(({ name, result }) => (
+          <li key={name}>
+            <details>
+              <summary>{name}</summary>
+              <JsonView value={result} name={name} />
+            </details>
           </li>
         ))}
       </ol>
