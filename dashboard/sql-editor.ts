@@ -65,8 +65,16 @@ const DuckDb = SQLDialect.define({
   operatorChars: '*+-%<>!=&|~^/@',
 });
 
-const language = (tables: Readonly<Record<string, readonly string[]>>): ReturnType<typeof sql> =>
-  sql({ dialect: DuckDb, schema: tables, upperCaseKeywords: false });
+/** The columns of the only table whose columns are known are offered without its name before them. */
+function language(tables: Readonly<Record<string, readonly string[]>>): ReturnType<typeof sql> {
+  const [only, ...others] = Object.keys(tables).filter((name) => (tables[name] ?? []).length > 0);
+  return sql({
+    dialect: DuckDb,
+    schema: tables,
+    upperCaseKeywords: false,
+    ...(only === undefined || others.length > 0 ? {} : { defaultTable: only }),
+  });
+}
 
 /** In a shadow root the editor's styles are constructed sheets, which a policy without inline styles allows. */
 export function createEditor(root: ShadowRoot, options: SqlEditorOptions): SqlEditor {

@@ -9,6 +9,7 @@ import { ProblemNote } from '../../parts/marks.tsx';
 import { go, link } from '../../route.ts';
 import type { SqlEditor, createEditor } from '../../sql-editor.ts';
 import { draft, requestOf } from './draft.ts';
+import { describeSoon, knownTables, loadCatalog } from './known-tables.ts';
 
 export function QueryEditor(): JSX.Element {
   const problem = useSignal<Problem | string | null>(null);
@@ -98,10 +99,6 @@ function DraftField({
   );
 }
 
-/** The names of tables that are given, for completion. */
-const tablesIn = (text: string): Readonly<Record<string, readonly string[]>> =>
-  Object.fromEntries([...text.matchAll(/^\s*([^=\s]+)\s*=/gm)].map(([, name = '']) => [name, []]));
-
 /** A plain box until the editor is there, and where it cannot be loaded. */
 function SqlBox({ onRun }: { readonly onRun: () => void }): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
@@ -121,7 +118,7 @@ function SqlBox({ onRun }: { readonly onRun: () => void }): JSX.Element {
           onText: (sql) => (draft.value = { ...draft.peek(), sql }),
           onRun: () => runs.current(),
         });
-        editor.current.setTables(tablesIn(draft.peek().tables));
+        editor.current.setTables(knownTables.peek());
         isReady.value = true;
       },
     );
@@ -130,8 +127,12 @@ function SqlBox({ onRun }: { readonly onRun: () => void }): JSX.Element {
       editor.current?.destroy();
     };
   }, []);
-  const { tables } = draft.value;
-  useEffect(() => editor.current?.setTables(tablesIn(tables)), [tables]);
+  const { sql, tables } = draft.value;
+  const isAllowed = may('submit');
+  useEffect(() => void loadCatalog(draft.peek()), [isAllowed]);
+  useEffect(() => describeSoon(draft.peek()), [sql, tables]);
+  const { value: known } = knownTables;
+  useEffect(() => editor.current?.setTables(known), [known]);
   return (
     <div class="sql-box">
       <div ref={host} class={isReady.value ? '' : 'offscreen'} />

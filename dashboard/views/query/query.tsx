@@ -136,7 +136,7 @@ function summaryOf(
   const slowest = stages.toSorted((a, b) => b.workMs - a.workMs)[0];
   const part = slowest === undefined || work === 0 ? 0 : slowest.workMs / work;
   const skewed = stages.find(
-    ({ partitionBytes }) => skewOf(partitionBytes, bytes)?.isSkewed === true,
+    ({ partitionBytes }) => skewOf(partitionBytes, 'bytes')?.isSkewed === true,
   );
   const words = [
     spread,

@@ -3,6 +3,8 @@ import type { JSX } from 'preact';
 import type { JobShape, QueryShape, StageShape } from '../../../src/scheduler/contract/index.ts';
 import { StateMark } from '../../parts/marks.tsx';
 import { bytes, count, duration, now } from '../../words.ts';
+import { type Producer, producersOf, rowsPerPartition } from './shuffle.ts';
+import { ShuffleMatrix } from './shuffle-matrix.tsx';
 import { skewOf } from './skew.ts';
 
 interface Extent {
@@ -39,6 +41,7 @@ export function Stages({
         <Stage
           key={stage.id}
           stage={stage}
+          producers={producersOf(stage.id, job)}
           extent={extentOf(stage, job)}
           start={start}
           whole={whole}
@@ -50,14 +53,17 @@ export function Stages({
 
 interface StageProps {
   readonly stage: StageShape;
+  readonly producers: readonly Producer[];
   readonly extent: Extent | null;
   readonly start: number;
   readonly whole: number;
 }
 
-function Stage({ stage, extent, start, whole }: StageProps): JSX.Element {
+function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Element {
   const { tasks } = stage;
-  const skew = skewOf(stage.partitionBytes, bytes);
+  // A finished stage whose tasks say nothing of rows is judged by bytes.
+  const rows = stage.state === 'succeeded' ? rowsPerPartition(producers) : [];
+  const skew = skewOf(rows, 'rows') ?? skewOf(stage.partitionBytes, 'bytes');
   const facts = [
     `${count(stage.rowsIn)} rows in`,
     `${count(stage.rowsOut)} out${stage.estimate.rows === null ? '' : ` (estimated ${count(Math.round(stage.estimate.rows))})`}`,
@@ -96,6 +102,7 @@ function Stage({ stage, extent, start, whole }: StageProps): JSX.Element {
           <span class={skew.isSkewed ? 's-delayed' : 'muted'}>{skew.words}</span>
         </div>
       )}
+      <ShuffleMatrix stage={stage.id} producers={producers} />
     </article>
   );
 }

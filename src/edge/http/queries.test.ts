@@ -62,6 +62,7 @@ beforeEach(async () => {
     },
     ended: (...args) => port.ended(...args),
     explain: (...args) => port.explain(...args),
+    tables: () => port.tables(),
     analysis: (...args) => port.analysis(...args),
     results: (...args) => port.results(...args),
     inlineRows: (...args) => port.inlineRows(...args),
@@ -75,6 +76,7 @@ beforeEach(async () => {
     reader: views,
     ended: (id, ms, signal) => waits?.ended(id, ms, signal) ?? Promise.resolve(),
     explain: (request) => Promise.resolve({ plan: samplePlan, text: JSON.stringify(request) }),
+    tables: () => Promise.resolve(['customers', 'orders']),
     analysis: (id) => Promise.resolve(id === 'made-1' ? 'stage 0' : null),
     results: (id, format, signal) => {
       asked.push({ id, format, signal });
@@ -337,4 +339,9 @@ test('a node that cannot read queries says so', async () => {
   const { status, body } = await bare.call('GET', '/api/v1/queries/x');
   expect([status, body.code]).toEqual([501, 'unimplemented']);
   await bare.close();
+});
+
+test('the tables of the catalog are listed by name', async () => {
+  const { status, body } = await bench.call('GET', '/api/v1/tables');
+  expect([status, body]).toEqual([200, { tables: [{ name: 'customers' }, { name: 'orders' }] }]);
 });

@@ -46,6 +46,7 @@ const GIB = 2 ** 30;
 const WARM_MS = 2_000;
 
 interface Parts {
+  readonly catalog: Catalog;
   readonly folder: QueryFolder;
   readonly planning: PlanningEngine;
   readonly rows: RowEngine;
@@ -101,6 +102,7 @@ export class QuerySide {
       reader,
       ended: (id, ms, signal) => waits.ended(id, ms, signal),
       explain: (request, signal, caller) => planner.explain(request, signal, caller),
+      tables: () => parts.catalog.names(undefined),
       analysis: (id) => analysisOf(reader, id),
       results: (id, format, signal) => results.open(id, format, signal),
       inlineRows: (id) => results.inlineRows(id),
@@ -214,7 +216,19 @@ function partsOf(
     rows,
     folder: rowFolder,
   });
-  return { folder, planning, rows, channel, planner, views, waits, results, outputs, here };
+  return {
+    catalog,
+    folder,
+    planning,
+    rows,
+    channel,
+    planner,
+    views,
+    waits,
+    results,
+    outputs,
+    here,
+  };
 }
 
 /** Where this node listens, once it does. */

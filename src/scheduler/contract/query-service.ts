@@ -50,6 +50,8 @@ export interface QueryService {
     signal: AbortSignal,
     caller: string,
   ): Promise<{ readonly plan: unknown; readonly text: string }>;
+  /** The names of the tables in the catalog of this node, in order. None of them is opened. */
+  tables(): Promise<readonly string[]>;
   /** The executed plan with its measurements; null if there is no such query. */
   analysis(id: JobId): Promise<string | null>;
   /** Throws `not_found`, `conflict` while it runs, its own error when it failed, `expired`, `result_lost`. */

@@ -94,6 +94,19 @@ export const queryRoutes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/api/v1/tables',
+    role: 'submit',
+    summary: 'List the tables of the catalog',
+    description:
+      'The tables that a query may name without saying where their files are. `DESCRIBE name` has their columns.',
+    answers: { 200: { description: 'All of them, by name.', schema: 'TableList' } },
+    async handle(_call, api) {
+      const names = await api.queries().tables();
+      return { kind: 'json', status: 200, value: { tables: names.map((name) => ({ name })) } };
+    },
+  },
+  {
+    method: 'GET',
     path: `${QUERIES}/:id`,
     role: 'read',
     summary: 'Show a query with its stages',

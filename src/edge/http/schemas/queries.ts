@@ -91,7 +91,8 @@ export type QuerySchemaName =
   | 'SubmittedQuery'
   | 'QueryExplanation'
   | 'QueryAnalysis'
-  | 'QueryRequest';
+  | 'QueryRequest'
+  | 'TableList';
 
 export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
   Query: record(
@@ -188,6 +189,11 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
     'The plan that was executed, with its statistics.',
     { id: text, text },
     { example: { id: ID, text: 'stage 0 ...' } },
+  ),
+  TableList: record(
+    'The tables of the catalog.',
+    { tables: listOf(record('A table.', { name: text })) },
+    { example: { tables: [{ name: 'orders' }] } },
   ),
   QueryRequest: record(
     'A query over Parquet, CSV or JSON files.',
