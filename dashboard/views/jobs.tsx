@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks';
 import type { EventShape, JobSummary } from '../../src/scheduler/contract/index.ts';
 import type { JobState } from '../../src/scheduler/core/index.ts';
 import { call } from '../api/call.ts';
+import { may } from '../api/cluster-status.ts';
 import { isPaused, listen } from '../api/live.ts';
 import { type Problem, asProblem } from '../api/problem.ts';
 import { useKeys } from '../keyboard.ts';
@@ -24,6 +25,7 @@ import { go, link, replaceQuery, route } from '../route.ts';
 import { count } from '../words.ts';
 import { type ParsedTerm, fits, parseFilter, withState } from './job-filter.ts';
 import { jobsPage, type JobsPage } from './job-pages.ts';
+import { StartJob } from './start/start-job.tsx';
 
 const STATES: readonly JobState[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
 const ROW = 44;
@@ -31,6 +33,7 @@ const ROW = 44;
 export function JobsView(): JSX.Element {
   const text = route.value.query.get('q') ?? '';
   const draft = useSignal(text);
+  const isStarting = useSignal(false);
   const parsed = parseFilter(draft.value);
   const shown = parseFilter(text);
   useEffect(() => {
@@ -46,6 +49,12 @@ export function JobsView(): JSX.Element {
       <div class="view-head">
         <h1>Jobs</h1>
         <StateCounts text={draft.value} set={set} />
+        {may('submit') && (
+          <button type="button" onClick={() => (isStarting.value = true)}>
+            Start a job
+          </button>
+        )}
+        {isStarting.value && <StartJob close={() => (isStarting.value = false)} />}
       </div>
       <search class="search">
         <svg viewBox="0 0 16 16" aria-hidden="true">
