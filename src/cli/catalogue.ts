@@ -79,6 +79,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/explain.ts'),
   },
   {
+    name: 'logs',
+    summary: 'show what the tasks of a job have printed, or follow it',
+    load: () => import('./commands/logs.ts'),
+  },
+  {
     name: 'events',
     summary: 'show the event log, or follow it',
     load: () => import('./commands/events.ts'),

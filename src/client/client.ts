@@ -6,6 +6,7 @@ import type {
   FlowShape,
   JobShape,
   JobSummary,
+  LogShape,
   NodeShape,
   TaskDetail,
 } from '../scheduler/contract/index.ts';
@@ -15,6 +16,7 @@ import type {
   ForkOptions,
   JobRef,
   JobsFilter,
+  LogsOptions,
   NodesOptions,
   RerunOptions,
   SignalOptions,
@@ -69,6 +71,8 @@ export interface Client extends AsyncDisposable {
   signal(job: JobRef, name: string, value?: unknown, options?: SignalOptions): Promise<JobShape>;
   /** Why a task waits. */
   explain(job: JobRef, task: string, options?: CallOptions): Promise<Explanation>;
+  /** What the tasks of a job have printed: lines of `ctx.log`, and the output of commands, containers and threads. */
+  logs(job: JobRef, options?: LogsOptions): AsyncGenerator<LogShape, void>;
   /** The log of the cluster, without end: leave the loop, or abort it by its signal. */
   events(options?: EventsOptions): AsyncGenerator<EventShape, void>;
   /** All of them, or those that can run something. */

@@ -60,7 +60,7 @@ export async function* followEvents(
 }
 
 /** Ends when the connection does, in whatever way. */
-async function* messagesOf({ message, server }: Stream): AsyncGenerator<SseMessage> {
+export async function* messagesOf({ message, server }: Stream): AsyncGenerator<SseMessage> {
   if (!(message.headers['content-type'] ?? '').startsWith('text/event-stream')) {
     message.destroy();
     throw strangeAnswer(message.statusCode ?? 0, server.href);

@@ -13,6 +13,7 @@ import type {
   AsOf,
   EventShape,
   FlowShape,
+  LogShape,
   NodeShape,
   ScheduleShape,
 } from '../scheduler/contract/index.ts';
@@ -30,6 +31,7 @@ import { objectIn } from './calls/reading.ts';
 import { type Query, Servers } from './calls/servers.ts';
 import { Transport } from './calls/transport.ts';
 import { followEvents } from './events.ts';
+import { readLogs } from './logs.ts';
 import { paceOf } from './options.ts';
 import type {
   CallOptions,
@@ -38,6 +40,7 @@ import type {
   ForkOptions,
   JobRef,
   JobsFilter,
+  LogsOptions,
   Limit,
   NodesOptions,
   Pace,
@@ -223,6 +226,11 @@ export class HttpClient {
     const after = options.after ?? (await this.head(options)).seq;
     const job = options.job === undefined ? undefined : jobIdOf(options.job);
     yield* followEvents(this.#caller, this.#pace, { ...this.#limited(options), after, job });
+  }
+
+  /** What its tasks have printed. */
+  logs(job: JobRef, options: LogsOptions = {}): AsyncGenerator<LogShape, void> {
+    return readLogs(this.#caller, this.#pace, jobIdOf(job), this.#limited(options));
   }
 
   /** The events of a job until it ends, however long the cluster is away; the generator returns the ended job. */

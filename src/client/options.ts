@@ -133,6 +133,16 @@ export interface EventsOptions extends CallOptions {
   readonly until?: number;
 }
 
+export interface LogsOptions extends CallOptions {
+  /** Only lines of this task, or of one attempt. */
+  readonly task?: string;
+  readonly attempt?: number;
+  /** The number of the last line that you have seen. */
+  readonly after?: number;
+  /** Goes on until the job has ended; otherwise it stops at the last line there is. */
+  readonly follow?: boolean;
+}
+
 export interface NodesOptions extends CallOptions, NodeFilter {}
 
 export interface JobsFilter extends CallOptions {

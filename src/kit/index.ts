@@ -38,6 +38,7 @@ export {
   withOriginalMask,
 } from './private-files.ts';
 export { isAlive } from './process-alive.ts';
+export { SecretRedactor } from './redact-secrets.ts';
 export { redactUrl } from './redact-url.ts';
 export { sleep, sleepOrAbort } from './sleep.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';

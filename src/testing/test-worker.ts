@@ -104,6 +104,7 @@ export class TestWorker {
         }),
       unneeded: (session, queries, kind) =>
         this.#alive(() => leader.unneeded(session, queries, kind)),
+      writeLogs: (session, lines) => this.#alive(() => leader.writeLogs(session, lines)),
       leave: (session) => this.#alive(() => leader.leave(session)),
       report: (session, items) =>
         this.#alive(async () => {

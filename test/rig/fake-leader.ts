@@ -19,6 +19,7 @@ import type {
   Registered,
   ReportReply,
   Session,
+  TaskLogLine,
   WorkerOrders,
   WorkerReport,
 } from '../../src/scheduler/contract/index.ts';
@@ -32,6 +33,7 @@ export class FakeLeader implements WorkerService {
   readonly registered: NodeOffer[] = [];
   readonly beats: Beat[] = [];
   readonly polls: PollRequest[] = [];
+  readonly logged: TaskLogLine[] = [];
   readonly reports: (readonly WorkerReport[])[] = [];
   readonly left: Session[] = [];
   /** Answered with everything from now on. */
@@ -134,6 +136,10 @@ export class FakeLeader implements WorkerService {
     if (this.#parked?.request.refills === true) this.#parked.capacity += ended.length;
     this.answer();
     return { verdicts, orders: this.orders };
+  }
+
+  async writeLogs(_session: Session, lines: readonly TaskLogLine[]): Promise<void> {
+    this.logged.push(...lines);
   }
 
   unneeded(

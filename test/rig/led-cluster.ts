@@ -95,6 +95,7 @@ export class LedCluster {
       poll: (request, signal) => this.leader.workers.poll(request, signal),
       report: (session, items) => this.leader.workers.report(session, items),
       unneeded: (session, queries, kind) => this.leader.workers.unneeded(session, queries, kind),
+      writeLogs: (session, lines) => this.leader.workers.writeLogs(session, lines),
       leave: (session) => this.leader.workers.leave(session),
     };
   }

@@ -61,6 +61,9 @@ export class WorkerLine implements WorkerService {
   leave: WorkerService['leave'] = (session) =>
     this.#ask('leave', (workers) => workers.leave(session));
 
+  writeLogs: WorkerService['writeLogs'] = (session, lines) =>
+    this.#ask('writeLogs', (workers) => workers.writeLogs(session, lines));
+
   async unneeded(session: Session, queries: readonly JobId[], kind?: 'inner'): Promise<JobId[]> {
     const { witness, node } = this.#options;
     const asked = queries.map((id) => witness.placeOf(id));

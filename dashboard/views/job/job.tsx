@@ -27,6 +27,7 @@ import { labelTerm } from '../job-filter.ts';
 import { callerOf } from './called-jobs.ts';
 import { Graph } from './graph.tsx';
 import { JobActions } from './job-actions.tsx';
+import { Logs } from './logs.tsx';
 import { SpanBook } from './spans.ts';
 import { TaskPanel } from './task-panel.tsx';
 import { Timeline } from './timeline.tsx';
@@ -176,6 +177,7 @@ function JobBody({ job }: { readonly job: JobShape }): JSX.Element {
         tabs={[
           { id: 'timeline', title: 'Timeline', count: count(job.tasks.length) },
           { id: 'graph', title: 'Graph' },
+          { id: 'logs', title: 'Logs' },
           { id: 'events', title: 'Events', count: count(book.events.length) },
           { id: 'result', title: 'Result' },
         ]}
@@ -192,6 +194,7 @@ function JobBody({ job }: { readonly job: JobShape }): JSX.Element {
             <Timeline job={job} book={book} selected={chosen?.id ?? null} select={select} />
           )}
           {tab === 'graph' && <Graph job={job} selected={chosen?.id ?? null} select={select} />}
+          {tab === 'logs' && <Logs job={job} task={chosen?.id ?? null} />}
           {tab === 'events' && <EventTable events={book.events.toReversed()} hasJob={false} />}
           {tab === 'result' && <Result job={job} />}
         </div>

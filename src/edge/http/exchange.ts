@@ -146,7 +146,9 @@ export class Exchange {
         return void response.end();
       }
       case 'bytes':
-        return this.#bytes(answer);
+        return answer.isEndless === true
+          ? this.#counted(() => this.#bytes(answer))
+          : this.#bytes(answer);
       case 'events':
         return this.#stream(answer);
     }
@@ -175,8 +177,8 @@ export class Exchange {
   }
 
   async #stream({ pages }: Extract<Answer, { kind: 'events' }>): Promise<void> {
-    const { clock, parts, metrics } = this.#options;
-    const { sseClientsMax, stallMs, heartbeatMs } = parts.limits;
+    const { clock, parts } = this.#options;
+    const { stallMs, heartbeatMs } = parts.limits;
     const response = this.#response;
     const headers = this.#headers();
     if (this.#isHead) {
@@ -184,11 +186,19 @@ export class Exchange {
         .writeHead(200, { ...headers, 'content-type': 'text/event-stream' })
         .end();
     }
+    const { signal } = this.#over;
+    await this.#counted(() =>
+      streamEvents(response, pages, { clock, stallMs, heartbeatMs, signal, headers }),
+    );
+  }
+
+  async #counted(stream: () => Promise<void>): Promise<void> {
+    const { metrics, parts } = this.#options;
+    const { sseClientsMax } = parts.limits;
     if (metrics.sseClients >= sseClientsMax) throw tooManyStreams(sseClientsMax);
     metrics.sseClients += 1;
     try {
-      const { signal } = this.#over;
-      await streamEvents(response, pages, { clock, stallMs, heartbeatMs, signal, headers });
+      await stream();
     } finally {
       metrics.sseClients -= 1;
     }

@@ -86,6 +86,8 @@ export type Answer =
       readonly status: number;
       readonly type: string;
       readonly pieces: AsyncIterable<Uint8Array>;
+      /** It counts as an open stream. */
+      readonly isEndless?: boolean;
       readonly headers?: Readonly<Record<string, string>>;
     }
   /** A whole file, which a browser may keep and ask about. */

@@ -13,6 +13,7 @@ import type {
   DeadTask,
   EventShape,
   JobSummary,
+  LogShape,
   NodeShape,
   PastRun,
   ReadJob,
@@ -24,6 +25,7 @@ import type {
   EventView,
   JobView,
   NodeView,
+  NumberedLogRow,
   DeadTask as StoredDeadTask,
 } from '../../scheduler/store/index.ts';
 import { jobResult } from './job-result.ts';
@@ -175,5 +177,19 @@ export function eventShape(event: EventView): EventShape {
     attempt,
     fence,
     detail: jsonOf(event.detail),
+  };
+}
+
+export function logShape(row: NumberedLogRow): LogShape {
+  const { seq, at, taskId, attempt, level, message, fields } = row;
+  return {
+    seq,
+    at: new Date(at).toISOString(),
+    task: taskId,
+    attempt,
+    level,
+    message,
+    // Written by the leader, which has checked it.
+    fields: fields === null ? null : (JSON.parse(fields) as LogShape['fields']),
   };
 }

@@ -19,6 +19,8 @@ import type {
   ReadResult,
   JobSummary,
   JobsQuery,
+  LogPage,
+  LogsQuery,
   NodeShape,
   Page,
   Reader,
@@ -28,7 +30,15 @@ import type {
 import type { JobView, Store } from '../../scheduler/store/index.ts';
 
 import type { EventFeed } from './event-feed.ts';
-import { deadTask, jobShape, jobSummary, nodeShape, scheduleShape, textOf } from './row-shapes.ts';
+import {
+  deadTask,
+  jobShape,
+  jobSummary,
+  logShape,
+  nodeShape,
+  scheduleShape,
+  textOf,
+} from './row-shapes.ts';
 import { attemptsOf } from './task-attempts.ts';
 import { taskDetail } from './task-detail.ts';
 import type { KnownLease } from './task-detail.ts';
@@ -127,6 +137,14 @@ export class StoreReader implements Reader {
       const attempts = await attemptsOf(this.#store, this.#shard, id, found.task);
       return taskDetail(shown, { view, found, steps, known, attempts });
     });
+  }
+
+  async logs({ job, task, ...query }: LogsQuery): Promise<LogPage | null> {
+    const row = await this.#store.jobRow(this.#shard, job);
+    if (row === null) return this.#missing(job);
+    const filter = { ...query, jobId: job, ...(task === undefined ? {} : { taskId: task }) };
+    const rows = await this.#store.taskLog.read(this.#shard, filter);
+    return { state: row.state, lines: rows.map(logShape) };
   }
 
   #missing(id: JobId): null {

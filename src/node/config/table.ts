@@ -76,6 +76,8 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   maxQueries: 'maximum number of running queries; others wait in the admission queue',
   tasksPerQuery: 'maximum number of concurrent tasks of a query',
   queryMemoryBytes: 'memory that all running queries may reserve in total; 0 for no limit',
+  taskLogBytesMax: 'maximum size of the log lines that are kept of a task',
+  jobLogBytesMax: 'maximum size of the log lines that are kept of a job',
   resultTtlMs: 'how long the result of a query is kept after it has succeeded',
 };
 

@@ -5,6 +5,7 @@ import type {
   Lifeline,
   MisuseError,
   TaskContext,
+  OutputStream,
   TaskLog,
   WaitFor,
   WaitOptions,
@@ -29,6 +30,7 @@ export interface ContextOwner extends SuspensionOwner {
   /** By the database's clock, or a little before it. */
   readonly nowMs: number;
   readonly log: TaskLog;
+  output(stream: OutputStream, line: string): void;
   progress(fraction: number, note: string | null): void;
   /** The handler calls or maps over this: it needs these executors. */
   called(what: unknown, executors: readonly string[]): void;
@@ -88,6 +90,10 @@ export class AttemptContext implements TaskContext, WithLifeline {
 
   get log(): TaskLog {
     return this.#owner.log;
+  }
+
+  get output(): NonNullable<TaskContext['output']> {
+    return (stream, line) => this.#owner.output(stream, line);
   }
 
   // Functions, not methods: handlers take them out of the context by name.

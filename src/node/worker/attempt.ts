@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Json, LeaseName, MillraceError } from '../../scheduler/core/index.ts';
 import { classifyFailure, jsonText } from '../../tasks/executors/index.ts';
-import type { Executor, TaskLog } from '../../tasks/executors/index.ts';
+import type { Executor, OutputStream, TaskLog } from '../../tasks/executors/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type {
   ReadyAssignment,
@@ -22,6 +22,7 @@ export interface AttemptHost {
   readonly executor: (name: string) => Executor | undefined;
   readonly put: (item: WorkerReport, onVerdict?: (verdict: ItemVerdict) => void) => void;
   readonly log: (attempt: Attempt) => TaskLog;
+  readonly output: (attempt: Attempt, stream: OutputStream, line: string) => void;
   /** A handler calls or maps over this: it needs these executors. */
   readonly onCall: (attempt: Attempt, what: unknown, executors: readonly string[]) => void;
   /** The lease is not ours: the leader said so to something this attempt reported. */
@@ -83,6 +84,11 @@ export class Attempt {
 
   get log(): TaskLog {
     return this.#host.log(this);
+  }
+
+  /** What a process or thread of the handler has printed. */
+  output(stream: OutputStream, line: string): void {
+    this.#host.output(this, stream, line);
   }
 
   called(what: unknown, executors: readonly string[]): void {

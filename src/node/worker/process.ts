@@ -131,7 +131,8 @@ function logWith(clockOffsetMs: number, say: (line: string) => void): TaskLog {
   const line =
     (level: keyof TaskLog) =>
     (message: string): void =>
-      say(`${wallTime(clockOffsetMs)} ${level} ${message}`);
+      // Handlers print anything: nothing of it may steer the terminal.
+      say(`${wallTime(clockOffsetMs)} ${level} ${message.replaceAll(/[^\P{Cc}\n\t]/gu, '\uFFFD')}`);
   return {
     debug: line('debug'),
     info: line('info'),

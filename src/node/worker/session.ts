@@ -19,6 +19,7 @@ import type {
 } from '../../scheduler/contract/index.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptHost, StopWord } from './attempt.ts';
+import type { LogSender } from './log-sender.ts';
 import { marginMs } from './heartbeat.ts';
 import type { Heartbeat, HeartbeatNews, StartHeartbeat } from './heartbeat.ts';
 import { Outbox } from './outbox.ts';
@@ -56,6 +57,7 @@ export interface SessionParts {
   readonly random: () => number;
   readonly log: TaskLog;
   readonly measures: WorkerMeasures;
+  readonly logs: LogSender;
   /** A handler calls or maps over this. */
   readonly onCall: AttemptHost['onCall'];
   /** The leader wants this node to drain. */
@@ -126,16 +128,14 @@ export class WorkerSession {
       poll: (asked, signal) =>
         leader.poll({ ...session, ...asked, held: this.#slots.leases }, signal),
       capacity: () => (this.#mayStart && !this.#outbox.isFull ? this.#slots.free : null),
-      onReply: (pollNo, reply, tookMs) => {
-        parts.measures.polled(tookMs);
-        this.#polled(pollNo, reply);
-      },
+      onReply: (pollNo, reply, tookMs) => this.#polled(pollNo, reply, tookMs),
     });
     this.#host = {
       clock,
       executor: (name) => parts.executors.get(name),
       put: (item, onVerdict) => this.#outbox.put(item, onVerdict),
-      log: (attempt) => taskLog(log, attempt),
+      log: (attempt) => taskLog(log, parts.logs, attempt),
+      output: (attempt, stream, line) => parts.logs.output(attempt, stream, line),
       onCall: parts.onCall,
       onLost: (attempt) => this.#stop(attempt, leaseLost(attempt.assignment.taskId), null),
     };
@@ -202,13 +202,13 @@ export class WorkerSession {
     return sentAtMs + sessionTtlMs - marginMs(sessionTtlMs, heartbeatMs);
   }
 
-  #polled(pollNo: number, { assignments, orders }: PollReply): void {
+  #polled(pollNo: number, { assignments, orders }: PollReply, tookMs: number): void {
+    this.#parts.measures.polled(tookMs);
     if (this.#life.signal.aborted) return;
     this.#seenPoll = pollNo;
     const receivedAtMs = this.#parts.clock.monotonicMs();
-    const fresh = assignments
-      .map((assignment) => this.#attempt(assignment, receivedAtMs))
-      .filter((attempt) => this.#slots.hold(attempt));
+    const attempts = assignments.map((assignment) => this.#attempt(assignment, receivedAtMs));
+    const fresh = attempts.filter((attempt) => this.#slots.hold(attempt));
     for (const attempt of fresh) {
       this.#added.push({ id: attempt.id, lease: attempt.lease });
       if (this.#isDraining) this.#giveBack(attempt, 'released');
@@ -227,15 +227,16 @@ export class WorkerSession {
 
   #start(attempt: Attempt, done: () => void): void {
     const place = this.#table.occupy(attempt.id);
-    const { clock, prefetch, measures } = this.#parts;
+    const { clock, prefetch, measures, logs } = this.#parts;
     const startedAtMs = clock.monotonicMs();
-    const { isBulk = false } = this.#host.executor(attempt.assignment.executor) ?? {};
+    const { executor } = attempt.assignment;
+    const { isBulk = false } = this.#host.executor(executor) ?? {};
     const ended = prefetch.began(clock, isBulk);
     const work = attempt
       .run()
       .then((item) => {
-        const tookMs = clock.monotonicMs() - startedAtMs;
-        measures.ended(attempt.assignment.executor, tookMs, item?.kind ?? 'dropped');
+        logs.hurry();
+        measures.ended(executor, clock.monotonicMs() - startedAtMs, item?.kind ?? 'dropped');
         this.#finished(attempt, item);
       })
       .finally(() => {
@@ -376,8 +377,9 @@ export class WorkerSession {
 
   /** Without a goodbye the leader waits for the TTL, so it is tried, with a limit. */
   async #leave(): Promise<void> {
-    const { leader, session, clock, settings, random, log, beforeLeave } = this.#parts;
+    const { leader, session, clock, settings, random, log, logs, beforeLeave } = this.#parts;
     await beforeLeave(AbortSignal.any([this.#drainOver.signal, this.#life.signal]));
+    await logs.flush(settings.leaveMs);
     // The goodbye gives everything back.
     this.#poller.stop();
     const untilMs = clock.monotonicMs() + settings.leaveMs;

@@ -1,12 +1,18 @@
-import type { TaskLog } from '../../tasks/executors/index.ts';
+import type { LogFields, TaskLog } from '../../tasks/executors/index.ts';
 import type { Attempt } from './attempt.ts';
+import type { LogSender } from './log-sender.ts';
 
-/** The log of one attempt, within that of its worker. */
-export function taskLog(log: TaskLog, { assignment: { jobId, taskId } }: Attempt): TaskLog {
+/** The log of one attempt: kept with its job, and shown in that of its worker. */
+export function taskLog(log: TaskLog, sender: LogSender, attempt: Attempt): TaskLog {
+  const { jobId, taskId } = attempt.assignment;
   const named =
     (level: keyof TaskLog) =>
-    (message: string): void =>
-      log[level](`${jobId}/${taskId}: ${message}`);
+    (message: unknown, fields?: LogFields): void => {
+      // Handlers are not always typed.
+      const text = typeof message === 'string' ? message : String(message);
+      sender.add(attempt, level, text, fields);
+      log[level](`${jobId}/${taskId}: ${text}`, fields);
+    };
   return {
     debug: named('debug'),
     info: named('info'),

@@ -16,9 +16,11 @@ import type {
   WorkerService,
   Registered,
   Session,
+  TaskLogLine,
 } from '../../scheduler/contract/index.ts';
 import { CalledFlows } from './called-flows.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
+import { LogSender } from './log-sender.ts';
 import { Prefetch } from './prefetch.ts';
 import { WorkerSession } from './session.ts';
 import { endsSession, isFinal, isRefusedAtStart } from './session-error.ts';
@@ -76,6 +78,7 @@ export class Worker implements StartStop {
   readonly #life: StartStop;
   readonly #called: CalledFlows;
   readonly #measures: WorkerMeasures;
+  readonly #logs: LogSender;
   #drained = new AbortController();
   #session: NamedSession | null = null;
   /** Resolves when there is another session than now. */
@@ -87,6 +90,8 @@ export class Worker implements StartStop {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#measures = options.measures ?? new WorkerMeasures();
+    const { clock, random } = options;
+    this.#logs = new LogSender({ clock, random, send: (lines) => this.#sendLogs(lines) });
     this.#settings = { ...defaultWorkerSettings, ...options.settings };
     this.#prefetch = new Prefetch(options.slots, options.prefetch);
     const { retryMs, retryMaxMs, rejoinMaxMs } = this.#settings;
@@ -139,6 +144,12 @@ export class Worker implements StartStop {
       if (registry.get(executor.name) !== executor) registry.add(executor, from);
     }
     await this.reoffer();
+  }
+
+  async #sendLogs(lines: readonly TaskLogLine[]): Promise<void> {
+    const session = this.#session;
+    if (session === null) throw new Error('There is no session.');
+    await this.#options.leader.writeLogs(session.name, lines);
   }
 
   /** Registers again under the same session if what it offers has changed. */
@@ -311,6 +322,7 @@ export class Worker implements StartStop {
       random,
       log,
       measures: this.#measures,
+      logs: this.#logs,
       stuck,
       onStuck,
       onCall: ({ assignment: { jobId, taskId } }, what, names) =>

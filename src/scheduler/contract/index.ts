@@ -7,6 +7,7 @@ export { cursorOf, readCursor } from './cursor.ts';
 export { idempotencyKeyOf } from './execution-key.ts';
 export type * from './flow-service.ts';
 export type * from './fragment-port.ts';
+export type { LogLevel, LogPage, LogShape, LogsQuery, TaskLogLine } from './task-log.ts';
 export { millraceVersion, ownHandshake } from './handshake.ts';
 export type * from './job-service.ts';
 export { JsonText, parsedJob } from './json-text.ts';

@@ -10,6 +10,7 @@ import type {
   ScheduleShape,
   TaskDetail,
 } from './shapes.ts';
+import type { LogPage, LogsQuery } from './task-log.ts';
 import type { ReadJob, ReadResult } from './json-text.ts';
 
 /** An answer, and how fresh it is. */
@@ -55,6 +56,8 @@ export interface Reader {
   /** Null when there is no such task. */
   task(job: JobId, task: TaskId): Promise<Dated<TaskDetail<ReadResult> | null>>;
   deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>>;
+  /** What the tasks of a job have printed. Null when there is no such job. */
+  logs(query: LogsQuery): Promise<LogPage | null>;
   nodes(): Promise<Dated<readonly NodeShape[]>>;
   schedules(): Promise<Dated<readonly ScheduleShape[]>>;
   /** The number of the last event. */

@@ -20,6 +20,8 @@ import type {
   Wait,
 } from '../core/index.ts';
 
+import type { TaskLogLine } from './task-log.ts';
+
 /** Grows when the two sides would no longer understand each other. */
 export const PROTOCOL_VERSION = 5;
 
@@ -147,6 +149,8 @@ export interface WorkerService {
   /** Which of these queries have outputs on the worker that will not be read any more. With `inner` only the outputs
    * between stages, which are useless once the query has ended; results are kept for longer. */
   unneeded(session: Session, queries: readonly JobId[], kind?: 'inner'): Promise<readonly JobId[]>;
+  /** Keeps what tasks have printed; settles when it is stored. Lines of unknown jobs and beyond the limits are dropped. */
+  writeLogs(session: Session, lines: readonly TaskLogLine[]): Promise<void>;
   leave(session: Session): Promise<void>;
 }
 

@@ -8,6 +8,11 @@ const PORTION = 1_000;
 /** Looking for old queries reads all jobs that have ended since: done with every so many prunes. */
 const QUERIES_EVERY = 5;
 
+/** The same for the log lines of jobs that are gone. */
+const LOGS_EVERY = 5;
+/** The last lines of a job may come after its end, and the first ones before it is recorded. */
+const LOGS_QUIET_MS = 3_600_000;
+
 export interface HousekeepingOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -70,8 +75,15 @@ export class Housekeeping {
       keysMs: keyRetentionMs,
       jobsMax: PORTION,
     });
+    if (more) return true;
     // What is left of them is looked for at once.
-    if (!more) this.#prunes += 1;
-    return more;
+    if (this.#prunes % LOGS_EVERY === 0) {
+      while (
+        !this.#isStopped &&
+        (await this.#store.taskLog.prune(this.#term.shard, LOGS_QUIET_MS))
+      );
+    }
+    this.#prunes += 1;
+    return false;
   }
 }

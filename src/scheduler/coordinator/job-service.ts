@@ -48,6 +48,7 @@ import { asFault, hasEnded, unknownJob, unknownTask } from './faults.ts';
 import { noQueries } from './query-planner.ts';
 import type { KnownFlows } from './known-flows.ts';
 import type { LeaderMeasures } from './leader-measures.ts';
+import type { TaskLogWriter } from './task-log-writer.ts';
 import type { KnownOperators } from './known-operators.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
@@ -58,6 +59,7 @@ export interface ServiceOptions {
   readonly settings: Settings;
   readonly dispatcher: Dispatcher;
   readonly measures: LeaderMeasures;
+  readonly taskLogs: TaskLogWriter;
   readonly payloads: Payloads;
   /** The custom operators that workers have declared. */
   readonly operators: KnownOperators;

@@ -39,6 +39,7 @@ import type { QueryPlanner } from './query-planner.ts';
 import { LeaderMeasures } from './leader-measures.ts';
 import { LeaderTerm } from './leader-term.ts';
 import { LeaderScheduleService } from './schedule-service.ts';
+import { TaskLogWriter } from './task-log-writer.ts';
 import { LeaderWorkerService } from './worker-service.ts';
 
 export interface LeaderOptions {
@@ -118,6 +119,7 @@ export class Leader implements LeaderServices {
     let memories = 0;
     const { measures = new LeaderMeasures() } = options;
     measures.forget();
+    const taskLogs = taskLogWriter(options, () => dispatcher);
     const executorOf = (event: EventView): string | null => dispatcher.peek(assigned(event));
     const dispatcher: Dispatcher = new Dispatcher({
       store,
@@ -127,6 +129,7 @@ export class Leader implements LeaderServices {
       onCommitted: (rows, at, tookMs) => {
         payloads.learn(rows);
         measures.committed(rows, tookMs, executorOf);
+        taskLogs.committed(rows.events);
         options.onCommitted?.(rows, at);
       },
       reload: () => {
@@ -155,7 +158,7 @@ export class Leader implements LeaderServices {
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
     const nodes = (): readonly FlowNode[] => flowNodes(dispatcher);
     const flows = await KnownFlows.load({ store, term, settings, nodes });
-    const parts = { dispatcher, payloads, queries, operators, flows, measures };
+    const parts = { dispatcher, payloads, queries, operators, flows, measures, taskLogs };
     const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
@@ -163,7 +166,10 @@ export class Leader implements LeaderServices {
 
   private constructor(
     options: LeaderOptions,
-    parts: Pick<ServiceOptions, 'dispatcher' | 'payloads' | 'operators' | 'flows' | 'measures'> & {
+    parts: Pick<
+      ServiceOptions,
+      'dispatcher' | 'payloads' | 'operators' | 'flows' | 'measures' | 'taskLogs'
+    > & {
       readonly queries: CalledQueries;
     },
     loaded: Promise<void>,
@@ -223,6 +229,20 @@ export class Leader implements LeaderServices {
   end(why: MillraceError): Promise<void> {
     return this.#dispatcher.end(why);
   }
+}
+
+function taskLogWriter(
+  { store, settings, elected }: LeaderOptions,
+  dispatcher: () => Dispatcher,
+): TaskLogWriter {
+  return new TaskLogWriter({
+    store,
+    settings,
+    shard: elected.term.shard,
+    hasSession: ({ nodeId, sessionId }) =>
+      dispatcher().peek((state) => state.nodes.get(nodeId)?.sessionId === sessionId),
+    isLive: (id) => dispatcher().peek((state) => state.jobsById.has(id)),
+  });
 }
 
 /** The executor of a task that was just assigned. */

@@ -33,6 +33,7 @@ import type {
   Registered,
   ReportReply,
   Session,
+  TaskLogLine,
   WorkerOrders,
   WorkerReport,
   WorkerService,
@@ -134,12 +135,13 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       dispatcher.tell({ type: 'hangUp', nodeId, sessionId, pollNo });
     };
     signal?.addEventListener('abort', hangUp, { once: true });
-    const askedAt = this.#now;
+    const now = (): Instant => dispatcher.peek((_state, at) => at);
+    const askedAt = now();
     try {
       const asked = dispatcher.ask((ask) => ({ type: 'poll', ask, ...request }));
       if (signal?.aborted === true || request.waits === false) hangUp();
       const { assignments, orders } = expect(await asked, 'assignments');
-      this.#options.measures.poll.observe((this.#now - askedAt) / 1_000);
+      this.#options.measures.poll.observe((now() - askedAt) / 1_000);
       return {
         assignments: await this.#hydrate(request, assignments),
         orders: this.#paced(orders),
@@ -149,8 +151,8 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     }
   }
 
-  get #now(): Instant {
-    return this.#options.dispatcher.peek((_state, now) => now);
+  writeLogs(session: Session, lines: readonly TaskLogLine[]): Promise<void> {
+    return this.#options.taskLogs.write(session, lines);
   }
 
   /**

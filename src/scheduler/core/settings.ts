@@ -55,6 +55,9 @@ export interface Settings {
   readonly queryMemoryBytes: number;
   /** How long the rows of a query are kept after it has succeeded. */
   readonly resultTtlMs: number;
+  /** What is kept of the lines that the attempts of one task print, and all tasks of a job together. */
+  readonly taskLogBytesMax: number;
+  readonly jobLogBytesMax: number;
 }
 
 export const defaultSettings: Settings = {
@@ -92,6 +95,8 @@ export const defaultSettings: Settings = {
   tasksPerQuery: 32,
   queryMemoryBytes: 0,
   resultTtlMs: 3_600_000,
+  taskLogBytesMax: 1024 * 1024,
+  jobLogBytesMax: 64 * 1024 * 1024,
 };
 
 /** Settings for which 0 means no limit. */

@@ -10,3 +10,5 @@ export { exportStore, importStore } from './move.ts';
 export type { PostgresStore } from './postgres/open.ts';
 export { rewound } from './refusals.ts';
 export * from './store.ts';
+export { LOG_LEVELS } from './task-log.ts';
+export type { LogRow, NumberedLogRow } from './task-log.ts';

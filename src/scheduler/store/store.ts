@@ -39,6 +39,8 @@ import type {
   TermId,
 } from '../core/index.ts';
 
+import type { TaskLogStore } from './task-log.ts';
+
 export type { ClusterImage, EventView, JobImage } from '../core/index.ts';
 
 /** One leader's term over one shard. */
@@ -246,6 +248,9 @@ export interface Store {
 
   /** Writes and removes declarations of workers, fenced like a commit. */
   changeDeclarations(term: Term, kind: DeclarationKind, change: DeclarationChange): Promise<void>;
+
+  /** What tasks have printed. It is not moved by `dump` and `fill`. */
+  readonly taskLog: TaskLogStore;
 
   // Reading back, for a new leader
   loadCluster(shard: number): Promise<ClusterImage>;

@@ -1,4 +1,5 @@
 /** The port between a worker and what it runs. */
+import type { OutputStream } from './output-lines.ts';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type {
   FlowDeclaration,
@@ -106,7 +107,10 @@ export interface TaskContext {
    * transaction happens exactly once a run. The result of the task is `result`, whatever is returned.
    */
   readonly completeWith: (transaction: Transaction, result: unknown) => Promise<void>;
+  /** Kept with the job, and shown in the log of the worker. */
   readonly log: TaskLog;
+  /** What a process or thread of the task has printed. It is kept with the job. */
+  readonly output?: (stream: OutputStream, line: string) => void;
 }
 
 export interface WaitFor {
@@ -147,8 +151,11 @@ export type Transaction =
 
 /** For people: it decides nothing and is not kept with the task. */
 export interface TaskLog {
-  debug(message: string): void;
-  info(message: string): void;
-  warn(message: string): void;
-  error(message: string): void;
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
 }
+
+/** Kept beside the message. */
+export type LogFields = Readonly<Record<string, unknown>>;

@@ -13,6 +13,7 @@ export type {
   Mappable,
   TaskContext,
   TaskDefinition,
+  LogFields,
   TaskLog,
   Transaction,
   WaitFor,
@@ -58,3 +59,4 @@ export type { JsonText } from './result.ts';
 export type { ThreadSettings } from './threads/pool.ts';
 export { AlreadyCompletedError, ChildJobError, ChildrenError } from './wait-errors.ts';
 export type { FailedChild } from './wait-errors.ts';
+export type { OutputStream } from './output-lines.ts';

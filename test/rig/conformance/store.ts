@@ -15,6 +15,7 @@ import { refusalTests } from './refusal.ts';
 import { retentionTests } from './retention.ts';
 import { rowTests } from './row.ts';
 import { signalTests } from './signals.ts';
+import { taskLogTests } from './task-log.ts';
 
 export type { OpenedStore } from './bench.ts';
 
@@ -47,6 +48,9 @@ export function storeConformance(name: string, open: () => Promise<OpenedStore>)
     });
     describe('the event log', () => {
       logTests(bench);
+    });
+    describe('the log of tasks', () => {
+      taskLogTests(bench);
     });
     describe('retention', () => {
       retentionTests(bench);

@@ -78,6 +78,7 @@ test('a worker hears through the network what it would hear from the service', a
     poll: vi.fn<WorkerService['poll']>(),
     report: vi.fn<WorkerService['report']>(),
     unneeded: vi.fn<WorkerService['unneeded']>(),
+    writeLogs: vi.fn<WorkerService['writeLogs']>(),
     leave: vi.fn<WorkerService['leave']>(),
   };
   const { address } = await wireNode({ workers: service });

@@ -4,6 +4,7 @@ import type { JobId } from '../../../scheduler/core/index.ts';
 import { fromWireEventPage, fromWireNode, fromWireSchedule } from '../codec/cluster.ts';
 import { fromWireJob, fromWireSummary, toWireJobsQuery } from '../codec/jobs.ts';
 import { fromWireAsOf, fromWireLeader } from '../codec/leader.ts';
+import { fromWireLogPage, toWireLogsQuery } from '../codec/task-logs.ts';
 import { jsonText, optionalText, parsedJson, present, wireNumber } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type {
@@ -72,6 +73,17 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
         return { value: value as unknown as TaskDetail, asOf: fromWireAsOf(response.asOf) };
       } catch (thrown) {
         if (isMillraceError(thrown, 'not_found')) return { value: null, asOf };
+        throw thrown;
+      }
+    },
+    async logs(query) {
+      try {
+        const request = toWireLogsQuery(query);
+        return fromWireLogPage(
+          await channel.unary(ControlPlaneService.readTaskLogs, request, READ),
+        );
+      } catch (thrown) {
+        if (isMillraceError(thrown, 'not_found')) return null;
         throw thrown;
       }
     },

@@ -3,6 +3,7 @@ import { fromWireBeatAnswer, fromWireRegistered, toWireBeat } from '../codec/ses
 import { toWireRegister, toWireSession } from '../codec/session.ts';
 import { fromWirePollReply, toWirePoll } from '../codec/poll.ts';
 import { fromWireUnneededAnswer, toWireUnneeded } from '../codec/outputs.ts';
+import { toWireLogs } from '../codec/task-logs.ts';
 import { fromWireReportReply, reportParts } from '../codec/report.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
@@ -13,6 +14,7 @@ import type { LeaderChannel } from './leader-channel.ts';
 const REGISTER_MS = 10_000;
 const REPORT_MS = 15_000;
 const UNNEEDED_MS = 10_000;
+const LOGS_MS = 10_000;
 const LEAVE_MS = 5_000;
 const HEARTBEAT_MS_MIN = 500;
 /** On top of the time that a poll is parked. */
@@ -73,6 +75,10 @@ export function workerChannel(options: WorkerChannelOptions): WorkerService {
       const request = toWireUnneeded(session, queries, kind);
       const response = await channel.unary(method, request, { deadlineMs: UNNEEDED_MS });
       return fromWireUnneededAnswer(response, queries);
+    },
+    async writeLogs(session, lines) {
+      const method = ControlPlaneService.writeTaskLogs;
+      await channel.unary(method, toWireLogs(session, lines), { deadlineMs: LOGS_MS });
     },
     async leave(session) {
       const method = ControlPlaneService.deregisterWorker;

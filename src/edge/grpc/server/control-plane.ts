@@ -9,6 +9,7 @@ import { fromWireNodeFilter, toWireNode, toWireSchedule } from '../codec/cluster
 import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
 import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
 import { fromWireUnneeded } from '../codec/outputs.ts';
+import { fromWireLogs, fromWireLogsQuery, toWireLogPage } from '../codec/task-logs.ts';
 import { fromWireReports, toWireReportReply } from '../codec/report.ts';
 import { fromWireRegister, fromWireSession, toWireRegistered } from '../codec/session.ts';
 import { jsonBytes, requiredText, refuse } from '../codec/values.ts';
@@ -74,7 +75,12 @@ function workerHandlers(
   life: AbortSignal,
 ): Pick<
   ControlPlaneServer,
-  'registerWorker' | 'getTask' | 'reportTaskStatus' | 'findUnneededOutputs' | 'deregisterWorker'
+  | 'registerWorker'
+  | 'getTask'
+  | 'reportTaskStatus'
+  | 'findUnneededOutputs'
+  | 'writeTaskLogs'
+  | 'deregisterWorker'
 > {
   const { workers, whoLeads, clock = systemClock } = options;
   const { onPoll = () => {}, onConnectionLost } = options;
@@ -99,6 +105,11 @@ function workerHandlers(
       const bound = boundSession(session, call);
       return { queryIds: [...(await workers().unneeded(bound, queries, kind))] };
     }),
+    writeTaskLogs: unary(life, async (request, call) => {
+      const { session, lines } = fromWireLogs(request);
+      await workers().writeLogs(boundSession(session, call), lines);
+      return {};
+    }),
     deregisterWorker: unary(life, async (request, call) => {
       await workers().leave(boundSession(fromWireSession(request), call));
       return {};
@@ -114,6 +125,7 @@ function jobHandlers(
   | 'submitJob'
   | 'getJob'
   | 'getJobTask'
+  | 'readTaskLogs'
   | 'listJobs'
   | 'watchJob'
   | 'cancelJob'
@@ -137,6 +149,12 @@ function jobHandlers(
       const { value, asOf } = await reader.task(id, task);
       if (value === null) throw unknownTask(id, task);
       return { taskJson: jsonBytes(JSON.stringify(value)), asOf: toWireAsOf(asOf) };
+    }),
+    readTaskLogs: unary(life, async (request) => {
+      const query = fromWireLogsQuery(request);
+      const page = await reader.logs(query);
+      if (page === null) throw unknownJob(query.job);
+      return toWireLogPage(page);
     }),
     listJobs: unary(life, async (request) => {
       const { value, asOf } = await reader.jobs(fromWireJobsQuery(request));

@@ -4,6 +4,7 @@ import { eventRoutes } from './events.ts';
 import { flowRoutes } from './flows.ts';
 import { healthRoutes } from './health.ts';
 import { jobRoutes } from './jobs.ts';
+import { logRoutes } from './logs.ts';
 import { callerRoutes } from './me.ts';
 import { nodeRoutes } from './nodes.ts';
 import { operatorRoutes } from './operators.ts';
@@ -18,6 +19,7 @@ export const ROUTES: readonly Route[] = [
   ...flowRoutes,
   ...jobRoutes,
   ...taskRoutes,
+  ...logRoutes,
   ...eventRoutes,
   ...nodeRoutes,
   ...operatorRoutes,

@@ -136,6 +136,7 @@ export type ClusterSchemaName =
   | 'Schedule'
   | 'ScheduleList'
   | 'Event'
+  | 'LogLine'
   | 'Health'
   | 'Me'
   | 'Problem';
@@ -177,6 +178,15 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
     { schedules: listOf(record('A schedule.', scheduleFields)), asOf },
     { example: { schedules: [SCHEDULE_EXAMPLE], asOf: ASKED_AT } },
   ),
+  LogLine: record('What a task has printed.', {
+    seq: described('Grows within the job.', whole),
+    at: moment,
+    task: text,
+    attempt: whole,
+    level: oneOf(['debug', 'info', 'warn', 'error']),
+    message: text,
+    fields: described('What was logged beside the message; null if nothing was.', anything),
+  }),
   Event: record(
     'The `data` of one event of the stream.',
     {

@@ -43,6 +43,10 @@ class Source implements Reader {
     return { seq: this.events.length, at: `t${this.events.length}` };
   }
 
+  logs(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   #answer<T>(value: T): Promise<Dated<T>> {
     if (this.refuses !== null) return Promise.reject(this.refuses);
     if (!this.isAway) return Promise.resolve({ asOf: this.#asOf, value });

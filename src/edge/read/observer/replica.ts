@@ -11,6 +11,8 @@ import type {
   ReadJob,
   JobSummary,
   JobsQuery,
+  LogPage,
+  LogsQuery,
   NodeShape,
   Page,
   Reader,
@@ -108,6 +110,11 @@ export class Replica implements Reader {
 
   async head(): Promise<AsOf> {
     return this.#log.asOf ?? this.#options.source.head();
+  }
+
+  /** Lines are not copied: they are many, and few are read. */
+  logs(query: LogsQuery): Promise<LogPage | null> {
+    return this.#options.source.logs(query);
   }
 
   async nodes(): Promise<Dated<readonly NodeShape[]>> {

@@ -63,6 +63,7 @@ import { Shards } from './shards.ts';
 import { StoreFile } from './store-file.ts';
 import { INBOX, LIMIT, NODE, SCHEDULE } from './tables.ts';
 import { inTransaction } from './transaction.ts';
+import { DuckdbTaskLog } from './task-log.ts';
 import { dumpStore, fillStore } from './transfer.ts';
 import * as views from './views.ts';
 
@@ -95,6 +96,7 @@ class DuckdbStore implements Store {
   readonly #file: StoreFile;
   readonly #shards: Shards;
   readonly #now: () => Instant;
+  readonly taskLog: DuckdbTaskLog;
   /** A COMMIT failed, so what is known by heart may be wrong. */
   #doubt = false;
 
@@ -102,6 +104,7 @@ class DuckdbStore implements Store {
     this.#file = file;
     this.#shards = shards;
     this.#now = now;
+    this.taskLog = new DuckdbTaskLog((use) => this.#apart(use), now);
   }
 
   async campaign(candidacy: Candidacy): Promise<Campaign> {
@@ -291,8 +294,9 @@ class DuckdbStore implements Store {
   }
 
   /** Waits for what is under way. */
-  close(): Promise<void> {
-    return this.#file.close();
+  async close(): Promise<void> {
+    await this.taskLog.settled();
+    await this.#file.close();
   }
 
   /** On the writing side: a key's row moves with each write, and here no write comes between. */
@@ -335,6 +339,19 @@ class DuckdbStore implements Store {
         throw this.#file.failed(cause);
       }
     });
+  }
+
+  /** On a connection of its own. */
+  async #apart<T>(use: (session: Session) => Promise<T>): Promise<T> {
+    await this.#file.repaired;
+    const session = await this.#file.opened.connect();
+    try {
+      return await use(session);
+    } catch (cause) {
+      throw this.#file.failed(cause);
+    } finally {
+      session.close();
+    }
   }
 
   async #ofJob<T>(

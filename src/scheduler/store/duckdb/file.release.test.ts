@@ -134,6 +134,7 @@ describe('migrations', () => {
         '0007-labels',
         '0008-flows',
         '0009-limits',
+        '0010-task-log',
       ],
     });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());

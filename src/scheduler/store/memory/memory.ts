@@ -58,6 +58,7 @@ import {
   type TaskRecord,
   until,
 } from './shard.ts';
+import { MemoryTaskLog } from './task-log.ts';
 import { dumpShard, Filling } from './transfer.ts';
 import { byId, deadTasks, nodeViews } from './views.ts';
 
@@ -85,9 +86,11 @@ class PlainMaps implements MemoryStore {
   readonly clustered = true;
   readonly #now: () => Instant;
   #shards: Map<number, Shard> = new Map();
+  readonly taskLog: MemoryTaskLog;
 
   constructor(now: () => Instant) {
     this.#now = now;
+    this.taskLog = new MemoryTaskLog(now, (shard, id) => this.#job(shard, id) !== undefined);
   }
 
   async campaign(candidacy: Candidacy): Promise<Campaign> {

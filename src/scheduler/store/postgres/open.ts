@@ -18,6 +18,7 @@ import { ReadPool } from './pool.ts';
 import { isPooled } from './pooler.ts';
 import { changeDeclarations, declarationsOf } from './declarations.ts';
 import { prune } from './prune.ts';
+import { taskLogOn } from './task-log.ts';
 import { whenVacant } from './leader-vacancy.ts';
 import {
   inboxOf,
@@ -81,6 +82,7 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
   const pool = new ReadPool(settings);
   const leader = new LeaderConnection(settings, [commitStatement]);
   const read = pool.run;
+  const taskLog = taskLogOn(settings, read);
   const jobRows = new JobRows(read);
   const write = leader.run.bind(leader);
   return {
@@ -100,6 +102,7 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     changeDeclarations: (term, kind, change) =>
       whileLeading(leader, term, () => changeDeclarations(write, term, kind, change)),
     declarations: (shard, kind) => declarationsOf(read, shard, kind),
+    taskLog,
     loadCluster: (shard) => loadCluster(pool, shard),
     loadBusyJobs: (shard) => loadBusyJobs(pool, shard),
     loadJobs: (shard, priority, from, limit) => loadJobs(pool, shard, priority, from, limit),
@@ -124,7 +127,7 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     fill: (rows) => fillEmpty(settings, rows),
     onInbox: (fn) => listenToInbox(settings, fn),
     close: async () => {
-      await Promise.all([pool.close(), leader.close()]);
+      await Promise.all([pool.close(), leader.close(), taskLog.close()]);
     },
   };
 }

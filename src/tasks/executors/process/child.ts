@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../../kit/index.ts';
 import { TaskFailure } from '../failure.ts';
 import { groupEnded, groupStarted, signalGroup } from './groups.ts';
+import { OutputLines, type OutputStream } from '../output-lines.ts';
 import { Output } from './output.ts';
 
 export interface ChildPlan {
@@ -20,6 +21,8 @@ export interface ChildPlan {
   readonly maxOutputBytes: number;
   /** Between asking it to end and killing it. */
   readonly killGraceMs: number;
+  /** Sees what it prints, as it prints it. */
+  readonly onOutput?: ((stream: OutputStream, line: string) => void) | undefined;
   /** What else is to be done when it is stopped early. */
   readonly onStop?: () => void;
 }
@@ -74,8 +77,15 @@ export async function runChild(
 
 function endOf(child: Child, plan: ChildPlan, stopper: Stopper): Promise<ChildEnd> {
   const outputs = [new Output(plan.maxOutputBytes), new Output(plan.maxOutputBytes)] as const;
-  child.stdout.on('data', (chunk: Buffer) => outputs[0].push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => outputs[1].push(chunk));
+  const lines = new OutputLines(plan.onOutput ?? (() => {}));
+  child.stdout.on('data', (chunk: Buffer) => {
+    outputs[0].push(chunk);
+    lines.push('stdout', chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    outputs[1].push(chunk);
+    lines.push('stderr', chunk);
+  });
   // One that reads nothing, or ends before it has read all, is its own business.
   child.stdin.on('error', () => {});
   child.stdin.end(plan.stdin ?? '');
@@ -83,6 +93,7 @@ function endOf(child: Child, plan: ChildPlan, stopper: Stopper): Promise<ChildEn
     child.once('error', (error) => reject(cannotStart(plan, error)));
     child.once('exit', () => stopper.clearUp());
     child.once('close', (exitCode, killedBy) => {
+      lines.end();
       resolve({
         exitCode,
         killedBy,

@@ -34,7 +34,7 @@ export function commandExecutor(clock: Clock, options: CommandOptions): Executor
 
 async function runCommand(
   input: Json,
-  { signal, log }: TaskContext,
+  { signal, log, output }: TaskContext,
   clock: Clock,
   { allowed, allowedEnv, killGraceMs }: CommandOptions,
 ): Promise<ProcessResult> {
@@ -48,6 +48,7 @@ async function runCommand(
     ...readLimits(fields),
     ...(cwd === undefined ? {} : { cwd }),
     killGraceMs,
+    onOutput: output,
   };
   const okExitCodes = readOkExitCodes(fields);
   if (!allowed.includes(name)) throw notAllowed(name);

@@ -95,7 +95,8 @@ class Engine {
       this.#say('kill', name).catch(() => {});
     };
     try {
-      return await runChild(this.#plan(args, plan.limits, onStop), context.signal, this.#clock);
+      const child = { ...this.#plan(args, plan.limits, onStop), onOutput: context.output };
+      return await runChild(child, context.signal, this.#clock);
     } finally {
       // It may have been created after it was to be killed: then it runs without being waited for.
       if (isStopped) await this.#say('rm', '--force', name).catch(() => {});

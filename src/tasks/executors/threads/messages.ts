@@ -77,7 +77,12 @@ export type Word =
   | { readonly type: 'answer'; readonly no: number; readonly outcome: Outcome }
   | { readonly type: 'took'; readonly no: number }
   | { readonly type: 'progress'; readonly fraction: number; readonly note: string | undefined }
-  | { readonly type: 'log'; readonly level: keyof TaskLog; readonly message: string }
+  | {
+      readonly type: 'log';
+      readonly level: keyof TaskLog;
+      readonly message: string;
+      readonly fields: string | undefined;
+    }
   /** The value is JSON text. */
   | { readonly type: 'end'; readonly outcome: Outcome };
 

@@ -2,7 +2,8 @@
 import type { Json } from '../../../scheduler/core/index.ts';
 import { deferred } from '../../../kit/index.ts';
 import type { Deferred } from '../../../kit/index.ts';
-import type { TaskContext, Transaction } from '../executor.ts';
+import type { LogFields, TaskContext, Transaction } from '../executor.ts';
+import type { OutputStream } from '../output-lines.ts';
 import { lifelineOf } from '../lifeline.ts';
 import type { Lifeline } from '../lifeline.ts';
 import { ErrorPost } from './error-post.ts';
@@ -66,6 +67,11 @@ export class RemoteAttempt {
     }
   }
 
+  /** The thread has printed a line. */
+  output(stream: OutputStream, line: string): void {
+    this.#context.output?.(stream, line);
+  }
+
   #hear(word: Word): void {
     switch (word.type) {
       case 'request':
@@ -83,7 +89,10 @@ export class RemoteAttempt {
       case 'progress':
         return this.#context.progress(word.fraction, word.note);
       case 'log':
-        return this.#context.log[word.level](word.message);
+        return this.#context.log[word.level](
+          word.message,
+          word.fields === undefined ? undefined : (JSON.parse(word.fields) as LogFields),
+        );
       case 'end':
         return this.#end(word.outcome);
     }

@@ -5,6 +5,7 @@ import type { Json } from '../../../scheduler/core/index.ts';
 import type { Clock } from '../../../kit/index.ts';
 import type { TaskContext } from '../executor.ts';
 import { TaskFailure } from '../failure.ts';
+import { OutputLines } from '../output-lines.ts';
 import type { FromThread, ThreadTask } from './messages.ts';
 import { RemoteAttempt } from './remote-attempt.ts';
 import type { RemoteEnd } from './remote-attempt.ts';
@@ -39,6 +40,15 @@ export class TaskThread {
       this.#why = error instanceof Error ? error.message : String(error);
     });
     this.#thread.on('exit', () => this.#gone());
+    const lines = new OutputLines((stream, line) => this.#current?.attempt.output(stream, line));
+    this.#thread.stdout.on('data', (chunk: Buffer) => {
+      lines.push('stdout', chunk);
+      process.stdout.write(chunk);
+    });
+    this.#thread.stderr.on('data', (chunk: Buffer) => {
+      lines.push('stderr', chunk);
+      process.stderr.write(chunk);
+    });
   }
 
   get isGone(): boolean {
@@ -102,7 +112,8 @@ export class TaskThread {
  * not reach into another one, so tsx is started there first.
  */
 function startThread(resourceLimits: ResourceLimits): Thread {
-  const options = { name: 'millrace task', resourceLimits };
+  // Read here, so that what a handler prints can be kept with its task.
+  const options = { name: 'millrace task', resourceLimits, stdout: true, stderr: true };
   const isSource = import.meta.url.endsWith('.ts');
   const url = new URL(isSource ? './entry.ts' : './entry.js', import.meta.url);
   if (!isSource) return new Thread(url, options);

@@ -170,10 +170,10 @@ export class ThreadContext implements TaskContext {
     });
 
   readonly log: TaskLog = {
-    debug: (message) => this.#log('debug', message),
-    info: (message) => this.#log('info', message),
-    warn: (message) => this.#log('warn', message),
-    error: (message) => this.#log('error', message),
+    debug: (message, fields) => this.#log('debug', message, fields),
+    info: (message, fields) => this.#log('info', message, fields),
+    warn: (message, fields) => this.#log('warn', message, fields),
+    error: (message, fields) => this.#log('error', message, fields),
   };
 
   /** What the main thread has to say. */
@@ -251,8 +251,8 @@ export class ThreadContext implements TaskContext {
     }
   }
 
-  #log(level: keyof TaskLog, message: unknown): void {
-    this.#tell({ type: 'log', level, message: String(message) });
+  #log(level: keyof TaskLog, message: unknown, fields: unknown): void {
+    this.#tell({ type: 'log', level, message: String(message), fields: fieldsText(fields) });
   }
 
   /** At once: even a handler that never yields its thread is heard. */
@@ -277,4 +277,13 @@ export class ThreadContext implements TaskContext {
 
 function fatal(code: string, message: string): Error {
   return Object.assign(new FatalError(message), { code });
+}
+
+/** As text: what cannot be copied to another thread is not JSON either, and is left out. */
+function fieldsText(fields: unknown): string | undefined {
+  try {
+    return JSON.stringify(fields);
+  } catch {
+    return undefined;
+  }
 }

@@ -31,6 +31,8 @@ import {
   ListNodesResponse,
   ListSchedulesRequest,
   ListSchedulesResponse,
+  ReadTaskLogsRequest,
+  ReadTaskLogsResponse,
   RerunJobRequest,
   RerunJobResponse,
   SignalJobRequest,
@@ -65,6 +67,8 @@ import {
   RegisterWorkerResponse,
   ReportTaskStatusRequest,
   ReportTaskStatusResponse,
+  WriteTaskLogsRequest,
+  WriteTaskLogsResponse,
 } from "./task.ts";
 
 export const protobufPackage = "millrace.v1";
@@ -125,6 +129,17 @@ export const ControlPlaneService = {
       Buffer.from(FindUnneededOutputsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): FindUnneededOutputsResponse => FindUnneededOutputsResponse.decode(value),
   },
+  /** What tasks have printed. Answered when it is stored; at most 1,000 lines a call. */
+  writeTaskLogs: {
+    path: "/millrace.v1.ControlPlane/WriteTaskLogs" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: WriteTaskLogsRequest): Buffer => Buffer.from(WriteTaskLogsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WriteTaskLogsRequest => WriteTaskLogsRequest.decode(value),
+    responseSerialize: (value: WriteTaskLogsResponse): Buffer =>
+      Buffer.from(WriteTaskLogsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WriteTaskLogsResponse => WriteTaskLogsResponse.decode(value),
+  },
   /** Ends the session: tasks that it still holds are returned without counting an attempt. */
   deregisterWorker: {
     path: "/millrace.v1.ControlPlane/DeregisterWorker" as const,
@@ -164,6 +179,17 @@ export const ControlPlaneService = {
     requestDeserialize: (value: Buffer): GetJobTaskRequest => GetJobTaskRequest.decode(value),
     responseSerialize: (value: GetJobTaskResponse): Buffer => Buffer.from(GetJobTaskResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetJobTaskResponse => GetJobTaskResponse.decode(value),
+  },
+  /** What the tasks of a job have printed. */
+  readTaskLogs: {
+    path: "/millrace.v1.ControlPlane/ReadTaskLogs" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ReadTaskLogsRequest): Buffer => Buffer.from(ReadTaskLogsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ReadTaskLogsRequest => ReadTaskLogsRequest.decode(value),
+    responseSerialize: (value: ReadTaskLogsResponse): Buffer =>
+      Buffer.from(ReadTaskLogsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ReadTaskLogsResponse => ReadTaskLogsResponse.decode(value),
   },
   listJobs: {
     path: "/millrace.v1.ControlPlane/ListJobs" as const,
@@ -318,12 +344,16 @@ export interface ControlPlaneServer extends UntypedServiceImplementation {
   reportTaskStatus: handleUnaryCall<ReportTaskStatusRequest, ReportTaskStatusResponse>;
   /** Which of the outputs that a worker retains are not needed any more. */
   findUnneededOutputs: handleUnaryCall<FindUnneededOutputsRequest, FindUnneededOutputsResponse>;
+  /** What tasks have printed. Answered when it is stored; at most 1,000 lines a call. */
+  writeTaskLogs: handleUnaryCall<WriteTaskLogsRequest, WriteTaskLogsResponse>;
   /** Ends the session: tasks that it still holds are returned without counting an attempt. */
   deregisterWorker: handleUnaryCall<DeregisterWorkerRequest, DeregisterWorkerResponse>;
   submitJob: handleUnaryCall<SubmitJobRequest, SubmitJobResponse>;
   getJob: handleUnaryCall<GetJobRequest, GetJobResponse>;
   /** One task with its input, steps and attempts. */
   getJobTask: handleUnaryCall<GetJobTaskRequest, GetJobTaskResponse>;
+  /** What the tasks of a job have printed. */
+  readTaskLogs: handleUnaryCall<ReadTaskLogsRequest, ReadTaskLogsResponse>;
   listJobs: handleUnaryCall<ListJobsRequest, ListJobsResponse>;
   /** The job's events, from the given one on, until the job has ended. */
   watchJob: handleServerStreamingCall<WatchJobRequest, WatchJobResponse>;
@@ -414,6 +444,22 @@ export interface ControlPlaneClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: FindUnneededOutputsResponse) => void,
   ): ClientUnaryCall;
+  /** What tasks have printed. Answered when it is stored; at most 1,000 lines a call. */
+  writeTaskLogs(
+    request: WriteTaskLogsRequest,
+    callback: (error: ServiceError | null, response: WriteTaskLogsResponse) => void,
+  ): ClientUnaryCall;
+  writeTaskLogs(
+    request: WriteTaskLogsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: WriteTaskLogsResponse) => void,
+  ): ClientUnaryCall;
+  writeTaskLogs(
+    request: WriteTaskLogsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: WriteTaskLogsResponse) => void,
+  ): ClientUnaryCall;
   /** Ends the session: tasks that it still holds are returned without counting an attempt. */
   deregisterWorker(
     request: DeregisterWorkerRequest,
@@ -475,6 +521,22 @@ export interface ControlPlaneClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetJobTaskResponse) => void,
+  ): ClientUnaryCall;
+  /** What the tasks of a job have printed. */
+  readTaskLogs(
+    request: ReadTaskLogsRequest,
+    callback: (error: ServiceError | null, response: ReadTaskLogsResponse) => void,
+  ): ClientUnaryCall;
+  readTaskLogs(
+    request: ReadTaskLogsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ReadTaskLogsResponse) => void,
+  ): ClientUnaryCall;
+  readTaskLogs(
+    request: ReadTaskLogsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ReadTaskLogsResponse) => void,
   ): ClientUnaryCall;
   listJobs(
     request: ListJobsRequest,

@@ -68,6 +68,23 @@ export interface GetJobTaskResponse {
   asOf: AsOf | undefined;
 }
 
+export interface ReadTaskLogsRequest {
+  jobId: string;
+  /** Only lines with a greater number. */
+  after: bigint;
+  limit: number;
+  /** Empty for all tasks. */
+  taskId: string;
+  /** 0 for all attempts. */
+  attempt: number;
+}
+
+export interface ReadTaskLogsResponse {
+  /** As GET /api/v1/jobs/:id/logs returns them, as a JSON array. */
+  linesJson: Buffer;
+  state: JobState;
+}
+
 export interface ListJobsRequest {
   /** Only jobs in this state. */
   state: JobState;
@@ -785,6 +802,156 @@ export const GetJobTaskResponse: MessageFns<GetJobTaskResponse> = {
             }
 
             message.asOf = AsOf.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadTaskLogsRequest(): ReadTaskLogsRequest {
+  return { jobId: "", after: 0n, limit: 0, taskId: "", attempt: 0 };
+}
+
+export const ReadTaskLogsRequest: MessageFns<ReadTaskLogsRequest> = {
+  encode(message: ReadTaskLogsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.jobId !== "") {
+      writer.uint32(10).string(message.jobId);
+    }
+    if (message.after !== 0n) {
+      if (BigInt.asUintN(64, message.after) !== message.after) {
+        throw new globalThis.Error("value provided for field message.after of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.after);
+    }
+    if (message.limit !== 0) {
+      writer.uint32(24).uint32(message.limit);
+    }
+    if (message.taskId !== "") {
+      writer.uint32(34).string(message.taskId);
+    }
+    if (message.attempt !== 0) {
+      writer.uint32(40).uint32(message.attempt);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadTaskLogsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadTaskLogsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.jobId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.after = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.limit = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.taskId = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.attempt = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseReadTaskLogsResponse(): ReadTaskLogsResponse {
+  return { linesJson: Buffer.alloc(0), state: 0 };
+}
+
+export const ReadTaskLogsResponse: MessageFns<ReadTaskLogsResponse> = {
+  encode(message: ReadTaskLogsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.linesJson.length !== 0) {
+      writer.uint32(10).bytes(message.linesJson);
+    }
+    if (message.state !== 0) {
+      writer.uint32(16).int32(message.state);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ReadTaskLogsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseReadTaskLogsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.linesJson = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.state = reader.int32() as any;
             continue;
           }
         }

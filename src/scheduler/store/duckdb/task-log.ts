@@ -1,0 +1,114 @@
+/** The log lines of tasks. Each call has a connection of its own: commits never wait for it. */
+import { instant } from '../../core/index.ts';
+import type { Instant, JobId, TaskId } from '../../core/index.ts';
+import type { LogFilter, LogLevel, LogRow, NumberedLogRow, TaskLogStore } from '../task-log.ts';
+import type { Cell } from './columns.ts';
+import type { Session } from './session.ts';
+import { inTransaction } from './transaction.ts';
+
+/** Runs `use` on a connection that is closed afterwards. */
+export type WithSession = <T>(use: (session: Session) => Promise<T>) => Promise<T>;
+
+const COLUMNS = [
+  { type: 'bigint', get: ({ row }: Placed) => row.seq },
+  { type: 'integer', get: ({ shard }: Placed) => shard },
+  { type: 'varchar', get: ({ row }: Placed) => row.jobId },
+  { type: 'varchar', get: ({ row }: Placed) => row.taskId },
+  { type: 'integer', get: ({ row }: Placed) => row.attempt },
+  { type: 'bigint', get: ({ row }: Placed) => row.at },
+  { type: 'varchar', get: ({ row }: Placed) => row.level },
+  { type: 'varchar', get: ({ row }: Placed) => row.message },
+  { type: 'varchar', get: ({ row }: Placed) => row.fields },
+] as const;
+
+interface Placed {
+  readonly shard: number;
+  readonly row: NumberedLogRow;
+}
+
+export class DuckdbTaskLog implements TaskLogStore {
+  readonly #with: WithSession;
+  readonly #now: () => Instant;
+  /** The last number in use, over all jobs: this process alone writes. */
+  #last: number | null = null;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(withSession: WithSession, now: () => Instant) {
+    this.#with = withSession;
+    this.#now = now;
+  }
+
+  append(shard: number, rows: readonly LogRow[]): Promise<void> {
+    if (rows.length === 0) return Promise.resolve();
+    return this.#exclusively((session) =>
+      inTransaction(session, async () => {
+        this.#last ??= await lastSeq(session);
+        const from = this.#last + 1;
+        const placed = rows.map((row, index) => ({ shard, row: { ...row, seq: from + index } }));
+        this.#last += rows.length;
+        await session.append('task_log', null, COLUMNS, placed);
+      }),
+    );
+  }
+
+  read(
+    shard: number,
+    { jobId, after, limit, taskId, attempt }: LogFilter,
+  ): Promise<readonly NumberedLogRow[]> {
+    return this.#with(async (session) => {
+      const found = await session.rows(
+        `select seq, task_id, attempt, at_ms, level, message, fields from task_log
+         where shard = $1::integer and job_id = $2 and seq > $3
+           and ($4::varchar is null or task_id = $4) and ($5::integer is null or attempt = $5)
+         order by seq limit $6::bigint`,
+        ...[shard, jobId, after, taskId ?? null, attempt ?? null, limit],
+      );
+      return found.map((cells) => rowOf(jobId, cells));
+    });
+  }
+
+  prune(shard: number, quietMs: number): Promise<boolean> {
+    return this.#exclusively((session) =>
+      inTransaction(session, async () => {
+        await session.run(
+          `delete from task_log where shard = $1::integer and job_id in (
+             select l.job_id from task_log l where l.shard = $1::integer
+               and not exists (select 1 from job j where j.shard = l.shard and j.id = l.job_id)
+             group by l.job_id having max(l.at_ms) < $2)`,
+          ...[shard, this.#now() - quietMs],
+        );
+        return false;
+      }),
+    );
+  }
+
+  /** What is being written. */
+  async settled(): Promise<void> {
+    await this.#turn;
+  }
+
+  #exclusively<T>(use: (session: Session) => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(() => this.#with(use));
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+}
+
+async function lastSeq(session: Session): Promise<number> {
+  const [[last] = []] = await session.rows('select coalesce(max(seq), 0) from task_log');
+  return Number(last);
+}
+
+function rowOf(jobId: JobId, cells: readonly Cell[]): NumberedLogRow {
+  const [seq, taskId, attempt, at, level, message, fields] = cells;
+  return {
+    jobId,
+    seq: Number(seq),
+    taskId: String(taskId) as TaskId,
+    attempt: Number(attempt),
+    at: instant(Number(at)),
+    level: String(level) as LogLevel,
+    message: String(message),
+    fields: fields === null || fields === undefined ? null : String(fields),
+  };
+}

@@ -1,0 +1,2 @@
+drop table millrace.task_log;
+drop table millrace.task_log_head;
