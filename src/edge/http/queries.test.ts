@@ -134,6 +134,14 @@ describe('submitting', () => {
     expect((await post('?wait=60001', { sql: 'select 3' })).status).toBe(400);
   });
 
+  test('with `wait` the answer has the state after waiting', async () => {
+    const ended = (id: JobId): Promise<void> =>
+      bench.led.leader.jobs.cancel(id, 'no').then(() => {});
+    port = { ...port, ended };
+    const { status, body } = await post('?wait=1000', { sql: 'select 1' });
+    expect([status, body.state]).toEqual([201, 'cancelled']);
+  });
+
   test('SQL that cannot be planned is 400 with its words, and no query is there', async () => {
     const { status, body } = await post('', { sql: 'bad' });
     expect(status).toBe(400);

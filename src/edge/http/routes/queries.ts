@@ -180,12 +180,15 @@ async function submitQuery(call: Call, api: ApiParts): Promise<Answer> {
   const { jobId, state, changed } = reply;
   if (changed) api.metrics.countSubmitted();
   const headers = { location: `${QUERIES}/${jobId}` };
-  const result = await resultWithin(Number(call.query['wait'] ?? 0), jobId, call, api);
+  const waitMs = Number(call.query['wait'] ?? 0);
+  const result = waitMs > 0 ? await resultWithin(waitMs, jobId, call, api) : null;
   if (result !== null) {
     const value = { id: jobId, state: 'succeeded', result };
     return { kind: 'json', status: 200, value, headers };
   }
-  return { kind: 'json', status: changed ? 201 : 200, value: { id: jobId, state }, headers };
+  const now = waitMs > 0 ? await stateNow(jobId, api) : null;
+  const value = { id: jobId, state: now ?? state };
+  return { kind: 'json', status: changed ? 201 : 200, value, headers };
 }
 
 /** Null if it has not succeeded in this time, or its rows are not stored with it. */
@@ -195,11 +198,19 @@ async function resultWithin(
   call: Call,
   api: ApiParts,
 ): Promise<InlineRows | null> {
-  if (waitMs <= 0) return null;
   const queries = api.queries();
   await queries.ended(id, waitMs, call.signal);
   // The query is submitted, whatever becomes of its rows: they can be read with a call of their own.
   return queries.inlineRows(id).catch(() => null);
+}
+
+/** Null if it cannot be read now; the submission is answered all the same. */
+async function stateNow(id: JobId, api: ApiParts): Promise<JobState | null> {
+  const found = await api
+    .queries()
+    .reader.query(id)
+    .catch(() => null);
+  return found?.value?.state ?? null;
 }
 
 async function showQuery(call: Call, api: ApiParts): Promise<Answer> {
