@@ -21,6 +21,16 @@ test('a folder that is made is for its user only', () => {
   expect([mode(join(folder, 'a')), mode(join(folder, 'a/b'))]).toEqual([0o700, 0o700]);
 });
 
+test.skipIf(process.platform !== 'linux')(
+  'a place where no folder can be made is an error, not an endless loop',
+  () => {
+    expect(() => makePrivateFolder('/proc/nothing/a/b')).toThrow('ENOENT');
+    writeFileSync(join(folder, 'file'), '');
+    expect(() => makePrivateFolder(join(folder, 'file'))).toThrow('EEXIST');
+    expect(() => makePrivateFolder(join(folder, 'file', 'a'))).toThrow(/ENOTDIR|EEXIST/);
+  },
+);
+
 test('an old data folder is closed to others; a folder by another name stays as it is', () => {
   for (const name of ['.millrace', 'shared']) mkdirSync(join(folder, name), { mode: 0o755 });
   makePrivateFolder(join(folder, '.millrace'));

@@ -1,6 +1,6 @@
 /** Folders and files of a node are private to its user: they contain the inputs and results of all jobs. */
-import { chmodSync, lstatSync, mkdirSync } from 'node:fs';
-import { basename } from 'node:path';
+import { chmodSync, lstatSync, mkdirSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 
 export const PRIVATE_FOLDER = 0o700;
 export const PRIVATE_FILE = 0o600;
@@ -11,7 +11,7 @@ const OWN_NAME = '.millrace';
 
 /** Creates the folder and its missing parents. An existing folder keeps its permissions. */
 export function makePrivateFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
+  makeFolders(folder);
   if (basename(folder) !== OWN_NAME) return;
   const found = lstatSync(folder);
   const isOwn = found.isDirectory() && found.uid === process.geteuid?.();
@@ -41,5 +41,26 @@ export function withOriginalMask<T>(start: () => T): T {
     return start();
   } finally {
     process.umask(own);
+  }
+}
+
+/** Level by level: with `recursive` Node.js never returns for a path where nothing can be made, such as one below /proc. */
+function makeFolders(folder: string): void {
+  if (isFolder(folder)) return;
+  if (dirname(folder) !== folder) makeFolders(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: PRIVATE_FOLDER });
+  } catch (error) {
+    // Another process may have been quicker.
+    if (!isFolder(folder)) throw error;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  } catch {
+    // A component of it is a file, or may not be entered: making it says so.
+    return false;
   }
 }

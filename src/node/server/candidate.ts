@@ -239,8 +239,11 @@ export class Candidate implements Part {
   #gone(session: Session): void {
     const { gateway, say } = this.#options;
     if (!gateway.isOpen) return;
-    say(`Worker ${session.nodeId} is dead: its process has ended.`);
-    gateway.leader().workers.gone(session);
+    const { workers } = gateway.leader();
+    // One that has said goodbye is not missed.
+    const isMissed = workers.sessions().some(({ sessionId }) => sessionId === session.sessionId);
+    if (isMissed) say(`Worker ${session.nodeId} is dead: its process has ended.`);
+    workers.gone(session);
   }
 
   async #explain(job: JobId, tasks: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {

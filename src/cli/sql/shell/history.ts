@@ -1,8 +1,8 @@
 /** The lines that people typed, kept for the next time in a file that only they can read. */
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { PRIVATE_FOLDER } from '../../../kit/index.ts';
+import { makePrivateFolder } from '../../../kit/index.ts';
 
 export const HISTORY_MAX = 1_000;
 const PRIVATE_FILE = 0o600;
@@ -30,7 +30,7 @@ export function readHistory(file: string): string[] {
 export function writeHistory(file: string, newestFirst: readonly string[]): string | null {
   const lines = newestFirst.slice(0, HISTORY_MAX).toReversed();
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER });
+    makePrivateFolder(dirname(file));
     writeFileSync(file, lines.map((line) => `${line}\n`).join(''), { mode: PRIVATE_FILE });
     // The mode above is only for a file that is new.
     chmodSync(file, PRIVATE_FILE);
