@@ -23,6 +23,7 @@ import { useResource } from '../parts/resource.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { go, link, replaceQuery, route } from '../route.ts';
 import { count } from '../words.ts';
+import { BulkDialog, canActOnAll } from './bulk.tsx';
 import { type ParsedTerm, fits, parseFilter, withState } from './job-filter.ts';
 import { jobsPage, type JobsPage } from './job-pages.ts';
 import { StartJob } from './start/start-job.tsx';
@@ -34,6 +35,7 @@ export function JobsView(): JSX.Element {
   const text = route.value.query.get('q') ?? '';
   const draft = useSignal(text);
   const isStarting = useSignal(false);
+  const isBulk = useSignal(false);
   const parsed = parseFilter(draft.value);
   const shown = parseFilter(text);
   useEffect(() => {
@@ -53,6 +55,14 @@ export function JobsView(): JSX.Element {
           <button type="button" onClick={() => (isStarting.value = true)}>
             Start a job
           </button>
+        )}
+        {may('submit') && shown.ok && canActOnAll(shown.terms) && (
+          <button type="button" onClick={() => (isBulk.value = true)}>
+            Act on all
+          </button>
+        )}
+        {isBulk.value && shown.ok && (
+          <BulkDialog terms={shown.terms} close={() => (isBulk.value = false)} />
         )}
         {isStarting.value && <StartJob close={() => (isStarting.value = false)} />}
       </div>

@@ -112,6 +112,8 @@ export interface ApiParts {
   readonly standing: () => Standing;
   readonly version: string;
   readonly newJobId: () => JobId;
+  /** A bulk job was submitted: this node runs it. */
+  readonly onBulk: () => void;
   /** Knows when schedules will run; without it only the next time is known. */
   readonly calendar: Calendar | null;
   readonly limits: ApiLimits;

@@ -33,6 +33,8 @@ export interface ApiOptions {
   readonly standing: () => Standing;
   /** A fresh, unique id for a job whose caller chose none. */
   readonly newJobId: () => JobId;
+  /** A bulk job was submitted. */
+  readonly onBulk?: () => void;
   readonly version: string;
   /** Knows when schedules will run; without it only their next time is known. */
   readonly calendar?: Calendar;
@@ -122,6 +124,7 @@ function exchangeOptions(
     standing: options.standing,
     version: options.version,
     newJobId: options.newJobId,
+    onBulk: options.onBulk ?? ((): void => {}),
     calendar: options.calendar ?? null,
     limits,
     metrics: given.metrics,

@@ -40,6 +40,8 @@ export interface ListenersOptions {
   readonly queries: QueryListeners | null;
   readonly standing: () => Standing;
   readonly onFault: (error: unknown) => void;
+  /** A bulk job was submitted here. */
+  readonly onBulk: () => void;
   readonly onWorkerHeard: (session: Session) => void;
   readonly onWorkerRenewed: (session: Session) => void;
   readonly onWorkerLost: (session: Session) => void;
@@ -136,6 +138,7 @@ function openApi(options: ListenersOptions, intake: ByteBudget): Promise<Api> {
     leader: () => gateway.leader(),
     standing,
     newJobId: () => uuidv7() as JobId,
+    onBulk: options.onBulk,
     version: millraceVersion(),
     calendar: cronCalendar,
     limits: {

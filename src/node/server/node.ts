@@ -11,6 +11,7 @@ import type { Session } from '../../scheduler/contract/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 import { EventFeed, StoreReader } from '../../edge/read/index.ts';
 import { Follower, Observer } from './follower.ts';
+import { BulkWorker } from './bulk/bulk-worker.ts';
 import { Candidate } from './candidate.ts';
 import { credentialsFor } from './credentials.ts';
 import type { NodeCredentials } from './credentials.ts';
@@ -50,6 +51,7 @@ export class ServerNode {
   readonly #channel: LeaderChannel | null;
   readonly #queries: QuerySide | null;
   readonly #measures: LeaderMeasures;
+  readonly #bulk: BulkWorker;
   #worker: WorkerSupervisor | null = null;
   #isReady = false;
   /** Why the store cannot be used; null when it can. */
@@ -70,14 +72,20 @@ export class ServerNode {
     const measures = new LeaderMeasures();
     let node: ServerNode | null = null;
     const onTrouble = (trouble: MillraceError | null): void => node?.troubled(trouble);
-    const around = { nodeId, gateway, credentials, channel, queries, measures, onTrouble };
+    let bulk: BulkWorker | null = null;
+    const onLead = (): void => bulk?.resume();
+    const around = { nodeId, gateway, credentials, channel, queries, measures, onTrouble, onLead };
     const part = partFor(options, around);
+    const { reader } = part;
+    bulk = new BulkWorker({ nodeId, gateway, reader, clock: systemClock, say });
+    const onBulk = bulk.wake.bind(bulk);
     const doors = await Listeners.open({
       config,
       credentials,
       hasReflection,
       gateway,
-      reader: part.reader,
+      reader,
+      onBulk,
       queries,
       onFault,
       standing: () => node?.standing ?? { ...NO_STANDING, nodeId },
@@ -86,7 +94,7 @@ export class ServerNode {
       onWorkerLost: (session) => watcher(part)?.lost(session),
     });
     queries?.listensAt(doors.addresses.grpc);
-    node = new ServerNode(options, { ...around, part, doors });
+    node = new ServerNode(options, { ...around, part, doors, bulk });
     await part.start(doors.addresses);
     node.#storeWatch?.start();
     return node;
@@ -101,6 +109,7 @@ export class ServerNode {
       readonly channel: LeaderChannel | null;
       readonly queries: QuerySide | null;
       readonly measures: LeaderMeasures;
+      readonly bulk: BulkWorker;
     },
   ) {
     this.#options = options;
@@ -111,6 +120,7 @@ export class ServerNode {
     this.#channel = made.channel;
     this.#queries = made.queries;
     this.#measures = made.measures;
+    this.#bulk = made.bulk;
     this.#storeWatch = this.#watchFor(options);
   }
 
@@ -187,7 +197,7 @@ export class ServerNode {
     this.#storeWatch?.stop();
     this.#doors.setServing(false);
     try {
-      await this.#worker?.stop();
+      await Promise.all([this.#worker?.stop(), this.#bulk.stop()]);
       await this.#part.stop();
       await this.#doors.close();
     } finally {
@@ -224,6 +234,7 @@ interface Surroundings {
   readonly queries: QuerySide | null;
   readonly measures: LeaderMeasures;
   readonly onTrouble: (trouble: MillraceError | null) => void;
+  readonly onLead: () => void;
 }
 
 function partFor(options: NodeOptions, around: Surroundings): Part {
@@ -250,7 +261,10 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     measures: around.measures,
     planner: queries.planner,
     onCommitted: queries.wake,
-    onLead: () => queries.warm(),
+    onLead: () => {
+      queries.warm();
+      around.onLead();
+    },
     // A remote database has its own watch, which also works without requests.
     ...(store.clustered ? {} : { onTrouble: around.onTrouble }),
   });

@@ -9,6 +9,7 @@ export type * from './flow-service.ts';
 export type * from './fragment-port.ts';
 export type { LogLevel, LogPage, LogShape, LogsQuery, TaskLogLine } from './task-log.ts';
 export { millraceVersion, ownHandshake } from './handshake.ts';
+export * from './bulk.ts';
 export type * from './job-service.ts';
 export { JsonText, parsedJob } from './json-text.ts';
 export type { ReadJob, ReadResult } from './json-text.ts';

@@ -1,4 +1,5 @@
 import type { Route } from '../route.ts';
+import { bulkRoutes } from './bulk.ts';
 import { dashboardRoutes } from './dashboard.ts';
 import { eventRoutes } from './events.ts';
 import { flowRoutes } from './flows.ts';
@@ -18,6 +19,7 @@ export const ROUTES: readonly Route[] = [
   ...submitRoutes,
   ...flowRoutes,
   ...jobRoutes,
+  ...bulkRoutes,
   ...taskRoutes,
   ...logRoutes,
   ...eventRoutes,

@@ -52,6 +52,7 @@ export type RequestSchemaName =
   | 'CancelRequest'
   | 'RerunRequest'
   | 'SignalRequest'
+  | 'BulkRequest'
   | 'ForkRequest'
   | 'ScheduleDocument'
   | 'NamedScheduleDocument';
@@ -87,6 +88,18 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     description: 'The value that the waiting task receives: any JSON; null without a body.',
     examples: [{ approved: true }],
   },
+  BulkRequest: record(
+    'An action, and the jobs that it concerns.',
+    {
+      action: oneOf(['cancel', 'rerun', 'redrive']),
+      filter: record(
+        'At least one field; all of them must fit.',
+        { state: text, name: text, labels: described('`key:value` each.', listOf(text)) },
+        { optional: ['state', 'name', 'labels'] },
+      ),
+    },
+    { example: { action: 'rerun', filter: { state: 'failed', labels: ['team:a'] } } },
+  ),
   ForkRequest: record(
     'The task from which the new job runs again, and its input if that is to be another one.',
     { from: text, input: anything },

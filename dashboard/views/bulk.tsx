@@ -1,0 +1,97 @@
+/** One action on all jobs that fit the search, as a job of its own. */
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { BulkAction } from '../../src/scheduler/contract/index.ts';
+import { call, post } from '../api/call.ts';
+import { Confirm } from '../parts/dialog.tsx';
+import { idHeader, useFreshId } from '../parts/fresh-id.ts';
+import { ProblemNote } from '../parts/marks.tsx';
+import { useResource } from '../parts/resource.ts';
+import { go, link } from '../route.ts';
+import { count, plural } from '../words.ts';
+import { type ParsedTerm, hasLocalPart, serverPart } from './job-filter.ts';
+
+const EFFECTS: Readonly<Record<BulkAction, string>> = {
+  cancel: 'Those that have not ended are cancelled.',
+  rerun: 'Those that failed or were cancelled run again what did not succeed.',
+  redrive: 'In those that failed, tasks that are out of attempts start again.',
+};
+const ACTIONS = Object.keys(EFFECTS) as readonly BulkAction[];
+
+/** The server looks for them, so it must be able to compare every term. */
+export const canActOnAll = (terms: readonly ParsedTerm[]): boolean =>
+  terms.length > 0 && !hasLocalPart(terms) && terms.every(({ term }) => term.kind !== 'id');
+
+const PAGE = 1_000;
+const PAGES_MAX = 5;
+
+async function countOf(terms: readonly ParsedTerm[], signal: AbortSignal): Promise<string> {
+  const { labels = [], ...fields } = serverPart(terms);
+  let [found, cursor] = [0, null as string | null];
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const query = new URLSearchParams({ ...fields, limit: String(PAGE) });
+    for (const label of labels) query.append('label', label);
+    if (cursor !== null) query.set('cursor', cursor);
+    const page = await call<{ jobs: unknown[]; cursor: string | null }>(`jobs?${query}`, {
+      signal,
+    });
+    found += page.jobs.length;
+    ({ cursor } = page);
+    if (cursor === null) return plural(found, 'job');
+  }
+  return `More than ${count(found)} jobs`;
+}
+
+export function BulkDialog({
+  terms,
+  close,
+}: {
+  readonly terms: readonly ParsedTerm[];
+  readonly close: () => void;
+}): JSX.Element {
+  const action = useSignal<BulkAction>('cancel');
+  const text = terms.map((each) => each.text).join(' ');
+  const { state } = useResource(`bulk ${text}`, (signal) => countOf(terms, signal));
+  const id = useFreshId(action.value);
+  const { value: found, problem } = state.value;
+  return (
+    <Confirm
+      title="Act on all that fit"
+      action={`${action.value.charAt(0).toUpperCase()}${action.value.slice(1)} all`}
+      isDanger={action.value === 'cancel'}
+      isDisabled={found === null}
+      onClose={close}
+      run={async () => {
+        const body = { action: action.value, filter: serverPart(terms) };
+        const { id: made } = await post<{ id: string }>('bulk', body, idHeader(id.value));
+        go(link(['jobs', made]));
+        return 'The job that does it is here.';
+      }}
+    >
+      <p>
+        <strong>{found ?? 'Counting the jobs that'}</strong> {found === '1 job' ? 'fits' : 'fit'}{' '}
+        <code>{text}</code>
+        {found === null && '…'}
+      </p>
+      {problem !== null && <ProblemNote problem={problem} />}
+      <label>
+        Action
+        <select
+          value={action.value}
+          onChange={(event) => (action.value = event.currentTarget.value as BulkAction)}
+        >
+          {ACTIONS.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p>{EFFECTS[action.value]} The others stay as they are.</p>
+      <p class="muted">
+        This is a job too: it goes on if you close this page or the leader changes, and can be
+        cancelled. Jobs that are submitted after it are left alone.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,111 @@
+/**
+ * Acts on all jobs that fit a filter, page by page. A finished page is a step of the task, so an attempt after a crash
+ * repeats one page at most, and each action on a job may be repeated without harm.
+ */
+import { isMillraceError } from '../../../scheduler/core/index.ts';
+import type { Json } from '../../../scheduler/core/index.ts';
+import { BULK_EXECUTOR, cursorOf, readBulkRequest } from '../../../scheduler/contract/index.ts';
+import type {
+  BulkAction,
+  BulkOutcome,
+  BulkRequest,
+  JobService,
+  JobSummary,
+  Reader,
+} from '../../../scheduler/contract/index.ts';
+import type { Executor, TaskContext } from '../../../tasks/executors/index.ts';
+
+export interface BulkParts {
+  readonly jobs: () => Pick<JobService, 'cancel' | 'rerun' | 'redrive'>;
+  readonly reader: Pick<Reader, 'job' | 'jobs'>;
+}
+
+const PAGE = 200;
+const AT_ONCE = 8;
+const ERRORS_MAX = 10;
+
+const NOTHING: BulkOutcome = { found: 0, changed: 0, unchanged: 0, failed: 0, errors: [] };
+
+type BulkPage = BulkOutcome & { readonly cursor: string | null };
+
+export function bulkExecutor(parts: BulkParts): Executor {
+  return {
+    name: BULK_EXECUTOR,
+    async run(input: Json, context: TaskContext): Promise<BulkOutcome> {
+      const request = readBulkRequest(input);
+      // Jobs that are newer than this one are left alone, and it does not find itself.
+      const { value: own } = await parts.reader.job(context.jobId);
+      let cursor: string | null = own === null ? null : cursorOf('jobs', [own.no]);
+      let total = NOTHING;
+      for (let no = 1; cursor !== null; no += 1) {
+        context.signal.throwIfAborted();
+        const from: string = cursor;
+        const page: BulkPage = await context.step(`page ${no}`, () => onPage(parts, request, from));
+        total = sum(total, page);
+        ({ cursor } = page);
+      }
+      return total;
+    },
+  };
+}
+
+function sum(a: BulkOutcome, b: BulkOutcome): BulkOutcome {
+  return {
+    found: a.found + b.found,
+    changed: a.changed + b.changed,
+    unchanged: a.unchanged + b.unchanged,
+    failed: a.failed + b.failed,
+    errors: [...a.errors, ...b.errors].slice(0, ERRORS_MAX),
+  };
+}
+
+async function onPage(
+  parts: BulkParts,
+  { action, filter }: BulkRequest,
+  cursor: string,
+): Promise<BulkPage> {
+  const { value: page } = await parts.reader.jobs({ ...filter, limit: PAGE, cursor });
+  let outcome = NOTHING;
+  for (let at = 0; at < page.items.length; at += AT_ONCE) {
+    const group = page.items.slice(at, at + AT_ONCE);
+    const outcomes = await Promise.all(group.map((job) => onJob(parts, action, job)));
+    outcome = outcomes.reduce(sum, outcome);
+  }
+  return { ...outcome, cursor: page.cursor };
+}
+
+async function onJob(parts: BulkParts, action: BulkAction, job: JobSummary): Promise<BulkOutcome> {
+  const one = { ...NOTHING, found: 1 };
+  try {
+    return (await act(parts, action, job)) ? { ...one, changed: 1 } : { ...one, unchanged: 1 };
+  } catch (error) {
+    // It was removed, or has changed since it was listed.
+    if (isMillraceError(error, 'not_found') || isMillraceError(error, 'conflict'))
+      return { ...one, unchanged: 1 };
+    // Anything else concerns the leader or the store, not this job: the page is repeated.
+    if (!isMillraceError(error, 'bad_input') && !isMillraceError(error, 'too_large')) throw error;
+    return { ...one, failed: 1, errors: [{ job: job.id, message: error.message }] };
+  }
+}
+
+/** Whether anything has changed. */
+async function act(
+  { jobs, reader }: BulkParts,
+  action: BulkAction,
+  { id, run, state }: JobSummary,
+): Promise<boolean> {
+  const hasFailed = state === 'failed' || state === 'cancelled';
+  switch (action) {
+    case 'cancel':
+      return (await jobs().cancel(id, 'cancelled in bulk')).changed;
+    case 'rerun':
+      return hasFailed && (await jobs().rerun(id, run)).changed;
+    case 'redrive': {
+      if (state !== 'failed') return false;
+      const { value: job } = await reader.job(id);
+      const dead = (job?.tasks ?? []).filter(({ error }) => error?.code === 'dead');
+      for (const task of dead) await jobs().redrive(id, task.id);
+      return dead.length > 0;
+    }
+  }
+}
