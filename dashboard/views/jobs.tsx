@@ -52,14 +52,16 @@ export function JobsView(): JSX.Element {
         <h1>Jobs</h1>
         <StateCounts text={draft.value} set={set} />
         {may('submit') && (
-          <button type="button" onClick={() => (isStarting.value = true)}>
-            Start a job
-          </button>
-        )}
-        {may('submit') && shown.ok && canActOnAll(shown.terms) && (
-          <button type="button" onClick={() => (isBulk.value = true)}>
-            Act on all
-          </button>
+          <div class="actions">
+            {shown.ok && canActOnAll(shown.terms) && (
+              <button type="button" onClick={() => (isBulk.value = true)}>
+                Act on all
+              </button>
+            )}
+            <button type="button" onClick={() => (isStarting.value = true)}>
+              Start a job
+            </button>
+          </div>
         )}
         {isBulk.value && shown.ok && (
           <BulkDialog terms={shown.terms} close={() => (isBulk.value = false)} />

@@ -45,7 +45,7 @@ function writeModule(): string {
 }
 
 test(
-  'a task shows its attempts and calls, a fork takes another input, and a flow starts from a form',
+  'a fork takes another input, a flow starts from a form, and one action is on all that fit',
   async () => {
     const server = await startDashboard(['--module', writeModule()]);
     const id = await server.submit({
@@ -101,6 +101,14 @@ test(
     await page.getByLabel('amount').fill('40');
     await start.click();
     await page.getByRole('heading', { name: 'billing' }).waitFor();
+    await page.getByText(/^Succeeded in/).waitFor();
+
+    await page.goto(`${server.url}/#/jobs?q=state:succeeded`);
+    await page.getByRole('button', { name: 'Act on all' }).click();
+    await page.getByText(/^\d+ jobs$/).waitFor();
+    await page.getByLabel('Action').selectOption('rerun');
+    await page.getByRole('button', { name: 'Rerun all' }).click();
+    await page.getByRole('heading', { name: 'bulk' }).waitFor();
     await page.getByText(/^Succeeded in/).waitFor();
     // The browser itself says so of the input that was refused.
     expect(complaints.filter((text) => !text.includes('400 (Bad Request)'))).toEqual([]);

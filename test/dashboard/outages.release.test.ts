@@ -1,0 +1,116 @@
+/** The dashboard while parts of a real cluster are away. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { closeBrowser, openPage } from '../rig/browser.ts';
+import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
+import { freePort } from '../rig/cluster/free-port.ts';
+import { Proxy } from '../rig/cluster/proxy.ts';
+import { startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { startDashboard } from '../rig/dashboard-server.ts';
+
+afterAll(closeBrowser);
+
+const LIMIT_MS = 180_000;
+const WAIT = { timeout: 60_000 };
+
+/** The browser says so of each answer that is not a success, and of each one that never came. */
+const isExpected = (text: string): boolean =>
+  text.startsWith('Failed to load resource') || text.includes('ERR_');
+
+const shown = (page: Page, text: string): Promise<void> =>
+  page.getByText(text).first().waitFor(WAIT);
+const gone = (page: Page, text: string): Promise<void> =>
+  page
+    .getByText(text)
+    .first()
+    .waitFor({ state: 'detached', ...WAIT });
+
+async function post(node: ClusterNode, path: string, body: unknown): Promise<{ id: string }> {
+  const response = await fetch(new URL(path, node.plan.url ?? ''), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.ok).toBe(true);
+  return (await response.json()) as { id: string };
+}
+
+test(
+  'a job that retention removes, no database and no leader are said, above what was read last',
+  async () => {
+    let wire: Proxy | null = null;
+    const { cluster, database } = await startTestCluster({
+      settings: { jobRetentionMs: 1_000, eventRetentionMs: 1_000, pruneEveryMs: 1_000 },
+      route: async (url) => {
+        const { hostname, port } = new URL(url);
+        wire = await Proxy.start({ host: hostname, port: Number(port) });
+        return wire.through(url);
+      },
+    });
+    const leader = cluster.node('n-1');
+    const observer = await cluster.startNode({ role: 'observer', id: 'o-1', database });
+    const { id } = await post(leader, '/api/v1/jobs', {
+      name: 'soon gone',
+      tasks: [{ id: 'a', executor: 'nobody' }],
+    });
+    const led = await openPage(`${leader.plan.url}/#/jobs/nothing`);
+    await shown(led.page, 'There is no such job');
+    await led.page.goto(`${leader.plan.url}/#/jobs/${id}`);
+    await led.page.getByRole('heading', { name: 'soon gone' }).waitFor(WAIT);
+    await post(leader, `/api/v1/jobs/${id}/cancel`, {});
+    await shown(led.page, 'This job is gone');
+    await led.page.getByRole('heading', { name: 'soon gone' }).waitFor();
+
+    const kept = await post(leader, '/api/v1/jobs', {
+      name: 'kept',
+      tasks: [{ id: 'a', executor: 'nobody' }],
+    });
+    await led.page.goto(`${leader.plan.url}/#/jobs/${kept.id}`);
+    await led.page.getByRole('heading', { name: 'kept' }).waitFor(WAIT);
+    const observed = await openPage(`${observer.plan.url}/#/jobs`);
+    await observed.page.getByRole('link', { name: 'kept' }).waitFor(WAIT);
+    await (wire as Proxy | null)?.refuse();
+    await shown(led.page, 'No database');
+    await shown(observed.page, 'No leader');
+    await led.page.getByRole('heading', { name: 'kept' }).waitFor();
+    await observed.page.getByRole('link', { name: 'kept' }).waitFor();
+    await (wire as Proxy | null)?.heal();
+    await gone(led.page, 'No database');
+    await gone(observed.page, 'No leader');
+    const complaints = [...led.complaints, ...observed.complaints];
+    expect(complaints.filter((text) => !isExpected(text))).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a token that is not valid any more is asked for again, and the page goes on where it was',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dashboard-tokens-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const tokens = join(folder, 'tokens');
+    const [old, fresh] = ['0123456789abcdef-old', '0123456789abcdef-new'];
+    writeFileSync(tokens, `admin ${old} ada\n`, { mode: 0o600 });
+    const port = String(await freePort());
+    const server = await startDashboard(['--port', port, '--token-file', tokens], old);
+    const id = await server.submit({ name: 'guarded', tasks: [{ id: 'a', executor: 'nobody' }] });
+    const { page, complaints } = await openPage(`${server.url}/#/jobs/${id}`);
+    await page.getByLabel('Token').fill(old);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'guarded' }).waitFor(WAIT);
+    await server.process.crash();
+    writeFileSync(tokens, `admin ${fresh} ada\n`, { mode: 0o600 });
+    const data = join(server.folder, 'data');
+    await startDashboard(['--port', port, '--token-file', tokens, '--data', data], fresh);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor(WAIT);
+    await page.getByLabel('Token').fill(fresh);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'guarded' }).waitFor(WAIT);
+    expect(page.url()).toContain(id);
+    expect(complaints.filter((text) => !isExpected(text))).toEqual([]);
+  },
+  LIMIT_MS,
+);
