@@ -249,6 +249,22 @@ const admissionForgotten: Sabotage = {
   },
 };
 
+/** The next leader does not know which jobs replace each other. */
+const replacementForgotten: Sabotage = {
+  store: (store) => {
+    const forgetful = (image: JobImage): JobImage => ({
+      ...image,
+      job: { ...image.job, options: null },
+    });
+    return intercepted(store, {
+      loadJobs: async (...given) => {
+        const { jobs, next } = await store.loadJobs(...given);
+        return { jobs: jobs.map(forgetful), next };
+      },
+    });
+  },
+};
+
 /** The others show as soon without queries, which take longer. */
 export const withoutQueries: NonNullable<RunOptions['change']> = (drawn) => ({
   ...drawn,
@@ -284,6 +300,12 @@ const manyLeaders: NonNullable<RunOptions['change']> = (drawn) => ({
   words: { ...withoutQueries(drawn).words, optionRate: 0.9 },
   faults: { ...NO_FAULTS, crashCoordinatorMs: 4_000 },
 });
+
+/** The same with jobs that replace each other. */
+const manyReplacements: NonNullable<RunOptions['change']> = (drawn) => {
+  const changed = manyLeaders(drawn);
+  return { ...changed, words: { ...changed.words, debounceRate: 0.9 } };
+};
 
 /** A store that is taken back again and again, and no other faults. */
 export const manyRewinds: NonNullable<RunOptions['change']> = (drawn) => ({
@@ -330,6 +352,12 @@ export const VARIANTS: readonly Variant[] = [
     caughtBy: 'limits',
     sabotage: startsForgotten,
     change: manyLeaders,
+  },
+  {
+    name: 'replacement forgotten',
+    caughtBy: 'debounce',
+    sabotage: replacementForgotten,
+    change: manyReplacements,
   },
   { name: 'signal not taken', caughtBy: 'signals', sabotage: signalNotTaken },
   { name: 'signal twice', caughtBy: 'signals', sabotage: signalTwice },

@@ -98,7 +98,7 @@ test('a worker hears through the network what it would hear from the service', a
   service.register.mockResolvedValue({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
   const registered = await leader.register(offer, handshake);
   expect(registered).toEqual({ sessionTtlMs: 20_000, heartbeatMs: 3_000 });
-  expect(service.register).toHaveBeenCalledWith(offer, handshake, []);
+  expect(service.register).toHaveBeenCalledWith(offer, handshake, [], []);
 
   const beat = { ...session, held: [lease], seenPoll: BIG, executors: ['echo'] };
   service.heartbeat.mockResolvedValue(orders);

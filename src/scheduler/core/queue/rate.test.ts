@@ -155,7 +155,7 @@ describe('a fairness key', () => {
   test('gives a tenant with many jobs the same share as a tenant with one', () => {
     const world = new Harness();
     const node = world.node('w1');
-    for (let no = 0; no < 100; no += 1) {
+    for (let no = 0; no < 40; no += 1) {
       world.submit({ name: `a${no}`, fairnessKey: 'a', tasks: echoes(3) });
     }
     world.submit({ name: 'b', fairnessKey: 'b', tasks: echoes(20) });
@@ -197,10 +197,10 @@ describe('a fairness key', () => {
   test('survives that jobs are cancelled, parked at their limits, and a restart', () => {
     const world = new Harness();
     const node = world.node('w1');
-    for (let no = 0; no < 200; no += 1) {
+    for (let no = 0; no < 80; no += 1) {
       world.submit({ name: `a${no}`, fairnessKey: 'a', maxParallel: 1, tasks: echoes(2) });
     }
-    for (let no = 0; no < 190; no += 1) world.cancel(`a${no}`);
+    for (let no = 0; no < 70; no += 1) world.cancel(`a${no}`);
     expect(node.poll(50)).toHaveLength(10);
     expect(node.poll(50)).toHaveLength(0);
     world.restart();
