@@ -151,11 +151,15 @@ describe('looking', () => {
     const lease = { node: 'w-1', attempt: 2, fence: 5, since: asOf.at, expiresAt: asOf.at };
     const task = {
       ...{ id: 'a', state: 'running', executor: 'echo', attempt: 2, run: 1, node: 'w-1' },
-      ...{ input: { n: 1 }, placement: null, steps: [], attempts: [], waiting: null, lease, asOf },
+      ...{ input: { n: 1 }, placement: null, attempts: [], waiting: null, lease, asOf },
+      ...{ resolvedInput: { n: 2 }, steps: [{ name: 'pay', result: 'r-1' }], result: null },
       error: { code: 'failed', message: 'a\u001B[2Jb\u202E' },
     };
     server.script('GET /api/v1/jobs/j-1/tasks/a', { json: task });
-    const { out } = await millrace(['job', 'j-1', '--task', 'a']);
+    const { out } = await millrace(['job', 'j-1/a']);
+    expect((await millrace(['job', 'j-1', '--task', 'a'])).out).toBe(out);
+    expect(out).toContain('input      {"n":2}');
+    expect(out).toContain('step       pay: "r-1"');
     expect(out).toContain('lease      node w-1, attempt 2, fence 5, since');
     expect(out).toContain('failed: a\uFFFD[2Jb\uFFFD');
     expect(out).toContain('placement  any node');

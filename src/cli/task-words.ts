@@ -11,11 +11,12 @@ export function taskLines(task: TaskDetail): string[] {
     `task ${id}: ${state}`,
     `executor   ${executor}`,
     `attempt    ${attempt} of run ${run}${node === null ? '' : ` on ${node}`}`,
-    `input      ${json(task.input)}`,
+    `input      ${json(inputOf(task))}`,
     `placement  ${task.placement === null ? 'any node' : json(task.placement)}`,
   ];
   if (waiting !== null) lines.push(`waiting    ${waiting}`);
-  if (steps.length > 0) lines.push(`steps      ${steps.map(({ name }) => name).join(', ')}`);
+  lines.push(...steps.map(({ name, result }) => `step       ${name}: ${json(result)}`));
+  if (task.result !== null) lines.push(`result     ${json(task.result)}`);
   if (error !== null) lines.push(`error      ${error.code}: ${error.message}`);
   if (task.attempts.length > 1) lines.push(...task.attempts.map(attemptLine));
   if (lease !== null) {
@@ -35,6 +36,11 @@ function attemptLine(each: AttemptShape): string {
     error === null ? (outcome ?? 'running') : `${outcome}: ${error.code}: ${error.message}`;
   const where = `attempt ${attempt} of run ${run} on ${node ?? '?'}`;
   return `  ${where}, ${times}, ${shortened(how, WIDTH)}`;
+}
+
+/** As the handler gets it, if that is known yet. */
+function inputOf({ input, resolvedInput }: TaskDetail): Json {
+  return resolvedInput ?? input;
 }
 
 function json(value: Json): string {

@@ -150,6 +150,45 @@ test('nightly-etl: one report of all shops, once and on a schedule', async () =>
   await node.stop();
 });
 
+test('back-office: a client without code runs it on workers of two modules', async () => {
+  const cwd = folder();
+  const file = (name: string): string => example(`back-office/${name}`);
+  const modules = ['orders.ts', 'report.ts'].flatMap((name) => ['--module', file(name)]);
+  const server = TestProcess.start(
+    ['up', '--data', join(cwd, 'data'), '--port', '0', '--grpc-port', '0', ...modules],
+    { folder: cwd },
+  );
+  const [, url = ''] = await server.line(/^millrace ready (\S+)$/, TIMEOUT_MS);
+  const { grpc } = (await (await fetch(`${url}/api/v1/leader`)).json()) as { grpc: string };
+  const notices = TestProcess.start(
+    ['worker', '--server', grpc, '--module', file('notices.ts'), '--data', join(cwd, 'worker')],
+    { folder: cwd },
+  );
+  await notices.line(/^millrace worker ready/, TIMEOUT_MS);
+  // The server's own worker publishes the orders when it has loaded its modules.
+  await until(async () => {
+    const { flows } = (await (await fetch(`${url}/api/v1/flows`)).json()) as {
+      readonly flows: readonly { readonly name: string }[];
+    };
+    return flows.length === 3;
+  }, 'not all flows are published');
+  const said = [
+    'small order: "R-A1"',
+    'large order: "R-A2"',
+    "refused: /input/cents: The field 'cents' is missing",
+    'job of Ada: 4 tasks succeeded',
+    'job of Ada: 3 tasks succeeded',
+    'next reports: 5',
+    'report: "oven: 1 for 450 EUR; cup: 1 for 9 EUR"',
+  ];
+  expect(lines(await ran(TSX, [file('main.ts'), url], cwd))).toEqual(said);
+  // Once more, as after a crash of the client: every order is known, and charged once.
+  expect(lines(await ran(TSX, [file('main.ts'), url], cwd))).toEqual(said);
+  expect(lines(readFileSync(join(cwd, 'payments.log'), 'utf8'))).toHaveLength(2);
+  await notices.stop();
+  await server.stop();
+});
+
 test('text-fan-out: the words of all files, counted on threads', async () => {
   const cwd = folder();
   mkdirSync(join(cwd, 'texts', 'inner'), { recursive: true });

@@ -12,7 +12,7 @@ interface RetiredWord {
 const retired: readonly RetiredWord[] = [
   { pattern: /\breign(?:s|ed)?\b/gi, use: 'leader term' },
   { pattern: /\b\w*desks?\b/gi, use: 'JobService, WorkerService, ScheduleService' },
-  { pattern: /\boffices?\b/gi, use: 'LeaderGateway' },
+  { pattern: /(?<!back[- ])\boffices?\b/gi, use: 'LeaderGateway' },
   { pattern: /\bbystanders?\b/gi, use: 'follower' },
   { pattern: /\bseats?\b/gi, use: 'worker supervisor' },
   { pattern: /\bweather\b/gi, use: 'faults, fault injector' },

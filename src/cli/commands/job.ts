@@ -4,7 +4,7 @@ import { exit } from '../exit.ts';
 import { jobLines } from '../job-words.ts';
 import { taskLines } from '../task-words.ts';
 import { tellOutcome } from '../outcome.ts';
-import { declareServer, withClient } from '../server-call.ts';
+import { declareServer, withClient, wrongUse } from '../server-call.ts';
 import { follow } from '../view/follow.ts';
 
 export const command: CommandModule = {
@@ -12,19 +12,23 @@ export const command: CommandModule = {
     'millrace job 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77',
     'millrace job "$(millrace submit job.yaml)" --follow',
     'millrace job "$(millrace submit job.yaml)" --json',
-    'millrace job 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77 --task fetch',
+    'millrace job 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77/fetch',
   ],
   declare(command) {
     command
-      .argument('<id>', 'the job')
-      .option('--task <id>', 'only this task, with its input, placement and lease')
+      .argument('<id>', 'the job, or JOB/TASK for one task: its input, steps, attempts and lease')
+      .option('--task <id>', 'the same as JOB/TASK')
       .option('--follow', 'follow it to completion; exit code 1 unless it succeeds');
     declareServer(command);
   },
   run(command, reply, signal) {
-    const id = (command.args[0] ?? '') as JobId;
+    const [given = ''] = command.args;
+    const [id, inPath, surplus] = given.split('/') as [JobId, string?, string?];
+    if (surplus !== undefined || inPath === '') {
+      throw wrongUse(`'${given}' is not a valid job or task.`, 'Write JOB, or JOB/TASK.');
+    }
     const {
-      task,
+      task = inPath,
       follow: isFollowed = false,
       json = false,
     } = command.opts<{

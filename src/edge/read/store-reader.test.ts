@@ -250,6 +250,28 @@ describe('a list', () => {
   });
 });
 
+test('a task shows its input as the handler gets it, once the results in it are there', async () => {
+  const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+  const input = {
+    all: { $from: 'a' },
+    one: { $from: 'a', path: '/of' },
+    none: { $from: 'a', path: '/x', missing: 'omit' },
+    data: { $literal: { $from: 'z' } },
+  };
+  const when = [{ $from: 'a', path: '/of', '=': 'a' }];
+  await submit('j', {
+    tasks: [task('a', { input: 7 }), task('b', { dependsOn: ['a'], input, when })],
+  });
+  const resolved = async (id: string, from = reader): Promise<unknown> =>
+    (await from.task(jobId('j'), id as TaskId)).value?.resolvedInput;
+  expect(await resolved('a')).toBe(7);
+  expect(await resolved('b')).toBeNull();
+  await runAll(worker);
+  const expected = { all: { of: 'a' }, one: 'a', data: { $from: 'z' } };
+  expect(await resolved('b')).toEqual(expected);
+  expect(await resolved('b', readerWith({ resultCharsMax: 10 }))).toBeNull();
+});
+
 test('a task shows each of its attempts: where it ran, from when to when, and how it ended', async () => {
   const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
   await submit('j', {

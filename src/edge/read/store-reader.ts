@@ -135,7 +135,8 @@ export class StoreReader implements Reader {
       const steps = await this.#store.steps(this.#shard, found.task, found.task.run);
       const known = this.#lease?.(id, taskId) ?? null;
       const attempts = await attemptsOf(this.#store, this.#shard, id, found.task);
-      return taskDetail(shown, { view, found, steps, known, attempts });
+      const charsMax = this.#resultCharsMax;
+      return taskDetail(shown, { view, found, steps, known, attempts, charsMax });
     });
   }
 

@@ -1,6 +1,12 @@
 /** One task with all that is stored of it, and its lease. */
-import { dependencyNumbers } from '../../scheduler/core/index.ts';
-import type { Instant, Json, StepRow, TaskRow } from '../../scheduler/core/index.ts';
+import {
+  dependencyNumbers,
+  endOf,
+  inputReferences,
+  isTerminal,
+  resolveInput,
+} from '../../scheduler/core/index.ts';
+import type { Instant, Json, StepRow, TaskRow, TaskSpecRow } from '../../scheduler/core/index.ts';
 import { JsonText } from '../../scheduler/contract/index.ts';
 import type {
   AttemptShape,
@@ -25,11 +31,13 @@ export interface TaskParts {
   readonly steps: readonly StepRow[];
   readonly known: KnownLease | null;
   readonly attempts: readonly AttemptShape[];
+  /** Of an input with results in it. */
+  readonly charsMax: number;
 }
 
 export function taskDetail(
   shown: TaskShape<ReadResult>,
-  { view, found: { spec, task }, steps, known, attempts }: TaskParts,
+  { view, found: { spec, task }, steps, known, attempts, charsMax }: TaskParts,
 ): TaskDetail<ReadResult> {
   const ids = new Map(view.tasks.map((each) => [each.spec.taskNo as number, each.spec.id]));
   return {
@@ -37,11 +45,34 @@ export function taskDetail(
     dependsOn: dependencyNumbers(spec.dependsOn).flatMap((no) => ids.get(no) ?? []),
     parent: spec.parentNo === null ? null : (ids.get(spec.parentNo) ?? null),
     input: spec.input === null ? null : new JsonText(spec.input),
+    resolvedInput: resolvedInput(view, spec, charsMax),
     placement: placementOf(spec.options),
     steps: steps.map(({ name, body }) => ({ name, result: new JsonText(body) })),
     attempts,
     lease: leaseOf(task, known),
   };
+}
+
+/** Null if it cannot be made now, or takes too much. */
+function resolvedInput({ tasks }: JobView, { input }: TaskSpecRow, charsMax: number): Json {
+  const byId = new Map(tasks.map((each) => [each.spec.id, each]));
+  const named = inputReferences(input).map((id) => byId.get(id));
+  const chars = named.reduce((sum, each) => sum + (each?.result?.length ?? 0), input?.length ?? 0);
+  if (chars > charsMax) return null;
+  if (named.some((each) => each === undefined || !isTerminal(each.task.state))) return null;
+  const resolved = resolveInput(
+    input,
+    (id) => {
+      const each = byId.get(id);
+      if (each?.task.state !== 'succeeded') return undefined;
+      return JSON.parse(each.result ?? 'null') as Json;
+    },
+    (id) => {
+      const each = byId.get(id);
+      return each === undefined ? 'failed' : endOf(each.task.state, each.task.error);
+    },
+  );
+  return resolved.ok ? resolved.input : null;
 }
 
 function placementOf(options: string | null): Json {

@@ -82,6 +82,9 @@ export interface TaskShape<Result = Json> {
 export interface TaskDetail<Result = Json> extends TaskShape<Result> {
   /** As the job document has it, references included. */
   readonly input: Result;
+  /** As its handler gets it, with results in the places of references. Null while one of them is missing, or if it is
+   * too large to be shown. */
+  readonly resolvedInput: Result;
   /** What the document asks of the node; null for nothing. */
   readonly placement: Json;
   /** Finished steps of its current run. */

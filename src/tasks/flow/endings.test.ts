@@ -1,5 +1,6 @@
 /** How a task ended decides what its users do: a skipped one may do without, a failed one is not an answer. */
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { createTestRuntime } from '../../testing/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { FatalError } from '../executors/index.ts';
@@ -208,4 +209,34 @@ test('in a document, required: false only asks for an end, and unlessSkipped for
     'ill.unlessSkipped': 'skipped',
     old: 'succeeded',
   });
+});
+
+const decide = defineTask({
+  name: 'decide',
+  input: z.boolean(),
+  retry: { maxAttempts: 1 },
+  run: (isApproved) => {
+    if (!isApproved) throw new Error('rejected');
+  },
+});
+const one = defineTask({ name: 'one', run: () => 1 });
+
+test('a task that comes after orNull of another runs if that was skipped, and not if it failed', async () => {
+  const flow = defineFlow({
+    name: 'approved-first',
+    input: z.object({ cents: z.number(), approved: z.boolean() }),
+    build: ({ input, task, is, orNull }) => {
+      const approve = task('approve', decide, input.approved, { when: is(input.cents, '>', 5) });
+      return task('charge', one, undefined, { after: [orNull(approve)] });
+    },
+  });
+  await using runtime = await createTestRuntime();
+  const run = async (cents: number, approved: boolean): Promise<string | undefined> => {
+    const job = await runtime.submit(flow, { cents, approved });
+    await job.result().catch(() => {});
+    return (await job.job()).tasks.find(({ id }) => id === 'charge')?.state;
+  };
+  expect(await run(1, false)).toBe('succeeded');
+  expect(await run(9, true)).toBe('succeeded');
+  expect(await run(9, false)).toBe('skipped');
 });

@@ -26,7 +26,9 @@ export interface FlowKit<Input> {
   readonly map: MapItems;
   /** The same value, or null if the task that it comes from was skipped, or the input has no such field. If the task
    * failed, the dependent task does not run, as with any result that it needs. */
-  readonly orNull: <T>(ref: Ref<T>) => Ref<Exclude<T, undefined> | null>;
+  readonly orNull: <T, From extends 'task' | 'input'>(
+    ref: Ref<T, From>,
+  ) => Ref<Exclude<T, undefined> | null, From>;
   /** The same value, or null if the task failed, was cancelled or was skipped: the dependent task runs however the
    * task ended. A job in which a task has failed is failed all the same. */
   readonly orNullIfFailed: <T>(ref: Ref<T, 'task'>) => Ref<Exclude<T, undefined> | null, 'task'>;
@@ -70,7 +72,7 @@ interface Order {
    * holds unless it is null, false, 0, an empty text or missing. All of a list must hold.
    */
   readonly when?: When | readonly When[];
-  /** Tasks that must have succeeded before. */
+  /** Tasks that must have succeeded before; `orNull(ref)` is one that may have been skipped. */
   readonly after?: readonly Ref<unknown, 'task'>[];
   /** Tasks that must have ended before, however they ended. */
   readonly optional?: readonly Ref<unknown, 'task'>[];

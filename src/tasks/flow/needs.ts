@@ -55,7 +55,8 @@ export class Needs {
         'To use its result only if there is one, wrap the reference in orNullIfFailed.',
       );
     }
-    this.byTask.set(pointed.task, field === 'after');
+    if (field === 'after') this.use(pointed);
+    else this.byTask.set(pointed.task, false);
   }
 }
 

@@ -133,7 +133,7 @@ describe('the wiring of a flow', () => {
           { after: [pages] },
         );
         expectTypeOf(sent.at).toEqualTypeOf<TaskRef<string>>();
-        expectTypeOf(orNull(sent.parcel)).toEqualTypeOf<Ref<string | null>>();
+        expectTypeOf(orNull(sent.parcel)).toEqualTypeOf<Ref<string | null, 'task'>>();
         expectTypeOf(orNullIfFailed(sent.parcel)).toEqualTypeOf<Ref<string | null, 'task'>>();
         return {
           paid: paid.receipt,

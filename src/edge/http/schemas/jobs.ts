@@ -253,6 +253,10 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     {
       ...taskFields,
       input: described('As the job document has it, references included.', anything),
+      resolvedInput: described(
+        'As its handler gets it, with results in the places of references; null while one of them is missing.',
+        anything,
+      ),
       placement: described('What the task asks of its node; null for nothing.', anything),
       steps: described(
         'Finished steps of the current run.',
@@ -270,6 +274,7 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       example: {
         ...TASK_EXAMPLE,
         input: { url: 'https://example.org/x' },
+        resolvedInput: { url: 'https://example.org/x' },
         placement: { capabilities: { gpu: 'nvidia' } },
         steps: [],
         attempts: [ATTEMPT_EXAMPLE],
