@@ -129,7 +129,6 @@ export class Leader implements LeaderServices {
       onCommitted: (rows, at, tookMs) => {
         payloads.learn(rows);
         measures.committed(rows, tookMs, executorOf);
-        taskLogs.committed(rows.events);
         options.onCommitted?.(rows, at);
       },
       reload: () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EventView, JobId, NodeId, SessionId, TaskId } from '../core/index.ts';
+import type { JobId, JobRow, NodeId, SessionId, TaskId } from '../core/index.ts';
 import type { TaskLogLine } from '../contract/index.ts';
 import type { LogRow } from '../store/index.ts';
 import { deferred, settled } from '../../kit/index.ts';
@@ -22,6 +22,7 @@ const line = (message: string, given: Partial<TaskLogLine> = {}): TaskLogLine =>
 class Scene {
   readonly appends: (readonly LogRow[])[] = [];
   readonly live: Set<JobId> = new Set([JOB]);
+  readonly stored: Set<JobId> = new Set();
   held = false;
   fails = false;
   readonly gate = deferred();
@@ -34,7 +35,10 @@ class Scene {
       if (this.fails) throw new Error('the store is away');
     };
     this.writer = new TaskLogWriter({
-      store: { taskLog: { append, read: async () => [], prune: async () => false } },
+      store: {
+        taskLog: { append, read: async () => [], prune: async () => false },
+        jobRow: async (_shard, id) => (this.stored.has(id) ? ({ id } as JobRow) : null),
+      },
       shard: 0,
       settings: limits,
       hasSession: ({ sessionId }) => sessionId === SESSION.sessionId,
@@ -71,12 +75,12 @@ test('a worker learns that its lines were not stored', async () => {
   expect(scene.messages).toEqual(['a', 'a']);
 });
 
-test('lines of a job that has just ended are kept, those of an unknown job are not', async () => {
+test('lines of a job that has left the memory are kept, those of an unknown job are not', async () => {
   const scene = new Scene();
   scene.live.clear();
   await scene.writer.write(SESSION, [line('unknown')]);
-  scene.writer.committed([{ kind: 'job.failed', jobId: JOB } as EventView]);
-  await scene.writer.write(SESSION, [line('late')]);
+  scene.stored.add(JOB);
+  await scene.writer.write(SESSION, [line('late'), line('not an id', { jobId: 'a/b' as JobId })]);
   expect(scene.messages).toEqual(['late']);
 });
 

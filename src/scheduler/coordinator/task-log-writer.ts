@@ -3,8 +3,8 @@
  * does not belong to the commits, which never wait for it. A worker is answered when its lines are stored; what it still
  * holds when it crashes is lost.
  */
-import { MillraceError, instant, utf8Bytes } from '../core/index.ts';
-import type { EventView, JobId, Settings } from '../core/index.ts';
+import { MillraceError, instant, isId, utf8Bytes } from '../core/index.ts';
+import type { JobId, Settings } from '../core/index.ts';
 import { LruCache, SecretRedactor } from '../../kit/index.ts';
 import type { Session, TaskLogLine } from '../contract/index.ts';
 import { LOG_LEVELS } from '../store/index.ts';
@@ -12,7 +12,7 @@ import type { LogRow, Store } from '../store/index.ts';
 import { cleanText } from './text.ts';
 
 export interface TaskLogWriterOptions {
-  readonly store: Pick<Store, 'taskLog'>;
+  readonly store: Pick<Store, 'taskLog' | 'jobRow'>;
   readonly shard: number;
   readonly settings: Pick<Settings, 'taskLogBytesMax' | 'jobLogBytesMax'>;
   /** Whether the node has this session. */
@@ -29,7 +29,7 @@ const NAME_CHARS_MAX = 1_024;
 const ROWS_MAX = 5_000;
 /** Waiting for the store; beyond that workers are asked to come again. */
 const WAITING_MAX = 20_000;
-/** Jobs that have just ended, and tasks that have printed: beyond that, old ones are forgotten. */
+/** Jobs that have ended, and tasks that have printed: beyond that, old ones are forgotten. */
 const REMEMBERED_MAX = 20_000;
 
 interface Waiting {
@@ -40,7 +40,7 @@ interface Waiting {
 
 export class TaskLogWriter {
   readonly #options: TaskLogWriterOptions;
-  /** Its last lines arrive a moment after the end of a job. */
+  /** Jobs that are not in memory and were found in the store: the last lines of a job arrive with its end or after it. */
   readonly #ended: LruCache<JobId, true> = new LruCache({ max: REMEMBERED_MAX });
   /** Bytes that were stored in this term, by job and by task. */
   readonly #bytes: LruCache<string, { bytes: number }> = new LruCache({ max: REMEMBERED_MAX });
@@ -53,19 +53,10 @@ export class TaskLogWriter {
     this.#options = options;
   }
 
-  /** Jobs that end are still known for a while. */
-  committed(events: readonly EventView[]): void {
-    for (const { kind, jobId } of events) {
-      if (jobId === null) continue;
-      if (kind === 'job.succeeded' || kind === 'job.failed' || kind === 'job.cancelled') {
-        this.#ended.set(jobId, true);
-      }
-    }
-  }
-
   async write(session: Session, lines: readonly TaskLogLine[]): Promise<void> {
     if (!this.#options.hasSession(session)) throw unknownSession(session);
     if (this.#waitingRows > WAITING_MAX) throw overloaded();
+    await this.#lookUp(lines);
     const rows = lines.flatMap((line) => this.#accepted(line));
     if (rows.length === 0) return;
     this.#waitingRows += rows.length;
@@ -73,6 +64,18 @@ export class TaskLogWriter {
       this.#waiting.push({ rows, resolve, reject });
       this.#pump();
     });
+  }
+
+  /** The end of a job leaves the memory before it is committed, so the store is asked as well. */
+  async #lookUp(lines: readonly TaskLogLine[]): Promise<void> {
+    const { store, shard, isLive } = this.#options;
+    const unknown = new Set(
+      lines.map(({ jobId }) => jobId).filter((id) => isId(id) && !isLive(id)),
+    );
+    for (const id of unknown) {
+      if (this.#ended.get(id) === true) continue;
+      if ((await store.jobRow(shard, id)) !== null) this.#ended.set(id, true);
+    }
   }
 
   #pump(): void {
