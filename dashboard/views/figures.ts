@@ -3,6 +3,8 @@ export interface Figures {
   readonly text: string;
   value(name: string, labels?: Readonly<Record<string, string>>): number | null;
   byLabel(name: string, label: string): readonly (readonly [string, number])[];
+  /** Of a histogram of seconds: "half within 5 ms, 99 % within 100 ms". Null if nothing was counted. */
+  quantiles(name: string): string | null;
 }
 
 interface Sample {
@@ -26,6 +28,17 @@ export function readFigures(text: string): Figures {
           each.name === name &&
           Object.entries(labels).every(([key, value]) => each.labels[key] === value),
       )?.value ?? null,
+    quantiles: (name) => {
+      const buckets = samples.filter((each) => each.name === `${name}_bucket`);
+      const total = buckets.at(-1)?.value ?? 0;
+      if (total === 0) return null;
+      const within = (part: number): string => {
+        const bound = buckets.find(({ value }) => value >= total * part)?.labels['le'];
+        const last = buckets.at(-2)?.labels['le'];
+        return bound === '+Inf' ? `over ${seconds(last)}` : `within ${seconds(bound)}`;
+      };
+      return `half ${within(0.5)}, 99 % ${within(0.99)}`;
+    },
     byLabel: (name, label) =>
       samples.flatMap((each) =>
         each.name === name && each.labels[label] !== undefined
@@ -33,6 +46,11 @@ export function readFigures(text: string): Figures {
           : [],
       ),
   };
+}
+
+function seconds(bound: string | undefined): string {
+  const value = Number(bound);
+  return value < 1 ? `${value * 1_000} ms` : `${value} s`;
 }
 
 function labelsIn(text: string): Readonly<Record<string, string>> {

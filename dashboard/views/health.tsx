@@ -40,6 +40,7 @@ function Board({ figures }: { readonly figures: Figures }): JSX.Element {
           <Figure key={each.title} {...each} />
         ))}
       </div>
+      <Breakdown title="Live jobs" rows={figures.byLabel('millrace_jobs', 'state')} />
       <Breakdown title="Live tasks" rows={figures.byLabel('millrace_tasks', 'state')} />
       <Breakdown title="Live queries" rows={figures.byLabel('millrace_queries', 'state')} />
       <h2>All figures</h2>
@@ -75,11 +76,33 @@ function clusterFigures(): FigureProps[] {
 
 function queueFigures(figures: Figures): FigureProps[] {
   const unfit = figures.value('millrace_unfit_task_seconds');
+  const oldest = figures.value('millrace_oldest_ready_seconds');
+  const [waited, commit] = ['millrace_task_queue_seconds', 'millrace_commit_seconds'].map((name) =>
+    figures.quantiles(name),
+  );
+  const lag = figures.value('millrace_read_lag_seconds');
   const backlog = figures.value('millrace_backlog');
   const slots = figures.value('millrace_slots') ?? 0;
   const held = figures.value('millrace_tasks_held') ?? 0;
   const busy = Math.round((Math.min(held, slots) / slots) * 100);
   return [
+    {
+      title: 'Oldest ready task',
+      value: oldest === null ? '–' : duration(oldest * 1_000),
+      note: `time in the queue: ${waited ?? 'not known here'}`,
+      isBad: (oldest ?? 0) > 600,
+    },
+    {
+      title: 'Commits',
+      value: commit ?? '–',
+      note: 'how long the store takes, since this process started',
+    },
+    {
+      title: 'Age of reads',
+      value: lag === null ? '–' : duration(lag * 1_000),
+      note: 'how far this node is behind the store',
+      isBad: (lag ?? 0) > 60,
+    },
     {
       title: 'Longest unplaceable',
       value: unfit === null || Number.isNaN(unfit) ? 'none' : duration(unfit * 1_000),

@@ -1,6 +1,6 @@
 /** The common part of `up`, `dev` and `serve`: a node from its start to the signal that ends it. */
 import type { Config } from '../node/config/index.ts';
-import { deferred, keepFilesPrivate } from '../kit/index.ts';
+import { deferred, keepFilesPrivate, processLog } from '../kit/index.ts';
 import type { ServerNode } from '../node/server/index.ts';
 import type { Store } from '../scheduler/store/index.ts';
 import type { Reply } from './command.ts';
@@ -37,8 +37,14 @@ export async function serveUntil(
 ): Promise<ExitCode> {
   keepFilesPrivate();
   const { ServerNode } = await import('../node/server/index.ts');
-  const say = (line: string): void =>
-    void process.stderr.write(`${new Date().toISOString()} ${line}\n`);
+  const { logFormat: format, logLevel: level, nodeId } = config.node;
+  const say = processLog({
+    format,
+    level,
+    now: () => new Date().toISOString(),
+    write: (text) => void process.stderr.write(text),
+    about: { pid: process.pid, ...(nodeId === undefined ? {} : { node: nodeId }) },
+  });
   const node = await ServerNode.start({ config, store, environment: process.env, say }).catch(
     async (error: unknown) => {
       await store?.close();

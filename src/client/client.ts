@@ -75,6 +75,14 @@ export interface Client extends AsyncDisposable {
   logs(job: JobRef, options?: LogsOptions): AsyncGenerator<LogShape, void>;
   /** The log of the cluster, without end: leave the loop, or abort it by its signal. */
   events(options?: EventsOptions): AsyncGenerator<EventShape, void>;
+  /**
+   * Calls `fn` for each event, one after the other, from now on or after `after`; goes on after a lost connection. What
+   * `fn` throws ends it and rejects `ended`. Returns how to stop.
+   */
+  onEvent(
+    fn: (event: EventShape) => void | Promise<void>,
+    options?: Omit<EventsOptions, 'signal'>,
+  ): EventSubscription;
   /** All of them, or those that can run something. */
   nodes(options?: NodesOptions): Promise<readonly NodeShape[]>;
   readonly schedules: Schedules;
@@ -82,6 +90,12 @@ export interface Client extends AsyncDisposable {
   readonly sql: Sql;
   /** Lets all connections go; what still waits for an answer is given up. */
   close(): Promise<void>;
+}
+
+export interface EventSubscription {
+  /** Resolves after `stop`, or when `until` is reached; rejects when it cannot go on. */
+  readonly ended: Promise<void>;
+  stop(): void;
 }
 
 /** What can be submitted by itself. A job document is any other object. */

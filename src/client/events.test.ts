@@ -211,3 +211,26 @@ describe('watching a job', () => {
     expect(await client.ended(id)).toMatchObject({ state: 'cancelled' });
   });
 });
+
+describe('onEvent', () => {
+  test('hands events over one by one, and ends with what the function throws', async () => {
+    one.script(EVENTS, eventStream(sse(1, 'created'), sse(2, 'queued'), sse(3, 'assigned')));
+    const seen: number[] = [];
+    const subscription = client.onEvent(
+      async ({ seq }) => {
+        seen.push(seq);
+        await Promise.resolve();
+        if (seq === 2) throw new Error('enough');
+      },
+      { after: 0 },
+    );
+    await expect(subscription.ended).rejects.toThrow('enough');
+    expect(seen).toEqual([1, 2]);
+  });
+
+  test('resolves when it is stopped', async () => {
+    one.script(EVENTS, eventStream(sse(1, 'created')));
+    const subscription = client.onEvent(() => subscription.stop(), { after: 0 });
+    expect(await subscription.ended).toBeUndefined();
+  });
+});

@@ -5,6 +5,7 @@
 import { MillraceError } from '../scheduler/core/index.ts';
 import type { EventShape } from '../scheduler/contract/index.ts';
 import type { Caller, Stream } from './calls/caller.ts';
+import type { EventSubscription } from './client.ts';
 import { backoffMs, sleep } from '../kit/index.ts';
 import { parsedObject, strangeAnswer } from './calls/problem.ts';
 import { type SseMessage, SseParser } from './calls/sse.ts';
@@ -96,4 +97,26 @@ function breaksOff(): MillraceError {
     what: 'The event stream ends as soon as it starts.',
     todo: 'Check whether a proxy in between closes long responses.',
   });
+}
+
+/** One event at a time: the next one is handed over when `fn` has finished with this one. */
+export function subscribe(
+  events: (signal: AbortSignal) => AsyncIterable<EventShape>,
+  fn: (event: EventShape) => void | Promise<void>,
+): EventSubscription {
+  const over = new AbortController();
+  const run = async (): Promise<void> => {
+    try {
+      for await (const event of events(over.signal)) {
+        if (over.signal.aborted) return;
+        await fn(event);
+      }
+    } catch (error) {
+      if (!over.signal.aborted) throw error;
+    }
+  };
+  const ended = run();
+  // It is for those who ask.
+  ended.catch(() => {});
+  return { ended, stop: () => over.abort() };
 }

@@ -30,7 +30,8 @@ import { type Call, Caller } from './calls/caller.ts';
 import { objectIn } from './calls/reading.ts';
 import { type Query, Servers } from './calls/servers.ts';
 import { Transport } from './calls/transport.ts';
-import { followEvents } from './events.ts';
+import type { EventSubscription } from './client.ts';
+import { followEvents, subscribe } from './events.ts';
 import { readLogs } from './logs.ts';
 import { paceOf } from './options.ts';
 import type {
@@ -226,6 +227,13 @@ export class HttpClient {
     const after = options.after ?? (await this.head(options)).seq;
     const job = options.job === undefined ? undefined : jobIdOf(options.job);
     yield* followEvents(this.#caller, this.#pace, { ...this.#limited(options), after, job });
+  }
+
+  onEvent(
+    fn: (event: EventShape) => void | Promise<void>,
+    options: Omit<EventsOptions, 'signal'> = {},
+  ): EventSubscription {
+    return subscribe((signal) => this.events({ retriesForever: true, ...options, signal }), fn);
   }
 
   /** What its tasks have printed. */

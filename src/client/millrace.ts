@@ -112,6 +112,7 @@ export type {
 export type {
   Client,
   Document,
+  EventSubscription,
   InputAndOptions,
   JobHandle,
   ResultOfJob,

@@ -29,6 +29,7 @@ export { type MetricLabels, type MetricSample, MetricsPage } from './metrics/pag
 export { ProcessMetrics } from './metrics/process-metrics.ts';
 export { type ProcessOptions, startProcess } from './process.ts';
 export { isProcessGone, machineOf, ownProcess } from './process-identity.ts';
+export { type Say, processLog } from './process-log.ts';
 export {
   PRIVATE_FILE,
   PRIVATE_FOLDER,

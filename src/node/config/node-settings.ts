@@ -77,6 +77,9 @@ export interface NodeSettings {
   readonly sseClientsMax: number;
   readonly sseSlowClientMs: number;
   readonly sseKeepAliveMs: number;
+  /** How this process writes its own log to standard error, and from which severity on. */
+  readonly logFormat: 'text' | 'json';
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
   /** Added to this node's clock. It exists to show that clocks decide nothing. */
   readonly clockOffsetMs: number;
 }

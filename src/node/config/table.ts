@@ -228,6 +228,16 @@ export const nodeTable: Table<NodeSettings> = {
     fallback: false,
     help: 'allow other machines without TLS and tokens; allow sending tokens unencrypted',
   },
+  logFormat: {
+    kind: choice('text', 'json'),
+    fallback: 'text',
+    help: 'the format of the log on standard error: text or json',
+  },
+  logLevel: {
+    kind: choice('debug', 'info', 'warn', 'error'),
+    fallback: 'debug',
+    help: 'the least severity that is logged: debug, info, warn or error',
+  },
   drainMs: {
     kind: duration(0),
     fallback: 30_000,

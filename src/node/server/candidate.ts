@@ -23,7 +23,7 @@ import type {
   QueryPlanner,
 } from '../../scheduler/coordinator/index.ts';
 import { deferred, isProcessGone } from '../../kit/index.ts';
-import type { Clock, Deferred } from '../../kit/index.ts';
+import type { Clock, Deferred, Say } from '../../kit/index.ts';
 import type { Handshake, Reader, Session } from '../../scheduler/contract/index.ts';
 import type { LeaderInfo, Store } from '../../scheduler/store/index.ts';
 import { EventFeed, StoreReader } from '../../edge/read/index.ts';
@@ -40,7 +40,7 @@ export interface CandidateOptions {
   readonly settings: Settings;
   readonly gateway: LeaderGateway;
   readonly handshake: Handshake;
-  readonly say: (line: string) => void;
+  readonly say: Say;
   readonly planner: QueryPlanner;
   /** After every commit. */
   readonly onCommitted: () => void;
@@ -118,8 +118,9 @@ export class Candidate implements Part {
         onCommitted();
         this.#feed.committed(committed);
       },
-      onFault: (fault) => this.#options.say(faultLine(fault)),
-      onPruneFailed: ({ message }) => this.#options.say(`Removing expired data failed: ${message}`),
+      onFault: (fault) => this.#options.say(faultLine(fault), 'error'),
+      onPruneFailed: ({ message }) =>
+        this.#options.say(`Removing expired data failed: ${message}`, 'warn'),
       onLead: (leader) => this.#leads(leader, addresses),
       onLoss: (loss) => this.#lost(loss),
       onFollow: (info, why) => this.#follows(info, why),
@@ -168,7 +169,7 @@ export class Candidate implements Part {
 
   #lost(loss: Loss): void {
     this.#lostJobs.add(loss.jobIds, new Date());
-    this.#options.say(lossText(loss));
+    this.#options.say(lossText(loss), 'error');
   }
 
   #newTerm(): TermId {
@@ -201,7 +202,7 @@ export class Candidate implements Part {
     this.#lastFault = why;
     if (why !== null && STORE_TROUBLE.has(why.code)) this.#options.onTrouble?.(why);
     if (wasOpen && why !== null && why.code !== 'shutting_down')
-      say(`This node is no longer the leader: ${why.message}`);
+      say(`This node is no longer the leader: ${why.message}`, 'warn');
     if (info !== null && info.nodeId !== nodeId) this.#announce(info);
     if (role === 'auto' && info !== null && info.nodeId !== nodeId) this.#ready.resolve();
   }
@@ -244,6 +245,8 @@ export class Candidate implements Part {
     const isMissed = workers.sessions().some(({ sessionId }) => sessionId === session.sessionId);
     if (isMissed) say(`Worker ${session.nodeId} is dead: its process has ended.`);
     workers.gone(session);
+    say(`Worker ${session.nodeId} is dead: its process has ended.`, 'warn');
+    gateway.leader().workers.gone(session);
   }
 
   async #explain(job: JobId, tasks: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {

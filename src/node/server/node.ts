@@ -5,6 +5,7 @@ import { LeaderGateway, LeaderMeasures } from '../../scheduler/coordinator/index
 import type { Leader } from '../../scheduler/coordinator/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { machineName, systemClock } from '../../kit/index.ts';
+import type { Say } from '../../kit/index.ts';
 import { ownHandshake } from '../../scheduler/contract/index.ts';
 import { LeaderChannel, remoteReader } from '../../edge/grpc/index.ts';
 import type { Session } from '../../scheduler/contract/index.ts';
@@ -29,7 +30,7 @@ export interface NodeOptions {
   readonly store: Store | null;
   readonly environment: NodeJS.ProcessEnv;
   /** Lines for people. */
-  readonly say: (line: string) => void;
+  readonly say: Say;
   /** What the node's own worker and its handlers print; without it they share this process's stderr. */
   readonly print?: (line: string) => void;
   /** For a node that serves one program: the token that every caller must show. Otherwise the settings decide. */
@@ -67,7 +68,7 @@ export class ServerNode {
     const gateway = new LeaderGateway(nodeId);
     const channel = channelFor(options, credentials);
     const onFault = (error: unknown): void =>
-      say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`);
+      say(`Unexpected: ${error instanceof Error ? error.message : String(error)}`, 'error');
     const queries = await querySide(options, { gateway, credentials, onFault });
     const measures = new LeaderMeasures();
     let node: ServerNode | null = null;
@@ -171,7 +172,8 @@ export class ServerNode {
     if (!hasChanged) return;
     this.#doors.setServing(this.#isReady && trouble === null);
     const { say } = this.#options;
-    say(trouble === null ? 'The database answers again.' : `Waiting: ${trouble.what}`);
+    if (trouble === null) say('The database answers again.');
+    else say(`Waiting: ${trouble.what}`, 'warn');
   }
 
   /** A database elsewhere may go away. An observer answers from its own copy meanwhile. */
@@ -246,7 +248,7 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     const source = store === null ? remote(channel) : storeReader(store);
     const limits = { jobsMax: observerJobsMax, eventsMax: OBSERVED_EVENTS, random: Math.random };
     const onTrouble = (error: Error): void =>
-      say(`Reading the cluster state failed: ${error.message}`);
+      say(`Reading the cluster state failed: ${error.message}`, 'warn');
     return new Observer({ ...base, ...limits, source, onTrouble });
   }
   if (store === null || queries === null) throw needsDatabase(role);

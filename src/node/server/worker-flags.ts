@@ -22,6 +22,8 @@ const SHARED = [
   'abortGraceMs',
   'pollMs',
   'clockOffsetMs',
+  'logFormat',
+  'logLevel',
   'allowContainer',
 ] as const satisfies readonly SettingName[];
 

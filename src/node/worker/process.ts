@@ -2,6 +2,7 @@
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { Capabilities, NodeId } from '../../scheduler/core/index.ts';
 import type { TaskLog } from '../../tasks/executors/index.ts';
+import { processLog } from '../../kit/index.ts';
 import type { ChannelSettings } from './channel.ts';
 import { openWorker } from './open-worker.ts';
 import { processClock } from './process-clock.ts';
@@ -29,6 +30,8 @@ export interface WorkerProcessSettings extends ChannelSettings, QuerySettings {
   readonly drainMs: number;
   readonly abortGraceMs: number;
   readonly clockOffsetMs: number;
+  readonly logFormat: 'text' | 'json';
+  readonly logLevel: keyof TaskLog;
 }
 
 export interface WorkerWorld {
@@ -70,7 +73,7 @@ export async function runWorkerProcess(
     const opened = await openWorker({
       ...settings,
       executors,
-      log: logWith(settings.clockOffsetMs, world.say),
+      log: logWith(settings, world.say),
       onStuck: die,
       onBroken: (error) => die(new Error(`The heartbeat thread has exited: ${error.message}`)),
     });
@@ -127,16 +130,18 @@ async function runUntilDrained(
   await worker.stop();
 }
 
-function logWith(clockOffsetMs: number, say: (line: string) => void): TaskLog {
+function logWith(settings: WorkerProcessSettings, say: (line: string) => void): TaskLog {
+  const { logFormat: format, logLevel: level, clockOffsetMs, nodeId } = settings;
+  const own = processLog({
+    format,
+    level,
+    now: () => wallTime(clockOffsetMs),
+    write: (text) => say(text.trimEnd()),
+    about: { pid: process.pid, ...(nodeId === undefined ? {} : { node: nodeId }) },
+  });
   const line =
-    (level: keyof TaskLog) =>
-    (message: string): void =>
-      // Handlers print anything: nothing of it may steer the terminal.
-      say(`${wallTime(clockOffsetMs)} ${level} ${message.replaceAll(/[^\P{Cc}\n\t]/gu, '\uFFFD')}`);
-  return {
-    debug: line('debug'),
-    info: line('info'),
-    warn: line('warn'),
-    error: line('error'),
-  };
+    (severity: keyof TaskLog): TaskLog['info'] =>
+    (message, fields) =>
+      own(message, severity, fields);
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
 }

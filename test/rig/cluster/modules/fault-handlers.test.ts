@@ -24,6 +24,7 @@ function context(parts: Partial<FaultContext> = {}): FaultContext {
     fence: 3,
     idempotencyKey: 'k',
     progress: () => {},
+    log: { info: () => {} },
     step: async (_, fn) => fn(),
     ...parts,
   };

@@ -17,6 +17,7 @@ export interface FaultContext {
   readonly idempotencyKey: string;
   progress(fraction: number, note?: string): void;
   step<T>(name: string, fn: () => T | Promise<T>): Promise<T>;
+  readonly log: { info(message: string): void };
 }
 
 interface FaultInput {
@@ -123,8 +124,10 @@ export const failing: FaultTask = task('fail', ({ times = 1 }, { attempt }) => {
 });
 
 /** Ends when a file appears. */
-export const waiting: FaultTask = task('waitForFile', async ({ file }, { signal }) => {
+export const waiting: FaultTask = task('waitForFile', async ({ file }, { signal, log }) => {
+  log.info('waits');
   if (file !== undefined) await unlessAborted(signal, appearance(file));
+  log.info('has waited');
 });
 
 /** Speaks of its progress until a file appears. */
