@@ -243,10 +243,8 @@ export class Candidate implements Part {
     const { workers } = gateway.leader();
     // One that has said goodbye is not missed.
     const isMissed = workers.sessions().some(({ sessionId }) => sessionId === session.sessionId);
-    if (isMissed) say(`Worker ${session.nodeId} is dead: its process has ended.`);
+    if (isMissed) say(`Worker ${session.nodeId} is dead: its process has ended.`, 'warn');
     workers.gone(session);
-    say(`Worker ${session.nodeId} is dead: its process has ended.`, 'warn');
-    gateway.leader().workers.gone(session);
   }
 
   async #explain(job: JobId, tasks: readonly TaskId[]): Promise<ReadonlyMap<TaskId, string>> {
