@@ -10,13 +10,15 @@ import { misshapen } from './dump-shape.ts';
 import type { Dumped, Store } from './store.ts';
 
 const FORMAT = 'millrace-export';
-const VERSION = 2;
-/** Version 1 knows no signals; its rows lack what jobs and tasks have got since. */
+const VERSION = 3;
+/** Version 1 knows no signals, version 2 no labels; their rows lack what jobs, tasks and nodes have got since. */
 const OLDEST = 1;
+const READABLE: readonly number[] = [OLDEST, 2, VERSION];
 const ADDED: Readonly<Record<string, object>> = {
-  job: { output: null },
+  job: { output: null, labels: [], runAt: null, options: null },
   task: { waits: null },
   history: { waits: null },
+  node: { slots: 1, prefetch: 0 },
 };
 
 /** How many rows of each table. */
@@ -119,14 +121,14 @@ function parsed(no: number, text: string): unknown {
 function checkedVersion(value: unknown): number {
   const { format, version } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (format !== FORMAT) throw wrong(1, `it is not the beginning of a ${FORMAT}`);
-  if (version !== VERSION && version !== OLDEST) {
+  if (typeof version !== 'number' || !READABLE.includes(version)) {
     const readable = `${OLDEST} to ${VERSION}`;
     throw wrong(1, `it has version ${String(version)}, this build reads versions ${readable}`);
   }
   return version;
 }
 
-/** A row of the version before, as this one writes it. What is not a row is left for the checks. */
+/** A row of an earlier version, as this one writes it. What is not a row is left for the checks. */
 function completed(value: unknown): unknown {
   const { table, row, ...rest } = (value ?? {}) as Readonly<Record<string, unknown>>;
   const added = typeof table === 'string' && Object.hasOwn(ADDED, table) ? ADDED[table] : undefined;
