@@ -13,8 +13,16 @@ test('an exact search orders by distance and key', () => {
   expect(params).toEqual({ millrace_to: [0.5, 1] });
 });
 
-test('columns are joined to the rows that were found, in their clusters only', () => {
-  const { sql } = nearestSql({ ...SEARCH, columns: ['a"b'] }, [4, 2]);
+test('columns of few rows stand beside the distance, where DuckDB reads them late', () => {
+  const { sql } = nearestSql({ ...SEARCH, k: 50, columns: ['a"b'] }, [4, 2]);
+  expect(flat(sql)).toMatch(
+    /^SELECT "id", array_cosine_distance\(.*\) AS distance, "a""b" FROM "docs" WHERE cluster IN \(4, 2\) AND "v" IS NOT NULL ORDER BY distance, "id" LIMIT 50$/,
+  );
+});
+
+test('columns of many rows are joined to those that were found, in their clusters only', () => {
+  const { sql } = nearestSql({ ...SEARCH, k: 51, columns: ['a"b'] }, [4, 2]);
+  expect(nearestSql({ ...SEARCH, k: 51, fetch: 'key', columns: ['a"b'] }, [4, 2]).sql).toBe(sql);
   expect(flat(sql)).toContain('WHERE cluster IN (4, 2) AND "v" IS NOT NULL');
   expect(flat(sql)).toContain(
     'FROM best JOIN (SELECT "id", "a""b" FROM "docs" WHERE cluster IN (4, 2)) USING ("id")',
@@ -34,6 +42,7 @@ test.each([
   [{ to: [Infinity] }, "'to' has Infinity at position 0"],
   [{ k: -1 }, "'-1' is not a valid value for 'k'"],
   [{ k: Number.NaN }, "'NaN' is not a valid value for 'k'"],
+  [{ fetch: 'file' as never }, "'file' is not a valid value for 'fetch'"],
   [{ metric: 'hamming' as never }, "'hamming' is not a valid metric"],
   [{ params: { millrace_to: 1 } }, "A parameter cannot be called 'millrace_to'"],
   [{ first: { vector: 's', to: [], candidates: 1 } }, "'first.to' is not a vector"],

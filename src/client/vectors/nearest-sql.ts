@@ -21,8 +21,15 @@ export interface NearestOptions {
   readonly k: number;
   /** `cosine` if not given. */
   readonly metric?: Metric;
-  /** Read for the k rows only. */
+  /** Read late: for few rows only. */
   readonly columns?: readonly string[];
+  /**
+   * How `columns` are found. By `position`, the default: each task reads them for its own k nearest rows, wherever these are
+   * in the files. By `key`: they are read for the k rows of the result, from row groups whose keys may be among theirs, which
+   * is less if files are in the order of the key, and everything if they are not. Always by key if k is above 50, and
+   * with `first`.
+   */
+  readonly fetch?: 'position' | 'key';
   /** A condition in SQL; only rows that meet it are searched. */
   readonly where?: string;
   /** The values of `$name` in `where`. */
@@ -58,6 +65,13 @@ export function nearestSql(options: NearestOptions, clusters: readonly number[] 
     `SELECT ${by}, ${distance(how, quoted(searched), `$${name}`, like.length)} AS distance`;
   const ctes: string[] = [];
   const values: Record<string, SqlParameter> = { ...params, millrace_to: to };
+  const order = `ORDER BY distance, ${by}`;
+  const isByPosition = options.fetch !== 'key' && first === undefined && k <= BY_POSITION_MAX;
+  if (isByPosition && columns.length > 0) {
+    const list = columns.map((column) => `, ${quoted(column)}`).join('');
+    const read = `${ranked(vector, 'millrace_to', to, metric)}${list} FROM ${from}`;
+    return { sql: `${read} WHERE ${conditions(vector)} ${order} LIMIT ${k}`, params: values };
+  }
   if (first === undefined) {
     ctes.push(
       `best AS (${ranked(vector, 'millrace_to', to, metric)} FROM ${from} WHERE ${conditions(vector)}
@@ -75,7 +89,6 @@ export function nearestSql(options: NearestOptions, clusters: readonly number[] 
     );
   }
   const head = `WITH ${ctes.join(',\n')}\n`;
-  const order = `ORDER BY distance, ${by}`;
   if (columns.length === 0) return { sql: `${head}SELECT * FROM best ${order}`, params: values };
   const list = [by, ...columns.map(quoted)];
   const read = within === '' ? '' : ` WHERE ${within}`;
@@ -85,6 +98,12 @@ FROM best JOIN (SELECT ${list.join(', ')} FROM ${from}${read}) USING (${by}) ${o
     params: values,
   };
 }
+
+/**
+ * Up to so many rows DuckDB reads wide columns late by itself, by the position of the rows in their files. More are fetched
+ * by their key.
+ */
+const BY_POSITION_MAX = 50;
 
 /** The column of the folders of an index. */
 export const CLUSTER = 'cluster';
@@ -121,10 +140,12 @@ const LENGTH_MAX = 100_000;
 const ROWS_MAX = 1_000_000;
 
 function checked(options: NearestOptions): NearestOptions {
-  const { to, k, first, metric, params = {} } = options;
+  const { to, k, first, metric, fetch, params = {} } = options;
   checkVector(to, 'to');
   checkMetric(metric);
   checkWhole(k, 'k', 0, ROWS_MAX);
+  if (fetch !== undefined && fetch !== 'position' && fetch !== 'key')
+    throw bad(`'${String(fetch)}' is not a valid value for 'fetch'.`, 'Use position or key.');
   if (first !== undefined) {
     checkVector(first.to, 'first.to');
     checkMetric(first.metric);

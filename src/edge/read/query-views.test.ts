@@ -168,6 +168,23 @@ test('a query that was submitted here and is over takes two turns, then one', as
   expect(turns.slice(2)).toEqual([['lastSeq']]);
 });
 
+test('a finished query is shown from memory no longer than it is retained', async () => {
+  const { store: noted, turns } = inTurns(store);
+  const options = { store: noted, clock, resultTtlMs: TTL_MS, retentionMs: 2_000 };
+  const own = new QueryViews({ ...options, isOver: () => true });
+  await submitted();
+  const worker = await ScriptedWorker.join(led.leader, 'w', ['sql.fragment']);
+  await runOnce(worker);
+  await runOnce(worker);
+  await own.query(id);
+  const times = turns.length;
+  await own.query(id);
+  expect(turns.slice(times)).toEqual([['lastSeq']]);
+  await clock.advance(2_000);
+  await own.query(id);
+  expect(turns.slice(times + 1).flat()).toContain('jobRow');
+});
+
 test('the state of a query that only seems to be over is read after the head of the log', async () => {
   await submitted();
   const worker = await ScriptedWorker.join(led.leader, 'w', ['sql.fragment']);

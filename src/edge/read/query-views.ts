@@ -29,6 +29,8 @@ export interface QueryViewsOptions {
   readonly shard?: number;
   /** How long the rows of a finished query are kept. */
   readonly resultTtlMs: number;
+  /** How long a finished query is kept, and shown; for good if not given. */
+  readonly retentionMs?: number;
   /** What a task of a query waits for, as far as people should know, where this node leads. */
   readonly waiting?: (id: JobId, task: TaskId) => Promise<QueryShape['waiting']>;
   /** Whether this node leads and has no such query running any more. */
@@ -211,8 +213,8 @@ export class QueryViews implements QueryReader {
 
   #final(id: JobId): Final | null {
     const final = this.#kept.get(id)?.final ?? null;
-    if (final === null) return null;
-    return this.#options.clock.monotonicMs() - final.atMs < FINAL_MS ? final : null;
+    const untilMs = (final?.atMs ?? 0) + Math.min(FINAL_MS, this.#options.retentionMs ?? FINAL_MS);
+    return this.#options.clock.monotonicMs() < untilMs ? final : null;
   }
 
   async #shape(job: JobRow, kept: Kept, now: Instant): Promise<QueryShape> {

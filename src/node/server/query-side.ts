@@ -173,9 +173,8 @@ function partsOf(
   const channel = new ShuffleChannel(credentials.fetching);
   const here: Here = { address: null };
   const views = new QueryViews({
-    store,
-    clock,
-    resultTtlMs: core.resultTtlMs,
+    ...{ store, clock, resultTtlMs: core.resultTtlMs },
+    retentionMs: Math.min(core.queryRetentionMs, core.jobRetentionMs),
     waiting: (id, task) => waitingOf(gateway, id, task),
     isOver: (id) => gateway.isOpen && !gateway.leader().isLive(id),
     registered: (id) => registeredFigures(outputs.of(id)),

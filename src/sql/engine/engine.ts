@@ -63,6 +63,7 @@ export interface FragmentRequest {
   readonly session: SessionValues;
   readonly ranges: Readonly<Record<string, readonly FileRange[]>>;
   readonly spans?: FragmentTask['spans'];
+  readonly byRange?: FragmentTask['byRange'];
   /** Parquet files of each exchange input, by relation; an empty list is an empty input. */
   readonly inputs: Readonly<Record<string, readonly string[]>>;
   /** An empty folder for its output. */

@@ -197,9 +197,9 @@ function ofInput(operator: string, error: unknown): unknown {
 const UNKNOWN_NAME = /not found|does not have a column|no such/i;
 
 /** What the operator sees of the query that it reads. */
-function inputOf(
+export function inputOf(
   { name, input, distribution }: OperatorDeclaration,
-  { columns }: QueryPlan,
+  { columns }: Pick<QueryPlan, 'columns'>,
 ): Pick<OperatorStep, 'input' | 'keys'> {
   const names = columns.map((column) => column.name.toLowerCase());
   const twice = columns.find((column, at) => names.indexOf(column.name.toLowerCase()) !== at);

@@ -137,6 +137,7 @@ export class SqlPlanner {
         ...QUERY_JOB_DEFAULTS,
         maxParallel: this.#options.settings.tasksPerQuery,
         ...about,
+        isOwnPlan: asked.sql !== null,
         maxAttempts,
         timeoutMs,
         memoryBytes,

@@ -11,7 +11,7 @@ import type { LogicalAnswer, PlanningEngine } from '../engine/index.ts';
 import { CUSTOM_RELATION, readPlan } from '../plan/index.ts';
 import type { CustomCall, Fragment, PinnedTable, QueryPlan, Scan, Stage } from '../plan/index.ts';
 import { customNamesIn, withFunctions, withOwnTypes } from './custom-names.ts';
-import { checkParameters, withColumns } from './operator-query.ts';
+import { checkParameters, inputOf, withColumns } from './operator-query.ts';
 import { bad } from './request.ts';
 import type { QueryRequest } from './request.ts';
 
@@ -132,12 +132,8 @@ async function bound(
   const isRelation = relations.some(({ name }) => name === fragment.custom?.input);
   const { input } = fragment.custom;
   const query = isRelation ? null : await ask(input, null, `${path}/custom/input`, relations);
-  const call = {
-    ...fragment.custom,
-    input: query?.sql ?? input,
-    params:
-      query === null ? fragment.custom.params : columnsOf(custom, fragment.custom, query, path),
-  };
+  const seen = query === null ? null : seenBy(custom, fragment.custom, query, `${path}/custom`);
+  const call = { ...fragment.custom, ...seen };
   const reason = custom.isDeterministic ? null : `operator ${custom.name} is not deterministic`;
   return {
     ...(made ?? checked),
@@ -171,22 +167,28 @@ function customOf(
   }
 }
 
-/** Parameters with the names of columns as the input has them. */
-function columnsOf(
+/** What the operator sees: its input with the declared names and types, and parameters that name its columns. */
+function seenBy(
   custom: OperatorDeclaration,
   { params }: CustomCall,
-  { columns }: LogicalAnswer,
+  { columns, sql }: LogicalAnswer,
   path: string,
-): CustomCall['params'] {
-  try {
-    return withColumns(
-      custom,
-      params,
-      columns.map(({ name }) => name),
-    );
-  } catch (error) {
-    throw bad(`${path}/custom/params`, error instanceof Error ? error.message : String(error));
-  }
+): Pick<CustomCall, 'input' | 'params'> {
+  const at = <T>(field: string, work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw bad(`${path}/${field}`, error instanceof Error ? error.message : String(error));
+    }
+  };
+  const { input } = at('input', () => inputOf(custom, { columns }));
+  const names = input.map(({ name }) => name);
+  const list = input.map(({ sql: value, name }) => `${value} AS "${name.replaceAll('"', '""')}"`);
+  const inner = input.map((_, no) => `c${no}`).join(', ');
+  return {
+    input: `SELECT ${list.join(', ')} FROM (\n${sql}\n) AS i(${inner})`,
+    params: at('params', () => withColumns(custom, params, names)),
+  };
 }
 
 /** What the operator returns, without rows. */

@@ -203,11 +203,12 @@ export class FragmentRun {
       const size = { memoryBytes: reserved.bytes, threads: threads(), isCustom };
       const { engine, release } = await engines.acquire(size, signal);
       try {
-        const { fragment, output, session, ranges, spans } = this.#task;
+        const { fragment, output, session, ranges, spans, byRange } = this.#task;
         const order = {
           ...{ fragment, output, session, ranges, inputs: inputs.files, folder },
           requires: requiredBy(this.#task),
           ...(spans === undefined ? {} : { spans }),
+          ...(byRange === undefined ? {} : { byRange }),
           ...this.#custom(reserved.bytes),
           ...(this.#kind === 'result' ? { rowsMax: INLINE_ROWS } : {}),
         };

@@ -49,6 +49,7 @@ writeFileSync(
          yield { columns: { k: [...counts.keys()], n: [...counts.values()] } };
        },
      }),
+     op('needs_k', async function* () {}, { input: { k: 'BIGINT' }, output: { id: 'BIGINT', token: 'VARCHAR' } }),
      op('one_place', async function* (batches) {
        let n = 0n;
        for await (const { rowCount } of batches) n += BigInt(rowCount);
@@ -280,6 +281,7 @@ test('a submitted plan may call an operator, and what is wrong with the call is 
     [{ params: { column: 3 } }, '/params', /must be a string, not 3/],
     [{ params: [] }, '/params', /Must be an object/],
     [{ input: 'SELECT * FROM nowhere' }, '/input', /nowhere/],
+    [{ op_name: 'needs_k', params: {} }, '/input', /has no column 'k'/],
     [{ inputs: 1 }, '/inputs', /no such field/],
   ] as const) {
     const answer = await bench.call('POST', '', {

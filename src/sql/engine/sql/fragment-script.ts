@@ -145,6 +145,22 @@ function withRelations(relations: readonly NamedQuery[]): string {
   return `WITH ${list.join(',\n')}\n`;
 }
 
+/** The same for each range of rows. Files that are read as a whole are one range. */
+function rangesOf(order: FragmentRequest): readonly FragmentRequest[] {
+  const [scan] = order.fragment.scans;
+  if (scan === undefined) return [];
+  const { relation } = scan;
+  const ranges = order.ranges[relation] ?? [];
+  const whole = ranges.filter(({ from }) => from === null);
+  const others = ranges.filter(({ from }) => from !== null).map((range) => [range]);
+  const all = whole.length === 0 ? others : [whole, ...others];
+  return all.map((own) => ({ ...order, ranges: { [relation]: own } }));
+}
+
+function wholeQuery(order: FragmentRequest): string {
+  return `SELECT * FROM (\n${withRelations(relationsOf(order))}${order.fragment.sql}\n)`;
+}
+
 function outputQuery(order: FragmentRequest): string {
   const { fragment, output, operator } = order;
   const relations: readonly NamedQuery[] =
@@ -154,9 +170,14 @@ function outputQuery(order: FragmentRequest): string {
   const names = fragment.columns.map((_, at) => `c${at}`);
   const list = fragment.columns.map(({ type }, at) => `${encoded(type, `c${at}`)} AS c${at}`);
   const alias = names.length === 0 ? 'f' : `f(${names.join(', ')})`;
-  const from = `(\n${fragment.sql}\n) AS ${alias}`;
+  const parts = order.byRange === true ? rangesOf(order) : [];
+  const isWhole = parts.length < 2;
+  const query = isWhole
+    ? fragment.sql
+    : parts.map((part) => wholeQuery(part)).join('\nUNION ALL\n');
+  const from = `(\n${query}\n) AS ${alias}`;
   const partition = partitionOf(output);
-  const before = withRelations(relations);
+  const before = isWhole ? withRelations(relations) : '';
   if (partition === null) return `${before}SELECT ${rowOf(list)} FROM ${from}`;
   // In a subquery of its own: `by` refers to the values before they are encoded.
   return `${before}SELECT ${rowOf(list)}, p FROM (SELECT *, ${partition} AS p FROM ${from})`;

@@ -48,6 +48,8 @@ export interface QueryJobOptions {
   readonly maxParallel: number;
   /** Processors of the cluster that its fragments share; null if not known. */
   readonly processors: number | null;
+  /** The plan was made here, so it is known that its stages do not depend on how rows are spread over tasks. */
+  readonly isOwnPlan: boolean;
 }
 
 export const QUERY_JOB_DEFAULTS: QueryJobOptions = {
@@ -60,6 +62,7 @@ export const QUERY_JOB_DEFAULTS: QueryJobOptions = {
   admissionBytes: null,
   maxParallel: 32,
   processors: null,
+  isOwnPlan: false,
 };
 
 export interface QueryJob {
@@ -255,11 +258,8 @@ class TaskWriter {
     return valueSpans(table, files, cluster, split);
   }
 
-  #input(
-    { id, tasks, fragment }: Stage,
-    task: number,
-    scans: readonly (readonly TaskScan[])[],
-  ): Json {
+  #input(stage: Stage, task: number, scans: readonly (readonly TaskScan[])[]): Json {
+    const { id, tasks, fragment } = stage;
     const own = fragment.scans.map(({ relation }, at) => ({ relation, ...scans[at]?.[task] }));
     const spans = own.filter(({ span }) => span !== undefined);
     const reads = fragment.inputs.map((input) => [input.relation, this.#reads(input, task)]);
@@ -273,6 +273,7 @@ class TaskWriter {
       fragment: fromPlan(`/stages/${id}/fragment`),
       output: fromPlan(`/stages/${id}/output`),
       session: fromPlan('/session'),
+      ...(this.#options.isOwnPlan && isTopOfShare(stage, own) ? { byRange: true } : {}),
       ranges: byRelation(own.map(({ relation, ranges = [] }) => [relation, ranges])),
       ...(spans.length === 0
         ? {}
@@ -338,3 +339,19 @@ const NAME_TABLES = 'Name the tables of the plan in `tables`, or in the catalog.
 function badPlan(what: string, todo: string = NAME_TABLES): never {
   throw new MillraceError({ code: 'bad_input', what, todo });
 }
+
+/**
+ * The first rows of a task's own share of a table. DuckDB reads the columns that only these rows need for these rows only,
+ * but not below a UNION of several ranges.
+ */
+function isTopOfShare(
+  { tasks, fragment }: Stage,
+  own: readonly { readonly ranges?: readonly unknown[] }[],
+): boolean {
+  const [scan, ...others] = fragment.scans;
+  if (tasks === 1 || scan === undefined || others.length + fragment.inputs.length > 0) return false;
+  const isShare = scan.rows === 'own' && scan.split === undefined && fragment.custom === undefined;
+  return isShare && (own[0]?.ranges?.length ?? 0) > 1 && TOP_ROWS.test(fragment.sql);
+}
+
+const TOP_ROWS = /\bORDER BY [^;]*\nLIMIT \d+$/;

@@ -22,6 +22,11 @@ export interface FragmentTask {
   readonly session: SessionValues;
   /** For each scan of the fragment, by relation: the splits of this task. */
   readonly ranges: Readonly<Record<string, readonly FileRange[]>>;
+  /**
+   * The fragment may run over each of its ranges by itself. Its only input is a share of the rows of a table, which could
+   * as well be the shares of several tasks. Absent if it may not, or if that would not help.
+   */
+  readonly byRange?: true;
   /** For each range-partitioned scan, by relation: the values that this task reads. */
   readonly spans?: Readonly<Record<string, ValueSpan>>;
   /** For each exchange, by relation: one entry for each producer that this task reads. */
