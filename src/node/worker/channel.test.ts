@@ -20,7 +20,7 @@ function options(given: Partial<ChannelSettings>) {
 }
 
 test('a worker without the address of a server gets an error that says what is missing', () => {
-  expect(() => options({ servers: [] })).toThrow('--server HOST:PORT');
+  expect(() => options({ servers: [] })).toThrow('Set at least one with --server');
 });
 
 test('a token does not leave the machine as plain text unless that is said in so many words', () => {

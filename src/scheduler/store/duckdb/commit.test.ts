@@ -190,8 +190,8 @@ describe('the database itself', () => {
     expect([await writer.rows(count), await writer.rows(join)]).toEqual([[[0]], [[0]]]);
     await writer.script(`insert into result values (1, 900, 0, 1, '1')`);
     await writer.script(
-      `insert into job (shard, no, id, id_hash, name, priority, on_failure, created_at, state, run, task_count)
-       values (1, 900, 'x', 1, 'x', 1, 'finish', 0, 'queued', 1, 0)`,
+      `insert into job (shard, no, id, id_hash, name, priority, on_failure, created_at, state, run, task_count, labels)
+       values (1, 900, 'x', 1, 'x', 1, 'finish', 0, 'queued', 1, 0, [])`,
     );
     expect([await writer.rows(count), await writer.rows(join)]).toEqual([[[1]], [[1]]]);
     await file.close();

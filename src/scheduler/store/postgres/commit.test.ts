@@ -251,7 +251,7 @@ test('the functions take the columns that the codecs send, by name and in order'
   const calls = [...commitStatement.statement.matchAll(/millrace\.(\w+)\(/g)].map(
     ([, name]) => name,
   );
-  expect(calls).toHaveLength(20);
+  expect(calls).toHaveLength(22);
   for (const { call, columns } of commitStatement.parts) {
     expect([call, ...(args.get(call) ?? [])]).toEqual([call, 'shard', ...columns]);
   }

@@ -45,7 +45,7 @@ describe('a plan that is submitted', () => {
   });
 
   test.each([
-    ['/version', 3, /^\/version This server reads versions 1 to 2/],
+    ['/version', 4, /^\/version This server reads versions 1 to 3/],
     ['/stage', [], /^\/stage There is no such field\. Did you mean/],
     ['/partitions', 65, /^\/partitions Must be a whole number from 1 to 64, not 65/],
     ['/partitions', 2.5, /^\/partitions Must be a whole number/],
