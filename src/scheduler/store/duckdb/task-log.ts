@@ -19,11 +19,13 @@ const COLUMNS = [
   { type: 'varchar', get: ({ row }: Placed) => row.level },
   { type: 'varchar', get: ({ row }: Placed) => row.message },
   { type: 'varchar', get: ({ row }: Placed) => row.fields },
+  { type: 'bigint', get: ({ writtenAt }: Placed) => writtenAt },
 ] as const;
 
 interface Placed {
   readonly shard: number;
   readonly row: NumberedLogRow;
+  readonly writtenAt: Instant;
 }
 
 export class DuckdbTaskLog implements TaskLogStore {
@@ -44,7 +46,12 @@ export class DuckdbTaskLog implements TaskLogStore {
       inTransaction(session, async () => {
         this.#last ??= await lastSeq(session);
         const from = this.#last + 1;
-        const placed = rows.map((row, index) => ({ shard, row: { ...row, seq: from + index } }));
+        const writtenAt = this.#now();
+        const placed = rows.map((row, index) => ({
+          shard,
+          row: { ...row, seq: from + index },
+          writtenAt,
+        }));
         this.#last += rows.length;
         await session.append('task_log', null, COLUMNS, placed);
       }),
@@ -74,7 +81,7 @@ export class DuckdbTaskLog implements TaskLogStore {
           `delete from task_log where shard = $1::integer and job_id in (
              select l.job_id from task_log l where l.shard = $1::integer
                and not exists (select 1 from job j where j.shard = l.shard and j.id = l.job_id)
-             group by l.job_id having max(l.at_ms) < $2)`,
+             group by l.job_id having max(l.written_ms) < $2)`,
           ...[shard, this.#now() - quietMs],
         );
         return false;

@@ -11,5 +11,7 @@ create table task_log (
   level varchar not null,
   message varchar not null,
   -- JSON of an object.
-  fields varchar
+  fields varchar,
+  -- Milliseconds since 1970, by the clock of the store.
+  written_ms bigint not null
 );
