@@ -3,7 +3,12 @@
  * one is paused. So candidates take over by that proof before the leader's time is up.
  */
 import type { TermId } from '../../src/scheduler/core/index.ts';
-import type { Campaign, Candidacy, LeaderInfo, Store } from '../../src/scheduler/store/index.ts';
+import type {
+  Campaign,
+  Candidacy,
+  LeaderInfo,
+  MemoryStore,
+} from '../../src/scheduler/store/index.ts';
 import { intercepted } from './journal.ts';
 import type { Life } from './process.ts';
 
@@ -13,7 +18,7 @@ export class Desertion {
   readonly #lives: Map<TermId, Life> = new Map();
 
   /** The shared store: it takes a proof, if it is one. */
-  wrap(store: Store): Store {
+  wrap(store: MemoryStore): MemoryStore {
     return intercepted(store, {
       campaign: async (candidacy: Candidacy): Promise<Campaign> => {
         const { shard, vacated } = candidacy;
@@ -29,7 +34,7 @@ export class Desertion {
   }
 
   /** One process's way to it. */
-  through(store: Store, life: Life): Store {
+  through(store: MemoryStore, life: Life): MemoryStore {
     return intercepted(store, {
       campaign: (candidacy: Candidacy) => {
         this.#lives.set(candidacy.term, life);

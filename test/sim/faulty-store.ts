@@ -34,10 +34,14 @@ export interface StoreLink {
 export const STORE = 'store';
 /** Why the store refuses a batch when the dice say so. */
 export const WHIM = 'The store does not like this batch.';
-const WRITES: ReadonlySet<string> = new Set(['campaign', 'renew', 'resign', 'commit', 'prune']);
+const COMMITS: ReadonlySet<string> = new Set(['commit', 'append']);
+const WRITES: ReadonlySet<string> = new Set([
+  ...COMMITS,
+  ...['campaign', 'renew', 'resign', 'prune', 'fold'],
+]);
 
 /** The store as seen through the link. */
-export function storeThrough(link: StoreLink, shared: Store): Store {
+export function storeThrough<S extends Store>(link: StoreLink, shared: S): S {
   return new Proxy(shared, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
@@ -73,7 +77,7 @@ function request<T>(link: StoreLink, name: string, act: () => Promise<T>): Promi
   if (random.chance(conditions.lossRate)) return answer.promise;
   const { usualMs, worstMs } = conditions;
   const isDoomed = random.chance(0.5);
-  const isRefused = name === 'commit' && random.chance(conditions.refuseRate);
+  const isRefused = COMMITS.has(name) && random.chance(conditions.refuseRate);
   world.after(random.delayMs(usualMs, worstMs), () => {
     if (isRefused) return respond(link, name, giveUp, () => settle(() => answer.reject(refused())));
     if (!isReachable(link) || (life.isOver && isDoomed)) return;

@@ -13,8 +13,15 @@ import type {
   JobNo,
   TaskRow,
 } from '../../src/scheduler/core/index.ts';
-import type { Campaign, Candidacy, Store, Term } from '../../src/scheduler/store/index.ts';
-import { refKey } from '../../src/scheduler/store/index.ts';
+import type {
+  Campaign,
+  Candidacy,
+  MemoryStore,
+  NewRecord,
+  Store,
+  Term,
+} from '../../src/scheduler/store/index.ts';
+import { refKey, unpackBatch } from '../../src/scheduler/store/index.ts';
 import type { World } from './world.ts';
 
 export interface Applied {
@@ -53,7 +60,7 @@ export class Journal {
   readonly #rows: Map<string, TaskRow> = new Map();
 
   /** The shared store, with every commit and election written down. */
-  wrap(store: Store, world: World): Store {
+  wrap(store: MemoryStore, world: World): MemoryStore {
     return intercepted(store, {
       campaign: async (candidacy: Candidacy): Promise<Campaign> => {
         const campaign = await store.campaign(candidacy);
@@ -67,6 +74,14 @@ export class Journal {
         // Applied within the call, before the promise is looked at: nothing comes in between.
         const applied = { atMs: world.nowMs, at: world.databaseNow(), term, batch };
         return store.commit(term, ttlMs, batch).then((now) => {
+          this.#take(applied);
+          return now;
+        });
+      },
+      append: (term: Term, ttlMs: number, record: NewRecord) => {
+        const batch = unpackBatch(record.body);
+        const applied = { atMs: world.nowMs, at: world.databaseNow(), term, batch };
+        return store.append(term, ttlMs, record).then((now) => {
           this.#take(applied);
           return now;
         });
@@ -163,7 +178,7 @@ export class Journal {
 }
 
 /** A store of which some methods are others. */
-export function intercepted(store: Store, methods: Partial<Store>): Store {
+export function intercepted<S extends Store>(store: S, methods: Partial<S>): S {
   return new Proxy(store, {
     get(target, name) {
       const own: unknown = Reflect.get(methods, name);

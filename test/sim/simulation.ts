@@ -2,7 +2,8 @@
 import type { Instant } from '../../src/scheduler/core/index.ts';
 import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import type { MemoryStore, Store } from '../../src/scheduler/store/index.ts';
-import { openMemoryStore } from '../../src/scheduler/store/index.ts';
+import { journaled, openMemoryStore } from '../../src/scheduler/store/index.ts';
+import type { Clock } from '../../src/kit/index.ts';
 import { Client } from './client.ts';
 import { Cluster } from './cluster.ts';
 import { Coordinator } from './coordinator.ts';
@@ -44,7 +45,11 @@ export class Simulation {
   readonly witness: Witness;
   readonly network: Network;
   readonly outputs: OutputNetwork;
+  /** What the checkers look into. */
   readonly store: Store;
+  readonly #shared: MemoryStore;
+  /** Commits go into a journal, and the tables follow; null where they go into the tables. */
+  readonly #foldAfterMs: number | null;
   readonly conditions: StoreConditions;
   readonly coordinators: readonly Coordinator[];
   readonly workers: Worker[];
@@ -80,9 +85,12 @@ export class Simulation {
       timeoutMs: options.settings.leaderTtlMs / 2,
     };
     const tables = openMemoryStore({ now: () => this.world.databaseNow() });
-    this.store = this.#desertion.wrap(this.journal.wrap(tables, this.world));
+    this.#shared = this.#desertion.wrap(this.journal.wrap(tables, this.world));
     // Two leaders by sabotage would keep taking over from each other.
     const isSound = Object.keys(sabotage).length === 0;
+    const dice = this.random.fork('journal');
+    this.#foldAfterMs = isSound && dice.chance(0.5) ? dice.pick([1, 100, 1_000, 20_000]) : null;
+    this.store = this.#journaled(this.#shared, { after: () => () => {}, monotonicMs: () => 0 });
     this.#seesCrashes = isSound && this.random.fork('crashes').chance(0.5);
     this.coordinators = numbered(options.coordinators, 'c').map((name) => this.#coordinator(name));
     this.#cluster = new Cluster(this.network, this.coordinators);
@@ -119,6 +127,11 @@ export class Simulation {
     };
   }
 
+  #journaled(tables: MemoryStore, clock: Clock): Store {
+    const foldAfterMs = this.#foldAfterMs;
+    return foldAfterMs === null ? tables : journaled(tables, { clock, foldAfterMs });
+  }
+
   start(): void {
     const workers = [...this.workers, ...this.twins];
     for (const { process } of [...this.coordinators, ...workers, ...this.clients]) {
@@ -149,8 +162,9 @@ export class Simulation {
       backlogMax: this.options.backlogMax,
       openStore: (life) => {
         const link = { life, world, network, conditions, random: random.fork('store') };
-        const plain = storeThrough(link, this.store);
-        const store = this.#seesCrashes ? this.#desertion.through(plain, life) : plain;
+        const plain = storeThrough(link, this.#shared);
+        const seen = this.#seesCrashes ? this.#desertion.through(plain, life) : plain;
+        const store = this.#journaled(seen, life.clock);
         return this.#sabotage.store?.(store, this) ?? store;
       },
       // Where all are on one machine, anybody can see that a process is gone.

@@ -83,12 +83,17 @@ export async function lead(store: Store): Promise<Term> {
   return campaign.term;
 }
 
-/** Every tenth thing that happens is a prune, the others are the batches in turn. */
-export async function happen(store: Store, term: Term, n: number): Promise<void> {
-  if (n % 10 !== 0) {
-    const { commitNo } = await store.loadCluster(term.shard);
+/** Every tenth thing that happens is a prune, the others are the batches in turn. The store is not read in between, so
+ * that commits stay in its journal for a while. */
+export async function happenings(store: Store, term: Term): Promise<(n: number) => Promise<void>> {
+  let { commitNo } = await store.loadCluster(term.shard);
+  const retention = { jobsMs: -1, eventsMs: 990, keysMs: TTL_MS, jobsMax: 10 * LARGE };
+  return async (n) => {
+    if (n % 10 === 0) {
+      await store.prune(term, retention);
+      return;
+    }
     await store.commit(term, TTL_MS, batchAt(n - Math.floor(n / 10), commitNo + 1));
-  } else {
-    await store.prune(term, { jobsMs: -1, eventsMs: 990, keysMs: TTL_MS, jobsMax: 10 * LARGE });
-  }
+    commitNo += 1;
+  };
 }

@@ -9,14 +9,9 @@ import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { mix } from '../../src/scheduler/core/index.ts';
-import {
-  openDuckdbStore,
-  openMemoryStore,
-  type Store,
-  type Term,
-} from '../../src/scheduler/store/index.ts';
+import { openDuckdbStore, openMemoryStore, type Store } from '../../src/scheduler/store/index.ts';
 import { contentOf } from '../rig/conformance/moving.ts';
-import { happen, lead, now } from './crash-batches.ts';
+import { happenings, lead, now } from './crash-batches.ts';
 
 export async function crashRounds(rounds: number, seed: number): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-crash-'));
@@ -72,25 +67,25 @@ async function writeAndKill(
 /** The same in memory, where nothing is ever lost. */
 class Model {
   readonly #store: Store;
-  readonly #term: Term;
+  readonly #happen: (n: number) => Promise<void>;
   readonly #contents = new Map<number, string>();
   #last = 0;
 
-  constructor(store: Store, term: Term) {
+  constructor(store: Store, happen: (n: number) => Promise<void>) {
     this.#store = store;
-    this.#term = term;
+    this.#happen = happen;
   }
 
   static async create(): Promise<Model> {
     const store = openMemoryStore({ now });
-    return new Model(store, await lead(store));
+    return new Model(store, await happenings(store, await lead(store)));
   }
 
   /** The content after number `n`; asked for ascending numbers. */
   async after(n: number): Promise<string> {
     while (this.#last < n) {
       this.#last += 1;
-      await happen(this.#store, this.#term, this.#last);
+      await this.#happen(this.#last);
     }
     if (this.#last === n) this.#contents.set(n, (await contentOf(this.#store)).join('\n'));
     return this.#contents.get(n) ?? '';

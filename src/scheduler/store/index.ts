@@ -4,6 +4,9 @@
  * durable; nothing outside this room speaks SQL about jobs and tasks.
  */
 export { migrateDuckdb, migratePostgres, openDuckdbStore, openPostgresStore } from './adapters.ts';
+export { journaled } from './journal/journaled-store.ts';
+export { unpackBatch } from './journal/pack.ts';
+export type { NewRecord } from './journal/port.ts';
 export { type MemoryStore, openMemoryStore } from './memory/memory.ts';
 export type { Migrations, MigrationStatus } from './migrations.ts';
 export { exportStore, importStore } from './move.ts';

@@ -21,7 +21,7 @@ export function isInvalidated({ why = '' }: MillraceError): boolean {
 }
 
 const FREE_SPACE = 'Free space on it. The node continues by itself when there is room.';
-const FULL_DISK = /No space left on device|Disk quota exceeded/;
+const FULL_DISK = /no space left on device|disk quota exceeded/i;
 
 /** What DuckDB says of a file whose content it cannot make sense of. */
 const DAMAGE = /corrupt|checksum|could not read enough bytes|Serialization Error/i;
@@ -30,8 +30,8 @@ export function damaged(path: string, why: string, cause?: unknown): MillraceErr
   return new MillraceError({
     code: 'store_unavailable',
     what: `The store ${path} is damaged: ${why}.`,
-    why: 'Parts of it were lost, or it was copied without its log or while in use. Nothing was changed.',
-    todo: 'Restore the file and its log (.wal) together from a backup of the stopped node. To start empty, move both away.',
+    why: 'Parts of it were lost, or it was copied without its log or journal, or while in use. Nothing was changed.',
+    todo: 'Restore the file, its log (.wal) and its journal (.journal-0, .journal-1) together from a backup of the stopped node. To start empty, move all of them away.',
     cause,
   });
 }

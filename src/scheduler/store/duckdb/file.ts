@@ -8,6 +8,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MillraceError } from '../../core/index.ts';
 import { damaged, locked, unavailable } from './failure.ts';
+import { filledJournal } from './journal-file.ts';
 import { Session } from './session.ts';
 import { closeToOthers } from '../../../kit/index.ts';
 
@@ -36,6 +37,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 export interface OpenedFile {
+  /** Null for a store that ends with the process. */
+  readonly path: string | null;
   /** Writes; commits wait for each other here. */
   readonly writer: Session;
   /** Reads do not wait for writes: they see the last commit. */
@@ -64,9 +67,11 @@ export async function openFile(path: string, logBytes: number = LOG_BYTES): Prom
 
 /** DuckDB would start with an empty file and drop the log. */
 function refuseLogAlone(file: string): void {
+  if (existsSync(file)) return;
   const log = `${file}.wal`;
-  if (existsSync(file) || !existsSync(log) || statSync(log).size === 0) return;
-  throw damaged(file, `its log ${log} is there, but the file itself is missing`);
+  const left = existsSync(log) && statSync(log).size > 0 ? log : filledJournal(file);
+  if (left === undefined) return;
+  throw damaged(file, `${left} is there, but the file itself is missing`);
 }
 
 /** Three pages, then blocks. */
@@ -140,7 +145,7 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
         () => instance.closeSync(),
         () => void (file !== null && opened.delete(file)),
       ]);
-    return { writer, reader, connect, close };
+    return { path: file, writer, reader, connect, close };
   } catch (cause) {
     main.close();
     instance.closeSync();

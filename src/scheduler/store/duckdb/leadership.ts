@@ -9,7 +9,7 @@ export async function campaign(
   session: Session,
   shards: Shards,
   candidacy: Candidacy,
-  now: Instant,
+  { head, now }: { readonly head: Counters; readonly now: Instant },
 ): Promise<Campaign> {
   const shard = shards.get(candidacy.shard);
   if (shard.leader !== null && shard.leader.expiresAt > now) {
@@ -22,18 +22,21 @@ export async function campaign(
   await inTransaction(session, async () => {
     await session.run('delete from shard where shard = $1::integer', shard.no);
     await session.run(
-      'insert into shard values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint, $6::bigint)',
+      `insert into shard (shard, epoch, term, last_seq, next_job_no, first_seq, commit_no)
+         values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint, $6::bigint, $7::bigint)`,
       shard.no,
       epoch,
       candidacy.term,
       shard.lastSeq,
       shard.nextJobNo,
       shard.firstSeq,
+      shard.commitNo,
     );
-    await recordTerm(session, shard, epoch, candidacy.term);
+    await recordTerm(session, { no: shard.no, ...head }, epoch, candidacy.term);
   });
   // What a term is extended to meanwhile is lost with it: it was over.
-  shards.set({ ...shards.get(shard.no), epoch, leader: leaderTermOf(candidacy, epoch, now) });
+  const won = { epoch, term: candidacy.term, leader: leaderTermOf(candidacy, epoch, now) };
+  shards.set({ ...shards.get(shard.no), ...won });
   return { won: true, term: { shard: shard.no, epoch, id: candidacy.term }, now, previous };
 }
 
@@ -42,7 +45,7 @@ const TERMS_MAX = 1_000;
 
 async function recordTerm(
   session: Session,
-  { no, commitNo, lastSeq, nextJobNo }: Shard,
+  { no, commitNo, lastSeq, nextJobNo }: Counters & Pick<Shard, 'no'>,
   epoch: number,
   term: TermId,
 ): Promise<void> {
@@ -60,14 +63,6 @@ async function recordTerm(
        select epoch from term where shard = $1::integer order by epoch desc limit ${TERMS_MAX})`,
     no,
   );
-}
-
-export async function lastTerm(session: Session, shard: number): Promise<TermId | null> {
-  const [row] = await session.rows(
-    'select term from term where shard = $1::integer order by epoch desc limit 1',
-    shard,
-  );
-  return (row?.[0] as TermId | undefined) ?? null;
 }
 
 /** Where the term after this one has begun; `end` when there is none. */

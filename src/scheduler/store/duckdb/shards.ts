@@ -6,7 +6,7 @@
  * A term ends with the process: whoever opens the file holds its lock, so no earlier leader can be
  * alive. That is why only epoch and term are stored, and a renewal writes nothing.
  */
-import { instant, type Instant, type JobNo, jobNo } from '../../core/index.ts';
+import { instant, type Instant, type JobNo, jobNo, type TermId } from '../../core/index.ts';
 import { deposed } from '../refusals.ts';
 import type { Candidacy, LeaderInfo, Term } from '../store.ts';
 import { HashIndex } from './hash-index.ts';
@@ -16,9 +16,11 @@ export interface Shard {
   readonly no: number;
   readonly epoch: number;
   readonly leader: LeaderInfo | null;
+  /** The last term that has begun; null before the first one. */
+  readonly term: TermId | null;
   /** The oldest event that is kept, or the next one when none is. */
   readonly firstSeq: number;
-  /** Counted from the opening of the file. */
+  /** The last commit that the tables have; the journal may be ahead, and the counters with it. */
   readonly commitNo: number;
   readonly lastSeq: number;
   readonly nextJobNo: JobNo;
@@ -27,6 +29,7 @@ export interface Shard {
 const FRESH = {
   epoch: 0,
   leader: null,
+  term: null,
   firstSeq: 1,
   commitNo: 0,
   lastSeq: 0,
@@ -83,8 +86,8 @@ export class Shards {
     const before = this.#shards;
     this.#shards = await shardsIn(session);
     for (const shard of this.#shards.values()) {
-      const { leader, commitNo } = before.get(shard.no) ?? FRESH;
-      this.set({ ...shard, leader, commitNo });
+      const { leader } = before.get(shard.no) ?? FRESH;
+      this.set({ ...shard, leader });
     }
     this.jobs = await indexOf(session, 'job', 'id_hash');
     this.jobKeys = await indexOf(session, 'job', 'idempotency_key_hash');
@@ -94,17 +97,21 @@ export class Shards {
   }
 }
 
+type ShardCells = [number, number, number, number, number, number, TermId | null];
+
 async function shardsIn(session: Session): Promise<Map<number, Shard>> {
   const rows = await session.rows(
     `select s.shard, s.epoch, s.first_seq,
             greatest(s.last_seq, (select max(last_seq) from event_chunk e where e.shard = s.shard)),
-            greatest(s.next_job_no, (select max(no) + 1 from job j where j.shard = s.shard))
+            greatest(s.next_job_no, (select max(no) + 1 from job j where j.shard = s.shard)),
+            s.commit_no,
+            (select max_by(term, epoch) from term t where t.shard = s.shard)
        from shard s`,
   );
   return new Map(
-    (rows as number[][]).map(([no = 0, epoch = 0, firstSeq = 1, lastSeq = 0, next = 1]) => [
+    (rows as ShardCells[]).map(([no, epoch, firstSeq, lastSeq, next, commitNo, term]) => [
       no,
-      { ...FRESH, no, epoch, firstSeq, lastSeq, nextJobNo: jobNo(next) },
+      { ...FRESH, no, epoch, firstSeq, lastSeq, nextJobNo: jobNo(next), commitNo, term },
     ]),
   );
 }

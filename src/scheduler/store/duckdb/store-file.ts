@@ -6,6 +6,7 @@
 import type { MillraceError } from '../../core/index.ts';
 import { isInvalidated, unavailable } from './failure.ts';
 import { MEMORY, openFile, type OpenedFile } from './file.ts';
+import type { Session } from './session.ts';
 
 export interface StoreFileOptions {
   readonly path: string;
@@ -57,6 +58,19 @@ export class StoreFile {
     // What is only in memory would be lost with its instance.
     if (isInvalidated(fault) && this.#options.path !== MEMORY) this.#fault = fault;
     return fault;
+  }
+
+  /** On a connection of its own. */
+  async apart<T>(use: (session: Session) => Promise<T>): Promise<T> {
+    await this.repaired;
+    const session = await this.opened.connect();
+    try {
+      return await use(session);
+    } catch (cause) {
+      throw this.failed(cause);
+    } finally {
+      session.close();
+    }
   }
 
   /** Waits for what is under way. */

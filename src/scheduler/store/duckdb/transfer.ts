@@ -78,7 +78,7 @@ export async function fillStore(
 ): Promise<number> {
   const count = await inTransaction(session, async () => {
     await refuseUnlessEmpty(session);
-    const filling = new Filling(session);
+    const filling = new Filling(session, shards);
     for await (const row of rows) await filling.take(row);
     await filling.flush();
     await checkWhole(session);
@@ -107,13 +107,15 @@ async function refuseUnlessEmpty(session: Session): Promise<void> {
 class Filling {
   rows = 0;
   readonly #session: Session;
+  readonly #shards: Shards;
   #shard: number | null = null;
   #table: Table<never> | null = null;
   #pending: never[] = [];
   #keyNo = 0;
 
-  constructor(session: Session) {
+  constructor(session: Session, shards: Shards) {
     this.#session = session;
+    this.#shards = shards;
   }
 
   async take(item: Dumped): Promise<void> {
@@ -149,11 +151,13 @@ class Filling {
     await this.flush();
     this.#shard = row.shard;
     await this.#session.run(
-      'insert into shard values ($1::integer, 0, $2, $3::bigint, $4::bigint, $3::bigint + 1)',
+      `insert into shard (shard, epoch, term, last_seq, next_job_no, first_seq, commit_no)
+         values ($1::integer, 0, $2, $3::bigint, $4::bigint, $3::bigint + 1, $5::bigint)`,
       row.shard,
       '',
       row.lastSeq,
       row.nextJobNo,
+      this.#shards.get(row.shard).commitNo,
     );
   }
 }

@@ -22,7 +22,6 @@ export async function jobById(
   id: JobId,
   numbers: readonly number[],
 ): Promise<JobRow | null> {
-  if (numbers.length === 0) return null;
   const [job] = await selectRows(
     session,
     JOB,
@@ -40,7 +39,6 @@ export async function jobIdByKey(
   key: string,
   numbers: readonly number[],
 ): Promise<JobId | null> {
-  if (numbers.length === 0) return null;
   const rows = await session.rows(
     `select id from job
       where shard = $1::integer and idempotency_key = $2 and no in (select unnest($3::bigint[]))`,

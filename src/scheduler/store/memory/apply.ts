@@ -1,14 +1,15 @@
 /** A batch, in the order that the port promises, all or nothing. */
-import type { Batch } from '../../core/index.ts';
+import type { Batch, TaskRow } from '../../core/index.ts';
 import { checkBatch } from '../row-checks.ts';
 import { Changes } from './changes.ts';
 import type { Shard } from './shard.ts';
 
-export function applyBatch(shard: Shard, batch: Batch): void {
+export function applyBatch(shard: Shard, batch: Batch, history: readonly TaskRow[] = []): void {
   checkBatch(batch, shard);
   const changes = new Changes(shard);
   try {
     applyJobs(changes, batch);
+    for (const row of history) changes.insertHistory(row);
     applyPayloads(shard, changes, batch);
     applyCluster(shard, changes, batch);
   } catch (refusal) {

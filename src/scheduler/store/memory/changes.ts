@@ -16,6 +16,7 @@ import {
   type TaskRow,
   type TaskSpecRow,
 } from '../../core/index.ts';
+import { updatedJob } from '../journal/pending.ts';
 import { badRow } from '../row-checks.ts';
 import type { JobRecord, Shard, TaskRecord } from './shard.ts';
 
@@ -71,9 +72,7 @@ export class Changes {
     this.#undo.push(() => {
       record.row = before;
     });
-    // The columns that never change stay as they were inserted, whatever the image says.
-    const { state, run, taskCount, stopping, error, startedAt, finishedAt } = row;
-    record.row = { ...before, state, run, taskCount, stopping, error, startedAt, finishedAt };
+    record.row = updatedJob(before, row);
     this.#setLive(row.no, !isFinished(row.state));
   }
 
@@ -120,9 +119,12 @@ export class Changes {
 
   archiveTask(jobNo: JobNo, taskNo: TaskNo): void {
     const name = `the history of task ${jobNo}/${taskNo}`;
-    const record = this.#task(jobNo, taskNo, name);
-    const history = (record.history ??= []);
-    const old = record.task;
+    this.insertHistory(this.#task(jobNo, taskNo, name).task);
+  }
+
+  insertHistory(old: TaskRow): void {
+    const name = `the history of task ${old.jobNo}/${old.taskNo}`;
+    const history = (this.#task(old.jobNo, old.taskNo, name).history ??= []);
     if (history.some((row) => row.run === old.run)) throw badRow(name, `run ${old.run} is there`);
     this.#undo.push(() => history.pop());
     history.push(old);

@@ -19,6 +19,13 @@ import type {
   TaskRow,
   TermId,
 } from '../../core/index.ts';
+import type {
+  Fold,
+  JournalRecord,
+  JournalState,
+  JournalTables,
+  NewRecord,
+} from '../journal/port.ts';
 import { deposed, notEmpty, pastRetention, rewound } from '../refusals.ts';
 import {
   type Campaign,
@@ -46,12 +53,16 @@ import {
   type Term,
 } from '../store.ts';
 import { applyBatch } from './apply.ts';
+import { checkStored } from './stored-checks.ts';
+import { appendRecord, foldRecords, headOf, stateOf } from './journal.ts';
 import { busyJobs, imageOf, jobView, listEvents, listJobs, portion, taskView } from './images.ts';
 import { pruneShard } from './prune.ts';
 import {
   emptyShard,
+  isEmpty,
   expired,
   firstSeq,
+  isTermOf,
   type JobRecord,
   type LeaderTerm,
   type Shard,
@@ -71,7 +82,7 @@ export interface MemoryOptions {
 }
 
 /** A store that can be rewound, as databases are by restores and fail-overs. */
-export interface MemoryStore extends Store {
+export interface MemoryStore extends Store, JournalTables {
   /** Takes a copy of all there is. The answer brings the store back to it, any number of times. */
   snapshot(): () => void;
 }
@@ -104,7 +115,7 @@ class PlainMaps implements MemoryStore {
     const epoch = Math.max(held?.epoch ?? 0, candidacy.above ?? 0) + 1;
     const expiresAt = until(now, ttlMs);
     shard.leaderTerm = { nodeId, url, grpc, epoch, term, expiresAt, released: false };
-    shard.terms = [...shard.terms, { term, since: countersOf(shard) }].slice(-TERMS_MAX);
+    shard.terms = [...shard.terms, { term, since: headOf(shard) }].slice(-TERMS_MAX);
     const previous =
       held === null || held.released
         ? null
@@ -114,7 +125,8 @@ class PlainMaps implements MemoryStore {
 
   async renew(term: Term, ttlMs: number, commitNo: number): Promise<Instant> {
     const shard = this.#led(term);
-    if (shard.commitNo < commitNo) throw rewound(term, commitNo, shard.commitNo);
+    const head = headOf(shard).commitNo;
+    if (head < commitNo) throw rewound(term, commitNo, head);
     return this.#extend(shard, ttlMs);
   }
 
@@ -134,7 +146,7 @@ class PlainMaps implements MemoryStore {
     const shard = this.#read(shardNo);
     const at = shard.terms.findIndex((each) => each.term === term);
     if (at === -1) return null;
-    return shard.terms[at + 1]?.since ?? countersOf(shard);
+    return shard.terms[at + 1]?.since ?? headOf(shard);
   }
 
   async commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant> {
@@ -155,16 +167,38 @@ class PlainMaps implements MemoryStore {
     for (const row of put) known.set(row.id, row);
   }
 
+  async check(shardNo: number, unproven: Batch): Promise<void> {
+    checkStored(this.#read(shardNo), unproven);
+  }
+
+  async append(term: Term, ttlMs: number, record: NewRecord): Promise<Instant> {
+    return this.#extend(appendRecord(this.#led(term), term, record), ttlMs);
+  }
+
+  async fold(shardNo: number, fold: Fold): Promise<boolean> {
+    return foldRecords(this.#shard(shardNo), fold);
+  }
+
+  async shardsBehind(): Promise<readonly number[]> {
+    return [...this.#shards.values()].flatMap(({ no, journal }) => (journal.length > 0 ? no : []));
+  }
+
+  async journalState(shardNo: number): Promise<JournalState> {
+    return stateOf(this.#read(shardNo));
+  }
+
+  async journal(shardNo: number, limit: number): Promise<readonly JournalRecord[]> {
+    return this.#read(shardNo).journal.slice(0, limit);
+  }
+
   async prune(term: Term, retention: Retention): Promise<Pruned> {
     return pruneShard(this.#led(term), retention, this.#now());
   }
 
   async loadCluster(shard: number): Promise<ClusterImage> {
-    const { nodes, schedules, limits, ...counters } = this.#read(shard);
-    const now = this.#now();
+    const { nodes, schedules, limits, commitNo, lastSeq, nextJobNo } = this.#read(shard);
     return {
-      now,
-      ...countersOf(counters),
+      ...{ now: this.#now(), commitNo, lastSeq, nextJobNo },
       nodes: [...nodes.values()],
       schedules: [...schedules.values()],
       limits: byId([...limits.values()]),
@@ -290,11 +324,11 @@ class PlainMaps implements MemoryStore {
   }
 
   async fill(rows: AsyncIterable<Dumped>): Promise<number> {
-    this.#refuseUnlessEmpty();
+    if (![...this.#shards.values()].every(isEmpty)) throw notEmpty();
     const filling = new Filling();
     for await (const row of rows) filling.take(row);
     filling.finish();
-    this.#refuseUnlessEmpty();
+    if (![...this.#shards.values()].every(isEmpty)) throw notEmpty();
     for (const [no, shard] of filling.shards) {
       const before = this.#shards.get(no) ?? emptyShard(no);
       shard.leaderTerm = before.leaderTerm;
@@ -314,17 +348,6 @@ class PlainMaps implements MemoryStore {
 
   /** The object is shared, so one client that leaves takes nothing away from the others. */
   async close(): Promise<void> {}
-
-  #refuseUnlessEmpty(): void {
-    for (const shard of this.#shards.values()) {
-      const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, limits, declarations, inbox } =
-        shard;
-      const declared = declarations.operator.size + declarations.flow.size;
-      const named = nodes.size + schedules.size + limits.size + declared;
-      const rows = jobs.size + keys.size + named + inbox.size;
-      if (lastSeq > 0 || nextJobNo > 1 || rows > 0) throw notEmpty();
-    }
-  }
 
   #shard(no: number): Shard {
     const shard = this.#shards.get(no) ?? emptyShard(no);
@@ -370,14 +393,6 @@ class PlainMaps implements MemoryStore {
     }
     return found;
   }
-}
-
-function countersOf({ commitNo, lastSeq, nextJobNo }: Counters): Counters {
-  return { commitNo, lastSeq, nextJobNo };
-}
-
-function isTermOf(leaderTerm: LeaderTerm, term: Term): boolean {
-  return !leaderTerm.released && leaderTerm.epoch === term.epoch && leaderTerm.term === term.id;
 }
 
 function infoOf({ nodeId, url, grpc, epoch, term, expiresAt }: LeaderTerm): LeaderInfo {

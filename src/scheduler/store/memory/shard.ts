@@ -22,7 +22,8 @@ import {
   type TaskSpecRow,
   type TermId,
 } from '../../core/index.ts';
-import type { Counters, InboxRow, LeaderInfo } from '../store.ts';
+import type { JournalRecord } from '../journal/port.ts';
+import type { Counters, InboxRow, LeaderInfo, Term } from '../store.ts';
 
 export interface LeaderTerm extends LeaderInfo {
   readonly released: boolean;
@@ -64,9 +65,12 @@ export interface Shard {
   leaderTerm: LeaderTerm | null;
   /** Oldest first. */
   terms: TermStart[];
+  /** What the tables have: commits that are only in the journal do not count. */
   commitNo: number;
   lastSeq: number;
   nextJobNo: JobNo;
+  /** Commits that the tables do not have yet, oldest first. */
+  journal: (JournalRecord & Counters)[];
   readonly jobs: Map<JobNo, JobRecord>;
   readonly live: Set<JobNo>;
   readonly jobNos: Map<JobId, JobNo>;
@@ -89,6 +93,7 @@ export function emptyShard(no: number): Shard {
     commitNo: 0,
     lastSeq: 0,
     nextJobNo: jobNo(1),
+    journal: [],
     jobs: new Map(),
     live: new Set(),
     jobNos: new Map(),
@@ -111,3 +116,15 @@ export function firstSeq(shard: Shard): number {
 export const expired = (leaderTerm: LeaderTerm, now: Instant): boolean =>
   leaderTerm.expiresAt <= now;
 export const until = (now: Instant, ttlMs: number): Instant => instant(now + ttlMs);
+
+/** Nothing was ever stored in it. */
+export function isEmpty(shard: Shard): boolean {
+  const { lastSeq, nextJobNo, jobs, keys, nodes, schedules, limits, declarations, inbox } = shard;
+  const declared = declarations.operator.size + declarations.flow.size;
+  const named = nodes.size + schedules.size + limits.size + declared;
+  return lastSeq === 0 && nextJobNo === 1 && jobs.size + keys.size + named + inbox.size === 0;
+}
+
+export function isTermOf(leaderTerm: LeaderTerm, term: Term): boolean {
+  return !leaderTerm.released && leaderTerm.epoch === term.epoch && leaderTerm.term === term.id;
+}

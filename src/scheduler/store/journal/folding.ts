@@ -1,0 +1,189 @@
+/**
+ * Brings the tables of one shard behind the journal forward. The leader folds what it has appended itself, from
+ * memory; what another process has left is read from the journal first. Both are safe at any time: a fold says
+ * where the tables have to be, and which term's commit it ends with.
+ */
+import { Backoff, type Clock } from '../../../kit/index.ts';
+import { type Batch, isMillraceError, MillraceError, type TermId } from '../../core/index.ts';
+import { unpackBatch } from './pack.ts';
+import type { Counters } from '../store.ts';
+import { Pending } from './pending.ts';
+import type { JournalRecord, JournalTables } from './port.ts';
+
+/** Brings whatever is in the journal into the tables, whoever has appended it. Returns where they are then. */
+export async function catchUp(tables: JournalTables, shard: number): Promise<Counters> {
+  for (;;) {
+    const { head, foldedNo } = await tables.journalState(shard);
+    if (foldedNo === head.commitNo) return head;
+    const [pending] = layersOf(await tables.journal(shard, RECORDS_AT_ONCE));
+    // False: somebody else was faster. What is left then shows the next look.
+    if (pending !== undefined) await fold(tables, shard, pending);
+  }
+}
+
+/** Records that are not in the tables, oldest first, merged as far as they can be. */
+export function layersOf(records: readonly JournalRecord[]): Pending[] {
+  const layers: Pending[] = [];
+  for (const { commitNo, term, body } of records) {
+    const batch = unpackBatch(body);
+    if (layers.at(-1)?.add(term, batch, body.length) === true) continue;
+    const next = new Pending(commitNo - 1);
+    next.add(term, batch, body.length);
+    layers.push(next);
+  }
+  return layers;
+}
+
+/** Whether it failed or has an unknown outcome: the journal has it all, and where the tables are is seen the next time. */
+async function fold(tables: JournalTables, shard: number, pending: Pending): Promise<boolean> {
+  return tables.fold(shard, pending.fold()).catch((error: unknown) => {
+    throw isMillraceError(error, 'store_unavailable') ? error : notFolded(error);
+  });
+}
+
+const RECORDS_AT_ONCE = 200;
+
+export interface FoldingOptions {
+  readonly tables: JournalTables;
+  readonly clock: Clock;
+  readonly shard: number;
+  /** How long a commit may wait before the tables follow. */
+  readonly afterMs: number;
+  /** Where the tables are, and the journal. */
+  readonly head: Counters;
+}
+
+/** Rows and bytes that wait at most: more than a fold takes in one go, less than hurts. */
+const ROWS_MAX = 100_000;
+const CHARS_MAX = 64 * 1024 * 1024;
+/** So much is folded at once, without waiting for more. */
+const ROWS_WORTH = 20_000;
+const CHARS_WORTH = 4 * 1024 * 1024;
+
+const RETRY = { firstMs: 20, maxMs: 500 };
+
+/** The leader's side: the commits of its own term. */
+export class Folding {
+  readonly #options: FoldingOptions;
+  readonly #backoff = new Backoff(RETRY);
+  #head: Counters;
+  #open: Pending;
+  /** What is on its way into the tables, oldest first. */
+  #closed: Pending[] = [];
+  #cancelTimer: (() => void) | null = null;
+  #running: Promise<void> | null = null;
+  /** Why the last fold failed. The journal has it all, so it is tried again. */
+  #failure: MillraceError | null = null;
+  #ended = false;
+
+  constructor(options: FoldingOptions) {
+    this.#options = options;
+    this.#head = options.head;
+    this.#open = new Pending(options.head.commitNo);
+  }
+
+  /** After the last commit. */
+  get head(): Counters {
+    return this.#head;
+  }
+
+  /** Newest first: what is known in the first of them is the truth. */
+  get layers(): readonly Pending[] {
+    return [this.#open, ...this.#closed.toReversed()];
+  }
+
+  /** Settles when there is room for one more commit; throws when the tables cannot follow. */
+  async room(): Promise<void> {
+    const sum = (of: (pending: Pending) => number): number =>
+      this.#closed.reduce((all, pending) => all + of(pending), of(this.#open));
+    const isFull = (): boolean =>
+      sum(({ rows }) => rows) > ROWS_MAX || sum(({ chars }) => chars) > CHARS_MAX;
+    while (!this.#ended && isFull()) await this.#foldNow();
+  }
+
+  /** A commit that the journal has. */
+  add(term: TermId, batch: Batch, chars: number): void {
+    if (!this.#open.add(term, batch, chars)) {
+      this.#close();
+      this.#open.add(term, batch, chars);
+    }
+    const { commitNo, lastSeq, nextJobNo } = batch;
+    this.#head = { commitNo, lastSeq, nextJobNo };
+    const { rows, chars: open } = this.#open;
+    if (rows > ROWS_WORTH || open > CHARS_WORTH) this.#start();
+    else this.#startAfter(this.#options.afterMs);
+  }
+
+  /** Settles when everything that was added before is in the tables; throws when they cannot follow. */
+  async flush(): Promise<void> {
+    const upTo = this.#open.commitNo;
+    while (!this.#ended && this.#foldedNo < upTo) await this.#foldNow();
+  }
+
+  get #foldedNo(): number {
+    return (this.#closed[0] ?? this.#open).after;
+  }
+
+  /** The term is over. What is in the journal is for the next leader. */
+  end(): void {
+    this.#ended = true;
+    this.#cancelTimer?.();
+  }
+
+  #close(): void {
+    this.#closed.push(this.#open);
+    this.#open = new Pending(this.#open.commitNo);
+  }
+
+  async #foldNow(): Promise<void> {
+    this.#start();
+    await this.#running;
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  #startAfter(ms: number): void {
+    if (this.#cancelTimer !== null || this.#running !== null || this.#ended) return;
+    this.#cancelTimer = this.#options.clock.after(ms, () => this.#start());
+  }
+
+  #start(): void {
+    if (this.#running !== null || this.#ended) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    // While folds fail there is one layer to be tried again, not one more with each try.
+    if (!this.#open.isEmpty && this.#failure === null) this.#close();
+    if (this.#closed.length === 0) return;
+    this.#running = this.#run().then(() => {
+      this.#running = null;
+      if (this.#failure !== null) this.#startAfter(this.#backoff.nextMs());
+      else if (!this.#open.isEmpty) this.#startAfter(this.#options.afterMs);
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { tables, shard } = this.#options;
+    try {
+      for (const pending of [...this.#closed]) {
+        if (!(await fold(tables, shard, pending))) {
+          // Somebody has folded who took us for dead; or this is a history in which these commits never were.
+          if ((await catchUp(tables, shard)).commitNo < pending.commitNo) return this.end();
+        }
+        this.#closed.shift();
+      }
+      this.#failure = null;
+      this.#backoff.reset();
+    } catch (error) {
+      this.#failure = isMillraceError(error) ? error : notFolded(error);
+    }
+  }
+}
+
+function notFolded(cause: unknown): MillraceError {
+  return new MillraceError({
+    code: 'store_unavailable',
+    what: 'The tables could not be brought up to the journal.',
+    why: String(cause),
+    todo: 'Nothing that was committed is lost. Check the database; it is tried again.',
+    cause,
+  });
+}

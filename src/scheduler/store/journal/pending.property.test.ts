@@ -1,0 +1,92 @@
+/** However commits are grouped into folds, the tables are what they would be had each been written by itself. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Workload, operations } from '../../../../test/rig/harness/workload.ts';
+import type { Operation } from '../../../../test/rig/harness/workload.ts';
+import { type Batch, instant, type TermId } from '../../core/index.ts';
+import { openMemoryStore, type MemoryStore } from '../memory/memory.ts';
+import type { Term } from '../store.ts';
+import { packBatch, unpackBatch } from './pack.ts';
+import { Pending } from './pending.ts';
+
+const TTL_MS = 60_000;
+const TERM = 'term' as TermId;
+
+function batchesOf(each: readonly Operation[]): Batch[] {
+  const batches: Batch[] = [];
+  const ignore = (): void => {};
+  Workload.run(each, ignore, (batch) => batches.push(batch));
+  return batches.map((batch, at) => ({ ...batch, commitNo: at + 1 }));
+}
+
+async function led(): Promise<{ store: MemoryStore; term: Term }> {
+  const store = openMemoryStore({ now: () => instant(0) });
+  const candidacy = { shard: 0, nodeId: 'n', url: null, grpc: null, term: TERM, ttlMs: TTL_MS };
+  const campaign = await store.campaign(candidacy);
+  if (!campaign.won) throw new Error('nobody else is there');
+  return { store, term: campaign.term };
+}
+
+/** Rows have an order of their own only in some tables. */
+async function contentOf(store: MemoryStore): Promise<string[]> {
+  const rows: string[] = [];
+  for await (const { table, row } of store.dump()) {
+    rows.push(
+      `${table} ${JSON.stringify(Object.entries(row).toSorted(([a], [b]) => (a < b ? -1 : 1)))}`,
+    );
+  }
+  return rows.toSorted();
+}
+
+async function committed(batches: readonly Batch[]): Promise<string[]> {
+  const { store, term } = await led();
+  for (const batch of batches) await store.commit(term, TTL_MS, batch);
+  return contentOf(store);
+}
+
+/** `sizes` says after how many commits the tables follow. */
+async function folded(batches: readonly Batch[], sizes: readonly number[]): Promise<string[]> {
+  const { store, term } = await led();
+  let pending = new Pending(0);
+  let left = sizes[0] ?? 1;
+  let turn = 0;
+  const fold = async (): Promise<void> => {
+    if (!pending.isEmpty) expect(await store.fold(0, pending.fold())).toBe(true);
+    pending = new Pending(pending.commitNo);
+    turn += 1;
+    left = sizes[turn % sizes.length] ?? 1;
+  };
+  for (const batch of batches) {
+    const body = packBatch(batch);
+    const { commitNo, lastSeq, nextJobNo } = batch;
+    await store.append(term, TTL_MS, { commitNo, lastSeq, nextJobNo, body });
+    if (!pending.add(TERM, unpackBatch(body), 0)) {
+      await fold();
+      expect(pending.add(TERM, batch, 0)).toBe(true);
+    }
+    left -= 1;
+    if (left === 0) await fold();
+  }
+  await fold();
+  return contentOf(store);
+}
+
+test('a batch is the same after it was packed and unpacked', () => {
+  fc.assert(
+    fc.property(operations, (each) => {
+      for (const batch of batchesOf(each)) expect(unpackBatch(packBatch(batch))).toEqual(batch);
+    }),
+    { numRuns: 10 },
+  );
+});
+
+test('folding commits in groups writes the rows that writing each of them does', async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(operations, sizes, async (each, groups) => {
+      const batches = batchesOf(each);
+      expect(await folded(batches, groups)).toEqual(await committed(batches));
+    }),
+    { numRuns: 12 },
+  );
+});

@@ -1,0 +1,188 @@
+/**
+ * Which rows of a batch only the tables can vouch for. The rest is proven by the batch itself or by earlier commits
+ * that wait in memory: whatever is named there has been checked before.
+ */
+import {
+  type Batch,
+  batchOf,
+  type JobNo,
+  type TaskRef,
+  type TaskSpecRow,
+} from '../../core/index.ts';
+import { badRow } from '../row-checks.ts';
+import type { Layers } from './overlay.ts';
+import { type PendingSignal, signalKey } from './pending.ts';
+
+/** Null when there is nothing left to ask; throws `bad_row` where the layers say the contrary. */
+export function unproven(batch: Batch, layers: Layers): Batch | null {
+  const proof = new Proof(batch, layers);
+  const left = {
+    jobInserts: proof.newJobs(),
+    jobUpdates: batch.jobUpdates.filter(({ no }) => !proof.hasJob(no)),
+    specInserts: proof.newTasks(),
+    taskUpdates: batch.taskUpdates.filter((ref) => !proof.hasTask(ref)),
+    archived: proof.archived(),
+    results: proof.newResults(),
+    steps: proof.steps(),
+    copiedResults: proof.copies(),
+    signalInserts: proof.newSignals(),
+    takenSignals: proof.takenSignals(),
+  };
+  if (Object.values(left).every((list) => list.length === 0)) return null;
+  const { commitNo, lastSeq, nextJobNo } = batch;
+  return batchOf({ ...left, commitNo, lastSeq, nextJobNo });
+}
+
+class Proof {
+  readonly #batch: Batch;
+  readonly #layers: Layers;
+  readonly #jobs: ReadonlySet<JobNo>;
+  readonly #tasks: ReadonlySet<string>;
+
+  constructor(batch: Batch, layers: Layers) {
+    this.#batch = batch;
+    this.#layers = layers;
+    this.#jobs = new Set(batch.jobInserts.map(({ no }) => no));
+    this.#tasks = new Set(batch.taskInserts.map(taskKey));
+  }
+
+  hasJob(no: JobNo): boolean {
+    return this.#jobs.has(no) || this.#layers.some((layer) => layer.job(no) !== undefined);
+  }
+
+  hasTask(ref: TaskRef): boolean {
+    return this.#tasks.has(taskKey(ref)) || this.#layers.some((layer) => layer.task(ref));
+  }
+
+  /** The tables have nothing of it. */
+  #isNewJob(no: JobNo): boolean {
+    return this.#jobs.has(no) || this.#layers.some((layer) => layer.job(no)?.isNew === true);
+  }
+
+  #isNewTask(ref: TaskRef): boolean {
+    if (this.#tasks.has(taskKey(ref))) return true;
+    return this.#layers.some((layer) => (layer.task(ref)?.spec ?? null) !== null);
+  }
+
+  newJobs(): Batch['jobInserts'] {
+    for (const { no, id, idempotencyKey: key } of this.#batch.jobInserts) {
+      for (const layer of this.#layers) {
+        if (layer.jobNoOf(id) !== undefined) throw badRow(`job ${no}`, `its id ${id} is taken`);
+        if (key !== null && layer.jobIdForKey(key) !== undefined) {
+          throw badRow(`job ${no}`, `its idempotency key ${key} is taken`);
+        }
+      }
+    }
+    return this.#batch.jobInserts;
+  }
+
+  /** Those that join a job that was there before. */
+  newTasks(): Batch['specInserts'] {
+    const joining = this.#batch.specInserts.filter(({ jobNo }) => !this.#jobs.has(jobNo));
+    if (joining.length > 0) this.#checkNames(joining);
+    return joining.filter(({ jobNo }) => !this.#isNewJob(jobNo));
+  }
+
+  #checkNames(joining: readonly TaskSpecRow[]): void {
+    const ids = new Set<string>();
+    for (const jobNo of new Set(joining.map((spec) => spec.jobNo))) {
+      for (const layer of this.#layers) {
+        for (const { spec } of layer.job(jobNo)?.tasks.values() ?? []) {
+          if (spec !== null) ids.add(`${jobNo}/${spec.id}`);
+        }
+      }
+    }
+    for (const spec of joining) {
+      const row = `task ${taskKey(spec)}`;
+      if (this.#layers.some((layer) => layer.task(spec))) throw badRow(row, 'its number is taken');
+      if (ids.has(`${spec.jobNo}/${spec.id}`)) throw badRow(row, `its id ${spec.id} is taken`);
+    }
+  }
+
+  /** Those whose row only the tables have. */
+  archived(): Batch['archived'] {
+    return this.#batch.archived.filter((ref) => {
+      const [row] = this.#layers.flatMap((layer) => layer.task(ref)?.row ?? []);
+      if (row === undefined) return true;
+      for (const layer of this.#layers) {
+        const runs = layer.job(ref.jobNo)?.history ?? [];
+        if (runs.some(({ taskNo, run }) => taskNo === ref.taskNo && run === row.run)) {
+          throw badRow(`the history of task ${taskKey(ref)}`, `run ${row.run} is there`);
+        }
+      }
+      return false;
+    });
+  }
+
+  newResults(): Batch['results'] {
+    for (const { run, ...ref } of [...this.#batch.results, ...this.#batch.copiedResults]) {
+      for (const layer of this.#layers) {
+        const isThere = layer.task(ref)?.results.some((row) => row.run === run) === true;
+        if (isThere) throw badRow(`the result of task ${taskKey(ref)}`, `run ${run} has one`);
+      }
+    }
+    const copied = this.#batch.copiedResults.map((row) => ({ ...row, body: '' }));
+    return [...this.#batch.results, ...copied].filter((ref) => !this.#isNewTask(ref));
+  }
+
+  /** A taken signal becomes a step. */
+  steps(): Batch['steps'] {
+    const taken = this.#batch.takenSignals.map((row) => ({ ...row, name: row.step, body: '' }));
+    return [...this.#batch.steps, ...taken].filter((ref) => !this.hasTask(ref));
+  }
+
+  /** The key is completed, or only the tables know. */
+  copies(): Batch['copiedResults'] {
+    const { copiedResults, keyUpserts, keyDeletes } = this.#batch;
+    return copiedResults.filter((row) => {
+      const { scope } = row;
+      const key = keyDeletes.includes(scope)
+        ? null
+        : (keyUpserts.findLast((each) => each.scope === scope) ??
+          this.#layers.map((layer) => layer.key(scope)).find((each) => each !== undefined));
+      if (key !== undefined && key?.state !== 'completed') {
+        throw badRow(`the result of task ${taskKey(row)}`, `key ${scope} is not completed`);
+      }
+      return key === undefined;
+    });
+  }
+
+  newSignals(): Batch['signalInserts'] {
+    for (const { jobNo, no, id } of this.#batch.signalInserts) {
+      const row = `signal ${signalKey(jobNo, no)}`;
+      if (this.#signal(jobNo, no) !== undefined) throw badRow(row, 'its number is taken');
+      for (const layer of this.#layers) {
+        if (layer.job(jobNo) === undefined) continue;
+        for (const { row: other } of layer.signals.values()) {
+          if (other?.jobNo === jobNo && other.id === id) throw badRow(row, `its id ${id} is taken`);
+        }
+      }
+    }
+    return this.#batch.signalInserts.filter(({ jobNo }) => !this.#isNewJob(jobNo));
+  }
+
+  takenSignals(): Batch['takenSignals'] {
+    const { signalInserts, takenSignals } = this.#batch;
+    const inserted = new Map(signalInserts.map((row) => [signalKey(row.jobNo, row.no), row.taken]));
+    const taken = new Set<string>();
+    return takenSignals.filter((row) => {
+      const key = signalKey(row.jobNo, row.signalNo);
+      const isTaken = inserted.get(key) ?? this.#signal(row.jobNo, row.signalNo)?.isTaken;
+      const isMissing = isTaken === undefined && this.#isNewJob(row.jobNo);
+      if (isTaken === true || isMissing || taken.has(key)) {
+        throw badRow(`signal ${key}`, 'there is none, or it was taken already');
+      }
+      taken.add(key);
+      return isTaken === undefined;
+    });
+  }
+
+  #signal(jobNo: JobNo, no: number): PendingSignal | undefined {
+    const key = signalKey(jobNo, no);
+    return this.#layers.map((layer) => layer.signals.get(key)).find((each) => each !== undefined);
+  }
+}
+
+function taskKey({ jobNo, taskNo }: TaskRef): string {
+  return `${jobNo}/${taskNo}`;
+}

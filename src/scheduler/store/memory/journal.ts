@@ -1,0 +1,32 @@
+/** Commits of a shard that its tables do not have yet. */
+import type { Fold, JournalState, NewRecord } from '../journal/port.ts';
+import { rewound } from '../refusals.ts';
+import type { Counters, Term } from '../store.ts';
+import { applyBatch } from './apply.ts';
+import type { Shard } from './shard.ts';
+
+/** The counters after the last commit. */
+export function headOf(shard: Shard): Counters {
+  const { commitNo, lastSeq, nextJobNo } = shard.journal.at(-1) ?? shard;
+  return { commitNo, lastSeq, nextJobNo };
+}
+
+export function stateOf(shard: Shard): JournalState {
+  return { head: headOf(shard), foldedNo: shard.commitNo };
+}
+
+export function appendRecord(shard: Shard, term: Term, record: NewRecord): Shard {
+  const { commitNo } = headOf(shard);
+  const last = record.commitNo - 1;
+  if (commitNo !== last) throw rewound(term, last, commitNo);
+  shard.journal.push({ ...record, term: term.id });
+  return shard;
+}
+
+export function foldRecords(shard: Shard, { after, term, batch, history }: Fold): boolean {
+  const last = shard.journal.find(({ commitNo }) => commitNo === batch.commitNo);
+  if (shard.commitNo !== after || last?.term !== term) return false;
+  applyBatch(shard, batch, history);
+  shard.journal = shard.journal.filter(({ commitNo }) => commitNo > batch.commitNo);
+  return true;
+}
