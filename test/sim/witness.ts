@@ -154,7 +154,7 @@ export class Witness {
   verdict(worker: string, item: WorkerReport, verdict: Verdict): void {
     if (verdict !== 'ok') return;
     const { jobNo, taskNo, fence } = item.lease;
-    const event = this.#journal.all(jobNo, taskNo, fence, ENDS_OF[item.kind]).at(-1);
+    const event = this.#journal.all(jobNo, taskNo, fence, endsOf(item)).at(-1);
     if (event === undefined) {
       const what = `${worker} got ok for ${item.kind} of ${named(item.lease)}`;
       this.#findings.add('replies', `${what}, which is not committed`);
@@ -210,6 +210,13 @@ export class Witness {
     }
     this.jobByKey.set(key, jobId);
   }
+}
+
+/** A result that the store refused is reported as a failure; a copy of it, still on its way, may be stored before that. */
+function endsOf(item: WorkerReport): readonly string[] {
+  const ends = ENDS_OF[item.kind];
+  const isRefusedResult = item.kind === 'failed' && item.error.code === 'bad_result';
+  return isRefusedResult ? [...ends, 'completed'] : ends;
 }
 
 function taskKey({ jobNo, taskNo }: LeaseName): string {
