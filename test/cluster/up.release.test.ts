@@ -36,7 +36,7 @@ test('`up` is a whole system on one machine, to be used from the command line', 
   });
   await solo.effects.wait({ job: slow.id, what: 'begin' });
   expect(await solo.run('drain', 'solo')).toMatchObject({ code: 0 });
-  expect((await solo.run('nodes')).out).toMatch(/solo +healthy \(draining\)/);
+  expect((await solo.run('nodes')).out).toMatch(/solo +healthy \(leader; draining\)/);
   writeFileSync(file, '');
   expect(await solo.client.waitForJob(slow.id)).toMatchObject({ state: 'succeeded' });
   await stderrLine(up, /The worker of this node was drained and has exited/);
