@@ -93,7 +93,7 @@ test('a signal that nobody can take is refused with the reason', async () => {
     code: 1,
     err: expect.stringContaining('has ended') as string,
   });
-  expect(await signal('nobody', 'go', '1')).toMatchObject({ code: 1 });
+  expect(await signal('nobody', 'go', '1')).toMatchObject({ code: 2 });
   const unquoted = await signal(live.id, 'go', 'yes');
   expect(unquoted).toMatchObject({ code: 2 });
   expect(unquoted.err).toContain(

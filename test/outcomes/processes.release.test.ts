@@ -45,7 +45,7 @@ test.each([
       { id: 'beside', state: 'succeeded', result: 'run again', attempt: 2 },
     ]);
     await stderrLine(solo.up, words);
-    await stderrLine(solo.up, /^The worker of this node has ended \(exit code 1\); restarting it/);
+    await stderrLine(solo.up, /The worker of this node has ended \(exit code 1\); restarting it/);
     await expectStillAtWork(solo.client);
   },
 );

@@ -9,7 +9,7 @@ const BIN = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 /** Resolves with the line of stderr that matches; fails with the whole output. */
 export function stderrLine(of: TestProcess, pattern: RegExp): Promise<RegExpExecArray> {
   const missing = (): string => `${pattern} in\n${of.output.text()}`;
-  return within(20_000, of.output.line(pattern, 'stderr'), missing);
+  return within(60_000, of.output.line(pattern, 'stderr'), missing);
 }
 
 export interface CommandResult {
