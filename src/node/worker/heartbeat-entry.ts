@@ -4,7 +4,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { HeartbeatStart } from './heartbeat.ts';
 import { HeartbeatLoop } from './heartbeat-loop.ts';
 import { processClock } from './process-clock.ts';
-import type { Connector, ConnectorModule, FromThread, ToThread } from './thread-messages.ts';
+import type {
+  Connector,
+  ConnectorModule,
+  FromThread,
+  ToSession,
+  ToThread,
+} from './thread-messages.ts';
 
 const { module, options } = workerData as Connector;
 const port = parentPort;
@@ -33,21 +39,32 @@ function begin(session: number, start: HeartbeatStart): void {
   sessions.set(session, { loop, close });
 }
 
-port.on('message', (message: ToThread) => {
-  const known = sessions.get(message.session);
+function stop(session: number): void {
+  const known = sessions.get(session);
+  known?.loop.stop();
+  known?.close();
+  sessions.delete(session);
+}
+
+function tell(message: ToSession): void {
+  const loop = sessions.get(message.session)?.loop;
   switch (message.type) {
     case 'begin':
       return begin(message.session, message.start);
     case 'change':
-      return known?.loop.change(message.change);
+      return loop?.change(message.change);
     case 'offer':
-      return known?.loop.offer(message.executors);
+      return loop?.offer(message.executors);
     case 'heard':
-      return known?.loop.heard(message.no);
+      return loop?.heard(message.no);
     case 'stop':
-      known?.loop.stop();
-      known?.close();
-      sessions.delete(message.session);
-      return;
+      return stop(message.session);
   }
+}
+
+port.on('message', (message: ToThread) => {
+  if (message !== 'close') return tell(message);
+  for (const session of sessions.keys()) stop(session);
+  // The thread ends when nothing of it is open any more.
+  port.close();
 });

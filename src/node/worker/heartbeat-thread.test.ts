@@ -1,5 +1,5 @@
-import { BroadcastChannel } from 'node:worker_threads';
-import { afterEach, expect, test } from 'vitest';
+import { BroadcastChannel, Worker as Thread } from 'node:worker_threads';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { lease } from '../../../test/rig/fake-leader.ts';
 import type { ThreadCall } from '../../../test/rig/thread-connector.ts';
 import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
@@ -98,4 +98,15 @@ test('while the main thread is blocked the thread beats on and says what has sta
     break;
   }
   beating.stop();
+});
+
+test('the thread ends by itself, also with a session that was not stopped', async () => {
+  const terminate = vi.spyOn(Thread.prototype, 'terminate');
+  onTestFinished(() => terminate.mockRestore());
+  const { heartbeats, calls } = thread('millrace-test-close');
+  const first = nextCall(calls);
+  heartbeats.startHeartbeat(start(new RunningTable(1)), () => {});
+  await first;
+  await heartbeats.close();
+  expect(terminate).not.toHaveBeenCalled();
 });

@@ -1,11 +1,15 @@
 /** The main thread's side of the heartbeat thread: one thread for all sessions of the process. */
 import type { Worker as Thread } from 'node:worker_threads';
-import { startThread } from '../../kit/index.ts';
+import { deferred, startThread } from '../../kit/index.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
 import type { Connector, FromThread, ToThread } from './thread-messages.ts';
 
+/** A thread that was asked to end and still runs after this long is terminated. */
+const CLOSE_MS = 10_000;
+
 export class HeartbeatThread {
   readonly #thread: Thread;
+  readonly #exited = deferred<void>();
   readonly #tells: Map<number, Parameters<StartHeartbeat>[1]> = new Map();
   #sessions = 0;
   #isClosed = false;
@@ -19,6 +23,7 @@ export class HeartbeatThread {
     this.#thread.on('message', ({ session, news }: FromThread) => this.#tells.get(session)?.(news));
     this.#thread.on('error', onBroken);
     this.#thread.on('exit', (code) => {
+      this.#exited.resolve();
       if (!this.#isClosed) onBroken(new Error(`The heartbeat thread ended with code ${code}.`));
     });
   }
@@ -39,9 +44,13 @@ export class HeartbeatThread {
     };
   };
 
+  /** The thread ends by itself: Node.js may crash when one is terminated while it reads from an HTTP/2 connection. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#thread.terminate();
+    this.#post('close');
+    const timer = setTimeout(() => void this.#thread.terminate(), CLOSE_MS);
+    await this.#exited.promise;
+    clearTimeout(timer);
   }
 
   #post(message: ToThread): void {

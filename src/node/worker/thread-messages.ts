@@ -3,13 +3,15 @@
 import type { WorkerService } from '../../scheduler/contract/index.ts';
 import type { HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
 
-export type ToThread = { readonly session: number } & (
+export type ToSession = { readonly session: number } & (
   | { readonly type: 'begin'; readonly start: HeartbeatStart }
   | { readonly type: 'change'; readonly change: HeldChange }
   | { readonly type: 'offer'; readonly executors: readonly string[] }
   | { readonly type: 'heard'; readonly no: number }
   | { readonly type: 'stop' }
 );
+
+export type ToThread = ToSession | 'close';
 
 export interface FromThread {
   readonly session: number;
