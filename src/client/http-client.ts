@@ -52,6 +52,7 @@ import type {
 } from './options.ts';
 import { QueryCalls } from './sql/query-calls.ts';
 import { submitPortions } from './submitting.ts';
+import { nameIn, traced } from './traced.ts';
 import { watchJob } from './watching.ts';
 
 type SubmitCall = Pick<SubmitOptions, 'jobId' | keyof CallOptions>;
@@ -94,21 +95,28 @@ export class HttpClient {
 
   /** The id is chosen here, so however often the call has to be repeated there is one job. */
   submitDocument(document: unknown, options?: SubmitCall): Promise<Submitted> {
-    return this.#submit('/api/v1/jobs', document, options);
+    return this.#submit(nameIn(document), '/api/v1/jobs', document, options);
   }
 
-  async #submit(path: string, body: unknown, options: SubmitCall = {}): Promise<Submitted> {
+  async #submit(
+    name: string,
+    path: string,
+    body: unknown,
+    options: SubmitCall = {},
+  ): Promise<Submitted> {
     const { jobId = uuidv7() } = options;
     const isNewId = options.jobId === undefined;
-    const answer = await this.#caller.call({
-      method: 'POST',
-      path,
-      headers: { 'millrace-job-id': jobId },
-      body: JSON.stringify(body),
-      isRepeatable: true,
-      what: 'the submission',
-      ...this.#limited(options),
-    });
+    const answer = await traced(name, jobId, (headers) =>
+      this.#caller.call({
+        method: 'POST',
+        path,
+        headers: { ...headers, 'millrace-job-id': jobId },
+        body: JSON.stringify(body),
+        isRepeatable: true,
+        what: 'the submission',
+        ...this.#limited(options),
+      }),
+    );
     const { id, state } = objectIn(answer, 'id') as unknown as Submitted;
     // A second try that finds the job may have found what the first one made.
     const isOurs = answer.isRepeated && isNewId && id === jobId;
@@ -125,7 +133,8 @@ export class HttpClient {
 
   /** Starts a flow that workers have published. `body` is the input and fields of the job. */
   startFlow(flow: string, body: object, options?: SubmitCall): Promise<Submitted> {
-    return this.#submit(`/api/v1/flows/${encodeURIComponent(flow)}/jobs`, body, options);
+    const path = `/api/v1/flows/${encodeURIComponent(flow)}/jobs`;
+    return this.#submit(flow, path, body, options);
   }
 
   async listFlows(options?: CallOptions): Promise<readonly FlowShape[]> {

@@ -6,6 +6,7 @@ import { type Caller, isPassing } from './calls/caller.ts';
 import { backoffMs, sleep } from '../kit/index.ts';
 import { BACKOFF, type CallOptions, type Pace } from './options.ts';
 import { errorFrom, isObject, parsedJson, strangeAnswer } from './calls/problem.ts';
+import { traced } from './traced.ts';
 
 /** What a server takes in one list. */
 const JOBS_MAX = 1_000;
@@ -57,16 +58,18 @@ async function sendPortion(
   id: string,
   signal: AbortSignal | undefined,
 ): Promise<readonly (Submitted | MillraceError)[]> {
-  const { body, status, server } = await caller.call({
-    method: 'POST',
-    path: '/api/v1/jobs',
-    // Each job gets this id with its place in the list behind it.
-    headers: { 'millrace-job-id': id },
-    body: `[${texts.join(',')}]`,
-    isRepeatable: true,
-    what: 'the submission',
-    signal,
-  });
+  const { body, status, server } = await traced('list', id, (headers) =>
+    caller.call({
+      method: 'POST',
+      path: '/api/v1/jobs',
+      // Each job gets this id with its place in the list behind it.
+      headers: { ...headers, 'millrace-job-id': id },
+      body: `[${texts.join(',')}]`,
+      isRepeatable: true,
+      what: 'the submission',
+      signal,
+    }),
+  );
   const list = parsedJson(body);
   if (!Array.isArray(list) || list.length !== texts.length) throw strangeAnswer(status, server);
   return list.map((item: unknown, at) => {

@@ -44,4 +44,13 @@ export { redactUrl } from './redact-url.ts';
 export { sleep, sleepOrAbort } from './sleep.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';
 export { startThread } from './thread.ts';
+export { flushTraces, tracingApi } from './tracing/api.ts';
+export {
+  type OpenSpan,
+  type SpanAttributes,
+  type TracePlace,
+  startSpan,
+  withinTrace,
+} from './tracing/span.ts';
+export { SpanIds, canChooseIds, derivedId } from './tracing/span-ids.ts';
 export { VirtualClock, settled } from './virtual-clock.ts';

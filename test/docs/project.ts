@@ -7,7 +7,7 @@ import { TestProcess } from '../rig/cluster/process.ts';
 import { type Block, ROOT } from './page.ts';
 
 /** What the guide says to install. */
-const PACKAGES = ['zod', 'tsx', 'pg', '@types/pg', '@types/node'];
+const PACKAGES = ['zod', 'tsx', 'pg', '@types/pg', '@types/node', '@opentelemetry'];
 const COMMANDS = { millrace: 'millrace/bin/millrace.js', tsx: 'tsx/dist/cli.mjs' };
 const RUN_MS = 90_000;
 

@@ -176,6 +176,7 @@ export function assignment(
     runMs: null,
     assignedAt: instant(1_000_000),
     scheduledAt: null,
+    trace: null,
     hasChildren: false,
     resumed: false,
     idempotencyKey: null,

@@ -20,6 +20,7 @@ import { type Caller, type Stream } from '../calls/caller.ts';
 import type { CallOptions, Limit, Pace } from '../options.ts';
 import { sleep } from '../../kit/index.ts';
 import { objectIn } from '../calls/reading.ts';
+import { traced } from '../traced.ts';
 
 /** Files are looked at and the plan is made before a query is answered; many files take their time. */
 const PLAN_RESPONSE_TIMEOUT_MS = 120_000;
@@ -47,17 +48,19 @@ export class QueryCalls {
   async submit(request: QueryRequest, options: SubmitQueryOptions = {}): Promise<SubmittedQuery> {
     const { queryId = uuidv7() as JobId, waitMs, signal } = this.#limited(options);
     const isNewId = options.queryId === undefined || options.isNewId === true;
-    const answer = await this.#caller.call({
-      method: 'POST',
-      path: PATH,
-      query: waitMs === undefined ? {} : { wait: String(waitMs) },
-      headers: { 'millrace-job-id': queryId },
-      body: JSON.stringify(request),
-      isRepeatable: true,
-      what: 'the query',
-      responseTimeoutMs: PLAN_RESPONSE_TIMEOUT_MS + (waitMs ?? 0),
-      signal,
-    });
+    const answer = await traced('query', queryId, (headers) =>
+      this.#caller.call({
+        method: 'POST',
+        path: PATH,
+        query: waitMs === undefined ? {} : { wait: String(waitMs) },
+        headers: { ...headers, 'millrace-job-id': queryId },
+        body: JSON.stringify(request),
+        isRepeatable: true,
+        what: 'the query',
+        responseTimeoutMs: PLAN_RESPONSE_TIMEOUT_MS + (waitMs ?? 0),
+        signal,
+      }),
+    );
     const { id, state, result } = objectIn(answer, 'id') as unknown as SubmittedQuery;
     // 200 without rows means that the query was there before, unless it came from a call that had to be repeated.
     const isOurs = (answer.isRepeated || result !== undefined) && isNewId && id === queryId;

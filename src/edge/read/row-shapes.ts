@@ -1,5 +1,11 @@
 /** Rows become what people see. Times become text, numbers of jobs and tasks become their ids. */
-import { dependencyNumbers, labelsOf, scheduledTime } from '../../scheduler/core/index.ts';
+import {
+  decodeJobOptions,
+  dependencyNumbers,
+  labelsOf,
+  scheduledTime,
+  traceIdOf,
+} from '../../scheduler/core/index.ts';
 import type {
   Instant,
   JobRow,
@@ -36,6 +42,11 @@ export const textOrNull = (at: Instant | null): string | null => (at === null ? 
 /** Text that the leader wrote; a store gives it back as it was. */
 const jsonOf = (text: string | null): Json => (text === null ? null : (JSON.parse(text) as Json));
 
+function traceOf({ options }: JobRow): string | null {
+  const { trace } = decodeJobOptions(options);
+  return trace === null ? null : traceIdOf(trace);
+}
+
 export function jobSummary(row: JobRow): JobSummary {
   const { id, no, name, state, run, priority, taskCount, idempotencyKey, scheduleId, error } = row;
   return {
@@ -49,6 +60,7 @@ export function jobSummary(row: JobRow): JobSummary {
     idempotencyKey,
     labels: labelsOf(row.labels),
     runAt: textOrNull(row.runAt),
+    trace: traceOf(row),
     scheduleId,
     scheduledAt: textOrNull(scheduledTime(row)),
     error,

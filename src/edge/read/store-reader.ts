@@ -1,5 +1,11 @@
 /** Reading straight from the store: what a node with a database answers with. */
-import { isMillraceError, jobNo, MillraceError, taskNo } from '../../scheduler/core/index.ts';
+import {
+  TRACE_STEP,
+  isMillraceError,
+  jobNo,
+  MillraceError,
+  taskNo,
+} from '../../scheduler/core/index.ts';
 import type {
   Instant,
   JobId,
@@ -132,7 +138,9 @@ export class StoreReader implements Reader {
       const own = { ...view, tasks: [found] };
       const shown = jobShape(own, await this.#reasons(own), this.#resultCharsMax).tasks[0];
       if (shown === undefined) return null;
-      const steps = await this.#store.steps(this.#shard, found.task, found.task.run);
+      const all = await this.#store.steps(this.#shard, found.task, found.task.run);
+      // Nothing that the handler did.
+      const steps = all.filter(({ name }) => !name.startsWith(TRACE_STEP));
       const known = this.#lease?.(id, taskId) ?? null;
       const attempts = await attemptsOf(this.#store, this.#shard, id, found.task);
       const charsMax = this.#resultCharsMax;

@@ -4,7 +4,7 @@ import type { Config } from '../config/index.ts';
 import { LeaderGateway, LeaderMeasures } from '../../scheduler/coordinator/index.ts';
 import type { Leader } from '../../scheduler/coordinator/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import { machineName, systemClock } from '../../kit/index.ts';
+import { flushTraces, machineName, systemClock } from '../../kit/index.ts';
 import type { Say } from '../../kit/index.ts';
 import { ownHandshake } from '../../scheduler/contract/index.ts';
 import { LeaderChannel, remoteReader } from '../../edge/grpc/index.ts';
@@ -40,6 +40,8 @@ export interface NodeOptions {
   readonly hasReflection?: boolean;
 }
 
+/** For the exporters of the user's spans. */
+const FLUSH_MS = 2_000;
 /** Events that an observer buffers for its followers. */
 const OBSERVED_EVENTS = 10_000;
 
@@ -206,6 +208,7 @@ export class ServerNode {
       await this.#queries?.close();
       this.#channel?.close();
       await this.#options.store?.close();
+      await flushTraces(FLUSH_MS);
     }
   }
 

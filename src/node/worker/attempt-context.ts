@@ -2,6 +2,7 @@
 import type { JobId, LeaseName, TaskId } from '../../scheduler/core/index.ts';
 import { HandlerCalls, describeCall, fittingSignal } from '../../tasks/executors/index.ts';
 import type {
+  Annotated,
   Lifeline,
   MisuseError,
   TaskContext,
@@ -15,6 +16,7 @@ import type {
 import { deferred } from '../../kit/index.ts';
 import { idempotencyKeyOf } from '../../scheduler/contract/index.ts';
 import type { ReadyAssignment, WorkerReport } from '../../scheduler/contract/index.ts';
+import { type AttemptSpan, traceFields } from './attempt-span.ts';
 import { Children } from './children.ts';
 import { Completion } from './completion.ts';
 import type { ItemVerdict } from './outbox.ts';
@@ -27,6 +29,7 @@ import { Waits } from './waits.ts';
 export interface ContextOwner extends SuspensionOwner {
   readonly assignment: ReadyAssignment;
   readonly lease: LeaseName;
+  readonly span: AttemptSpan | null;
   /** By the database's clock, or a little before it. */
   readonly nowMs: number;
   readonly log: TaskLog;
@@ -37,7 +40,7 @@ export interface ContextOwner extends SuspensionOwner {
   tell(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void): void;
 }
 
-export class AttemptContext implements TaskContext, WithLifeline {
+export class AttemptContext implements TaskContext, WithLifeline, Annotated {
   readonly #owner: ContextOwner;
   readonly #calls: HandlerCalls;
   #suspension: Suspension | null = null;
@@ -88,6 +91,14 @@ export class AttemptContext implements TaskContext, WithLifeline {
     return scheduledAt === null ? null : new Date(scheduledAt);
   }
 
+  get traceHeaders(): Readonly<Record<string, string>> {
+    return traceFields(this.#owner);
+  }
+
+  get annotate(): NonNullable<Annotated['annotate']> {
+    return (attributes) => this.#owner.span?.set(attributes);
+  }
+
   get log(): TaskLog {
     return this.#owner.log;
   }
@@ -105,10 +116,7 @@ export class AttemptContext implements TaskContext, WithLifeline {
   get step(): TaskContext['step'] {
     return (name, fn) =>
       this.#calls.begin({ kind: 'step', name }, () =>
-        this.#allSteps.run(
-          name,
-          typeof fn === 'function' ? () => this.#calls.within(name, fn) : fn,
-        ),
+        this.#allSteps.run(name, typeof fn === 'function' ? () => this.#traced(name, fn) : fn),
       );
   }
 
@@ -189,6 +197,12 @@ export class AttemptContext implements TaskContext, WithLifeline {
   close(): void {
     this.#calls.close();
     this.#suspension?.close();
+  }
+
+  #traced<T>(name: string, fn: () => T | Promise<T>): T | Promise<T> {
+    const { span } = this.#owner;
+    const run = (): T | Promise<T> => this.#calls.within(name, fn);
+    return span === null ? run() : span.step(name, run);
   }
 
   get #suspending(): Suspension {

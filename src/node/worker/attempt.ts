@@ -10,6 +10,7 @@ import type {
   WorkerSuspension,
 } from '../../scheduler/contract/index.ts';
 import { AttemptContext } from './attempt-context.ts';
+import { AttemptSpan } from './attempt-span.ts';
 import { leaseKey } from './lease-key.ts';
 import type { ItemVerdict } from './outbox.ts';
 import { tooLarge } from './payload-limit.ts';
@@ -43,6 +44,8 @@ export class Attempt {
   /** By the monotonic clock. */
   readonly #receivedAtMs: number;
   #context: AttemptContext | null = null;
+  /** Null before it runs, and where nothing is traced. */
+  #span: AttemptSpan | null = null;
   #resolve: (item: WorkerReport | null) => void = () => {};
 
   constructor(id: number, assignment: ReadyAssignment, host: AttemptHost, receivedAtMs: number) {
@@ -59,6 +62,10 @@ export class Attempt {
 
   get isStopping(): boolean {
     return this.#reason !== null;
+  }
+
+  get span(): AttemptSpan | null {
+    return this.#span;
   }
 
   /** Created on first use: short tasks never use it, and it costs more than they do. */
@@ -107,6 +114,7 @@ export class Attempt {
    * nothing. */
   run(): Promise<WorkerReport | null> {
     this.state = 'running';
+    this.#span = AttemptSpan.start(this.assignment);
     this.#tellStart();
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -125,6 +133,8 @@ export class Attempt {
   suspend(until: WorkerSuspension): void {
     const fault = this.#context?.fault ?? null;
     if (fault !== null) return this.#end(this.#failed(fault));
+    const record = this.#span?.record ?? null;
+    if (record !== null) this.#tell(record);
     this.#end({ kind: 'suspended', lease: this.lease, until });
   }
 
@@ -145,6 +155,7 @@ export class Attempt {
     this.state = 'ended';
     this.#cancelStart();
     this.#context?.close();
+    this.#span?.end(item);
     this.#resolve(item);
   }
 
@@ -155,7 +166,8 @@ export class Attempt {
     const context = new AttemptContext(this);
     this.#context = context;
     try {
-      const value = await executor.run(JSON.parse(input) as Json, context);
+      const run = (): unknown => executor.run(JSON.parse(input) as Json, context);
+      const value = await (this.#span === null ? run() : this.#span.within(run));
       await context.ended('returned');
       // It came to its end although it was asked to stop: the leader decides what that is worth.
       if (this.isStopping && this.#stopWord === null) return null;

@@ -2,7 +2,7 @@
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { Capabilities, NodeId } from '../../scheduler/core/index.ts';
 import type { TaskLog } from '../../tasks/executors/index.ts';
-import { processLog } from '../../kit/index.ts';
+import { flushTraces, processLog } from '../../kit/index.ts';
 import type { ChannelSettings } from './channel.ts';
 import { openWorker } from './open-worker.ts';
 import { processClock } from './process-clock.ts';
@@ -52,6 +52,9 @@ export interface WorkerWorld {
 /** An orphan says goodbye if the leader answers, and does not wait longer. */
 const ORPHAN_MS = 5_000;
 
+/** For the exporters of the user's spans. */
+const FLUSH_MS = 2_000;
+
 /** Runs until it has drained. Rejects when it cannot run as it is. */
 export async function runWorkerProcess(
   settings: WorkerProcessSettings,
@@ -85,6 +88,7 @@ export async function runWorkerProcess(
     } finally {
       await opened.close();
       executors.close();
+      await flushTraces(FLUSH_MS);
     }
   } finally {
     exits.close();

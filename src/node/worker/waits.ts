@@ -13,6 +13,7 @@ import type { Callable, OneSignal } from '../../tasks/executors/index.ts';
 import { durationMs } from '../../kit/index.ts';
 import type { Duration } from '../../kit/index.ts';
 import type { ReadyAssignment } from '../../scheduler/contract/index.ts';
+import { type AttemptSpan, traceFields } from './attempt-span.ts';
 import { tooLarge } from './payload-limit.ts';
 import { checkName } from './steps.ts';
 import type { Steps } from './steps.ts';
@@ -22,6 +23,7 @@ import { childJobId, jobStep, signalStep, sleepStep, untilStep } from './wait-na
 
 export interface WaitsOwner {
   readonly assignment: ReadyAssignment;
+  readonly span: AttemptSpan | null;
   /** By the database's clock, or a little before it: nothing ends too early. */
   readonly nowMs: number;
   called(what: unknown, executors: readonly string[]): void;
@@ -98,7 +100,8 @@ export class Waits {
     }
     const jobId = childJobId(this.#owner.assignment, name);
     if (!isId(jobId)) throw tooDeep(name, jobId);
-    const document = await this.#suspension.during(() => what.toDocument(input));
+    const own = await this.#suspension.during(() => what.toDocument(input));
+    const document = isObject(own) ? { ...traceFields(this.#owner), ...own } : own;
     const text = jsonText(document);
     if (!text.isJson) throw badDocument(name, text.fault);
     const excess = tooLarge(`The document of the call ${name}`, text.text);
@@ -133,6 +136,10 @@ export class Waits {
     const { until } = JSON.parse(known) as { readonly until: number };
     return Math.max(0, Math.ceil(until - this.#owner.nowMs));
   }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Whatever is wrong with a document, the leader says it. */

@@ -1,5 +1,5 @@
 /** What clients ask of the leader about jobs. Every call may be repeated without harm. */
-import type { Explanation, JobId, JobReply, MillraceError, TaskId } from '../core/index.ts';
+import type { Explanation, JobId, JobReply, MillraceError, TaskId, Trace } from '../core/index.ts';
 
 export type { JobReply } from '../core/index.ts';
 
@@ -11,6 +11,8 @@ export interface SubmitOptions {
   readonly isFresh?: boolean;
   /** Who asks: callers take turns where queries are planned. */
   readonly caller?: string;
+  /** Where the call stands in a trace. A document that says so itself takes precedence. */
+  readonly trace?: Trace | null;
 }
 
 export interface NewJob extends SubmitOptions {

@@ -38,6 +38,8 @@ export interface JobSummary {
   readonly labels: Labels;
   /** None of its tasks starts before then; null for a job that started at once. */
   readonly runAt: string | null;
+  /** The id of the trace in which it was submitted, 32 hexadecimal digits; null if it belongs to none. */
+  readonly trace: string | null;
   readonly scheduleId: ScheduleId | null;
   /** The scheduled time of the occurrence, even if the job started later. */
   readonly scheduledAt: string | null;

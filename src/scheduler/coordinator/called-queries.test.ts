@@ -21,7 +21,7 @@ function reluctant(...refusals: ErrorCode[]) {
   return { fed, taken, dispatcher: { ask, peek: () => false as never } };
 }
 
-const query = { jobId: 'one.q' as JobId, request: {}, name: null, priority: null };
+const query = { jobId: 'one.q' as JobId, request: {}, name: null, priority: null, trace: null };
 const planner = { plan: () => Promise.resolve(sampleQuery('x')) };
 
 /** Lets enough time pass for all its tries. */

@@ -3,7 +3,15 @@
  * for that, nor those behind it: so the task waits for a job that is not there yet, and the job comes when it
  * is planned. A leader that ends meanwhile leaves it to the next one, which asks the task to call again.
  */
-import type { AnswerCall, JobId, MillraceError, Priority, TaskError } from '../core/index.ts';
+import { readTrace } from '../core/index.ts';
+import type {
+  AnswerCall,
+  JobId,
+  MillraceError,
+  Priority,
+  TaskError,
+  Trace,
+} from '../core/index.ts';
 import { type Clock, sleep } from '../../kit/index.ts';
 import type { WorkerReport } from '../contract/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -16,6 +24,8 @@ import { cleanText } from './text.ts';
 interface QueryDocument {
   readonly query: unknown;
   readonly name?: unknown;
+  readonly traceparent?: unknown;
+  readonly tracestate?: unknown;
 }
 
 /** A query that a task calls. */
@@ -25,6 +35,7 @@ export interface CalledQuery {
   readonly name: string | null;
   /** Of the caller. */
   readonly priority: Priority | null;
+  readonly trace: Trace | null;
 }
 
 export function isQueryDocument(document: unknown): document is QueryDocument {
@@ -35,7 +46,7 @@ export function isQueryDocument(document: unknown): document is QueryDocument {
 /** Why it cannot be planned; null when only the planner can say. */
 export function queryDocumentFault(document: QueryDocument): string | null {
   for (const field of Object.keys(document)) {
-    if (field !== 'query' && field !== 'name') return `a called query has no field '${field}'`;
+    if (!FIELDS.has(field)) return `a called query has no field '${field}'`;
   }
   const { query, name } = document;
   const isObject = typeof query === 'object' && query !== null && !Array.isArray(query);
@@ -47,6 +58,7 @@ export function queryDocumentFault(document: QueryDocument): string | null {
     : `the name of a called query is text of up to ${NAME_LENGTH_MAX} characters`;
 }
 
+const FIELDS: ReadonlySet<string> = new Set(['query', 'name', 'traceparent', 'tracestate']);
 const NAME_LENGTH_MAX = 200;
 /** The queries of tasks take turns with those of each client. */
 const TASKS = 'tasks';
@@ -57,7 +69,8 @@ export function queriesIn(report: WorkerReport, priority: Priority | null): Call
   return report.until.jobs.flatMap(({ jobId, document }) => {
     if (!isQueryDocument(document)) return [];
     const name = typeof document.name === 'string' ? cleanText(document.name) : null;
-    return [{ jobId, request: document.query, name, priority }];
+    const trace = readTrace(document.traceparent, document.tracestate);
+    return [{ jobId, request: document.query, name, priority, trace }];
   });
 }
 
@@ -115,16 +128,12 @@ export class CalledQueries {
   }
 
   async #plan(query: CalledQuery): Promise<Answer> {
-    const { jobId, request, name, priority } = query;
+    const { jobId, request } = query;
     const { planner } = this.#options;
     const { signal } = this.#life;
     try {
       if (planner === null) throw noQueries();
-      const { document, seeds } = inherit(
-        await planner.plan(request, signal, TASKS),
-        name,
-        priority,
-      );
+      const { document, seeds } = inherit(await planner.plan(request, signal, TASKS), query);
       return { type: 'answerCall', jobId, seeds, made: { document, error: null } };
     } catch (thrown) {
       signal.throwIfAborted();
@@ -145,8 +154,7 @@ function failed({ jobId, name }: CalledQuery, { code, message }: MillraceError):
 /** The caller should not wait longer than for a task of its own. */
 function inherit(
   { document, seeds }: PlannedQuery,
-  name: string | null,
-  priority: Priority | null,
+  { name, priority, trace }: CalledQuery,
 ): PlannedQuery {
   const tasks =
     priority === null ? document.tasks : document.tasks.map((task) => ({ ...task, priority }));
@@ -157,6 +165,7 @@ function inherit(
       tasks,
       name: name ?? document.name,
       priority: priority ?? document.priority,
+      options: { ...document.options, trace },
     },
   };
 }

@@ -52,6 +52,7 @@ import type { TaskLogWriter } from './task-log-writer.ts';
 import type { KnownOperators } from './known-operators.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
+import { traceSubmit } from './tracing.ts';
 
 export interface ServiceOptions {
   readonly store: Store;
@@ -113,6 +114,10 @@ export class LeaderJobService implements JobService {
   }
 
   submitParsed(document: JobDocument, options: InnerOptions): Promise<JobReply> {
+    return traceSubmit(document, options, (placed) => this.#submitOnce(placed, options));
+  }
+
+  #submitOnce(document: JobDocument, options: InnerOptions): Promise<JobReply> {
     const scopes = keyScopes(document.tasks);
     const key = document.idempotencyKey;
     const isNewId = options.isFresh === true;

@@ -40,6 +40,7 @@ import { LeaderMeasures } from './leader-measures.ts';
 import { LeaderTerm } from './leader-term.ts';
 import { LeaderScheduleService } from './schedule-service.ts';
 import { TaskLogWriter } from './task-log-writer.ts';
+import { traceEnds } from './tracing.ts';
 import { LeaderWorkerService } from './worker-service.ts';
 
 export interface LeaderOptions {
@@ -129,6 +130,7 @@ export class Leader implements LeaderServices {
       onCommitted: (rows, at, tookMs) => {
         payloads.learn(rows);
         measures.committed(rows, tookMs, executorOf);
+        traceEnds(rows);
         options.onCommitted?.(rows, at);
       },
       reload: () => {

@@ -22,6 +22,7 @@ import { hasCalledJob, withCalledJobs } from './called-jobs.ts';
 import { PayloadCache } from './payload-cache.ts';
 import { ResultReader } from './result-reader.ts';
 import type { Outcome, Outcomes } from './result-reader.ts';
+import { attemptPlace } from './tracing.ts';
 
 /** The input cannot be made: the task must fail, and would fail the same way again. */
 export interface Unresolvable {
@@ -323,6 +324,7 @@ function ready(
     hasChildren: assignment.hasChildren,
     resumed: assignment.resumed,
     idempotencyKey: assignment.idempotencyKey,
+    trace: attemptPlace(assignment),
     input,
     steps,
     children,

@@ -23,6 +23,7 @@ import type {
   TaskRow,
   TaskSpecRow,
 } from './rows.ts';
+import type { Trace } from './document/document.ts';
 import type { JobState } from './task/chart.ts';
 import type { LeaseName } from './task/lease.ts';
 
@@ -45,6 +46,8 @@ export interface Assignment {
   readonly resumed: boolean;
   /** The key that its user gave it. */
   readonly idempotencyKey: string | null;
+  /** Where the job stands in a trace; null if that is not known. */
+  readonly trace: Trace | null;
 }
 
 /** What the leader wants of a worker, sent with every answer. */

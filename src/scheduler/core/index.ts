@@ -25,6 +25,7 @@ export { jobSchema } from './document/schema.ts';
 export { asLiteral } from './document/template.ts';
 export { didYouMean } from './document/spelling.ts';
 export { utf8Bytes } from './document/text.ts';
+export { readTrace, traceIdOf } from './document/trace.ts';
 export { auditState } from './audit.ts';
 export { Effects } from './effects.ts';
 export type {
@@ -55,7 +56,7 @@ export { rollUp } from './job/roll-up.ts';
 export type { RollUp, TreeTask } from './job/roll-up.ts';
 export { JSON_TYPES, SHAPE_LENGTH_MAX, readSignalShape } from './job/signal-shape.ts';
 export type { JsonType, SignalShape } from './job/signal-shape.ts';
-export { UNFIT_STEP, nthSignalStep, takenAtStep } from './job/waits.ts';
+export { TRACE_STEP, UNFIT_STEP, nthSignalStep, takenAtStep } from './job/waits.ts';
 export type { AwaitedJob, AwaitedSignal, AwaitedThings } from './job/waits.ts';
 export * from './json.ts';
 export * from './log/kinds.ts';

@@ -1,10 +1,12 @@
 /** The executor of fragments, and what each run needs of its node. */
 import type { Pins } from '../catalog/index.ts';
 import type { EngineSize, PooledEngine } from '../engine/index.ts';
-import { MissingOperatorError } from '../../tasks/executors/index.ts';
+import { MissingOperatorError, annotate } from '../../tasks/executors/index.ts';
 import type { Executor } from '../../tasks/executors/index.ts';
-import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
+import { fragmentNo } from '../../scheduler/core/index.ts';
+import type { OperatorDeclaration, TaskId } from '../../scheduler/core/index.ts';
 import { FRAGMENT_EXECUTOR } from '../plan/index.ts';
+import type { FragmentResult } from '../plan/index.ts';
 import type { OutputStore, PartitionReader } from '../shuffle/index.ts';
 import { FragmentRun } from './fragment-run.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -55,9 +57,11 @@ export function fragmentExecutor(node: FragmentNode): Executor {
       if (missing !== undefined) throw new MissingOperatorError(missing);
       atWork += 1;
       try {
-        return await new FragmentRun(node, task, context).run(() =>
+        const result = await new FragmentRun(node, task, context).run(() =>
           threadsFor(node.cores, node.slots, atWork, task.threads),
         );
+        annotate(context, figuresOf(context.taskId, result));
+        return result;
       } catch (error) {
         if (isDiskFull(error)) node.onDiskFull();
         if (error instanceof MissingOperatorError) context.log.error(changedModule(error));
@@ -66,6 +70,23 @@ export function fragmentExecutor(node: FragmentNode): Executor {
         atWork -= 1;
       }
     },
+  };
+}
+
+function figuresOf(
+  taskId: TaskId,
+  { metrics }: FragmentResult,
+): Readonly<Record<string, string | number>> {
+  const { rowsIn, rowsOut, bytesOut, fetchedBytes, localBytes, spilledBytes } = metrics;
+  return {
+    'db.system.name': 'duckdb',
+    'millrace.query.stage': fragmentNo(taskId)?.stage ?? 0,
+    'millrace.query.rows_in': rowsIn,
+    'millrace.query.rows_out': rowsOut,
+    'millrace.query.bytes_out': bytesOut,
+    'millrace.query.fetched_bytes': fetchedBytes,
+    'millrace.query.local_bytes': localBytes,
+    'millrace.query.spilled_bytes': spilledBytes,
   };
 }
 

@@ -107,6 +107,9 @@ export interface TaskContext {
    * transaction happens exactly once a run. The result of the task is `result`, whatever is returned.
    */
   readonly completeWith: (transaction: Transaction, result: unknown) => Promise<void>;
+  /** Headers that carry the trace of this attempt to whatever it calls: `traceparent` and perhaps `tracestate`. Empty
+   * when the job belongs to no trace. */
+  readonly traceHeaders?: Readonly<Record<string, string>>;
   /** Kept with the job, and shown in the log of the worker. */
   readonly log: TaskLog;
   /** What a process or thread of the task has printed. It is kept with the job. */

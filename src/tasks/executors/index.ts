@@ -3,6 +3,8 @@
  * modules that users bring, the threads for work that keeps a processor busy, and how what a handler returns
  * or throws is read. Leases and slots do not live here: an executor knows one task and its context.
  */
+export { annotate } from './annotated.ts';
+export type { Annotated } from './annotated.ts';
 export { builtIns, graceWithin } from './builtin.ts';
 export type { BuiltInOptions } from './builtin.ts';
 export type {

@@ -42,6 +42,7 @@ const assignment: ReadyAssignment = {
   steps: [{ name: 's', body: '1' }],
   assignedAt: instant(BIG),
   scheduledAt: instant(BIG),
+  trace: { parent: `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`, state: 'vendor=1' },
   hasChildren: true,
   children: [
     { id: 'c1' as TaskId, state: 'succeeded', result: '{"é":2}', error: null },
@@ -236,7 +237,8 @@ test('carries a reply for each job, whole', async () => {
     return { document: { tasks: [id] }, jobId: id as JobId };
   });
   expect(await leader.submitAll(jobs)).toEqual([answer, refusal]);
-  expect(service.submitAll).toHaveBeenCalledWith(jobs);
+  const without = jobs.map((job) => ({ ...job, trace: null }));
+  expect(service.submitAll).toHaveBeenCalledWith(without);
   expect(await leader.cancel(answer.jobId, 'why not')).toEqual({ ...answer, state: 'cancelled' });
   expect(service.cancel).toHaveBeenCalledWith('j1', 'why not');
   expect(await leader.rerun(answer.jobId)).toMatchObject({ run: 2 });
@@ -295,6 +297,7 @@ const job: ReadJob = {
   idempotencyKey: null,
   labels: { team: 'billing' },
   runAt: null,
+  trace: 'a1'.repeat(16),
   scheduleId: null,
   scheduledAt: null,
   error: null,

@@ -1,5 +1,10 @@
 /** Work on its way to a worker. Inputs and steps are JSON text at both ends and bytes between. */
-import { FRAGMENT_EXECUTOR, fragmentNo, instant } from '../../../scheduler/core/index.ts';
+import {
+  FRAGMENT_EXECUTOR,
+  fragmentNo,
+  instant,
+  readTrace,
+} from '../../../scheduler/core/index.ts';
 import type { FragmentNo } from '../../../scheduler/core/index.ts';
 import type {
   GetTaskRequest,
@@ -113,6 +118,8 @@ function toWireAssignment(assignment: ReadyAssignment): TaskAssignment {
       assignment.scheduledAt === null
         ? undefined
         : wireNumber(assignment.scheduledAt, 'scheduled_at_ms'),
+    traceparent: assignment.trace?.parent ?? '',
+    tracestate: assignment.trace?.state ?? '',
   };
 }
 
@@ -147,6 +154,7 @@ function fromWireAssignment(task: TaskAssignment): ReadyAssignment {
       task.scheduledAtMs === undefined
         ? null
         : instant(safeNumber(task.scheduledAtMs, 'scheduled_at_ms')),
+    trace: readTrace(task.traceparent, task.tracestate),
   };
 }
 

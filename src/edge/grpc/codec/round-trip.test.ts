@@ -175,6 +175,7 @@ describe('what workers and the leader say comes out as it went in', () => {
         whole as unknown as fc.Arbitrary<PollReply['assignments'][number]['assignedAt']>,
       ),
       hasChildren: fc.boolean(),
+      trace: fc.constant(null),
       children: fc.array(child, { maxLength: 3 }),
     });
     const reply = fc.record({ assignments: fc.array(assignment, { maxLength: 4 }), orders });
@@ -252,6 +253,7 @@ describe('what people see comes out as it went in', () => {
     idempotencyKey: orNull(name),
     labels: fc.dictionary(fc.string({ minLength: 1 }), name, { maxKeys: 3 }),
     runAt: orNull(time),
+    trace: orNull(name),
     scheduleId: orNull(id<NonNullable<JobSummary['scheduleId']>>()),
     scheduledAt: orNull(time),
     error: orNull(error),

@@ -21,6 +21,7 @@ function assignment(executor: string, taskId: string): ReadyAssignment {
     ...{ lease: LEASE, jobId: LEASE.jobId, taskId: taskId as TaskId, executor, run: 1, attempt: 2 },
     ...{ runMs: null, resumed: false, idempotencyKey: null, steps: [], children: [] },
     ...{ input: '{"sql":"x"}', hasChildren: false, assignedAt: instant(1), scheduledAt: null },
+    trace: null,
   };
 }
 

@@ -1,6 +1,8 @@
 /** Authorisation: one table, enforced by one interceptor before any handler sees the call. */
 import { ResponderBuilder, ServerInterceptingCall, ServerListenerBuilder } from '@grpc/grpc-js';
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js';
+import { readTrace } from '../../../scheduler/core/index.ts';
+import type { Trace } from '../../../scheduler/core/index.ts';
 import { statusOf } from '../status.ts';
 import { connectionOf } from './http2-call.ts';
 
@@ -30,6 +32,11 @@ export type AccessCheck = (caller: Caller, needed: NeededRole) => Promise<string
 const CREDENTIAL = 'millrace-credential';
 
 /** The name of the call's credential; null on a server without authentication. */
+/** Where the caller stands in a trace; null if it does not say, or says it wrongly. */
+export function traceOf(metadata: Metadata): Trace | null {
+  return readTrace(metadata.get('traceparent')[0], metadata.get('tracestate')[0]);
+}
+
 export function credentialOf(metadata: Metadata): string | null {
   const [credential] = metadata.get(CREDENTIAL);
   return credential === undefined ? null : String(credential);

@@ -2,7 +2,7 @@
  * node that does not lead refuses the rest with the leader's address. */
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../../scheduler/core/index.ts';
-import type { JobId, LeaderAddress, TaskId } from '../../../scheduler/core/index.ts';
+import type { JobId, LeaderAddress, TaskId, Trace } from '../../../scheduler/core/index.ts';
 import { type ByteBudget, type Clock, requestBytes, systemClock } from '../../../kit/index.ts';
 import { fromWireNewJob, fromWireSignal, toWireJobReply } from '../codec/change.ts';
 import { fromWireNodeFilter, toWireNode, toWireSchedule } from '../codec/cluster.ts';
@@ -29,6 +29,7 @@ import type {
 } from '../../../scheduler/contract/index.ts';
 import { STALLED_READER_MS } from '../limits.ts';
 import { asMillraceError } from '../status.ts';
+import { traceOf } from './access.ts';
 import { type RpcService, type StreamOptions, streaming, unary } from './handlers.ts';
 import { parkedPoll } from './polling.ts';
 import { queryHandlers } from './query-handlers.ts';
@@ -134,8 +135,8 @@ function jobHandlers(
 > {
   const { jobs, reader } = options;
   return {
-    submitJob: unary(life, (request) =>
-      admitted(options, request.jobs, () => submitAll(jobs(), request.jobs)),
+    submitJob: unary(life, (request, { metadata }) =>
+      admitted(options, request.jobs, () => submitAll(jobs(), request.jobs, traceOf(metadata))),
     ),
     getJob: unary(life, async (request) => {
       const id: JobId = requiredText(request.jobId, 'job_id');
@@ -238,12 +239,14 @@ async function admitted<T>(
 async function submitAll(
   service: JobService,
   jobs: readonly WireNewJob[],
+  trace: Trace | null,
 ): Promise<SubmitJobResponse> {
   if (jobs.length > JOBS_PER_CALL_MAX)
     refuse('jobs', `${jobs.length} jobs exceed the limit of a request.`);
   const read = jobs.map(readJob);
   const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
-  const replies = good.length === 0 ? [] : await service.submitAll(good);
+  const replies =
+    good.length === 0 ? [] : await service.submitAll(good.map((job) => ({ ...job, trace })));
   let next = 0;
   const merged = read.map((job): JobReply | MillraceError => {
     if (job instanceof MillraceError) return job;

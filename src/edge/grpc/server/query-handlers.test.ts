@@ -1,4 +1,4 @@
-import { Client, credentials } from '@grpc/grpc-js';
+import { Client, Metadata, credentials } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { only, wireNode } from '../../../../test/rig/wire-node.ts';
@@ -111,6 +111,7 @@ function ask<Request, Response>(
     readonly responseDeserialize: (bytes: Buffer) => Response;
   },
   request: Request,
+  metadata: Metadata = new Metadata(),
 ): Promise<Response> {
   const answer = deferred<Response>();
   const { path, requestSerialize, responseDeserialize } = method;
@@ -119,6 +120,7 @@ function ask<Request, Response>(
     requestSerialize,
     responseDeserialize,
     request,
+    metadata,
     (failure: ServiceError | null, value) => {
       if (failure === null && value !== undefined) answer.resolve(value);
       else answer.reject(failure);
@@ -127,17 +129,24 @@ function ask<Request, Response>(
   return answer.promise;
 }
 
-const submit = (request: Partial<SubmitQueryRequest>): Promise<SubmitQueryResponse> =>
-  ask<SubmitQueryRequest, SubmitQueryResponse>(ControlPlaneService.submitQuery, {
-    queryId: 'q',
-    physicalPlanJson: Buffer.alloc(0),
-    sql: '',
-    tablesJson: Buffer.alloc(0),
-    settingsJson: Buffer.alloc(0),
-    paramsJson: Buffer.alloc(0),
-    idempotencyKey: '',
-    ...request,
-  });
+const submit = (
+  request: Partial<SubmitQueryRequest>,
+  metadata?: Metadata,
+): Promise<SubmitQueryResponse> =>
+  ask<SubmitQueryRequest, SubmitQueryResponse>(
+    ControlPlaneService.submitQuery,
+    {
+      queryId: 'q',
+      physicalPlanJson: Buffer.alloc(0),
+      sql: '',
+      tablesJson: Buffer.alloc(0),
+      settingsJson: Buffer.alloc(0),
+      paramsJson: Buffer.alloc(0),
+      idempotencyKey: '',
+      ...request,
+    },
+    metadata,
+  );
 
 async function fetched(request: FetchQueryResultsRequest): Promise<Buffer[]> {
   const { path, requestSerialize, responseDeserialize } = ControlPlaneService.fetchQueryResults;
@@ -174,7 +183,22 @@ test('a query is submitted with all that it says', async () => {
         priority: 0,
       },
       jobId: 'q',
+      trace: null,
     },
+  ]);
+});
+
+test('the metadata says where the caller stands in a trace; what is not valid is ignored', async () => {
+  const parent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
+  for (const traceparent of [parent, 'nonsense']) {
+    const metadata = new Metadata();
+    metadata.set('traceparent', traceparent);
+    metadata.set('tracestate', 'vendor=1');
+    await submit({ sql: 'select 1' }, metadata);
+  }
+  expect(calls.submitted).toMatchObject([
+    { trace: { parent, state: 'vendor=1' } },
+    { trace: null },
   ]);
 });
 

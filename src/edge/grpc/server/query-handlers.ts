@@ -25,6 +25,7 @@ import type {
   QueryShape,
   ResultRegistry,
 } from '../../../scheduler/contract/index.ts';
+import { traceOf } from './access.ts';
 import { type StreamOptions, streaming, unary } from './handlers.ts';
 import { boundSession } from './session-binding.ts';
 
@@ -58,7 +59,7 @@ export function queryHandlers(
       const gone = new AbortController();
       call.once('cancelled', () => gone.abort());
       const signal = AbortSignal.any([life, gone.signal]);
-      const by = { ...options, caller: callerOf(call) };
+      const by = { ...options, caller: callerOf(call), trace: traceOf(call.metadata) };
       const { jobId, state } = await service.submitQuery(request, by, signal);
       return { queryId: jobId, state: toWireQueryState(state) };
     }),

@@ -1,5 +1,5 @@
 /** Accepting jobs: one, or many in one call. */
-import { isMillraceError, MillraceError } from '../../../scheduler/core/index.ts';
+import { isMillraceError, MillraceError, readTrace } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState } from '../../../scheduler/core/index.ts';
 import type { JobReply, JobService, SubmitOptions } from '../../../scheduler/contract/index.ts';
 import { checkedId } from '../fields.ts';
@@ -15,6 +15,8 @@ interface Submitted {
 
 export const ID_HEADERS: Readonly<Record<string, string>> = {
   'Millrace-Job-Id': 'The id of what is new, so that the call can be repeated.',
+  traceparent: 'W3C Trace Context of the caller; ignored when it is not valid.',
+  tracestate: 'Belongs to traceparent.',
 };
 
 export const submitRoutes: readonly Route[] = [
@@ -121,6 +123,8 @@ function itemOf(reply: JobReply | MillraceError): Submitted | { readonly error: 
  * answer was lost. */
 export function newIds(call: Call, api: ApiParts): (at?: number) => SubmitOptions {
   const id = chosenId(call);
-  if (id === null) return () => ({ jobId: api.newJobId(), isFresh: true });
-  return (at) => ({ jobId: at === undefined ? id : (`${id}.${at}` as JobId) });
+  const { traceparent, tracestate } = call.headers;
+  const trace = readTrace(traceparent, tracestate);
+  if (id === null) return () => ({ jobId: api.newJobId(), isFresh: true, trace });
+  return (at) => ({ jobId: at === undefined ? id : (`${id}.${at}` as JobId), trace });
 }

@@ -28,6 +28,7 @@ const SUMMARY_EXAMPLE = {
   idempotencyKey: '2026-11-15',
   labels: { team: 'billing' },
   runAt: null,
+  trace: '4bf92f3577b34da6a3ce929d0e0e4736',
   scheduleId: null,
   scheduledAt: null,
   error: null,
@@ -68,6 +69,10 @@ const summaryFields: Readonly<Record<string, Schema>> = {
     additionalProperties: text,
   }),
   runAt: described('None of its tasks starts before this time.', orNull(moment)),
+  trace: described(
+    'The id of the trace in which it was submitted, 32 hexadecimal digits; null if it belongs to none.',
+    orNull(text),
+  ),
   scheduleId: orNull(text),
   scheduledAt: described(
     'The scheduled time of the occurrence, even if the job started later.',

@@ -119,6 +119,15 @@ export interface JobOptions {
   /** Jobs with the same key take turns together with all others as if they were one. */
   readonly fairnessKey: string | null;
   readonly debounce: Debounce | null;
+  /** Where its submitter stands in a trace; null if that is not known. */
+  readonly trace: Trace | null;
+}
+
+/** A place in a trace, as W3C Trace Context writes it: see `trace.ts`. */
+export interface Trace {
+  /** `00-<trace id>-<span id>-<flags>`. */
+  readonly parent: string;
+  readonly state: string | null;
 }
 
 /** Of jobs with the same key that are submitted within `ms` of each other only the last one runs. */

@@ -24,7 +24,7 @@ export function documentFromRows(
     labels,
     // A fork is asked for now.
     runAt: null,
-    options: { ...decodeJobOptions(job.options), debounce: null },
+    options: { ...decodeJobOptions(job.options), debounce: null, trace: null },
     output,
     idempotencyKey: null,
     tasks: specs.map((spec) => ({

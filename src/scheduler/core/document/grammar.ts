@@ -248,6 +248,11 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     doc: 'Jobs with the same key, say of one tenant, take turns with all others as if they were one job.',
   },
   debounce: record(DEBOUNCE),
+  traceparent: {
+    type: 'any',
+    doc: 'The W3C trace context that the job belongs to. One that is not valid is ignored.',
+  },
+  tracestate: { type: 'any', doc: 'What tracing systems have added to it.' },
   timeouts: record(JOB_TIMEOUTS),
   output: {
     type: 'template',

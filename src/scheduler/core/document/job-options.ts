@@ -4,8 +4,13 @@ import { canonicalJson } from '../json.ts';
 import type { Debounce, JobOptions } from './document.ts';
 import type { Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
+import { readTrace } from './trace.ts';
 
-export const NO_JOB_OPTIONS: JobOptions = Object.freeze({ fairnessKey: null, debounce: null });
+export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
+  fairnessKey: null,
+  debounce: null,
+  trace: null,
+});
 
 /** The options of a job that has been submitted. */
 export interface StoredJobOptions extends JobOptions {
@@ -18,7 +23,9 @@ const NOTHING_STORED: StoredJobOptions = Object.freeze({ ...NO_JOB_OPTIONS, firs
 export function readJobOptions(fields: Fields): JobOptions {
   const fairnessKey = fields.name('fairnessKey') ?? null;
   const debounce = readDebounce(fields);
-  return fairnessKey === null && debounce === null ? NO_JOB_OPTIONS : { fairnessKey, debounce };
+  const trace = readTrace(fields.raw('traceparent'), fields.raw('tracestate'));
+  const isNothing = fairnessKey === null && debounce === null && trace === null;
+  return isNothing ? NO_JOB_OPTIONS : { fairnessKey, debounce, trace };
 }
 
 function readDebounce(job: Fields): Debounce | null {
@@ -43,10 +50,11 @@ function readDebounce(job: Fields): Debounce | null {
 
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
-  const { fairnessKey, debounce, firstAt } = options;
+  const { fairnessKey, debounce, trace, firstAt } = options;
   const text = canonicalJson({
     ...(fairnessKey === null ? {} : { fairnessKey }),
     ...(debounce === null ? {} : { debounce: { ...debounce } }),
+    ...(trace === null ? {} : { trace: { ...trace } }),
     ...(firstAt === null ? {} : { firstAt }),
   });
   return text === '{}' ? null : text;

@@ -42,6 +42,9 @@ export function unfitBefore(step: string): number {
 /** What a worker leaves of a signal that did not fit: `{"name", "why"}`. */
 export const UNFIT_STEP = '$unfit/';
 
+/** Where in a trace an assignment was that ended with a wait, by its fence: `{"parent", "state"}`. */
+export const TRACE_STEP = '$trace/';
+
 /** How it is encoded in a task's row and decoded. */
 export function encodeWaits(waits: AwaitedThings | null): string | null {
   return waits === null ? null : JSON.stringify(waits);

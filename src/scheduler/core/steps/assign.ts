@@ -152,5 +152,6 @@ function assignment(context: StepContext, lease: Lease): Assignment {
     hasChildren: tasks.children(slot).length > 0,
     resumed: lease.resumed,
     idempotencyKey: key === null ? null : keyInScope(executor, key.scope),
+    trace: job.options.trace,
   };
 }

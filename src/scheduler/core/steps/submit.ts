@@ -80,7 +80,9 @@ function newRow(
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
   const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs, output } = document;
-  const { labels, options } = document;
+  const { labels } = document;
+  // The runs of a schedule have nothing to do with whoever has made it.
+  const options = scheduleId === null ? document.options : { ...document.options, trace: null };
   return {
     no,
     id,

@@ -26,6 +26,20 @@ async function failure(input: Json, options: HttpOptions = open): Promise<Failur
   return classifyFailure(await thrownBy(() => call(input, options)));
 }
 
+test('it sends the trace of its attempt onwards, unless the task says otherwise', async () => {
+  const { url, seen } = await serveWeb((_request, response) => response.end());
+  const traceHeaders = { traceparent: 'ours', tracestate: 'a=1' };
+  await call({ url }, open, testContext({ traceHeaders }));
+  await call({ url, headers: { traceparent: 'theirs' } }, open, testContext({ traceHeaders }));
+  await call({ url });
+  const sent = seen.map(({ headers: { traceparent, tracestate } }) => [traceparent, tracestate]);
+  expect(sent).toEqual([
+    ['ours', 'a=1'],
+    ['theirs', undefined],
+    [undefined, undefined],
+  ]);
+});
+
 test('it sends the given request and answers status, headers and JSON', async () => {
   const { url, seen } = await serveWeb((_request, response) => {
     response.writeHead(201, { 'content-type': 'application/json; charset=utf-8', 'x-a': 'b' });

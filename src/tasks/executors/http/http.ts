@@ -33,7 +33,7 @@ export function httpExecutor(clock: Clock, options: HttpOptions): Executor {
   return {
     name: 'http',
     async run(input, context) {
-      const plan = readPlan(input, context.idempotencyKey);
+      const plan = readPlan(input, context.idempotencyKey, context.traceHeaders);
       return call(plan, context, clock, options);
     },
   };

@@ -37,7 +37,11 @@ const NOT_YOURS =
 /** Shorter ones would blot out half of any text. */
 const SECRET_LENGTH_MIN = 6;
 
-export function readPlan(input: Json, idempotencyKey: string): HttpPlan {
+export function readPlan(
+  input: Json,
+  idempotencyKey: string,
+  traceHeaders: Readonly<Record<string, string>> = {},
+): HttpPlan {
   const fields = new Fields(input, [
     ...['url', 'method', 'headers', 'body', 'auth', 'timeoutMs', 'maxBytes', 'redirects'],
   ]);
@@ -65,6 +69,8 @@ export function readPlan(input: Json, idempotencyKey: string): HttpPlan {
   headers['accept-encoding'] ??= 'gzip, deflate, br';
   headers['user-agent'] ??= 'millrace';
   headers['idempotency-key'] ??= idempotencyKey;
+  // Both or neither: a state belongs to its parent.
+  if (!('traceparent' in headers)) Object.assign(headers, traceHeaders);
   return {
     request: { url, method, headers, body },
     timeoutMs: fields.whole('timeoutMs', 1, TIMEOUT_MS_MAX) ?? TIMEOUT_MS,

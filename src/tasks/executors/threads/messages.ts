@@ -16,7 +16,14 @@ export interface ThreadTask {
 /** The part of a context that is plain values. */
 export type ContextFacts = Pick<
   TaskContext,
-  'jobId' | 'taskId' | 'attempt' | 'run' | 'fence' | 'idempotencyKey' | 'scheduledAt'
+  | 'jobId'
+  | 'taskId'
+  | 'attempt'
+  | 'run'
+  | 'fence'
+  | 'idempotencyKey'
+  | 'scheduledAt'
+  | 'traceHeaders'
 >;
 
 export type Outcome =

@@ -39,7 +39,10 @@ export class RemoteAttempt {
 
   start(task: ThreadTask, input: Json): void {
     const { jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt } = this.#context;
-    const facts = { jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt };
+    const { traceHeaders = {} } = this.#context;
+    const facts = {
+      ...{ jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt, traceHeaders },
+    };
     this.#lifeline?.onSuspended(() => {
       this.#post({ attempt: this.#no, type: 'drop' });
       this.#ended.resolve({ kind: 'suspended' });

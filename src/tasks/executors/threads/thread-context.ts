@@ -92,6 +92,10 @@ export class ThreadContext implements TaskContext {
     return this.#facts.scheduledAt;
   }
 
+  get traceHeaders(): Readonly<Record<string, string>> {
+    return this.#facts.traceHeaders ?? {};
+  }
+
   // Functions, not methods: handlers take them out of the context by name.
 
   readonly progress = (fraction: number, note?: string): void => {

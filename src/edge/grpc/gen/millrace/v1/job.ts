@@ -133,6 +133,8 @@ export interface Job {
   labels: { [key: string]: string };
   /** None of its tasks starts before then; 0 for a job that started at once. */
   runAtMs: bigint;
+  /** The id of the trace in which it was submitted, 32 hexadecimal digits; empty if it belongs to none. */
+  traceId: string;
 }
 
 export interface Job_LabelsEntry {
@@ -1147,6 +1149,7 @@ function createBaseJob(): Job {
     scheduledAtMs: 0n,
     labels: {},
     runAtMs: 0n,
+    traceId: "",
   };
 }
 
@@ -1229,6 +1232,9 @@ export const Job: MessageFns<Job> = {
         throw new globalThis.Error("value provided for field message.runAtMs of type int64 too large");
       }
       writer.uint32(160).int64(message.runAtMs);
+    }
+    if (message.traceId !== "") {
+      writer.uint32(170).string(message.traceId);
     }
     return writer;
   },
@@ -1407,6 +1413,14 @@ export const Job: MessageFns<Job> = {
             }
 
             message.runAtMs = reader.int64() as bigint;
+            continue;
+          }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.traceId = reader.string();
             continue;
           }
         }

@@ -149,7 +149,12 @@ export interface TaskAssignment {
   /** It has added tasks to its job. `children` is empty all the same when it starts for the first time. */
   hasChildren: boolean;
   /** The time for which a schedule has started the job, in milliseconds since 1970. Absent for other jobs. */
-  scheduledAtMs?: bigint | undefined;
+  scheduledAtMs?:
+    | bigint
+    | undefined;
+  /** W3C Trace Context: the span that attempts of this job belong under. Empty for none. */
+  traceparent: string;
+  tracestate: string;
 }
 
 export interface TaskChild {
@@ -815,6 +820,8 @@ function createBaseTaskAssignment(): TaskAssignment {
     children: [],
     hasChildren: false,
     scheduledAtMs: undefined,
+    traceparent: "",
+    tracestate: "",
   };
 }
 
@@ -891,6 +898,12 @@ export const TaskAssignment: MessageFns<TaskAssignment> = {
         throw new globalThis.Error("value provided for field message.scheduledAtMs of type uint64 too large");
       }
       writer.uint32(256).uint64(message.scheduledAtMs);
+    }
+    if (message.traceparent !== "") {
+      writer.uint32(266).string(message.traceparent);
+    }
+    if (message.tracestate !== "") {
+      writer.uint32(274).string(message.tracestate);
     }
     return writer;
   },
@@ -1058,6 +1071,22 @@ export const TaskAssignment: MessageFns<TaskAssignment> = {
             }
 
             message.scheduledAtMs = reader.uint64() as bigint;
+            continue;
+          }
+          case 33: {
+            if (tag !== 266) {
+              break;
+            }
+
+            message.traceparent = reader.string();
+            continue;
+          }
+          case 34: {
+            if (tag !== 274) {
+              break;
+            }
+
+            message.tracestate = reader.string();
             continue;
           }
         }
