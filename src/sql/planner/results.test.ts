@@ -92,6 +92,14 @@ test('small rows come as JSON straight from the store', async () => {
   expect(small.figures()).toMatchObject({ results: 1, resultsOpen: 0, resultsFailed: 0 });
 });
 
+test('the statistics of EXPLAIN ANALYZE come with the answer that waited for them', async () => {
+  const analyzed = record({ plan: { ...samplePlan, analyze: true }, parts: [] });
+  expect(await results(analyzed).inlineRows(id)).toMatchObject({
+    rows: [['analyzed_plan', 'as measured']],
+  });
+  expect(await results(record({ parts: [] })).inlineRows(id)).toBeNull();
+});
+
 test('in another form they go through the engine, and nothing is left behind', async () => {
   expect(await read(results(record()), 'csv')).toBe('rows of PAR');
   expect(asked.rows).toMatchObject([{ format: 'csv', columns: samplePlan.columns }]);

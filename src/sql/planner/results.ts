@@ -75,7 +75,7 @@ export class QueryResults {
     checkReadable(record);
     const { columns, analyze } = record.plan;
     if (analyze === true) {
-      const texts = [[EXPLAIN_KEYS.analysis, (await this.#options.analysis(id)) ?? '']];
+      const texts = await this.#analysis(id);
       const pieces =
         format === 'json'
           ? jsonPieces(columns, texts)
@@ -90,13 +90,22 @@ export class QueryResults {
   /** Null unless the query has succeeded and its rows are stored with it. */
   async inlineRows(id: JobId): Promise<InlineRows | null> {
     const record = await this.#options.record(id);
-    if (record?.state !== 'succeeded' || record.plan.analyze === true) return null;
-    const { columns, stages } = record.plan;
-    if (record.parts.length !== stages.at(-1)?.tasks) return null;
-    const rows = inlineRows(record.parts);
+    if (record?.state !== 'succeeded') return null;
+    const { columns } = record.plan;
+    const rows = await this.#rowsOf(record);
     if (rows === null) return null;
     this.#results += 1;
     return { columns: columns.map(({ name, type }) => ({ name, type })), rows };
+  }
+
+  async #rowsOf({ id, plan, parts }: QueryRecord): Promise<InlineRows['rows'] | null> {
+    if (plan.analyze === true) return this.#analysis(id);
+    return parts.length === plan.stages.at(-1)?.tasks ? inlineRows(parts) : null;
+  }
+
+  /** The rows of EXPLAIN ANALYZE. */
+  async #analysis(id: JobId): Promise<string[][]> {
+    return [[EXPLAIN_KEYS.analysis, (await this.#options.analysis(id)) ?? '']];
   }
 
   async *#counted(
