@@ -17,17 +17,20 @@ const optionalRecord = (
   properties: Readonly<Record<string, Schema>>,
 ): Schema => record(description, properties, { optional: Object.keys(properties) });
 
+const timingFields: Readonly<Record<string, Schema>> = {
+  cron: text,
+  zone: text,
+  everyMs: whole,
+  anchorAt: anything,
+  at: anything,
+};
+
 const scheduleFields: Readonly<Record<string, Schema>> = {
   timing: described(
-    'One of `{cron, zone}`, `{everyMs, anchorAt}` and `{at}`.',
-    optionalRecord('When it runs.', {
-      cron: text,
-      zone: text,
-      everyMs: whole,
-      anchorAt: anything,
-      at: anything,
-    }),
+    'One of `{cron, zone}`, `{everyMs, anchorAt}` and `{at}`. These may also stand beside the other fields.',
+    optionalRecord('When it runs.', timingFields),
   ),
+  ...timingFields,
   misfire: described('What happens to missed occurrences.', oneOf(['skip', 'once', 'all'])),
   overlap: described(
     'What happens while the previous job is still running.',
@@ -38,7 +41,7 @@ const scheduleFields: Readonly<Record<string, Schema>> = {
   input: described('Of the flow.', anything),
 };
 
-const SCHEDULE_OPTIONAL = ['misfire', 'overlap', 'document', 'flow', 'input'];
+const SCHEDULE_OPTIONAL = Object.keys(scheduleFields);
 
 const SCHEDULE_EXAMPLE = {
   timing: { cron: '0 2 * * 1-5', zone: 'Europe/Berlin' },

@@ -34,6 +34,11 @@ describe('a schedule', () => {
       misfire: 'all',
       overlap: 'cancel',
     });
+    expect(parse({ cron: '0 2 * * *', zone: 'Europe/Berlin', document }).timing).toEqual({
+      cron: '0 2 * * *',
+      zone: 'Europe/Berlin',
+    });
+    expect(parse({ everyMs: 60_000, document }).timing).toEqual({ everyMs: 60_000 });
     expect(parse({ timing: { at: '1970-01-01T00:00:01Z' }, document }).timing).toEqual({
       at: 1_000,
     });
@@ -70,6 +75,10 @@ describe('a schedule', () => {
   test.each([
     ['that is a list', [], undefined, 'must be an object'],
     ['without timing', { document }, '/timing', 'missing'],
+    ['with two timings', { timing, cron: '0 2 * * *', document }, '/cron', 'already'],
+    ['with two kinds beside each other', { cron: '* * * * *', at: 5, document }, '/at', 'no field'],
+    ['with a wrong zone beside the others', { cron: '* * * * *', zone: 'X', document }, '/zone', ''],
+    ['with a zone alone', { zone: 'UTC', document }, undefined, 'required'],
     ['without a document', { timing }, '/document', 'missing'],
     ['with an unknown field', { timing, document, catchUp: true }, '/catchUp', 'no field'],
     [

@@ -11,8 +11,9 @@ import { MISFIRES, OVERLAPS, type Calendar, type ScheduleSpec, type Timing } fro
 /** Shorter intervals are a stream, not a schedule. */
 const EVERY_MS_MIN = 100;
 
-const SPEC = { names: new Set(['timing', 'misfire', 'overlap', 'document', 'flow', 'input']) };
 const TIMING = { names: new Set(['cron', 'zone', 'everyMs', 'anchorAt', 'at']) };
+const OWN = ['timing', 'misfire', 'overlap', 'document', 'flow', 'input'];
+const SPEC = { names: new Set([...OWN, ...TIMING.names]) };
 const CRON = { names: new Set(['cron', 'zone']) };
 const INTERVAL = { names: new Set(['everyMs', 'anchorAt']) };
 const ONCE = { names: new Set(['at']) };
@@ -27,8 +28,9 @@ export function parseScheduleSpec(
   path = '',
 ): ScheduleSpec {
   const fields = Fields.of(value, path, 'A schedule', SPEC);
-  const spec = readSpec(fields);
-  if ('cron' in spec.timing) checkCron(spec.timing, fields.at('timing'), calendar);
+  const timing = timingIn(fields, path);
+  const spec = readSpec(fields, timing);
+  if ('cron' in spec.timing) checkCron(spec.timing, timing.path, calendar);
   const document = parseJobDocument(spec.document, settings, fields.at('document'));
   if (document.idempotencyKey !== null) {
     refuse(
@@ -63,12 +65,12 @@ export function parseScheduleSpec(
   return JSON.parse(JSON.stringify(spec)) as ScheduleSpec;
 }
 
-function readSpec(fields: Fields): ScheduleSpec {
+function readSpec(fields: Fields, timing: TimingPart): ScheduleSpec {
   if (fields.raw('document') === undefined)
     fields.missing('document', 'Give the job to submit, or the name of a flow in `flow`.');
   const misfire = fields.choice('misfire', MISFIRES) ?? 'once';
   return {
-    timing: readTiming(fields),
+    timing: readTiming(timing),
     misfire,
     // Times that are made up for come all at once: to run each, they have to wait for each other.
     overlap: fields.choice('overlap', OVERLAPS) ?? (misfire === 'all' ? 'queue' : 'skip'),
@@ -89,25 +91,48 @@ function flowIn(fields: Fields): Pick<ScheduleSpec, 'flow' | 'input'> {
   };
 }
 
-function readTiming(spec: Fields): Timing {
-  const howTo = 'Use { cron, zone }, { everyMs } or { at }.';
-  const any = spec.inner('timing', TIMING) ?? spec.missing('timing', howTo);
+/** Where the timing stands, and its fields as one of its kinds has them. */
+interface TimingPart {
+  readonly path: string;
+  readonly as: (kind: { readonly names: ReadonlySet<string> }) => Fields;
+}
+
+const HOW_TO = 'Use { cron, zone }, { everyMs } or { at }.';
+
+/** In a field of its own, or beside the others: `{ cron, document }`. */
+function timingIn(spec: Fields, path: string): TimingPart {
+  const beside = [...TIMING.names].filter((name) => spec.raw(name) !== undefined);
+  const [first] = beside;
+  if (first === undefined) {
+    return {
+      path: spec.at('timing'),
+      as: (kind) => spec.inner('timing', kind) ?? spec.missing('timing', HOW_TO),
+    };
+  }
+  if (spec.raw('timing') !== undefined)
+    refuse(spec.at(first), 'The schedule has a timing already.', `Write ${first} into timing.`);
+  const fields = Object.fromEntries(beside.map((name) => [name, spec.raw(name)]));
+  return { path, as: (kind) => Fields.of(fields, path, 'Such a schedule', kind) };
+}
+
+function readTiming(timing: TimingPart): Timing {
+  const any = timing.as(TIMING);
   if (any.raw('cron') !== undefined) {
-    const fields = spec.inner('timing', CRON) as Fields;
+    const fields = timing.as(CRON);
     return { cron: fields.name('cron') as string, zone: fields.name('zone') ?? 'UTC' };
   }
   if (any.raw('everyMs') !== undefined) {
-    const fields = spec.inner('timing', INTERVAL) as Fields;
+    const fields = timing.as(INTERVAL);
     const everyMs = fields.whole('everyMs', { min: EVERY_MS_MIN, max: DURATION_MS_MAX }) as number;
     const anchor = fields.raw('anchorAt');
     if (anchor === undefined) return { everyMs };
     return { everyMs, anchorAt: readMoment(anchor, () => fields.at('anchorAt')) };
   }
   if (any.raw('at') !== undefined) {
-    const fields = spec.inner('timing', ONCE) as Fields;
+    const fields = timing.as(ONCE);
     return { at: readMoment(fields.raw('at'), () => fields.at('at')) };
   }
-  return refuse(spec.at('timing'), 'One of cron, everyMs and at is required.', howTo);
+  return refuse(timing.path, 'One of cron, everyMs and at is required.', HOW_TO);
 }
 
 function checkCron(
@@ -136,9 +161,10 @@ export function encodeScheduleSpec(spec: ScheduleSpec): string {
 export function decodeScheduleSpec(text: string, calendar: Calendar): ScheduleSpec {
   try {
     const fields = Fields.of(JSON.parse(text), '', 'A stored schedule', SPEC);
-    const spec = readSpec(fields);
+    const timing = timingIn(fields, '');
+    const spec = readSpec(fields, timing);
     // Zones come and go with the platform: the node that took this one may have known more of them.
-    if ('cron' in spec.timing) checkCron(spec.timing, fields.at('timing'), calendar);
+    if ('cron' in spec.timing) checkCron(spec.timing, timing.path, calendar);
     return spec;
   } catch (cause) {
     if (!(cause instanceof SyntaxError) && !isMillraceError(cause)) throw cause;
