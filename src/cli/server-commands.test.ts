@@ -264,6 +264,8 @@ describe('changing', () => {
     const { out, code } = await millrace(['fork', 'j-1', '--from', 'train']);
     expect([out, code]).toEqual(['j-2\n', exit.done]);
     expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({ from: 'train' });
+    await millrace(['fork', 'j-1', '--from', 'train', '--input', '{"epochs": 3}']);
+    expect(server.received[1]?.body).toBe('{"from":"train","input":{"epochs":3}}');
     const lacking = await millrace(['fork', 'j-1']);
     expect([lacking.code, lacking.err]).toEqual([
       exit.wrongUse,
