@@ -35,6 +35,14 @@ export function duration(ms: number): string {
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${small}`;
 }
 
+/** Reasons come with exact figures: `in 93000 ms`, `at 2026-11-15T02:00:00.000Z`. */
+export const withoutFigures = (text: string): string =>
+  text
+    .replaceAll('>=', '≥')
+    .replaceAll('<=', '≤')
+    .replaceAll(/\b(\d+) ms\b/g, (_, ms: string) => duration(Number(ms)))
+    .replaceAll(/\b20\d\d-\d\d-\d\dT[\d:.]+Z/g, (at) => calendarTime(at));
+
 /** One unit only: `4 min`. */
 export function roughly(ms: number): string {
   if (ms < 1_000) return 'a moment';
@@ -54,16 +62,27 @@ const clock = new Intl.DateTimeFormat(undefined, {
   second: '2-digit',
   hourCycle: 'h23',
 });
-const calendar = new Intl.DateTimeFormat(undefined, {
+const CALENDAR: Intl.DateTimeFormatOptions = {
   weekday: 'short',
   day: 'numeric',
   month: 'short',
   hour: '2-digit',
   minute: '2-digit',
   hourCycle: 'h23',
-});
+};
+const calendar = new Intl.DateTimeFormat(undefined, CALENDAR);
 export const clockTime = (at: string | number): string => clock.format(new Date(at));
-export const calendarTime = (at: string): string => calendar.format(new Date(at));
+
+/** In the zone of this machine, or in the one that is given, if the browser knows it. */
+export function calendarTime(at: string, zone: string | null = null): string {
+  const moment = new Date(at);
+  if (zone === null) return calendar.format(moment);
+  try {
+    return new Intl.DateTimeFormat(undefined, { ...CALENDAR, timeZone: zone }).format(moment);
+  } catch {
+    return calendar.format(moment);
+  }
+}
 
 const grouped = new Intl.NumberFormat('en');
 export const count = (value: number): string => grouped.format(value);

@@ -1,7 +1,8 @@
 /** How a job stands, in a sentence. */
 import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
-import { count, duration, plural, roughly } from '../../words.ts';
+import { count, duration, plural, roughly, withoutFigures } from '../../words.ts';
 import { tally } from './groups.ts';
+import { waitWords } from './wait-words.ts';
 
 export interface Verdict {
   readonly state: string;
@@ -82,7 +83,7 @@ function unfinished(job: JobShape, ms: number): Verdict {
   return {
     state: held.state,
     head: `Waiting for ${roughly(ms)}:`,
-    text: `task ${held.id} ${connected(why)}. ${progress}.`,
+    text: `task ${held.id} ${withoutFigures(waitWords(why))}. ${progress}.`,
     task: held.id,
   };
 }
@@ -99,9 +100,5 @@ function firstHeld(tasks: readonly TaskShape[]): TaskShape | null {
     null
   );
 }
-
-/** "no node fits" cannot follow a name without a word between them. */
-const connected = (why: string): string =>
-  /^(waits|sleeps|runs|it )/.test(why) ? why.replace(/^it /, '') : `cannot start: ${why}`;
 
 const sentence = (text: string): string => (text === '' || /[.!?]$/.test(text) ? text : `${text}.`);

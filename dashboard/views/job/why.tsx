@@ -3,9 +3,10 @@ import type { JSX } from 'preact';
 import type { Explanation } from '../../../src/scheduler/core/index.ts';
 import { call } from '../../api/call.ts';
 import type { Problem } from '../../api/problem.ts';
-import { ProblemNote, leaderAddress } from '../../parts/marks.tsx';
+import { Glyph, ProblemNote, leaderAddress } from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
-import { duration } from '../../words.ts';
+import { duration, withoutFigures } from '../../words.ts';
+import { waitWords } from './wait-words.ts';
 
 export function Why({
   job,
@@ -25,13 +26,16 @@ export function Why({
     <section>
       <h3>Why it waits</h3>
       <p class="why">
-        {value.why}
+        {sentence(withoutFigures(waitWords(value.why)))}
         {value.ageMs !== null && <span class="muted"> (ready for {duration(value.ageMs)})</span>}
       </p>
       {value.nearest.length > 0 && <Matrix nearest={value.nearest} />}
     </section>
   );
 }
+
+const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
 /** Another node than the leader has the sentence above, and not the rest. */
 function Unknown({ problem }: { readonly problem: Problem }): JSX.Element {
@@ -44,49 +48,39 @@ function Unknown({ problem }: { readonly problem: Problem }): JSX.Element {
   );
 }
 
-interface Lack {
-  readonly need: string;
-  readonly seen: string;
-}
-
-/** `capability gpu is missing, needs 'nvidia'` says both what is needed and what was seen. */
-function lackOf(words: string): Lack {
-  const [, name, seen, need] = /^capability (\S+) (?:is )?(.*?), needs (.*)$/.exec(words) ?? [];
-  if (name !== undefined && need !== undefined)
-    return { need: `${name} ${need}`, seen: seen ?? '' };
-  return { need: words, seen: 'missing' };
-}
-
+/** What is asked for in rows, the nearest nodes in columns. */
 function Matrix({ nearest }: { readonly nearest: Explanation['nearest'] }): JSX.Element {
-  const nodes = nearest.map(({ nodeId, lacks }) => ({
-    nodeId,
-    lacks: new Map(lacks.map(lackOf).map((lack) => [lack.need, lack.seen])),
-  }));
-  const needs = [...new Set(nodes.flatMap(({ lacks }) => [...lacks.keys()]))];
+  const [first] = nearest;
   return (
-    <div class="table-box">
+    <div class="table-box" role="group" tabIndex={0} aria-label="Requirements and nodes">
       <table class="matrix">
         <thead>
           <tr>
             <th scope="col">Needs</th>
-            {nodes.map(({ nodeId }) => (
+            {nearest.map(({ nodeId, lacks }) => (
               <th key={nodeId} scope="col">
                 {nodeId}
+                <span class="muted"> lacks {lacks.length}</span>
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {needs.map((need) => (
+          {(first?.needs ?? []).map(({ need }, at) => (
             <tr key={need}>
               <th scope="row">
                 <code>{need}</code>
               </th>
-              {nodes.map(({ nodeId, lacks }) => (
-                <td key={nodeId} class={lacks.has(need) ? 's-failed' : 's-succeeded'}>
-                  {lacks.has(need) ? `✕ ${lacks.get(need) ?? ''}` : '✓'}
-                </td>
-              ))}
+              {nearest.map(({ nodeId, needs }) => {
+                const { isMet = false, seen = '' } = needs[at] ?? {};
+                return (
+                  <td key={nodeId} class={isMet ? 'met' : 'unmet'}>
+                    <Glyph state={isMet ? 'succeeded' : 'failed'} />
+                    <span class="sr-only">{isMet ? 'met: ' : 'not met: '}</span>
+                    {seen}
+                  </td>
+                );
+              })}
             </tr>
           ))}
         </tbody>

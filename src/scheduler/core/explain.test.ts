@@ -204,9 +204,18 @@ test('a ready task says for how long it has been', () => {
 
 test('when no node fits, the nearest ones say what they lack', () => {
   const world = worlds.no_node_fits();
+  const cpu = { need: 'cpu >= 8', seen: '4', isMet: false };
   expect(world.explain('job', 'a')?.nearest).toEqual([
-    { nodeId: 'w1', lacks: ['capability cpu is 4, needs >= 8'] },
-    { nodeId: 'w2', lacks: ["executor 'echo'", 'capability cpu is 4, needs >= 8'] },
+    {
+      nodeId: 'w1',
+      lacks: ['capability cpu is 4, needs >= 8'],
+      needs: [{ need: "executor 'echo'", seen: 'offered', isMet: true }, cpu],
+    },
+    {
+      nodeId: 'w2',
+      lacks: ["executor 'echo'", 'capability cpu is 4, needs >= 8'],
+      needs: [{ need: "executor 'echo'", seen: 'missing', isMet: false }, cpu],
+    },
   ]);
 });
 

@@ -4,7 +4,7 @@ import type { Instant, JobId, NodeId, TaskId } from './ids.ts';
 import type { Job } from './job/job.ts';
 import { unfitBefore } from './job/waits.ts';
 import type { AwaitedJob } from './job/waits.ts';
-import { lacks } from './node/capability.ts';
+import { type Need, lacks, needs } from './node/capability.ts';
 import type { Node } from './node/node.ts';
 import type { Limit } from './queue/limit.ts';
 import type { Requirement } from './queue/requirement.ts';
@@ -44,10 +44,17 @@ export interface Explanation {
   readonly why: string;
   /** How long it has been ready, for tasks that are. */
   readonly ageMs: number | null;
-  /** For `no_node_fits`: the nodes that come nearest, and what each lacks. */
-  readonly nearest: readonly { readonly nodeId: NodeId; readonly lacks: readonly string[] }[];
+  /** For `no_node_fits`: the nodes that come nearest. */
+  readonly nearest: readonly NearNode[];
   /** For `admission`: how many are before it. */
   readonly position?: number;
+}
+
+export interface NearNode {
+  readonly nodeId: NodeId;
+  readonly lacks: readonly string[];
+  /** Everything that the task asks for, met or not: the same list for every node. */
+  readonly needs: readonly Need[];
 }
 
 /** Null when the task is not in memory: its job has ended, or there is none. */
@@ -287,16 +294,15 @@ function noNodeFits(state: SchedulerState, slot: Slot): Reason {
   const requirement = state.tasks.requirement(slot);
   const nearest = [...state.nodes.values()]
     .filter((node) => node.status === 'healthy')
-    .map((node) => ({
-      nodeId: node.id,
-      lacks: lacks(requirement.placement, requirement.executor, {
-        id: node.id,
-        executors: node.executors,
-        capabilities: node.offer.capabilities,
-      }),
-    }))
+    .map((node) => {
+      const { placement, executor } = requirement;
+      const { id: nodeId, executors } = node;
+      const candidate = { id: nodeId, executors, capabilities: node.offer.capabilities };
+      const missing = lacks(placement, executor, candidate);
+      return { nodeId, lacks: missing, needs: needs(placement, executor, candidate) };
+    })
     .toSorted((a, b) => a.lacks.length - b.lacks.length)
-    .slice(0, 3);
+    .slice(0, NEAREST_MAX);
   const [first] = nearest;
   if (first === undefined) return { code: 'no_node_fits', why: 'no node is registered' };
   const why = `no node fits; the nearest, ${first.nodeId}, lacks ${first.lacks.join(', ')}`;
@@ -309,3 +315,4 @@ function shown(list: readonly string[], separator: string): string {
 }
 
 const SHOWN_MAX = 5;
+const NEAREST_MAX = 6;

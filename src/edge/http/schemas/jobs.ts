@@ -4,6 +4,7 @@ import { JOB_STATES, PRIORITIES, TASK_STATES } from '../../../scheduler/core/ind
 import {
   anything,
   described,
+  flag,
   listOf,
   moment,
   oneOf,
@@ -368,6 +369,13 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
         record('The nearest node, and the requirements that it does not meet.', {
           nodeId: text,
           lacks: listOf(text),
+          needs: listOf(
+            record('A requirement of the task, and what this node has.', {
+              need: text,
+              seen: text,
+              isMet: flag,
+            }),
+          ),
         }),
       ),
       asOf,
@@ -378,9 +386,15 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
         taskId: 'train',
         state: 'ready',
         code: 'no_node_fits',
-        why: 'no node fits; the nearest, w-1, lacks gpu',
+        why: 'no node fits; the nearest, w-1, lacks capability gpu is missing, needs true',
         ageMs: 1200,
-        nearest: [{ nodeId: 'w-1', lacks: ['gpu'] }],
+        nearest: [
+          {
+            nodeId: 'w-1',
+            lacks: ['capability gpu is missing, needs true'],
+            needs: [{ need: 'gpu = true', seen: 'missing', isMet: false }],
+          },
+        ],
         asOf: ASKED_AT,
       },
     },

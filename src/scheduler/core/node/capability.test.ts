@@ -4,7 +4,7 @@ import type { CapabilityTest, CapabilityValue, Placement } from '../document/doc
 import { OPERATORS } from '../document/document.ts';
 import { ANYWHERE } from '../document/placement.ts';
 import type { NodeId } from '../ids.ts';
-import { lacks, meets, type Candidate } from './capability.ts';
+import { lacks, meets, needs, type Candidate } from './capability.ts';
 
 const nodeId = (text: string): NodeId => text as NodeId;
 
@@ -150,4 +150,28 @@ test('a node may run a task exactly when it lacks nothing', () => {
     }),
     { numRuns: 1_000 },
   );
+});
+
+test('what a task asks for is the same list for every node, with what each has', () => {
+  const placement = placed({
+    executors: ['sql'],
+    executorsAny: ['a', 'b'],
+    allowedNodes: [nodeId('w-1')],
+    capabilities: { gpu: 'nvidia', cpu: { '>=': 8, '<': 64 }, zones: ['a'], ram: 4 },
+  });
+  const capabilities = { gpu: 'amd', cpu: 16, zones: ['a', 'b'] };
+  const here = needs(placement, 'sum', node({ executors: ['sql', 'b'], capabilities }));
+  expect(here).toEqual([
+    { need: "executor 'sum'", seen: 'missing', isMet: false },
+    { need: "executor 'sql'", seen: 'offered', isMet: true },
+    { need: "one of the executors 'a', 'b'", seen: "'b'", isMet: true },
+    { need: 'node is allowed', seen: 'allowed', isMet: true },
+    { need: "gpu = 'nvidia'", seen: "'amd'", isMet: false },
+    { need: 'cpu >= 8 and < 64', seen: '16', isMet: true },
+    { need: "zones has ['a']", seen: "['a', 'b']", isMet: true },
+    { need: 'ram >= 4', seen: 'missing', isMet: false },
+  ]);
+  const elsewhere = needs(placement, 'sum', node({ id: nodeId('w-2') }));
+  expect(elsewhere.map(({ need }) => need)).toEqual(here.map(({ need }) => need));
+  expect(elsewhere.some(({ isMet }) => isMet)).toBe(false);
 });

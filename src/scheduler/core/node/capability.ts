@@ -72,6 +72,56 @@ export function lacks(placement: Placement, executor: string, node: Candidate): 
   return found;
 }
 
+/** One thing that a placement asks for, beside what a node has. */
+export interface Need {
+  /** `gpu = 'nvidia'`, `cpu >= 4`, `executor 'train'`. */
+  readonly need: string;
+  /** The value that the node offers, or `missing`. */
+  readonly seen: string;
+  readonly isMet: boolean;
+}
+
+/** Everything that is asked of a node, met or not, in one order for all nodes. */
+export function needs(placement: Placement, executor: string, node: Candidate): readonly Need[] {
+  const { executors, executorsAny, capabilities, allowedNodes, forbiddenNodes } = placement;
+  const found: Need[] = [...new Set([executor, ...executors])].map((each) => {
+    const isMet = offers(node, each);
+    return { need: `executor ${described(each)}`, seen: isMet ? 'offered' : 'missing', isMet };
+  });
+  if (executorsAny.length > 0) {
+    const offered = executorsAny.filter((each) => offers(node, each));
+    found.push({
+      need: `one of the executors ${executorsAny.map(described).join(', ')}`,
+      seen: offered.length === 0 ? 'missing' : offered.map(described).join(', '),
+      isMet: offered.length > 0,
+    });
+  }
+  if (allowedNodes !== null || forbiddenNodes.length > 0) {
+    const isMet =
+      !forbiddenNodes.includes(node.id) &&
+      (allowedNodes === null || allowedNodes.includes(node.id));
+    found.push({ need: 'node is allowed', seen: isMet ? 'allowed' : 'not allowed', isMet });
+  }
+  for (const [name, test] of Object.entries(capabilities)) {
+    const value = valueOf(node, name);
+    found.push({
+      need: `${printable(name, 60)} ${testText(test)}`,
+      seen: value === undefined ? 'missing' : shown(value),
+      isMet: unmet(test, value) === null,
+    });
+  }
+  return found;
+}
+
+function testText(test: CapabilityTest): string {
+  if (typeof test === 'number') return needed('>=', test);
+  if (typeof test !== 'object') return `= ${shown(test)}`;
+  if (isList(test)) return `has ${shown(test)}`;
+  return Object.entries(test)
+    .map(([operator, operand]) => `${operator} ${shown(operand)}`)
+    .join(' and ');
+}
+
 function offers(node: Candidate, executor: string): boolean {
   const { executors } = node;
   return 'has' in executors ? executors.has(executor) : executors.includes(executor);
