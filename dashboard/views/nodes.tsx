@@ -2,13 +2,14 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { NodeShape } from '../../src/scheduler/contract/index.ts';
-import type { Json } from '../../src/scheduler/core/index.ts';
 import { call, post } from '../api/call.ts';
 import { leader, may } from '../api/cluster-status.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { Ago, Empty, NotLoaded, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
-import { bytes, count, duration, now, plural } from '../words.ts';
+import { count, duration, now, plural } from '../words.ts';
+import { NodeFacts } from './node-facts.tsx';
+import { type Lease, type Leases, Slots } from './node-slots.tsx';
 
 interface Answer {
   readonly nodes: readonly NodeShape[];
@@ -21,6 +22,13 @@ export function NodesView(): JSX.Element {
     everyMs: 1_000,
     pollMs: 5_000,
   });
+  const held = useResource('leases', (signal) => call<Leases>('leases', { signal }), {
+    refreshOn: ({ kind }) => kind === 'assigned' || kind === 'completed' || kind === 'failed',
+    everyMs: 1_000,
+    pollMs: 3_000,
+  });
+  // Another node than the leader does not know them: then slots have no names.
+  const leases = held.state.value.problem === null ? (held.state.value.value?.leases ?? []) : [];
   const showsGone = useSignal(false);
   const { value, problem } = state.value;
   if (value === null) return <NotLoaded problem={problem} />;
@@ -45,7 +53,12 @@ export function NodesView(): JSX.Element {
       )}
       <div class="cards">
         {here.map((node) => (
-          <NodeCard key={node.id} node={node} refresh={refresh} />
+          <NodeCard
+            key={node.id}
+            node={node}
+            leases={leases.filter((lease) => lease.node === node.id)}
+            refresh={refresh}
+          />
         ))}
       </div>
       {gone.length > 0 && (
@@ -67,14 +80,13 @@ export function NodesView(): JSX.Element {
   );
 }
 
-/** What has a line of its own, or says nothing to people. */
-const OWN_LINE = new Set(['slots', 'prefetch', 'pressure', 'process', 'millrace_version']);
-
 function NodeCard({
   node,
+  leases,
   refresh,
 }: {
   readonly node: NodeShape;
+  readonly leases: readonly Lease[];
   readonly refresh: () => void;
 }): JSX.Element {
   const { quarantinedUntil: until, capabilities } = node;
@@ -86,7 +98,6 @@ function NodeCard({
       ? [`short of ${capabilities['pressure']}`]
       : []),
   ];
-  const shown = Object.entries(capabilities).filter(([name]) => !OWN_LINE.has(name));
   return (
     <article class="card">
       <header>
@@ -101,66 +112,9 @@ function NodeCard({
         <NodeActions node={node} isQuarantined={leftMs > 0} refresh={refresh} />
       </header>
       {marks.length > 0 && <p class="s-delayed">{marks.join(' · ')}</p>}
-      <Slots node={node} />
-      <dl class="pairs">
-        <dt>Seen</dt>
-        <dd>
-          <Ago at={node.seenAt} />
-        </dd>
-        <dt>Up since</dt>
-        <dd>
-          <Ago at={node.registeredAt} />
-        </dd>
-        <dt>Version</dt>
-        <dd>{node.version}</dd>
-        {node.address !== null && (
-          <>
-            <dt>Address</dt>
-            <dd>{node.address}</dd>
-          </>
-        )}
-        {shown.map(([name, value]) => (
-          <Capability key={name} name={name} value={value} />
-        ))}
-      </dl>
-      <p class="tags" aria-label="Executors">
-        {node.executors.map((name) => (
-          <span key={name} class="tag">
-            {name}
-          </span>
-        ))}
-      </p>
+      <Slots node={node} leases={leases} />
+      <NodeFacts node={node} />
     </article>
-  );
-}
-
-function Capability({ name, value }: { readonly name: string; readonly value: Json }): JSX.Element {
-  const isBytes = typeof value === 'number' && /bytes$/i.test(name);
-  const text = isBytes ? bytes(value) : typeof value === 'string' ? value : JSON.stringify(value);
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd class="wrap">{text}</dd>
-    </>
-  );
-}
-
-const SLOTS_MAX = 64;
-
-/** A cell for each slot; what is held beyond that waits on the node already. */
-function Slots({ node }: { readonly node: NodeShape }): JSX.Element {
-  const used = Math.min(node.running, node.slots);
-  const ahead = node.running - used;
-  return (
-    <div class="slots" role="img" aria-label={`${used} of ${node.slots} slots in use`}>
-      {Array.from({ length: Math.min(node.slots, SLOTS_MAX) }, (_, at) => (
-        <span key={at} class={at < used ? 'slot used' : 'slot'} />
-      ))}
-      <span class="num muted">
-        {used} / {node.slots}
-        {ahead > 0 && ` (+${ahead} fetched ahead)`}
-      </span>
-    </div>
   );
 }
 

@@ -1,5 +1,13 @@
 /** What clients ask of the leader about jobs. Every call may be repeated without harm. */
-import type { Explanation, JobId, JobReply, MillraceError, TaskId, Trace } from '../core/index.ts';
+import type {
+  Explanation,
+  HeldTask,
+  JobId,
+  JobReply,
+  MillraceError,
+  TaskId,
+  Trace,
+} from '../core/index.ts';
 
 export type { JobReply } from '../core/index.ts';
 
@@ -45,4 +53,6 @@ export interface JobService {
   fork(jobId: JobId, from: TaskId, forkId: JobId, edited?: EditedInput): Promise<JobReply>;
   /** Why the task is waiting; null when it is not live. */
   explain(jobId: JobId, taskId: TaskId): Promise<Explanation | null>;
+  /** What each node holds, the longest first, at most `perNode` of each. */
+  held(perNode: number): Promise<readonly HeldTask[]>;
 }

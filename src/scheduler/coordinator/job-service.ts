@@ -7,6 +7,7 @@ import {
   checkStorable,
   explain,
   forkDocument,
+  heldTasks,
   isFinished,
   isMillraceError,
   parseJobDocument,
@@ -15,6 +16,7 @@ import {
 import type {
   Ask,
   Explanation,
+  HeldTask,
   JobDocument,
   JobId,
   JobImage,
@@ -276,6 +278,10 @@ export class LeaderJobService implements JobService {
 
   explain(jobId: JobId, taskId: TaskId): Promise<Explanation | null> {
     return this.#options.dispatcher.read((state, now) => explain(state, jobId, taskId, now));
+  }
+
+  held(perNode: number): Promise<readonly HeldTask[]> {
+    return this.#options.dispatcher.read((state) => heldTasks(state, perNode));
   }
 
   /** Explanations for several tasks in one read; tasks that are not live have none. */

@@ -43,6 +43,8 @@ export type * from './event.ts';
 export { explain } from './explain.ts';
 export { figures } from './figures.ts';
 export * from './fragment.ts';
+export { heldTasks } from './held-tasks.ts';
+export type { HeldTask } from './held-tasks.ts';
 export type { SchedulerFigures } from './figures.ts';
 export type { Explanation, WaitCode } from './explain.ts';
 export * from './ids.ts';

@@ -9,6 +9,9 @@ import type { Answer, ApiParts, Route } from '../route.ts';
 
 const NAME = { type: 'string', maxLength: 300 } as const;
 
+/** As many as a person takes in. */
+const HELD_MAX = 64;
+
 const NODE_ANSWER = { 200: { description: 'The node.', schema: 'Node' } } as const;
 
 export const nodeRoutes: readonly Route[] = [
@@ -52,6 +55,29 @@ export const nodeRoutes: readonly Route[] = [
     async handle(call, api) {
       await api.leader().workers.release(nodeIn(call));
       return showNode(api, nodeIn(call));
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/leases',
+    role: 'read',
+    summary: 'List what the nodes work on',
+    description: `The tasks that each node holds, the longest first, at most ${HELD_MAX} of each node. Only the leader knows.`,
+    answers: { 200: { description: 'The tasks.', schema: 'LeaseList' } },
+    async handle(_call, api) {
+      const { jobs } = api.leader();
+      const asOf = await api.reader.head();
+      const held = await jobs.held(HELD_MAX);
+      const leases = held.map(({ nodeId, jobId, jobName, taskId, executor, since, isStarted }) => ({
+        node: nodeId,
+        job: jobId,
+        jobName,
+        task: taskId,
+        executor,
+        since: new Date(since).toISOString(),
+        isStarted,
+      }));
+      return dated(asOf, { leases });
     },
   },
   {

@@ -129,6 +129,7 @@ const leaderFields: Readonly<Record<string, Schema>> = {
 export type ClusterSchemaName =
   | 'Node'
   | 'NodeList'
+  | 'LeaseList'
   | 'OperatorList'
   | 'FlowList'
   | 'LeaderAddress'
@@ -151,6 +152,39 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
     'All nodes.',
     { nodes: listOf(record('A node.', nodeFields)), asOf },
     { example: { nodes: [NODE_EXAMPLE], asOf: ASKED_AT } },
+  ),
+  LeaseList: record(
+    'What the nodes work on.',
+    {
+      leases: listOf(
+        record('A task that a node holds.', {
+          node: text,
+          job: text,
+          jobName: text,
+          task: text,
+          executor: text,
+          since: described('When it was assigned.', moment),
+          isStarted: described('False while it waits on the node for a free slot.', flag),
+        }),
+      ),
+      asOf,
+    },
+    {
+      example: {
+        leases: [
+          {
+            node: 'w-1',
+            job: '0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77',
+            jobName: 'nightly',
+            task: 'fetch',
+            executor: 'http',
+            since: '2026-11-15T02:00:00.000Z',
+            isStarted: true,
+          },
+        ],
+        asOf: ASKED_AT,
+      },
+    },
   ),
   OperatorList: record(
     'Custom operators and functions.',
