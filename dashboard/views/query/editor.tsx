@@ -5,15 +5,18 @@ import { useEffect, useRef } from 'preact/hooks';
 import { post } from '../../api/call.ts';
 import { may } from '../../api/cluster-status.ts';
 import { type Problem, asProblem } from '../../api/problem.ts';
-import { ProblemNote } from '../../parts/marks.tsx';
+import { Glyph, ProblemNote } from '../../parts/marks.tsx';
 import { go, link } from '../../route.ts';
 import type { SqlEditor, createEditor } from '../../sql-editor.ts';
+import { plural } from '../../words.ts';
 import { draft, requestOf } from './draft.ts';
 import { describeSoon, knownTables, loadCatalog } from './known-tables.ts';
+import { type PlainPlan, stagesOfPlan } from './plan-shape.ts';
+import { PlanText, PlanTree } from './plan-tree.tsx';
 
 export function QueryEditor(): JSX.Element {
   const problem = useSignal<Problem | string | null>(null);
-  const plan = useSignal<string | null>(null);
+  const plan = useSignal<Explained | null>(null);
   const isBusy = useSignal(false);
   const act = async (run: (body: unknown) => Promise<void>): Promise<void> => {
     const request = requestOf(draft.value);
@@ -30,10 +33,7 @@ export function QueryEditor(): JSX.Element {
   const run = (): Promise<void> =>
     act(async (body) => go(link(['queries', (await post<{ id: string }>('queries', body)).id])));
   const explain = (): Promise<void> =>
-    act(
-      async (body) =>
-        void (plan.value = (await post<{ text: string }>('queries/explain', body)).text),
-    );
+    act(async (body) => void (plan.value = await post<Explained>('queries/explain', body)));
   return (
     <div class="editor">
       <SqlBox onRun={() => void run()} />
@@ -71,8 +71,36 @@ export function QueryEditor(): JSX.Element {
       {problem.value !== null && typeof problem.value !== 'string' && (
         <ProblemNote problem={problem.value} />
       )}
-      {plan.value !== null && <pre class="plan">{plan.value}</pre>}
+      {plan.value !== null && <Explanation explained={plan.value} />}
     </div>
+  );
+}
+
+interface Explained {
+  readonly plan: PlainPlan;
+  readonly text: string;
+}
+
+function Explanation({
+  explained: { plan, text },
+}: {
+  readonly explained: Explained;
+}): JSX.Element {
+  const { single = null, stages = [], partitions = 1 } = plan;
+  return (
+    <section aria-label="Plan">
+      <p class="verdict">
+        <Glyph state="ready" />
+        <span class="wrap">
+          <strong>{single === null ? 'Would run distributed.' : 'Would run whole.'}</strong>{' '}
+          {single === null
+            ? `${plural(stages.length, 'stage')}, ${plural(partitions, 'partition')}. Nothing has run yet.`
+            : `${single}. Nothing has run yet.`}
+        </span>
+      </p>
+      <PlanTree stages={stagesOfPlan(plan)} />
+      <PlanText text={text} />
+    </section>
   );
 }
 

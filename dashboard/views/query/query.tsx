@@ -1,7 +1,7 @@
 /** One query: what it is, how its stages went, and its rows. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { JobShape, QueryShape } from '../../../src/scheduler/contract/index.ts';
+import type { JobShape, QueryAnalysis, QueryShape } from '../../../src/scheduler/contract/index.ts';
 import { call, post } from '../../api/call.ts';
 import { may } from '../../api/cluster-status.ts';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -23,6 +23,8 @@ import { go, link, route } from '../../route.ts';
 import { bytes, count, duration, now, plural } from '../../words.ts';
 import { draft } from './draft.ts';
 import { ResultGrid } from './grid.tsx';
+import { stagesOfQuery } from './plan-shape.ts';
+import { PlanText, PlanTree } from './plan-tree.tsx';
 import { skewOf } from './skew.ts';
 import { Stages } from './stages.tsx';
 
@@ -75,8 +77,10 @@ function QueryHead({ query }: { readonly query: QueryShape }): JSX.Element {
         <RunTime of={query} />
         <a href={link(['jobs', query.id])}>its tasks</a>
       </p>
-      <pre class="sql">{query.sql}</pre>
       <Verdict query={query} />
+      <pre class="sql" tabIndex={0} aria-label="SQL">
+        {query.sql}
+      </pre>
     </>
   );
 }
@@ -209,13 +213,18 @@ function QueryBody({
   );
 }
 
-/** The plan as text, with what each stage took: the same that `millrace sql --analyze` prints. */
+/** The plan with what each stage took; as text it is the same that `millrace sql --analyze` prints. */
 function Plan({ query }: { readonly query: QueryShape }): JSX.Element {
   const path = `queries/${encodeURIComponent(query.id)}/explain`;
   const { state } = useResource(`${path} ${query.state}`, (signal) =>
-    call<{ text: string }>(path, { signal }),
+    call<QueryAnalysis>(path, { signal }),
   );
   const { value, problem } = state.value;
   if (value === null) return problem === null ? <Loading /> : <ProblemNote problem={problem} />;
-  return <pre class="plan">{value.text}</pre>;
+  return (
+    <div class="scroll">
+      <PlanTree stages={stagesOfQuery(query, value.stages)} />
+      <PlanText text={value.text} />
+    </div>
+  );
 }

@@ -8,7 +8,12 @@ import { deferred } from '../../kit/index.ts';
 import type { InlineRows, ResultFormat } from '../../scheduler/contract/index.ts';
 import { ScriptedWorker } from '../../../test/rig/lead.ts';
 import { JobWaits, QueryViews } from '../read/index.ts';
-import type { QueryFigures, QueryService } from '../../scheduler/contract/index.ts';
+import type { QueryAnalysis, QueryFigures, QueryService } from '../../scheduler/contract/index.ts';
+
+const ANALYSIS: QueryAnalysis = {
+  text: 'stage 0',
+  stages: [{ id: 0, operators: ['scan t'], nonDeterministic: null, requires: [] }],
+};
 
 const FIGURES: QueryFigures = {
   plans: 3,
@@ -77,7 +82,7 @@ beforeEach(async () => {
     ended: (id, ms, signal) => waits?.ended(id, ms, signal) ?? Promise.resolve(),
     explain: (request) => Promise.resolve({ plan: samplePlan, text: JSON.stringify(request) }),
     tables: () => Promise.resolve(['customers', 'orders']),
-    analysis: (id) => Promise.resolve(id === 'made-1' ? 'stage 0' : null),
+    analysis: (id) => Promise.resolve(id === 'made-1' ? ANALYSIS : null),
     results: (id, format, signal) => {
       asked.push({ id, format, signal });
       return Promise.resolve({ format, pieces: pieces() });
@@ -263,7 +268,7 @@ describe('explaining', () => {
       200,
       { plan: { version: 2 }, text: '{"sql":"select 1"}' },
     ]);
-    expect((await get('/made-1/explain')).body).toEqual({ id: 'made-1', text: 'stage 0' });
+    expect((await get('/made-1/explain')).body).toEqual({ id: 'made-1', ...ANALYSIS });
   });
 });
 

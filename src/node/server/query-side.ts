@@ -15,6 +15,7 @@ import type { EngineLimits, PlanningEngine, RowEngine } from '../../sql/engine/i
 import type { Clock } from '../../kit/index.ts';
 import { ShuffleChannel } from '../../edge/grpc/index.ts';
 import type {
+  QueryAnalysis,
   QueryService,
   QueryShape,
   ResultRegistry,
@@ -205,7 +206,7 @@ function partsOf(
   });
   const results = new QueryResults({
     record: (id) => views.record(id),
-    analysis: (id) => analysisOf(views, id),
+    analysis: async (id) => (await analysisOf(views, id))?.text ?? null,
     parts: new PartitionReader({
       own: null,
       mayReadInPlace: !node.shuffleByNetwork,
@@ -241,9 +242,16 @@ function isOver(record: QueryRecord | null): boolean {
   return record.expiresAt !== null && record.now >= record.expiresAt;
 }
 
-async function analysisOf(views: QueryViews, id: JobId): Promise<string | null> {
+async function analysisOf(views: QueryViews, id: JobId): Promise<QueryAnalysis | null> {
   const [{ value }, record] = await Promise.all([views.query(id), views.record(id)]);
-  return value === null || record === null ? null : explainAnalyze(record.plan, value.stages);
+  if (value === null || record === null) return null;
+  const stages = record.plan.stages.map(({ id: stage, operators, nonDeterministic, requires }) => ({
+    id: stage,
+    operators,
+    nonDeterministic,
+    requires,
+  }));
+  return { text: explainAnalyze(record.plan, value.stages), stages };
 }
 
 /** A caller with the access of the server's own user could read the file directly. */

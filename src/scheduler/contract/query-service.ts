@@ -39,6 +39,23 @@ export interface InlineRows {
   readonly rows: readonly (readonly unknown[])[];
 }
 
+export interface QueryAnalysis {
+  /** For people, as EXPLAIN ANALYZE prints it. */
+  readonly text: string;
+  readonly stages: readonly PlannedStage[];
+}
+
+/** What the plan says of a stage; what it did is in the query itself. */
+export interface PlannedStage {
+  readonly id: number;
+  /** Outermost first, indented by depth. */
+  readonly operators: readonly string[];
+  /** Why a second run may return other rows; null if it returns the same ones. */
+  readonly nonDeterministic: string | null;
+  /** Custom operators that a node must have. */
+  readonly requires: readonly string[];
+}
+
 /** Queries, where this node can read them; only the leader plans. A query is submitted with `JobService`. */
 export interface QueryService {
   readonly reader: QueryReader;
@@ -53,7 +70,7 @@ export interface QueryService {
   /** The names of the tables in the catalog of this node, in order. None of them is opened. */
   tables(): Promise<readonly string[]>;
   /** The executed plan with its measurements; null if there is no such query. */
-  analysis(id: JobId): Promise<string | null>;
+  analysis(id: JobId): Promise<QueryAnalysis | null>;
   /** Throws `not_found`, `conflict` while it runs, its own error when it failed, `expired`, `result_lost`. */
   results(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream>;
   /** The rows of a successful query whose result is small enough to be stored with it; null in all other cases. */

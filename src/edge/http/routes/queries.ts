@@ -143,12 +143,12 @@ export const queryRoutes: readonly Route[] = [
     path: `${QUERIES}/:id/explain`,
     role: 'read',
     summary: 'Show the plan of a query with statistics per stage',
-    answers: { 200: { description: 'The plan as text.', schema: 'QueryAnalysis' } },
+    answers: { 200: { description: 'The plan.', schema: 'QueryAnalysis' } },
     async handle(call, api) {
       const id = jobIn(call);
-      const text = await api.queries().analysis(id);
-      if (text === null) throw noQuery(id);
-      return { kind: 'json', status: 200, value: { id, text } };
+      const analysis = await api.queries().analysis(id);
+      if (analysis === null) throw noQuery(id);
+      return { kind: 'json', status: 200, value: { id, ...analysis } };
     },
   },
   {

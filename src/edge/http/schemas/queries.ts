@@ -187,8 +187,28 @@ export const querySchemas: Readonly<Record<QuerySchemaName, Schema>> = {
   ),
   QueryAnalysis: record(
     'The plan that was executed, with its statistics.',
-    { id: text, text },
-    { example: { id: ID, text: 'stage 0 ...' } },
+    {
+      id: text,
+      text: described('For people.', text),
+      stages: listOf(
+        record('What the plan says of a stage.', {
+          id: whole,
+          operators: described('Outermost first, indented by depth.', listOf(text)),
+          nonDeterministic: described(
+            'Why a second run may return other rows; null if it returns the same ones.',
+            orNull(text),
+          ),
+          requires: described('Custom operators that a node must have.', listOf(text)),
+        }),
+      ),
+    },
+    {
+      example: {
+        id: ID,
+        text: 'stage 0 ...',
+        stages: [{ id: 0, operators: ['scan orders'], nonDeterministic: null, requires: [] }],
+      },
+    },
   ),
   TableList: record(
     'The tables of the catalog.',
