@@ -1,19 +1,9 @@
 /** When a schedule runs, as text. A cron expression beyond these patterns is shown as it is. */
 import type { Json } from '../../src/scheduler/core/index.ts';
 import { duration } from '../words.ts';
+import { cronWords } from './cron-words.ts';
 
 type Fields = Readonly<Record<string, Json | undefined>>;
-
-const DAYS = [
-  'Sunday',
-  'Monday',
-  'Tuesday',
-  'Wednesday',
-  'Thursday',
-  'Friday',
-  'Saturday',
-  'Sunday',
-];
 
 export function fieldsOf(value: Json | undefined): Fields {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
@@ -29,32 +19,12 @@ export function timingWords(spec: Json): string {
   const [cron, zone, at] = [textOf(timing['cron']), textOf(timing['zone']), timing['at']];
   const { everyMs } = timing;
   if (cron !== null) return `${cronWords(cron) ?? cron}${zone === null ? '' : `, ${zone}`}`;
-  if (typeof everyMs === 'number') return `every ${duration(everyMs)}`;
+  if (typeof everyMs === 'number') return `every ${duration(everyMs).replace(/^1 /, '')}`;
   if (at !== undefined)
     return `once, at ${typeof at === 'number' ? new Date(at).toISOString() : (textOf(at) ?? 'a time that is not understood')}`;
   return 'never';
 }
 
-const number = (text: string): number | null => (/^\d{1,2}$/.test(text) ? Number(text) : null);
-
-function cronWords(cron: string): string | null {
-  const parts = cron.trim().split(/\s+/);
-  if (parts.length !== 5) return null;
-  const [minute = '', hour = '', day = '', month = '', weekday = ''] = parts;
-  if (month !== '*') return null;
-  const [, every] = /^\*\/(\d{1,2})$/.exec(minute) ?? [];
-  const isDaily = day === '*' && weekday === '*';
-  if (minute === '*' && hour === '*' && isDaily) return 'every minute';
-  if (every !== undefined && hour === '*' && isDaily) return `every ${every} minutes`;
-  const m = number(minute);
-  if (m === null) return null;
-  if (hour === '*' && isDaily) return `every hour at :${String(m).padStart(2, '0')}`;
-  const h = number(hour);
-  if (h === null) return null;
-  const time = `${String(h).padStart(2, '0')}:${String(m).padStart(2, '0')}`;
-  if (isDaily) return `every day at ${time}`;
-  if (day === '*' && weekday === '1-5') return `weekdays at ${time}`;
-  const w = number(weekday);
-  if (day === '*' && w !== null) return `every ${DAYS[w] ?? weekday} at ${time}`;
-  return weekday === '*' && number(day) !== null ? `day ${day} of every month at ${time}` : null;
-}
+/** The zone that a schedule's times are meant in; null for one without. */
+export const zoneOf = (spec: Json): string | null =>
+  textOf(fieldsOf(fieldsOf(spec)['timing'])['zone']);

@@ -9,7 +9,8 @@ import { Ago, Empty, Glyph, NotLoaded, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
 import { link } from '../route.ts';
 import { ago, calendarTime, now, plural } from '../words.ts';
-import { fieldsOf, textOf, timingWords } from './schedule-words.ts';
+import { ScheduleForm } from './schedule-form.tsx';
+import { fieldsOf, textOf, timingWords, zoneOf } from './schedule-words.ts';
 
 type Schedule = ScheduleShape & { readonly upcoming: readonly string[] };
 
@@ -22,13 +23,24 @@ export function SchedulesView(): JSX.Element {
       everyMs: 1_000,
     },
   );
+  const isNew = useSignal(false);
   const { value, problem } = state.value;
   if (value === null) return <NotLoaded problem={problem} />;
   return (
     <section class="view">
       <div class="view-head">
         <h1>Schedules</h1>
-        <span class="muted">{plural(value.schedules.length, 'schedule')}</span>
+        <span class="muted num">{plural(value.schedules.length, 'schedule')}</span>
+        {may('submit') && (
+          <div class="actions">
+            <button type="button" onClick={() => (isNew.value = true)}>
+              New schedule
+            </button>
+          </div>
+        )}
+        {isNew.value && (
+          <ScheduleForm schedule={null} close={() => (isNew.value = false)} refresh={refresh} />
+        )}
       </div>
       <StaleNote problem={problem} />
       {value.schedules.length === 0 && (
@@ -94,7 +106,9 @@ function ScheduleCard({
             <ol class="plain">
               {upcoming.map((at) => (
                 <li key={at}>
-                  <time dateTime={at}>{calendarTime(at)}</time>{' '}
+                  <time dateTime={at} title={at}>
+                    {calendarTime(at, zoneOf(spec))}
+                  </time>{' '}
                   <span class="muted">{ago(at, now.value)}</span>
                 </li>
               ))}
@@ -151,7 +165,7 @@ function ScheduleActions({
   readonly schedule: Schedule;
   readonly refresh: () => void;
 }): JSX.Element | null {
-  const asked = useSignal<'trigger' | 'pause' | 'resume' | null>(null);
+  const asked = useSignal<'trigger' | 'pause' | 'resume' | 'edit' | null>(null);
   if (!may('submit')) return null;
   const { id, paused } = schedule;
   const close = (): void => {
@@ -170,6 +184,12 @@ function ScheduleActions({
       <button type="button" onClick={() => (asked.value = paused ? 'resume' : 'pause')}>
         {paused ? 'Resume' : 'Pause'}
       </button>
+      <button type="button" onClick={() => (asked.value = 'edit')}>
+        Edit
+      </button>
+      {asked.value === 'edit' && (
+        <ScheduleForm schedule={schedule} close={close} refresh={refresh} />
+      )}
       {asked.value === 'trigger' && (
         <Confirm
           title={`Run ${id} now`}
