@@ -9,17 +9,19 @@ export interface TabsProps {
   }[];
   readonly selected: string;
   readonly label: string;
+  /** Goes along to the next tab. */
+  readonly query?: Readonly<Record<string, string>>;
 }
 
 /** Tabs are part of the URL, so that a link leads to one. */
-export function Tabs({ tabs, selected, label }: TabsProps): JSX.Element {
+export function Tabs({ tabs, selected, label, query = {} }: TabsProps): JSX.Element {
   const { path } = route.value;
   return (
     <nav class="tabs" aria-label={label}>
       {tabs.map(({ id, title, count }, at) => (
         <a
           key={id}
-          href={link(path, at === 0 ? {} : { tab: id })}
+          href={link(path, at === 0 ? query : { tab: id, ...query })}
           aria-current={id === selected ? 'page' : undefined}
         >
           {title}

@@ -12,19 +12,24 @@ export interface VirtualListProps {
   readonly row: (at: number) => JSX.Element;
   /** The list scrolls to this row when it changes. */
   readonly reveal?: number | null;
+  /** The list stays at its end while rows are added, unless somebody scrolls up. */
+  readonly sticksToEnd?: boolean;
 }
 
 const MORE = 12;
 
 export function VirtualList(props: VirtualListProps): JSX.Element {
-  const { count, rowHeight, reveal = null } = props;
+  const { count, rowHeight, reveal = null, sticksToEnd = false } = props;
   const box = useRef<HTMLDivElement>(null);
   const view = useSignal({ top: 0, height: 600 });
+  const isAtEnd = useRef(true);
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null) return;
     const look = (): void => {
-      view.value = { top: element.scrollTop, height: element.clientHeight };
+      const { scrollTop: top, clientHeight: height, scrollHeight } = element;
+      view.value = { top, height };
+      isAtEnd.current = top + height > scrollHeight - 2 * rowHeight;
     };
     const observer = new ResizeObserver(look);
     observer.observe(element);
@@ -43,6 +48,15 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       element.scrollTop = Math.max(0, top - element.clientHeight / 3);
     }
   }, [reveal]);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element === null || !sticksToEnd || !isAtEnd.current) return;
+    element.scrollTop = element.scrollHeight;
+  }, [count]);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element !== null && sticksToEnd) element.scrollTop = element.scrollHeight;
+  }, [sticksToEnd]);
   const { top, height } = view.value;
   const first = Math.max(0, Math.floor(top / rowHeight) - MORE);
   const last = Math.min(count, Math.ceil((top + height) / rowHeight) + MORE);

@@ -145,7 +145,7 @@ function Canvas(props: CanvasProps): JSX.Element {
     element.scrollTo({
       left: place.x - element.clientWidth / 2,
       top: place.y - element.clientHeight / 2,
-      behavior: 'smooth',
+      behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth',
     });
   }, [target]);
   // A wide fan-out is drawn high above and far below what it starts from: begin there.

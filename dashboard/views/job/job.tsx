@@ -38,13 +38,16 @@ const PRIORITIES = ['urgent', 'high', 'normal', 'low'];
 
 export function JobView({ id }: { readonly id: string }): JSX.Element {
   const path = `jobs/${encodeURIComponent(id)}`;
+  const size = useRef(0);
   const { state } = useResource(path, (signal) => call<JobShape>(path, { signal }), {
     refreshOn: (event) => event.job === id,
-    everyMs: 700,
+    // Ten thousand tasks are megabytes: such a job is read every few seconds.
+    everyMs: 700 + size.current / 2,
     // Retention removes a job without an event.
     pollMs: POLL_MS,
   });
   const { value: job, problem } = state.value;
+  size.current = job?.tasks.length ?? 0;
   useKeys({ p: () => (isPaused.value = !isPaused.value) });
   if (job === null) return <NotLoaded problem={problem} missing={<Gone id={id} />} />;
   return (
@@ -169,11 +172,13 @@ function JobBody({ job }: { readonly job: JobShape }): JSX.Element {
     task,
   });
   const select = (task: string): void => replaceQuery(address(task === chosen?.id ? '' : task));
+  useKeys(chosen === undefined ? {} : { Escape: () => replaceQuery(address('')) });
   return (
     <>
       <Tabs
         label="Parts of the job"
         selected={tab}
+        query={chosen === undefined ? {} : { task: chosen.id }}
         tabs={[
           { id: 'timeline', title: 'Timeline', count: count(job.tasks.length) },
           { id: 'graph', title: 'Graph' },

@@ -1,19 +1,15 @@
 /** What the tasks of a job have printed, as it comes. */
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
 import type { JobShape, LogShape } from '../../../src/scheduler/contract/index.ts';
-import { request } from '../../api/call.ts';
-import { isPaused } from '../../api/live.ts';
-import { type Problem, asProblem, isAbort } from '../../api/problem.ts';
-import { ClockTime, Empty, StaleNote } from '../../parts/marks.tsx';
+import { saveFile } from '../../parts/json-view.tsx';
+import { ClockTime, Copy, Empty, Loading, StaleNote } from '../../parts/marks.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
+import { count, plural } from '../../words.ts';
+import { LEVELS, type LogRow, logRows, logText } from './log-rows.ts';
+import { useLogLines } from './log-lines.ts';
 
-const ROW = 22;
-const LOOK_MS = 1_000;
-const PAGE = 1_000;
-/** Older lines are left out of the page; the command shows all of them. */
-const SHOWN_MAX = 20_000;
+const ROW = 21;
 const TONES = { debug: 'muted', info: '', warn: 's-delayed', error: 's-failed' } as const;
 
 export interface LogsProps {
@@ -23,82 +19,151 @@ export interface LogsProps {
 }
 
 export function Logs({ job, task }: LogsProps): JSX.Element {
-  const { lines, problem } = useLines(job.id, task);
+  const { lines, problem, isRead } = useLogLines(job.id, task);
+  const search = useSignal('');
+  const level = useSignal<LogShape['level']>('debug');
+  const follows = useSignal(true);
+  const opened = useSignal<LogShape | null>(null);
+  const { rows, found } = logRows(lines, { search: search.value.trim(), level: level.value });
+  if (lines.length === 0 && problem === null)
+    return isRead ? (
+      <Empty title={job.finishedAt === null ? 'Nothing printed yet' : 'Nothing was printed'}>
+        Lines of <code>ctx.log</code> and the output of commands, containers and threads appear
+        here.
+      </Empty>
+    ) : (
+      <Loading />
+    );
   return (
     <>
       <StaleNote problem={problem} />
-      {lines.length === 0 ? (
-        <Empty title="Nothing was printed">
-          Lines of <code>ctx.log</code> and the output of commands, containers and threads appear
-          here.
-        </Empty>
+      <LogTools search={search} level={level} follows={follows}>
+        {found === lines.length
+          ? plural(found, 'line')
+          : `${count(found)} of ${plural(lines.length, 'line')}`}
+        {task !== null && ` of ${task}`}
+        <button
+          type="button"
+          class="quiet"
+          onClick={() =>
+            saveFile(
+              new Blob([lines.map(logText).join('\n')], { type: 'text/plain' }),
+              `${job.id}.log`,
+            )
+          }
+        >
+          Download
+        </button>
+      </LogTools>
+      {rows.length === 0 ? (
+        <Empty title="No line fits">Change the search or the level.</Empty>
       ) : (
         <VirtualList
           label="Log"
           class="log-lines"
-          count={lines.length}
+          count={rows.length}
           rowHeight={ROW}
-          row={(at) => <Line key={lines[at]?.seq} line={lines[at] as LogShape} />}
+          sticksToEnd={follows.value}
+          row={(at) => {
+            const row = rows[at] as LogRow;
+            return (
+              <Line
+                key={`${row.line.seq}.${row.no}`}
+                row={row}
+                isOpen={opened.value?.seq === row.line.seq}
+                open={() => (opened.value = opened.value?.seq === row.line.seq ? null : row.line)}
+              />
+            );
+          }}
         />
       )}
+      {opened.value !== null && <WholeLine line={opened.value} />}
     </>
   );
 }
 
-function Line({ line }: { readonly line: LogShape }): JSX.Element {
-  const { at, level, task, attempt, message, fields } = line;
-  const text = fields === null ? message : `${message} ${JSON.stringify(fields)}`;
+interface ToolsProps {
+  readonly search: Signal<string>;
+  readonly level: Signal<LogShape['level']>;
+  readonly follows: Signal<boolean>;
+  readonly children: JSX.Element | (JSX.Element | string | false)[];
+}
+
+function LogTools({ search, level, follows, children }: ToolsProps): JSX.Element {
   return (
-    <div class="row log-line" role="row">
-      <ClockTime at={at} />
-      <span class={TONES[level]}>{level}</span>
-      <span class="muted">
-        {task}
-        {attempt > 1 && ` #${attempt}`}
-      </span>
-      <code title={text}>{text}</code>
+    <div class="tools">
+      <input
+        data-search
+        type="search"
+        aria-label="Search the log"
+        placeholder="Find in the log"
+        value={search.value}
+        onInput={(event) => (search.value = event.currentTarget.value)}
+      />
+      <select
+        aria-label="Lowest level"
+        value={level.value}
+        onChange={(event) => (level.value = event.currentTarget.value as LogShape['level'])}
+      >
+        {LEVELS.map((each) => (
+          <option key={each} value={each}>
+            {each === 'debug' ? 'all levels' : each === 'error' ? 'errors' : `${each} and above`}
+          </option>
+        ))}
+      </select>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={follows.value}
+          onChange={() => (follows.value = !follows.value)}
+        />{' '}
+        Follow
+      </label>
+      <span class="muted num tools-end">{children}</span>
     </div>
   );
 }
 
-function useLines(
-  job: string,
-  task: string | null,
-): { readonly lines: readonly LogShape[]; readonly problem: Problem | null } {
-  const lines = useSignal<readonly LogShape[]>([]);
-  const problem = useSignal<Problem | null>(null);
-  const paused = isPaused.value;
-  useEffect(() => {
-    lines.value = [];
-    const over = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = async (after: number): Promise<void> => {
-      let seen = after;
-      let isMore = false;
-      try {
-        const query = `after=${after}&limit=${PAGE}${task === null ? '' : `&task=${encodeURIComponent(task)}`}`;
-        const path = `jobs/${encodeURIComponent(job)}/logs?${query}`;
-        const text = await (await request(`api/v1/${path}`, { signal: over.signal })).text();
-        const read = text
-          .split('\n')
-          .filter((line) => line !== '')
-          .map((line) => JSON.parse(line) as LogShape);
-        if (read.length > 0) lines.value = [...lines.value, ...read].slice(-SHOWN_MAX);
-        seen = read.at(-1)?.seq ?? after;
-        isMore = read.length === PAGE;
-        problem.value = null;
-      } catch (error) {
-        if (isAbort(error)) return;
-        problem.value = asProblem(error);
-      }
-      if (over.signal.aborted || paused) return;
-      timer = setTimeout(() => void look(seen), isMore ? 0 : LOOK_MS);
-    };
-    void look(0);
-    return () => {
-      over.abort();
-      clearTimeout(timer);
-    };
-  }, [job, task, paused]);
-  return { lines: lines.value, problem: problem.value };
+function Line({
+  row: { line, no, text },
+  isOpen,
+  open,
+}: {
+  readonly row: LogRow;
+  readonly isOpen: boolean;
+  readonly open: () => void;
+}): JSX.Element {
+  const { at, level, task, attempt, fields } = line;
+  const isFirst = no === 0;
+  return (
+    <div class={`row log-line l-${level} ${isOpen ? 'selected' : ''}`} role="row">
+      <span role="cell" class="num muted">
+        {isFirst && <ClockTime at={at} />}
+      </span>
+      <span role="cell" class={TONES[level]}>
+        {isFirst && level}
+      </span>
+      <span role="cell" class="muted clip">
+        {isFirst && task}
+        {isFirst && attempt > 1 && ` ×${attempt}`}
+      </span>
+      <span role="cell" class="clip">
+        <button type="button" class="cover log-text" onClick={open} aria-expanded={isOpen}>
+          {text === '' ? '\u00A0' : text}
+          {isFirst && fields !== null && <span class="muted"> {JSON.stringify(fields)}</span>}
+        </button>
+      </span>
+    </div>
+  );
+}
+
+/** The line that was chosen, unabridged. */
+function WholeLine({ line }: { readonly line: LogShape }): JSX.Element {
+  const text = logText(line);
+  return (
+    <div class="whole-line">
+      <Copy text={text} label="Copy the line" />
+      <pre tabIndex={0}>{text}</pre>
+    </div>
+  );
 }

@@ -18,9 +18,16 @@ interface Stretch {
 
 /** A cut takes this part of the busy time. */
 const BREAK = 0.06;
+/** That of a job that waits now takes more: it is what people look for. */
+const LAST_BREAK = 0.5;
 const CUT_AT_LEAST_MS = 5_000;
 
-export function timeScale(spans: readonly Span[], fromMs: number, toMs: number): TimeScale {
+export function timeScale(
+  spans: readonly Span[],
+  fromMs: number,
+  toMs: number,
+  isOpen = false,
+): TimeScale {
   const end = Math.max(toMs, fromMs + 1);
   const busy = joined(
     spans
@@ -35,15 +42,16 @@ export function timeScale(spans: readonly Span[], fromMs: number, toMs: number):
   const cuts = gaps(busy, fromMs, end).filter(
     (gap) => busyMs > 0 && gap.toMs - gap.fromMs > longMs,
   );
-  const breakMs = Math.max(1, busyMs * BREAK);
-  const leftOut = cuts.reduce((sum, cut) => sum + (cut.toMs - cut.fromMs) - breakMs, 0);
+  const breakMs = (cut: Stretch): number =>
+    Math.max(1, busyMs * (isOpen && cut.toMs === end ? LAST_BREAK : BREAK));
+  const leftOut = cuts.reduce((sum, cut) => sum + (cut.toMs - cut.fromMs) - breakMs(cut), 0);
   const lengthMs = end - fromMs - leftOut;
   const at = (ms: number): number => {
     let passed = Math.min(Math.max(ms, fromMs), end) - fromMs;
     for (const cut of cuts) {
       if (ms <= cut.fromMs) break;
       const inside = Math.min(ms, cut.toMs) - cut.fromMs;
-      passed -= inside - (inside / (cut.toMs - cut.fromMs)) * breakMs;
+      passed -= inside - (inside / (cut.toMs - cut.fromMs)) * breakMs(cut);
     }
     return passed / lengthMs;
   };

@@ -5,12 +5,15 @@ import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.
 import { Empty, Glyph } from '../../parts/marks.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
 import { useKeys } from '../../keyboard.ts';
-import { duration, now, plural } from '../../words.ts';
+import { duration, now, plural, withoutFigures } from '../../words.ts';
 import { type Item, type TaskGroup, grouped, stateOfMany, tally } from './groups.ts';
 import { type Span, type SpanBook, attemptsIn } from './spans.ts';
+import { type TaskFilter, TaskTools, fits } from './task-filter.tsx';
 import { type TimeScale, timeScale } from './time-scale.ts';
 
 const ROW = 30;
+/** Fewer tasks need no search. */
+const TOOLS_FROM = 8;
 
 export interface TimelineProps {
   readonly job: JobShape;
@@ -30,7 +33,14 @@ const KINDS: readonly (readonly [string, string])[] = [
 
 export function Timeline({ job, book, selected, select }: TimelineProps): JSX.Element {
   const open = useSignal<ReadonlySet<string>>(new Set());
-  const items = grouped(inOrder(job.tasks, book), open.value);
+  const filter = useSignal<TaskFilter>({ search: '', state: null });
+  const fitting = job.tasks.filter((task) => fits(task, filter.value));
+  // Whoever looks for a task wants to see it, not the fan-out that it is part of.
+  const isSought = filter.value.search.trim() !== '' || filter.value.state !== null;
+  const ordered = inOrder(fitting, book);
+  const items: readonly Item[] = isSought
+    ? ordered.map((task) => ({ kind: 'task', task }))
+    : grouped(ordered, open.value);
   const tasks: string[] = items.flatMap((item) => (item.kind === 'task' ? [item.task.id] : []));
   const move = (by: number) => (): void => {
     const next = tasks[Math.max(0, Math.min(tasks.length - 1, tasks.indexOf(selected ?? '') + by))];
@@ -40,7 +50,7 @@ export function Timeline({ job, book, selected, select }: TimelineProps): JSX.El
   const fromMs = Date.parse(job.createdAt);
   const toMs = job.finishedAt === null ? now.value : Date.parse(job.finishedAt);
   const all = job.tasks.flatMap((task) => book.of(task));
-  const scale = timeScale(all, fromMs, toMs);
+  const scale = timeScale(all, fromMs, toMs, job.finishedAt === null);
   const toggle = (id: string): void => {
     const next = new Set(open.value);
     if (!next.delete(id)) next.add(id);
@@ -49,14 +59,9 @@ export function Timeline({ job, book, selected, select }: TimelineProps): JSX.El
   if (job.tasks.length === 0) return <Empty title="No tasks" />;
   return (
     <div class="timeline">
-      <ul class="legend">
-        {KINDS.map(([kind, title]) => (
-          <li key={kind}>
-            <span class={`swatch k-${kind}`} />
-            {title}
-          </li>
-        ))}
-      </ul>
+      {job.tasks.length > TOOLS_FROM && <TaskTools tasks={job.tasks} filter={filter} />}
+      <Legend />
+      {items.length === 0 && <Empty title="No task fits">Change the search, or clear it.</Empty>}
       <VirtualList
         label="Timeline"
         class="lines"
@@ -88,6 +93,19 @@ export function Timeline({ job, book, selected, select }: TimelineProps): JSX.El
         }}
       />
     </div>
+  );
+}
+
+function Legend(): JSX.Element {
+  return (
+    <ul class="legend">
+      {KINDS.map(([kind, title]) => (
+        <li key={kind}>
+          <span class={`swatch k-${kind}`} />
+          {title}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -200,12 +218,16 @@ function Bar({
       : null,
     span.note ?? (span.toMs === null ? task.waiting : null),
   ];
+  const isWait = span.toMs === null && span.kind !== 'running';
+  const reason = isWait && task.waiting !== null ? withoutFigures(task.waiting) : null;
   return (
     <span
       class={`bar k-${kind} ${span.toMs === null ? 'open' : ''} ${isOver ? 'over' : ''}`}
       style={{ left: percent(left), width: `max(3px, ${percent(right - left)})` }}
       title={words.filter((each) => each !== null).join('\n')}
-    />
+    >
+      {reason !== null && <span class="bar-text">{reason}</span>}
+    </span>
   );
 }
 
@@ -217,12 +239,26 @@ interface GroupProps {
   readonly toggle: () => void;
 }
 
+/** From the first moment of any of these to the last. */
+function extentOf(
+  tasks: readonly TaskShape[],
+  book: SpanBook,
+  endMs: number,
+): { readonly first: number; readonly last: number } {
+  let [first, last] = [endMs, 0];
+  for (const task of tasks) {
+    for (const { fromMs, toMs } of book.of(task)) {
+      first = Math.min(first, fromMs);
+      last = Math.max(last, toMs ?? endMs);
+    }
+  }
+  return { first, last: Math.max(first, last) };
+}
+
 function GroupLine({ group, book, scale, isOpen, toggle }: GroupProps): JSX.Element {
   const { tasks, title } = group;
   const counts = tally(tasks);
-  const spans = tasks.flatMap((task) => book.of(task));
-  const first = Math.min(...spans.map(({ fromMs }) => fromMs), scale.toMs);
-  const last = Math.max(...spans.map(({ toMs }) => toMs ?? scale.toMs), first);
+  const { first, last } = extentOf(tasks, book, scale.toMs);
   const done = counts.succeeded / tasks.length;
   return (
     <div class="line row group" role="row">
@@ -235,7 +271,7 @@ function GroupLine({ group, book, scale, isOpen, toggle }: GroupProps): JSX.Elem
       </span>
       <span role="cell" class="track">
         <span
-          class="bar many"
+          class={`bar many ${counts.running > 0 ? 'busy' : ''}`}
           style={{
             left: percent(scale.at(first)),
             width: percent(scale.at(last) - scale.at(first)),
