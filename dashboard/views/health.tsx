@@ -3,10 +3,11 @@ import type { JSX } from 'preact';
 import { request } from '../api/call.ts';
 import { connection } from '../api/live.ts';
 import { asOf, leader, me } from '../api/cluster-status.ts';
-import { Ago, Loading, StaleNote } from '../parts/marks.tsx';
+import { Ago, Glyph, Loading, StaleNote } from '../parts/marks.tsx';
 import { useResource } from '../parts/resource.ts';
-import { bytes, count, duration } from '../words.ts';
+import { bytes, count, duration, plural } from '../words.ts';
 import { type Figures, readFigures } from './figures.ts';
+import { alertsOf } from './health-alerts.ts';
 
 export function HealthView(): JSX.Element {
   const { state } = useResource(
@@ -35,6 +36,7 @@ function Board({ figures }: { readonly figures: Figures }): JSX.Element {
           Queues and commits are known to the leader only; this node shows the rest.
         </p>
       )}
+      <Alerts figures={figures} />
       <div class="figures">
         {[...clusterFigures(), ...queueFigures(figures), ...nodeFigures(figures)].map((each) => (
           <Figure key={each.title} {...each} />
@@ -51,6 +53,65 @@ function Board({ figures }: { readonly figures: Figures }): JSX.Element {
     </>
   );
 }
+
+const alertWords = (value: number, unit: 'seconds' | 'count'): string =>
+  unit === 'count' ? count(value) : duration(value * 1_000);
+
+/** What is worth an alert, and whether it would be one now. */
+function Alerts({ figures }: { readonly figures: Figures }): JSX.Element {
+  const alerts = alertsOf(figures, leader.value !== null, alertWords);
+  const firing = alerts.filter(({ state }) => state === 'firing');
+  const known = alerts.filter(({ state }) => state !== 'unknown').length;
+  return (
+    <>
+      <p class={`verdict v-${firing.length === 0 ? 'succeeded' : 'failed'}`}>
+        <Glyph state={firing.length === 0 ? 'succeeded' : 'failed'} />
+        <span>
+          <strong>
+            {firing.length === 0
+              ? 'All is well.'
+              : `${firing[0]?.says ?? ''}: ${firing[0]?.seen ?? ''}.`}
+          </strong>{' '}
+          {firing.length === 0
+            ? `None of the ${known} alerts that this node can judge would fire.`
+            : `${firing[0]?.todo ?? ''}${firing.length > 1 ? ` ${plural(firing.length - 1, 'more alert')} below.` : ''}`}
+        </span>
+      </p>
+      <details class="alerts" open={firing.length > 0}>
+        <summary>{plural(alerts.length, 'alert')} worth having</summary>
+        <div class="table-box">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Alert</th>
+                <th scope="col">Now</th>
+                <th scope="col">Limit</th>
+                <th scope="col">What to do</th>
+              </tr>
+            </thead>
+            <tbody>
+              {alerts.map(({ name, title, state, seen, limit, todo }) => (
+                <tr key={name}>
+                  <td>
+                    <span class={`state s-${ALERT_STATES[state]}`} title={name}>
+                      <Glyph state={ALERT_STATES[state]} />
+                      <span class="alert-title">{title}</span>
+                    </span>
+                  </td>
+                  <td class="num">{seen}</td>
+                  <td class="num muted">{limit}</td>
+                  <td class="muted">{todo}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </>
+  );
+}
+
+const ALERT_STATES = { ok: 'succeeded', firing: 'failed', unknown: 'queued' } as const;
 
 function clusterFigures(): FigureProps[] {
   const leads = leader.value;
@@ -80,6 +141,7 @@ function queueFigures(figures: Figures): FigureProps[] {
   const [waited, commit] = ['millrace_task_queue_seconds', 'millrace_commit_seconds'].map((name) =>
     figures.quantiles(name),
   );
+  const half = figures.quantile('millrace_commit_seconds', 0.5);
   const lag = figures.value('millrace_read_lag_seconds');
   const backlog = figures.value('millrace_backlog');
   const slots = figures.value('millrace_slots') ?? 0;
@@ -94,8 +156,8 @@ function queueFigures(figures: Figures): FigureProps[] {
     },
     {
       title: 'Commits',
-      value: commit ?? '–',
-      note: 'how long the store takes, since this process started',
+      value: half === null ? '–' : `≤ ${duration(half * 1_000)}`,
+      note: `how long the store takes: ${commit ?? 'not known here'}`,
     },
     {
       title: 'Age of reads',
@@ -107,7 +169,7 @@ function queueFigures(figures: Figures): FigureProps[] {
       title: 'Longest unplaceable',
       value: unfit === null || Number.isNaN(unfit) ? 'none' : duration(unfit * 1_000),
       note: 'a ready task that no node can run',
-      isBad: (unfit ?? 0) > 60,
+      isBad: (unfit ?? 0) > 300,
     },
     {
       title: 'Waiting for the store',
