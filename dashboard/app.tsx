@@ -79,9 +79,17 @@ function Sidebar({ place }: { readonly place: string }): JSX.Element {
         Millrace
       </a>
       <nav class="places" aria-label="Views">
-        {PLACES.map(({ path, title, key }) => (
-          <a key={path} href={`#/${path}`} aria-current={path === place ? 'page' : undefined}>
-            {title}
+        {PLACES.map(({ path, title, key, icon }) => (
+          <a
+            key={path}
+            href={`#/${path}`}
+            aria-label={title}
+            aria-current={path === place ? 'page' : undefined}
+          >
+            <svg viewBox="0 0 16 16" aria-hidden="true">
+              <path d={icon} />
+            </svg>
+            <span>{title}</span>
             <kbd aria-hidden="true">g {key}</kbd>
           </a>
         ))}
@@ -130,7 +138,7 @@ function Standing(): JSX.Element {
       </dl>
       <div class="standing-buttons">
         <button type="button" class="quiet" onClick={nextTheme} title="Theme (t)">
-          {theme.value}
+          theme: {theme.value}
         </button>
         <button
           type="button"

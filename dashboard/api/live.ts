@@ -102,7 +102,7 @@ async function readStream(
   const response = await request(api('events'), { headers, signal: own.signal });
   opened();
   // Whatever happened before the stream began was not heard.
-  if (connection.value.state !== 'live') tell(null);
+  if (from === null || connection.value.state !== 'live') tell(null);
   connection.value = { state: 'live' };
   const reader = textReader(response);
   const blocks = new BlockReader();

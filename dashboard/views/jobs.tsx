@@ -338,13 +338,14 @@ function JobRow({
   readonly job: JobSummary;
   readonly isSelected: boolean;
 }): JSX.Element {
+  const isQuery = job.name.startsWith('sql: ');
   return (
     <div class={`row ${isSelected ? 'selected' : ''}`} role="row">
       <span role="cell">
         <StateMark state={job.state} />
       </span>
       <span role="cell" class="job-name">
-        <a class="cover" href={link(['jobs', job.id])}>
+        <a class={isQuery ? 'cover query-name' : 'cover'} href={link(['jobs', job.id])}>
           {job.name}
         </a>
         <span class="under">
@@ -356,7 +357,9 @@ function JobRow({
               {key}={value}
             </span>
           ))}
-          {job.error !== null && <span class="error"> {job.error.message}</span>}
+          {job.error !== null && (
+            <span class={job.state === 'failed' ? 'error' : ''}> {job.error.message}</span>
+          )}
         </span>
       </span>
       <span role="cell" class="right num">
