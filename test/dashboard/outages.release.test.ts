@@ -8,7 +8,7 @@ import { closeBrowser, openPage } from '../rig/browser.ts';
 import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
 import { freePort } from '../rig/cluster/free-port.ts';
 import { Proxy } from '../rig/cluster/proxy.ts';
-import { startTestCluster } from '../rig/cluster/test-cluster.ts';
+import { startTestCluster, takenFrom } from '../rig/cluster/test-cluster.ts';
 import { startDashboard } from '../rig/dashboard-server.ts';
 
 afterAll(closeBrowser);
@@ -110,6 +110,37 @@ test(
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'guarded' }).waitFor(WAIT);
     expect(page.url()).toContain(id);
+    expect(complaints.filter((text) => !isExpected(text))).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a change of the leader leaves no gap: the page goes on from the last event that it has seen',
+  async () => {
+    const fixture = await startTestCluster({ leaders: 2, workers: 1 });
+    const { cluster } = fixture;
+    const [leader, follower] = [cluster.node('n-1'), cluster.node('n-2')];
+    const { url } = follower.plan;
+    const work = (name: string): object => ({ name, tasks: [{ id: 'a', executor: 'echo' }] });
+    await post(leader, '/api/v1/jobs', work('before'));
+    const list = await openPage(`${url}/#/jobs`);
+    const log = await openPage(`${url}/#/events?after=0`);
+    await list.page.getByRole('link', { name: 'before' }).waitFor(WAIT);
+    await leader.process.crash();
+    expect(await takenFrom(fixture, leader)).toMatchObject({ nodeId: 'n-2' });
+    const { id } = await post(follower, '/api/v1/jobs', work('after'));
+    await list.page.getByRole('link', { name: 'after' }).waitFor(WAIT);
+    await list.page.getByRole('link', { name: 'before' }).waitFor();
+    await log.page.getByLabel('Filter events').fill(`${id} job.succeeded`);
+    await log.page.getByRole('row', { name: /job\.succeeded/ }).waitFor(WAIT);
+    await log.page.getByLabel('Filter events').fill('');
+    const numbers = await log.page
+      .locator('.events .row:not(.head) > :first-child')
+      .allTextContents();
+    const seen = numbers.map((text) => Number(text.replaceAll(',', '')));
+    expect(seen).toEqual(seen.map((_, at) => (seen[0] ?? 0) - at));
+    const complaints = [...list.complaints, ...log.complaints];
     expect(complaints.filter((text) => !isExpected(text))).toEqual([]);
   },
   LIMIT_MS,
