@@ -50,6 +50,7 @@ test(`${QUERIES} random queries and their pairs on two workers give what DuckDB 
       shufflePartitions: [1, 3, 4][seed % 3]!,
       broadcastThresholdBytes: seed % 4 === 0 ? 4_096 : 0,
       singleFragmentBytes: 0,
+      targetPartitionBytes: [0, 2_000, 10_000, 2 ** 26][seed % 4]!,
     });
     const attempt = seed % 6 === 0 ? tryPair : tryRandom;
     const outcome: Outcome = await attempt(here.oracle, seed, run);

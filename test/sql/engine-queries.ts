@@ -24,6 +24,8 @@ export interface EngineAnswer {
 const MEMORY_BYTES = 1024 * 1024 * 1024;
 const CALL_MS = 60_000;
 
+type QuerySettings = Readonly<Record<string, number>>;
+
 export class EngineQueries {
   /** What the planner took for a fault of its own. */
   readonly faults: unknown[] = [];
@@ -59,13 +61,13 @@ export class EngineQueries {
     });
   }
 
-  async plan(sql: string, settings: object): Promise<QueryPlan> {
+  async plan(sql: string, settings: QuerySettings): Promise<QueryPlan> {
     const request = { sql, tables: this.#tables, settings };
     return (await this.#planner.explain(request, AbortSignal.timeout(CALL_MS))).plan;
   }
 
   /** The rows as `format=json` shows them. */
-  async ask(sql: string, settings: object): Promise<EngineAnswer> {
+  async ask(sql: string, settings: QuerySettings): Promise<EngineAnswer> {
     return this.run(sql, settings, async (plan, { files }) => ({
       plan,
       answer: { columns: plan.columns, rows: await this.#rows(plan, files) },
@@ -75,10 +77,12 @@ export class EngineQueries {
   /** What `read` makes of the result's files, which are gone afterwards. */
   async run<T>(
     sql: string,
-    settings: object,
+    settings: QuerySettings,
     read: (plan: QueryPlan, result: LocalResult) => Promise<T>,
   ): Promise<T> {
-    const plan = await this.plan(sql, settings);
+    const made = await this.plan(sql, settings);
+    const { targetPartitionBytes: targetBytes = 0 } = settings;
+    const plan = targetBytes === 0 ? made : { ...made, coalesce: { targetBytes } };
     const tables = await this.#catalog.resolve(
       { tables: this.#tables, sql },
       AbortSignal.timeout(CALL_MS),

@@ -74,6 +74,7 @@ function withoutUuidType(file: Buffer): Buffer {
 
 const settings = {
   'in parts by hash': { broadcastThresholdBytes: 0 },
+  'in coalesced parts': { broadcastThresholdBytes: 0, targetPartitionBytes: 15_000 },
   'with one side in every task': { broadcastThresholdBytes: 1e9 },
 };
 

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { pauseMs } from '../rig/cluster/deadline.ts';
 import { Dice } from './random/dice.ts';
 import { scratch } from './scratch.ts';
-import { FORCED, startSqlCluster } from './sql-cluster.ts';
+import { COALESCED, FORCED, startSqlCluster } from './sql-cluster.ts';
 import { inLanes, knownQueries, tryKnown } from './trial.ts';
 
 vi.setConfig({ testTimeout: 6 * 3_600_000 });
@@ -21,12 +21,13 @@ async function expectRightUnderFire(
 ): Promise<void> {
   const dice = new Dice(seed);
   const { cluster, settings, recomputed } = await startSqlCluster(here.tables, workers);
-  const run = settings({ ...FORCED, shufflePartitions });
+  const ways = [FORCED, COALESCED].map((way) => settings({ ...way, shufflePartitions }));
   const queries = knownQueries();
   const wrong: string[] = [];
   let kills = 0;
   for (let at = 0; at < queries.length; at += TOGETHER) {
     const round = queries.slice(at, at + TOGETHER);
+    const run = dice.pick(ways);
     const answers = inLanes(round, TOGETHER, (query) => tryKnown(here.oracle, query, run));
     await pauseMs(dice.below(KILL_WITHIN_MS));
     const victim = dice.pick(cluster.workers);

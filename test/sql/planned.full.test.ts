@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { PlanSettings } from '../../src/sql/plan/index.ts';
 import type { Answer } from './contract-values.ts';
-import { PlannedQueries } from './planned.ts';
+import { PlannedQueries, grouped } from './planned.ts';
+import type { Grouping } from './plan/run-plan-locally.ts';
+import { Dice } from './random/dice.ts';
 import { scratch } from './scratch.ts';
 import { knownQueries, tryKnown, tryPair, tryRandom } from './trial.ts';
 import type { Outcome } from './trial.ts';
@@ -37,14 +39,15 @@ const settings = (partitions: number, broadcastThresholdBytes: number): PlanSett
 });
 
 const runWith =
-  (chosen: PlanSettings, isByValues: boolean) =>
+  (chosen: PlanSettings, isByValues: boolean, grouping?: Grouping) =>
   async (sql: string): Promise<Answer> =>
-    (await (isByValues ? inOrder : planned).answer(sql, chosen)).answer;
+    (await (isByValues ? inOrder : planned).answer(sql, chosen, grouping)).answer;
 
 const WAYS = PARTITIONS.flatMap((parts) =>
   THRESHOLDS.flatMap((bytes) => [
     [parts, bytes, 'rows'] as const,
     [parts, bytes, 'values'] as const,
+    ...(parts > 1 && bytes < 1e9 ? [[parts, bytes, 'rows, coalesced'] as const] : []),
   ]),
 );
 
@@ -52,7 +55,8 @@ test.each(WAYS)(
   'every query in %i parts with a threshold of %i bytes, split by %s, gives what DuckDB gives',
   async (parts, bytes, by) => {
     const wrong: string[] = [];
-    const run = runWith(settings(parts, bytes), by === 'values');
+    const grouping = by === 'rows, coalesced' ? grouped(new Dice(parts)) : undefined;
+    const run = runWith(settings(parts, bytes), by === 'values', grouping);
     for (const query of knownQueries()) {
       if (!planned.has(query.sql) || query.isRefused) continue;
       const found = await tryKnown(here.oracle, query, run);
@@ -65,6 +69,10 @@ test.each(WAYS)(
 /** Each seed with other settings, always the same for it. */
 const settingsOf = (seed: number): PlanSettings =>
   settings([2, 3, 4, 7][seed % 4]!, THRESHOLDS[seed % 5 === 0 ? 1 : 0]!);
+
+/** For a third of them. */
+const groupingOf = (seed: number): Grouping | undefined =>
+  seed % 3 === 0 ? grouped(new Dice(seed)) : undefined;
 
 async function tried(
   count: number,
@@ -82,7 +90,7 @@ async function tried(
 
 test(`${QUERIES} random queries, distributed and run on one node, give what DuckDB gives`, async () => {
   const { valid, wrong } = await tried(QUERIES, (seed) =>
-    tryRandom(here.oracle, seed, runWith(settingsOf(seed), seed % 2 === 0)),
+    tryRandom(here.oracle, seed, runWith(settingsOf(seed), seed % 2 === 0, groupingOf(seed))),
   );
   console.log(`${valid} of ${QUERIES} random queries were valid and compared`);
   expect(wrong).toEqual([]);
@@ -91,7 +99,7 @@ test(`${QUERIES} random queries, distributed and run on one node, give what Duck
 
 test(`${PAIRS} pairs of queries agree with each other`, async () => {
   const { valid, wrong } = await tried(PAIRS, (seed) =>
-    tryPair(here.oracle, seed, runWith(settingsOf(seed), seed % 2 === 0)),
+    tryPair(here.oracle, seed, runWith(settingsOf(seed), seed % 2 === 0, groupingOf(seed))),
   );
   console.log(`${valid} of ${PAIRS} pairs were valid and compared`);
   expect(wrong).toEqual([]);

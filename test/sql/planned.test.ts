@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { coalescedStages } from '../../src/sql/plan/index.ts';
 import type { PlanSettings } from '../../src/sql/plan/index.ts';
 import type { Answer } from './contract-values.ts';
-import { PlannedQueries } from './planned.ts';
+import { PlannedQueries, grouped } from './planned.ts';
+import { Dice } from './random/dice.ts';
 import { scratch } from './scratch.ts';
 import { knownQueries, sample, tryKnown, tryPair, tryRandom } from './trial.ts';
 
@@ -60,6 +62,29 @@ test('range-partitioned tables give what the query gives', async () => {
   expect(split).toBeGreaterThan(chosen.length / 2);
 });
 
+test('coalesced partitions give what the query gives', async () => {
+  const queries = knownQueries().filter(({ sql, isRefused }) => planned.has(sql) && !isRefused);
+  const chosen = [
+    ...queries.filter(({ name }) => /^q\d[1379]$/.test(name)),
+    ...sample(queries, 17),
+  ];
+  const wrong: string[] = [];
+  let coalesced = 0;
+  for (const [at, query] of chosen.entries()) {
+    const partitions = at % 4 === 3 ? 16 : 4;
+    const dice = new Dice(at);
+    const found = await tryKnown(here.oracle, query, async (sql) => {
+      const on = at % 2 === 0 ? planned : inOrder;
+      const { plan, answer } = await on.answer(sql, { ...SHUFFLED, partitions }, grouped(dice));
+      if (coalescedStages(plan).length > 0) coalesced += 1;
+      return answer;
+    });
+    if (found !== null) wrong.push(found);
+  }
+  expect(wrong).toEqual([]);
+  expect(coalesced).toBeGreaterThan(chosen.length / 2);
+});
+
 test('the nearest vectors are found by all nodes together', async () => {
   const queries = knownQueries().filter(({ name }) => name.startsWith('vectors: '));
   expect(queries.length).toBeGreaterThan(5);
@@ -83,7 +108,12 @@ test('each task keeps only the first rows of a group', async () => {
 
 test('random queries are distributed without a trace', async () => {
   const wrong: string[] = [];
-  const run = (seed: number): typeof shuffled => (seed % 2 === 0 ? byValues : shuffled);
+  const coalesced =
+    (seed: number): typeof shuffled =>
+    async (sql) =>
+      (await planned.answer(sql, SHUFFLED, grouped(new Dice(seed)))).answer;
+  const run = (seed: number): typeof shuffled =>
+    [byValues, shuffled, coalesced(seed)][seed % 3] as typeof shuffled;
   for (let seed = 1; seed <= 25; seed += 1)
     wrong.push((await tryRandom(here.oracle, seed, run(seed))).wrong ?? '');
   for (let seed = 1; seed <= 8; seed += 1)

@@ -4,10 +4,13 @@
  */
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { groupPartitions } from '../../src/sql/plan/adapt/group-partitions.ts';
 import { checkPlan } from '../../src/sql/plan/index.ts';
 import type { PlanSettings, QueryPlan } from '../../src/sql/plan/index.ts';
 import { LocalPlanner } from './plan/local-planner.ts';
 import { runPlanLocally } from './plan/run-plan-locally.ts';
+import type { Grouping } from './plan/run-plan-locally.ts';
+import type { Dice } from './random/dice.ts';
 import { cellOf } from './contract-values.ts';
 import type { Answer } from './contract-values.ts';
 import type { TestTables } from './tables.ts';
@@ -49,10 +52,13 @@ export class PlannedQueries {
     return !/\b(sales|drift|cities|documents)\b/.test(sql);
   }
 
-  async answer(sql: string, settings: PlanSettings): Promise<PlannedAnswer> {
-    const plan = await this.#planner.plan(sql, settings);
+  /** With `grouping`, stages are coalesced in this way wherever they may be. */
+  async answer(sql: string, settings: PlanSettings, grouping?: Grouping): Promise<PlannedAnswer> {
+    const made = await this.#planner.plan(sql, settings);
+    const plan = grouping === undefined ? made : { ...made, coalesce: { targetBytes: 1 } };
     checkPlan(plan);
-    const query = await runPlanLocally(this.#connection, plan, this.#planner.tables);
+    const { tables } = this.#planner;
+    const query = await runPlanLocally(this.#connection, plan, tables, grouping);
     const reader = await this.#connection.runAndReadAll(query);
     const types = reader.columnTypes();
     const rows = reader.getRows().map((row) => row.map(cellOf));
@@ -66,3 +72,14 @@ export class PlannedQueries {
     this.#instance.closeSync();
   }
 }
+
+/** As the leader groups partitions that have these sizes. */
+export const grouped =
+  (dice: Dice): Grouping =>
+  (_, tasks) => {
+    const bytes = Array.from({ length: tasks }, () => dice.below(1_000));
+    const groups: (readonly number[])[] = bytes.map(() => []);
+    const limits = { targetBytes: 1 + dice.below(2_000), slots: 1 };
+    for (const group of groupPartitions(bytes, limits)) groups[group[0] as number] = group;
+    return groups;
+  };

@@ -25,8 +25,14 @@ export async function nextOutput({ client }: Cluster): Promise<void> {
     if (event === 'completed' && /"s0\.\d+"/.test(data)) return;
 }
 
-/** Nothing is small enough to stay whole or to be sent to everybody. */
-export const FORCED = { broadcastThresholdBytes: 0, singleFragmentBytes: 0 } as const;
+/** Nothing is small enough to stay whole or to be sent to everybody, and every task reads one partition. */
+export const FORCED = {
+  broadcastThresholdBytes: 0,
+  singleFragmentBytes: 0,
+  targetPartitionBytes: 0,
+} as const;
+/** The same, but a task reads as many partitions as this: some of them, or all, or one that is larger. */
+export const COALESCED = { ...FORCED, targetPartitionBytes: 4_096 } as const;
 
 /** As users have them: queries take all cores, and who asks here asks once. Kills are noticed without them. */
 const { leaderTtlMs, sessionTtlMs, nodeDeadMs } = defaultSettings;

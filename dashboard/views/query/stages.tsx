@@ -71,6 +71,9 @@ function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Elem
     `${duration(stage.workMs)} of work`,
     ...(stage.fetchedBytes > 0 ? [`${bytes(stage.fetchedBytes)} fetched`] : []),
     ...(stage.spilledBytes > 0 ? [`${bytes(stage.spilledBytes)} spilled`] : []),
+    ...(stage.grouping === null
+      ? []
+      : [`${stage.grouping.partitions} partitions read by ${stage.grouping.tasks} tasks`]),
     ...(tasks.recomputed > 0 ? [`${tasks.recomputed} recomputed`] : []),
   ];
   const left = extent === null ? 0 : Math.max(0, (extent.fromMs - start) / whole);

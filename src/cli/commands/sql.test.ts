@@ -16,7 +16,14 @@ const stage = {
   ...{ id: 0, title: 'scan sales', state: 'running', output: 'result', inputs: [] },
   tasks: { total: 4, queued: 2, running: 1, succeeded: 1, failed: 0, recomputed: 0 },
   ...{ estimate: { rows: null, bytes: null }, rowsIn: 0, rowsOut: 2, bytesOut: 9, batches: 1 },
-  ...{ fetchedBytes: 0, spilledBytes: 0, elapsedMs: 3, workMs: 3, partitionBytes: [] },
+  ...{
+    fetchedBytes: 0,
+    spilledBytes: 0,
+    elapsedMs: 3,
+    workMs: 3,
+    partitionBytes: [],
+    grouping: null,
+  },
 };
 const over = {
   ...{ id: 'q-1', state: 'succeeded', sql: 'select item', error: null, columns, single: null },

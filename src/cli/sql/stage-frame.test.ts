@@ -20,6 +20,7 @@ const stage: StageShape = {
   elapsedMs: 120,
   workMs: 400,
   partitionBytes: [],
+  grouping: null,
 };
 const query: QueryShape = {
   id: 'q-1' as JobId,

@@ -65,6 +65,8 @@ export interface SqlSettings {
   readonly broadcastThresholdBytes?: number;
   /** A query that reads no more than this runs whole on one worker; 0 for never. */
   readonly singleFragmentBytes?: number;
+  /** About what a task reads after an exchange: smaller partitions are read by one task; 0 for never. */
+  readonly targetPartitionBytes?: number;
   readonly memoryBytes?: number;
   readonly timeoutMs?: number;
   readonly maxAttempts?: number;

@@ -1,7 +1,13 @@
 /** A query as people see it: its plan, and the progress of its tasks. */
 import type { Instant, JobRow, TaskError, TaskRow, TaskState } from '../../scheduler/core/index.ts';
-import type { QueryShape, StageShape } from '../../scheduler/contract/index.ts';
-import type { FragmentMetrics, QueryPlan, Stage, StageOutput } from '../../sql/plan/index.ts';
+import type { QueryShape, StageGrouping, StageShape } from '../../scheduler/contract/index.ts';
+import type {
+  FragmentMetrics,
+  PartitionGroups,
+  QueryPlan,
+  Stage,
+  StageOutput,
+} from '../../sql/plan/index.ts';
 import { textOf, textOrNull } from './row-shapes.ts';
 
 /** The figures of a finished task, from its result. */
@@ -18,6 +24,8 @@ export interface QueryRows {
   /** By number. The first one is that of the plan. */
   readonly tasks: readonly TaskRow[];
   readonly figures: ReadonlyMap<number, TaskFigures>;
+  /** By stage. */
+  readonly groupings: ReadonlyMap<number, StageGrouping>;
   readonly waiting: QueryShape['waiting'];
   readonly resultTtlMs: number;
   readonly now: Instant;
@@ -123,6 +131,7 @@ function stageShape(stage: Stage, { rows, tasks, figures, isBroadcast }: StageRo
     elapsedMs: elapsedMs(tasks, figures, state === 'running' ? rows.now : null),
     workMs: Math.round(sum(workMs)),
     partitionBytes: state === 'succeeded' ? partitionSums(figures) : [],
+    grouping: rows.groupings.get(stage.id) ?? null,
   };
 }
 
@@ -164,6 +173,20 @@ function elapsedMs(
   const end = now ?? Math.max(...ends, ...starts);
   const longestMs = Math.max(0, ...figures.map(({ metrics }) => workMs(metrics)));
   return Math.max(Math.round(longestMs), end - Math.min(...starts));
+}
+
+/** What people see of a decision. */
+export function stageGrouping(decided: PartitionGroups): StageGrouping {
+  const { groups, rows, bytes, targetBytes, slots } = decided;
+  const sum = (list: readonly number[]): number => list.reduce((total, each) => total + each, 0);
+  return {
+    partitions: bytes.length,
+    tasks: groups.filter(({ length }) => length > 0).length,
+    rows: sum(rows),
+    bytes: sum(bytes),
+    targetBytes,
+    slots,
+  };
 }
 
 function partitionSums(figures: readonly TaskFigures[]): readonly number[] {

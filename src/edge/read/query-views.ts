@@ -14,14 +14,21 @@ import type {
   QueryReader,
   QueryShape,
   QuerySummary,
+  StageGrouping,
 } from '../../scheduler/contract/index.ts';
-import { PLAN_EXECUTOR, PLAN_TASK, fragmentTaskId, readStoredPlan } from '../../sql/plan/index.ts';
-import type { FragmentResult, QueryPlan, QueryRecord } from '../../sql/plan/index.ts';
+import { PLAN_EXECUTOR, PLAN_TASK, groupingTasks, readStoredPlan } from '../../sql/plan/index.ts';
+import type {
+  FragmentResult,
+  PartitionGroups,
+  QueryPlan,
+  QueryRecord,
+} from '../../sql/plan/index.ts';
 import { refKey } from '../../scheduler/store/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
-import { firstTasks, queryShape } from './query-shape.ts';
+import { heldTask, isQuery, nameOf, querySummary, taskCount } from './query-rows.ts';
+import { firstTasks, queryShape, stageGrouping } from './query-shape.ts';
 import type { TaskFigures } from './query-shape.ts';
-import { jobSummary, textOf } from './row-shapes.ts';
+import { textOf } from './row-shapes.ts';
 
 export interface QueryViewsOptions {
   readonly store: Pick<Store, 'jobRow' | 'task' | 'taskRows' | 'results' | 'jobs' | 'lastSeq'>;
@@ -57,6 +64,8 @@ interface Kept {
   readonly chars: number;
   /** By task; `of` names the run and the assignment that they belong to. */
   readonly figures: Map<number, Figures>;
+  /** By stage, once it is decided. */
+  readonly groupings: Map<number, StageGrouping>;
   final: Final | null;
 }
 
@@ -230,7 +239,9 @@ export class QueryViews implements QueryReader {
     for (const [no, { figures: done }] of kept.figures) figures.set(no, done);
     const held = heldTask(plan, tasks);
     const waits = held !== null && waiting !== undefined ? await waiting(job.id, held) : null;
-    const shape = queryShape({ job, plan, tasks, figures, waiting: waits, resultTtlMs, now });
+    const { groupings } = kept;
+    const known = { job, plan, tasks, figures, groupings, waiting: waits };
+    const shape = queryShape({ ...known, resultTtlMs, now });
     if (job.state === 'succeeded') {
       const parts = keptParts(kept);
       const record = parts === null ? null : this.#record(job, plan, { error: null, parts, now });
@@ -252,7 +263,8 @@ export class QueryViews implements QueryReader {
   }
 
   async #tasks(job: JobRow, plan: QueryPlan): Promise<readonly TaskRow[]> {
-    const refs = Array.from({ length: taskCount(plan) }, (_, no) => ({
+    const count = taskCount(plan) + groupingTasks(plan).length;
+    const refs = Array.from({ length: count }, (_, no) => ({
       jobNo: job.no,
       taskNo: taskNo(no),
     }));
@@ -260,9 +272,11 @@ export class QueryViews implements QueryReader {
     return refs.flatMap((ref) => rows.get(refKey(ref.jobNo, ref.taskNo)) ?? []);
   }
 
-  #unknownResults({ no, plan, figures }: Kept): Promise<ReadonlyMap<string, string>> {
+  #unknownResults({ no, plan, figures, groupings }: Kept): Promise<ReadonlyMap<string, string>> {
     const tasks = Array.from({ length: taskCount(plan) }, (_, at) => taskNo(at));
-    const unknown = tasks.filter((at) => at > 0 && !figures.has(at));
+    const fragments = tasks.filter((at) => at > 0 && !figures.has(at));
+    const decisions = groupingTasks(plan).filter(({ stage }) => !groupings.has(stage));
+    const unknown = [...fragments, ...decisions.map(({ no: at }) => taskNo(at))];
     return this.#results(
       no,
       unknown.map((at) => ({ taskNo: at })),
@@ -276,13 +290,20 @@ export class QueryViews implements QueryReader {
     tasks: readonly TaskRow[],
     atHand: ReadonlyMap<string, string>,
   ): Promise<void> {
-    const isNew = (task: TaskRow): boolean =>
-      task.taskNo > 0 &&
-      task.state === 'succeeded' &&
-      kept.figures.get(task.taskNo)?.of !== nameOf(task);
-    const fresh = tasks.filter(isNew);
+    const stageOf = new Map(groupingTasks(kept.plan).map(({ no, stage }) => [no, stage]));
+    const isNew = (task: TaskRow): boolean => {
+      if (task.taskNo === 0 || task.state !== 'succeeded') return false;
+      const stage = stageOf.get(task.taskNo);
+      if (stage !== undefined) return !kept.groupings.has(stage);
+      return kept.figures.get(task.taskNo)?.of !== nameOf(task);
+    };
     // What is made again has no figures until it is done.
-    for (const task of tasks) if (task.state !== 'succeeded') kept.figures.delete(task.taskNo);
+    for (const task of tasks) {
+      if (task.state === 'succeeded') continue;
+      kept.figures.delete(task.taskNo);
+      kept.groupings.delete(stageOf.get(task.taskNo) ?? -1);
+    }
+    const fresh = tasks.filter(isNew);
     if (fresh.length === 0) return;
     const lastFirst = firstTasks(kept.plan.stages).at(-1) ?? 0;
     const missing = fresh.filter(({ taskNo }) => !atHand.has(refKey(job.no, taskNo)));
@@ -291,6 +312,11 @@ export class QueryViews implements QueryReader {
       const ref = refKey(job.no, task.taskNo);
       const result = atHand.get(ref) ?? read.get(ref);
       if (result === undefined) continue;
+      const stage = stageOf.get(task.taskNo);
+      if (stage !== undefined) {
+        kept.groupings.set(stage, stageGrouping(JSON.parse(result) as PartitionGroups));
+        continue;
+      }
       const parsed = JSON.parse(result) as FragmentResult;
       const { metrics, parts } = parsed;
       const figures = { metrics, partitionBytes: parts.map(({ bytes }) => bytes) };
@@ -337,7 +363,9 @@ export class QueryViews implements QueryReader {
     const measured = this.#submittedPlan(id) ?? (await this.#storedPlan(id));
     // From now on its number is known.
     this.#submitted.delete(id);
-    return measured === null ? null : { no, ...measured, figures: new Map(), final: null };
+    return measured === null
+      ? null
+      : { no, ...measured, figures: new Map(), groupings: new Map(), final: null };
   }
 
   #submittedPlan(id: JobId): MeasuredPlan | null {
@@ -357,25 +385,6 @@ export class QueryViews implements QueryReader {
 
 const NO_RESULTS: ReadonlyMap<string, string> = new Map();
 
-/** Of the plan and of all stages. */
-function taskCount({ stages }: QueryPlan): number {
-  return stages.reduce((total, { tasks }) => total + tasks, 1);
-}
-
-/**
- * The task that the query waits for: the plan until it is admitted, then the first ready one while no other
- * runs.
- */
-function heldTask(plan: QueryPlan, tasks: readonly TaskRow[]): TaskId | null {
-  if (tasks[0]?.state === 'blocked') return PLAN_TASK as TaskId;
-  if (tasks.some(({ state }) => state === 'running')) return null;
-  const ready = tasks.find(({ state }) => state === 'ready');
-  if (ready === undefined) return null;
-  const firsts = firstTasks(plan.stages);
-  const stage = firsts.findLastIndex((first) => first <= ready.taskNo);
-  return fragmentTaskId(stage, ready.taskNo - (firsts[stage] ?? 0));
-}
-
 /** Null if one of them is not cached. */
 function keptParts({ plan, figures }: Kept): readonly FragmentResult[] | null {
   const first = firstTasks(plan.stages).at(-1) ?? 0;
@@ -383,18 +392,4 @@ function keptParts({ plan, figures }: Kept): readonly FragmentResult[] | null {
   const parts = Array.from({ length: count }, (_, at) => figures.get(first + at)?.result ?? null);
   const known = parts.filter((part) => part !== null);
   return known.length === count ? known : null;
-}
-
-function nameOf({ run, fence }: TaskRow): string {
-  return `${run}/${fence}`;
-}
-
-/** Its result is made from its plan; the tasks are needed only for queries that pass. */
-function isQuery({ output }: JobRow): boolean {
-  return output !== null && output.includes(`"${PLAN_TASK}"`) && output.includes('"columns"');
-}
-
-function querySummary(row: JobRow): QuerySummary {
-  const { id, name, state, error, createdAt, startedAt, finishedAt } = jobSummary(row);
-  return { id, name, state, error, submittedAt: createdAt, startedAt, finishedAt };
 }

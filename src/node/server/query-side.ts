@@ -23,7 +23,7 @@ import type {
 } from '../../scheduler/contract/index.ts';
 import { FragmentOutputs, QueryResults, ResultSpool, SqlPlanner } from '../../sql/planner/index.ts';
 import { registeredFigures } from '../../sql/planner/index.ts';
-import { FRAGMENT_EXECUTOR, explainAnalyze } from '../../sql/plan/index.ts';
+import { FRAGMENT_EXECUTOR, decideGroups, explainAnalyze } from '../../sql/plan/index.ts';
 import type { QueryRecord } from '../../sql/plan/index.ts';
 import { isLoopback } from '../../edge/security/index.ts';
 import type { Access } from '../../edge/security/index.ts';
@@ -119,6 +119,7 @@ export class QuerySide {
     return {
       fragments: outputs,
       plan: (request, signal, caller) => planner.plan(request, signal, caller),
+      decide: decideGroups,
       submitted: (id, seeds) => {
         const plan = seeds.get(taskNo(0))?.result ?? null;
         if (plan !== null) views.tell(id, plan);

@@ -241,4 +241,19 @@ export interface StageShape {
   readonly workMs: number;
   /** Bytes of each partition over all its tasks; empty while it runs. */
   readonly partitionBytes: readonly number[];
+  /** How the partitions that it reads are grouped into tasks; null before that is decided, or if it never is. */
+  readonly grouping: StageGrouping | null;
+}
+
+/** Decided when the producers of a stage have ended, from what they have written. */
+export interface StageGrouping {
+  readonly partitions: number;
+  /** Tasks that read at least one of them; the others have nothing to do. */
+  readonly tasks: number;
+  /** Of all partitions. */
+  readonly rows: number;
+  readonly bytes: number;
+  /** What it was decided by: the setting `targetPartitionBytes`, and how many tasks could run at the same time. */
+  readonly targetBytes: number;
+  readonly slots: number;
 }

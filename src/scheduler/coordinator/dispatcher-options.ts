@@ -1,5 +1,12 @@
 /** The parts of a dispatcher, and its callbacks. */
-import type { Effects, Instant, MillraceError, NamedBatch, SchedulerState } from '../core/index.ts';
+import type {
+  Effects,
+  Instant,
+  MillraceError,
+  NamedBatch,
+  SchedulerEvent,
+  SchedulerState,
+} from '../core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { Store } from '../store/index.ts';
 import type { LeaderTerm } from './leader-term.ts';
@@ -20,6 +27,11 @@ export interface DispatcherOptions {
   readonly onEnd: (why: MillraceError) => void;
   /** Called for every committed batch, before its answers are sent. `tookMs` is how long the store took. */
   readonly onCommitted?: (rows: NamedBatch, at: Instant, tookMs: number) => void;
+  /** Decides for undecided tasks, as far as all that they depend on is known. `batches` are not committed yet. */
+  readonly decide?: (
+    state: SchedulerState,
+    batches: readonly Effects[],
+  ) => readonly SchedulerEvent[];
   /** Events that may wait before callers are refused as overload. */
   readonly backlogMax?: number;
 }

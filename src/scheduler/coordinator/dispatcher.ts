@@ -222,7 +222,11 @@ export class Dispatcher {
   }
 
   #finish(batch: CommitBatch, mayTick: boolean): MillraceError | null {
-    return finish(this.#state, this.#options.leaderTerm.time.now(), batch, mayTick);
+    const { leaderTerm, decide } = this.#options;
+    const batches = [batch, this.#writing].flatMap((each) => each?.effects ?? []);
+    return finish(this.#state, leaderTerm.time.now(), batch, mayTick, () =>
+      decide === undefined ? [] : decide(this.#state, batches),
+    );
   }
 
   #close(): void {

@@ -1,6 +1,6 @@
 /** From inputs to effects: where the dispatcher meets the core. */
 import { auditState, forgetIfOver, restoreJob, step } from '../core/index.ts';
-import type { Instant, MillraceError, SchedulerState } from '../core/index.ts';
+import type { Instant, MillraceError, SchedulerEvent, SchedulerState } from '../core/index.ts';
 import type { PendingReplies } from './pending-replies.ts';
 import type { CommitBatch, Input } from './commit-batch.ts';
 import { asFault, reloading } from './faults.ts';
@@ -54,15 +54,17 @@ function feedEvent(
   for (const { job } of images) forgetIfOver(state, job.no);
 }
 
-/** After the inputs: what has become due, then work for waiting polls. */
+/** After the inputs: what has become due, what the leader itself can decide, then work for waiting polls. */
 export function finish(
   state: SchedulerState,
   now: Instant,
   { effects }: CommitBatch,
   mayTick: boolean,
+  decide: () => readonly SchedulerEvent[],
 ): MillraceError | null {
   try {
     if (mayTick) step(state, { type: 'tick' }, now, effects);
+    if (state.undecided.size > 0) for (const event of decide()) step(state, event, now, effects);
     step(state, { type: 'assign' }, now, effects);
     effects.check(state);
     if (state.isAudited) auditState(state);

@@ -24,6 +24,7 @@ import type { Predecessor, Store, Term } from '../store/index.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Memory } from './dispatcher-options.ts';
 import { CalledQueries } from './called-queries.ts';
+import { Decisions } from './decisions.ts';
 import { asFault } from './faults.ts';
 import type { Loss, TermRecord } from './history.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -116,6 +117,7 @@ export class Leader implements LeaderServices {
     );
     const inbox = new InboxDrain(store, clock);
     const payloads = new Payloads(store, term.shard);
+    const decisions = decisionsOf(options, payloads, () => dispatcher);
     let queries: CalledQueries | null = null;
     let memories = 0;
     const { measures = new LeaderMeasures() } = options;
@@ -133,6 +135,7 @@ export class Leader implements LeaderServices {
         traceEnds(rows);
         options.onCommitted?.(rows, at);
       },
+      decide: (state, batches) => decisions.decide(state, batches),
       reload: () => {
         memories += 1;
         measures.forget();
@@ -230,6 +233,20 @@ export class Leader implements LeaderServices {
   end(why: MillraceError): Promise<void> {
     return this.#dispatcher.end(why);
   }
+}
+
+function decisionsOf(
+  { store, elected, planner }: LeaderOptions,
+  { recent }: Payloads,
+  dispatcher: () => Dispatcher,
+): Decisions {
+  const { shard } = elected.term;
+  // A read comes between two events; a leader that has stepped down decides nothing.
+  const onLoaded = (): void =>
+    void dispatcher()
+      .read(() => null)
+      .catch(() => null);
+  return new Decisions({ store, shard, recent, planner: planner ?? null, onLoaded });
 }
 
 function taskLogWriter(

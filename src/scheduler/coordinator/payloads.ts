@@ -98,6 +98,11 @@ export class Payloads {
     this.#shard = shard;
   }
 
+  /** What was committed a moment ago. */
+  get recent(): PayloadCache {
+    return this.#recent;
+  }
+
   /** What was just committed need not be read from the store. */
   learn(batch: Batch): void {
     this.#recent.learn(batch);

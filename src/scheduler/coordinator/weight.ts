@@ -33,6 +33,7 @@ export function weightOf(event: SchedulerEvent): number {
     case 'drain':
     case 'releaseNode':
     case 'changeSchedule':
+    case 'decide':
     case 'assign':
     case 'tick':
       return EVENT_BYTES;

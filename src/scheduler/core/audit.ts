@@ -8,6 +8,7 @@ import type { Job } from './job/job.ts';
 import type { Node } from './node/node.ts';
 import type { Limit } from './queue/limit.ts';
 import type { SchedulerState } from './state.ts';
+import { isDecision } from './steps/lifecycle.ts';
 import { isFinished, isTerminal } from './task/chart.ts';
 import type { Slot } from './task/table.ts';
 
@@ -28,6 +29,7 @@ export function auditState(state: SchedulerState): void {
   auditKeys(state);
   auditWaits(state);
   auditAdmissions(state);
+  auditDecisions(state);
   if (jobs.size === 0) auditIdle(state);
 }
 
@@ -187,6 +189,21 @@ function auditAdmissions(state: SchedulerState): void {
   same('no more jobs than may run', running <= maxQueries, true);
   const fits = queryMemoryBytes === 0 || running <= 1 || bytes <= queryMemoryBytes;
   same('no more memory than there is', fits, true);
+}
+
+/** Exactly the tasks that wait for the leader, and for nothing else, are known as undecided. */
+function auditDecisions(state: SchedulerState): void {
+  const { tasks, undecided } = state;
+  let waiting = 0;
+  for (const job of state.jobs.values()) {
+    for (const slot of job.slots) {
+      if (!isDecision(state, slot) || tasks.state(slot) !== 'blocked') continue;
+      const waits = tasks.unmet.get(slot) === 0;
+      same(`task ${job.id}/${tasks.id(slot)}: is undecided`, undecided.has(slot), waits);
+      if (waits) waiting += 1;
+    }
+  }
+  same('undecided tasks', undecided.size, waiting);
 }
 
 /** With no job in memory, nothing of any job may be left. */

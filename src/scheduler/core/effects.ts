@@ -182,6 +182,12 @@ export class Effects {
     this.#results.push(row);
   }
 
+  /** JSON text; undefined if the task does not get one in this very batch. */
+  resultOf({ jobNo, taskNo }: TaskRef): string | undefined {
+    const found = this.#results.findLast((row) => row.jobNo === jobNo && row.taskNo === taskNo);
+    return found?.body;
+  }
+
   copyResult(row: CopiedResultRow): void {
     this.#copiedResults.push(row);
   }

@@ -261,6 +261,22 @@ export interface ChangeSchedule {
   readonly change: 'delete' | 'pause' | 'resume' | 'trigger';
 }
 
+/** The leader has decided what a task answers that no node runs. Ignored if the task does not wait for that any more. */
+export interface Decide extends TaskRef {
+  readonly type: 'decide';
+  readonly run: number;
+  readonly decision:
+    | {
+        /** JSON text. */
+        readonly result: string;
+        /** For the log: what it was decided from. */
+        readonly detail: Readonly<Record<string, unknown>>;
+        /** Tasks that have nothing to do because of it, and what they answer. */
+        readonly done: readonly { readonly taskId: TaskId; readonly result: string }[];
+      }
+    | { readonly error: TaskError };
+}
+
 /** Match ready tasks with waiting polls and answer them. Fed once before every commit. */
 export interface Assign {
   readonly type: 'assign';
@@ -290,5 +306,6 @@ export type SchedulerEvent =
   | ReleaseNode
   | PutSchedule
   | ChangeSchedule
+  | Decide
   | Assign
   | Tick;

@@ -127,6 +127,9 @@ function blockedBy(state: SchedulerState, job: Job, slot: Slot): Reason {
     return { code: 'execution_key', why: `waits for the running task with key ${key.scope}` };
   }
   if (tasks.options(slot).admission !== undefined) return notLetIn(state, job);
+  if (state.undecided.has(slot)) {
+    return { code: 'dependencies', why: 'waits for the leader, which reads what it depends on' };
+  }
   const open: string[] = [];
   for (const other of job.slots) {
     if (isTerminal(tasks.state(other))) continue;

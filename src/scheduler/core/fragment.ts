@@ -4,6 +4,9 @@ import type { TaskId } from './ids.ts';
 /** The executor that runs fragments of queries. */
 export const FRAGMENT_EXECUTOR = 'sql.fragment';
 
+/** The executor of the tasks that decide how partitions are grouped. No node has it: the leader completes them itself. */
+export const GROUPS_EXECUTOR = 'sql.groups';
+
 export interface FragmentNo {
   readonly stage: number;
   /** Its index in the stage. */
@@ -12,6 +15,11 @@ export interface FragmentNo {
 
 export function fragmentTaskId(stage: number, task: number): TaskId {
   return `s${stage}.${task}` as TaskId;
+}
+
+/** The task that decides which partitions each task of the stage reads. */
+export function groupsTaskId(stage: number): TaskId {
+  return `s${stage}.groups` as TaskId;
 }
 
 const FRAGMENT = /^s(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/;

@@ -22,7 +22,7 @@ import { restoreLimit } from './steps/rates.ts';
 import { replaceLoaded } from './steps/debounce.ts';
 import { restrictPlacement } from './steps/retry-placement.ts';
 import { awaitThings } from './steps/awaited.ts';
-import { armQueueTimeout, armWake, makeReady } from './steps/lifecycle.ts';
+import { armQueueTimeout, armWake, isDecision, makeReady } from './steps/lifecycle.ts';
 import { armQuarantineEnd } from './steps/quarantine.ts';
 import { armOutputs } from './steps/outputs.ts';
 import { armRunTimeout } from './steps/report.ts';
@@ -118,7 +118,7 @@ export function restoreJob(
   for (const row of image.signals) job.signals.add(row);
   const unmet = countUnmet(image, dependencies);
   for (const row of image.tasks) restoreTask(context, job, row, unmet[row.taskNo] ?? 0);
-  for (const slot of job.slots) restoreKeyWait(context, slot);
+  for (const slot of job.slots) restoreWait(context, slot);
   if (!isFinished(job.state)) restoreOutputs(context, job, image);
   // When a re-run was asked for is not in the row: until it has begun, its time counts from now.
   if (job.run > 1 && job.startedAt === null) job.runSince = now;
@@ -261,13 +261,16 @@ function restoreTask(context: StepContext, job: Job, row: TaskRow, unmet: number
   }
 }
 
-/** With nothing unmet, only another task's execution key kept it blocked. The owner may have ended while this job was
+/** With nothing unmet, only a decision or another task's execution key kept it blocked. The owner may have ended while this job was
  * not in memory, so the claim is repeated. */
-function restoreKeyWait(context: StepContext, slot: Slot): void {
+function restoreWait(context: StepContext, slot: Slot): void {
   const { tasks } = context.state;
   if (tasks.state(slot) !== 'blocked' || tasks.suspended(slot) !== null) return;
   if (tasks.options(slot).admission !== undefined) return;
-  if (tasks.unmet.get(slot) === 0 && tasks.key(slot) !== null) makeReady(context, slot);
+  if (tasks.unmet.get(slot) > 0) return;
+  // Restoring changes no row, and it has none to change.
+  if (isDecision(context.state, slot)) context.state.undecided.add(slot);
+  else if (tasks.key(slot) !== null) makeReady(context, slot);
 }
 
 /** Outputs on a live session are retained. The row names the node only: but a node has one session at a time, and

@@ -54,6 +54,8 @@ export class SchedulerState {
   readonly queue: ReadyQueue = new ReadyQueue(this.tasks, this.matching);
   /** Of the jobs that need admission: those that run and those that wait. */
   readonly admissions: Admissions = new Admissions();
+  /** Tasks that wait for a decision of the leader and for nothing else: see `Decide`. */
+  readonly undecided: Set<Slot> = new Set();
   readonly timers: Timers = new Timers();
   /** Jobs that left the memory while rows are being loaded: an image of one of these may be older than its end and
    * must not bring it back. Null while nothing is loaded. */

@@ -8,6 +8,7 @@ import type { SchedulerEvent } from './event.ts';
 import type { Instant } from './ids.ts';
 import type { SchedulerState } from './state.ts';
 import { assign, hangUp, poll } from './steps/assign.ts';
+import { decide } from './steps/decide.ts';
 import { report } from './steps/report.ts';
 import { cancel, rerun } from './steps/rerun.ts';
 import { changeSchedule, putSchedule } from './steps/schedules.ts';
@@ -74,6 +75,8 @@ function take(context: StepContext, event: SchedulerEvent): void {
       return putSchedule(context, event);
     case 'changeSchedule':
       return changeSchedule(context, event);
+    case 'decide':
+      return decide(context, event);
     case 'assign':
       return assign(context);
     case 'tick':

@@ -55,6 +55,8 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'releaseNode':
     case 'changeSchedule':
     case 'dropInbox':
+    // The leader's own, as JSON text.
+    case 'decide':
     case 'assign':
     case 'tick':
       return null;

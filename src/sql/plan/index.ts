@@ -1,7 +1,8 @@
 /**
  * SQL planning as a pure function: DuckDB's optimised plan in, stages with SQL fragments out. The plan is read
- * (`logical/`), distributed (`distribute/`), written as SQL (`sql/`) and explained (`explain/`); `physical/` is the
- * format in which it is stored and sent. Nothing here opens a file or runs a query.
+ * (`logical/`), distributed (`distribute/`), written as SQL (`sql/`) and explained (`explain/`); `adapt/` decides what
+ * depends on the sizes of outputs, and `physical/` is the format in which all of it is stored and sent. Nothing here
+ * opens a file or runs a query.
  */
 export * from './physical/plan.ts';
 export type { QueryRecord } from './physical/query-record.ts';
@@ -13,6 +14,9 @@ export type { Relation } from './logical/relation.ts';
 export { nullOf } from './logical/type.ts';
 export type { SqlType } from './logical/type.ts';
 export { Undistributable } from './logical/undistributable.ts';
+export { coalescedStages, groupingTasks } from './adapt/coalesced-stages.ts';
+export { decideGroups } from './adapt/decide-groups.ts';
+export type { PartitionGroups } from './adapt/decide-groups.ts';
 export { decoded, encoded } from './sql/codec.ts';
 export { parseType } from './sql/parse-type.ts';
 export { bindFault } from './distribute/check-binding.ts';

@@ -22,6 +22,7 @@ import {
   PARTITIONS_MAX,
   QUERY_JOB_DEFAULTS,
   bindFault,
+  coalescedStages,
   splitQuery,
   explainPlan,
   planQuery,
@@ -132,12 +133,14 @@ export class SqlPlanner {
       const planned = await this.#planned(request, within, caller);
       const { plan, tables, request: asked } = await this.#runnable(planned, within, caller);
       const { about, settings } = asked;
-      const { maxAttempts, timeoutMs, memoryBytes } = settings;
-      return queryJob(plan, tables, this.#options.settings, {
+      const { maxAttempts, timeoutMs, memoryBytes, targetPartitionBytes } = settings;
+      const isOwnPlan = asked.sql !== null;
+      const own = isOwnPlan ? coalesced(plan, targetPartitionBytes) : plan;
+      return queryJob(own, tables, this.#options.settings, {
         ...QUERY_JOB_DEFAULTS,
         maxParallel: this.#options.settings.tasksPerQuery,
         ...about,
-        isOwnPlan: asked.sql !== null,
+        isOwnPlan,
         maxAttempts,
         timeoutMs,
         memoryBytes,
@@ -336,6 +339,12 @@ export class SqlPlanner {
       leave();
     }
   }
+}
+
+/** With leave to coalesce partitions, if a stage reads any. */
+function coalesced(plan: QueryPlan, targetBytes: number): QueryPlan {
+  const may = { ...plan, coalesce: { targetBytes } };
+  return targetBytes > 0 && coalescedStages(may).length > 0 ? may : plan;
 }
 
 function commandIn(sql: string): Command {

@@ -7,6 +7,8 @@ export interface QuerySettings {
   readonly shufflePartitions: number | null;
   readonly broadcastThresholdBytes: number;
   readonly singleFragmentBytes: number;
+  /** About what a task reads after an exchange: smaller neighbouring partitions are read by one task; 0 for never. */
+  readonly targetPartitionBytes: number;
   /** Per task; null: the share of a slot. */
   readonly memoryBytes: number | null;
   readonly timeoutMs: number | null;
@@ -20,6 +22,7 @@ export const defaultQuerySettings: QuerySettings = {
   shufflePartitions: null,
   broadcastThresholdBytes: 32 * MIB,
   singleFragmentBytes: 16 * MIB,
+  targetPartitionBytes: 64 * MIB,
   memoryBytes: null,
   timeoutMs: null,
   maxAttempts: null,
@@ -41,6 +44,7 @@ function boundsOf(name: keyof QuerySettings): Bounds {
       return { min: 1, max: PARTITIONS_MAX };
     case 'broadcastThresholdBytes':
     case 'singleFragmentBytes':
+    case 'targetPartitionBytes':
       return { min: 0, max: Number.MAX_SAFE_INTEGER };
     case 'memoryBytes':
       return { min: MEMORY_BYTES_MIN, max: Number.MAX_SAFE_INTEGER };

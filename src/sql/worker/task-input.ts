@@ -41,6 +41,7 @@ export function readFragmentTask(input: Json): FragmentTask {
     const relation = String(fields(each, 'an input')['relation']);
     for (const read of list(reads[relation], `reads.${relation}`)) checkRead(read);
   }
+  checkPartitions(fragment['inputs'] as readonly Fields[], reads);
   if (output['kind'] === 'hash') whole(output['partitions'], 'output.partitions');
   else if (output['kind'] !== 'whole' && output['kind'] !== 'result')
     refuse('output.kind is not a known kind');
@@ -78,6 +79,27 @@ function checkRead(read: unknown): void {
   whole(place['fence'], 'at.fence');
   whole(partition, 'partition');
   list(fields(part, 'part')['segments'], 'part.segments');
+}
+
+/**
+ * Rows that belong together are in the same partition of every input. A task that read other partitions of one input
+ * than of another, or one of them twice, would return wrong rows without a sign of it.
+ */
+function checkPartitions(inputs: readonly Fields[], reads: Fields): void {
+  const byProducer = new Map<string, number[]>();
+  for (const { relation, mode } of inputs) {
+    if (mode !== 'partition') continue;
+    for (const read of list(reads[String(relation)], 'reads')) {
+      const { at, partition } = read as { at: { task: string }; partition: number };
+      const name = `${String(relation)}/${at.task}`;
+      const known = byProducer.get(name);
+      if (known === undefined) byProducer.set(name, [partition]);
+      else if (partition > (known.at(-1) as number)) known.push(partition);
+      else refuse(`reads.${String(relation)} is not in the order of partitions`);
+    }
+  }
+  const lists = [...byProducer.values()].map(String);
+  if (lists.some((each) => each !== lists[0])) refuse('its inputs are of different partitions');
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -69,7 +69,7 @@ const FIELDS = ['name', 'input', 'output', 'thread', 'run', ...DEFAULT_FIELDS];
 /** Names that workers have given away already. */
 const TAKEN = [
   ...['echo', 'sleep', 'http', 'command', 'container', 'aggregate', 'map'],
-  ...['sql', 'sql.fragment', 'sql.plan'],
+  ...['sql', 'sql.fragment', 'sql.plan', 'sql.groups'],
 ];
 
 /**

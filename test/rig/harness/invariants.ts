@@ -91,7 +91,8 @@ function checkBlocked(state: SchedulerState, slot: Slot, rows: DurableRows): voi
   expectSame(`${name}: open dependencies`, tasks.unmet.get(slot), open);
   const waitsForKey = tasks.key(slot)?.waiters.has(slot) ?? false;
   const isOutside = state.admissions.position(job) !== null && isGate(state, slot);
-  expectSame(`${name}: waits for its key or for admission`, waitsForKey || isOutside, open === 0);
+  const waits = waitsForKey || isOutside || state.undecided.has(slot);
+  expectSame(`${name}: waits for its key, for admission or the leader`, waits, open === 0);
 }
 
 function isGate({ tasks }: SchedulerState, slot: Slot): boolean {

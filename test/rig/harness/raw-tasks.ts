@@ -14,7 +14,11 @@ export function echoes(count: number, more: object = {}): RawTask[] {
 }
 
 /** What no document of a user can say, by task. */
-export type OwnOptions = Readonly<Record<string, Pick<TaskOptions, 'output' | 'admission'>>>;
+export type OwnOptions = Readonly<Record<string, OwnTask>>;
+
+interface OwnTask extends Pick<TaskOptions, 'output' | 'admission'> {
+  readonly executor?: string;
+}
 
 /** All tasks as fragments of a query, which no document can ask for. */
 export function asFragments(document: JobDocument): JobDocument {
@@ -26,8 +30,8 @@ export function withOwnOptions(document: JobDocument, own: OwnOptions): JobDocum
   return {
     ...document,
     tasks: document.tasks.map((task) => {
-      const more = own[task.id];
-      return more === undefined ? task : { ...task, options: { ...task.options, ...more } };
+      const { executor = task.executor, ...more } = own[task.id] ?? {};
+      return { ...task, executor, options: { ...task.options, ...more } };
     }),
   };
 }

@@ -5,13 +5,16 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  GROUPS_EXECUTOR,
   defaultSettings,
   resolveInput,
   type Json,
+  type TaskDocument,
   type TaskId,
 } from '../../../src/scheduler/core/index.ts';
 import type { FragmentEngine } from '../../../src/sql/engine/index.ts';
 import {
+  decideGroups,
   decoded,
   queryJob,
   type FragmentTask,
@@ -36,7 +39,8 @@ export async function runJobLocally(
   const { document, seeds } = queryJob(plan, tables, defaultSettings);
   const results = new Map<TaskId, Json>();
   const files = new Map<string, readonly (readonly string[])[]>();
-  for (const [no, task] of document.tasks.entries()) {
+  const fragments = document.tasks.filter(({ executor }) => executor !== GROUPS_EXECUTOR);
+  for (const [no, task] of fragments.entries()) {
     const seed = [...seeds].find(([at]) => at === no)?.[1];
     if (seed !== undefined) {
       results.set(task.id, JSON.parse(seed.result ?? 'null') as Json);
@@ -45,7 +49,9 @@ export async function runJobLocally(
     const known = new Set(task.dependsOn.map((dependency) => document.tasks[dependency.no]?.id));
     const result = (id: TaskId): Json | undefined => {
       if (!known.has(id)) throw new Error(`${task.id} reads ${id} without waiting for it`);
-      return results.get(id);
+      const found = results.get(id) ?? decided(document.tasks, id, results);
+      if (found !== undefined) results.set(id, found);
+      return found;
     };
     const resolved = resolveInput(task.input, result, () => 'succeeded');
     if (!resolved.ok) throw new Error(resolved.error?.message ?? resolved.skipped ?? '');
@@ -53,10 +59,28 @@ export async function runJobLocally(
     mkdirSync(own, { recursive: true });
     const { order, parts } = await runTask(engine, resolved.input, files, own);
     files.set(task.id, parts);
-    const at = { task: task.id, fence: 1, node: 'n', address: null, folder: own, index: '' };
+    const place = { node: 'n', address: null, folder: own, index: '', epoch: 1, layout: 1 };
+    const at = { task: task.id, fence: 1, ...place };
     results.set(task.id, { at, parts: order });
   }
   return resultOf(plan, files);
+}
+
+/** What the leader decides as soon as all that it depends on has ended. */
+function decided(
+  tasks: readonly TaskDocument[],
+  id: TaskId,
+  results: ReadonlyMap<TaskId, Json>,
+): Json | undefined {
+  const task = tasks.find((each) => each.id === id && each.executor === GROUPS_EXECUTOR);
+  if (task === undefined) return undefined;
+  const input = resolveInput(
+    task.input,
+    (other) => results.get(other),
+    () => 'succeeded',
+  );
+  if (!input.ok) throw new Error(input.error?.message ?? input.skipped ?? '');
+  return JSON.parse(decideGroups(input.input, 1).result) as Json;
 }
 
 async function runTask(
@@ -75,7 +99,8 @@ async function runTask(
   const order = { ...task, inputs, folder };
   const { parts } = await engine.run(order, AbortSignal.timeout(60_000));
   return {
-    order: parts.map(({ rows }) => ({ rows })),
+    // Sizes as they may be: for what is decided from them, not for what is read.
+    order: parts.map(({ rows }) => ({ rows, bytes: rows * 100, segments: [] })),
     parts: parts.map((part) => part.files.map((file) => join(folder, file))),
   };
 }

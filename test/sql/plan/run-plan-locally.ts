@@ -4,6 +4,7 @@
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import {
+  coalescedStages,
   rowRanges,
   wholeFiles,
   type ExchangeInput,
@@ -21,26 +22,38 @@ export async function runPlanLocally(
   connection: DuckDBConnection,
   plan: QueryPlan,
   tables: readonly PinnedTable[],
+  grouping: Grouping = oneEach,
 ): Promise<string> {
+  const coalesced = new Set(coalescedStages(plan).map(({ id }) => id));
+  const groupsOf = plan.stages.map(({ id, tasks }) =>
+    coalesced.has(id) ? grouping(id, tasks) : oneEach(id, tasks),
+  );
   await connection.run('DROP SCHEMA IF EXISTS plan CASCADE; CREATE SCHEMA plan');
   for (const stage of plan.stages.slice(0, -1)) {
     const by = stage.output.kind === 'hash' ? stage.output.by : [];
     const partition = `(hash(${by.join(', ')}) >> 24) % ${plan.partitions}`;
     for (let task = 0; task < stage.tasks; task += 1) {
-      const query = taskQuery(plan, tables, stage, task);
-      const made = `SELECT *, ${by.length === 0 ? '0' : partition} AS p FROM (\n${query}\n)`;
+      const own = groupsOf[stage.id]?.[task] ?? [];
+      const query = taskQuery(plan, tables, stage, task, own);
+      // The leader answers for a task without partitions: no rows, whatever it would have made of none.
+      const rows = own.length === 0 ? `${query} LIMIT 0` : query;
+      const made = `SELECT *, ${by.length === 0 ? '0' : partition} AS p FROM (\n${rows}\n)`;
       await connection.run(`CREATE TABLE ${output(stage.id, task)} AS ${made}`);
     }
   }
   const last = plan.stages.at(-1) as Stage;
   for (const { name, select } of last.fragment.tables)
     await connection.run(`CREATE OR REPLACE TEMP VIEW "${name}" AS ${select}`);
-  const parts = Array.from(
-    { length: last.tasks },
-    (_, task) => `(\n${taskQuery(plan, tables, last, task)}\n)`,
+  const parts = (groupsOf[last.id] ?? []).flatMap((own, task) =>
+    own.length === 0 ? [] : [`(\n${taskQuery(plan, tables, last, task, own)}\n)`],
   );
-  return last.tasks === 1 ? taskQuery(plan, tables, last, 0) : parts.join(' UNION ALL ');
+  return last.tasks === 1 ? taskQuery(plan, tables, last, 0, [0]) : parts.join(' UNION ALL ');
 }
+
+/** By task: the partitions that it reads. */
+export type Grouping = (stage: number, tasks: number) => readonly (readonly number[])[];
+
+const oneEach: Grouping = (_, tasks) => Array.from({ length: tasks }, (_none, task) => [task]);
 
 function output(stage: number, task: number): string {
   return `plan.s${stage}_t${task}`;
@@ -51,6 +64,7 @@ function taskQuery(
   tables: readonly PinnedTable[],
   stage: Stage,
   task: number,
+  partitions: readonly number[],
 ): string {
   const { fragment } = stage;
   const relations = [
@@ -58,7 +72,8 @@ function taskQuery(
       (scan) => `${scan.relation} AS NOT MATERIALIZED (${scanText(scan, tables, stage, task)})`,
     ),
     ...fragment.inputs.map(
-      (input) => `${input.relation} AS NOT MATERIALIZED (${inputText(plan, input, task)})`,
+      (input) =>
+        `${input.relation} AS NOT MATERIALIZED (${inputText(plan, input, task, partitions)})`,
     ),
   ];
   const names = fragment.columns.map(({ name }) => name).join(', ');
@@ -92,12 +107,18 @@ function rangeText({ path, from, to }: FileRange): string {
   return `read_parquet('${path}', file_row_number = true) WHERE ${rows}`;
 }
 
-function inputText(plan: QueryPlan, input: ExchangeInput, task: number): string {
+function inputText(
+  plan: QueryPlan,
+  input: ExchangeInput,
+  task: number,
+  partitions: readonly number[],
+): string {
   const { tasks } = plan.stages[input.stage] as Stage;
   const names = input.columns.map(({ name }) => name).join(', ');
   const read = (producer: number, where: string): string =>
     `SELECT ${names} FROM ${output(input.stage, producer)}${where}`;
   if (input.mode === 'forward') return read(task, '');
-  const where = input.mode === 'partition' ? ` WHERE p = ${task}` : '';
+  const where =
+    input.mode === 'partition' ? ` WHERE p IN (${['NULL', ...partitions].join(', ')})` : '';
   return Array.from({ length: tasks }, (_, at) => read(at, where)).join(' UNION ALL ');
 }

@@ -37,6 +37,7 @@ const STAGE: StageShape = {
   elapsedMs: 12,
   workMs: 20,
   partitionBytes: [10, 65_536, 70_000_000],
+  grouping: null,
 };
 
 const QUERY: QueryShape = {

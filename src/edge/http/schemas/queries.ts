@@ -45,6 +45,7 @@ const STAGE_EXAMPLE = {
   elapsedMs: 110,
   workMs: 190,
   partitionBytes: [900],
+  grouping: null,
 };
 
 const COLUMN = record('A column of the result.', {
@@ -82,6 +83,19 @@ const stageFields: Readonly<Record<string, Schema>> = {
   elapsedMs: described('From its first start to its last end.', orNull({ type: 'number' })),
   workMs: described('Over all its tasks.', { type: 'number' }),
   partitionBytes: described('Of each partition, once it is done.', listOf(whole)),
+  grouping: described(
+    'Decided when its producers have ended; null before, and for stages that read no partitions.',
+    orNull(
+      record('How the partitions that it reads are grouped into tasks.', {
+        partitions: whole,
+        tasks: described('Tasks that read at least one; the others have nothing to do.', whole),
+        rows: whole,
+        bytes: described('Of all partitions, as measured.', whole),
+        targetBytes: described('The setting `targetPartitionBytes`.', whole),
+        slots: described('Tasks that could run at the same time.', whole),
+      }),
+    ),
+  ),
 };
 
 export type QuerySchemaName =

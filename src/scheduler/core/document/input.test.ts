@@ -22,6 +22,60 @@ describe('resolving an input', () => {
     expect(resolveInput(null, () => 1, ended)).toEqual(input(null));
   });
 
+  test('fills templates with each element of a list, into one list', () => {
+    const template = {
+      $from: 'groups',
+      path: '/1',
+      each: [
+        {
+          at: { $from: 'a', path: '/at' },
+          no: { $item: true },
+          part: { $from: 'a', path: '/p/*' },
+        },
+        { no: { $item: true }, part: { $from: 'b', path: '/p/*/x' }, kept: { $literal: '$item' } },
+      ],
+    };
+    const results = {
+      groups: [[], [2, 0]],
+      a: { at: 'here', p: [10, 11, 12] },
+      b: { p: [{ x: 'b0' }, {}, { x: 'b2' }] },
+    };
+    expect(resolved(template, results)).toEqual(
+      input([
+        { at: 'here', no: 2, part: 12 },
+        { no: 2, part: 'b2', kept: '$item' },
+        { at: 'here', no: 0, part: 10 },
+        { no: 0, part: 'b0', kept: '$item' },
+      ]),
+    );
+    expect(resolved({ ...template, path: '/0' }, results)).toEqual(input([]));
+    expect(inputReferences(JSON.stringify(template))).toEqual(['groups', 'a', 'b']);
+  });
+
+  test.each([
+    ['is not there', { groups: [] }],
+    ['is something else', { groups: [{ no: 1 }] }],
+    ['has no result', {}],
+    ['names an element that is missing', { groups: [[5]] }],
+  ])('fails if the list %s: nothing is read instead of it', (_, results) => {
+    const each = [{ $from: 'a', path: '/*' }];
+    expect(resolved({ $from: 'groups', path: '/0', each }, { a: [1], ...results })).toMatchObject({
+      ok: false,
+      error: { code: 'missing_path' },
+    });
+  });
+
+  test('takes $item for data elsewhere, and has no `each` for documents of users', () => {
+    expect(resolved({ $item: true, x: { $from: 'a' } }, { a: 1 })).toEqual(
+      input({ $item: true, x: 1 }),
+    );
+    const tasks = [
+      { id: 'a', executor: 'echo' },
+      { id: 'b', executor: 'echo', dependsOn: ['a'], input: { $from: 'a', each: [1] } },
+    ];
+    expect(() => parseJobDocument({ tasks }, checkedSettings())).toThrow(/no field 'each'/);
+  });
+
   test('leaves a template without references as it is', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

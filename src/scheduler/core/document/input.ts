@@ -9,6 +9,9 @@ import { FROM, LITERAL } from './template.ts';
 import type { MISSING } from './template.ts';
 import { printable } from './text.ts';
 
+/** Stands for the element of the list, in the templates below `each`. */
+const ITEM = '$item';
+
 /** The result has no such place. The same would happen on every attempt, so the failure is fatal. */
 export interface MissingPath {
   readonly code: 'missing_path';
@@ -56,10 +59,13 @@ export function resolveInput(
   const input = substituted(template, (reference) => {
     const { task, path } = reference;
     const result = resultOf(task);
-    if (result === undefined) return null;
+    if (result === undefined) {
+      if (reference.isList) error ??= missing(task, path);
+      return null;
+    }
     const tokens = pointerTokens(path) ?? [];
     const part = pointedAt(result, tokens);
-    if (part !== undefined) return part;
+    if (part !== undefined && (!reference.isList || Array.isArray(part))) return part;
     if (reference.missing !== null && lacksField(result, tokens))
       return reference.missing === 'omit' ? undefined : null;
     error ??= missing(task, path);
@@ -104,33 +110,59 @@ interface Reference {
   readonly task: TaskId;
   readonly path: string;
   readonly missing: (typeof MISSING)[number] | null;
+  /** Only a list will do: each of its elements is put into templates. */
+  readonly isList: boolean;
 }
 
 type Replace = (reference: Reference) => Json | undefined;
 
 /** Results are put in as they are and not searched: data that looks like a reference is data. Undefined for a field
- * that is to be left out. */
-function substituted(value: Json, replace: Replace): Json | undefined {
+ * that is to be left out. `item` is the element that templates below `each` are filled with. */
+function substituted(value: Json, replace: Replace, item?: Json): Json | undefined {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) {
-    return (value as readonly Json[]).map((each) => substituted(each, replace) ?? null);
+    return (value as readonly Json[]).map((each) => substituted(each, replace, item) ?? null);
   }
   const object = value as JsonObject;
   if (Object.hasOwn(object, FROM)) {
-    const path = Object.hasOwn(object, 'path') ? object['path'] : '';
-    const missing = Object.hasOwn(object, 'missing') ? object['missing'] : null;
-    return replace({
-      task: object[FROM] as TaskId,
-      path: path as string,
-      missing: missing as Reference['missing'],
-    });
+    const each = Object.hasOwn(object, EACH) ? (object[EACH] as readonly Json[]) : null;
+    const found = replace(referenceOf(object, each !== null, item));
+    return each === null ? found : filled(each, found, replace);
   }
   if (Object.hasOwn(object, LITERAL)) return object[LITERAL];
+  if (item !== undefined && Object.hasOwn(object, ITEM)) return item;
   // fromEntries defines fields; assigning them would let a key `__proto__` do harm.
   return Object.fromEntries(
     Object.entries(object).flatMap(([key, each]) => {
-      const part = substituted(each, replace);
+      const part = substituted(each, replace, item);
       return part === undefined ? [] : [[key, part]];
     }),
   );
+}
+
+/**
+ * Beside `$from`, where a list is referred to: templates that are filled with each element in turn. The fillings are one
+ * list. `{ "$item": true }` is the element, and so is `*` in a path. The grammar of documents does not have it: it is
+ * for templates that are made here.
+ */
+const EACH = 'each';
+
+function filled(templates: readonly Json[], found: Json | undefined, replace: Replace): Json {
+  // Somebody only looks for references, or what is missing was noted.
+  const items = Array.isArray(found) ? (found as readonly Json[]) : null;
+  const list = (items ?? [0]).flatMap((item) =>
+    templates.map((template) => substituted(template, replace, item) ?? null),
+  );
+  return items === null ? [] : list;
+}
+
+function referenceOf(object: JsonObject, isList: boolean, item: Json | undefined): Reference {
+  const path = (Object.hasOwn(object, 'path') ? object['path'] : '') as string;
+  const missing = Object.hasOwn(object, 'missing') ? object['missing'] : null;
+  return {
+    task: object[FROM] as TaskId,
+    path: item === undefined ? path : path.replace('*', JSON.stringify(item)),
+    missing: missing as Reference['missing'],
+    isList,
+  };
 }

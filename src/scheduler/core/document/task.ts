@@ -48,7 +48,7 @@ export function readPriority(fields: Fields): Priority | null {
 }
 
 /** What they run was planned here, and only then is it known to read nothing but what it may. */
-const OF_QUERIES: ReadonlySet<string> = new Set(['sql.fragment', 'sql.plan']);
+const OF_QUERIES: ReadonlySet<string> = new Set(['sql.fragment', 'sql.plan', 'sql.groups']);
 
 export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundings): TaskDocument {
   const executor =

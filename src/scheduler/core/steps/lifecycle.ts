@@ -1,6 +1,7 @@
 /** The moves of a task, each with its row, its log entry and what else it sets in motion. */
 import type { Admission } from '../document/document.ts';
 import type { TaskError } from '../rows.ts';
+import { GROUPS_EXECUTOR } from '../fragment.ts';
 import { instant, later } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import { invariant } from '../errors.ts';
@@ -10,6 +11,7 @@ import { isTerminal } from '../task/chart.ts';
 import type { TerminalState } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
+import type { SchedulerState } from '../state.ts';
 import type { StepContext } from '../step-context.ts';
 import { dropWaits } from './awaited.ts';
 import { restrictPlacement } from './retry-placement.ts';
@@ -27,6 +29,11 @@ export function makeReady(context: StepContext, slot: Slot): void {
   if (admission !== undefined) {
     endDelay(context, slot);
     return askAdmission(context, slot, admission);
+  }
+  if (isDecision(context.state, slot)) {
+    endDelay(context, slot);
+    context.state.undecided.add(slot);
+    return;
   }
   const claim = claimKey(context, slot);
   if (claim !== 'ours') endDelay(context, slot);
@@ -47,6 +54,11 @@ export function makeReady(context: StepContext, slot: Slot): void {
   context.log('queued', { slot });
   queue.add(slot);
   armQueueTimeout(context, slot, context.now);
+}
+
+/** Whether the leader itself decides what the task answers. */
+export function isDecision({ tasks }: SchedulerState, slot: Slot): boolean {
+  return tasks.requirement(slot).executor === GROUPS_EXECUTOR;
 }
 
 /** The time of its job has come, but something else is still in its way. */
@@ -77,6 +89,7 @@ export function waitAgain(context: StepContext, slot: Slot): void {
   const isUnbegun = state === 'blocked' && tasks.suspended(slot) === null;
   if (!isUnbegun && (tasks.job(slot).outputs === null || isTerminal(state))) return;
   tasks.unmet.set(slot, tasks.unmet.get(slot) + 1);
+  context.state.undecided.delete(slot);
   if (isUnbegun) tasks.key(slot)?.waiters.delete(slot);
   else if (state === 'ready') hold(context, slot);
 }
@@ -211,6 +224,7 @@ export function finish(
   const { output, admission } = tasks.options(slot);
   if (tasks.state(slot) === 'ready') queue.remove(slot);
   if (lease !== undefined) endLease(context, lease);
+  context.state.undecided.delete(slot);
   if (admission !== undefined && to !== 'succeeded')
     context.state.admissions.leave(tasks.job(slot));
   if (output !== undefined && to === 'succeeded' && lease !== undefined) {

@@ -14,7 +14,7 @@ import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 import { TIMED_OUT, backoffMs, cancelled, failAttempt } from './attempt.ts';
-import { delay, endLease, finish, makeReady, waitAgain } from './lifecycle.ts';
+import { delay, endLease, finish, isDecision, makeReady, waitAgain } from './lifecycle.ts';
 import { newRun } from './new-run.ts';
 import { settle } from './settle.ts';
 import { orderAgain } from './stop.ts';
@@ -142,18 +142,34 @@ function choose(context: StepContext, job: Job, outputs: JobOutputs): Choice {
   const { tasks } = context.state;
   const again = new Set<Slot>();
   const stopping = new Set<Lease>();
+  const idle = idleTasks(context, job);
   for (let before = -1; before < again.size;) {
     before = again.size;
     for (let at = job.slots.length - 1; at >= 0; at -= 1) {
       const slot = job.slots[at] as Slot;
       const { output } = tasks.options(slot);
       if (output === undefined || again.has(slot) || tasks.state(slot) !== 'succeeded') continue;
+      if (idle.has(slot)) continue;
       if (outputs.keeper(slot) !== null || !isNeeded(context, job, slot, again)) continue;
       again.add(slot);
       if (output === 'non-deterministic') rollBack(context, job, slot, again, stopping);
     }
   }
   return { again, stopping };
+}
+
+/** Those that ended with a decision, since they had nothing to do: no node has run them, so nothing of them can be lost. */
+function idleTasks(context: StepContext, job: Job): ReadonlySet<Slot> {
+  const { tasks } = context.state;
+  const idle = new Set<Slot>();
+  for (const slot of job.slots) {
+    if (!isDecision(context.state, slot)) continue;
+    job.edges?.eachDependent(tasks.no(slot), (no) => {
+      const dependent = job.slot(no);
+      if (dependent !== null && tasks.fence.get(dependent) === 0) idle.add(dependent);
+    });
+  }
+  return idle;
 }
 
 /** It may still be read. Outputs without dependents are read when the job has ended. */

@@ -22,6 +22,14 @@ export interface StageMeasure {
   readonly elapsedMs: number | null;
   readonly workMs: number;
   readonly partitionBytes: readonly number[];
+  /** How the partitions that it reads were grouped into tasks; null if they were not. */
+  readonly grouping?: {
+    readonly partitions: number;
+    readonly tasks: number;
+    readonly bytes: number;
+    readonly targetBytes: number;
+    readonly slots: number;
+  } | null;
 }
 
 /** EXPLAIN and EXPLAIN ANALYZE as rows, with DuckDB's names. */
@@ -142,8 +150,18 @@ function measured(
     `${counted(measure.rowsIn, 'row')} in, ${countText(measure.rowsOut)} out${guess}, ` +
       `${bytesText(measure.bytesOut)} written, ${bytesText(measure.fetchedBytes)} fetched`,
   ];
+  const { grouping = null } = measure;
+  if (grouping !== null) lines.push(groupingText(grouping));
   const notes = notesOn(measure, isDivided);
   return notes.length === 0 ? lines : [...lines, notes.join(', ')];
+}
+
+function groupingText(grouping: NonNullable<StageMeasure['grouping']>): string {
+  const { partitions, tasks, bytes, targetBytes, slots } = grouping;
+  return (
+    `${counted(partitions, 'partition')} of ${bytesText(bytes)} read by ${counted(tasks, 'task')} ` +
+    `(target ${bytesText(targetBytes)}, ${counted(slots, 'slot')})`
+  );
 }
 
 /** Notes for somebody who looks for lost time. */

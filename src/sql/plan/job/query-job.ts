@@ -6,7 +6,9 @@
 import {
   FRAGMENT_EXECUTOR,
   MillraceError,
+  GROUPS_EXECUTOR,
   fragmentTaskId,
+  groupsTaskId,
   invariant,
   operatorExecutor,
   taskNo,
@@ -27,11 +29,13 @@ import {
   type TaskOptions,
   type Timeouts,
 } from '../../../scheduler/core/index.ts';
-import { filesOf, rowRanges, valueSpans, wholeFiles } from '../distribute/scan-splits.ts';
-import type { ExchangeInput, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
+import { groupingTasks } from '../adapt/coalesced-stages.ts';
+import type { GroupingTask } from '../adapt/decide-groups.ts';
+import type { ExchangeInput, QueryPlan, Stage } from '../physical/plan.ts';
 import { versionOf } from '../physical/plan.ts';
-import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
+import type { PinnedTable } from '../physical/table.ts';
 import { PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
+import { type TaskScan, taskScans } from './task-scans.ts';
 
 export interface QueryJobOptions {
   /** Null: the beginning of the SQL text. */
@@ -85,7 +89,11 @@ export function queryJob(
   const planText = JSON.stringify(plan);
   checkSize('plan', planText, settings.resultBytesMax);
   const writer = new TaskWriter(plan, tables, settings, options);
-  const tasks = [writer.planTask(), ...plan.stages.flatMap((stage) => writer.stageTasks(stage))];
+  const tasks = [
+    writer.planTask(),
+    ...plan.stages.flatMap((stage) => writer.stageTasks(stage)),
+    ...writer.groupingTasks(),
+  ];
   if (tasks.length > settings.tasksPerJobMax)
     tooLarge(`It has ${tasks.length} tasks, ${settings.tasksPerJobMax} are allowed.`);
   const document: JobDocument = {
@@ -130,12 +138,6 @@ function fromPlan(path: string): JsonObject {
   return { $from: PLAN_TASK, path };
 }
 
-/** What one task reads of one table. */
-interface TaskScan {
-  readonly ranges: readonly FileRange[];
-  readonly span?: ValueSpan;
-}
-
 const NONE: readonly never[] = [];
 const NEVER: Timeouts = { queueMs: null, runMs: null, totalMs: null };
 
@@ -146,6 +148,8 @@ class TaskWriter {
   readonly #options: QueryJobOptions;
   /** The number of each stage's first task. */
   readonly #firsts: readonly number[];
+  /** The number of the task that decides which partitions the tasks of a stage read, by stage. */
+  readonly #groupings: ReadonlyMap<number, number>;
 
   constructor(
     plan: QueryPlan,
@@ -162,6 +166,7 @@ class TaskWriter {
       next += tasks;
       return next - tasks;
     });
+    this.#groupings = new Map(groupingTasks(plan).map(({ no, stage }) => [stage, no]));
   }
 
   planTask(): TaskDocument {
@@ -186,7 +191,7 @@ class TaskWriter {
       ...this.#optionsFor(reads, stage.requires.map(operatorExecutor)),
       output: stage.nonDeterministic === null ? 'deterministic' : 'non-deterministic',
     };
-    const scans = stage.fragment.scans.map((scan) => this.#scanned(scan, stage.tasks));
+    const scans = stage.fragment.scans.map((scan) => taskScans(this.#tables, scan, stage.tasks));
     return Array.from({ length: stage.tasks }, (_, task) => {
       const input = JSON.stringify(this.#input(stage, task, scans));
       checkSize(`input of task s${stage.id}.${task}`, input, this.#settings.inputBytesMax);
@@ -199,6 +204,37 @@ class TaskWriter {
         idempotencyKey: null,
         options,
         input,
+      };
+    });
+  }
+
+  /** They never run: the leader completes them, from what the producers of the stage have written. */
+  groupingTasks(): readonly TaskDocument[] {
+    const { stages, coalesce } = this.#plan;
+    return [...this.#groupings.keys()].map((id) => {
+      const stage = stages[id] as Stage;
+      const inputs = stage.fragment.inputs.filter(({ mode }) => mode === 'partition');
+      const producers = inputs.flatMap((input) =>
+        this.#producers(input, 0).map((at) => fragmentTaskId(input.stage, at)),
+      );
+      const { output } = stage;
+      const input: Record<keyof GroupingTask, Json> = {
+        stage: id,
+        targetBytes: coalesce?.targetBytes ?? 0,
+        processors: this.#options.processors,
+        outputs: output.kind === 'hash' ? output.partitions : 1,
+        layout: { $from: producers[0] as string, path: '/at/layout' },
+        parts: producers.map(($from) => ({ $from, path: '/parts' })),
+      };
+      return {
+        id: groupsTaskId(id),
+        executor: GROUPS_EXECUTOR,
+        priority: this.#options.priority,
+        parent: null,
+        dependsOn: numbered(new Set(inputs.flatMap((each) => this.#numbers(each, 0)))),
+        idempotencyKey: null,
+        options: this.#optionsFor(false, NONE),
+        input: JSON.stringify(input),
       };
     });
   }
@@ -224,45 +260,16 @@ class TaskWriter {
     return { retry, timeouts: NEVER, placement, concurrency: null, limits: NONE };
   }
 
-  /** What each task reads of a table. */
-  #scanned(scan: Scan, tasks: number): readonly TaskScan[] {
-    const table = this.#tables.get(scan.table);
-    if (table === undefined) badPlan(`There is no table '${scan.table}'.`);
-    const files = scan.files === null ? table.files : filesOf(table, scan.files);
-    if (scan.files !== null && files.length !== new Set(scan.files).size)
-      badPlan(`Table '${scan.table}' does not have all files that the plan names.`);
-    if (scan.rows === 'own' && files.some(({ rows }) => rows === null))
-      badPlan(
-        `Table '${scan.table}' cannot be split: the number of rows in its files is not known.`,
-      );
-    if (scan.split !== undefined) return this.#split(table, files, scan, scan.split);
-    if (scan.rows === 'own') return rowRanges(files, tasks).map((ranges) => ({ ranges }));
-    const all = { ranges: wholeFiles(files) };
-    return Array.from({ length: tasks }, () => all);
-  }
-
-  #split(
-    table: PinnedTable,
-    files: readonly PinnedFile[],
-    { columns }: Scan,
-    split: ScanSplit,
-  ): readonly TaskScan[] {
-    const { source: name = '', type } = columns[split.column] ?? {};
-    const refuse = (why: string): never =>
-      badPlan(`Table '${table.name}' cannot be split by '${name}': ${why}.`, 'Leave out `split`.');
-    const cluster = table.clusters?.find(({ column }) => column === name);
-    if (cluster === undefined) return refuse('it is not a clustered column');
-    // A cast could change values, which would then be in other files than the bounds say.
-    const stored = table.columns.find((column) => column.name === name)?.type;
-    if (type !== stored) return refuse(`it is ${stored}, not ${type}`);
-    return valueSpans(table, files, cluster, split);
-  }
-
   #input(stage: Stage, task: number, scans: readonly (readonly TaskScan[])[]): Json {
     const { id, tasks, fragment } = stage;
     const own = fragment.scans.map(({ relation }, at) => ({ relation, ...scans[at]?.[task] }));
     const spans = own.filter(({ span }) => span !== undefined);
-    const reads = fragment.inputs.map((input) => [input.relation, this.#reads(input, task)]);
+    const reads = fragment.inputs.map((input) => [
+      input.relation,
+      this.#groupings.has(id) && input.mode === 'partition'
+        ? this.#groupReads(input, id, task)
+        : this.#reads(input, task),
+    ]);
     const byRelation = <T>(entries: readonly (readonly [string, T])[]): Json =>
       Object.fromEntries(entries) as Json;
     const version = versionOf([{ fragment }]);
@@ -281,7 +288,9 @@ class TaskWriter {
       reads: Object.fromEntries(reads) as Json,
       requires: fromPlan(`/stages/${id}/requires`),
       memoryBytes: this.#options.memoryBytes,
-      ...this.#share(tasks),
+      ...(this.#groupings.has(id)
+        ? { threads: { $from: groupsTaskId(id), path: '/threads', missing: 'omit' } }
+        : this.#share(tasks)),
     };
   }
 
@@ -290,6 +299,22 @@ class TaskWriter {
     const { processors } = this.#options;
     if (processors === null || tasks === 1) return {};
     return { threads: Math.max(1, Math.floor(processors / tasks)) };
+  }
+
+  /** The partitions are known when the task that decides about them has ended: each of every producer. */
+  #groupReads(input: ExchangeInput, stage: number, task: number): Json {
+    return {
+      $from: groupsTaskId(stage),
+      path: `/groups/${task}`,
+      each: this.#producers(input, task).map((producer) => {
+        const $from = fragmentTaskId(input.stage, producer);
+        return {
+          at: { $from, path: '/at' },
+          partition: { $item: true },
+          part: { $from, path: '/parts/*' },
+        };
+      }),
+    };
   }
 
   #reads(input: ExchangeInput, task: number): Json {
@@ -311,13 +336,24 @@ class TaskWriter {
     return mode === 'forward' ? [task] : Array.from({ length: made.tasks }, (_, at) => at);
   }
 
-  #dependencies({ fragment }: Stage, task: number): readonly Dependency[] {
+  #dependencies({ id, fragment }: Stage, task: number): readonly Dependency[] {
     const numbers = new Set([0]);
     for (const input of fragment.inputs)
-      for (const producer of this.#producers(input, task))
-        numbers.add((this.#firsts[input.stage] as number) + producer);
-    return [...numbers].toSorted((a, b) => a - b).map((no) => ({ no: taskNo(no), required: true }));
+      for (const no of this.#numbers(input, task)) numbers.add(no);
+    const grouping = this.#groupings.get(id);
+    if (grouping !== undefined) numbers.add(grouping);
+    return numbered(numbers);
   }
+
+  /** Of the producer tasks that one task reads. */
+  #numbers(input: ExchangeInput, task: number): readonly number[] {
+    const first = this.#firsts[input.stage] as number;
+    return this.#producers(input, task).map((producer) => first + producer);
+  }
+}
+
+function numbered(numbers: ReadonlySet<number>): readonly Dependency[] {
+  return [...numbers].toSorted((a, b) => a - b).map((no) => ({ no: taskNo(no), required: true }));
 }
 
 function checkSize(what: string, text: string, bytesMax: number): void {
@@ -332,12 +368,6 @@ function tooLarge(why: string): never {
     why,
     todo: 'Read fewer files, or lower shufflePartitions.',
   });
-}
-
-const NAME_TABLES = 'Name the tables of the plan in `tables`, or in the catalog.';
-
-function badPlan(what: string, todo: string = NAME_TABLES): never {
-  throw new MillraceError({ code: 'bad_input', what, todo });
 }
 
 /**

@@ -36,6 +36,11 @@ export interface QueryPlan {
    * `columns` are those of the explanation. No submitted plan has it.
    */
   readonly analyze?: true;
+  /**
+   * Small neighbouring partitions may be read by one task, see `adapt/`. Absent if every task reads one partition. No
+   * submitted plan has it: nothing is known of how its stages depend on partitions.
+   */
+  readonly coalesce?: { readonly targetBytes: number };
   /** The folders that a node must be able to read. */
   readonly roots: readonly string[];
 }
