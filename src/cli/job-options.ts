@@ -1,8 +1,9 @@
 /** Flags that say something of a job. */
 import type { Command } from 'commander';
-import type { Labels } from '../scheduler/core/index.ts';
+import { KEEPS, type Labels } from '../scheduler/core/index.ts';
 import { parseDuration } from '../kit/index.ts';
 import { wrongUse } from './server-call.ts';
+import { withWords } from './settings.ts';
 
 export interface JobFlags {
   readonly name?: string;
@@ -10,6 +11,7 @@ export interface JobFlags {
   readonly idempotencyKey?: string;
   readonly label?: readonly string[];
   readonly runAt?: string;
+  readonly keep?: string;
 }
 
 export function declareJobFlags(command: Command): void {
@@ -18,12 +20,13 @@ export function declareJobFlags(command: Command): void {
     .option('--priority <number>', '0 urgent, 1 high, 2 normal, 3 low')
     .option('--idempotency-key <key>', 'submitting again with this key gives the first job')
     .option('--label <key=value>', 'a label to find the job by; repeat it for several', collected)
-    .option('--run-at <time>', 'no task starts before: 2026-11-15T02:00:00Z, or 2h from now');
+    .option('--run-at <time>', 'no task starts before: 2026-11-15T02:00:00Z, or 2h from now')
+    .addOption(withWords('--keep <what>', 'what remains of the job after its end', KEEPS));
 }
 
 /** The fields of the job document that the flags stand for. */
 export function jobFields(flags: JobFlags): Record<string, unknown> {
-  const { name, priority, idempotencyKey, label, runAt } = flags;
+  const { name, priority, idempotencyKey, label, runAt, keep } = flags;
   if (priority !== undefined && !/^[0-3]$/.test(priority)) {
     throw wrongUse(
       `'${priority}' is not a valid priority.`,
@@ -36,6 +39,7 @@ export function jobFields(flags: JobFlags): Record<string, unknown> {
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(label === undefined ? {} : { labels: labelOption(label) }),
     ...(runAt === undefined ? {} : { runAt: momentOption(runAt) }),
+    ...(keep === undefined ? {} : { keep }),
   };
 }
 

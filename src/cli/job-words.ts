@@ -36,10 +36,22 @@ export function jobLines(job: DatedJob): string[] {
     ['key', job.idempotencyKey],
     ['schedule', job.scheduleId],
     ['labels', labelWords(job)],
+    ['kept', keepWords(job)],
     ['error', errorWords(job.error)],
     ['result', resultWords(job)],
   ]);
   return [...about, '', ...taskTable(job.tasks, at), ...notes(job)];
+}
+
+function keepWords({ keep }: DatedJob): string | null {
+  switch (keep) {
+    case 'all':
+      return null;
+    case 'failed':
+      return 'only if it does not succeed';
+    case 'none':
+      return 'no';
+  }
 }
 
 function labelWords({ labels }: DatedJob): string | null {

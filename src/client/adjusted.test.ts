@@ -11,6 +11,10 @@ test('labels of a call join those of the flow, and win over them', () => {
   expect(adjusted(document, {})).toEqual(document);
 });
 
+test('what is kept of this job wins over what the flow says', () => {
+  expect(adjusted({ ...document, keep: 'all' }, { keep: 'none' })).toMatchObject({ keep: 'none' });
+});
+
 test('a start is a date, text, or a delay from now', () => {
   const runAt = new Date('2030-01-01T00:00:00Z');
   expect(adjusted(document, { runAt })).toMatchObject({ runAt: '2030-01-01T00:00:00.000Z' });

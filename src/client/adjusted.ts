@@ -7,7 +7,7 @@ type Document = Readonly<Record<string, unknown>>;
 
 /** The caller's options take precedence over those of the flow; of labels, key by key. */
 export function adjusted(document: Document, options: SubmitOptions): Document {
-  const { name, priority, idempotencyKey, labels, fairnessKey, debounce } = options;
+  const { name, priority, idempotencyKey, labels, fairnessKey, debounce, keep } = options;
   const runAt = startOf(options);
   return {
     ...document,
@@ -18,6 +18,7 @@ export function adjusted(document: Document, options: SubmitOptions): Document {
     ...(runAt === undefined ? {} : { runAt }),
     ...(fairnessKey === undefined ? {} : { fairnessKey }),
     ...(debounce === undefined ? {} : { debounce }),
+    ...(keep === undefined ? {} : { keep }),
   };
 }
 

@@ -204,6 +204,27 @@ describe('watching a job', () => {
     await expect(client.ended(id)).rejects.toMatchObject({ code: 'unreachable' });
   });
 
+  test('ends when the job is gone after a lost connection, instead of waiting for its end for ever', async () => {
+    const gone = problem(404, { code: 'not_found', detail: 'There is no job j-1.' });
+    one.script(JOB, at(3, 'running'), gone);
+    two.script(JOB, gone);
+    one.script(EVENTS, endingStream(sse(4, 'started')));
+    two.script(EVENTS, endingStream());
+    await expect(watched(3)).rejects.toMatchObject({
+      code: 'not_found',
+      what: 'Job j-1 is gone.',
+    });
+  });
+
+  test('is not given up because a node that is behind does not know the job yet', async () => {
+    const behind = problem(404, { code: 'not_found', detail: 'There is no job j-1.' });
+    one.script(JOB, at(3, 'running'));
+    one.script(EVENTS, endingStream(sse(4, 'started')));
+    two.script(JOB, behind, at(4, 'running'), at(9, 'succeeded'));
+    two.script(EVENTS, eventStream(sse(9, 'job.succeeded')));
+    expect(await watched(3)).toMatchObject({ seen: [4, 9], job: { state: 'succeeded' } });
+  });
+
   test('looks at the job itself when the log is gone', async () => {
     one.script(JOB, at(3, 'running'), at(90, 'running'), at(95, 'cancelled'));
     const gone = problem(410, { code: 'expired', detail: 'Gone.' });

@@ -11,7 +11,12 @@ import { parsedObject, strangeAnswer } from './calls/problem.ts';
 import { type SseMessage, SseParser } from './calls/sse.ts';
 import { BACKOFF, type CallOptions, type EventsOptions, type Pace } from './options.ts';
 
-interface Followed extends CallOptions, Pick<EventsOptions, 'until'> {
+export interface Reconnecting {
+  /** Called before the stream is opened again; what it throws ends the stream. */
+  readonly onReconnect?: () => Promise<void>;
+}
+
+interface Followed extends CallOptions, Pick<EventsOptions, 'until'>, Reconnecting {
   readonly after: number;
   readonly job: string | undefined;
 }
@@ -57,6 +62,7 @@ export async function* followEvents(
     const fruitlessMs = pace.clock.monotonicMs() + delayMs - fruitlessSinceMs;
     if (!retriesForever && fruitlessMs > pace.retryBudgetMs) throw breaksOff();
     if (delayMs > 0) await sleep(pace.clock, delayMs, signal);
+    await options.onReconnect?.();
   }
 }
 

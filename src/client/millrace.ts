@@ -10,6 +10,7 @@ export type {
   Explanation,
   JobState,
   Json,
+  Keep,
   LogKind,
   OperatorDistribution,
   Priority,

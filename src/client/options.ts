@@ -1,5 +1,5 @@
 /** Options of a client and its calls. There is one set of these types, for programs and for the command line. */
-import type { JobState, Labels, MillraceError, Priority } from '../scheduler/core/index.ts';
+import type { JobState, Keep, Labels, MillraceError, Priority } from '../scheduler/core/index.ts';
 import type { NodeFilter } from '../scheduler/contract/index.ts';
 import type { ClientTls } from '../edge/security/index.ts';
 import { type BackoffRange, type Clock, type Duration, systemClock } from '../kit/index.ts';
@@ -95,6 +95,9 @@ export interface SubmitOptions extends CallOptions {
   /** It starts when no other job with its key has come for `ms`; one that comes meanwhile replaces it, but the first of
    * them waits no longer than `maxMs`. */
   readonly debounce?: { readonly key: string; readonly ms: number; readonly maxMs?: number };
+  /** What remains of the job once it has ended: `all` for as long as the settings say (usual), `failed` nothing if it
+   * succeeded, `none` nothing at all. Its end and result can be read for a minute in any case. */
+  readonly keep?: Keep;
   /** No task starts before this time: a date, or ISO 8601 text with an offset. One that has passed means at once. */
   readonly runAt?: Date | string;
   /** The same as a duration from now by this program's clock: milliseconds, or text such as '2h'. */

@@ -3,6 +3,7 @@ import { type JobId, MillraceError, isFinished, isMillraceError } from '../sched
 import type { EventShape } from '../scheduler/contract/index.ts';
 import type { DatedJob } from './answers.ts';
 import { backoffMs, sleep } from '../kit/index.ts';
+import type { Reconnecting } from './events.ts';
 import {
   BACKOFF,
   type CallOptions,
@@ -13,7 +14,7 @@ import {
 
 interface Sources {
   job(id: JobId, options: CallOptions): Promise<DatedJob>;
-  events(options: EventsOptions): AsyncIterable<EventShape>;
+  events(options: EventsOptions & Reconnecting): AsyncIterable<EventShape>;
 }
 
 const ENDS: ReadonlySet<string> = new Set(['job.succeeded', 'job.failed', 'job.cancelled']);
@@ -38,8 +39,13 @@ export async function* watchJob(
     // Past events are delivered too, if the caller asked for them.
     if (isOver && after >= job.asOf.seq) return job;
     const until = isOver ? { until: job.asOf.seq } : {};
+    // The log no longer names a job that is gone: its end, if that was missed, would never come.
+    const onReconnect = async (): Promise<void> => {
+      if (!isOver) await stillThere(sources, pace, id, options);
+    };
     try {
-      for await (const event of sources.events({ ...options, job: id, after, ...until })) {
+      const followed = { ...options, job: id, after, ...until, onReconnect };
+      for await (const event of sources.events(followed)) {
         yield event;
         after = event.seq;
         if (isOver || !ENDS.has(event.kind)) continue;
@@ -59,6 +65,37 @@ export async function* watchJob(
       await sleep(pace.clock, backoffMs(BACKOFF, expirations, pace.random), options.signal);
     }
   }
+}
+
+/** A node that is behind may not know the job yet. */
+const LOOKS_MAX = 3;
+
+async function stillThere(
+  sources: Sources,
+  pace: Pace,
+  id: JobId,
+  options: CallOptions,
+): Promise<void> {
+  for (let look = 1; ; look += 1) {
+    try {
+      await sources.job(id, options);
+      return;
+    } catch (error) {
+      if (!isMillraceError(error, 'not_found')) throw error;
+      if (look === LOOKS_MAX) throw isGone(id, error);
+    }
+    await sleep(pace.clock, backoffMs(BACKOFF, look, pace.random), options.signal);
+  }
+}
+
+function isGone(id: JobId, cause: MillraceError): MillraceError {
+  return new MillraceError({
+    code: 'not_found',
+    what: `Job ${id} is gone.`,
+    why: 'It ended while this program had no connection, and has been removed since.',
+    todo: 'Submit such jobs without `keep`, or raise unkeptRetentionMs.',
+    cause,
+  });
 }
 
 /** The job as of an event at least: after a fail-over the answer may come from a node that is behind. */

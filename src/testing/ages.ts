@@ -20,6 +20,7 @@ export function unhurried(given: Partial<Settings>): Settings {
     nodeDeadMs: 1_300 * YEAR_MS,
     nodeForgetMs: 1_400 * YEAR_MS,
     jobRetentionMs: 1_000 * YEAR_MS,
+    unkeptRetentionMs: 1_000 * YEAR_MS,
     eventRetentionMs: 1_000 * YEAR_MS,
     keyRetentionMs: 1_000 * YEAR_MS,
     pruneEveryMs: 1_000 * YEAR_MS,

@@ -110,6 +110,9 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
           <a href={link(['schedules'], { id: job.scheduleId })}>{job.scheduleId}</a>
         )}
         {job.runAt !== null && job.startedAt === null && <span>starts at {job.runAt}</span>}
+        {job.keep !== 'all' && (
+          <span title="What remains of it after its end">keep {job.keep}</span>
+        )}
         {Object.entries(job.labels).map(([key, value]) => (
           <a key={key} class="label" href={link(['jobs'], { q: labelTerm(key, value) })}>
             {key}={value}

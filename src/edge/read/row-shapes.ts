@@ -61,6 +61,7 @@ export function jobSummary(row: JobRow): JobSummary {
     labels: labelsOf(row.labels),
     runAt: textOrNull(row.runAt),
     trace: traceOf(row),
+    keep: decodeJobOptions(row.options).keep,
     scheduleId,
     scheduledAt: textOrNull(scheduledTime(row)),
     error,

@@ -60,6 +60,7 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   slotsPerNode: 'concurrent tasks on a node that does not set `slots`',
   jobRetentionMs: 'how long a finished job is kept',
   queryRetentionMs: 'how long a finished query is kept, if that is shorter than for other jobs',
+  unkeptRetentionMs: 'how long the end of a job that is not kept can be read: see `keep`',
   eventRetentionMs: 'how long events are kept',
   keyRetentionMs: 'how long a completed execution key is kept',
   pruneEveryMs: 'how often expired jobs, events and keys are removed',

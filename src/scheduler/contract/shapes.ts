@@ -4,6 +4,7 @@ import type {
   Json,
   JobId,
   JobState,
+  Keep,
   Labels,
   LogKind,
   NodeId,
@@ -40,6 +41,8 @@ export interface JobSummary {
   readonly runAt: string | null;
   /** The id of the trace in which it was submitted, 32 hexadecimal digits; null if it belongs to none. */
   readonly trace: string | null;
+  /** What remains of it after its end. */
+  readonly keep: Keep;
   readonly scheduleId: ScheduleId | null;
   /** The scheduled time of the occurrence, even if the job started later. */
   readonly scheduledAt: string | null;

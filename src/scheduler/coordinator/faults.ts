@@ -70,6 +70,16 @@ export function unknownJob(id: string): MillraceError {
   return new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
 }
 
+/** An ended job that is about to be removed cannot come to life again: its rows may go at any moment. */
+export function notKept({ id, state }: Pick<JobRow, 'id' | 'state'>): MillraceError {
+  return new MillraceError({
+    code: 'expired',
+    what: `Job ${id} has ended (${state}) and is not kept.`,
+    why: 'It was submitted with `keep`, so its tasks and results are being removed.',
+    todo: 'Submit it again.',
+  });
+}
+
 export function unknownTask(job: string, task: string): MillraceError {
   return new MillraceError({ code: 'not_found', what: `Job ${job} has no task ${task}.` });
 }

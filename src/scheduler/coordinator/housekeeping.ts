@@ -11,7 +11,7 @@ const QUERIES_EVERY = 5;
 /** The same for the log lines of jobs that are gone. */
 const LOGS_EVERY = 5;
 /** The last lines of a job may come after its end, and the first ones before it is recorded. */
-const LOGS_QUIET_MS = 3_600_000;
+const LOGS_QUIET_MS = 120_000;
 
 export interface HousekeepingOptions {
   readonly store: Store;
@@ -67,10 +67,12 @@ export class Housekeeping {
 
   async #prune(): Promise<boolean> {
     const { jobRetentionMs, queryRetentionMs, eventRetentionMs, keyRetentionMs } = this.#settings;
+    const { unkeptRetentionMs } = this.#settings;
     const looksForQueries = queryRetentionMs < jobRetentionMs && this.#prunes % QUERIES_EVERY === 0;
     const { more } = await this.#store.prune(this.#term, {
       jobsMs: jobRetentionMs,
       ...(looksForQueries ? { queriesMs: queryRetentionMs } : {}),
+      unkeptMs: Math.min(unkeptRetentionMs, jobRetentionMs),
       eventsMs: eventRetentionMs,
       keysMs: keyRetentionMs,
       jobsMax: PORTION,

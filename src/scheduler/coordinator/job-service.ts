@@ -10,6 +10,7 @@ import {
   heldTasks,
   isFinished,
   isMillraceError,
+  isUnkept,
   parseJobDocument,
   withInput,
 } from '../core/index.ts';
@@ -46,7 +47,7 @@ import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
 import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
-import { asFault, hasEnded, unknownJob, unknownTask } from './faults.ts';
+import { asFault, hasEnded, notKept, unknownJob, unknownTask } from './faults.ts';
 import { noQueries } from './query-planner.ts';
 import type { KnownFlows } from './known-flows.ts';
 import type { LeaderMeasures } from './leader-measures.ts';
@@ -257,6 +258,7 @@ export class LeaderJobService implements JobService {
     checkNewJobId(forkId);
     const view = await store.job(this.#shard, jobId);
     if (view === null) throw unknownJob(jobId);
+    if (isUnkept(view.job)) throw notKept(view.job);
     const specs = view.tasks.map(({ spec }) => spec);
     const hasSucceeded = (no: TaskNo): boolean => view.tasks[no]?.task.state === 'succeeded';
     const fork = forkDocument(view.job, specs, settings, from, hasSucceeded);
@@ -351,6 +353,7 @@ export class LeaderJobService implements JobService {
     const row = await store.jobRow(this.#shard, jobId);
     if (row === null) throw unknownJob(jobId);
     if (!wanted(row)) return unchangedRow(row);
+    if (isUnkept(row)) throw notKept(row);
     return this.#askWithImage(jobId, make);
   }
 

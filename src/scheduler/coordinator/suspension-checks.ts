@@ -11,6 +11,7 @@ import type {
   ChildJob,
   JobDocument,
   JobId,
+  Keep,
   KnownTasks,
   Priority,
   Settings,
@@ -29,6 +30,8 @@ export interface LeasedJob {
   readonly id: JobId;
   /** Of the task: its children and the jobs that it calls inherit it. */
   readonly priority: Priority;
+  /** The jobs that it calls inherit it: what is left should not depend on how work is split into jobs. */
+  readonly keep: Keep;
   /** The tasks of the job; children of this very task may be named again. */
   readonly known: KnownTasks;
 }
@@ -125,11 +128,12 @@ function checkedJob(
   return { step, jobId, document: { ...parsed.document, idempotencyKey: null }, ended: null };
 }
 
-/** The caller should not wait longer than for a task of its own. */
+/** The caller should not wait longer than for a task of its own, nor leave more behind. */
 function inheriting(document: unknown, parent: LeasedJob | null): unknown {
   const isObject = typeof document === 'object' && document !== null && !Array.isArray(document);
-  if (!isObject || parent === null || 'priority' in document) return document;
-  return { ...document, priority: parent.priority };
+  if (!isObject || parent === null) return document;
+  const { priority, keep } = parent;
+  return { priority, ...(keep === 'all' ? {} : { keep }), ...document };
 }
 
 /** Only below its own id: the waiting task also ends the job. */

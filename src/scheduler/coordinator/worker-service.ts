@@ -282,6 +282,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       return {
         id: job.id,
         priority: tasks.priority(own) as Priority,
+        keep: job.options.keep,
         known: {
           size: job.slots.length,
           get: (id) => find(id) ?? undefined,

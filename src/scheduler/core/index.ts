@@ -16,7 +16,7 @@ export { inputReferences, resolveInput } from './document/input.ts';
 export type { ResolvedInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export type { KnownTasks } from './document/parse.ts';
-export { NO_JOB_OPTIONS, decodeJobOptions } from './document/job-options.ts';
+export { KEEP_TEXT, NO_JOB_OPTIONS, decodeJobOptions, isUnkept } from './document/job-options.ts';
 export { decodeOptions } from './document/options.ts';
 export { labelsOf, readLabel } from './document/labels.ts';
 export type { Labels } from './document/labels.ts';

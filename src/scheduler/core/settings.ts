@@ -31,6 +31,9 @@ export interface Settings {
   readonly jobRetentionMs: number;
   /** The same for a query, whichever of the two is shorter. */
   readonly queryRetentionMs: number;
+  /** The same for a job that ended in a way in which it is not kept: see `keep` in a job document. Long enough for
+   * whoever waits for it to read its end, also over a change of the leader. */
+  readonly unkeptRetentionMs: number;
   readonly eventRetentionMs: number;
   readonly keyRetentionMs: number;
   readonly pruneEveryMs: number;
@@ -78,6 +81,7 @@ export const defaultSettings: Settings = {
   slotsPerNode: 8,
   jobRetentionMs: 7 * 24 * 3_600_000,
   queryRetentionMs: 7 * 24 * 3_600_000,
+  unkeptRetentionMs: 60_000,
   eventRetentionMs: 7 * 24 * 3_600_000,
   keyRetentionMs: 30 * 24 * 3_600_000,
   pruneEveryMs: 60_000,

@@ -179,6 +179,8 @@ export interface Retention {
   readonly jobsMs: number;
   /** Finished queries go earlier than other jobs; absent if they are not looked for. */
   readonly queriesMs?: number;
+  /** So do jobs that ended in a way in which they are not kept: see `isUnkept`. Absent if they are not looked for. */
+  readonly unkeptMs?: number;
   readonly eventsMs: number;
   readonly keysMs: number;
   /** The limit on jobs in one call, so that a prune never holds up commits for long. */

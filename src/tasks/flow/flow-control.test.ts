@@ -165,3 +165,19 @@ describe('search fields of a flow', () => {
     ).toThrow('it must be a function');
   });
 });
+
+test('a flow says what is kept of its jobs, submitted or started by name', () => {
+  const flow = defineFlow({
+    name: 'order',
+    input,
+    keep: 'failed',
+    build: ({ input: order, task }) => task('pay', charge, { order: order.id, cents: order.cents }),
+  });
+  const given = { id: 'A-7', cents: 250 };
+  expect(parsed(flow.toDocument(given))).toMatchObject({ keep: 'failed' });
+  const byName = flowDocument(flow.declaration(), given, '', 10_000);
+  expect(parsed(byName)).toMatchObject({ keep: 'failed' });
+  const wrong = (): unknown =>
+    defineFlow({ name: 'order', keep: 'some' as never, build: ({ task }) => task('a', 'echo', 1) });
+  expect(wrong).toThrow("Must be one of 'all', 'failed', 'none'");
+});

@@ -5,6 +5,7 @@ import type {
   FlowStart,
   Json,
   JsonObject,
+  Keep,
   Priority,
 } from '../../scheduler/core/index.ts';
 import type { Callable, FlowDefinition, Jsonified, TaskDefinition } from '../executors/index.ts';
@@ -53,6 +54,9 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
   readonly onFailure?: 'finish' | 'cancel';
   /** How many of its tasks run at the same time, at most. */
   readonly maxParallel?: number;
+  /** What remains of a job once it has ended: `all` for as long as the settings say (usual), `failed` nothing if it
+   * succeeded, `none` nothing at all. */
+  readonly keep?: Keep;
   readonly timeouts?: {
     /** From submitted to ended. */
     readonly totalMs?: number;
@@ -94,6 +98,7 @@ const FIELDS = [
   'priority',
   'onFailure',
   'maxParallel',
+  'keep',
   'timeouts',
   'fairnessKey',
   'debounce',
@@ -129,14 +134,14 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   const about = checkedName('Flow', parts);
   refuseUnknownFields(about, parts, FIELDS);
   checkSchema(about, 'input', parts.input);
-  const { name, input: inputSchema, priority, onFailure, maxParallel, timeouts } = parts;
+  const { name, input: inputSchema, priority, onFailure, maxParallel, keep, timeouts } = parts;
   // A key that comes with the input is not there yet: one that could be it holds its place.
   const debounce = parts.debounce === undefined ? undefined : { ...parts.debounce, key: name };
   const graph = new Graph(name);
   const output = graph.output(built(graph, parts.build));
   if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
   const head = jsonCopy(
-    { name, priority, onFailure, maxParallel, debounce, timeouts },
+    { name, priority, onFailure, maxParallel, keep, debounce, timeouts },
     about,
   ) as JsonObject;
   const search = searchFields(graph, parts.search);

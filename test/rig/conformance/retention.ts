@@ -64,6 +64,46 @@ function jobTests({ store, newLeader, withOpened }: Bench): void {
     expect(left.map((job) => job.no)).toEqual([5, 4, 3, 2]);
   });
 
+  test('removes jobs that are not kept earlier than others, by how they ended', async () => {
+    const leader = await newLeader();
+    const young = instant(leader.now - HOUR / 2);
+    const [failed, none] = ['{"keep":"failed"}', '{"fairnessKey":"a","keep":"none"}'];
+    const ends = { succeeded: ended(young), failed: { ...ended(young), state: 'failed' } } as const;
+    await leader.submit(aJob(1, { ...ends.succeeded, options: failed }));
+    await leader.submit(aJob(2, { ...ends.failed, options: failed }));
+    await leader.submit(aJob(3, { ...ends.succeeded, options: none }));
+    await leader.submit(aJob(4, { ...ends.failed, options: none, idempotencyKey: 'again' }));
+    await leader.submit(aJob(5, { ...ends.succeeded, state: 'cancelled', options: none }));
+    await leader.submit(aJob(6, { ...ends.succeeded, state: 'cancelled', options: failed }));
+    await leader.submit(aJob(7, { ...ended(instant(leader.now - HOUR / 8)), options: none }));
+    await leader.submit(aJob(8, { options: none }));
+    await leader.submit(aJob(9, { ...ends.succeeded, options: null }));
+    // A value may look like the field, and is none.
+    const odd = JSON.stringify({ fairnessKey: '"keep":"none"', keepsake: 'keep' });
+    await leader.submit(aJob(10, { ...ends.succeeded, options: odd }));
+    await leader.submit(aJob(11, { ...ended(instant(leader.now - 2 * HOUR)), options: none }));
+    const earlier = { ...KEEP, unkeptMs: HOUR / 4 };
+    expect(await store().prune(leader.term, KEEP)).toMatchObject({ jobs: 1 });
+    expect(await store().prune(leader.term, earlier)).toMatchObject({ jobs: 4, more: false });
+    const left = await store().jobs(leader.shard, { limit: 99 });
+    expect(left.map((job) => job.no)).toEqual([10, 9, 8, 7, 6, 2]);
+    expect(await store().jobIdForKey(leader.shard, 'again')).toBeNull();
+  });
+
+  test('removes jobs that are not kept in portions, and never one that a live job has called', async () => {
+    const leader = await newLeader();
+    const parts = { ...ended(instant(leader.now - HOUR / 2)), options: '{"keep":"none"}' };
+    const caller = { id: jobId('portions') };
+    await leader.submit(aJob(1, caller));
+    await leader.submit(aJob(2, { ...parts, id: jobId('portions.called') }));
+    for (let no = 3; no <= 5; no += 1) await leader.submit(aJob(no, parts));
+    const two = { ...KEEP, unkeptMs: HOUR / 4, jobsMax: 2 };
+    expect(await store().prune(leader.term, two)).toMatchObject({ jobs: 2, more: true });
+    expect(await store().prune(leader.term, two)).toMatchObject({ jobs: 1, more: false });
+    await leader.commit({ jobUpdates: [aJob(1, { ...caller, ...ended(leader.now) })] });
+    expect(await store().prune(leader.term, two)).toMatchObject({ jobs: 1, more: false });
+  });
+
   test('keeps what a live job has called, and lets it go when that has ended', async () => {
     const leader = await newLeader();
     const old = ended(instant(leader.now - 2 * HOUR));

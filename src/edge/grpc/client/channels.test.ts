@@ -298,6 +298,7 @@ const job: ReadJob = {
   labels: { team: 'billing' },
   runAt: null,
   trace: 'a1'.repeat(16),
+  keep: 'all',
   scheduleId: null,
   scheduledAt: null,
   error: null,

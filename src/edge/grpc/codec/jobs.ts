@@ -1,5 +1,5 @@
 /** Jobs and their tasks as people see them. */
-import { PRIORITIES, TASK_STATES, readLabel } from '../../../scheduler/core/index.ts';
+import { KEEPS, PRIORITIES, TASK_STATES, readLabel } from '../../../scheduler/core/index.ts';
 import type { TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
 import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState, TaskState as WireState } from '../gen/millrace/v1/types.ts';
@@ -73,6 +73,7 @@ export function toWireSummary(job: JobSummary): WireJob {
     labels: { ...job.labels },
     runAtMs: wireTimeOrNone(job.runAt, 'run_at_ms'),
     traceId: job.trace ?? '',
+    keep: job.keep,
     scheduledAtMs: wireTimeOrNone(job.scheduledAt, 'scheduled_at_ms'),
     error: toWireError(job.error),
     createdAtMs: wireTime(job.createdAt, 'created_at_ms'),
@@ -100,6 +101,8 @@ export function fromWireSummary(job: WireJob): JobSummary {
     labels: { ...job.labels },
     runAt: isoTimeOrNull(job.runAtMs, 'run_at_ms'),
     trace: optionalText(job.traceId),
+    // A server of an earlier version keeps everything.
+    keep: KEEPS.find((keep) => keep === job.keep) ?? 'all',
     scheduledAt: isoTimeOrNull(job.scheduledAtMs, 'scheduled_at_ms'),
     error: fromWireError(job.error),
     createdAt: isoTime(job.createdAtMs, 'created_at_ms'),

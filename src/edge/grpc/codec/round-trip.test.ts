@@ -8,6 +8,7 @@ import {
   TASK_STATES,
   TASKS_PER_JOB_LIMIT,
 } from '../../../scheduler/core/index.ts';
+import { KEEPS } from '../../../scheduler/core/index.ts';
 import type { JobId, Json, LeaseName, NodeOffer, TaskId } from '../../../scheduler/core/index.ts';
 import { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
 import * as job from '../gen/millrace/v1/job.ts';
@@ -254,6 +255,7 @@ describe('what people see comes out as it went in', () => {
     labels: fc.dictionary(fc.string({ minLength: 1 }), name, { maxKeys: 3 }),
     runAt: orNull(time),
     trace: orNull(name),
+    keep: fc.constantFrom(...KEEPS),
     scheduleId: orNull(id<NonNullable<JobSummary['scheduleId']>>()),
     scheduledAt: orNull(time),
     error: orNull(error),

@@ -1,6 +1,6 @@
 /** Jobs and their tasks, as the API shows them: see `JobShape` and its neighbours. */
 import type { AttemptOutcome } from '../../../scheduler/contract/index.ts';
-import { JOB_STATES, PRIORITIES, TASK_STATES } from '../../../scheduler/core/index.ts';
+import { JOB_STATES, KEEPS, PRIORITIES, TASK_STATES } from '../../../scheduler/core/index.ts';
 import {
   anything,
   described,
@@ -30,6 +30,7 @@ const SUMMARY_EXAMPLE = {
   labels: { team: 'billing' },
   runAt: null,
   trace: '4bf92f3577b34da6a3ce929d0e0e4736',
+  keep: 'all',
   scheduleId: null,
   scheduledAt: null,
   error: null,
@@ -74,6 +75,7 @@ const summaryFields: Readonly<Record<string, Schema>> = {
     'The id of the trace in which it was submitted, 32 hexadecimal digits; null if it belongs to none.',
     orNull(text),
   ),
+  keep: described('What remains of it after its end.', oneOf(KEEPS)),
   scheduleId: orNull(text),
   scheduledAt: described(
     'The scheduled time of the occurrence, even if the job started later.',

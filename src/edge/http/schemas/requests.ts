@@ -1,4 +1,5 @@
 /** What callers send. The server's own checks decide; these say it to people and their tools. */
+import { KEEPS } from '../../../scheduler/core/index.ts';
 import { DOCUMENT_EXAMPLE, documentSchemas, type DocumentSchemaName } from './document.ts';
 import {
   anything,
@@ -75,6 +76,7 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
       name: described("Instead of the flow's own.", text),
       labels: { type: 'object', additionalProperties: text },
       runAt: described('No task starts before.', anything),
+      keep: described('What remains of the job after its end.', oneOf(KEEPS)),
     }),
     // Whatever else a job document may say of the job itself.
     additionalProperties: true,

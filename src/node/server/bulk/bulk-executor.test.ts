@@ -68,11 +68,14 @@ test('an attempt after a fault of the store does not repeat finished pages', asy
   expect(acted.length).toBeLessThanOrEqual(before + 250);
 });
 
-test('a job that has changed meanwhile counts as unchanged', async () => {
-  const { faults, run } = world(3);
-  faults.set('j2', new MillraceError({ code: 'conflict', what: 'The job has succeeded.' }));
-  expect(await run()).toMatchObject({ found: 3, changed: 2, unchanged: 1, errors: [] });
-});
+test.each(['conflict', 'expired', 'not_found'] as const)(
+  'a job that has changed meanwhile (%s) counts as unchanged',
+  async (code) => {
+    const { faults, run } = world(3);
+    faults.set('j2', new MillraceError({ code, what: 'The job has succeeded.' }));
+    expect(await run()).toMatchObject({ found: 3, changed: 2, unchanged: 1, errors: [] });
+  },
+);
 
 test.each([
   [null, ''],

@@ -24,6 +24,8 @@ const PAGE = 200;
 const AT_ONCE = 8;
 const ERRORS_MAX = 10;
 
+const HAS_CHANGED: ReadonlySet<string> = new Set(['not_found', 'expired', 'conflict']);
+
 const NOTHING: BulkOutcome = { found: 0, changed: 0, unchanged: 0, failed: 0, errors: [] };
 
 type BulkPage = BulkOutcome & { readonly cursor: string | null };
@@ -79,9 +81,8 @@ async function onJob(parts: BulkParts, action: BulkAction, job: JobSummary): Pro
   try {
     return (await act(parts, action, job)) ? { ...one, changed: 1 } : { ...one, unchanged: 1 };
   } catch (error) {
-    // It was removed, or has changed since it was listed.
-    if (isMillraceError(error, 'not_found') || isMillraceError(error, 'conflict'))
-      return { ...one, unchanged: 1 };
+    // It was removed, is about to be, or has changed since it was listed.
+    if (isMillraceError(error) && HAS_CHANGED.has(error.code)) return { ...one, unchanged: 1 };
     // Anything else concerns the leader or the store, not this job: the page is repeated.
     if (!isMillraceError(error, 'bad_input') && !isMillraceError(error, 'too_large')) throw error;
     return { ...one, failed: 1, errors: [{ job: job.id, message: error.message }] };

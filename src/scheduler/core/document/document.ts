@@ -114,8 +114,13 @@ export interface LimitFigures {
   readonly perMs: number | null;
 }
 
+/** What remains of a job after its end: everything, nothing if it succeeded, or nothing in any case. */
+export const KEEPS = ['all', 'failed', 'none'] as const;
+export type Keep = (typeof KEEPS)[number];
+
 /** What else a document says of the job. */
 export interface JobOptions {
+  readonly keep: Keep;
   /** Jobs with the same key take turns together with all others as if they were one. */
   readonly fairnessKey: string | null;
   readonly debounce: Debounce | null;

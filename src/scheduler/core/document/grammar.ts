@@ -3,6 +3,7 @@
  * where they are declared. The reader takes names and limits from it, `schema.ts` writes it as JSON Schema, and the
  * description of the HTTP API, `millrace schema` and `docs/job.schema.json` are made of that.
  */
+import { KEEPS } from './document.ts';
 
 /** A limit on durations. What is longer is a mistake in the unit, and sums stay exact. */
 export const DURATION_MS_MAX: number = 3_650 * 24 * 3_600 * 1_000;
@@ -253,6 +254,14 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     doc: 'The W3C trace context that the job belongs to. One that is not valid is ignored.',
   },
   tracestate: { type: 'any', doc: 'What tracing systems have added to it.' },
+  keep: {
+    type: 'choice',
+    of: KEEPS,
+    default: 'all',
+    doc:
+      'What remains of the job once it has ended. all: everything, as long as the settings say. failed: nothing if it ' +
+      'succeeded. none: nothing, however it ended. What does not remain is removed a minute after the end.',
+  },
   timeouts: record(JOB_TIMEOUTS),
   output: {
     type: 'template',

@@ -1,12 +1,15 @@
 /** What a document says of a job beyond its own columns, and the JSON text that is stored of it. */
 import type { Instant } from '../ids.ts';
 import { canonicalJson } from '../json.ts';
-import type { Debounce, JobOptions } from './document.ts';
+import type { JobRow } from '../rows.ts';
+import { isFinished } from '../task/chart.ts';
+import type { Debounce, JobOptions, Keep } from './document.ts';
 import type { Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
 import { readTrace } from './trace.ts';
 
 export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
+  keep: 'all',
   fairnessKey: null,
   debounce: null,
   trace: null,
@@ -24,8 +27,9 @@ export function readJobOptions(fields: Fields): JobOptions {
   const fairnessKey = fields.name('fairnessKey') ?? null;
   const debounce = readDebounce(fields);
   const trace = readTrace(fields.raw('traceparent'), fields.raw('tracestate'));
-  const isNothing = fairnessKey === null && debounce === null && trace === null;
-  return isNothing ? NO_JOB_OPTIONS : { fairnessKey, debounce, trace };
+  const keep = fields.choice<Keep>('keep') ?? 'all';
+  const isUsual = keep === 'all' && fairnessKey === null && debounce === null && trace === null;
+  return isUsual ? NO_JOB_OPTIONS : { keep, fairnessKey, debounce, trace };
 }
 
 function readDebounce(job: Fields): Debounce | null {
@@ -50,8 +54,9 @@ function readDebounce(job: Fields): Debounce | null {
 
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
-  const { fairnessKey, debounce, trace, firstAt } = options;
+  const { keep, fairnessKey, debounce, trace, firstAt } = options;
   const text = canonicalJson({
+    ...(keep === 'all' ? {} : { keep }),
     ...(fairnessKey === null ? {} : { fairnessKey }),
     ...(debounce === null ? {} : { debounce: { ...debounce } }),
     ...(trace === null ? {} : { trace: { ...trace } }),
@@ -63,4 +68,16 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
 /** The inverse of `encodeJobOptions`. */
 export function decodeJobOptions(text: string | null): StoredJobOptions {
   return text === null ? NOTHING_STORED : { ...NOTHING_STORED, ...(JSON.parse(text) as object) };
+}
+
+/**
+ * How stores find the jobs that do not remain: by a part of the text of their options. Quotation marks within a value are
+ * escaped, so neither can be a part of anything else.
+ */
+export const KEEP_TEXT = { some: '"keep":', none: '"keep":"none"' } as const;
+
+/** Whether an ended job is removed soon instead of after the retention of jobs. */
+export function isUnkept({ state, options }: Pick<JobRow, 'state' | 'options'>): boolean {
+  if (options === null || !options.includes(KEEP_TEXT.some) || !isFinished(state)) return false;
+  return state === 'succeeded' || options.includes(KEEP_TEXT.none);
 }

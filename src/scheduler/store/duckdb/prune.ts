@@ -3,7 +3,7 @@
  * survivor are freed and sparse ones merged; freed blocks are used again, and the file gets shorter
  * when they lie at its end.
  */
-import { QUERY_OUTPUT_START } from '../../core/index.ts';
+import { KEEP_TEXT, QUERY_OUTPUT_START } from '../../core/index.ts';
 import type { Instant } from '../../core/index.ts';
 import { eventsIn } from '../event-chunk.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
@@ -72,13 +72,15 @@ const CHILDREN = ['spec', 'task', 'history', 'result', 'step', 'signal'];
 async function pruneJobs(
   session: Session,
   shard: number,
-  { jobsMs, queriesMs = jobsMs, jobsMax: max }: Retention,
+  { jobsMs, queriesMs = jobsMs, unkeptMs = jobsMs, jobsMax: max }: Retention,
   now: Instant,
 ): Promise<{ ids: HashAndNo[]; keys: HashAndNo[]; more: boolean }> {
   const found = await session.rows(
     `select no, id_hash, idempotency_key_hash from job
       where shard = $1::integer
-        and (finished_at < $2::bigint or (finished_at < $4::bigint and starts_with(output, $5::varchar)))
+        and (finished_at < $2::bigint or (finished_at < $4::bigint and starts_with(output, $5::varchar))
+          or (finished_at < $6::bigint and contains(options, $7::varchar)
+            and (state = 'succeeded' or contains(options, $8::varchar))))
         and regexp_replace(id, '[.][^.]*$', '') not in (
           select live.id from job live where live.shard = $1::integer and live.finished_at is null
         )
@@ -88,6 +90,9 @@ async function pruneJobs(
     max + 1,
     now - queriesMs,
     QUERY_OUTPUT_START,
+    now - unkeptMs,
+    KEEP_TEXT.some,
+    KEEP_TEXT.none,
   );
   const old = found.slice(0, max) as [number, number, number | null][];
   const numbers = old.map(([no]) => no);

@@ -1,5 +1,5 @@
 /** Old rows go: finished jobs with all that hangs on them, events from the front, completed keys. */
-import { QUERY_OUTPUT_START } from '../../core/index.ts';
+import { QUERY_OUTPUT_START, isUnkept } from '../../core/index.ts';
 import type { Instant, JobId } from '../../core/index.ts';
 import type { Pruned, Retention } from '../store.ts';
 import type { JobRecord, Shard } from './shard.ts';
@@ -14,11 +14,12 @@ export function pruneShard(shard: Shard, retention: Retention, now: Instant): Pr
 function pruneJobs(
   shard: Shard,
   now: Instant,
-  { jobsMs, queriesMs = jobsMs, jobsMax }: Retention,
+  { jobsMs, queriesMs = jobsMs, unkeptMs = jobsMs, jobsMax }: Retention,
 ): { removed: number; left: number } {
   const old = [...shard.jobs.values()].filter(({ row }) => {
     const isQuery = row.output?.startsWith(QUERY_OUTPUT_START) === true;
-    const before = now - (isQuery ? Math.min(jobsMs, queriesMs) : jobsMs);
+    const ages = [jobsMs, ...(isQuery ? [queriesMs] : []), ...(isUnkept(row) ? [unkeptMs] : [])];
+    const before = now - Math.min(...ages);
     return row.finishedAt !== null && row.finishedAt < before && !isCalledByLive(shard, row.id);
   });
   const removed = old.slice(0, jobsMax);

@@ -1,7 +1,7 @@
 /**
  * Retention. Old rows are looked for on the reading side, where nothing waits for it; the leader's connection then
  * removes them by key, under the fence, in portions that commits can wait for. What belonged to a removed job is
- * swept on a separate connection, however much it is. Migrations 0004, 0006 and 0011 have the functions.
+ * swept on a separate connection, however much it is. Migrations 0004, 0006, 0011 and 0019 have the functions.
  */
 import { QUERY_OUTPUT_START } from '../../core/index.ts';
 import { systemClock } from '../../../kit/index.ts';
@@ -41,6 +41,7 @@ export async function prune(
   retention: Retention,
 ): Promise<Pruned> {
   const { shard, epoch, id } = term;
+  const { jobsMs, queriesMs = jobsMs, unkeptMs = jobsMs } = retention;
   const [jobs, keys, events, completions] = await Promise.all([
     oldJobs(read, shard, retention),
     oldKeys(read, shard, retention),
@@ -55,7 +56,7 @@ export async function prune(
       epoch,
       id,
       ...rows.numbers.encode(jobs.items),
-      Math.min(retention.jobsMs, retention.queriesMs ?? retention.jobsMs),
+      Math.min(jobsMs, queriesMs, unkeptMs),
       ...rows.scopes.encode(keys.items),
       events.firstSeq,
       ...rows.completions.encode(completions.items),
@@ -111,13 +112,15 @@ function portion<T>(all: readonly T[], max: number, bytesOf: (item: T) => number
 }
 
 async function oldJobs(read: Run, shard: number, retention: Retention): Promise<Old<number>> {
-  const { jobsMs, queriesMs = jobsMs, jobsMax } = retention;
-  const jobs = await read(
-    `select no, bytes from millrace.old_jobs($1, now() - $2 * interval '1 millisecond', $3)`,
-    [shard, jobsMs, jobsMax + 1],
-  );
-  const found =
-    queriesMs < jobsMs ? [...jobs, ...(await oldQueries(read, shard, retention))] : jobs;
+  const { jobsMs, queriesMs = jobsMs, unkeptMs = jobsMs, jobsMax } = retention;
+  const found = [
+    ...(await read(
+      `select no, bytes from millrace.old_jobs($1, now() - $2 * interval '1 millisecond', $3)`,
+      [shard, jobsMs, jobsMax + 1],
+    )),
+    ...(queriesMs < jobsMs ? await oldQueries(read, shard, retention) : []),
+    ...(unkeptMs < jobsMs ? await unkeptJobs(read, shard, retention) : []),
+  ];
   const { items, more } = portion(found, jobsMax, (row) => row['bytes'] as number);
   return { items: items.map((row) => row['no'] as number), more };
 }
@@ -138,6 +141,19 @@ async function oldQueries(
         and not (position('.' in j.id) > 0 and millrace.is_live(regexp_replace(j.id, '[.][^.]*$', '')))
       limit $5`,
     [shard, queriesMs, jobsMs, QUERY_OUTPUT_START, jobsMax + 1],
+  );
+}
+
+/** The same for jobs that are not kept. */
+function unkeptJobs(
+  read: Run,
+  shard: number,
+  { jobsMs, unkeptMs = jobsMs, jobsMax }: Retention,
+): ReturnType<Run> {
+  return read(
+    `select no, bytes from millrace.unkept_jobs(
+       $1, now() - $2 * interval '1 millisecond', now() - $3 * interval '1 millisecond', $4)`,
+    [shard, jobsMs, unkeptMs, jobsMax + 1],
   );
 }
 

@@ -135,6 +135,8 @@ export interface Job {
   runAtMs: bigint;
   /** The id of the trace in which it was submitted, 32 hexadecimal digits; empty if it belongs to none. */
   traceId: string;
+  /** What remains of it after its end: all, failed (nothing if it succeeded) or none. */
+  keep: string;
 }
 
 export interface Job_LabelsEntry {
@@ -1150,6 +1152,7 @@ function createBaseJob(): Job {
     labels: {},
     runAtMs: 0n,
     traceId: "",
+    keep: "",
   };
 }
 
@@ -1235,6 +1238,9 @@ export const Job: MessageFns<Job> = {
     }
     if (message.traceId !== "") {
       writer.uint32(170).string(message.traceId);
+    }
+    if (message.keep !== "") {
+      writer.uint32(178).string(message.keep);
     }
     return writer;
   },
@@ -1421,6 +1427,14 @@ export const Job: MessageFns<Job> = {
             }
 
             message.traceId = reader.string();
+            continue;
+          }
+          case 22: {
+            if (tag !== 178) {
+              break;
+            }
+
+            message.keep = reader.string();
             continue;
           }
         }

@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { refusalOf } from '../../../../test/rig/refusal.ts';
+import { defaultSettings } from '../settings.ts';
+import { JOB_STATES } from '../task/chart.ts';
+import { KEEPS, type Keep } from './document.ts';
+import { NO_JOB_OPTIONS, decodeJobOptions, encodeJobOptions, isUnkept } from './job-options.ts';
+import { parseJobDocument } from './parse.ts';
+
+const parse = (fields: object) =>
+  parseJobDocument({ tasks: [{ id: 'a', executor: 'echo' }], ...fields }, defaultSettings);
+const stored = (keep: Keep, fairnessKey: string | null = null): string | null =>
+  encodeJobOptions({ ...NO_JOB_OPTIONS, keep, fairnessKey, firstAt: null });
+
+test('a job is kept unless its document says otherwise', () => {
+  expect(parse({}).options.keep).toBe('all');
+  expect(KEEPS.map((keep) => parse({ keep }).options.keep)).toEqual([...KEEPS]);
+});
+
+test.each([['some'], [null], [true], [['none']], [{ keep: 'none' }]])(
+  '%j is not something to keep',
+  (keep) => {
+    expect(refusalOf(() => parse({ keep }))).toMatchObject({ code: 'bad_input', path: '/keep' });
+  },
+);
+
+test('it is stored, and costs nothing where it is the usual', () => {
+  expect(stored('all')).toBeNull();
+  for (const keep of KEEPS) expect(decodeJobOptions(stored(keep, 'k')).keep).toBe(keep);
+});
+
+describe('what does not remain', () => {
+  const gone = (options: string | null) =>
+    JOB_STATES.filter((state) => isUnkept({ state, options }));
+
+  test('is a matter of how the job ended', () => {
+    expect(gone(stored('all', 'k'))).toEqual([]);
+    expect(gone(stored('failed'))).toEqual(['succeeded']);
+    expect(gone(stored('none'))).toEqual(['succeeded', 'failed', 'cancelled']);
+  });
+
+  test.each(['"keep":"none"', 'keep', '\\"keep":"none"', '","keep":"none'])(
+    'is not decided by %j in another value',
+    (text) => {
+      expect(gone(stored('all', text))).toEqual([]);
+    },
+  );
+});

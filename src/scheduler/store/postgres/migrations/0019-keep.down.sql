@@ -1,0 +1,2 @@
+drop function millrace.unkept_jobs;
+drop index millrace.job_unkept;
